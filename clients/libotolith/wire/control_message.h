@@ -1,0 +1,97 @@
+/*
+ * Messages of the control socket (A22): one datagram is one msgpack map
+ *     {v: 1, id: u64, op: text, <argument>: value, …}
+ * A reply has op "reply" and the arguments `status` (enum oto_status), `tick`, `text` and what the request asked for.
+ * Decoding is bounded: at most OTO_MESSAGE_MAX_BYTES, OTO_MESSAGE_MAX_ARGUMENTS arguments, lists of numbers or texts
+ * only, no nesting beyond; nothing is allocated from what a message claims. Shared by the server and its clients.
+ * Pure: any thread.
+ *
+ * Requests (argument: kind), each answered by one reply with the same id unless noted:
+ *   attach {name: text}                       reply: fd by SCM_RIGHTS, world, bytes (u64), epoch
+ *   wake {on: bool}
+ *   info {}                                   text: JSON
+ *   pause {} resume {} step {ticks: u64} scale {scale: f64} mode {mode: text} shutdown {}
+ *   get {node: text, param: text or absent}   keys, values, units, texts: lists of text; runtime: list of u64
+ *                                             (a node's table in parts: `first` (u64) asks from there, `total` says how many)
+ *   set {node: text, param: text, value: text}
+ *   swap {node: text, plugin: text}
+ *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it
+ *   ack {next: list of u64}                   no reply
+ */
+#ifndef OTO_CONTROL_MESSAGE_H
+#define OTO_CONTROL_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/status.h"
+
+#define OTO_MESSAGE_MAX_BYTES 65536u
+#define OTO_MESSAGE_MAX_ARGUMENTS 24u
+#define OTO_MESSAGE_MAX_LIST 1024u
+#define OTO_MESSAGE_KEY_BYTES 24u
+
+enum oto_argument_kind {
+    OTO_ARGUMENT_TEXT = 1,
+    OTO_ARGUMENT_U64 = 2, /* also a non-negative integer given as signed */
+    OTO_ARGUMENT_F64 = 3, /* a U64 is accepted where an F64 is asked for */
+    OTO_ARGUMENT_BOOL = 4,
+    OTO_ARGUMENT_U64_LIST = 5,
+    OTO_ARGUMENT_TEXT_LIST = 6
+};
+
+struct oto_argument {
+    char key[OTO_MESSAGE_KEY_BYTES];
+    enum oto_argument_kind kind;
+    uint32_t count;            /* of a list */
+    uint64_t u64;              /* U64, BOOL */
+    double f64;
+    const char *text;          /* TEXT: NUL-terminated, in the message's own storage; no NUL inside */
+    const uint64_t *u64_list;  /* in the message's own storage */
+    const char *const *text_list;
+};
+
+/* A decoded message; large (about 100 KiB): lives in its connection, not on the stack. */
+struct oto_message {
+    uint64_t id;
+    char op[OTO_MESSAGE_KEY_BYTES];
+    uint32_t argument_count;
+    struct oto_argument arguments[OTO_MESSAGE_MAX_ARGUMENTS];
+    uint64_t lists[OTO_MESSAGE_MAX_LIST];
+    const char *texts[OTO_MESSAGE_MAX_LIST];
+    char storage[OTO_MESSAGE_MAX_BYTES + OTO_MESSAGE_MAX_LIST + OTO_MESSAGE_MAX_ARGUMENTS];
+};
+
+/* OTO_OK, OTO_CORRUPT, OTO_LIMIT or OTO_VERSION, with a sentence. */
+enum oto_status oto_message_decode(const void *data, size_t bytes, struct oto_message *message, struct oto_error *error);
+
+/* An argument by key and kind; the error names the op, the key and the kind wanted. */
+const struct oto_argument *oto_message_find(const struct oto_message *message, const char *key);
+enum oto_status oto_message_text(const struct oto_message *message, const char *key, const char **text,
+                                 struct oto_error *error);
+enum oto_status oto_message_u64(const struct oto_message *message, const char *key, uint64_t *number,
+                                struct oto_error *error);
+enum oto_status oto_message_f64(const struct oto_message *message, const char *key, double *number,
+                                struct oto_error *error);
+enum oto_status oto_message_bool(const struct oto_message *message, const char *key, bool *flag,
+                                 struct oto_error *error);
+
+/* Builds a datagram in a caller's buffer. After an overflow all further calls do nothing and finish returns 0. */
+struct oto_message_writer {
+    unsigned char *data;
+    size_t capacity, bytes;
+    uint32_t arguments;
+    bool overflow;
+};
+void oto_message_begin(struct oto_message_writer *writer, void *data, size_t capacity, uint64_t id, const char *op);
+void oto_message_add_text(struct oto_message_writer *writer, const char *key, const char *text);
+void oto_message_add_u64(struct oto_message_writer *writer, const char *key, uint64_t number);
+void oto_message_add_f64(struct oto_message_writer *writer, const char *key, double number);
+void oto_message_add_bool(struct oto_message_writer *writer, const char *key, bool flag);
+void oto_message_add_u64_list(struct oto_message_writer *writer, const char *key, const uint64_t *list, uint32_t count);
+void oto_message_add_text_list(struct oto_message_writer *writer, const char *key, const char *const *list,
+                               uint32_t count);
+size_t oto_message_finish(struct oto_message_writer *writer);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * The client library: attach to a running world, read its channels from shared memory without ever disturbing it, wait
+ * for ticks, control it, and subscribe over nng from another machine. Everything else that reads a world (publisher,
+ * CLI, Python) is built on this. A client, reader or subscriber belongs to one thread at a time; different ones may be
+ * used in parallel.
+ */
+#ifndef OTOLITH_CLIENT_H
+#define OTOLITH_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/channel.h"
+#include "otolith/segment.h"
+#include "otolith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- finding worlds ---- */
+
+/* $XDG_RUNTIME_DIR/otolith, else /run/user/<uid>/otolith, else /tmp/otolith-<uid>. */
+OTO_API enum oto_status oto_runtime_directory(char *path, size_t bytes, struct oto_error *error);
+
+struct oto_world_entry {
+    char name[OTO_WORLD_NAME_BYTES];
+    int64_t pid;
+    bool alive;
+};
+/* Fills up to `capacity` entries, returns how many worlds there are. */
+OTO_API size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity);
+
+/* ---- a client of one world ---- */
+
+struct oto_client;
+
+struct oto_client_options {
+    uint32_t size;
+    int32_t timeout_ms;      /* of connecting and of each request; 0: 5000 */
+    const char *world;       /* NULL: OTOLITH_WORLD, else the only running world; an error lists the candidates */
+    const char *socket_path; /* instead of `world`; NULL */
+    const char *name;        /* how the client calls itself in events; NULL: the program's name */
+};
+
+OTO_API enum oto_status oto_client_open(const struct oto_client_options *options, struct oto_client **client,
+                                        struct oto_error *error);
+OTO_API void oto_client_close(struct oto_client *client); /* NULL is allowed */
+
+/* The mapped header; valid until close, also after the server's death. */
+OTO_API const struct oto_segment_header *oto_client_header(const struct oto_client *client);
+/* Whether the server still runs (kernel facts: socket and pid; not a heartbeat). */
+OTO_API bool oto_client_server_alive(struct oto_client *client);
+OTO_API enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clock *clock);
+/* Waits for the tick after `tick`, at most timeout_ms. OTO_OK, OTO_TIMEOUT, OTO_CLOSED (ended or died). */
+OTO_API enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms);
+
+/* ---- channels ---- */
+
+/* A channel's description, private to the client, checked. */
+struct oto_channel {
+    uint32_t index;
+    uint32_t node_index;
+    uint32_t flags; /* OTO_CHANNEL_… */
+    uint32_t capacity;
+    char topic[OTO_TOPIC_BYTES];
+    char node[OTO_TOPIC_BYTES];
+    char plugin[32];
+    char plugin_version[16];
+    char frame_id[OTO_WORLD_NAME_BYTES];
+    uint64_t type_hash;
+    uint64_t rate_num, rate_den;
+    struct oto_record_type type; /* name, bytes, fields */
+    struct oto_ring_view view;
+};
+
+OTO_API uint32_t oto_client_channel_count(const struct oto_client *client);
+OTO_API const struct oto_channel *oto_client_channel(const struct oto_client *client, uint32_t index);
+/* By topic, or by node (its first channel), with or without the leading "world/". NULL with an error that suggests. */
+OTO_API const struct oto_channel *oto_client_find(const struct oto_client *client, const char *topic,
+                                                  struct oto_error *error);
+
+/* ---- reading ---- */
+
+OTO_API enum oto_status oto_channel_latest(const struct oto_channel *channel, struct oto_sample_head *head,
+                                           void *payload, size_t payload_bytes);
+
+enum oto_reader_start { OTO_READ_FROM_OLDEST = 0, OTO_READ_FROM_NOW = 1 };
+
+struct oto_reader {
+    const struct oto_channel *channel;
+    struct oto_cursor cursor;
+};
+OTO_API struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_reader_start start);
+/* The next record; OTO_OK or OTO_AGAIN. reader->cursor.lost counts what was overwritten unread. */
+OTO_API enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload,
+                                        size_t payload_bytes);
+/* Reads up to `count` records into heads[] and payloads (each channel->type.bytes). Returns how many. */
+OTO_API size_t oto_reader_read(struct oto_reader *reader, struct oto_sample_head *heads, void *payloads, size_t count);
+
+/* One element of a field as a number (NaN for text). */
+OTO_API double oto_field_number(const struct oto_field *field, const void *payload, uint32_t element);
+/* As text for CSV and CLI: %.17g for doubles. Returns the length. */
+OTO_API size_t oto_field_format(const struct oto_field *field, const void *payload, uint32_t element, char *text,
+                                size_t bytes);
+/* Name of a column: "linear_acceleration.x", "orientation_covariance.0". */
+OTO_API size_t oto_field_column(const struct oto_field *field, uint32_t element, char *text, size_t bytes);
+
+/* ---- control: every change is applied at a tick boundary, and the reply says which ---- */
+
+struct oto_reply {
+    uint64_t tick;    /* from which the change holds */
+    char text[4096];  /* what was done, or the value asked for */
+};
+
+OTO_API enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
+OTO_API enum oto_status oto_control_resume(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
+/* Runs n ticks and pauses; answers when they are done. */
+OTO_API enum oto_status oto_control_step(struct oto_client *client, uint64_t ticks, struct oto_reply *reply,
+                                         struct oto_error *error);
+OTO_API enum oto_status oto_control_scale(struct oto_client *client, double scale, struct oto_reply *reply,
+                                          struct oto_error *error);
+OTO_API enum oto_status oto_control_mode(struct oto_client *client, const char *mode, struct oto_reply *reply,
+                                         struct oto_error *error);
+/* `yaml` as in a world file; all or nothing. */
+OTO_API enum oto_status oto_control_set(struct oto_client *client, const char *node, const char *param,
+                                        const char *yaml, struct oto_reply *reply, struct oto_error *error);
+
+/* One parameter as the server describes it. */
+struct oto_param_info {
+    char key[96];
+    char value[512]; /* YAML flow text */
+    char unit[32];
+    char text[160];
+    bool runtime; /* may change while running */
+};
+typedef void (*oto_param_function)(void *context, const struct oto_param_info *info);
+/* param NULL: all of the node. */
+OTO_API enum oto_status oto_control_get(struct oto_client *client, const char *node, const char *param,
+                                        oto_param_function each, void *context, struct oto_error *error);
+OTO_API enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
+                                         struct oto_reply *reply, struct oto_error *error);
+OTO_API enum oto_status oto_control_shutdown(struct oto_client *client, struct oto_reply *reply,
+                                             struct oto_error *error);
+/* The server's own facts as a JSON text in reply->text: endpoints, drivers, privileges, options. */
+OTO_API enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
+/* Asks for a futex wake each tick (also done by oto_client_wait_tick the first time). */
+OTO_API enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_error *error);
+
+/* Lossless reading (modes asap and step): the tick waits for the cursors acknowledged here, at most 5 s. */
+OTO_API enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_channel *const *channels,
+                                           uint32_t count, struct oto_error *error);
+/* Says that every record of channel i before next[i] was read. Cheap: a datagram without an answer. */
+OTO_API enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64_t *next, uint32_t count);
+
+/* ---- subscribing over nng ---- */
+
+struct oto_subscriber;
+struct oto_wire_channel; /* what the schema frame says of a topic */
+
+/* One decoded sample. Pointers live until the next call on the subscriber. */
+struct oto_wire_sample {
+    const char *topic;
+    uint64_t epoch;
+    uint64_t lost; /* samples missing before this one, by seq */
+    struct oto_sample_head head;
+    const struct oto_record_type *type; /* NULL until the schema frame has come */
+    const void *payload;                /* as in shared memory; NULL while type is NULL */
+    const char *frame_id;
+};
+
+/* `url` as nng takes it ("tcp://127.0.0.1:7450", "ipc:///…"); `topic` a topic or a prefix ending in '/'. */
+OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
+                                            struct oto_error *error);
+OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);
+/* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (a frame that cannot be decoded: counted, go on). */
+OTO_API enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,
+                                            struct oto_wire_sample *sample, struct oto_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

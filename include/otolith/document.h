@@ -1,0 +1,78 @@
+/*
+ * A document: YAML or JSON read into a tree whose every value knows where it stands (A23). Bounded in bytes, nodes,
+ * keys and depth; duplicate keys, aliases, anchors, tags and second documents are refused with file:line:column.
+ * A document belongs to one thread. [loop]
+ */
+#ifndef OTOLITH_DOCUMENT_H
+#define OTOLITH_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum oto_value_kind { OTO_VALUE_SCALAR = 1, OTO_VALUE_LIST = 2, OTO_VALUE_MAP = 3 };
+
+/* One value of a tree. Read only; lives as long as its document. */
+struct oto_value {
+    enum oto_value_kind kind;
+    bool quoted;           /* a quoted scalar is text, never a number, bool or null */
+    const char *file;      /* as given to the parser */
+    uint32_t line, column; /* from 1 */
+    const char *key;       /* in a map: its key, else NULL */
+    const char *text;      /* SCALAR: NUL-terminated */
+    uint32_t count;        /* LIST, MAP */
+    struct oto_value **items;
+    const struct oto_value *parent;
+};
+
+struct oto_document_limits {
+    size_t bytes, nodes, depth, text_bytes;
+};
+/* 16 MiB, 200 000 nodes, depth 32, 64 KiB of one scalar. */
+OTO_API extern const struct oto_document_limits oto_document_default_limits;
+
+struct oto_document;
+
+/* Errors: IO, SYNTAX, LIMIT, with file:line:column in the text. limits NULL: the default ones. */
+OTO_API enum oto_status oto_document_read(const char *path, const struct oto_document_limits *limits,
+                                  struct oto_document **document, struct oto_error *error);
+/* `name` stands for the file in messages. */
+OTO_API enum oto_status oto_document_parse(const char *name, const char *text, size_t bytes,
+                                   const struct oto_document_limits *limits, struct oto_document **document,
+                                   struct oto_error *error);
+OTO_API void oto_document_close(struct oto_document *document); /* NULL is allowed */
+OTO_API const struct oto_value *oto_document_root(const struct oto_document *document);
+
+/*
+ * Sets the value at a dotted path (`vehicles.car.nodes.imu.params.law`; members of a list of maps by their `name`, or
+ * by index), parsed as YAML; maps on the way are made. The new value's place reads "--set PATH".
+ */
+OTO_API enum oto_status oto_document_set(struct oto_document *document, const char *path, const char *yaml,
+                                 struct oto_error *error);
+
+/* The member of a map, NULL where absent or not a map. */
+OTO_API const struct oto_value *oto_value_get(const struct oto_value *map, const char *key);
+/* Fills error with "file:line:column: error: <sentence>". Returns status. */
+OTO_API enum oto_status oto_value_fail(const struct oto_value *value, struct oto_error *error, enum oto_status status,
+                               const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Conversions; the error names the place and what was expected ("expected a number, got 'abc'"). NaN/inf are refused. */
+OTO_API enum oto_status oto_value_f64(const struct oto_value *value, double *number, struct oto_error *error);
+OTO_API enum oto_status oto_value_i64(const struct oto_value *value, int64_t *number, struct oto_error *error);
+OTO_API enum oto_status oto_value_u64(const struct oto_value *value, uint64_t *number, struct oto_error *error);
+OTO_API enum oto_status oto_value_bool(const struct oto_value *value, bool *flag, struct oto_error *error);
+/* A rational rate: "1000", "60000/1001", "0.5"; exact. */
+OTO_API enum oto_status oto_value_rational(const struct oto_value *value, uint64_t *num, uint64_t *den, struct oto_error *error);
+/* The nearest of `candidates` to `word` for a "did you mean", NULL when none is near. */
+OTO_API const char *oto_nearest_word(const char *word, const char *const *candidates, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * The wire frame (A21): topic, one NUL, one msgpack map with string keys. Encoding writes into a caller's buffer and
+ * allocates nothing; decoding is bounded by the frame's own length and allocates nothing from what it claims. Pure:
+ * any thread, one buffer each.
+ *
+ *   map:     {epoch, seq (of the first sample), schema (type hash), samples: [record, …]}
+ *   record:  {header: {seq, stamp: {sec, nanosec}, frame_id}, <fields, nested along their dots>, otolith: {sensor_time_ns, flags}}
+ *   packed:  {epoch, seq, schema, packed: bin} with each sample as struct oto_sample_head and payload, back to back
+ *   schema:  topic world/@schema, {epoch, v, world, channels: [{topic, node, type, schema, rate: [num, den], frame_id,
+ *            bytes, fields: [{name, type, count, offset, unit, frame, text}, …]}, …]}
+ */
+#ifndef OTOLITH_FRAME_H
+#define OTOLITH_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/client.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OTO_FRAME_MAX_BYTES (4u << 20)
+#define OTO_FRAME_MAX_SAMPLES 4096u
+
+enum oto_frame_format { OTO_FRAME_MAP = 0, OTO_FRAME_PACKED = 1 };
+
+/* A growing buffer of the caller's; `data` is malloc'ed, reused from frame to frame. */
+struct oto_buffer {
+    unsigned char *data;
+    size_t bytes, capacity;
+};
+OTO_API void oto_buffer_free(struct oto_buffer *buffer);
+
+/* Encodes `count` consecutive samples of a channel (heads[i], payloads + i × type.bytes). */
+OTO_API enum oto_status oto_frame_encode(struct oto_buffer *buffer, const struct oto_channel *channel, uint64_t epoch,
+                                         enum oto_frame_format format, const struct oto_sample_head *heads,
+                                         const void *payloads, uint32_t count);
+/* Encodes the schema frame of all channels. */
+OTO_API enum oto_status oto_frame_encode_schema(struct oto_buffer *buffer, const char *world, uint64_t epoch,
+                                                const struct oto_channel *channels, uint32_t count);
+
+/* The envelope of a frame. */
+struct oto_frame {
+    const char *topic; /* in the frame, NUL-terminated */
+    uint64_t epoch, seq, schema;
+    uint32_t count;
+    enum oto_frame_format format;
+    const unsigned char *samples; /* private */
+    size_t samples_bytes;
+};
+/* OTO_OK, OTO_CORRUPT, OTO_LIMIT, or OTO_UNSUPPORTED for a schema frame. */
+OTO_API enum oto_status oto_frame_decode(const void *data, size_t bytes, struct oto_frame *frame);
+/* Decodes sample i by its type into head and payload (type->bytes). frame_id is set if the caller wants it. */
+OTO_API enum oto_status oto_frame_sample(const struct oto_frame *frame, const struct oto_record_type *type,
+                                         uint32_t index, struct oto_sample_head *head, void *payload, char *frame_id,
+                                         size_t frame_id_bytes);
+
+struct oto_schema; /* channels decoded from a schema frame; bounded */
+OTO_API enum oto_status oto_schema_decode(const void *data, size_t bytes, struct oto_schema **schema);
+OTO_API void oto_schema_close(struct oto_schema *schema);
+OTO_API uint32_t oto_schema_channel_count(const struct oto_schema *schema);
+/* view is not valid in these. */
+OTO_API const struct oto_channel *oto_schema_channel(const struct oto_schema *schema, uint32_t index);
+OTO_API const struct oto_channel *oto_schema_find(const struct oto_schema *schema, const char *topic);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,303 @@
+/*
+ * The plugin ABI: all that a plugin and a host know of each other. A plugin is a shared object that exports one symbol,
+ * `otolith_plugin` (a constant, so that it can be checked before any code of it runs), and owns nothing: parameters,
+ * prepared data, state and output buffers are plain memory of the host's. Swap, checkpoint, roll-back and isolation are
+ * then copies. The smallest complete plugin stands in `plugins/template/`.
+ *
+ * Threads. Every operation carries its thread in brackets:
+ *   [loop]  the host's main or loader thread; may allocate, read files through the host, and block briefly
+ *   [tick]  the tick thread; no allocation, lock, system call, I/O, log, static or thread-local data, no libm beyond
+ *           what is exact: use otolith/detmath.h
+ *   [any]   any thread, also several at once; no side effects
+ * An instance is never entered by two threads at once. Debug hosts check this.
+ *
+ * Life cycle of an instance: parameters bound → prepare [loop] → init [loop] → (step | evaluate | set_params |
+ * validate)* [tick] → memory dropped. There is no `finish`: nothing is owned.
+ *
+ * Structs that carry `size` grow only at the end; a member is read only if `size` covers it.
+ */
+#ifndef OTOLITH_PLUGIN_H
+#define OTOLITH_PLUGIN_H
+
+#ifdef __FAST_MATH__
+#error "otolith plugins are deterministic: compile without -ffast-math"
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/channel.h"
+#include "otolith/records.h"
+#include "otolith/rng.h"
+#include "otolith/status.h"
+#include "otolith/vecmath.h"
+#include "otolith/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OTO_PLUGIN_EXPORT __attribute__((visibility("default")))
+#define OTO_PLUGIN_SYMBOL "otolith_plugin"
+
+/* What a step says of its instance. */
+enum oto_step_status {
+    OTO_STEP_OK = 0,
+    OTO_STEP_WARN = 1,    /* the sample stands; it is flagged and counted */
+    OTO_STEP_DISCARD = 2, /* no sample this time; state is unchanged or consistently advanced; no `seq` is used */
+    OTO_STEP_ERROR = 3,   /* this instance is broken: it is quarantined, the others go on */
+    OTO_STEP_FATAL = 4    /* this library is broken: all its instances are quarantined */
+};
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+enum oto_param_type {
+    OTO_PARAM_F64 = 1,     /* double[count] */
+    OTO_PARAM_I64 = 2,     /* int64_t[count] */
+    OTO_PARAM_BOOL = 3,    /* int64_t[count], 0 or 1 */
+    OTO_PARAM_TEXT = 4,    /* char[count], NUL-terminated */
+    OTO_PARAM_PATH = 5,    /* char[count]; a relative path starts at the file that names it, and is stored absolute */
+    OTO_PARAM_LIST = 6,    /* uint64_t length, then `count` items of `item_bytes` each, described by `items` */
+    OTO_PARAM_IGNORED = 7  /* only an alias: a foreign key that is known and has no meaning here */
+};
+
+#define OTO_PARAM_RUNTIME (1u << 0)      /* may change while the world runs */
+#define OTO_PARAM_SCALAR_FILLS (1u << 1) /* one number given for count > 1 stands for every element */
+#define OTO_PARAM_RATE (1u << 2)         /* the node's rate in Hz where the world gives none (0: none) */
+#define OTO_PARAM_REQUIRED (1u << 3)     /* there is no default */
+#define OTO_PARAM_OPEN_MIN (1u << 4)     /* the minimum itself is not allowed */
+
+/* A word that may stand for a number, as `mems` in `law: mems`. Without OTO_PARAM_F64's other numbers when `only`. */
+struct oto_named_value {
+    const char *name;
+    double value;
+};
+
+struct oto_param {
+    const char *key; /* dotted path, "accelerometer.noise_density_m_s2_rthz"; a map in a file nests along the dots */
+    uint32_t type;   /* enum oto_param_type */
+    uint32_t count;  /* elements; bytes for TEXT and PATH; capacity for LIST */
+    uint32_t offset; /* into the parameter block, aligned to 8 */
+    uint32_t flags;  /* OTO_PARAM_… */
+    double minimum, maximum; /* inclusive, finite values only; both 0: any finite value */
+    double default_value;    /* of every element */
+    const char *default_text;
+    const char *unit;
+    const char *text; /* one line: what it is, and its source */
+    const struct oto_named_value *names; /* words accepted in place of a number; with I64 the only values accepted */
+    uint32_t name_count;
+    uint32_t item_count; /* LIST: entries of `items` */
+    const struct oto_param *items;
+    uint64_t item_bytes;
+    const char *alias; /* the same thing in a foreign file, path joined by '/': "Gyroscope/Noise Density"; or NULL */
+};
+
+/* ---- what the host gives ----------------------------------------------------------------------------------------- */
+
+/* A table of numbers read from a CSV: row-major, rows × columns; a column that is absent but optional is NaN. */
+struct oto_table_view {
+    uint64_t rows;
+    uint64_t columns;
+    const double *values;
+};
+
+/* Services during `prepare`. [loop] */
+struct oto_host {
+    uint32_t size;
+    uint32_t reserved;
+    void *context;
+    /* Zeroed memory that lives as long as the prepared data; NULL when out of memory. */
+    void *(*alloc)(void *context, size_t bytes);
+    /*
+     * Reads named columns of a CSV with a header line. A name that begins with '?' is optional. Errors name file, line
+     * and column. The values live as long as the prepared data.
+     */
+    enum oto_status (*read_table)(void *context, const char *path, const char *const *columns, uint32_t column_count,
+                                  struct oto_table_view *table, struct oto_error *error);
+    /* Says something that a person should know: becomes a warning of `otolith check` and of the server's log. */
+    void (*warn)(void *context, const char *sentence);
+};
+
+/* Where an instance is in its world: fixed for the life of the instance, the same after a swap. */
+struct oto_setup {
+    uint32_t size;
+    uint32_t reserved;
+    char node[96]; /* "vehicle/node" */
+    uint64_t base_rate_num, base_rate_den; /* ticks per second */
+    uint64_t rate_num, rate_den;           /* samples per second of this node */
+    double rate_hz;                        /* rate_num / rate_den */
+    struct oto_rng_key noise_key;          /* (world seed, FNV-1a-64 of "vehicle/node"): A18 */
+    struct oto_rng_key unit_key;           /* (0, FNV-1a-64 of "part/unit"): the same unit in every world */
+    oto_vec3 mount_position_body_m;
+    oto_quat q_body_from_sensor;
+    double origin_latitude_rad, origin_longitude_rad, origin_altitude_m;
+    oto_vec3 gravity_enu_m_s2;   /* at the origin */
+    oto_vec3 mag_field_enu_ut;   /* at the origin */
+    double temperature_degc, pressure_pa;
+    int64_t date_days; /* since 1970-01-01, of the world's origin */
+};
+
+/* One instance, as the host holds it and every operation gets it. */
+struct oto_instance {
+    uint32_t size;
+    uint32_t reserved;
+    const struct oto_setup *setup;
+    const void *params; /* descriptor.params_bytes, validated against the table */
+    const void *data;   /* what `prepare` made, immutable; or NULL */
+    void *state;        /* descriptor.state_bytes, zeroed before init */
+};
+
+/* What a sensor is exposed to at one instant. All in the sensor's frame unless named otherwise. */
+struct oto_sensor_input {
+    oto_vec3 specific_force_sensor_m_s2;
+    oto_vec3 angular_rate_sensor_rad_s;
+    oto_vec3 angular_accel_sensor_rad_s2;
+    oto_vec3 mag_field_sensor_ut;
+    double temperature_degc;
+    double pressure_pa;
+    oto_quat q_enu_from_sensor;
+    oto_vec3 position_sensor_enu_m;
+    oto_vec3 velocity_sensor_enu_m_s;
+    struct oto_truth_record truth; /* of the vehicle's body origin */
+};
+
+/* One output of a step. The host fills payload (zeroed), t_ns, sensor_time_ns = t_ns, flags = 0 and emit before it. */
+struct oto_output {
+    void *payload; /* record of the port's type */
+    int64_t t_ns;
+    int64_t sensor_time_ns;
+    uint32_t flags; /* OTO_SAMPLE_SATURATED and the like */
+    uint32_t emit;  /* 1: publish this record; set for enabled ports */
+};
+
+/* One call of `step`. */
+struct oto_step {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t tick; /* k: this tick advances the truth from k/fb to (k+1)/fb */
+    uint64_t n;    /* sensors: sample number, from 1, at instant n/fs; motion nodes: tick + 1 */
+    int64_t t_ns;  /* floor of the instant in ns */
+    double sub_ns; /* the rest, in [0, 1) ns */
+    /* sensors only, else NULL: */
+    const struct oto_sensor_input *input;
+    /*
+     * The input at another instant, not after t and at most one second before it (nor before time zero: then the
+     * input at zero). For band limits, boxcars and transport delay.
+     */
+    enum oto_step_status (*input_at)(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input);
+    void *input_context;
+    struct oto_output *outputs; /* one for each port of the descriptor */
+};
+
+/* ---- what the plugin gives --------------------------------------------------------------------------------------- */
+
+#define OTO_PORT_ALWAYS UINT32_MAX
+
+struct oto_port {
+    const char *name; /* "" for the first; topic = "world/vehicle/node.NAME" for others */
+    const struct oto_record_type *type;
+    uint32_t enable_offset; /* offset of the BOOL or I64 parameter that enables it, or OTO_PORT_ALWAYS */
+    uint32_t reserved;
+};
+
+#define OTO_KIND_SENSOR "sensor"
+#define OTO_KIND_MOTION "motion"
+#define OTO_KIND_ESTIMATOR "estimator"
+
+struct oto_plugin_descriptor {
+    uint32_t size;
+    uint32_t flags;      /* 0 */
+    const char *id;      /* "mems_imu": the file is mems_imu.so */
+    const char *kind;    /* OTO_KIND_… */
+    const char *version; /* of this plugin, "1.2.0" */
+    const char *text;    /* one line */
+    const struct oto_port *outputs;
+    uint32_t output_count; /* at most OTO_PLUGIN_MAX_PORTS; 0 for motion nodes, whose channel is the truth */
+    uint32_t param_count;
+    const struct oto_param *params;
+    uint64_t params_bytes;
+    uint64_t state_bytes;
+    uint32_t state_version;
+    uint32_t migrates_from; /* oldest state_version that `migrate` takes; = state_version without migrate */
+};
+
+#define OTO_PLUGIN_MAX_PORTS 8
+
+struct oto_plugin_ops {
+    uint32_t size;
+    uint32_t reserved;
+    /*
+     * [loop] Checks the parameters together and derives from them (and from files) what step needs, in memory from
+     * host->alloc. Called again, beside the running instance, for every change of parameters. May be NULL.
+     */
+    enum oto_status (*prepare)(const struct oto_host *host, const struct oto_setup *setup, const void *params,
+                               const void **data, struct oto_error *error);
+    /* [loop] Makes the initial state. May be NULL: zero bytes are the initial state. */
+    enum oto_status (*init)(const struct oto_instance *instance, struct oto_error *error);
+    /* [tick] After a change of parameters: instance has the new ones. Adapts the state. May be NULL. */
+    void (*set_params)(const struct oto_instance *instance, const void *old_params);
+    /* [tick] One sample of a sensor or one tick of a motion node. */
+    enum oto_step_status (*step)(const struct oto_instance *instance, const struct oto_step *step);
+    /* [tick] Makes this version's state from an older one. Pure. May be NULL. */
+    enum oto_status (*migrate)(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
+                               uint32_t old_version);
+    /* [tick] Whether the state can be gone on from (finite, in range). May be NULL: always. */
+    enum oto_status (*validate)(const struct oto_instance *instance);
+};
+
+/* Extension of motion nodes. */
+#define OTO_EXTENSION_MOTION "otolith.motion/1"
+#define OTO_MOTION_ANY_TIME (1u << 0) /* evaluate is right at any t >= 0, not only within the current tick */
+
+struct oto_motion_extension {
+    uint32_t size;
+    uint32_t flags;
+    /*
+     * [tick] The truth at an instant in the tick that `step` last completed, its start included (at t = 0 before the
+     * first step). Pure on the state.
+     */
+    enum oto_step_status (*evaluate)(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+                                     struct oto_truth_record *truth);
+};
+
+/* Compared byte by byte before anything else of the entry is believed. */
+struct oto_abi_block {
+    uint32_t magic; /* OTO_PLUGIN_MAGIC */
+    uint16_t major, minor;
+    uint16_t pointer_bytes, descriptor_bytes, ops_bytes, step_bytes, input_bytes, param_bytes;
+    uint32_t endian; /* 0x01020304 */
+};
+
+#define OTO_PLUGIN_MAGIC 0x4f544f50u /* "OTOP" */
+#define OTO_ABI_BLOCK_INITIALIZER                                                                                      \
+    {                                                                                                                  \
+        OTO_PLUGIN_MAGIC, OTO_PLUGIN_ABI_MAJOR, OTO_PLUGIN_ABI_MINOR, sizeof(void *),                                  \
+            sizeof(struct oto_plugin_descriptor), sizeof(struct oto_plugin_ops), sizeof(struct oto_step),              \
+            sizeof(struct oto_sensor_input), sizeof(struct oto_param), 0x01020304u                                     \
+    }
+
+struct oto_plugin_entry {
+    uint32_t size;
+    uint32_t reserved;
+    struct oto_abi_block abi;
+    const struct oto_plugin_descriptor *descriptor;
+    const struct oto_plugin_ops *ops;
+    /* [any] An extension by its versioned id, NULL where there is none. May be NULL. */
+    const void *(*extension)(const char *id);
+};
+
+extern OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin;
+
+/* Defines the exported entry: one line at the end of a plugin. */
+#define OTO_PLUGIN_DEFINE(descriptor_, ops_, extension_)                                                               \
+    OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin = {                                                 \
+        sizeof(struct oto_plugin_entry), 0, OTO_ABI_BLOCK_INITIALIZER, &(descriptor_), &(ops_), (extension_)}
+
+/* Helpers for the parameter table. */
+#define OTO_PARAM_AT(block, member) (uint32_t)offsetof(block, member)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * The standard records. A plugin may define others; these are the ones that several parties agree on, so that one
+ * sensor may replace another of the same type. Field names are the names on the wire, in CSV and in Python; the IMU and
+ * magnetometer records are ROS `sensor_msgs/Imu` and `sensor_msgs/MagneticField` without their header, which is made
+ * from the sample head. Pure data: any thread.
+ *
+ * Frames: world ENU, body and sensor FLU (x forward, y left, z up). SI units; the wire's magnetic field is tesla.
+ */
+#ifndef OTOLITH_RECORDS_H
+#define OTOLITH_RECORDS_H
+
+#include "otolith/channel.h"
+#include "otolith/vecmath.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A vehicle's true state: what the motion node says of the body origin at an instant. 200 bytes. */
+struct oto_truth_record {
+    oto_vec3 position_enu_m;
+    oto_vec3 velocity_enu_m_s;
+    oto_vec3 accel_enu_m_s2; /* coordinate acceleration, gravity not included */
+    oto_quat q_enu_from_body;
+    oto_vec3 angular_rate_body_rad_s;
+    oto_vec3 angular_accel_body_rad_s2;
+    double longitudinal_speed_m_s; /* signed speed along body x; negative in reverse */
+    double spare[5];               /* zero */
+};
+
+/* sensor_msgs/Imu. */
+struct oto_imu_record {
+    double orientation_x, orientation_y, orientation_z, orientation_w;
+    double orientation_covariance[9]; /* rad², row-major; [0] = -1: there is no orientation */
+    oto_vec3 angular_velocity_rad_s;  /* sensor frame */
+    double angular_velocity_covariance[9];
+    oto_vec3 linear_acceleration_m_s2; /* specific force, sensor frame: (0, 0, +g) at rest and level */
+    double linear_acceleration_covariance[9];
+};
+
+/* sensor_msgs/MagneticField. */
+struct oto_mag_record {
+    oto_vec3 magnetic_field_t; /* tesla, sensor frame */
+    double magnetic_field_covariance[9];
+};
+
+/* Wheel odometry of a vehicle. */
+struct oto_odometry_record {
+    double speed_m_s;          /* signed, along body x */
+    double wheel_speed_m_s[4]; /* front left, front right, rear left, rear right */
+    double distance_m;         /* integral of the reported speed since the node's start, signed */
+    int64_t age_ns;            /* how long before t_ns the reported motion was (transport delay) */
+};
+
+/* What happened in a world: swaps, faults, overruns, mode changes. Channel `world/@events`. */
+struct oto_event_record {
+    uint32_t kind;     /* enum oto_event_kind */
+    uint32_t severity; /* 0 info, 1 warning, 2 error */
+    uint64_t tick;
+    int64_t value; /* the kind's own number: lag in ns, generation, count … */
+    char source[64]; /* node topic, client or part of the server */
+    char text[152];  /* one sentence, NUL-padded */
+};
+
+/* clang-format off */
+#define OTO_EVENT_TABLE(X) \
+    X(STARTED,     1, "started") \
+    X(STOPPED,     2, "stopped") \
+    X(MODE,        3, "mode") \
+    X(PARAMETER,   4, "parameter") \
+    X(SWAP,        5, "swap") \
+    X(SWAP_REFUSED,6, "swap-refused") \
+    X(OVERRUN,     7, "overrun") \
+    X(SLIP,        8, "slip") \
+    X(PLUGIN_FAULT,9, "plugin-fault") \
+    X(WATCHDOG,   10, "watchdog") \
+    X(CLIENT,     11, "client") \
+    X(LOSSLESS_DEMOTED, 12, "lossless-demoted") \
+    X(PUBLISHER,  13, "publisher") \
+    X(REALTIME,   14, "realtime") \
+    X(CLOCK_FAULT,15, "clock-fault") \
+    X(MAX_,       16, "")
+/* clang-format on */
+
+enum oto_event_kind {
+#define OTO_X(name, number, text) OTO_EVENT_##name = number,
+    OTO_EVENT_TABLE(OTO_X)
+#undef OTO_X
+};
+
+static inline const char *oto_event_kind_text(uint32_t kind)
+{
+#define OTO_X(name, number, text) text,
+    static const char *const texts[] = {"", OTO_EVENT_TABLE(OTO_X)};
+#undef OTO_X
+    return kind < OTO_EVENT_MAX_ ? texts[kind] : "";
+}
+
+#ifndef __cplusplus
+_Static_assert(sizeof(struct oto_truth_record) == 200, "truth record layout");
+_Static_assert(sizeof(struct oto_imu_record) == 37 * 8, "imu record layout");
+_Static_assert(sizeof(struct oto_mag_record) == 12 * 8, "mag record layout");
+_Static_assert(sizeof(struct oto_odometry_record) == 7 * 8, "odometry record layout");
+_Static_assert(sizeof(struct oto_event_record) == 240, "event record layout");
+#endif
+
+/* clang-format off */
+#define OTO_FIELD_(record, member, wire, kind, n, u, f, t) {wire, kind, n, (uint32_t)offsetof(record, member), u, f, t}
+#define OTO_FIELD_XYZ_(record, member, wire, u, f, t) \
+    {wire ".x", OTO_FIELD_F64, 1, (uint32_t)offsetof(record, member), u, f, t " x"}, \
+    {wire ".y", OTO_FIELD_F64, 1, (uint32_t)offsetof(record, member) + 8, u, f, t " y"}, \
+    {wire ".z", OTO_FIELD_F64, 1, (uint32_t)offsetof(record, member) + 16, u, f, t " z"}
+
+static const struct oto_field oto_truth_fields[] = {
+    OTO_FIELD_XYZ_(struct oto_truth_record, position_enu_m, "position_enu_m", "m", "enu", "position of the body origin"),
+    OTO_FIELD_XYZ_(struct oto_truth_record, velocity_enu_m_s, "velocity_enu_m_s", "m/s", "enu", "velocity"),
+    OTO_FIELD_XYZ_(struct oto_truth_record, accel_enu_m_s2, "accel_enu_m_s2", "m/s^2", "enu", "coordinate acceleration"),
+    {"q_enu_from_body.w", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_truth_record, q_enu_from_body), "1", "enu", "attitude quaternion w"},
+    {"q_enu_from_body.x", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_truth_record, q_enu_from_body) + 8, "1", "enu", "attitude quaternion x"},
+    {"q_enu_from_body.y", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_truth_record, q_enu_from_body) + 16, "1", "enu", "attitude quaternion y"},
+    {"q_enu_from_body.z", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_truth_record, q_enu_from_body) + 24, "1", "enu", "attitude quaternion z"},
+    OTO_FIELD_XYZ_(struct oto_truth_record, angular_rate_body_rad_s, "angular_rate_body_rad_s", "rad/s", "body", "angular rate"),
+    OTO_FIELD_XYZ_(struct oto_truth_record, angular_accel_body_rad_s2, "angular_accel_body_rad_s2", "rad/s^2", "body", "angular acceleration"),
+    OTO_FIELD_(struct oto_truth_record, longitudinal_speed_m_s, "longitudinal_speed_m_s", OTO_FIELD_F64, 1, "m/s", "body", "signed speed along body x"),
+};
+static const struct oto_record_type oto_truth_type = {
+    "truth", sizeof(struct oto_truth_record), sizeof oto_truth_fields / sizeof *oto_truth_fields, oto_truth_fields};
+
+static const struct oto_field oto_imu_fields[] = {
+    OTO_FIELD_(struct oto_imu_record, orientation_x, "orientation.x", OTO_FIELD_F64, 1, "1", "enu", "orientation quaternion x"),
+    OTO_FIELD_(struct oto_imu_record, orientation_y, "orientation.y", OTO_FIELD_F64, 1, "1", "enu", "orientation quaternion y"),
+    OTO_FIELD_(struct oto_imu_record, orientation_z, "orientation.z", OTO_FIELD_F64, 1, "1", "enu", "orientation quaternion z"),
+    OTO_FIELD_(struct oto_imu_record, orientation_w, "orientation.w", OTO_FIELD_F64, 1, "1", "enu", "orientation quaternion w"),
+    OTO_FIELD_(struct oto_imu_record, orientation_covariance, "orientation_covariance", OTO_FIELD_F64, 9, "rad^2", "sensor", "row-major; element 0 is -1 where there is no orientation"),
+    OTO_FIELD_XYZ_(struct oto_imu_record, angular_velocity_rad_s, "angular_velocity", "rad/s", "sensor", "angular rate"),
+    OTO_FIELD_(struct oto_imu_record, angular_velocity_covariance, "angular_velocity_covariance", OTO_FIELD_F64, 9, "rad^2/s^2", "sensor", "row-major"),
+    OTO_FIELD_XYZ_(struct oto_imu_record, linear_acceleration_m_s2, "linear_acceleration", "m/s^2", "sensor", "specific force"),
+    OTO_FIELD_(struct oto_imu_record, linear_acceleration_covariance, "linear_acceleration_covariance", OTO_FIELD_F64, 9, "m^2/s^4", "sensor", "row-major"),
+};
+static const struct oto_record_type oto_imu_type = {
+    "imu", sizeof(struct oto_imu_record), sizeof oto_imu_fields / sizeof *oto_imu_fields, oto_imu_fields};
+
+static const struct oto_field oto_mag_fields[] = {
+    OTO_FIELD_XYZ_(struct oto_mag_record, magnetic_field_t, "magnetic_field", "T", "sensor", "magnetic field"),
+    OTO_FIELD_(struct oto_mag_record, magnetic_field_covariance, "magnetic_field_covariance", OTO_FIELD_F64, 9, "T^2", "sensor", "row-major"),
+};
+static const struct oto_record_type oto_mag_type = {
+    "mag", sizeof(struct oto_mag_record), sizeof oto_mag_fields / sizeof *oto_mag_fields, oto_mag_fields};
+
+static const struct oto_field oto_odometry_fields[] = {
+    OTO_FIELD_(struct oto_odometry_record, speed_m_s, "speed_m_s", OTO_FIELD_F64, 1, "m/s", "body", "signed vehicle speed along x"),
+    OTO_FIELD_(struct oto_odometry_record, wheel_speed_m_s, "wheel_speed_m_s", OTO_FIELD_F64, 4, "m/s", "body", "front left, front right, rear left, rear right"),
+    OTO_FIELD_(struct oto_odometry_record, distance_m, "distance_m", OTO_FIELD_F64, 1, "m", "body", "signed distance since the start"),
+    OTO_FIELD_(struct oto_odometry_record, age_ns, "age_ns", OTO_FIELD_I64, 1, "ns", "", "transport delay of the reported motion"),
+};
+static const struct oto_record_type oto_odometry_type = {
+    "odometry", sizeof(struct oto_odometry_record), sizeof oto_odometry_fields / sizeof *oto_odometry_fields, oto_odometry_fields};
+
+static const struct oto_field oto_event_fields[] = {
+    OTO_FIELD_(struct oto_event_record, kind, "kind", OTO_FIELD_U32, 1, "", "", "number of the kind of event"),
+    OTO_FIELD_(struct oto_event_record, severity, "severity", OTO_FIELD_U32, 1, "", "", "0 info, 1 warning, 2 error"),
+    OTO_FIELD_(struct oto_event_record, tick, "tick", OTO_FIELD_U64, 1, "", "", "tick at which it took effect"),
+    OTO_FIELD_(struct oto_event_record, value, "value", OTO_FIELD_I64, 1, "", "", "the kind's own number"),
+    OTO_FIELD_(struct oto_event_record, source, "source", OTO_FIELD_TEXT, 64, "", "", "node, client or part of the server"),
+    OTO_FIELD_(struct oto_event_record, text, "text", OTO_FIELD_TEXT, 152, "", "", "one sentence"),
+};
+static const struct oto_record_type oto_event_type = {
+    "event", sizeof(struct oto_event_record), sizeof oto_event_fields / sizeof *oto_event_fields, oto_event_fields};
+/* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,395 @@
+/*
+ * The world segment: its layout, and readers inline. The server alone writes; it hands out a sealed memfd that clients
+ * map read-only. A reader never locks, never writes and never waits for the writer: every channel is a ring of slots
+ * with a sequence number each, and a reader learns exactly what it lost. All functions may be called from any thread;
+ * a cursor belongs to one thread.
+ *
+ * Memory order (Boehm, HPL-2012-68, figure 6): the writer makes the slot's lock odd, fences, writes the payload as
+ * relaxed 64-bit words, and releases the even lock; a reader acquires the lock, reads the words relaxed, fences and
+ * looks at the lock again. ThreadSanitizer does not model fences, so under it every word is acquire/release.
+ */
+#ifndef OTOLITH_SEGMENT_H
+#define OTOLITH_SEGMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "otolith/channel.h"
+#include "otolith/status.h"
+#include "otolith/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OTO_SEGMENT_MAGIC UINT64_C(0x314d47534f544f00) /* "\0OTOSGM1" */
+#define OTO_SEGMENT_ENDIAN 0x01020304u
+#define OTO_SEGMENT_PAGE 4096u
+#define OTO_SEGMENT_HEADER_BYTES 16384u
+#define OTO_SEGMENT_MAX_BYTES (UINT64_C(8) << 30)
+#define OTO_SEGMENT_MAX_CHANNELS 65536u
+#define OTO_SEGMENT_MAX_FIELDS (1u << 20)
+#define OTO_CLOCK_SLOTS 8u
+#define OTO_WORLD_NAME_BYTES 64
+
+enum oto_server_state {
+    OTO_SERVER_INIT = 0,
+    OTO_SERVER_RUNNING = 1,
+    OTO_SERVER_PAUSED = 2,
+    OTO_SERVER_FAULT = 3,   /* stopped by overrun policy `fault` or a fatal plugin; readable */
+    OTO_SERVER_CLOSING = 4, /* ended or replaced by a new segment */
+    OTO_SERVER_ENDED = 5    /* the run reached its end; the last values stand */
+};
+
+enum oto_clock_mode {
+    OTO_MODE_REALTIME = 1,
+    OTO_MODE_ASAP = 2,
+    OTO_MODE_STEP = 3,
+    OTO_MODE_LOCKSTEP = 4,
+    OTO_MODE_EXTERNAL = 5
+};
+
+/* clang-format off */
+#define OTO_COUNTER_TABLE(X) \
+    X(TICKS, "ticks")                     /* completed in this run */ \
+    X(LATE, "late_ticks")                 /* started more than 100 µs after the deadline */ \
+    X(OVERRUNS, "overruns")               /* work ended after the next deadline */ \
+    X(SLIPS, "slips")                     /* re-anchored */ \
+    X(SLIPPED_NS, "slipped_ns")           /* sum of what was given up */ \
+    X(CATCHUP_TICKS, "catchup_ticks")     /* run back to back to catch up */ \
+    X(WARNINGS, "plugin_warnings") \
+    X(DISCARDS, "plugin_discards") \
+    X(ERRORS, "plugin_errors") \
+    X(QUARANTINED, "quarantined_nodes") \
+    X(SWAPS, "swaps") \
+    X(SWAPS_REFUSED, "swaps_refused") \
+    X(PARAMETER_CHANGES, "parameter_changes") \
+    X(COMMANDS, "commands") \
+    X(WAKES, "wakes") \
+    X(LOSSLESS_WAITS, "lossless_waits") \
+    X(LOSSLESS_DEMOTED, "lossless_demoted") \
+    X(PUBLISHER_RESTARTS, "publisher_restarts") \
+    X(RESIDENT_LIBRARIES, "resident_libraries") \
+    X(CLIENTS, "clients") \
+    X(NON_FINITE, "non_finite_samples")
+/* clang-format on */
+
+enum oto_counter {
+#define OTO_X(name, text) OTO_COUNTER_##name,
+    OTO_COUNTER_TABLE(OTO_X)
+#undef OTO_X
+    OTO_COUNTER_COUNT
+};
+
+static inline const char *oto_counter_text(uint32_t counter)
+{
+#define OTO_X(name, text) text,
+    static const char *const texts[] = {OTO_COUNTER_TABLE(OTO_X)};
+#undef OTO_X
+    return counter < OTO_COUNTER_COUNT ? texts[counter] : "";
+}
+
+/* A histogram of durations: bucket 8·e + m holds ns with exponent e and the next three bits m; 0…7 ns are exact. */
+#define OTO_HISTOGRAM_BUCKETS 256u
+struct oto_histogram {
+    uint64_t count[OTO_HISTOGRAM_BUCKETS];
+    uint64_t max_ns;
+    uint64_t spare[7];
+};
+
+static inline uint32_t oto_histogram_bucket(uint64_t ns)
+{
+    if (ns < 8) {
+        return (uint32_t)ns;
+    }
+    const uint32_t exponent = 63u - (uint32_t)__builtin_clzll(ns);
+    const uint32_t bucket = 8u * (exponent - 2u) + (uint32_t)((ns >> (exponent - 3u)) & 7u);
+    return bucket < OTO_HISTOGRAM_BUCKETS ? bucket : OTO_HISTOGRAM_BUCKETS - 1u;
+}
+
+/* The middle of a bucket in ns. */
+static inline double oto_histogram_value_ns(uint32_t bucket)
+{
+    if (bucket < 8) {
+        return (double)bucket;
+    }
+    const uint32_t exponent = bucket / 8u + 2u;
+    const double width = (double)(UINT64_C(1) << (exponent - 3u));
+    return (double)(UINT64_C(1) << exponent) + ((double)(bucket % 8u) + 0.5) * width;
+}
+
+/* One reading of the clock, as the tick thread leaves it after each tick. */
+struct oto_clock {
+    uint64_t tick;         /* completed ticks */
+    int64_t sim_time_ns;   /* floor(tick / fb) */
+    int64_t start_mono_ns; /* CLOCK_MONOTONIC at the start of the last tick; not part of the state */
+    int64_t work_ns;       /* the last tick's work */
+    double real_time_factor; /* over about the last second */
+    double scale;            /* asked for */
+    uint64_t state_hash;     /* chain over all ticks so far (A19) */
+};
+
+struct oto_clock_slot {
+    uint64_t lock;
+    struct oto_clock clock;
+};
+
+struct oto_segment_header {
+    uint64_t magic; /* stored last, release */
+    uint16_t major, minor;
+    uint32_t header_bytes;
+    uint32_t endian;
+    uint32_t page_bytes;
+    uint64_t segment_bytes; /* == fstat size */
+    uint64_t epoch;         /* random, one for each server run (A8) */
+    uint64_t layout_hash;   /* FNV-1a-64 over directory and fields */
+    uint64_t field_offset;  /* struct oto_segment_field[field_count] */
+    uint32_t field_count, field_stride;
+    uint64_t directory_offset; /* struct oto_segment_channel[channel_count] */
+    uint32_t channel_count, channel_stride;
+    uint32_t writer_pid, boot;
+    uint64_t writer_start_time; /* field 22 of /proc/pid/stat, against reuse of the pid */
+    uint64_t rate_num, rate_den;
+    uint64_t seed;
+    char world[OTO_WORLD_NAME_BYTES];
+    unsigned char reserved0[256 - 184];
+    /* 256: written by the tick thread */
+    uint64_t clock_head; /* completed clock writes; newest slot is (head - 1) % OTO_CLOCK_SLOTS */
+    uint64_t reserved1[7];
+    struct oto_clock_slot clock[OTO_CLOCK_SLOTS]; /* 320 */
+    uint32_t tick_futex;                          /* 832: low half of the tick count, woken once a tick */
+    uint32_t state;                               /* enum oto_server_state */
+    uint32_t mode;                                /* enum oto_clock_mode */
+    uint32_t current_node;                        /* breadcrumb: 1 + index of the node being stepped, 0 between */
+    uint64_t reserved2[6];
+    uint64_t counter[64]; /* 896: enum oto_counter, relaxed */
+    unsigned char reserved3[4096 - 1408];
+    struct oto_histogram lateness; /* 4096: start of the tick after its deadline */
+    struct oto_histogram work;     /* duration of a tick's work */
+    unsigned char reserved4[OTO_SEGMENT_HEADER_BYTES - 4096 - 2 * sizeof(struct oto_histogram)];
+};
+
+/* A field, as it stands in the segment: struct oto_field with its texts inside. */
+struct oto_segment_field {
+    char name[OTO_FIELD_NAME_BYTES];
+    char unit[OTO_FIELD_UNIT_BYTES];
+    char frame[OTO_FIELD_FRAME_BYTES];
+    uint32_t type, count, offset, reserved;
+    char text[96];
+    unsigned char reserved1[64];
+};
+
+#define OTO_CHANNEL_TRUTH (1u << 0)
+#define OTO_CHANNEL_EVENTS (1u << 1)
+#define OTO_CHANNEL_ENABLED (1u << 2)
+
+struct oto_segment_channel {
+    char topic[OTO_TOPIC_BYTES];          /* "demo/car/imu", or its alias */
+    char node[OTO_TOPIC_BYTES];           /* "demo/car/imu": what control commands take; "demo/@events" for the world's */
+    char plugin[32];
+    char plugin_version[16];
+    char type_name[OTO_RECORD_NAME_BYTES];
+    char frame_id[OTO_WORLD_NAME_BYTES];  /* of the ROS header */
+    uint64_t type_hash;
+    uint64_t rate_num, rate_den;          /* 0/1 for events */
+    uint64_t ring_offset;                 /* struct oto_ring, then slots */
+    uint32_t capacity;                    /* slots, a power of two */
+    uint32_t slot_stride;                 /* bytes, a multiple of 64 */
+    uint32_t payload_bytes;
+    uint32_t first_field, field_count;
+    uint32_t node_index;                  /* nodes are numbered in tick order; UINT32_MAX for the world's own */
+    uint32_t generation;                  /* counts the swaps of the producer; relaxed */
+    uint32_t flags;                       /* OTO_CHANNEL_… */
+    unsigned char reserved[512 - 400];
+};
+
+/* Heads a ring. Slots follow at the next multiple of 64. */
+struct oto_ring {
+    uint64_t head;   /* seq of the newest complete record, 0 before the first; release */
+    uint64_t lost;   /* reserved */
+    uint64_t reserved[6];
+};
+
+/* A slot: lock = 2·seq + 1 while record `seq` is written, 2·seq + 2 when it may be read; then head, then payload. */
+struct oto_ring_slot {
+    uint64_t lock;
+    struct oto_sample_head head;
+    /* payload words follow */
+};
+
+#ifndef __cplusplus
+_Static_assert(offsetof(struct oto_segment_header, clock_head) == 256, "segment layout");
+_Static_assert(offsetof(struct oto_segment_header, clock) == 320, "segment layout");
+_Static_assert(offsetof(struct oto_segment_header, tick_futex) == 832, "segment layout");
+_Static_assert(offsetof(struct oto_segment_header, counter) == 896, "segment layout");
+_Static_assert(offsetof(struct oto_segment_header, lateness) == 4096, "segment layout");
+_Static_assert(sizeof(struct oto_segment_header) == OTO_SEGMENT_HEADER_BYTES, "segment layout");
+_Static_assert(sizeof(struct oto_segment_field) == 256, "segment layout");
+_Static_assert(sizeof(struct oto_segment_channel) == 512, "segment layout");
+_Static_assert(sizeof(struct oto_ring) == 64 && sizeof(struct oto_ring_slot) == 40, "segment layout");
+_Static_assert(OTO_COUNTER_COUNT <= 64, "counters fit");
+_Static_assert(sizeof(struct oto_clock_slot) == 64, "segment layout");
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define OTO_ORDER_LOAD_ __ATOMIC_ACQUIRE
+#define OTO_ORDER_STORE_ __ATOMIC_RELEASE
+#define OTO_FENCE_(order) ((void)0)
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OTO_ORDER_LOAD_ __ATOMIC_ACQUIRE
+#define OTO_ORDER_STORE_ __ATOMIC_RELEASE
+#define OTO_FENCE_(order) ((void)0)
+#endif
+#endif
+#ifndef OTO_ORDER_LOAD_
+#define OTO_ORDER_LOAD_ __ATOMIC_RELAXED
+#define OTO_ORDER_STORE_ __ATOMIC_RELAXED
+#define OTO_FENCE_(order) __atomic_thread_fence(order)
+#endif
+
+/* Copies whole 64-bit words out of shared memory. `bytes` is a multiple of 8, both sides aligned to 8. */
+static inline void oto_words_load(void *to, const void *from, size_t bytes)
+{
+    const uint64_t *source = (const uint64_t *)from;
+    unsigned char *target = (unsigned char *)to;
+    for (size_t i = 0; i < bytes / 8; i++) {
+        const uint64_t word = __atomic_load_n(&source[i], OTO_ORDER_LOAD_);
+        memcpy(target + 8 * i, &word, 8);
+    }
+}
+
+/* The writer's counterpart. */
+static inline void oto_words_store(void *to, const void *from, size_t bytes)
+{
+    uint64_t *target = (uint64_t *)to;
+    const unsigned char *source = (const unsigned char *)from;
+    for (size_t i = 0; i < bytes / 8; i++) {
+        uint64_t word;
+        memcpy(&word, source + 8 * i, 8);
+        __atomic_store_n(&target[i], word, OTO_ORDER_STORE_);
+    }
+}
+
+/* A ring as a reader sees it; made once from a checked directory entry. */
+struct oto_ring_view {
+    const struct oto_ring *ring;
+    const unsigned char *slots;
+    uint64_t mask;
+    uint32_t stride;
+    uint32_t payload_bytes;
+};
+
+static inline struct oto_ring_view oto_ring_view_make(const void *segment, const struct oto_segment_channel *channel)
+{
+    const unsigned char *base = (const unsigned char *)segment + channel->ring_offset;
+    struct oto_ring_view view;
+    view.ring = (const struct oto_ring *)(const void *)base;
+    view.slots = base + sizeof(struct oto_ring);
+    view.mask = channel->capacity - 1u;
+    view.stride = channel->slot_stride;
+    view.payload_bytes = channel->payload_bytes;
+    return view;
+}
+
+/* Seq of the newest complete record, 0 before the first. */
+static inline uint64_t oto_ring_newest(const struct oto_ring_view *view)
+{
+    return __atomic_load_n(&view->ring->head, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Reads record `seq` if it still stands. `payload` takes view->payload_bytes. OTO_OK, OTO_AGAIN (not written yet) or
+ * OTO_LAPPED (overwritten); on the latter two the outputs are undefined.
+ */
+static inline enum oto_status oto_ring_read_at(const struct oto_ring_view *view, uint64_t seq,
+                                               struct oto_sample_head *head, void *payload)
+{
+    const unsigned char *slot = view->slots + ((seq - 1) & view->mask) * view->stride;
+    const uint64_t *lock = (const uint64_t *)(const void *)slot;
+    const uint64_t wanted = 2 * seq + 2;
+    const uint64_t before = __atomic_load_n(lock, __ATOMIC_ACQUIRE);
+    if (before != wanted) {
+        return before < wanted ? OTO_AGAIN : OTO_LAPPED;
+    }
+    oto_words_load(head, slot + 8, sizeof *head);
+    oto_words_load(payload, slot + sizeof(struct oto_ring_slot), view->payload_bytes);
+    OTO_FENCE_(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(lock, OTO_ORDER_LOAD_) == wanted ? OTO_OK : OTO_LAPPED;
+}
+
+/* A reader's place in a channel. */
+struct oto_cursor {
+    uint64_t next; /* seq of the next record to read, from 1 */
+    uint64_t lost; /* records overwritten before they were read, exact */
+};
+
+/* The next record in order. OTO_OK; OTO_AGAIN: nothing new. Loss moves the cursor to the oldest safe record and counts. */
+static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, struct oto_cursor *cursor,
+                                            struct oto_sample_head *head, void *payload)
+{
+    for (int attempt = 0; attempt < 4; attempt++) {
+        const uint64_t newest = oto_ring_newest(view);
+        if (cursor->next > newest) {
+            return OTO_AGAIN;
+        }
+        /* One eighth of the ring is left as a margin, so that a lapped reader is not lapped again at once. */
+        const uint64_t behind = newest - cursor->next;
+        if (behind > view->mask) {
+            const uint64_t target = newest - (view->mask - view->mask / 8);
+            cursor->lost += target - cursor->next;
+            cursor->next = target;
+        }
+        const enum oto_status status = oto_ring_read_at(view, cursor->next, head, payload);
+        if (status == OTO_OK) {
+            cursor->next++;
+            return OTO_OK;
+        }
+    }
+    return OTO_AGAIN;
+}
+
+/* The newest record, or the one before it while that is being replaced. OTO_OK or OTO_AGAIN. */
+static inline enum oto_status oto_ring_latest(const struct oto_ring_view *view, struct oto_sample_head *head,
+                                              void *payload)
+{
+    for (int attempt = 0; attempt < 4; attempt++) {
+        const uint64_t newest = oto_ring_newest(view);
+        if (newest == 0) {
+            return OTO_AGAIN;
+        }
+        if (oto_ring_read_at(view, newest, head, payload) == OTO_OK) {
+            return OTO_OK;
+        }
+    }
+    return OTO_AGAIN;
+}
+
+/* The newest clock reading. OTO_OK, or OTO_AGAIN before the first tick. */
+static inline enum oto_status oto_segment_clock(const struct oto_segment_header *header, struct oto_clock *clock)
+{
+    for (int attempt = 0; attempt < 4; attempt++) {
+        const uint64_t written = __atomic_load_n(&header->clock_head, __ATOMIC_ACQUIRE);
+        if (written == 0) {
+            return OTO_AGAIN;
+        }
+        const struct oto_clock_slot *slot = &header->clock[(written - 1) % OTO_CLOCK_SLOTS];
+        const uint64_t wanted = 2 * written + 2;
+        if (__atomic_load_n(&slot->lock, __ATOMIC_ACQUIRE) != wanted) {
+            continue;
+        }
+        oto_words_load(clock, &slot->clock, sizeof *clock);
+        OTO_FENCE_(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&slot->lock, OTO_ORDER_LOAD_) == wanted) {
+            return OTO_OK;
+        }
+    }
+    return OTO_AGAIN;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Tables of numbers in CSV files with a header line: how recorded motion, truth and logs come in. Errors name file,
+ * line and column. [loop]
+ */
+#ifndef OTOLITH_TABLE_H
+#define OTOLITH_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct oto_table {
+    uint64_t rows;
+    uint32_t columns;
+    double *values;    /* row-major, rows × columns; oto_table_free */
+    uint32_t *present; /* for each asked column: 1 if the file has it */
+};
+
+/*
+ * Reads the named columns, in this order; a name that begins with '?' is optional and NaN where absent. With
+ * column_count 0 every column is read. A file whose name ends in .gz is refused with a hint. Empty cells of present
+ * columns, text, NaN and inf are errors. At most 2^31 values.
+ */
+OTO_API enum oto_status oto_table_read(const char *path, const char *const *columns, uint32_t column_count,
+                               struct oto_table *table, struct oto_error *error);
+OTO_API void oto_table_free(struct oto_table *table);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * A world as its file describes it, bound and checked: plugins are opened, parameters are in their blocks, units are
+ * SI, names are unique. Made by the loader (server/config), taken by the engine (server/world). [loop]
+ */
+#ifndef SRV_WORLD_CONFIG_H
+#define SRV_WORLD_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "otolith/plugin_host.h"
+#include "otolith/segment.h"
+
+#define SRV_MAX_VEHICLES 10000
+#define SRV_MAX_NODES 65000
+#define SRV_MAX_LISTEN 8
+#define SRV_NAME_BYTES 32 /* of a vehicle or node: [A-Za-z0-9_-]+ */
+
+enum srv_driver { SRV_DRIVER_UV = 0, SRV_DRIVER_HYBRID = 1 };
+enum srv_overrun { SRV_OVERRUN_SLIP = 0, SRV_OVERRUN_CATCHUP = 1, SRV_OVERRUN_FAULT = 2 };
+
+struct srv_clock_config {
+    uint64_t rate_num, rate_den; /* ticks per second */
+    enum oto_clock_mode mode;    /* REALTIME, ASAP or STEP */
+    double scale;                /* simulated seconds per real second */
+    enum srv_driver driver;
+    enum srv_overrun overrun;
+    uint32_t catchup_max_burst; /* ticks, default 4 */
+    int64_t catchup_max_lag_ns; /* default 20 ms */
+    uint32_t fault_max_overruns; /* consecutive, default 10 */
+    int64_t until_ns;           /* simulated; 0: no end */
+    int32_t fifo_priority;      /* wanted SCHED_FIFO priority, default 70; 0: none */
+};
+
+struct srv_environment_config {
+    bool gravity_wgs84;
+    oto_vec3 gravity_enu_m_s2; /* resolved either way, at the origin */
+    oto_vec3 mag_field_enu_ut; /* resolved, at the origin */
+    double temperature_degc;
+    double pressure_pa;
+};
+
+struct srv_node_config {
+    char name[SRV_NAME_BYTES];  /* "motion" for the motion node */
+    char alias[OTO_TOPIC_BYTES]; /* topic of the first channel, "" for world/vehicle/node */
+    char frame_id[OTO_WORLD_NAME_BYTES]; /* default "vehicle/node" */
+    char part_unit[OTO_TOPIC_BYTES]; /* "part/unit" of the unit stream; default "plugin/0" */
+    uint32_t vehicle;           /* index */
+    struct oto_plugin *plugin;  /* held */
+    struct oto_params params;
+    uint64_t rate_num, rate_den; /* samples per second; the base rate where nothing was said */
+    oto_vec3 mount_position_body_m;
+    oto_quat q_body_from_sensor;
+    const struct oto_value *place; /* in the document, for messages; NULL in made-up worlds */
+};
+
+struct srv_vehicle_config {
+    char name[SRV_NAME_BYTES];
+    uint32_t motion;                 /* index into nodes */
+    uint32_t first_node, node_count; /* sensors and estimators, in order */
+};
+
+struct srv_publish_config {
+    bool enabled;
+    uint32_t listen_count;
+    char listen[SRV_MAX_LISTEN][256]; /* URLs; "ipc" is pub.ipc in the runtime directory */
+    int64_t coalesce_ns;
+    bool packed;
+};
+
+struct srv_world_config {
+    char name[OTO_WORLD_NAME_BYTES];
+    uint64_t seed;
+    double origin_latitude_rad, origin_longitude_rad, origin_altitude_m;
+    int64_t date_days; /* since 1970-01-01 */
+    struct srv_clock_config clock;
+    struct srv_environment_config environment;
+    uint32_t vehicle_count, node_count;
+    struct srv_vehicle_config *vehicles;
+    struct srv_node_config *nodes; /* motion nodes too; a vehicle's motion node stands before its others */
+    struct srv_publish_config publish;
+    uint32_t ring_capacity;          /* slots of a channel's ring, default 1024, at least one second */
+    struct oto_document *document;   /* owned */
+};
+
+/* One `--set PATH=VALUE` of the command line, applied to the document before anything is read from it. */
+struct srv_override {
+    const char *path;
+    const char *value;
+};
+
+/*
+ * Reads, binds and checks a world file. Every error is file:line:column and a sentence. Warnings (implausible values,
+ * topics that begin one another) go to `warn`. Nothing is half-made: on failure *config is zeroed.
+ */
+enum oto_status srv_world_config_load(const char *path, const struct srv_override *overrides, uint32_t override_count,
+                                      oto_warn_function warn, void *warn_context, struct srv_world_config *config,
+                                      struct oto_error *error);
+void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */
+
+/* The JSON Schema of world files, made from the parser's own tables; malloc'ed. */
+char *srv_world_config_schema(void);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * The engine: a world that ticks in a thread of its own. The main loop talks to it only through commands, which are
+ * applied at tick boundaries and answered by replies; its only other output is the segment. All functions are [loop]
+ * and called from the main loop's thread, unless they say otherwise.
+ */
+#ifndef SRV_ENGINE_H
+#define SRV_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/world_config.h"
+#include "otolith/records.h"
+#include "otolith/segment.h"
+
+struct srv_engine;
+
+struct srv_engine_options {
+    bool start_paused;     /* first tick waits for resume or step */
+    uint64_t epoch;        /* random, made by the caller */
+    int64_t watchdog_ns;   /* 0: max(250 ms, 50 periods) */
+};
+
+/*
+ * Builds segment, nodes and states; runs prepare and init of every instance; ticks nothing. The configuration is
+ * borrowed and must outlive the engine. On failure nothing is left behind.
+ */
+enum oto_status srv_engine_create(const struct srv_world_config *config, const struct srv_engine_options *options,
+                                  oto_warn_function warn, void *warn_context, struct srv_engine **engine,
+                                  struct oto_error *error);
+void srv_engine_destroy(struct srv_engine *engine); /* stops the tick thread if it runs; NULL is allowed */
+
+/* Starts the tick thread. What real-time rights it got is said in the text (and in a REALTIME event). */
+enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, size_t privileges_bytes,
+                                 struct oto_error *error);
+
+/* The sealed memfd, for SCM_RIGHTS. Owned by the engine. */
+int srv_engine_segment_fd(const struct srv_engine *engine);
+const struct oto_segment_header *srv_engine_segment(const struct srv_engine *engine);
+/* Readable when replies wait; level-triggered until srv_engine_take_reply has returned false. */
+int srv_engine_notify_fd(const struct srv_engine *engine);
+
+enum srv_command_kind {
+    SRV_COMMAND_PAUSE = 1,
+    SRV_COMMAND_RESUME,
+    SRV_COMMAND_STEP,    /* ticks; answered when they are done; then paused */
+    SRV_COMMAND_SCALE,   /* scale */
+    SRV_COMMAND_MODE,    /* mode */
+    SRV_COMMAND_PARAMS,  /* node, change: new block and prepared data, already checked */
+    SRV_COMMAND_SWAP,    /* node, change: new plugin, block and prepared data, already checked */
+    SRV_COMMAND_EVENT,   /* event: written to the event ring */
+    SRV_COMMAND_STOP     /* the run ends at the next boundary */
+};
+
+/* What a change brings to a node; after its reply the same struct holds what was replaced, to be freed by the caller. */
+struct srv_node_change {
+    uint32_t node;
+    struct oto_plugin *plugin; /* SWAP; NULL for PARAMS */
+    struct oto_params params;
+    struct oto_prepared prepared;
+    void *state; /* SWAP: zeroed, of the new descriptor's size; else NULL */
+};
+
+struct srv_command {
+    enum srv_command_kind kind;
+    uint64_t id; /* the caller's, returned in the reply */
+    uint64_t ticks;
+    double scale;
+    enum oto_clock_mode mode;
+    struct srv_node_change *change; /* heap; ownership returns with the reply */
+    struct oto_event_record event;
+};
+
+struct srv_reply {
+    uint64_t id;
+    enum srv_command_kind kind;
+    enum oto_status status;
+    uint64_t tick; /* boundary at which it was applied */
+    struct srv_node_change *change;
+    const char *reason; /* of a refusal, static text; or NULL */
+};
+
+/* False when the queue (256) is full: try again after replies. */
+bool srv_engine_post(struct srv_engine *engine, const struct srv_command *command);
+bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply);
+
+/* Nodes in tick order; the index is oto_segment_channel.node_index. */
+uint32_t srv_engine_node_count(const struct srv_engine *engine);
+const struct srv_node_config *srv_engine_node_config(const struct srv_engine *engine, uint32_t node);
+/* "world/vehicle/node", "vehicle/node" or a topic alias. UINT32_MAX and an error that suggests the nearest. */
+uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name, struct oto_error *error);
+/* What the node runs now (kept by the main thread: updated as replies are taken). */
+struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint32_t node);
+const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node);
+const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node);
+
+/*
+ * Makes a change ready off the tick: copies the block, sets one parameter, runs prepare. For a swap: opens the file,
+ * compares ports, kind and state version, carries over the parameters, runs prepare. May take milliseconds: these two
+ * may be called from a worker thread, one at a time for each node.
+ */
+enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
+                                     struct srv_node_change **change, struct oto_error *error);
+enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node, const char *path,
+                                  struct srv_node_change **change, struct oto_error *error);
+/* Frees a change and what it holds. Returns false if a library stayed mapped. */
+bool srv_change_free(struct srv_node_change *change);
+
+/* How many clients wait on the tick futex: 0 saves the wake. */
+void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters);
+
+/*
+ * Lossless readers (up to 16). `next[i]` is the first unread seq of channel channels[i]; the tick thread does not
+ * overwrite unread records in modes asap and step, waits at most 5 s, then demotes the reader with an event.
+ * begin returns a slot, or -1 when all are taken. acknowledge is cheap and lock-free.
+ */
+int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channels, uint32_t count);
+void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, const uint64_t *next, uint32_t count);
+void srv_engine_lossless_end(struct srv_engine *engine, int slot);
+
+/* To be called some times a second: names a stuck node in `sentence` (and counts it) once for each stall. */
+bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes);
+
+/* Counters of the main loop's own (clients, publisher restarts, refused swaps): relaxed adds to the segment. */
+void srv_engine_count(struct srv_engine *engine, enum oto_counter counter, int64_t delta);
+
+#endif

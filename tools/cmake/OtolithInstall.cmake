@@ -1,0 +1,1 @@
+# Install rules, package files and CPack stand here.
