@@ -3,7 +3,7 @@
 #ifndef OTOLITH_GEODESY_H
 #define OTOLITH_GEODESY_H
 
-#include "vecmath.h"
+#include "otolith/vecmath.h"
 
 #define OTO_WGS84_A_M 6378137.0                     /* semi-major axis */
 #define OTO_WGS84_F (1.0 / 298.257223563)           /* flattening */

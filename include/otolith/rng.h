@@ -6,7 +6,7 @@
 #ifndef OTOLITH_RNG_H
 #define OTOLITH_RNG_H
 
-#include "detmath.h"
+#include "otolith/detmath.h"
 
 #include <stddef.h>
 #include <string.h>

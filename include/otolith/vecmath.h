@@ -6,7 +6,7 @@
 #ifndef OTOLITH_VECMATH_H
 #define OTOLITH_VECMATH_H
 
-#include "detmath.h"
+#include "otolith/detmath.h"
 
 #include <stdbool.h>
 
