@@ -1,1 +1,31 @@
-# Install rules, package files and CPack stand here.
+# Install rules, the CMake package, pkg-config, and packages by CPack.
+set(OTOLITH_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/otolith)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/otolith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS otolith_headers otolith_shared EXPORT otolith-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS otolith otolithd otolith-publisher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+get_property(plugins GLOBAL PROPERTY OTOLITH_PLUGINS)
+install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/otolith/plugins)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/otolith/configs)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/clients/python/otolith
+  DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/python3/dist-packages PATTERN __pycache__ EXCLUDE)
+
+install(EXPORT otolith-targets NAMESPACE otolith:: DESTINATION ${OTOLITH_CMAKE_DIR})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/tools/cmake/otolith-config.cmake.in
+  ${CMAKE_BINARY_DIR}/otolith-config.cmake INSTALL_DESTINATION ${OTOLITH_CMAKE_DIR}
+  PATH_VARS OTOLITH_INSTALL_PLUGIN_DIR)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/otolith-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/otolith-config.cmake ${CMAKE_BINARY_DIR}/otolith-config-version.cmake
+  ${PROJECT_SOURCE_DIR}/tools/cmake/OtolithPlugin.cmake DESTINATION ${OTOLITH_CMAKE_DIR})
+
+configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/otolith.pc.in ${CMAKE_BINARY_DIR}/otolith.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/otolith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME otolith)
+set(CPACK_PACKAGE_CONTACT "otolith maintainers <maintainers@otolith.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "shared-memory real-time simulation server for inertial sensors")
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+include(CPack)
