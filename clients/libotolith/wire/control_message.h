@@ -17,6 +17,9 @@
  *   swap {node: text, plugin: text}
  *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it
  *   ack {next: list of u64}                   no reply
+ *
+ * An empty list is of both kinds: it is given as U64_LIST with count 0, and both list pointers are set. A negative
+ * whole number is an F64. Texts are valid UTF-8: decoding refuses others, writing turns a bad byte into '?'.
  */
 #ifndef OTO_CONTROL_MESSAGE_H
 #define OTO_CONTROL_MESSAGE_H

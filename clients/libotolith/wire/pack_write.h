@@ -1,0 +1,34 @@
+/*
+ * Writing text with msgpack-c's packer so that what goes out is always valid UTF-8: a byte that is none becomes '?'
+ * (texts are cut at fixed sizes on their way here, and plugins write what they like). Pure: any thread.
+ */
+#ifndef OTO_PACK_WRITE_H
+#define OTO_PACK_WRITE_H
+
+#include <msgpack/pack.h>
+#include <string.h>
+
+#include "wire/utf8.h"
+
+static inline void oto_pack_text_bytes(msgpack_packer *packer, const char *text, size_t bytes)
+{
+    (void)msgpack_pack_str(packer, bytes);
+    while (bytes > 0) {
+        const size_t valid = oto_utf8_valid_bytes(text, bytes);
+        (void)msgpack_pack_str_body(packer, text, valid);
+        text += valid;
+        bytes -= valid;
+        if (bytes > 0) {
+            (void)msgpack_pack_str_body(packer, "?", 1);
+            text++;
+            bytes--;
+        }
+    }
+}
+
+static inline void oto_pack_text(msgpack_packer *packer, const char *text)
+{
+    oto_pack_text_bytes(packer, text, strlen(text));
+}
+
+#endif
