@@ -72,7 +72,8 @@ enum oto_clock_mode {
     X(PUBLISHER_RESTARTS, "publisher_restarts") \
     X(RESIDENT_LIBRARIES, "resident_libraries") \
     X(CLIENTS, "clients") \
-    X(NON_FINITE, "non_finite_samples")
+    X(NON_FINITE, "non_finite_samples") \
+    X(STALLS, "stalls")                   /* ticks that the watchdog found stuck */
 /* clang-format on */
 
 enum oto_counter {
@@ -143,7 +144,7 @@ struct oto_segment_header {
     uint32_t page_bytes;
     uint64_t segment_bytes; /* == fstat size */
     uint64_t epoch;         /* random, one for each server run (A8) */
-    uint64_t layout_hash;   /* FNV-1a-64 over directory and fields */
+    uint64_t layout_hash;   /* oto_segment_layout_hash */
     uint64_t field_offset;  /* struct oto_segment_field[field_count] */
     uint32_t field_count, field_stride;
     uint64_t directory_offset; /* struct oto_segment_channel[channel_count] */
@@ -203,6 +204,21 @@ struct oto_segment_channel {
     uint32_t flags;                       /* OTO_CHANNEL_… */
     unsigned char reserved[512 - 400];
 };
+
+/* FNV-1a-64 over the field table, then the directory with `generation` and `flags`, which change while it runs, as 0. */
+static inline uint64_t oto_segment_layout_hash(const struct oto_segment_field *fields, uint32_t field_count,
+                                               const struct oto_segment_channel *channels, uint32_t channel_count)
+{
+    uint64_t hash = oto_fnv1a64_more(OTO_FNV1A64_START, fields, field_count * sizeof *fields);
+    for (uint32_t i = 0; i < channel_count; i++) {
+        struct oto_segment_channel channel;
+        memcpy(&channel, &channels[i], sizeof channel);
+        channel.generation = 0;
+        channel.flags = 0;
+        hash = oto_fnv1a64_more(hash, &channel, sizeof channel);
+    }
+    return hash;
+}
 
 /* Heads a ring. Slots follow at the next multiple of 64. */
 struct oto_ring {
