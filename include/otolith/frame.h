@@ -8,6 +8,9 @@
  *   packed:  {epoch, seq, schema, packed: bin} with each sample as struct oto_sample_head and payload, back to back
  *   schema:  topic world/@schema, {epoch, v, world, channels: [{topic, node, type, schema, rate: [num, den], frame_id,
  *            bytes, fields: [{name, type, count, offset, unit, frame, text}, …]}, …]}
+ *            where `type` of a channel is its record's name, `schema` the hash in its frames, and `type` of a field one
+ *            of u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 text
+ * Raw records in `packed` are little-endian. A text that is no UTF-8 goes out with '?' for each bad byte.
  */
 #ifndef OTOLITH_FRAME_H
 #define OTOLITH_FRAME_H
@@ -47,13 +50,15 @@ struct oto_frame {
     uint64_t epoch, seq, schema;
     uint32_t count;
     enum oto_frame_format format;
-    const unsigned char *samples; /* private */
+    const unsigned char *samples; /* private, as are those below */
     size_t samples_bytes;
+    const unsigned char *next; /* where sample `next_index` begins: reading in order takes one walk */
+    uint32_t next_index;
 };
 /* OTO_OK, OTO_CORRUPT, OTO_LIMIT, or OTO_UNSUPPORTED for a schema frame. */
 OTO_API enum oto_status oto_frame_decode(const void *data, size_t bytes, struct oto_frame *frame);
 /* Decodes sample i by its type into head and payload (type->bytes). frame_id is set if the caller wants it. */
-OTO_API enum oto_status oto_frame_sample(const struct oto_frame *frame, const struct oto_record_type *type,
+OTO_API enum oto_status oto_frame_sample(struct oto_frame *frame, const struct oto_record_type *type,
                                          uint32_t index, struct oto_sample_head *head, void *payload, char *frame_id,
                                          size_t frame_id_bytes);
 

@@ -1,5 +1,12 @@
 list(APPEND OTOLITH_SOURCES
   wire/control_message.c
   wire/control_write.c
+  wire/field.c
+  wire/frame.c
+  wire/frame_decode.c
+  wire/frame_record.c
   wire/pack_read.c
+  wire/record_check.c
+  wire/schema.c
+  wire/schema_encode.c
   wire/utf8.c)

@@ -1,0 +1,66 @@
+/* The packer of frames: msgpack-c's, into a buffer that grows up to OTO_FRAME_MAX_BYTES. Pure: any thread. */
+#ifndef OTO_FRAME_BUFFER_H
+#define OTO_FRAME_BUFFER_H
+
+#include <stdlib.h>
+
+#include "otolith/frame.h"
+#include "wire/pack_write.h"
+
+#define OTO_SCHEMA_TOPIC "/@schema"
+
+struct oto_frame_writer {
+    struct oto_buffer *buffer;
+    enum oto_status status; /* of the first failure; nothing is written after it */
+};
+
+/* Makes room for `bytes` more. */
+static inline int oto_frame_reserve(struct oto_frame_writer *writer, size_t bytes)
+{
+    struct oto_buffer *buffer = writer->buffer;
+    if (writer->status != OTO_OK) {
+        return -1;
+    }
+    if (bytes <= buffer->capacity - buffer->bytes) {
+        return 0;
+    }
+    if (bytes > OTO_FRAME_MAX_BYTES - buffer->bytes) {
+        writer->status = OTO_LIMIT;
+        return -1;
+    }
+    size_t capacity = buffer->capacity < 1024 ? 1024 : buffer->capacity;
+    while (capacity - buffer->bytes < bytes) {
+        capacity *= 2;
+    }
+    unsigned char *data = realloc(buffer->data, capacity);
+    if (data == NULL) {
+        writer->status = OTO_NO_MEMORY;
+        return -1;
+    }
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return 0;
+}
+
+static inline int oto_frame_append(void *context, const char *data, size_t bytes)
+{
+    struct oto_frame_writer *writer = (struct oto_frame_writer *)context;
+    if (oto_frame_reserve(writer, bytes) != 0) {
+        return -1;
+    }
+    if (bytes > 0) {
+        memcpy(writer->buffer->data + writer->buffer->bytes, data, bytes);
+        writer->buffer->bytes += bytes;
+    }
+    return 0;
+}
+
+/* A key or another text that is known to be valid. */
+static inline void oto_frame_key(msgpack_packer *packer, const char *key, size_t bytes)
+{
+    (void)msgpack_pack_str(packer, bytes);
+    (void)msgpack_pack_str_body(packer, key, bytes);
+}
+#define OTO_FRAME_KEY(packer, literal) oto_frame_key((packer), "" literal, sizeof(literal) - 1)
+
+#endif

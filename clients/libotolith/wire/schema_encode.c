@@ -1,0 +1,72 @@
+#include "otolith/version.h"
+#include "wire/frame_buffer.h"
+#include "wire/record_check.h"
+
+static void pack_field(msgpack_packer *packer, const struct oto_field *field)
+{
+    (void)msgpack_pack_map(packer, 7);
+    OTO_FRAME_KEY(packer, "name");
+    oto_pack_text(packer, field->name);
+    OTO_FRAME_KEY(packer, "type");
+    oto_pack_text(packer, oto_field_type_text(field->type));
+    OTO_FRAME_KEY(packer, "count");
+    (void)msgpack_pack_uint32(packer, field->count);
+    OTO_FRAME_KEY(packer, "offset");
+    (void)msgpack_pack_uint32(packer, field->offset);
+    OTO_FRAME_KEY(packer, "unit");
+    oto_pack_text(packer, field->unit);
+    OTO_FRAME_KEY(packer, "frame");
+    oto_pack_text(packer, field->frame);
+    OTO_FRAME_KEY(packer, "text");
+    oto_pack_text(packer, field->text);
+}
+
+static void pack_channel(msgpack_packer *packer, const struct oto_channel *channel)
+{
+    (void)msgpack_pack_map(packer, 8);
+    OTO_FRAME_KEY(packer, "topic");
+    oto_pack_text(packer, channel->topic);
+    OTO_FRAME_KEY(packer, "node");
+    oto_pack_text(packer, channel->node);
+    OTO_FRAME_KEY(packer, "type");
+    oto_pack_text(packer, channel->type.name);
+    OTO_FRAME_KEY(packer, "schema");
+    (void)msgpack_pack_uint64(packer, channel->type_hash);
+    OTO_FRAME_KEY(packer, "rate");
+    (void)msgpack_pack_array(packer, 2);
+    (void)msgpack_pack_uint64(packer, channel->rate_num);
+    (void)msgpack_pack_uint64(packer, channel->rate_den);
+    OTO_FRAME_KEY(packer, "frame_id");
+    oto_pack_text(packer, channel->frame_id);
+    OTO_FRAME_KEY(packer, "bytes");
+    (void)msgpack_pack_uint32(packer, channel->type.bytes);
+    OTO_FRAME_KEY(packer, "fields");
+    (void)msgpack_pack_array(packer, channel->type.field_count);
+    for (uint32_t i = 0; i < channel->type.field_count; i++) {
+        pack_field(packer, &channel->type.fields[i]);
+    }
+}
+
+enum oto_status oto_frame_encode_schema(struct oto_buffer *buffer, const char *world, uint64_t epoch,
+                                        const struct oto_channel *channels, uint32_t count)
+{
+    struct oto_frame_writer writer = {buffer, OTO_OK};
+    msgpack_packer packer;
+    msgpack_packer_init(&packer, &writer, oto_frame_append);
+    buffer->bytes = 0;
+    (void)oto_frame_append(&writer, world, strlen(world));
+    (void)oto_frame_append(&writer, OTO_SCHEMA_TOPIC, sizeof OTO_SCHEMA_TOPIC);
+    (void)msgpack_pack_map(&packer, 4);
+    OTO_FRAME_KEY(&packer, "epoch");
+    (void)msgpack_pack_uint64(&packer, epoch);
+    OTO_FRAME_KEY(&packer, "v");
+    (void)msgpack_pack_uint32(&packer, OTO_WIRE_VERSION);
+    OTO_FRAME_KEY(&packer, "world");
+    oto_pack_text(&packer, world);
+    OTO_FRAME_KEY(&packer, "channels");
+    (void)msgpack_pack_array(&packer, count);
+    for (uint32_t i = 0; i < count && writer.status == OTO_OK; i++) {
+        pack_channel(&packer, &channels[i]);
+    }
+    return writer.status;
+}
