@@ -2,8 +2,11 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "otolith/client.h"
 #include "otolith/status.h"
@@ -13,7 +16,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 struct cli_command {
     const char *name;
-    int (*run)(int argc, char **argv); /* argv[0] is "otolith NAME" for messages of argp */
+    int (*run)(int argc, char **argv); /* argv[0] is "otolith NAME" for the messages of argp */
     const char *summary;
 };
 
@@ -36,5 +39,38 @@ int cli_sense(int argc, char **argv);
 
 /* Says `error` on stderr as "otolith: …" and returns CLI_FAILED. */
 int cli_say(const struct oto_error *error);
+
+/* "10s", "500ms", "250us", "2min", "1h", or a number of seconds; not negative. */
+enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *error);
+/* A positive finite number. */
+enum oto_status cli_positive(const char *text, double *number, struct oto_error *error);
+enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *error);
+
+int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
+
+/* SIGINT and SIGTERM end loops politely: the flag is set once either came. */
+void cli_catch_signals(void);
+bool cli_interrupted(void);
+
+/* Opens the world named by --world (NULL: OTOLITH_WORLD or the only one); says the error itself. NULL on failure. */
+struct oto_client *cli_open(const char *world);
+
+/* The path of a program that was built or installed beside this one. */
+enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error);
+
+/* Options that most commands share; each command's argp has cli_common_argp as its child with a struct cli_common. */
+struct cli_common {
+    const char *world;
+    bool json;
+};
+extern const struct argp cli_common_argp;
+/* A command whose only options are the shared ones: parses, and checks the number of arguments. */
+struct cli_simple {
+    struct cli_common common;
+    const char *arguments[3];
+    int count;
+};
+void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
+                      struct cli_simple *simple);
 
 #endif

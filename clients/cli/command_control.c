@@ -1,0 +1,114 @@
+/* otolith pause, resume, step, scale, swap: what changes the running world, and from which tick it holds. */
+#include "cli.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int finish(struct oto_client *client, const struct cli_common *common, enum oto_status status,
+                  const struct oto_reply *reply, const struct oto_error *error, const char *what)
+{
+    oto_client_close(client);
+    if (status != OTO_OK) {
+        return cli_say(error);
+    }
+    if (common->json) {
+        (void)printf("{\"tick\": %" PRIu64 ", \"text\": ", reply->tick);
+        json_text(stdout, reply->text);
+        (void)printf("}\n");
+    } else {
+        (void)printf("%s at tick %" PRIu64 "%s%s\n", what, reply->tick, reply->text[0] != '\0' ? ": " : "", reply->text);
+    }
+    return CLI_OK;
+}
+
+int cli_pause(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "", "Stop the world's clock at the next tick boundary.", 0, 0, &simple);
+    struct oto_client *client = cli_open(simple.common.world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    const enum oto_status status = oto_control_pause(client, &reply, &error);
+    return finish(client, &simple.common, status, &reply, &error, "paused");
+}
+
+int cli_resume(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "", "Let the world's clock go on.", 0, 0, &simple);
+    struct oto_client *client = cli_open(simple.common.world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    const enum oto_status status = oto_control_resume(client, &reply, &error);
+    return finish(client, &simple.common, status, &reply, &error, "resumed");
+}
+
+int cli_step(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "[TICKS]", "Run a number of ticks (default 1), then pause; answers when they are done.", 0, 1,
+                     &simple);
+    struct oto_error error = {0};
+    uint64_t ticks = 1;
+    if (simple.count == 1 && (cli_count(simple.arguments[0], &ticks, &error) != OTO_OK || ticks == 0)) {
+        (void)fprintf(stderr, "otolith: step takes a whole number of ticks from 1, not '%s'\n", simple.arguments[0]);
+        return CLI_USAGE;
+    }
+    struct oto_client *client = cli_open(simple.common.world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    struct oto_reply reply;
+    const enum oto_status status = oto_control_step(client, ticks, &reply, &error);
+    return finish(client, &simple.common, status, &reply, &error, "stepped; paused");
+}
+
+int cli_scale(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "FACTOR", "Set simulated seconds per real second.", 1, 1, &simple);
+    struct oto_error error = {0};
+    double scale = 1.0;
+    if (cli_positive(simple.arguments[0], &scale, &error) != OTO_OK) {
+        (void)cli_say(&error);
+        return CLI_USAGE;
+    }
+    struct oto_client *client = cli_open(simple.common.world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    struct oto_reply reply;
+    const enum oto_status status = oto_control_scale(client, scale, &reply, &error);
+    return finish(client, &simple.common, status, &reply, &error, "scaled");
+}
+
+int cli_swap(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "NODE PLUGIN|FILE.so",
+                     "Replace a node's plugin at a tick boundary: no tick is missed, no sequence number skipped, noise goes on.", 2,
+                     2, &simple);
+    struct oto_client *client = cli_open(simple.common.world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    /* A path is the caller's, not the server's: made absolute here. */
+    const char *plugin = simple.arguments[1];
+    char absolute[PATH_MAX];
+    if (strchr(plugin, '/') != NULL || (strlen(plugin) > 3 && strcmp(plugin + strlen(plugin) - 3, ".so") == 0)) {
+        plugin = realpath(plugin, absolute) != NULL ? absolute : plugin;
+    }
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    const enum oto_status status = oto_control_swap(client, simple.arguments[0], plugin, &reply, &error);
+    return finish(client, &simple.common, status, &reply, &error, "swapped");
+}

@@ -1,0 +1,128 @@
+/* otolith echo TOPIC: prints samples as they come, as text, JSON or CSV. */
+#include "csv.h"
+#include "json.h"
+#include "source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct options {
+    struct cli_source_options source;
+    uint64_t count; /* 0: until interrupted */
+    bool csv;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct oto_error error = {0};
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->source;
+        return 0;
+    case 'n':
+        if (cli_count(argument, &options->count, &error) != OTO_OK || options->count == 0) {
+            argp_error(state, "-n takes a whole number from 1, not '%s'", argument);
+        }
+        return 0;
+    case 'C':
+        options->csv = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void print_text(const struct oto_wire_sample *sample)
+{
+    const struct oto_record_type *type = sample->type;
+    (void)printf("---\ntopic: %s\nt_ns: %" PRId64 "\nseq: %" PRIu64 "\n", sample->topic, sample->head.t_ns, sample->head.seq);
+    if (sample->head.flags != 0) {
+        (void)printf("flags: 0x%" PRIx32 "\n", sample->head.flags);
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct oto_field *field = &type->fields[i];
+        const uint32_t elements = field->type == OTO_FIELD_TEXT ? 1 : field->count;
+        (void)printf("%s:", field->name);
+        for (uint32_t element = 0; element < elements; element++) {
+            char text[OTO_RECORD_MAX_BYTES + 1];
+            (void)oto_field_format(field, sample->payload, element, text, sizeof text);
+            (void)printf(" %s", text);
+        }
+        (void)printf("%s%s\n", field->unit[0] != '\0' ? " " : "", field->unit);
+    }
+}
+
+static void print_sample(const struct options *options, const struct oto_wire_sample *sample)
+{
+    if (options->source.common.json) {
+        json_sample(stdout, sample->type, sample->frame_id, &sample->head, sample->payload);
+        (void)putchar('\n');
+    } else if (options->csv) {
+        csv_sample(stdout, sample->type, &sample->head, sample->payload);
+    } else {
+        print_text(sample);
+    }
+    (void)fflush(stdout);
+}
+
+/* Prints until enough, interrupted or ended. */
+static int print_all(const struct options *options, struct cli_source *source)
+{
+    struct oto_wire_sample sample;
+    struct oto_error error = {0};
+    uint64_t printed = 0;
+    while (!cli_interrupted() && (options->count == 0 || printed < options->count)) {
+        const enum oto_status status = cli_source_next(source, 200, &sample, &error);
+        if (status == OTO_TIMEOUT || status == OTO_AGAIN) {
+            continue;
+        }
+        if (status == OTO_CLOSED) {
+            (void)fprintf(stderr, "otolith: the world has ended\n");
+            return options->count == 0 ? CLI_OK : CLI_FAILED;
+        }
+        if (status != OTO_OK) {
+            (void)cli_say(&error);
+            continue;
+        }
+        if (sample.lost > 0) {
+            (void)fprintf(stderr, "otolith: %" PRIu64 " samples of %s were lost before seq %" PRIu64 "\n", sample.lost,
+                          sample.topic, sample.head.seq);
+        }
+        if (options->csv && !options->source.common.json && printed == 0) {
+            csv_header(stdout, sample.type);
+        }
+        print_sample(options, &sample);
+        printed++;
+        if (ferror(stdout)) {
+            return CLI_FAILED;
+        }
+    }
+    return CLI_OK;
+}
+
+int cli_echo(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {{NULL, 'n', "N", 0, "stop after N samples", 1},
+                                              {"csv", 'C', NULL, 0, "print CSV with a header line", 1},
+                                              {0}};
+    static const struct argp_child children[] = {{&cli_source_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.options = rows,
+                                     .parser = parse,
+                                     .args_doc = "TOPIC",
+                                     .doc = "Print samples of a topic as they come.",
+                                     .children = children};
+    struct options options = {0};
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_catch_signals();
+    struct cli_source *source = malloc(sizeof *source);
+    if (source == NULL || !cli_source_open(source, &options.source)) {
+        free(source);
+        return CLI_FAILED;
+    }
+    const int code = print_all(&options, source);
+    cli_source_close(source);
+    free(source);
+    return code;
+}

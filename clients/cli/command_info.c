@@ -1,0 +1,137 @@
+/* otolith info TOPIC: what a topic is: node, plugin, rate, record and fields. */
+#include "json.h"
+#include "source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const type_names[] = {"",    "u8",  "i8",  "u16", "i16", "u32",
+                                         "i32", "u64", "i64", "f32", "f64", "text"};
+
+static const char *type_name(uint32_t type)
+{
+    return type < sizeof type_names / sizeof *type_names ? type_names[type] : "?";
+}
+
+static void fields_as_text(const struct oto_record_type *type)
+{
+    (void)printf("record     %s, %" PRIu32 " bytes\nfields\n", type->name, type->bytes);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct oto_field *field = &type->fields[i];
+        char kind[24];
+        (void)snprintf(kind, sizeof kind, field->count > 1 ? "%s[%" PRIu32 "]" : "%s", type_name(field->type), field->count);
+        (void)printf("  %-34s %-8s %-10s %-7s %s\n", field->name, kind, field->unit, field->frame, field->text);
+    }
+}
+
+static void fields_as_json(const struct oto_record_type *type)
+{
+    (void)printf("\"type\": ");
+    json_text(stdout, type->name);
+    (void)printf(", \"bytes\": %" PRIu32 ", \"fields\": [", type->bytes);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct oto_field *field = &type->fields[i];
+        const char *const texts[][2] = {{"unit", field->unit}, {"frame", field->frame}, {"text", field->text}};
+        (void)printf("%s{\"name\": ", i > 0 ? ", " : "");
+        json_text(stdout, field->name);
+        (void)printf(", \"type\": \"%s\", \"count\": %" PRIu32 ", \"offset\": %" PRIu32, type_name(field->type), field->count,
+                     field->offset);
+        for (size_t k = 0; k < 3; k++) {
+            (void)printf(", \"%s\": ", texts[k][0]);
+            json_text(stdout, texts[k][1]);
+        }
+        (void)putchar('}');
+    }
+    (void)printf("]");
+}
+
+static void channel_as_json(const struct oto_channel *channel)
+{
+    const char *const texts[][2] = {{"topic", channel->topic},
+                                    {"node", channel->node},
+                                    {"plugin", channel->plugin},
+                                    {"plugin_version", channel->plugin_version},
+                                    {"frame_id", channel->frame_id}};
+    (void)putchar('{');
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        (void)printf("\"%s\": ", texts[i][0]);
+        json_text(stdout, texts[i][1]);
+        (void)printf(", ");
+    }
+    (void)printf("\"rate_hz\": ");
+    json_double(stdout, (double)channel->rate_num / (double)channel->rate_den);
+    (void)printf(", \"rate\": [%" PRIu64 ", %" PRIu64 "], \"schema\": \"%016" PRIx64 "\", \"samples\": %" PRIu64 ", \"ring\": %" PRIu32 ", ",
+                 channel->rate_num, channel->rate_den, channel->type_hash, oto_ring_newest(&channel->view),
+                 channel->capacity);
+    fields_as_json(&channel->type);
+    (void)printf("}\n");
+}
+
+static void channel_as_text(const struct oto_channel *channel)
+{
+    (void)printf("topic      %s\nnode       %s\nplugin     %s %s\n", channel->topic, channel->node, channel->plugin,
+                 channel->plugin_version);
+    if (channel->rate_num > 0) {
+        (void)printf("rate       %g Hz (%" PRIu64 "/%" PRIu64 ")\n", (double)channel->rate_num / (double)channel->rate_den,
+                     channel->rate_num, channel->rate_den);
+    }
+    (void)printf("frame_id   %s\nschema     %016" PRIx64 "\nsamples    %" PRIu64 " so far; the last %" PRIu32 " stand in shared memory\n",
+                 channel->frame_id, channel->type_hash, oto_ring_newest(&channel->view), channel->capacity);
+    fields_as_text(&channel->type);
+}
+
+/* Over the wire the schema frame and one sample tell what there is to tell. */
+static int info_remote(struct cli_source *source, const struct cli_source_options *options)
+{
+    struct oto_error error = {0};
+    struct oto_wire_sample sample;
+    const int64_t deadline_ns = cli_now_ns() + INT64_C(5000000000);
+    while (!cli_interrupted() && cli_now_ns() < deadline_ns) {
+        if (cli_source_next(source, 200, &sample, &error) != OTO_OK || sample.type == NULL) {
+            continue;
+        }
+        if (options->common.json) {
+            (void)printf("{\"topic\": ");
+            json_text(stdout, sample.topic);
+            (void)printf(", \"frame_id\": ");
+            json_text(stdout, sample.frame_id);
+            (void)printf(", ");
+            fields_as_json(sample.type);
+            (void)printf("}\n");
+        } else {
+            (void)printf("topic      %s\nframe_id   %s\n", sample.topic, sample.frame_id);
+            fields_as_text(sample.type);
+        }
+        return CLI_OK;
+    }
+    (void)oto_fail(&error, OTO_TIMEOUT, "nothing came of '%s' within 5 s", options->topic);
+    return cli_say(&error);
+}
+
+int cli_info(int argc, char **argv)
+{
+    struct argp argp = cli_source_argp;
+    struct cli_source_options options = {0};
+    argp.args_doc = "TOPIC";
+    argp.doc = "Describe a topic: its node, plugin, rate, record and fields.";
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_catch_signals();
+    struct cli_source *source = malloc(sizeof *source);
+    if (source == NULL || !cli_source_open(source, &options)) {
+        free(source);
+        return CLI_FAILED;
+    }
+    int code = CLI_OK;
+    if (source->subscriber != NULL) {
+        code = info_remote(source, &options);
+    } else if (options.common.json) {
+        channel_as_json(source->channel);
+    } else {
+        channel_as_text(source->channel);
+    }
+    cli_source_close(source);
+    free(source);
+    return code;
+}

@@ -1,0 +1,91 @@
+/* otolith ls: the running worlds and their topics. */
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { MOST_WORLDS = 64 };
+
+static void list_text(const struct oto_client *client)
+{
+    (void)printf("%s\n", oto_client_header(client)->world);
+    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        char rate[32] = "-";
+        if (channel->rate_num > 0) {
+            (void)snprintf(rate, sizeof rate, "%g Hz", (double)channel->rate_num / (double)channel->rate_den);
+        }
+        (void)printf("  %-32s %-10s %-10s %-16s %" PRIu64 "\n", channel->topic, rate, channel->type.name,
+                     channel->plugin, oto_ring_newest(&channel->view));
+    }
+}
+
+static void list_json(const struct oto_client *client, bool first)
+{
+    (void)printf("%s{\"world\": ", first ? "" : ", ");
+    json_text(stdout, oto_client_header(client)->world);
+    (void)printf(", \"topics\": [");
+    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        (void)printf("%s{\"topic\": ", i > 0 ? ", " : "");
+        json_text(stdout, channel->topic);
+        (void)printf(", \"rate_hz\": ");
+        json_double(stdout, channel->rate_den > 0 ? (double)channel->rate_num / (double)channel->rate_den : 0.0);
+        (void)printf(", \"type\": ");
+        json_text(stdout, channel->type.name);
+        (void)printf(", \"plugin\": ");
+        json_text(stdout, channel->plugin);
+        (void)printf(", \"samples\": %" PRIu64 "}", oto_ring_newest(&channel->view));
+    }
+    (void)printf("]}");
+}
+
+static int list(const char *world, bool json, bool first)
+{
+    struct oto_client *client = cli_open(world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    if (json) {
+        list_json(client, first);
+    } else {
+        list_text(client);
+    }
+    oto_client_close(client);
+    return CLI_OK;
+}
+
+int cli_ls(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "", "List the running worlds and their topics: rate, record, plugin, samples so far.", 0, 0,
+                     &simple);
+    struct oto_world_entry worlds[MOST_WORLDS];
+    size_t count = oto_worlds_list(worlds, MOST_WORLDS);
+    count = count < MOST_WORLDS ? count : MOST_WORLDS;
+    int code = CLI_OK;
+    bool first = true;
+    if (simple.common.json) {
+        (void)printf("[");
+    }
+    if (simple.common.world != NULL) {
+        code = list(simple.common.world, simple.common.json, true);
+        first = false;
+    }
+    for (size_t i = 0; i < count && simple.common.world == NULL; i++) {
+        if (worlds[i].alive) {
+            code |= list(worlds[i].name, simple.common.json, first);
+            first = false;
+        }
+    }
+    if (simple.common.json) {
+        (void)printf("]\n");
+    } else if (first) {
+        (void)fprintf(stderr, "otolith: no world is running; `otolith run WORLD` starts one\n");
+        code = CLI_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,350 @@
+/*
+ * otolith run WORLD: starts a server for the world, watches and records it, and ends it. The server starts paused, so
+ * that what is recorded is recorded from the first sample on.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "otolith/document.h"
+#include "recorder.h"
+#include "server_process.h"
+#include "summary.h"
+#include "view.h"
+
+enum { MOST_ARGUMENTS = 256, STEP_CHUNK = 256 };
+
+struct options {
+    const char *world_path;
+    const char *summary;
+    int64_t for_ns; /* 0: until interrupted */
+    bool quiet;
+    bool step_mode;
+    char *arguments[MOST_ARGUMENTS]; /* of the server */
+    int argument_count;
+    const char *sets[MOST_ARGUMENTS][2];
+    int set_count;
+    struct recorder recorder;
+};
+
+struct run {
+    struct options *options;
+    struct server_process server;
+    struct oto_client *client;
+    struct view view;
+    uint64_t end_tick; /* in step mode with --for */
+    int64_t started_ns;
+};
+
+/* Options that go to the server as they are. */
+static const struct argp_option rows[] = {
+    {"for", 'f', "DURATION", 0, "end after so much simulated time (10s, 500ms, 2min)", 1},
+    {"mode", 'm', "MODE", 0, "realtime, asap or step (with --for, step is stepped to its end)", 1},
+    {"scale", 'x', "X", 0, "simulated seconds per real second", 1},
+    {"rate", 'r', "HZ", 0, "physics ticks per second", 1},
+    {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
+    {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
+    {"no-publish", 'P', NULL, 0, "start no publisher", 1},
+    {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins there, for perf and gdb", 1},
+    {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be given several times", 2},
+    {"summary", 'u', "FILE", 0, "write a summary of the run as JSON", 2},
+    {"quiet", 'q', NULL, 0, "no live view", 2},
+    {0},
+};
+
+static void pass_on(struct options *options, struct argp_state *state, int key, char *argument)
+{
+    for (const struct argp_option *row = rows; row->name != NULL; row++) {
+        if (row->key != key) {
+            continue;
+        }
+        if (options->argument_count + 3 >= MOST_ARGUMENTS) {
+            argp_error(state, "too many options");
+        }
+        char *name = malloc(strlen(row->name) + 3);
+        if (name != NULL) {
+            (void)sprintf(name, "--%s", row->name);
+            options->arguments[options->argument_count++] = name;
+        }
+        if (argument != NULL) {
+            options->arguments[options->argument_count++] = argument;
+        }
+    }
+}
+
+/* Remembered as well as passed on: the world's name may be set. */
+static void remember_set(struct options *options, struct argp_state *state, const char *argument)
+{
+    const char *equals = strchr(argument, '=');
+    if (equals == NULL || equals == argument) {
+        argp_error(state, "--set takes PATH=VALUE, not '%s'", argument);
+    }
+    if (options->set_count < MOST_ARGUMENTS) {
+        options->sets[options->set_count][0] = strndup(argument, (size_t)(equals - argument));
+        options->sets[options->set_count++][1] = equals + 1;
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct oto_error error = {0};
+    switch (key) {
+    case 'f':
+        if (cli_duration(argument, &options->for_ns, &error) != OTO_OK || options->for_ns == 0) {
+            argp_error(state, "--for takes a duration, as 10s, not '%s'", argument);
+        }
+        break;
+    case 'm':
+        options->step_mode = strcmp(argument, "step") == 0;
+        break;
+    case 'S':
+        remember_set(options, state, argument);
+        break;
+    case 'c':
+        if (recorder_add(&options->recorder, argument, &error) != OTO_OK) {
+            argp_error(state, "%s", error.text);
+        }
+        return 0;
+    case 'u':
+        options->summary = argument;
+        return 0;
+    case 'q':
+        options->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->world_path != NULL) {
+            argp_error(state, "one world is enough; '%s' is too many", argument);
+        }
+        options->world_path = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->world_path == NULL) {
+            argp_error(state, "a world file is missing; configs/worlds/ has examples");
+        }
+        return 0;
+    case 'x':
+    case 'r':
+    case 's':
+    case 'P':
+    case 'K':
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    pass_on(options, state, key, argument);
+    return 0;
+}
+
+/* The name that the server will give itself; false where the file cannot be read (the server will say why). */
+static bool world_name(const struct options *options, char *name, size_t bytes)
+{
+    struct oto_document *document = NULL;
+    struct oto_error error;
+    bool found = false;
+    if (oto_document_read(options->world_path, NULL, &document, &error) != OTO_OK) {
+        return false;
+    }
+    for (int i = 0; i < options->set_count; i++) {
+        (void)oto_document_set(document, options->sets[i][0], options->sets[i][1], &error);
+    }
+    const struct oto_value *value = oto_value_get(oto_document_root(document), "world");
+    if (value != NULL && value->kind == OTO_VALUE_SCALAR) {
+        found = (size_t)snprintf(name, bytes, "%s", value->text) < bytes;
+    }
+    oto_document_close(document);
+    return found;
+}
+
+/* `tools/otolith` where it stands in a checkout, else the program's own name. */
+static const char *own_name(void)
+{
+    char path[PATH_MAX];
+    struct oto_error error;
+    if (access("tools/otolith", X_OK) == 0) {
+        return "tools/otolith";
+    }
+    return cli_sibling("../../../tools/otolith", path, sizeof path, &error) == OTO_OK ? "tools/otolith" : "otolith";
+}
+
+static void print_hints(struct oto_client *client)
+{
+    const struct oto_channel *shown = NULL;
+    for (uint32_t i = 0; i < oto_client_channel_count(client) && shown == NULL; i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        shown = strcmp(channel->type.name, "imu") == 0 ? channel : NULL;
+    }
+    char directory[PATH_MAX];
+    struct oto_error error;
+    if (shown == NULL || oto_runtime_directory(directory, sizeof directory, &error) != OTO_OK) {
+        return;
+    }
+    const char *otolith = own_name();
+    (void)printf("In a second terminal:\n"
+                 "  %s echo %s -n 3\n"
+                 "  %s set %s accelerometer.constant_bias_m_s2 '[1, 0, 0]'\n"
+                 "  %s swap %s %s\n"
+                 "  nngcat --sub --dial ipc://%s/%s/pub.ipc --subscribe %s --quoted\n\n",
+                 otolith, shown->topic, otolith, shown->node, otolith, shown->node, shown->plugin, directory,
+                 oto_client_header(client)->world, shown->topic);
+    (void)fflush(stdout);
+}
+
+static uint32_t state_of(const struct run *run)
+{
+    return __atomic_load_n(&oto_client_header(run->client)->state, __ATOMIC_ACQUIRE);
+}
+
+static bool run_over(struct run *run)
+{
+    const uint32_t state = state_of(run);
+    return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING || state == OTO_SERVER_FAULT ||
+           server_ended(&run->server);
+}
+
+/* In step mode with --for nobody else would step: a chunk at a time, each within what the rings hold. */
+static enum oto_status step_on(struct run *run, struct oto_error *error)
+{
+    struct oto_clock clock = {0};
+    struct oto_reply reply;
+    (void)oto_client_clock(run->client, &clock);
+    const uint64_t left = run->end_tick > clock.tick ? run->end_tick - clock.tick : 0;
+    return left > 0 ? oto_control_step(run->client, left < STEP_CHUNK ? left : STEP_CHUNK, &reply, error) : OTO_OK;
+}
+
+static void show(struct run *run, bool terminal, int64_t *next_ns)
+{
+    if (run->options->quiet || cli_now_ns() < *next_ns) {
+        return;
+    }
+    *next_ns = cli_now_ns() + (terminal ? 100000000 : 1000000000);
+    view_update(&run->view);
+    if (terminal) {
+        view_draw(&run->view, stdout);
+    } else {
+        view_line(&run->view, stdout);
+    }
+}
+
+static int watch(struct run *run)
+{
+    const bool terminal = isatty(STDOUT_FILENO) != 0;
+    const bool stepping = run->options->step_mode && run->options->for_ns > 0;
+    int64_t next_ns = cli_now_ns() + (terminal ? 0 : 1000000000);
+    struct oto_error error = {0};
+    while (!cli_interrupted() && !run_over(run)) {
+        struct oto_clock clock = {0};
+        (void)oto_client_clock(run->client, &clock);
+        if (recorder_drain(&run->options->recorder) == 0) {
+            if (stepping && clock.tick >= run->end_tick) {
+                break;
+            }
+            if (stepping && step_on(run, &error) != OTO_OK && !run_over(run)) {
+                return cli_say(&error);
+            }
+            if (!stepping) {
+                (void)oto_client_wait_tick(run->client, clock.tick + (run->options->recorder.count > 0 ? 0 : 50), 50);
+            }
+        }
+        show(run, terminal, &next_ns);
+    }
+    view_update(&run->view);
+    if (!run->options->quiet && terminal) {
+        view_draw(&run->view, stdout);
+    }
+    return CLI_OK;
+}
+
+static uint64_t end_tick(const struct run *run)
+{
+    const struct oto_segment_header *header = oto_client_header(run->client);
+    const double ticks = (double)run->options->for_ns * 1e-9 * (double)header->rate_num / (double)header->rate_den;
+    return (uint64_t)(ticks + 0.5);
+}
+
+static int report(struct run *run, int code)
+{
+    struct oto_error error = {0};
+    struct oto_clock clock = {0};
+    const int64_t wall_ns = cli_now_ns() - run->started_ns;
+    const bool fault = state_of(run) == OTO_SERVER_FAULT;
+    if (recorder_finish(&run->options->recorder, &error) != OTO_OK) {
+        code = cli_say(&error);
+    }
+    (void)oto_client_clock(run->client, &clock);
+    if (run->options->summary != NULL && summary_write(run->options->summary, run->client, &run->view,
+                                                       &run->options->recorder, wall_ns, &error) != OTO_OK) {
+        code = cli_say(&error);
+    }
+    (void)fprintf(stderr, "%s: %.3f s simulated in %.3f s, %llu ticks, %llu overruns, state hash %016llx%s\n",
+                  oto_client_header(run->client)->world, (double)clock.sim_time_ns * 1e-9, (double)wall_ns * 1e-9,
+                  (unsigned long long)clock.tick,
+                  (unsigned long long)oto_client_header(run->client)->counter[OTO_COUNTER_OVERRUNS],
+                  (unsigned long long)clock.state_hash, fault ? ": stopped by a FAULT, see world/@events" : "");
+    return fault ? CLI_FAILED : code;
+}
+
+static int run_attached(struct run *run)
+{
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    int code = CLI_OK;
+    if (view_init(&run->view, run->client) != OTO_OK ||
+        recorder_start(&run->options->recorder, run->client, &error) != OTO_OK) {
+        code = cli_say(&error);
+    } else {
+        run->end_tick = end_tick(run);
+        run->started_ns = cli_now_ns();
+        if (!run->options->quiet && isatty(STDOUT_FILENO)) {
+            print_hints(run->client);
+        }
+        if (!run->options->step_mode && oto_control_resume(run->client, &reply, &error) != OTO_OK) {
+            code = cli_say(&error);
+        } else {
+            code = watch(run);
+        }
+        code = report(run, code);
+    }
+    (void)oto_control_shutdown(run->client, &reply, &error);
+    view_finish(&run->view);
+    oto_client_close(run->client);
+    return code;
+}
+
+int cli_run(int argc, char **argv)
+{
+    static const struct argp argp = {.options = rows,
+                                     .parser = parse,
+                                     .args_doc = "WORLD",
+                                     .doc = "Start a world and watch it; Ctrl-C ends it. Without a terminal one line a "
+                                            "second is printed."};
+    struct options *options = calloc(1, sizeof *options);
+    if (options == NULL) {
+        return CLI_FAILED;
+    }
+    argp_err_exit_status = CLI_USAGE;
+    options->argument_count = 1;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, options);
+    options->arguments[options->argument_count++] = (char[]){"--start-paused"};
+    options->arguments[options->argument_count++] = (char[]){"--follow-parent"};
+    options->arguments[options->argument_count++] = strdup(options->world_path);
+    cli_catch_signals();
+    struct run run = {.options = options};
+    struct oto_error error = {0};
+    char name[OTO_WORLD_NAME_BYTES];
+    int code = CLI_FAILED;
+    const bool named = world_name(options, name, sizeof name);
+    if (server_start(&run.server, options->arguments, &error) != OTO_OK) {
+        code = cli_say(&error);
+    } else if (named && (run.client = server_attach(&run.server, name, &error)) != NULL) {
+        code = run_attached(&run);
+    } else if (!server_ended(&run.server) && named) {
+        (void)cli_say(&error);
+    }
+    server_stop(&run.server);
+    free(options);
+    return run.server.exit_code != 0 ? CLI_FAILED : code;
+}

@@ -1,0 +1,174 @@
+/* What the commands share: errors, numbers from the command line, signals, and finding the world. */
+#include "cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int cli_say(const struct oto_error *error)
+{
+    (void)fprintf(stderr, "otolith: %s\n", error->text[0] != '\0' ? error->text : oto_status_text(error->status));
+    return CLI_FAILED;
+}
+
+enum oto_status cli_positive(const char *text, double *number, struct oto_error *error)
+{
+    char *end;
+    errno = 0;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || errno != 0 || !isfinite(value) || value <= 0.0) {
+        return oto_fail(error, OTO_INVALID, "'%s' is not a positive number", text);
+    }
+    *number = value;
+    return OTO_OK;
+}
+
+enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *error)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || text[0] == '-') {
+        return oto_fail(error, OTO_INVALID, "'%s' is not a whole number from 0", text);
+    }
+    *number = value;
+    return OTO_OK;
+}
+
+enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *error)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1.0}, {"min", 60e9}, {"h", 3600e9}};
+    char *end;
+    errno = 0;
+    const double value = strtod(text, &end);
+    if (end != text && errno == 0 && value >= 0.0) {
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+            if (strcmp(end, units[i].unit) == 0 && value * units[i].ns < 9e18) {
+                *ns = (int64_t)llround(value * units[i].ns);
+                return OTO_OK;
+            }
+        }
+    }
+    return oto_fail(error, OTO_INVALID, "'%s' is not a duration: give a number and s, ms, us, min or h, as in 10s", text);
+}
+
+int64_t cli_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The one thing a signal handler may touch. */
+static volatile sig_atomic_t signal_seen;
+
+static void on_signal(int number)
+{
+    (void)number;
+    signal_seen = 1;
+}
+
+void cli_catch_signals(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+bool cli_interrupted(void)
+{
+    return signal_seen != 0;
+}
+
+struct oto_client *cli_open(const char *world)
+{
+    struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith"};
+    struct oto_client *client = NULL;
+    struct oto_error error = {0};
+    if (oto_client_open(&options, &client, &error) != OTO_OK) {
+        (void)cli_say(&error);
+        return NULL;
+    }
+    return client;
+}
+
+enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error)
+{
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length > 0) {
+        self[length] = '\0';
+        char *slash = strrchr(self, '/');
+        if (slash != NULL) {
+            *slash = '\0';
+            if ((size_t)snprintf(path, bytes, "%s/%s", self, program) < bytes && access(path, X_OK) == 0) {
+                return OTO_OK;
+            }
+        }
+    }
+    return oto_fail(error, OTO_NOT_FOUND, "the program '%s' is not beside this one", program);
+}
+
+static error_t parse_common(int key, char *argument, struct argp_state *state)
+{
+    struct cli_common *common = state->input;
+    switch (key) {
+    case 'w':
+        common->world = argument;
+        return 0;
+    case 'j':
+        common->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option common_options[] = {
+    {"world", 'w', "NAME", 0, "the world to talk to (default: $OTOLITH_WORLD, else the only one running)", 10},
+    {"json", 'j', NULL, 0, "print JSON", 10},
+    {0},
+};
+const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
+
+static error_t parse_simple(int key, char *argument, struct argp_state *state)
+{
+    struct cli_simple *simple = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &simple->common;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (simple->count >= 3) {
+            argp_error(state, "too many arguments: '%s'", argument);
+        }
+        simple->arguments[simple->count++] = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
+                      struct cli_simple *simple)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {.parser = parse_simple, .args_doc = synopsis, .doc = doc, .children = children};
+    memset(simple, 0, sizeof *simple);
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, simple);
+    if (simple->count < least || simple->count > most) {
+        (void)fprintf(stderr, "Usage: %s [OPTION...] %s\n", argv[0], synopsis);
+        exit(CLI_USAGE);
+    }
+}

@@ -1,0 +1,104 @@
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_text(FILE *to, const char *text)
+{
+    (void)fputc('"', to);
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\') {
+            (void)fprintf(to, "\\%c", *c);
+        } else if (*c < 0x20) {
+            (void)fprintf(to, "\\u%04x", *c);
+        } else {
+            (void)fputc(*c, to);
+        }
+    }
+    (void)fputc('"', to);
+}
+
+void json_double(FILE *to, double number)
+{
+    if (!isfinite(number)) {
+        (void)fputs("null", to);
+        return;
+    }
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) {
+            break;
+        }
+    }
+    (void)fputs(text, to);
+}
+
+static void json_element(FILE *to, const struct oto_field *field, const void *payload, uint32_t element)
+{
+    if (field->type == OTO_FIELD_F64 || field->type == OTO_FIELD_F32) {
+        json_double(to, oto_field_number(field, payload, element));
+        return;
+    }
+    char text[OTO_RECORD_MAX_BYTES + 1];
+    (void)oto_field_format(field, payload, element, text, sizeof text);
+    if (field->type == OTO_FIELD_TEXT) {
+        json_text(to, text);
+    } else {
+        (void)fputs(text, to);
+    }
+}
+
+static void json_value(FILE *to, const struct oto_field *field, const void *payload)
+{
+    if (field->count == 1 || field->type == OTO_FIELD_TEXT) {
+        json_element(to, field, payload, 0);
+        return;
+    }
+    (void)fputc('[', to);
+    for (uint32_t i = 0; i < field->count; i++) {
+        (void)fputs(i > 0 ? ", " : "", to);
+        json_element(to, field, payload, i);
+    }
+    (void)fputc(']', to);
+}
+
+/* Fields that share a prefix up to a dot stand side by side in the table and become one object. */
+static void json_fields(FILE *to, const struct oto_field *fields, uint32_t count, size_t skip, const void *payload)
+{
+    for (uint32_t i = 0; i < count;) {
+        const char *name = fields[i].name + skip;
+        const char *dot = strchr(name, '.');
+        (void)fputs(i > 0 ? ", " : "", to);
+        if (dot == NULL) {
+            json_text(to, name);
+            (void)fputs(": ", to);
+            json_value(to, &fields[i], payload);
+            i++;
+            continue;
+        }
+        const size_t prefix = (size_t)(dot - name) + 1;
+        uint32_t end = i + 1;
+        while (end < count && strncmp(fields[end].name + skip, name, prefix) == 0) {
+            end++;
+        }
+        (void)fprintf(to, "\"%.*s\": {", (int)prefix - 1, name);
+        json_fields(to, &fields[i], end - i, skip + prefix, payload);
+        (void)fputc('}', to);
+        i = end;
+    }
+}
+
+void json_sample(FILE *to, const struct oto_record_type *type, const char *frame_id, const struct oto_sample_head *head,
+                 const void *payload)
+{
+    (void)fprintf(to, "{\"header\": {\"seq\": %" PRIu64 ", \"stamp\": {\"sec\": %" PRId64 ", \"nanosec\": %" PRId64 "}, \"frame_id\": ",
+                  head->seq, head->t_ns / 1000000000, head->t_ns % 1000000000);
+    json_text(to, frame_id);
+    (void)fputs("}, ", to);
+    json_fields(to, type->fields, type->field_count, 0, payload);
+    (void)fprintf(to, ", \"otolith\": {\"sensor_time_ns\": %" PRId64 ", \"flags\": %" PRIu32 "}}", head->sensor_time_ns,
+                  head->flags);
+}

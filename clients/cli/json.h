@@ -1,0 +1,15 @@
+/* Writing JSON: strings escaped, doubles in the shortest form that reads back, NaN and inf as null, exact 64-bit integers. */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include <stdio.h>
+
+#include "otolith/client.h"
+
+void json_text(FILE *to, const char *text);
+void json_double(FILE *to, double number);
+/* A sample as it would stand on the wire: header, fields nested along their dots, otolith {sensor_time_ns, flags}. */
+void json_sample(FILE *to, const struct oto_record_type *type, const char *frame_id, const struct oto_sample_head *head,
+                 const void *payload);
+
+#endif

@@ -1,0 +1,63 @@
+/* otolith: the command-line client. Finds the command in a table and hands it the rest of the line. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "otolith/document.h"
+#include "otolith/version.h"
+
+static const struct cli_command commands[] = {
+    {"run", cli_run, "start a world and watch it"},
+    {"ls", cli_ls, "list the running worlds' topics"},
+    {"info", cli_info, "describe a topic: rate, record, fields, units"},
+    {"echo", cli_echo, "print samples of a topic"},
+    {"hz", cli_hz, "measure the rate of a topic"},
+    {"top", cli_top, "watch all topics of a running world"},
+    {"get", cli_get, "read the parameters of a node"},
+    {"set", cli_set, "change a parameter of a running node"},
+    {"pause", cli_pause, "stop the world's clock"},
+    {"resume", cli_resume, "let the world's clock go on"},
+    {"step", cli_step, "run a number of ticks, then pause"},
+    {"scale", cli_scale, "set simulated seconds per real second"},
+    {"swap", cli_swap, "replace a node's plugin while the world runs"},
+    {"check", cli_check, "check a world file without running it"},
+    {"doctor", cli_doctor, "tell whether this machine is fit for real time"},
+    {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
+};
+
+static const size_t command_count = sizeof commands / sizeof *commands;
+
+static int help(FILE *to, int code)
+{
+    (void)fprintf(to, "otolith " OTO_VERSION_STRING ": simulated inertial sensors in shared memory and on the wire\n\n"
+                      "usage: otolith COMMAND [OPTION...]      otolith COMMAND --help tells more\n\n");
+    for (size_t i = 0; i < command_count; i++) {
+        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        return help(argc < 2 ? stderr : stdout, argc < 2 ? CLI_USAGE : CLI_OK);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        return puts("otolith " OTO_VERSION_STRING) < 0 ? CLI_FAILED : CLI_OK;
+    }
+    const char *names[sizeof commands / sizeof *commands];
+    for (size_t i = 0; i < command_count; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            char name[64];
+            (void)snprintf(name, sizeof name, "otolith %s", commands[i].name);
+            argv[1] = name;
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    const char *near = oto_nearest_word(argv[1], names, command_count);
+    (void)fprintf(stderr, "otolith: there is no command '%s'%s%s%s\n", argv[1], near != NULL ? "; did you mean '" : "",
+                  near != NULL ? near : "", near != NULL ? "'?" : "; otolith --help lists them");
+    return CLI_USAGE;
+}

@@ -1,0 +1,95 @@
+#include "server_process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* In a group of its own: Ctrl-C reaches `otolith run` alone, which ends the world in order. */
+enum oto_status server_start(struct server_process *server, char **arguments, struct oto_error *error)
+{
+    char program[PATH_MAX];
+    const enum oto_status status = cli_sibling("otolithd", program, sizeof program, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    (void)posix_spawnattr_init(&attributes);
+    (void)sigemptyset(&defaults);
+    (void)sigaddset(&defaults, SIGINT);
+    (void)sigaddset(&defaults, SIGTERM);
+    (void)sigaddset(&defaults, SIGPIPE);
+    (void)posix_spawnattr_setsigdefault(&attributes, &defaults);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    arguments[0] = program;
+    const int failure = posix_spawn(&server->pid, program, NULL, &attributes, arguments, environ);
+    (void)posix_spawnattr_destroy(&attributes);
+    if (failure != 0) {
+        server->pid = 0;
+        return oto_fail(error, OTO_IO, "%s: cannot be started: %s", program, strerror(failure));
+    }
+    return OTO_OK;
+}
+
+bool server_ended(struct server_process *server)
+{
+    int how = 0;
+    if (server->pid == 0) {
+        return true;
+    }
+    if (waitpid(server->pid, &how, WNOHANG) != server->pid) {
+        return false;
+    }
+    server->pid = 0;
+    server->exit_code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    return true;
+}
+
+static void rest(int64_t ns)
+{
+    const struct timespec pause = {ns / 1000000000, ns % 1000000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error)
+{
+    const int64_t deadline_ns = cli_now_ns() + INT64_C(20000000000);
+    while (!cli_interrupted() && cli_now_ns() < deadline_ns && !server_ended(server)) {
+        struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith run"};
+        struct oto_client *client = NULL;
+        if (oto_client_open(&options, &client, error) == OTO_OK) {
+            /* An older world of this name may answer while ours is about to be refused. */
+            if (oto_client_header(client)->writer_pid == (uint32_t)server->pid) {
+                return client;
+            }
+            oto_client_close(client);
+        }
+        rest(2000000);
+    }
+    return NULL;
+}
+
+void server_stop(struct server_process *server)
+{
+    static const struct {
+        int signal;
+        int64_t patience_ns;
+    } steps[] = {{0, INT64_C(8000000000)}, {SIGTERM, INT64_C(5000000000)}, {SIGKILL, INT64_C(5000000000)}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && !server_ended(server); i++) {
+        if (steps[i].signal != 0) {
+            (void)kill(server->pid, steps[i].signal);
+        }
+        const int64_t deadline_ns = cli_now_ns() + steps[i].patience_ns;
+        while (!server_ended(server) && cli_now_ns() < deadline_ns) {
+            rest(2000000);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+#include "source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static error_t parse_source(int key, char *argument, struct argp_state *state)
+{
+    struct cli_source_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->common;
+        return 0;
+    case 'c':
+        options->connect = argument;
+        return 0;
+    case 'v':
+        if (strcmp(argument, "shm") != 0 && strcmp(argument, "nng") != 0) {
+            argp_error(state, "--via takes shm or nng, not '%s'", argument);
+        }
+        options->nng = strcmp(argument, "nng") == 0;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->topic != NULL) {
+            argp_error(state, "one topic is enough; '%s' is too many", argument);
+        }
+        options->topic = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->topic == NULL) {
+            argp_error(state, "a topic is missing; otolith ls lists them");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option source_options[] = {
+    {"connect", 'c', "URL", 0, "subscribe to tcp://host:port instead of this machine's shared memory", 5},
+    {"via", 'v', "shm|nng", 0, "the road the samples take (default shm)", 5},
+    {0},
+};
+static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+const struct argp cli_source_argp = {.options = source_options, .parser = parse_source, .children = source_children};
+
+/* The ipc endpoint of a world on this machine stands beside its control socket. */
+static enum oto_status local_url(const struct oto_client *client, char *url, size_t bytes, struct oto_error *error)
+{
+    char directory[512];
+    const enum oto_status status = oto_runtime_directory(directory, sizeof directory, error);
+    if (status == OTO_OK) {
+        (void)snprintf(url, bytes, "ipc://%s/%s/pub.ipc", directory, oto_client_header(client)->world);
+    }
+    return status;
+}
+
+static enum oto_status open_shm(struct cli_source *source, const struct cli_source_options *options,
+                                struct oto_error *error)
+{
+    source->channel = oto_client_find(source->client, options->topic, error);
+    if (source->channel == NULL) {
+        return error->status;
+    }
+    source->reader = oto_reader_make(source->channel, OTO_READ_FROM_NOW);
+    return OTO_OK;
+}
+
+bool cli_source_open(struct cli_source *source, const struct cli_source_options *options)
+{
+    struct oto_error error = {0};
+    enum oto_status status = OTO_OK;
+    char url[1024] = "";
+    const char *topic = options->topic;
+    memset(source, 0, sizeof *source);
+    if (options->connect == NULL) {
+        source->client = cli_open(options->common.world);
+        if (source->client == NULL) {
+            return false;
+        }
+        status = open_shm(source, options, &error);
+        if (status == OTO_OK && options->nng) {
+            topic = source->channel->topic;
+            status = local_url(source->client, url, sizeof url, &error);
+        }
+    } else {
+        (void)snprintf(url, sizeof url, "%s", options->connect);
+    }
+    if (status == OTO_OK && url[0] != '\0') {
+        status = oto_subscriber_open(url, topic, &source->subscriber, &error);
+    }
+    if (status != OTO_OK) {
+        (void)cli_say(&error);
+        cli_source_close(source);
+    }
+    return status == OTO_OK;
+}
+
+void cli_source_close(struct cli_source *source)
+{
+    oto_subscriber_close(source->subscriber);
+    oto_client_close(source->client);
+    memset(source, 0, sizeof *source);
+}
+
+static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample)
+{
+    const struct oto_channel *channel = source->channel;
+    const int64_t deadline_ns = cli_now_ns() + (int64_t)timeout_ms * 1000000;
+    while (oto_reader_next(&source->reader, &sample->head, source->payload, sizeof source->payload) != OTO_OK) {
+        const int64_t left_ms = (deadline_ns - cli_now_ns()) / 1000000;
+        if (left_ms <= 0) {
+            return OTO_TIMEOUT;
+        }
+        struct oto_clock clock = {0};
+        (void)oto_client_clock(source->client, &clock);
+        const enum oto_status status = oto_client_wait_tick(source->client, clock.tick, (int32_t)left_ms);
+        if (status == OTO_CLOSED && oto_ring_newest(&channel->view) < source->reader.cursor.next) {
+            return OTO_CLOSED;
+        }
+    }
+    sample->topic = channel->topic;
+    sample->epoch = oto_client_header(source->client)->epoch;
+    sample->lost = source->reader.cursor.lost - source->lost_before;
+    source->lost_before = source->reader.cursor.lost;
+    sample->type = &channel->type;
+    sample->payload = source->payload;
+    sample->frame_id = channel->frame_id;
+    return OTO_OK;
+}
+
+enum oto_status cli_source_next(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
+                                struct oto_error *error)
+{
+    if (source->subscriber != NULL) {
+        return oto_subscriber_next(source->subscriber, timeout_ms, sample, error);
+    }
+    return next_shm(source, timeout_ms, sample);
+}
