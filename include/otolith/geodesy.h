@@ -5,18 +5,18 @@
 
 #include "otolith/vecmath.h"
 
-#define OTO_WGS84_A_M 6378137.0                     /* semi-major axis */
-#define OTO_WGS84_F (1.0 / 298.257223563)           /* flattening */
-#define OTO_WGS84_B_M 6356752.314245179             /* semi-minor axis a(1 - f) */
-#define OTO_WGS84_E2 6.694379990141317e-3           /* first eccentricity squared f(2 - f) */
-#define OTO_WGS84_EP2 6.739496742276435e-3          /* second eccentricity squared e²/(1 - e²) */
-#define OTO_WGS84_GM_M3_S2 3.986004418e14           /* gravitational constant, atmosphere included */
-#define OTO_WGS84_EARTH_RATE_RAD_S 7.292115e-5      /* rotation of the Earth */
-#define OTO_WGS84_GAMMA_E_M_S2 9.7803253359         /* normal gravity at the equator */
-#define OTO_WGS84_GAMMA_P_M_S2 9.8321849379         /* normal gravity at the poles */
-#define OTO_WGS84_SOMIGLIANA_K 1.931852652458e-3    /* b γp / (a γe) - 1 */
-#define OTO_WGS84_M 3.449786506841e-3               /* ω² a² b / GM */
-#define OTO_STANDARD_GRAVITY_M_S2 9.80665           /* 3rd CGPM, 1901 */
+#define OTO_WGS84_A_M 6378137.0                  /* semi-major axis */
+#define OTO_WGS84_F (1.0 / 298.257223563)        /* flattening */
+#define OTO_WGS84_B_M 6356752.314245179          /* semi-minor axis a(1 - f) */
+#define OTO_WGS84_E2 6.694379990141317e-3        /* first eccentricity squared f(2 - f) */
+#define OTO_WGS84_EP2 6.739496742276435e-3       /* second eccentricity squared e²/(1 - e²) */
+#define OTO_WGS84_GM_M3_S2 3.986004418e14        /* gravitational constant, atmosphere included */
+#define OTO_WGS84_EARTH_RATE_RAD_S 7.292115e-5   /* rotation of the Earth */
+#define OTO_WGS84_GAMMA_E_M_S2 9.7803253359      /* normal gravity at the equator */
+#define OTO_WGS84_GAMMA_P_M_S2 9.8321849379      /* normal gravity at the poles */
+#define OTO_WGS84_SOMIGLIANA_K 1.931852652458e-3 /* b γp / (a γe) - 1 */
+#define OTO_WGS84_M 3.449786506841e-3            /* ω² a² b / GM */
+#define OTO_STANDARD_GRAVITY_M_S2 9.80665        /* 3rd CGPM, 1901 */
 
 typedef struct {
     double lat_rad, lon_rad, alt_m;
@@ -87,8 +87,7 @@ static inline oto_geodetic oto_geodetic_from_enu(oto_geodetic origin, oto_vec3 p
 static inline double oto_gravity_wgs84(double lat_rad, double alt_m)
 {
     double s = oto_sin(lat_rad), s2 = s * s, h = alt_m / OTO_WGS84_A_M;
-    double gamma_0 =
-        OTO_WGS84_GAMMA_E_M_S2 * (1.0 + OTO_WGS84_SOMIGLIANA_K * s2) / oto_sqrt(1.0 - OTO_WGS84_E2 * s2);
+    double gamma_0 = OTO_WGS84_GAMMA_E_M_S2 * (1.0 + OTO_WGS84_SOMIGLIANA_K * s2) / oto_sqrt(1.0 - OTO_WGS84_E2 * s2);
     return gamma_0 * (1.0 - 2.0 * (1.0 + OTO_WGS84_F + OTO_WGS84_M - 2.0 * OTO_WGS84_F * s2) * h + 3.0 * h * h);
 }
 

@@ -1,7 +1,7 @@
 /* Vectors, quaternions and 3×3 matrices: values copied like numbers, pure functions, callable from any thread, no
  * allocation. Quaternions are Hamilton's, scalar first; q_a_from_b takes b vectors to a (style.md), so
- * oto_quat_rotate(q_enu_from_body, v_body) is v in ENU and q_a_from_b * q_b_from_c = q_a_from_c. Matrices are row major.
- * Roll, pitch, yaw are fixed-axis (extrinsic x, y, z): R = Rz(yaw) Ry(pitch) Rx(roll), as URDF, SDF and ROS tf.
+ * oto_quat_rotate(q_enu_from_body, v_body) is v in ENU and q_a_from_b * q_b_from_c = q_a_from_c. Matrices are row
+ * major. Roll, pitch, yaw are fixed-axis (extrinsic x, y, z): R = Rz(yaw) Ry(pitch) Rx(roll), as URDF, SDF and ROS tf.
  * Only + - * / sqrt and detmath.h, so every machine and compiler gives the same bits (A19). */
 #ifndef OTOLITH_VECMATH_H
 #define OTOLITH_VECMATH_H
@@ -337,8 +337,8 @@ static inline oto_quat oto_quat_from_rpy(double roll_rad, double pitch_rad, doub
 
 /* (roll, pitch, yaw) of a unit q; roll and yaw in (-pi, pi], pitch in [-pi/2, pi/2]. Half angles: with
  * a = w - y, b = x + z, c = w + y, d = z - x, pitch = 2 atan2(|c,d|, |a,b|) - pi/2 keeps full precision at the poles
- * (Bernardes & Viollet 2022, "Quaternion to Euler angles conversion"). Within 1e-7 rad of a pole only yaw - roll (up) or
- * yaw + roll (down) is defined; roll is then 0. */
+ * (Bernardes & Viollet 2022, "Quaternion to Euler angles conversion"). Within 1e-7 rad of a pole only yaw - roll (up)
+ * or yaw + roll (down) is defined; roll is then 0. */
 static inline oto_vec3 oto_rpy_from_quat(oto_quat q)
 {
     double a = q.w - q.y, b = q.x + q.z, c = q.w + q.y, d = q.z - q.x;

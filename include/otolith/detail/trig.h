@@ -124,10 +124,12 @@ static inline double oto_impl_cos_kernel(double x, double lo)
     return w + (((1.0 - w) - half) + (oto_impl_cos_tail(z) - x * lo));
 }
 
+/* sin of quadrant pi/2 + (hi, lo). Both kernels and masks: a branch on the quadrant is a coin toss. */
 static inline double oto_impl_quadrant_sin(struct oto_impl_angle a, unsigned quadrant)
 {
-    double v = quadrant & 1u ? oto_impl_cos_kernel(a.hi, a.lo) : oto_impl_sin_kernel(a.hi, a.lo);
-    return quadrant & 2u ? -v : v;
+    uint64_t s = oto_impl_bits(oto_impl_sin_kernel(a.hi, a.lo)), c = oto_impl_bits(oto_impl_cos_kernel(a.hi, a.lo));
+    uint64_t odd = (uint64_t)0 - (quadrant & 1u), sign = (uint64_t)(quadrant & 2u) << 62;
+    return oto_impl_from_bits(((c & odd) | (s & ~odd)) ^ sign);
 }
 
 static inline double oto_sin(double x)
@@ -152,21 +154,14 @@ static inline double oto_cos(double x)
 static inline void oto_sincos(double x, double *sine, double *cosine)
 {
     struct oto_impl_angle a;
-    double s, c;
     if (x - x != 0.0 || x == 0.0) {
         *sine = x == 0.0 ? x : x - x;
         *cosine = x == 0.0 ? 1.0 : x - x;
         return;
     }
     a = oto_impl_reduce(x);
-    s = oto_impl_sin_kernel(a.hi, a.lo);
-    c = oto_impl_cos_kernel(a.hi, a.lo);
-    *sine = a.quadrant & 1u ? c : s;
-    *cosine = a.quadrant & 1u ? s : c;
-    if (a.quadrant & 2u)
-        *sine = -*sine;
-    if ((a.quadrant + 1u) & 2u)
-        *cosine = -*cosine;
+    *sine = oto_impl_quadrant_sin(a, a.quadrant);
+    *cosine = oto_impl_quadrant_sin(a, a.quadrant + 1u);
 }
 
 /* Quotient of the two kernels kept as pairs. */
@@ -179,15 +174,15 @@ static inline double oto_tan(double x)
         return x - x != 0.0 ? x - x : x;
     a = oto_impl_reduce(x);
     z = oto_impl_two_prod(a.hi, a.hi);
-    s = oto_impl_fast_two_sum(a.hi, oto_impl_sin_tail(a.hi, z.hi) +
-                                        (a.lo - (0.5 * (z.hi * a.lo) + 0.16 * (z.lo * a.hi))));
+    s = oto_impl_fast_two_sum(a.hi,
+                              oto_impl_sin_tail(a.hi, z.hi) + (a.lo - (0.5 * (z.hi * a.lo) + 0.16 * (z.lo * a.hi))));
     c = oto_impl_fast_two_sum(1.0, -0.5 * z.hi);
     c = oto_impl_fast_two_sum(c.hi, c.lo + (oto_impl_cos_tail(z.hi) - (a.hi * a.lo + 0.5 * z.lo)));
     if (a.quadrant & 1u) {
         t = s;
-        s.hi = -c.hi;
-        s.lo = -c.lo;
-        c = t;
+        s = c;
+        c.hi = -t.hi;
+        c.lo = -t.lo;
     }
     q = s.hi / c.hi;
     t = oto_impl_two_prod(q, c.hi);
