@@ -29,6 +29,7 @@ struct oto_value {
     uint32_t count;        /* LIST, MAP */
     struct oto_value **items;
     const struct oto_value *parent;
+    uint32_t key_line, key_column; /* in a map: where the key stands; 0: set by oto_document_set */
 };
 
 struct oto_document_limits {
@@ -61,6 +62,13 @@ OTO_API const struct oto_value *oto_value_get(const struct oto_value *map, const
 /* Fills error with "file:line:column: error: <sentence>". Returns status. */
 OTO_API enum oto_status oto_value_fail(const struct oto_value *value, struct oto_error *error, enum oto_status status,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same at the value's key: for keys that are unknown or stand where they must not. */
+OTO_API enum oto_status oto_value_fail_key(const struct oto_value *value, struct oto_error *error, enum oto_status status,
+                                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* "expected <what>, got <what the value is>"; returns OTO_INVALID. */
+OTO_API enum oto_status oto_value_expected(const struct oto_value *value, struct oto_error *error, const char *what);
+/* An empty plain scalar, ~ or null. */
+OTO_API bool oto_value_is_null(const struct oto_value *value);
 /* Conversions; the error names the place and what was expected ("expected a number, got 'abc'"). NaN/inf are refused. */
 OTO_API enum oto_status oto_value_f64(const struct oto_value *value, double *number, struct oto_error *error);
 OTO_API enum oto_status oto_value_i64(const struct oto_value *value, int64_t *number, struct oto_error *error);
@@ -68,6 +76,8 @@ OTO_API enum oto_status oto_value_u64(const struct oto_value *value, uint64_t *n
 OTO_API enum oto_status oto_value_bool(const struct oto_value *value, bool *flag, struct oto_error *error);
 /* A rational rate: "1000", "60000/1001", "0.5"; exact. */
 OTO_API enum oto_status oto_value_rational(const struct oto_value *value, uint64_t *num, uint64_t *den, struct oto_error *error);
+/* A scalar's text, quoted or not, but not null; borrowed from the document. */
+OTO_API enum oto_status oto_value_text(const struct oto_value *value, const char **text, struct oto_error *error);
 /* The nearest of `candidates` to `word` for a "did you mean", NULL when none is near. */
 OTO_API const char *oto_nearest_word(const char *word, const char *const *candidates, size_t count);
 
