@@ -51,7 +51,8 @@ static enum oto_status slurp(const char *path, size_t limit, char **text, size_t
     FILE *file = fopen(path, "rbe");
     char *buffer = NULL;
     if (file == NULL)
-        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path, strerror(errno));
+        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
     do {
         char *grown = realloc(buffer, capacity);
         if (grown == NULL)

@@ -126,7 +126,8 @@ static enum oto_status take_event(struct doc_builder *builder, struct fy_event *
     switch (event->type) {
     case FYET_DOCUMENT_START:
         if (builder->root != NULL)
-            return doc_fail(place, builder->error, OTO_SYNTAX, "a second document (---) begins here, only one is accepted");
+            return doc_fail(place, builder->error, OTO_SYNTAX,
+                            "a second document (---) begins here, only one is accepted");
         return OTO_OK;
     case FYET_MAPPING_START:
         return doc_builder_open(builder, place, OTO_VALUE_MAP);
@@ -162,7 +163,8 @@ enum oto_status doc_parse_events(struct doc_builder *builder, const char *text, 
 {
     enum oto_status status = OTO_NO_MEMORY;
     struct fy_diag *diag = make_diag();
-    struct fy_parse_cfg config = {.flags = FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE | FYPCF_DEFAULT_VERSION_1_2, .diag = diag};
+    struct fy_parse_cfg config = {.flags = FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE | FYPCF_DEFAULT_VERSION_1_2,
+                                  .diag = diag};
     struct fy_parser *parser = diag != NULL ? fy_parser_create(&config) : NULL;
     if (parser == NULL || fy_parser_set_string(parser, text, bytes) != 0)
         (void)oto_fail(builder->error, OTO_NO_MEMORY, "out of memory while reading %s", builder->file);

@@ -10,7 +10,7 @@ struct scan {
     const unsigned char *at, *end;
     uint32_t line, column;
     size_t line_values, lists; /* at most as many as there are values: of this line, and in all */
-    bool may_be_directive; /* nothing but comments and blank lines stood since the start or the last `...` */
+    bool may_be_directive;     /* nothing but comments and blank lines stood since the start or the last `...` */
 };
 
 /* Length of the well-formed UTF-8 sequence at `at` (RFC 3629), 0 if there is none. */
@@ -92,7 +92,8 @@ enum oto_status doc_precheck(const char *file, const char *text, size_t bytes, c
         if (scan.column == 1)
             line_starts(&scan, &directive);
         if (directive)
-            return doc_fail(place, error, OTO_SYNTAX, "directives are not accepted: remove the line that begins with %%");
+            return doc_fail(place, error, OTO_SYNTAX,
+                            "directives are not accepted: remove the line that begins with %%");
         status = check_character(&scan, place, limits, error);
     }
     return status;

@@ -76,11 +76,11 @@ static enum oto_status take_cell(struct reader *reader, const char *text, size_t
     if (target == TABLE_UNWANTED)
         return OTO_OK;
     if (bytes == 0)
-        return doc_fail(place_of(reader), reader->error, OTO_INVALID, "expected a number in column '%s', got an empty cell",
-                        name);
+        return doc_fail(place_of(reader), reader->error, OTO_INVALID,
+                        "expected a number in column '%s', got an empty cell", name);
     if (strlen(text) != bytes || doc_number_f64(text, &number) != DOC_NUMBER_OK)
-        return doc_fail(place_of(reader), reader->error, OTO_INVALID, "expected a finite number in column '%s', got '%.60s'",
-                        name, text);
+        return doc_fail(place_of(reader), reader->error, OTO_INVALID,
+                        "expected a finite number in column '%s', got '%.60s'", name, text);
     row_values(reader)[target] = number;
     return OTO_OK;
 }
@@ -175,11 +175,12 @@ static enum oto_status open_file(const char *path, FILE **file, struct oto_error
     struct stat about;
     size_t length = strlen(path);
     if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
-        return oto_fail(error, OTO_UNSUPPORTED, "%s: compressed files are not read: unpack it first (gunzip -k %s)", path,
-                        path);
+        return oto_fail(error, OTO_UNSUPPORTED, "%s: compressed files are not read: unpack it first (gunzip -k %s)",
+                        path, path);
     *file = fopen(path, "rbe");
     if (*file == NULL)
-        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path, strerror(errno));
+        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path,
+                        strerror(errno));
     if (fstat(fileno(*file), &about) == 0 && (S_ISREG(about.st_mode) || S_ISFIFO(about.st_mode)))
         return OTO_OK;
     (void)fclose(*file);
@@ -189,7 +190,8 @@ static enum oto_status open_file(const char *path, FILE **file, struct oto_error
 enum oto_status oto_table_read(const char *path, const char *const *columns, uint32_t column_count,
                                struct oto_table *table, struct oto_error *error)
 {
-    struct reader reader = {.path = path, .columns = columns, .column_count = column_count, .table = table, .error = error};
+    struct reader reader = {
+        .path = path, .columns = columns, .column_count = column_count, .table = table, .error = error};
     struct csv_parser parser;
     FILE *file = NULL;
     *table = (struct oto_table){0};

@@ -11,9 +11,9 @@ enum oto_status doc_vfail(struct doc_place place, struct oto_error *error, enum 
     size_t length = strlen(place.file);
     const char *shown = length > FILE_SHOWN ? place.file + length - FILE_SHOWN : place.file;
     const char *cut = shown == place.file ? "" : "...";
-    int used = place.line > 0
-                   ? snprintf(error->text, sizeof error->text, "%s%s:%u:%u: error: ", cut, shown, place.line, place.column)
-                   : snprintf(error->text, sizeof error->text, "%s%s: error: ", cut, shown);
+    int used = place.line > 0 ? snprintf(error->text, sizeof error->text, "%s%s:%u:%u: error: ", cut, shown, place.line,
+                                         place.column)
+                              : snprintf(error->text, sizeof error->text, "%s%s: error: ", cut, shown);
     error->status = status;
     (void)vsnprintf(error->text + used, sizeof error->text - (size_t)used, format, arguments);
     return status;
@@ -147,8 +147,7 @@ enum oto_status oto_value_rational(const struct oto_value *value, uint64_t *num,
 {
     /* JSON can write a fraction only as a text. */
     bool fraction = value->kind == OTO_VALUE_SCALAR && value->quoted && strchr(value->text, '/') != NULL;
-    enum doc_number result =
-        is_plain(value) || fraction ? doc_number_rational(value->text, num, den) : DOC_NUMBER_NOT;
+    enum doc_number result = is_plain(value) || fraction ? doc_number_rational(value->text, num, den) : DOC_NUMBER_NOT;
     return number_status(value, result, "a rate such as 200, 0.5 or 60000/1001",
                          "a rate whose numerator and denominator fit 64 bits", error);
 }
