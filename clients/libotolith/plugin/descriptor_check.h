@@ -1,0 +1,36 @@
+/*
+ * Whether what a loaded plugin says of itself can be believed: every count, size, offset, name and default. Errors name
+ * the offending thing. Pure, [any]. Structs are read as far as their `size` covers them.
+ */
+#ifndef PLUGIN_DESCRIPTOR_CHECK_H
+#define PLUGIN_DESCRIPTOR_CHECK_H
+
+#include "otolith/plugin.h"
+
+enum {
+    PLUGIN_ID_BYTES = 32,
+    PLUGIN_VERSION_BYTES = 16,
+    PLUGIN_KEY_BYTES = 96,
+    PLUGIN_MAX_PARAMS = 1024,
+    PLUGIN_MAX_PARAMS_BYTES = 16 << 20,
+    PLUGIN_MAX_STATE_BYTES = 16 << 20
+};
+
+/* Whether the file's entry has an ABI that this host knows. Nothing behind its pointers is read. */
+enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error *error);
+
+enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descriptor, const struct oto_plugin_ops *ops,
+                                     struct oto_error *error);
+/* `motion` may be NULL; a motion node must have it. */
+enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
+                                 const struct oto_motion_extension *motion, struct oto_error *error);
+
+/* Parts of the above, for tests and for each other. `where` begins the message: "output 'taps'". */
+enum oto_status oto_record_type_check(const struct oto_record_type *type, const char *where, struct oto_error *error);
+enum oto_status oto_param_table_check(const struct oto_param *params, uint32_t count, uint64_t block_bytes,
+                                      struct oto_error *error);
+
+/* Bytes that a parameter takes in its block. */
+uint64_t oto_param_bytes(const struct oto_param *param);
+
+#endif

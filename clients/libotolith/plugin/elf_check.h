@@ -1,0 +1,58 @@
+/*
+ * Whether a file may become a plugin, from its bytes alone: constructors run inside dlopen, so whatever can be known
+ * is known before. Pure, [any]; every read is bounded by `size`, whatever the bytes say.
+ */
+#ifndef PLUGIN_ELF_CHECK_H
+#define PLUGIN_ELF_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/status.h"
+
+#define OTO_PLUGIN_FILE_MAX_BYTES (16u << 20)
+
+/* clang-format off */
+#define OTO_ELF_RULE_TABLE(X) \
+    X(SIZE,          "size",              "a plugin is at most 16 MiB") \
+    X(FORMAT,        "format",            "a plugin is an ELF64 little-endian shared object") \
+    X(MACHINE,       "machine",           "a plugin is built for the machine that it runs on") \
+    X(TYPE,          "type",              "a plugin is a shared object: link it with -shared") \
+    X(TRUNCATED,     "truncated",         "the file ends before what its headers name: it is cut or still being written") \
+    X(LAYOUT,        "layout",            "its segments or dynamic section are malformed") \
+    X(THREAD_LOCAL,  "thread-local",      "thread-local storage allocates on the tick thread: keep state in the instance") \
+    X(EXEC_STACK,    "executable-stack",  "link with -Wl,-z,noexecstack") \
+    X(WRITABLE_CODE, "writable-code",     "a segment must not be both writable and executable") \
+    X(TEXT_RELOC,    "text-relocation",   "compile with -fPIC") \
+    X(NO_DELETE,     "no-delete",         "a plugin must be unloadable: link without -z nodelete") \
+    X(UNIQUE_SYMBOL, "unique-symbol",     "a unique symbol pins the library for ever: compile with -fno-gnu-unique") \
+    X(IFUNC,         "indirect-function", "an indirect function runs code while loading and differs between machines") \
+    X(CONSTRUCTORS,  "constructors",      "a plugin runs no code when it is loaded or unloaded") \
+    X(NEEDS,         "needs",             "a plugin needs nothing but libc.so.6 and libm.so.6") \
+    X(ENTRY,         "entry",             "a plugin exports the constant `otolith_plugin`: end it with OTO_PLUGIN_DEFINE")
+/* clang-format on */
+
+enum oto_elf_rule {
+    OTO_ELF_OK = 0,
+#define OTO_X(name, text, accepted) OTO_ELF_##name,
+    OTO_ELF_RULE_TABLE(OTO_X)
+#undef OTO_X
+        OTO_ELF_RULE_COUNT
+};
+
+struct oto_elf_result {
+    enum oto_elf_rule rule; /* the first that is broken; OTO_ELF_OK: none */
+    char found[160];        /* what the file has instead */
+    size_t entry_offset;    /* of `otolith_plugin` in the file */
+    size_t entry_bytes;
+};
+
+/* `relaxed` for sanitizer and coverage builds: their objects bring constructors, libraries and TLS of their own. */
+bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result);
+
+/* The rule's name in messages and in README.md; what would be accepted instead. */
+const char *oto_elf_rule_name(enum oto_elf_rule rule);
+const char *oto_elf_rule_accepted(enum oto_elf_rule rule);
+
+#endif

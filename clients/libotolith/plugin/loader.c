@@ -1,0 +1,195 @@
+/*
+ * Loads a staged plugin: the only file that knows dlopen. [loop]
+ *
+ * Two traps of the dynamic loader shape it. It matches what is loaded by the path's text, so a path may name new bytes
+ * only if nothing under that name is mapped: each copy is opened as /proc/<pid>/fd/N, and N stays open as long as the
+ * library is mapped — for ever, if it cannot be unloaded. (`self` in place of the number makes gdb open its own fd N.)
+ * And objects linked with -ffast-math change the floating-point mode of the loading thread.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "descriptor_check.h"
+#include "otolith/plugin_host.h"
+#include "stage.h"
+
+struct oto_plugin {
+    uint32_t holders; /* atomic */
+    struct oto_stage stage;
+    void *handle;
+    char *path;
+    char library[48]; /* /proc/<pid>/fd/N */
+    struct oto_plugin_descriptor descriptor;
+    struct oto_plugin_ops ops;
+    const struct oto_motion_extension *motion;
+};
+
+#if defined(__x86_64__)
+static uint32_t float_mode_get(void)
+{
+    return __builtin_ia32_stmxcsr() & ~0x3fu; /* without the sticky exception flags */
+}
+
+static void float_mode_set(uint32_t mode)
+{
+    __builtin_ia32_ldmxcsr(mode);
+}
+#elif defined(__aarch64__)
+static uint32_t float_mode_get(void)
+{
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return (uint32_t)mode;
+}
+
+static void float_mode_set(uint32_t mode)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)mode));
+}
+#endif
+
+static bool is_mapped(const char *library)
+{
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != NULL) {
+        (void)dlclose(handle);
+    }
+    return handle != NULL;
+}
+
+static enum oto_status load(struct oto_plugin *plugin, struct oto_error *error)
+{
+    (void)snprintf(plugin->library, sizeof plugin->library, "/proc/%ld/fd/%d", (long)getpid(), plugin->stage.fd);
+    if (is_mapped(plugin->library)) {
+        return oto_fail(error, OTO_CONFLICT, "plugin '%.256s' cannot be loaded as %s: an older library of that name is "
+                        "still mapped", plugin->path, plugin->library);
+    }
+    const uint32_t before = float_mode_get();
+    plugin->handle = dlopen(plugin->library, RTLD_NOW | RTLD_LOCAL);
+    const uint32_t after = float_mode_get();
+    float_mode_set(before);
+    if (plugin->handle == NULL) {
+        const char *text = dlerror();
+        const char *reason = text != NULL ? strstr(text, ": ") : NULL;
+        return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' cannot be loaded: %.300s", plugin->path,
+                        reason != NULL ? reason + 2 : text != NULL ? text : "no reason given");
+    }
+    if (after != before) {
+        return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' is refused: loading it changes the floating-point mode from "
+                        "0x%x to 0x%x; compile and link it without -ffast-math (rule 'float-mode')", plugin->path, before,
+                        after);
+    }
+    return OTO_OK;
+}
+
+static enum oto_status refuse(const struct oto_plugin *plugin, const struct oto_error *reason, struct oto_error *error)
+{
+    return oto_fail(error, reason->status, "plugin '%.128s' is refused: %s (rule 'descriptor')", plugin->path,
+                    reason->text);
+}
+
+/* Takes over what the entry says, once it is known to make sense. */
+static enum oto_status read_entry(struct oto_plugin *plugin, struct oto_error *error)
+{
+    struct oto_error reason = {.status = OTO_PLUGIN};
+    const struct oto_plugin_entry *entry = dlsym(plugin->handle, OTO_PLUGIN_SYMBOL);
+    if (entry == NULL || oto_abi_check(&entry->abi, &reason) != OTO_OK) {
+        return refuse(plugin, &reason, error);
+    }
+    if (entry->size != sizeof *entry || entry->descriptor == NULL || entry->ops == NULL) {
+        (void)oto_fail(&reason, OTO_PLUGIN, "its entry has size %u instead of %zu, or no descriptor or operations",
+                       entry->size, sizeof *entry);
+        return refuse(plugin, &reason, error);
+    }
+    if (oto_descriptor_check(entry->descriptor, entry->ops, &reason) != OTO_OK) {
+        return refuse(plugin, &reason, error);
+    }
+    plugin->descriptor = *entry->descriptor;
+    plugin->ops = *entry->ops;
+    plugin->motion = entry->extension != NULL ? entry->extension(OTO_EXTENSION_MOTION) : NULL;
+    if (oto_motion_check(&plugin->descriptor, plugin->motion, &reason) != OTO_OK) {
+        return refuse(plugin, &reason, error);
+    }
+    return OTO_OK;
+}
+
+enum oto_status oto_plugin_open(const char *path, const char *keep_directory, struct oto_plugin **plugin,
+                                struct oto_error *error)
+{
+    *plugin = NULL;
+    struct oto_plugin *made = calloc(1, sizeof *made);
+    char *own_path = strdup(path);
+    if (made == NULL || own_path == NULL) {
+        free(made);
+        free(own_path);
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin '%.256s'", path);
+    }
+    made->holders = 1;
+    made->path = own_path;
+    enum oto_status status = oto_stage_open(path, &made->stage, error);
+    if (status == OTO_OK && keep_directory != NULL) {
+        status = oto_stage_keep(&made->stage, path, keep_directory, error);
+    }
+    if (status == OTO_OK) {
+        status = load(made, error);
+    }
+    if (status == OTO_OK) {
+        status = read_entry(made, error);
+    }
+    if (status != OTO_OK) {
+        (void)oto_plugin_close(made);
+        return status;
+    }
+    *plugin = made;
+    return OTO_OK;
+}
+
+bool oto_plugin_close(struct oto_plugin *plugin)
+{
+    bool unloaded = true;
+    if (plugin == NULL || __atomic_sub_fetch(&plugin->holders, 1, __ATOMIC_ACQ_REL) > 0) {
+        return true;
+    }
+    if (plugin->handle != NULL) {
+        (void)dlclose(plugin->handle);
+        unloaded = !is_mapped(plugin->library);
+    }
+    if (unloaded) {
+        oto_stage_close(&plugin->stage);
+    }
+    free(plugin->path);
+    free(plugin);
+    return unloaded;
+}
+
+struct oto_plugin *oto_plugin_hold(struct oto_plugin *plugin)
+{
+    (void)__atomic_add_fetch(&plugin->holders, 1, __ATOMIC_RELAXED);
+    return plugin;
+}
+
+const struct oto_plugin_descriptor *oto_plugin_descriptor(const struct oto_plugin *plugin)
+{
+    return &plugin->descriptor;
+}
+
+const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plugin)
+{
+    return &plugin->ops;
+}
+
+const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin)
+{
+    return plugin->motion;
+}
+
+const char *oto_plugin_path(const struct oto_plugin *plugin)
+{
+    return plugin->path;
+}
+
+uint64_t oto_plugin_content_hash(const struct oto_plugin *plugin)
+{
+    return plugin->stage.content_hash;
+}

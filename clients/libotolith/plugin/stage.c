@@ -1,0 +1,162 @@
+#include "stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "descriptor_check.h"
+#include "elf_check.h"
+
+#ifdef OTO_SANITIZED_BUILD
+#define RELAXED true
+#else
+#define RELAXED false
+#endif
+
+static enum oto_status open_source(const char *path, int *fd, struct oto_error *error)
+{
+    struct stat info;
+    /* NONBLOCK: a FIFO must not hold the loader. */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (*fd < 0) {
+        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot open plugin '%.256s': %s", path,
+                        errno == ELOOP ? "it is a symbolic link; give the file itself" : strerror(errno));
+    }
+    if (fstat(*fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        (void)close(*fd);
+        return oto_fail(error, OTO_INVALID, "plugin '%.256s' is not a regular file", path);
+    }
+    return OTO_OK;
+}
+
+static bool write_all(int fd, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        const ssize_t written = write(fd, bytes, count);
+        if (written < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes += written > 0 ? written : 0;
+        count -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+/* Copies `from` to its end; stops one byte beyond what a plugin may have. */
+static bool copy(int from, int to, struct oto_stage *stage)
+{
+    char buffer[1 << 14];
+    stage->content_hash = OTO_FNV1A64_START;
+    stage->bytes = 0;
+    while (stage->bytes <= OTO_PLUGIN_FILE_MAX_BYTES) {
+        const ssize_t got = read(from, buffer, sizeof buffer);
+        if (got == 0) {
+            return true;
+        }
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0 || !write_all(to, buffer, (size_t)got)) {
+            return false;
+        }
+        stage->content_hash = oto_fnv1a64_more(stage->content_hash, buffer, (size_t)got);
+        stage->bytes += (size_t)got;
+    }
+    return true;
+}
+
+static enum oto_status check_bytes(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error)
+{
+    struct oto_elf_result result;
+    struct oto_abi_block abi;
+    if (!oto_elf_check(bytes, count, RELAXED, &result)) {
+        return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' is refused: %s; %s (rule '%s')", path, result.found,
+                        oto_elf_rule_accepted(result.rule), oto_elf_rule_name(result.rule));
+    }
+    memcpy(&abi, bytes + result.entry_offset + offsetof(struct oto_plugin_entry, abi), sizeof abi);
+    struct oto_error inner;
+    const enum oto_status status = oto_abi_check(&abi, &inner);
+    return status == OTO_OK ? OTO_OK : oto_fail(error, status, "plugin '%.128s' is refused: %s (rule 'abi')", path,
+                                                inner.text);
+}
+
+static enum oto_status check_copy(const char *path, const struct oto_stage *stage, struct oto_error *error)
+{
+    if (stage->bytes == 0 || stage->bytes > OTO_PLUGIN_FILE_MAX_BYTES) {
+        return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' is refused: it %s; %s (rule '%s')", path,
+                        stage->bytes == 0 ? "is empty" : "is larger", oto_elf_rule_accepted(OTO_ELF_SIZE),
+                        oto_elf_rule_name(OTO_ELF_SIZE));
+    }
+    void *map = mmap(NULL, stage->bytes, PROT_READ, MAP_PRIVATE, stage->fd, 0);
+    if (map == MAP_FAILED) {
+        return oto_fail(error, OTO_NO_MEMORY, "cannot map the copy of plugin '%.256s': %s", path, strerror(errno));
+    }
+    const enum oto_status status = check_bytes(path, map, stage->bytes, error);
+    (void)munmap(map, stage->bytes);
+    return status;
+}
+
+enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct oto_error *error)
+{
+    int source = -1;
+    *stage = (struct oto_stage){.fd = -1};
+    enum oto_status status = open_source(path, &source, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const char *slash = strrchr(path, '/');
+    char name[64];
+    (void)snprintf(name, sizeof name, "otolith-%.40s", slash != NULL ? slash + 1 : path);
+    stage->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (stage->fd < 0 || !copy(source, stage->fd, stage) ||
+        fcntl(stage->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+        status = oto_fail(error, OTO_IO, "cannot copy plugin '%.256s' into memory: %s", path, strerror(errno));
+    } else {
+        status = check_copy(path, stage, error);
+    }
+    (void)close(source);
+    if (status != OTO_OK) {
+        oto_stage_close(stage);
+    }
+    return status;
+}
+
+void oto_stage_close(struct oto_stage *stage)
+{
+    if (stage->fd >= 0) {
+        (void)close(stage->fd);
+        stage->fd = -1;
+    }
+}
+
+enum oto_status oto_stage_keep(const struct oto_stage *stage, const char *path, const char *directory,
+                               struct oto_error *error)
+{
+    char target[4096], temporary[4096 + 16];
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const size_t length = strlen(name);
+    const int stem = (int)(length > 3 && strcmp(name + length - 3, ".so") == 0 ? length - 3 : length);
+    const int written = snprintf(target, sizeof target, "%s/%.*s-%016llx.so", directory, stem, name,
+                                 (unsigned long long)stage->content_hash);
+    if (written < 0 || (size_t)written >= sizeof target) {
+        return oto_fail(error, OTO_LIMIT, "the path of the plugin copy in '%.128s…' is too long", directory);
+    }
+    (void)snprintf(temporary, sizeof temporary, "%s.XXXXXX", target);
+    const int fd = mkostemp(temporary, O_CLOEXEC);
+    struct oto_stage copied;
+    bool good = fd >= 0 && lseek(stage->fd, 0, SEEK_SET) == 0 && copy(stage->fd, fd, &copied) && fchmod(fd, 0644) == 0;
+    good = good && rename(temporary, target) == 0;
+    const int reason = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (!good && fd >= 0) {
+        (void)unlink(temporary);
+    }
+    return good ? OTO_OK : oto_fail(error, OTO_IO, "cannot keep a copy of the plugin as '%.256s': %s", target,
+                                    strerror(reason));
+}
