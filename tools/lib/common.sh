@@ -37,20 +37,19 @@ install_packages() {
   rm -f "$log"
 }
 
-# build PRESET [cmake options]: configures once and after a change of options, builds, quietly unless it fails.
+# build PRESET [TARGET]: configures once, builds, quietly unless it fails.
 build() {
-  local preset=$1 log
-  shift
-  log="$root/build/$preset.log"
+  local preset=$1 target=${2:-all} log="$root/build/$1.log"
   mkdir -p "$root/build"
-  [ -e "$root/build/$preset/build.ninja" ] && (($# == 0)) || say "configuring build/$preset"
-  if ! { { [ -e "$root/build/$preset/build.ninja" ] && (($# == 0)); } || (cd "$root" && cmake --preset "$preset" "$@"); } \
-    >"$log" 2>&1; then
-    cat "$log" >&2
-    return 1
+  if [ ! -e "$root/build/$preset/build.ninja" ]; then
+    say "configuring build/$preset"
+    if ! (cd "$root" && cmake --preset "$preset") >"$log" 2>&1; then
+      cat "$log" >&2
+      return 1
+    fi
   fi
   say "building build/$preset"
-  if ! (cd "$root" && cmake --build --preset "$preset") >>"$log" 2>&1; then
+  if ! (cd "$root" && cmake --build --preset "$preset" --target "$target") >"$log" 2>&1; then
     tail -n 60 "$log" >&2
     say "the build failed; the whole log is $log"
     return 1

@@ -1,0 +1,115 @@
+/* One sample of mems_imu, through the ABI, as the tick thread calls it. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "otolith/plugin_host.h"
+
+enum { SAMPLES = 1000 };
+
+struct bench_case {
+    const char *name;
+    const char *yaml;
+    double goal;
+};
+
+static const char all_terms[] =
+    "{psd: single, magnetometer: {enable: true, measurement_range_ut: 1200, resolution_ut: 0.1, constant_bias_ut: 1, "
+    "noise_density_ut_rthz: 0.06}, accelerometer: {measurement_range_m_s2: 40, resolution_m_s2: 0.0005, "
+    "constant_bias_m_s2: 0.1, noise_density_m_s2_rthz: 0.002}, gyroscope: {measurement_range_rad_s: 8, "
+    "resolution_rad_s: 0.0001, constant_bias_rad_s: 0.01, noise_density_rad_s_rthz: 0.0001}}";
+
+static void measure(const struct oto_plugin *plugin, struct oto_instance *instance, struct bench_series *series, int batches)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
+    static double payloads[OTO_PLUGIN_MAX_PORTS][OTO_RECORD_MAX_BYTES / 8];
+    struct oto_sensor_input input;
+    memset(&input, 0, sizeof input);
+    input.specific_force_sensor_m_s2 = (oto_vec3){0.3, -0.2, 9.8};
+    input.angular_rate_sensor_rad_s = (oto_vec3){0.01, 0.02, 0.1};
+    input.mag_field_sensor_ut = (oto_vec3){-2.4, 27.5, 16.0};
+    input.temperature_degc = 25.0;
+    input.q_enu_from_sensor.w = 1.0;
+    uint64_t n = 1;
+    for (int batch = 0; batch < batches; batch++) {
+        const int64_t start_ns = cli_now_ns();
+        for (int i = 0; i < SAMPLES; i++, n++) {
+            struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+            for (uint32_t port = 0; port < descriptor->output_count; port++) {
+                outputs[port] = (struct oto_output){payloads[port], (int64_t)n * 1000000, (int64_t)n * 1000000, 0, 1};
+            }
+            const struct oto_step step = {.size = sizeof step, .tick = n, .n = n, .t_ns = (int64_t)n * 1000000,
+                                          .input = &input, .outputs = outputs};
+            (void)oto_plugin_ops(plugin)->step(instance, &step);
+        }
+        series_add(series, (double)(cli_now_ns() - start_ns) / SAMPLES);
+    }
+}
+
+static bool run_case(const struct oto_plugin *plugin, const char *yaml, struct bench_series *series, int batches)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
+    struct oto_setup setup = {.size = sizeof setup, .node = "bench/imu", .base_rate_num = 1000, .base_rate_den = 1,
+                              .rate_num = 1000, .rate_den = 1, .rate_hz = 1000.0, .noise_key = {1, 2}, .unit_key = {0, 3},
+                              .q_body_from_sensor = {1, 0, 0, 0}, .gravity_enu_m_s2 = {0, 0, -9.80665},
+                              .mag_field_enu_ut = {-2.4169, 27.5550, 16.0849}, .temperature_degc = 25.0};
+    struct oto_document *document = NULL;
+    struct oto_params params = {0};
+    struct oto_prepared prepared = {0};
+    struct oto_error error = {0};
+    bool ok = oto_document_parse("bench", yaml, strlen(yaml), NULL, &document, &error) == OTO_OK &&
+              oto_params_default(descriptor, &params, &error) == OTO_OK &&
+              oto_params_apply(descriptor, oto_document_root(document), &params, NULL, NULL, &error) == OTO_OK &&
+              oto_prepare(plugin, &setup, &params, NULL, NULL, &prepared, &error) == OTO_OK;
+    void *state = calloc(1, descriptor->state_bytes > 0 ? descriptor->state_bytes : 1);
+    struct oto_instance instance = {.size = sizeof instance, .setup = &setup, .params = params.block,
+                                    .data = prepared.data, .state = state};
+    ok = ok && state != NULL &&
+         (oto_plugin_ops(plugin)->init == NULL || oto_plugin_ops(plugin)->init(&instance, &error) == OTO_OK);
+    if (ok) {
+        measure(plugin, &instance, series, batches);
+    } else {
+        (void)cli_say(&error);
+    }
+    free(state);
+    oto_prepared_free(&prepared);
+    oto_params_free(&params);
+    oto_document_close(document);
+    return ok;
+}
+
+void bench_sensor(struct bench_context *context)
+{
+    static const struct bench_case cases[] = {
+        {"mems_9_axis", all_terms, 300.0},
+        {"mavs_9_axis", "{law: mavs, magnetometer: {enable: true, resolution_ut: 0.1, noise_density_ut_rthz: 0.06}, "
+                        "accelerometer: {resolution_m_s2: 0.0005, noise_density_m_s2_rthz: 0.002}, "
+                        "gyroscope: {resolution_rad_s: 0.0001, noise_density_rad_s_rthz: 0.0001}}", 0.0},
+        {"ideal_6_axis", "{}", 0.0},
+    };
+    char path[4096];
+    struct oto_plugin *plugin = NULL;
+    struct oto_error error = {0};
+    if (oto_plugin_find("mems_imu", path, sizeof path, &error) != OTO_OK ||
+        oto_plugin_open(path, NULL, &plugin, &error) != OTO_OK) {
+        (void)cli_say(&error);
+        return;
+    }
+    struct bench_series ideal = {0};
+    const int batches = context->smoke ? 20 : 2000;
+    (void)run_case(plugin, "{}", &ideal, batches);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench_series series = {0};
+        struct bench_result result = {.name = cases[i].name, .unit = "ns", .goal = cases[i].goal,
+                                      .reference = "an ideal part"};
+        if (run_case(plugin, cases[i].yaml, &series, batches)) {
+            result_from_series(&result, &series);
+            result.reference_p50 = series_quantile(&ideal, 0.5);
+            bench_print(context, &result);
+        }
+        series_free(&series);
+    }
+    series_free(&ideal);
+    (void)oto_plugin_close(plugin);
+}
