@@ -2,8 +2,6 @@
 
 #include <stdbool.h>
 
-#include "wire/utf8.h"
-
 static const char *const type_texts[] = {"",    "u8",  "i8",  "u16", "i16", "u32",
                                          "i32", "u64", "i64", "f32", "f64", "text"};
 #define TYPE_COUNT (sizeof type_texts / sizeof *type_texts)
@@ -25,8 +23,7 @@ uint32_t oto_field_type_by_text(const char *name, size_t bytes)
 
 static bool is_text(const char *text, size_t capacity)
 {
-    const size_t bytes = text == NULL ? capacity : strnlen(text, capacity);
-    return bytes < capacity && oto_utf8_valid_bytes(text, bytes) == bytes;
+    return text != NULL && strnlen(text, capacity) < capacity;
 }
 
 static bool is_name(const char *name)
@@ -74,7 +71,7 @@ static enum oto_status check_field(const struct oto_record_type *type, const str
     }
     if (!is_text(field->unit, OTO_FIELD_UNIT_BYTES) || !is_text(field->frame, OTO_FIELD_FRAME_BYTES) ||
         !is_text(field->text, SIZE_MAX)) {
-        return oto_fail(error, OTO_INVALID, "record '%s': the unit, frame or text of field '%s' is too long or no UTF-8",
+        return oto_fail(error, OTO_INVALID, "record '%s': the unit, frame or text of field '%s' is missing or too long",
                         type->name, field->name);
     }
     return OTO_OK;
@@ -119,7 +116,7 @@ static enum oto_status check_names(const struct oto_record_type *type, struct ot
     return OTO_OK;
 }
 
-enum oto_status oto_record_type_check(const struct oto_record_type *type, struct oto_error *error)
+enum oto_status oto_wire_type_check(const struct oto_record_type *type, struct oto_error *error)
 {
     if (!is_text(type->name, OTO_RECORD_NAME_BYTES) || type->name[0] == '\0') {
         return oto_fail(error, OTO_INVALID, "a record type has no name of 1 to %d bytes", OTO_RECORD_NAME_BYTES - 1);

@@ -13,7 +13,7 @@
  * none both a value and a map, the members of a map side by side, none under `header` or `otolith`, which the wire
  * adds. OTO_OK, OTO_INVALID or OTO_LIMIT with a sentence.
  */
-enum oto_status oto_record_type_check(const struct oto_record_type *type, struct oto_error *error);
+enum oto_status oto_wire_type_check(const struct oto_record_type *type, struct oto_error *error);
 
 /* "f64", "text", …; "" for an unknown type. */
 const char *oto_field_type_text(uint32_t type);

@@ -221,7 +221,7 @@ static bool is_sound(const struct oto_schema *schema, const struct oto_channel *
 {
     struct oto_record_type type = channel->type;
     type.fields = schema->fields + first_field;
-    return type.field_count > 0 && oto_record_type_check(&type, NULL) == OTO_OK &&
+    return type.field_count > 0 && oto_wire_type_check(&type, NULL) == OTO_OK &&
            oto_record_type_hash(&type) == channel->type_hash;
 }
 

@@ -1,0 +1,266 @@
+#include "attach/client_private.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/runtime.h"
+#include "attach/segment_map.h"
+#include "otolith/document.h"
+
+#define DEFAULT_TIMEOUT_MS 5000
+#define WAIT_SLICE_NS 10000000 /* how late the death of a server that ticks no more may be noticed */
+#define POLL_SLICE_NS 500000   /* between looks where the server would not promise wakes */
+#define MAX_CANDIDATES 256
+
+/* ---- opening ---- */
+
+static enum oto_status connect_world(struct oto_client *client, const struct oto_client_options *options,
+                                     struct oto_error *error)
+{
+    char found[OTO_SOCKET_PATH_BYTES];
+    const char *path = options->socket_path;
+    if (path == NULL) {
+        const enum oto_status status = oto_runtime_socket(options->world, found, error);
+        if (status != OTO_OK) {
+            return status;
+        }
+        path = found;
+    }
+    client->control.fd = oto_runtime_connect(path, client->control.timeout_ms, NULL);
+    if (client->control.fd >= 0) {
+        return OTO_OK;
+    }
+    switch (errno) {
+    case ENOENT:
+    case ECONNREFUSED:
+        return oto_fail(error, OTO_NOT_FOUND, "no server listens on %s; `otolith ls` shows the running worlds", path);
+    case EPERM:
+    case EACCES:
+        return oto_fail(error, OTO_DENIED, "the server of %s belongs to another user", path);
+    default:
+        return oto_fail(error, errno == ETIMEDOUT ? OTO_TIMEOUT : OTO_IO, "cannot connect to %s: %s", path,
+                        strerror(errno));
+    }
+}
+
+static enum oto_status attach(struct oto_client *client, const char *name, struct oto_error *error)
+{
+    int fd = -1;
+    uint64_t bytes = 0, epoch = 0;
+    struct oto_message_writer request = oto_control_request(&client->control, "attach");
+    oto_message_add_text(&request, "name", name);
+    enum oto_status status =
+        oto_control_exchange(&client->control, &request, client->control.timeout_ms, &fd, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    status = oto_message_u64(&client->control.reply, "bytes", &bytes, error);
+    if (status == OTO_OK) {
+        status = oto_message_u64(&client->control.reply, "epoch", &epoch, error);
+    }
+    if (status == OTO_OK && fd < 0) {
+        status = oto_fail(error, OTO_CORRUPT, "the server did not pass exactly one segment");
+    }
+    const void *base = NULL;
+    if (status == OTO_OK) {
+        status = oto_segment_map(fd, bytes, &base, error);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (status != OTO_OK) {
+        return status;
+    }
+    client->header = base;
+    client->segment_bytes = bytes;
+    status = oto_segment_read(base, bytes, &client->directory, error);
+    if (status == OTO_OK && client->directory.epoch != epoch) {
+        status = oto_fail(error, OTO_CORRUPT, "the segment is of another run than the server");
+    }
+    return status;
+}
+
+enum oto_status oto_client_open(const struct oto_client_options *options, struct oto_client **client,
+                                struct oto_error *error)
+{
+    struct oto_client_options asked = {.size = sizeof asked};
+    if (options != NULL) {
+        memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
+    }
+    *client = NULL;
+    struct oto_client *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a client");
+    }
+    made->control.fd = -1;
+    made->control.timeout_ms = asked.timeout_ms > 0 ? asked.timeout_ms : DEFAULT_TIMEOUT_MS;
+    enum oto_status status = connect_world(made, &asked, error);
+    if (status == OTO_OK) {
+        status = attach(made, asked.name != NULL ? asked.name : program_invocation_short_name, error);
+    }
+    if (status != OTO_OK) {
+        oto_client_close(made);
+        return status;
+    }
+    *client = made;
+    return OTO_OK;
+}
+
+void oto_client_close(struct oto_client *client)
+{
+    if (client == NULL) {
+        return;
+    }
+    if (client->control.fd >= 0) {
+        (void)close(client->control.fd);
+    }
+    oto_segment_directory_finish(&client->directory);
+    oto_segment_unmap(client->header, client->segment_bytes);
+    free(client);
+}
+
+/* ---- state and time ---- */
+
+const struct oto_segment_header *oto_client_header(const struct oto_client *client)
+{
+    return client->header;
+}
+
+bool oto_client_server_alive(struct oto_client *client)
+{
+    return oto_control_alive(&client->control);
+}
+
+enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clock *clock)
+{
+    return oto_segment_clock(client->header, clock);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool has_ended(const struct oto_client *client)
+{
+    const uint32_t state = __atomic_load_n(&client->header->state, __ATOMIC_ACQUIRE);
+    return state == OTO_SERVER_CLOSING || state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT;
+}
+
+static bool is_past(const struct oto_client *client, uint64_t tick)
+{
+    struct oto_clock clock;
+    return oto_segment_clock(client->header, &clock) == OTO_OK && clock.tick > tick;
+}
+
+/* FUTEX_WAIT works on a read-only mapping; not FUTEX_PRIVATE: the waker is another process. */
+static void wait_futex(const uint32_t *word, uint32_t seen, int64_t ns)
+{
+    const struct timespec timeout = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    (void)syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+}
+
+enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms)
+{
+    const int64_t deadline_ns = now_ns() + (int64_t)timeout_ms * 1000000;
+    if (is_past(client, tick)) {
+        return OTO_OK;
+    }
+    if (!client->wake_asked) {
+        (void)oto_control_wake(client, true, NULL);
+    }
+    for (;;) {
+        const uint32_t seen = __atomic_load_n(&client->header->tick_futex, __ATOMIC_ACQUIRE);
+        const bool ended = has_ended(client) || !oto_control_alive(&client->control);
+        if (is_past(client, tick)) {
+            return OTO_OK;
+        }
+        if (ended) {
+            return OTO_CLOSED;
+        }
+        const int64_t left = deadline_ns - now_ns();
+        if (left <= 0) {
+            return OTO_TIMEOUT;
+        }
+        const int64_t slice = client->wakes ? WAIT_SLICE_NS : POLL_SLICE_NS;
+        wait_futex(&client->header->tick_futex, seen, left < slice ? left : slice);
+    }
+}
+
+/* ---- channels ---- */
+
+uint32_t oto_client_channel_count(const struct oto_client *client)
+{
+    return client->directory.channel_count;
+}
+
+const struct oto_channel *oto_client_channel(const struct oto_client *client, uint32_t index)
+{
+    return index < client->directory.channel_count ? &client->directory.channels[index] : NULL;
+}
+
+/* Whether `name` is `full`, or `full` without its leading "world/". */
+static bool names(const struct oto_client *client, const char *full, const char *name)
+{
+    const size_t world = strlen(client->directory.world);
+    const bool prefixed = strncmp(full, client->directory.world, world) == 0 && full[world] == '/';
+    return strcmp(full, name) == 0 || (prefixed && strcmp(full + world + 1, name) == 0);
+}
+
+static const struct oto_channel *find_by(const struct oto_client *client, const char *name, bool by_node)
+{
+    for (uint32_t i = 0; i < client->directory.channel_count; i++) {
+        const struct oto_channel *channel = &client->directory.channels[i];
+        if (names(client, by_node ? channel->node : channel->topic, name)) {
+            return channel;
+        }
+    }
+    return NULL;
+}
+
+static void suggest(const struct oto_client *client, const char *topic, struct oto_error *error)
+{
+    const char *candidates[2 * MAX_CANDIDATES] = {NULL};
+    size_t count = 0;
+    const size_t world = strlen(client->directory.world);
+    const uint32_t channels = client->directory.channel_count;
+    for (uint32_t i = 0; i < channels && i < MAX_CANDIDATES; i++) {
+        const char *full = client->directory.channels[i].topic;
+        candidates[count++] = full;
+        if (strncmp(full, client->directory.world, world) == 0 && full[world] == '/') {
+            candidates[count++] = full + world + 1;
+        }
+    }
+    const char *near = oto_nearest_word(topic, candidates, count);
+    if (near != NULL) {
+        (void)oto_fail(error, OTO_NOT_FOUND, "world '%s' has no topic '%.95s'; did you mean '%s'?",
+                       client->directory.world, topic, near);
+        return;
+    }
+    char list[256] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < channels && used + OTO_TOPIC_BYTES + 8 < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                 client->directory.channels[i].topic);
+    }
+    (void)oto_fail(error, OTO_NOT_FOUND, "world '%s' has no topic '%.95s'; it has %s", client->directory.world, topic,
+                   list);
+}
+
+const struct oto_channel *oto_client_find(const struct oto_client *client, const char *topic, struct oto_error *error)
+{
+    const struct oto_channel *channel = find_by(client, topic, false);
+    if (channel == NULL) {
+        channel = find_by(client, topic, true);
+    }
+    if (channel == NULL) {
+        suggest(client, topic, error);
+    }
+    return channel;
+}

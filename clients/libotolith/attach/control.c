@@ -1,0 +1,222 @@
+#include "attach/client_private.h"
+
+/* What every reply to a change says. */
+static void fill_reply(const struct oto_message *message, struct oto_reply *reply)
+{
+    const char *text = "";
+    if (reply == NULL) {
+        return;
+    }
+    reply->tick = 0;
+    (void)oto_message_u64(message, "tick", &reply->tick, NULL);
+    (void)oto_message_text(message, "text", &text, NULL);
+    (void)snprintf(reply->text, sizeof reply->text, "%s", text);
+}
+
+static enum oto_status ask_within(struct oto_client *client, struct oto_message_writer *request, int64_t timeout_ms,
+                                  struct oto_reply *reply, struct oto_error *error)
+{
+    const enum oto_status status = oto_control_exchange(&client->control, request, timeout_ms, NULL, error);
+    if (status == OTO_OK) {
+        fill_reply(&client->control.reply, reply);
+    }
+    return status;
+}
+
+static enum oto_status ask(struct oto_client *client, struct oto_message_writer *request, struct oto_reply *reply,
+                           struct oto_error *error)
+{
+    return ask_within(client, request, client->control.timeout_ms, reply, error);
+}
+
+static enum oto_status ask_plain(struct oto_client *client, const char *op, struct oto_reply *reply,
+                                 struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, op);
+    return ask(client, &request, reply, error);
+}
+
+enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask_plain(client, "pause", reply, error);
+}
+
+enum oto_status oto_control_resume(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask_plain(client, "resume", reply, error);
+}
+
+enum oto_status oto_control_shutdown(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask_plain(client, "shutdown", reply, error);
+}
+
+enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *reply, struct oto_error *error)
+{
+    return ask_plain(client, "info", reply, error);
+}
+
+/* The ordinary timeout, and twice the time that the ticks take at the pace asked for. */
+static int64_t step_timeout_ms(const struct oto_client *client, uint64_t ticks)
+{
+    struct oto_clock clock = {.scale = 1.0};
+    (void)oto_segment_clock(client->header, &clock);
+    const double pace = clock.scale > 0.0 && clock.scale < 1.0 ? clock.scale : 1.0;
+    const double rate_hz = (double)client->header->rate_num / (double)client->header->rate_den;
+    const double ms = 2000.0 * (double)ticks / (rate_hz * pace);
+    return client->control.timeout_ms + (ms < 1e12 ? (int64_t)ms : INT64_C(1000000000000));
+}
+
+enum oto_status oto_control_step(struct oto_client *client, uint64_t ticks, struct oto_reply *reply,
+                                 struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "step");
+    oto_message_add_u64(&request, "ticks", ticks);
+    return ask_within(client, &request, step_timeout_ms(client, ticks), reply, error);
+}
+
+enum oto_status oto_control_scale(struct oto_client *client, double scale, struct oto_reply *reply,
+                                  struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "scale");
+    oto_message_add_f64(&request, "scale", scale);
+    return ask(client, &request, reply, error);
+}
+
+enum oto_status oto_control_mode(struct oto_client *client, const char *mode, struct oto_reply *reply,
+                                 struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "mode");
+    oto_message_add_text(&request, "mode", mode);
+    return ask(client, &request, reply, error);
+}
+
+enum oto_status oto_control_set(struct oto_client *client, const char *node, const char *param, const char *yaml,
+                                struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "set");
+    oto_message_add_text(&request, "node", node);
+    oto_message_add_text(&request, "param", param);
+    oto_message_add_text(&request, "value", yaml);
+    return ask(client, &request, reply, error);
+}
+
+enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
+                                 struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "swap");
+    oto_message_add_text(&request, "node", node);
+    oto_message_add_text(&request, "plugin", plugin);
+    return ask(client, &request, reply, error);
+}
+
+enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "wake");
+    oto_message_add_bool(&request, "on", on);
+    client->wake_asked = true;
+    client->wakes = false;
+    const enum oto_status status = ask(client, &request, NULL, error);
+    client->wakes = status == OTO_OK && on;
+    return status;
+}
+
+/* ---- get ---- */
+
+/* The lists of a reply to `get`, side by side. */
+struct param_lists {
+    const struct oto_argument *keys, *values, *units, *texts, *runtime;
+    uint64_t total;
+};
+
+static enum oto_status take_lists(const struct oto_message *reply, struct param_lists *lists, struct oto_error *error)
+{
+    lists->keys = oto_message_find(reply, "keys");
+    lists->values = oto_message_find(reply, "values");
+    lists->units = oto_message_find(reply, "units");
+    lists->texts = oto_message_find(reply, "texts");
+    lists->runtime = oto_message_find(reply, "runtime");
+    const struct oto_argument *all[] = {lists->keys, lists->values, lists->units, lists->texts, lists->runtime};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const enum oto_argument_kind kind =
+            all[i] == lists->runtime ? OTO_ARGUMENT_U64_LIST : OTO_ARGUMENT_TEXT_LIST;
+        if (all[i] == NULL || all[i]->count != lists->keys->count || (all[i]->count > 0 && all[i]->kind != kind)) {
+            return oto_fail(error, OTO_CORRUPT, "the server's table of parameters is malformed");
+        }
+    }
+    lists->total = lists->keys->count;
+    (void)oto_message_u64(reply, "total", &lists->total, NULL);
+    return OTO_OK;
+}
+
+static void give_param(const struct param_lists *lists, uint32_t i, oto_param_function each, void *context)
+{
+    struct oto_param_info info;
+    (void)snprintf(info.key, sizeof info.key, "%s", lists->keys->text_list[i]);
+    (void)snprintf(info.value, sizeof info.value, "%s", lists->values->text_list[i]);
+    (void)snprintf(info.unit, sizeof info.unit, "%s", lists->units->text_list[i]);
+    (void)snprintf(info.text, sizeof info.text, "%s", lists->texts->text_list[i]);
+    info.runtime = lists->runtime->u64_list[i] != 0;
+    each(context, &info);
+}
+
+enum oto_status oto_control_get(struct oto_client *client, const char *node, const char *param,
+                                oto_param_function each, void *context, struct oto_error *error)
+{
+    uint64_t given = 0;
+    for (;;) {
+        struct param_lists lists;
+        struct oto_message_writer request = oto_control_request(&client->control, "get");
+        oto_message_add_text(&request, "node", node);
+        if (param != NULL) {
+            oto_message_add_text(&request, "param", param);
+        }
+        if (given > 0) {
+            oto_message_add_u64(&request, "first", given);
+        }
+        enum oto_status status = ask(client, &request, NULL, error);
+        if (status == OTO_OK) {
+            status = take_lists(&client->control.reply, &lists, error);
+        }
+        if (status != OTO_OK) {
+            return status;
+        }
+        for (uint32_t i = 0; i < lists.keys->count; i++) {
+            give_param(&lists, i, each, context);
+        }
+        given += lists.keys->count;
+        if (lists.keys->count == 0 || given >= lists.total) {
+            return OTO_OK;
+        }
+    }
+}
+
+/* ---- lossless reading ---- */
+
+enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_channel *const *channels, uint32_t count,
+                                   struct oto_error *error)
+{
+    uint64_t indices[OTO_MESSAGE_MAX_LIST];
+    if (count > OTO_MESSAGE_MAX_LIST) {
+        return oto_fail(error, OTO_LIMIT, "%u channels to read losslessly; at most %u are accepted", count,
+                        OTO_MESSAGE_MAX_LIST);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        indices[i] = channels[i]->index;
+    }
+    struct oto_message_writer request = oto_control_request(&client->control, "lossless");
+    oto_message_add_u64_list(&request, "channels", indices, count);
+    const enum oto_status status = ask(client, &request, NULL, error);
+    client->lossless_count = status == OTO_OK ? count : 0;
+    return status;
+}
+
+enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64_t *next, uint32_t count)
+{
+    if (count == 0 || count != client->lossless_count) {
+        return OTO_INVALID;
+    }
+    struct oto_message_writer request = oto_control_request(&client->control, "ack");
+    oto_message_add_u64_list(&request, "next", next, count);
+    return oto_control_post(&client->control, &request);
+}
