@@ -1,0 +1,50 @@
+/*
+ * The rows of a trajectory file, checked and brought to one set of frames: time from the first row, ENU about the
+ * world's origin, body axes FLU. Pure functions on the caller's memory.
+ */
+#ifndef REPLAY_ROWS_H
+#define REPLAY_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/geodesy.h"
+#include "otolith/status.h"
+#include "otolith/vecmath.h"
+
+enum rows_position_frame { ROWS_POSITION_ENU = 1, ROWS_POSITION_ECEF = 2, ROWS_POSITION_GEODETIC = 3 };
+enum rows_velocity_frame { ROWS_VELOCITY_AS_POSITION = 1, ROWS_VELOCITY_ENU = 2, ROWS_VELOCITY_ECEF = 3 };
+enum rows_attitude_frame { ROWS_ATTITUDE_ENU = 1, ROWS_ATTITUDE_NED = 2, ROWS_ATTITUDE_ECEF = 3 };
+enum rows_direction { ROWS_FRAME_FROM_BODY = 1, ROWS_BODY_FROM_FRAME = 2 };
+enum rows_body { ROWS_FLU = 1, ROWS_FRD = 2 };
+
+struct rows_convention {
+    int64_t position_frame, velocity_frame, attitude_frame, attitude_direction, body;
+    oto_geodetic origin;
+};
+
+/* Where a value stands in a row of the table. Velocity and attitude may be absent: then their members are not used. */
+struct rows_layout {
+    uint32_t columns;
+    bool has_velocity, has_attitude;
+    uint32_t time, position, velocity, attitude; /* first of 1, 3, 3, 4 columns beside each other */
+    const char *const *names;                    /* of the columns, for errors */
+    const char *path;                            /* of the file, for errors */
+};
+
+struct rows {
+    uint64_t count;
+    double *t_s;               /* from the first row */
+    oto_vec3 *position_enu_m;
+    oto_vec3 *velocity_enu_m_s; /* or NULL */
+    oto_quat *q_enu_from_body;  /* or NULL; unit, neighbours in the same half of the sphere */
+};
+
+#define ROWS_FEWEST 4
+
+/* Fills `rows`, whose arrays the caller provides, from `values` (count × layout->columns). */
+enum oto_status rows_read(struct rows *rows, const double *values, const struct rows_layout *layout,
+                          const struct rows_convention *convention, struct oto_error *error);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * A trajectory as splines: fitted once from rows, then the truth at any instant. `trajectory_fit` may allocate and fail;
+ * `trajectory_evaluate` is pure, in constant time, from any thread.
+ */
+#ifndef REPLAY_TRAJECTORY_H
+#define REPLAY_TRAJECTORY_H
+
+#include "num_spline.h"
+#include "otolith/records.h"
+#include "rows.h"
+
+enum trajectory_end { TRAJECTORY_HOLD = 1, TRAJECTORY_LOOP = 2 };
+
+struct trajectory_options {
+    double start_offset_s;
+    int64_t at_end; /* enum trajectory_end */
+    double position_smoothing_s, attitude_smoothing_s;
+    double position_sigma_m, velocity_sigma_m_s;
+    double standstill_speed_m_s, standstill_duration_s;
+};
+
+/*
+ * How a channel comes to rest beyond an end of the splines: its rate goes to zero within stop_s along a cubic Hermite
+ * polynomial. At the first row time runs backwards: `direction` is -1.
+ */
+struct trajectory_coast {
+    double direction;
+    double position_stop_s, attitude_stop_s;
+    double position[3], position_rate[3], position_accel[3];
+    double attitude[4], attitude_rate[4], attitude_accel[4];
+};
+
+struct trajectory {
+    struct num_spline_grid grid;
+    double *position; /* control points × 3, about base_enu_m */
+    double *attitude; /* control points × 4, a quaternion not normalised */
+    oto_vec3 base_enu_m;
+    int64_t duration_ns;   /* from first to last row */
+    int64_t offset_ns;     /* time zero of the world, from where a lap begins */
+    int64_t lead_ns;       /* loop: from standstill to the first row */
+    int64_t period_ns;     /* loop: of a lap; hold: 0 */
+    struct trajectory_coast before, after;
+    uint64_t still_rows;   /* rows in standstills that are held */
+};
+
+/* Zeroed memory that lives as long as the trajectory; NULL when there is none. */
+typedef void *trajectory_alloc(void *context, size_t bytes);
+
+/* `path` is for errors. */
+enum oto_status trajectory_fit(struct trajectory *trajectory, const struct rows *rows,
+                               const struct trajectory_options *options, const char *path, trajectory_alloc *alloc,
+                               void *alloc_context, struct oto_error *error);
+
+/* The truth at t_ns + sub_ns after time zero of the world, t_ns >= 0. */
+void trajectory_evaluate(const struct trajectory *trajectory, int64_t t_ns, double sub_ns,
+                         struct oto_truth_record *truth);
+
+/* Mean angle between the body's x axis and the direction of travel while faster than 2 m/s; 0 where that never is. */
+double trajectory_course_error_rad(const struct trajectory *trajectory);
+
+/* For the fit: coefficients at x_s after the first row, 7 channels each (position, then attitude). */
+void trajectory_spline(const struct trajectory *trajectory, double x_s, double value[7], double rate[7],
+                       double accel[7]);
+
+#endif
