@@ -1,0 +1,21 @@
+/*
+ * Where each random number of a sensor stands (A18): terms of the counter of Philox. Terms are never renumbered, so a
+ * sample's noise stays what it was when new terms join. Within a term, deviate i belongs to one axis of one triad.
+ */
+#ifndef NUM_DRAWS_H
+#define NUM_DRAWS_H
+
+/* Domain SAMPLE, n = sample number. */
+#define NUM_DRAW_DEVIATES 0u /* the family of num_suite.h: white, instability and walk of every axis */
+#define NUM_DRAW_MAVS_W 1u   /* word = place of the triad in its sensor */
+#define NUM_DRAW_ODOMETER 2u /* deviates: speed, then the four wheels */
+
+/* Domain TURN_ON, n = 0, key of the node. Deviate = 3 id + axis, of num_triad_id. */
+#define NUM_DRAW_TURN_ON_BIAS 0u
+#define NUM_DRAW_INSTABILITY_START 1u /* deviate = (3 id + axis) NUM_INSTABILITY_POLES + process */
+
+/* Domain UNIT, n = 0, key of the unit. Deviate = 3 id + axis. */
+#define NUM_DRAW_UNIT_BIAS 0u
+#define NUM_DRAW_UNIT_SCALE 1u
+
+#endif

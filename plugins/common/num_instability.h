@@ -1,0 +1,49 @@
+/*
+ * Bias instability as a process in time: a sum of first-order Gauss-Markov processes whose Allan deviation is flat at
+ * 0.664 over a range of averaging times, or a single one whose Allan deviation peaks there. One deviate a sample drives
+ * the whole sum (README.md). Pure numbers.
+ */
+#ifndef NUM_INSTABILITY_H
+#define NUM_INSTABILITY_H
+
+#include <stdint.h>
+
+#define NUM_INSTABILITY_POLES 8
+
+/* sqrt(2 ln 2 / pi): Allan deviation of flicker noise of coefficient 1 (IEEE Std 952-1997, C.1.3). */
+#define NUM_FLICKER_FLOOR 0.66428247026796006
+/* Highest Allan deviation of a Gauss-Markov process of unit variance, at tau = 1.893 times its correlation time. */
+#define NUM_GAUSS_MARKOV_PEAK 0.61736428175016118
+
+struct num_instability {
+    uint32_t count; /* processes in use; the others are zero */
+    uint32_t reserved;
+    double correlation_s[NUM_INSTABILITY_POLES];
+    double variance[NUM_INSTABILITY_POLES]; /* share of each in the autocovariance of the sum */
+    double decay[NUM_INSTABILITY_POLES];    /* exp(-dt/T) */
+    double drive[NUM_INSTABILITY_POLES];
+    double start[NUM_INSTABILITY_POLES][NUM_INSTABILITY_POLES]; /* Cholesky factor of the stationary covariance */
+};
+
+/* Allan variance at averaging time tau of a Gauss-Markov process of unit variance and correlation time T. */
+double num_gauss_markov_avar(double correlation_s, double tau_s);
+
+/* A floor over [tau_min_s, tau_max_s], sampled each dt_s. tau_min_s is taken as at least ten periods. */
+void num_instability_fit_floor(struct num_instability *fit, double tau_min_s, double tau_max_s, double dt_s);
+
+/* One process of correlation time T whose Allan deviation peaks at the floor. */
+void num_instability_fit_single(struct num_instability *fit, double correlation_s, double dt_s);
+
+/* A draw from the stationary distribution, from `count` deviates. */
+void num_instability_start(const struct num_instability *fit, const double *deviates, double *state);
+
+/* Advances the processes of one axis by a period and returns their sum. */
+static inline double num_instability_step(const struct num_instability *fit, double *restrict state, double deviate)
+{
+    for (int j = 0; j < NUM_INSTABILITY_POLES; j++) {
+        state[j] = fit->decay[j] * state[j] + fit->drive[j] * deviate;
+    }
+    return ((state[0] + state[2]) + (state[4] + state[6])) + ((state[1] + state[3]) + (state[5] + state[7]));
+}
+
+#endif

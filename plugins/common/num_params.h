@@ -1,0 +1,110 @@
+/*
+ * The parameter table of the MEMS sensors, written once: rows for a plugin's table of `struct oto_param`, and the checks
+ * and warnings that several plugins share. For adapters alone: it knows the plugin ABI, the models do not.
+ *
+ *   BLOCK, MEMBER   the plugin's parameter block and its struct num_triad_params
+ *   TRIAD, U, UNIT  "gyroscope", the unit as in keys ("rad_s") and for people ("rad/s")
+ *   SECTION         of a MAVS document: "Gyroscope"
+ */
+#ifndef NUM_PARAMS_H
+#define NUM_PARAMS_H
+
+#include <stdbool.h>
+
+#include "num_suite.h"
+#include "otolith/plugin.h"
+
+#define NUM_RUNTIME_VECTOR (OTO_PARAM_RUNTIME | OTO_PARAM_SCALAR_FILLS)
+#define NUM_LARGE 1e9
+
+/* clang-format off */
+#define NUM_ROW(BLOCK, MEMBER, KEY, COUNT, FLAGS, MINIMUM, DEFAULT, UNIT, ALIAS, TEXT) \
+    {.key = KEY, .type = OTO_PARAM_F64, .count = (COUNT), .offset = OTO_PARAM_AT(BLOCK, MEMBER), .flags = (FLAGS), \
+     .minimum = (MINIMUM), .maximum = NUM_LARGE, .default_value = (DEFAULT), .unit = UNIT, .text = TEXT, .alias = ALIAS}
+
+#define NUM_TRIAD_ROWS(BLOCK, MEMBER, TRIAD, U, UNIT, SECTION) \
+    NUM_ROW(BLOCK, MEMBER.measurement_range_u, TRIAD ".measurement_range_" U, 1, OTO_PARAM_RUNTIME, 0, 0, UNIT, \
+            SECTION "/Measurement Range", "largest magnitude an axis reports; 0: unlimited"), \
+    NUM_ROW(BLOCK, MEMBER.resolution_u, TRIAD ".resolution_" U, 1, OTO_PARAM_RUNTIME, 0, 0, UNIT, \
+            SECTION "/Resolution", "one digit of the output; 0: no rounding"), \
+    NUM_ROW(BLOCK, MEMBER.constant_bias_u, TRIAD ".constant_bias_" U, 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, UNIT, \
+            SECTION "/Constant Bias", "added to every sample"), \
+    NUM_ROW(BLOCK, MEMBER.noise_density_u_rthz, TRIAD ".noise_density_" U "_rthz", 3, NUM_RUNTIME_VECTOR, 0, 0, \
+            UNIT "/sqrt(Hz)", SECTION "/Noise Density", "white noise; `psd` says of which density"), \
+    NUM_ROW(BLOCK, MEMBER.bias_instability_u, TRIAD ".bias_instability_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, \
+            SECTION "/Bias Instability", "B: the Allan floor is 0.664 B (IEEE Std 952)"), \
+    NUM_ROW(BLOCK, MEMBER.axis_misalignment_percent, TRIAD ".axis_misalignment_percent", 3, NUM_RUNTIME_VECTOR, \
+            -100, 0, "%", SECTION "/Axis Misalignment", "what an axis feels of each of the two others"), \
+    NUM_ROW(BLOCK, MEMBER.random_walk_u_rthz, TRIAD ".random_walk_" U "_rthz", 3, NUM_RUNTIME_VECTOR, 0, 0, \
+            UNIT "/sqrt(Hz)", SECTION "/Random Walk", "K of the walk of the bias: K sqrt(t) after t seconds"), \
+    NUM_ROW(BLOCK, MEMBER.temperature_bias_u_degc, TRIAD ".temperature_bias_" U "_degc", 3, NUM_RUNTIME_VECTOR, \
+            -NUM_LARGE, 0, UNIT "/degC", SECTION "/Temperature Bias", "bias for each degree above 25 degC"), \
+    NUM_ROW(BLOCK, MEMBER.temperature_scale_factor_percent_degc, TRIAD ".temperature_scale_factor_percent_degc", 3, \
+            NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "%/degC", SECTION "/Temperature Scale Factor", \
+            "scale error for each degree above 25 degC"), \
+    NUM_ROW(BLOCK, MEMBER.bias_instability_tau_s, TRIAD ".bias_instability_tau_s", 1, OTO_PARAM_RUNTIME, 0, 0, "s", \
+            NULL, "law mems: > 0: one Gauss-Markov process of this correlation time; 0: a flat floor"), \
+    NUM_ROW(BLOCK, MEMBER.bias_instability_tau_min_s, TRIAD ".bias_instability_tau_min_s", 1, \
+            OTO_PARAM_RUNTIME | OTO_PARAM_OPEN_MIN, 0, 1, "s", NULL, "law mems: the floor is flat from here"), \
+    NUM_ROW(BLOCK, MEMBER.bias_instability_tau_max_s, TRIAD ".bias_instability_tau_max_s", 1, \
+            OTO_PARAM_RUNTIME | OTO_PARAM_OPEN_MIN, 0, 1000, "s", NULL, "law mems: … to here"), \
+    NUM_ROW(BLOCK, MEMBER.scale_factor_error_percent, TRIAD ".scale_factor_error_percent", 3, NUM_RUNTIME_VECTOR, \
+            -100, 0, "%", NULL, "law mems: error of each axis' scale"), \
+    NUM_ROW(BLOCK, MEMBER.cross_axis_percent, TRIAD ".cross_axis_percent", 6, NUM_RUNTIME_VECTOR, -100, 0, "%", NULL, \
+            "law mems: xy xz yx yz zx zy, what the first axis feels of the second"), \
+    NUM_ROW(BLOCK, MEMBER.turn_on_bias_u, TRIAD ".turn_on_bias_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, NULL, \
+            "law mems: standard deviation of a bias drawn once a run"), \
+    NUM_ROW(BLOCK, MEMBER.unit_bias_u, TRIAD ".unit_bias_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, NULL, \
+            "law mems: standard deviation of a bias that the unit has in every world"), \
+    NUM_ROW(BLOCK, MEMBER.unit_scale_factor_percent, TRIAD ".unit_scale_factor_percent", 3, NUM_RUNTIME_VECTOR, 0, 0, \
+            "%", NULL, "law mems: standard deviation of a scale error that the unit has in every world")
+
+/* A key of a foreign document that has no meaning here. */
+#define NUM_IGNORED_ROW(ALIAS) {.key = "", .type = OTO_PARAM_IGNORED, .alias = ALIAS, \
+                                .unit = "", .text = "known in MAVS documents, not used here"}
+
+#define NUM_LAW_ROWS(BLOCK, MEMBER, RATE) \
+    {.key = "law", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.law), \
+     .flags = OTO_PARAM_RUNTIME, .maximum = 1, .unit = "", .names = num_law_names, .name_count = 2, \
+     .text = "mems: errors as processes in time; mavs: the update law of the MAVS document"}, \
+    {.key = "w", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.w), \
+     .flags = OTO_PARAM_RUNTIME, .minimum = -NUM_W_NUMBER_MAX, .maximum = NUM_W_NUMBER_MAX, \
+     .default_value = NUM_W_DOCUMENT, .unit = "", .names = num_w_names, .name_count = 2, \
+     .text = "law mavs: document: uniform in (-1, 1); code: in (1, 3), as its C++; or a number"}, \
+    {.key = "psd", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.psd), \
+     .flags = OTO_PARAM_RUNTIME, .maximum = 1, .unit = "", .names = num_psd_names, .name_count = 2, \
+     .text = "law mems: noise densities are single-sided (data sheets, MAVS) or double-sided (Allan's N, Kalibr)"}, \
+    {.key = "sample_rate_hz", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, RATE), \
+     .flags = OTO_PARAM_RATE, .maximum = 1e6, .unit = "Hz", .alias = "Sample Rate", \
+     .text = "the node's rate where the world gives none"}, \
+    {.key = "temperature_degc", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.temperature_degc), \
+     .flags = OTO_PARAM_RUNTIME, .minimum = -273.15, .maximum = 1000, \
+     .default_value = NUM_TEMPERATURE_WORLD, .unit = "degC", .names = num_temperature_names, .name_count = 1, \
+     .alias = "Temperature", .text = "of the sensor; world: the environment's"}
+
+#define NUM_FIELD_ROW(BLOCK, MEMBER) \
+    {.key = "magnetic_field_enu_ut", .type = OTO_PARAM_F64, .count = 3, .offset = OTO_PARAM_AT(BLOCK, MEMBER), \
+     .flags = NUM_RUNTIME_VECTOR, .minimum = -NUM_FIELD_MAX_UT, .maximum = NUM_FIELD_MAX_UT, .default_value = NUM_FIELD_WORLD, \
+     .unit = "uT", .names = num_field_names, .name_count = 1, .alias = "Magnetic Field", \
+     .text = "true field in local ENU axes, in place of the environment's; world: the environment's"}
+/* clang-format on */
+
+/* The element value of magnetic_field_enu_ut that leaves the field to the world. */
+#define NUM_FIELD_WORLD 1e9
+#define NUM_FIELD_MAX_UT 1e6
+
+extern const struct oto_named_value num_law_names[2];
+extern const struct oto_named_value num_w_names[2];
+extern const struct oto_named_value num_psd_names[2];
+extern const struct oto_named_value num_temperature_names[1];
+extern const struct oto_named_value num_field_names[1];
+
+/* Says what a person should know of a triad: slopes that are totals, terms that the law does not have. [loop] */
+void num_params_warn(const struct oto_host *host, const struct num_law_params *law, enum num_triad_id id,
+                     const struct num_triad_params *params);
+
+/* Whether the node has a field of its own. A vector half `world` is INVALID. Warns of a field in NED axes. [loop] */
+enum oto_status num_field_prepare(const struct oto_host *host, const struct oto_setup *setup,
+                                  const double field_enu_ut[3], bool *own, struct oto_error *error);
+
+#endif

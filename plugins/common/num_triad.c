@@ -1,0 +1,206 @@
+#include "num_triad.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "num_draws.h"
+#include "otolith/detmath.h"
+
+const char *num_triad_name(enum num_triad_id id)
+{
+    static const char *const names[NUM_TRIAD_IDS] = {"accelerometer", "gyroscope", "magnetometer"};
+    return names[id];
+}
+
+/* ---- prepare ----------------------------------------------------------------------------------------------------- */
+
+static bool any_of(const double *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (values[i] != 0.0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum oto_status check_instability(const struct num_triad_params *params, enum num_triad_id id,
+                                         struct oto_error *error)
+{
+    const double tau_min_s = params->bias_instability_tau_min_s;
+    const double tau_max_s = params->bias_instability_tau_max_s;
+    if (params->bias_instability_tau_s > 0.0) {
+        return OTO_OK;
+    }
+    if (!(tau_min_s > 0.0 && tau_max_s >= tau_min_s && tau_max_s <= 1e6 * tau_min_s)) {
+        return oto_fail(error, OTO_RANGE,
+                        "%s.bias_instability_tau_min_s = %g and bias_instability_tau_max_s = %g: the floor needs "
+                        "0 < tau_min <= tau_max <= 1e6 tau_min",
+                        num_triad_name(id), tau_min_s, tau_max_s);
+    }
+    return OTO_OK;
+}
+
+/* The last code within the range, so that law mems never reports more than the range; 1e-9 forgives decimal ratios. */
+static double last_code_u(double range_u, double resolution_u)
+{
+    const double codes = range_u / resolution_u * (1.0 + 1e-9);
+    return codes < 0x1p52 ? resolution_u * (double)(int64_t)codes : range_u;
+}
+
+static enum oto_status plan_output(const struct num_triad_params *params, enum num_law law, enum num_triad_id id,
+                                   struct num_triad_plan *plan, struct oto_error *error)
+{
+    const double range_u = params->measurement_range_u;
+    plan->resolution_u = params->resolution_u;
+    plan->range_u = range_u > 0.0 ? range_u : DBL_MAX;
+    plan->limit_u = plan->range_u;
+    if (law == NUM_LAW_MAVS || !(range_u > 0.0) || !(params->resolution_u > 0.0)) {
+        return OTO_OK;
+    }
+    if (params->resolution_u > range_u) {
+        return oto_fail(error, OTO_RANGE,
+                        "%s.resolution = %g is coarser than its measurement_range = %g: nothing could be "
+                        "read; make it smaller, or the range 0 for unlimited",
+                        num_triad_name(id), params->resolution_u, range_u);
+    }
+    plan->limit_u = last_code_u(range_u, params->resolution_u);
+    return OTO_OK;
+}
+
+static void plan_mavs(const struct num_triad_params *params, const struct num_law_params *law, double rate_hz,
+                      struct num_triad_plan *plan)
+{
+    const double w_variance = law->w == NUM_W_DOCUMENT || law->w == NUM_W_CODE ? 1.0 / 3.0 : 0.0;
+    plan->root_half_rate = oto_sqrt(0.5 * rate_hz);
+    plan->filter_offset = 2.0 / rate_hz - 1.0;
+    plan->terms = (any_of(params->bias_instability_u, 3) ? NUM_HAS_INSTABILITY : 0) |
+                  (any_of(params->random_walk_u_rthz, 3) ? NUM_HAS_WALK : 0);
+    for (int i = 0; i < 3; i++) {
+        const double density = params->noise_density_u_rthz[i];
+        plan->bias_u[i] = params->constant_bias_u[i];
+        plan->misalignment[i] = params->axis_misalignment_percent[i] / 100.0;
+        plan->noise_density_u_rthz[i] = density;
+        plan->bias_instability_u[i] = params->bias_instability_u[i];
+        plan->random_walk_u_rthz[i] = params->random_walk_u_rthz[i];
+        plan->white_variance_u2[i] = w_variance * (0.5 * rate_hz) * density * density;
+    }
+}
+
+/* One deviate of what is drawn once: by this node at each start, or by the unit for ever. */
+static double once(struct oto_rng_key key, uint64_t term, uint64_t domain, enum num_triad_id id, int axis)
+{
+    return oto_normal_at(key, 0, term, domain, 3 * (uint64_t)id + (uint64_t)axis);
+}
+
+static void plan_matrix(const struct num_triad_params *params, const struct num_triad_place *place,
+                        struct num_triad_plan *plan)
+{
+    const double *cross = params->cross_axis_percent;
+    const double off[3][3] = {{0, cross[0], cross[1]}, {cross[2], 0, cross[3]}, {cross[4], cross[5], 0}};
+    for (int i = 0; i < 3; i++) {
+        const double unit_percent = params->unit_scale_factor_percent[i] *
+                                    once(place->unit_key, NUM_DRAW_UNIT_SCALE, OTO_RNG_DOMAIN_UNIT, place->id, i);
+        for (int j = 0; j < 3; j++) {
+            plan->matrix[i][j] = i == j ? 1.0 + (params->scale_factor_error_percent[i] + unit_percent) / 100.0
+                                        : (params->axis_misalignment_percent[i] + off[i][j]) / 100.0;
+            if (plan->matrix[i][j] != (i == j ? 1.0 : 0.0)) {
+                plan->terms |= NUM_HAS_MATRIX;
+            }
+        }
+    }
+}
+
+static void plan_noise(const struct num_triad_params *params, const struct num_law_params *law, double rate_hz,
+                       struct num_triad_plan *plan)
+{
+    const double bandwidth_hz = law->psd == NUM_PSD_DOUBLE ? rate_hz : 0.5 * rate_hz;
+    const double root_bandwidth = oto_sqrt(bandwidth_hz);
+    const double root_period = oto_sqrt(1.0 / rate_hz);
+    for (int i = 0; i < 3; i++) {
+        const double density = params->noise_density_u_rthz[i];
+        plan->white_sigma_u[i] = root_bandwidth * density;
+        plan->white_variance_u2[i] = bandwidth_hz * density * density;
+        plan->instability_u[i] = params->bias_instability_u[i];
+        plan->walk_step_u[i] = params->random_walk_u_rthz[i] * root_period;
+    }
+    plan->terms |= (any_of(plan->white_sigma_u, 3) ? NUM_HAS_WHITE : 0) |
+                   (any_of(plan->instability_u, 3) ? NUM_HAS_INSTABILITY : 0) |
+                   (any_of(plan->walk_step_u, 3) ? NUM_HAS_WALK : 0);
+    if ((plan->terms & NUM_HAS_INSTABILITY) == 0) {
+        return;
+    }
+    if (params->bias_instability_tau_s > 0.0) {
+        num_instability_fit_single(&plan->instability, params->bias_instability_tau_s, 1.0 / rate_hz);
+    } else {
+        num_instability_fit_floor(&plan->instability, params->bias_instability_tau_min_s,
+                                  params->bias_instability_tau_max_s, 1.0 / rate_hz);
+    }
+}
+
+static void plan_mems(const struct num_triad_params *params, const struct num_law_params *law,
+                      const struct num_triad_place *place, struct num_triad_plan *plan)
+{
+    plan_matrix(params, place, plan);
+    plan_noise(params, law, place->rate_hz, plan);
+    for (int i = 0; i < 3; i++) {
+        const double turn_on = once(place->noise_key, NUM_DRAW_TURN_ON_BIAS, OTO_RNG_DOMAIN_TURN_ON, place->id, i);
+        const double unit = once(place->unit_key, NUM_DRAW_UNIT_BIAS, OTO_RNG_DOMAIN_UNIT, place->id, i);
+        plan->bias_u[i] =
+            params->constant_bias_u[i] + params->turn_on_bias_u[i] * turn_on + params->unit_bias_u[i] * unit;
+        plan->g_sensitivity_u_m_s2[i] = params->acceleration_bias_u_m_s2[i];
+    }
+    plan->terms |= (any_of(plan->g_sensitivity_u_m_s2, 3) ? NUM_HAS_G_SENSITIVITY : 0) |
+                   (any_of(plan->thermal_bias_u_degc, 3) ? NUM_HAS_THERMAL : 0) |
+                   (any_of(plan->thermal_scale_percent_degc, 3) ? NUM_HAS_THERMAL : 0);
+}
+
+enum oto_status num_triad_prepare(const struct num_triad_params *params, const struct num_law_params *law,
+                                  const struct num_triad_place *place, struct num_triad_plan *plan,
+                                  struct oto_error *error)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->law = (uint32_t)law->law;
+    enum oto_status status = plan_output(params, (enum num_law)law->law, place->id, plan, error);
+    if (status == OTO_OK) {
+        status = check_instability(params, place->id, error);
+    }
+    if (status != OTO_OK) {
+        return status;
+    }
+    for (int i = 0; i < 3; i++) {
+        plan->thermal_bias_u_degc[i] = params->temperature_bias_u_degc[i];
+        plan->thermal_scale_percent_degc[i] = params->temperature_scale_factor_percent_degc[i];
+    }
+    if (law->law == NUM_LAW_MAVS) {
+        plan_mavs(params, law, place->rate_hz, plan);
+    } else {
+        plan_mems(params, law, place, plan);
+    }
+    return OTO_OK;
+}
+
+void num_triad_init(const struct num_triad_plan *plan, const struct num_triad_place *place,
+                    struct num_triad_state *state)
+{
+    memset(state, 0, sizeof *state);
+    for (uint64_t axis = 0; axis < 3; axis++) {
+        double deviates[NUM_INSTABILITY_POLES];
+        for (uint64_t i = 0; i < NUM_INSTABILITY_POLES; i++) {
+            deviates[i] = oto_normal_at(place->noise_key, 0, NUM_DRAW_INSTABILITY_START, OTO_RNG_DOMAIN_TURN_ON,
+                                        (3 * (uint64_t)place->id + axis) * NUM_INSTABILITY_POLES + i);
+        }
+        num_instability_start(&plan->instability, deviates, state->instability[axis]);
+    }
+}
+
+bool num_triad_state_is_finite(const struct num_triad_state *state)
+{
+    double sum = state->walk_u[0] + state->walk_u[1] + state->walk_u[2];
+    for (int axis = 0; axis < 3; axis++) {
+        for (int i = 0; i < NUM_INSTABILITY_POLES; i++) {
+            sum += state->instability[axis][i];
+        }
+    }
+    return sum - sum == 0.0;
+}

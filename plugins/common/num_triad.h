@@ -1,0 +1,123 @@
+/*
+ * One three-axis MEMS sensor: accelerometer, gyroscope or magnetometer. Both laws (`mavs`, `mems`) share one table of
+ * parameters; equations and sources stand in README.md. Pure numbers: no host, no allocation, no libm. `_u` is the
+ * triad's own unit (m/s², rad/s or µT). Prepare and init belong to the loop;
+ * num_measure.h takes samples on the tick.
+ */
+#ifndef NUM_TRIAD_H
+#define NUM_TRIAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "num_instability.h"
+#include "otolith/rng.h"
+#include "otolith/status.h"
+
+enum num_law { NUM_LAW_MEMS = 0, NUM_LAW_MAVS = 1 };
+enum num_psd { NUM_PSD_SINGLE = 0, NUM_PSD_DOUBLE = 1 };
+
+/* Which triad: names its messages and its place in the families of random numbers. */
+enum num_triad_id { NUM_ACCELEROMETER = 0, NUM_GYROSCOPE = 1, NUM_MAGNETOMETER = 2, NUM_TRIAD_IDS = 3 };
+
+/* Values of `w` that are words; a number is anything within ±NUM_W_NUMBER_MAX. */
+#define NUM_W_NUMBER_MAX 1000.0
+#define NUM_W_DOCUMENT 1e6 /* uniform in (-1, 1) */
+#define NUM_W_CODE 2e6     /* uniform in (1, 3), what the published C++ does */
+
+/* The value of `temperature_degc` that leaves the temperature to the world. */
+#define NUM_TEMPERATURE_WORLD (-1000.0)
+
+/* What all triads of a sensor share. */
+struct num_law_params {
+    int64_t law; /* enum num_law */
+    int64_t psd; /* enum num_psd, of law mems */
+    double w;    /* of law mavs */
+    double temperature_degc;
+};
+
+/* The parameter table of a triad, as it stands in a plugin's parameter block: all zero is an ideal sensor. */
+struct num_triad_params {
+    double measurement_range_u; /* 0: unlimited */
+    double resolution_u;        /* 0: no rounding */
+    double constant_bias_u[3];
+    double noise_density_u_rthz[3];
+    double bias_instability_u[3];
+    double axis_misalignment_percent[3]; /* row i of the matrix carries element i twice */
+    double random_walk_u_rthz[3];
+    double temperature_bias_u_degc[3];
+    double temperature_scale_factor_percent_degc[3];
+    double acceleration_bias_u_m_s2[3]; /* g-sensitivity, law mems */
+    /* law mems alone: */
+    double bias_instability_tau_s; /* > 0: one Gauss-Markov process of this correlation time; 0: a flat floor */
+    double bias_instability_tau_min_s, bias_instability_tau_max_s;
+    double scale_factor_error_percent[3];
+    double cross_axis_percent[6];        /* xy xz yx yz zx zy */
+    double turn_on_bias_u[3];            /* standard deviation from run to run */
+    double unit_bias_u[3];               /* standard deviation from unit to unit */
+    double unit_scale_factor_percent[3]; /* standard deviation from unit to unit */
+};
+
+/* Where a triad is: fixed for the life of an instance. */
+struct num_triad_place {
+    enum num_triad_id id;
+    double rate_hz;
+    struct oto_rng_key noise_key; /* of this node in this world */
+    struct oto_rng_key unit_key;  /* of this unit in every world */
+};
+
+/* Terms of law mems that are there at all. */
+#define NUM_HAS_MATRIX (1u << 0)
+#define NUM_HAS_G_SENSITIVITY (1u << 1)
+#define NUM_HAS_WHITE (1u << 2)
+#define NUM_HAS_INSTABILITY (1u << 3)
+#define NUM_HAS_WALK (1u << 4)
+#define NUM_HAS_THERMAL (1u << 5)
+
+/* Made by prepare, then read only. */
+struct num_triad_plan {
+    uint32_t law;
+    uint32_t terms; /* NUM_HAS_… */
+    double range_u; /* beyond it a sample is flagged; DBL_MAX: unlimited */
+    double limit_u; /* what is clamped to: law mavs the range, law mems the last code within it */
+    double resolution_u;
+    double bias_u[3]; /* law mavs: constant; law mems: constant + turn-on + unit */
+    double thermal_bias_u_degc[3];
+    double thermal_scale_percent_degc[3];
+    double white_variance_u2[3]; /* of one sample, for the covariances */
+    /* law mems */
+    double matrix[3][3];
+    double g_sensitivity_u_m_s2[3];
+    double white_sigma_u[3];
+    double instability_u[3];
+    double walk_step_u[3];
+    struct num_instability instability;
+    /* law mavs */
+    double misalignment[3]; /* fraction */
+    double root_half_rate;
+    double filter_offset; /* 2/fs - 1 */
+    double noise_density_u_rthz[3];
+    double bias_instability_u[3];
+    double random_walk_u_rthz[3];
+};
+
+/* Plain data of the host's. */
+struct num_triad_state {
+    double instability[3][NUM_INSTABILITY_POLES]; /* of unit floor */
+    double walk_u[3];
+};
+
+const char *num_triad_name(enum num_triad_id id);
+
+/* Checks the parameters together. Errors: INVALID, RANGE. */
+enum oto_status num_triad_prepare(const struct num_triad_params *params, const struct num_law_params *law,
+                                  const struct num_triad_place *place, struct num_triad_plan *plan,
+                                  struct oto_error *error);
+
+/* The stationary start of the processes: their state at time zero. */
+void num_triad_init(const struct num_triad_plan *plan, const struct num_triad_place *place,
+                    struct num_triad_state *state);
+
+bool num_triad_state_is_finite(const struct num_triad_state *state);
+
+#endif

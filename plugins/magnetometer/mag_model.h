@@ -1,0 +1,42 @@
+/*
+ * A three-axis magnetometer: the true field in sensor axes goes in, a record comes out. Pure numbers: no host. Prepare
+ * and init belong to the loop, measure to the tick.
+ */
+#ifndef MAG_MODEL_H
+#define MAG_MODEL_H
+
+#include <stdbool.h>
+
+#include "num_suite.h"
+#include "otolith/records.h"
+
+struct mag_params {
+    struct num_law_params law;
+    double sample_rate_hz;
+    double magnetic_field_enu_ut[3];
+    struct num_triad_params magnetometer;
+};
+
+struct mag_plan {
+    struct num_suite_plan suite;
+    bool has_own_field;
+    oto_vec3 field_enu_ut; /* where has_own_field */
+    double covariance_t2[9];
+};
+
+struct mag_state {
+    struct num_triad_state triad;
+};
+
+/* Errors: INVALID, RANGE. Own field and warnings are the adapter's. */
+enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, struct oto_rng_key noise_key,
+                            struct oto_rng_key unit_key, struct mag_plan *plan, struct oto_error *error);
+void mag_init(const struct mag_plan *plan, struct mag_state *state);
+void mag_adapt(const struct mag_plan *plan, const struct mag_params *old_params, const struct mag_params *new_params,
+               struct mag_state *state);
+
+/* One sample. Bit i of `saturated`: axis i. Returns false where a truth is not finite: there is no sample then. */
+bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
+                 double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated);
+
+#endif

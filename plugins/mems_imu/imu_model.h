@@ -1,0 +1,58 @@
+/*
+ * An inertial measurement unit of MEMS triads: accelerometer, gyroscope and, if it has one, magnetometer. True specific
+ * force, angular rate and field in sensor axes go in, records come out. Pure numbers: no host. Prepare and init belong
+ * to the loop, measure to the tick.
+ */
+#ifndef IMU_MODEL_H
+#define IMU_MODEL_H
+
+#include <stdbool.h>
+
+#include "num_suite.h"
+#include "otolith/records.h"
+
+struct imu_params {
+    struct num_law_params law;
+    double sample_rate_hz;
+    double magnetic_field_enu_ut[3];
+    int64_t magnetometer_enable;
+    struct num_triad_params accelerometer, gyroscope, magnetometer;
+};
+
+struct imu_plan {
+    struct num_suite_plan suite;
+    bool has_own_field;
+    oto_vec3 field_enu_ut; /* where has_own_field */
+    double rate_covariance[9];
+    double force_covariance[9];
+    double field_covariance_t2[9];
+};
+
+struct imu_state {
+    struct num_triad_state triads[NUM_TRIAD_IDS];
+};
+
+struct imu_truth {
+    uint64_t n;
+    oto_vec3 specific_force_m_s2;
+    oto_vec3 angular_rate_rad_s;
+    oto_vec3 mag_field_ut;
+    double temperature_degc;
+};
+
+/* Errors: INVALID, RANGE. Own field and warnings are the adapter's. */
+enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, struct oto_rng_key noise_key,
+                            struct oto_rng_key unit_key, struct imu_plan *plan, struct oto_error *error);
+void imu_init(const struct imu_plan *plan, struct imu_state *state);
+void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params, const struct imu_params *new_params,
+               struct imu_state *state);
+
+/*
+ * One sample. `mag` may be NULL. Saturated axes as OTO_SAMPLE_SATURATED bits: x y z of the accelerometer, then of the
+ * gyroscope; of the magnetometer. Returns false where a truth is not finite: there is no sample then.
+ */
+bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
+                 struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
+                 uint32_t *mag_saturated);
+
+#endif
