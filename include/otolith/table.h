@@ -28,6 +28,21 @@ struct oto_table {
  */
 OTO_API enum oto_status oto_table_read(const char *path, const char *const *columns, uint32_t column_count,
                                struct oto_table *table, struct oto_error *error);
+/* One row, as it passes by. Pointers live until the callback returns. */
+struct oto_row {
+    const char *path;
+    uint32_t line;   /* in the file, from 1 */
+    uint64_t number; /* of the row, from 0 */
+    uint32_t columns;
+    const char *const *names;
+    const double *values;
+};
+/* Anything but OTO_OK ends the reading with that status. */
+typedef enum oto_status (*oto_row_function)(void *context, const struct oto_row *row, struct oto_error *error);
+/* As oto_table_read, but row by row: for files larger than memory. */
+OTO_API enum oto_status oto_table_each(const char *path, const char *const *columns, uint32_t column_count,
+                                       oto_row_function each, void *context, struct oto_error *error);
+
 OTO_API void oto_table_free(struct oto_table *table);
 
 #ifdef __cplusplus

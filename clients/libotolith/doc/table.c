@@ -17,7 +17,9 @@ struct reader {
     const char *path;
     const char *const *columns;
     uint32_t column_count;
-    struct oto_table *table;
+    struct oto_table *table; /* with `each` it holds one row at a time */
+    oto_row_function each;   /* NULL: rows are gathered */
+    void *each_context;
     struct oto_error *error;
     enum oto_status status;
     struct table_header header;
@@ -41,15 +43,20 @@ static struct doc_place place_of(const struct reader *reader)
     return (struct doc_place){reader->path, reader->line_number, commas == reader->field ? column : 1};
 }
 
+static uint64_t gathered_values(const struct reader *reader)
+{
+    return reader->each != NULL ? 0 : reader->table->rows * reader->table->columns;
+}
+
 static double *row_values(const struct reader *reader)
 {
-    return reader->table->values + reader->table->rows * reader->table->columns;
+    return reader->table->values + gathered_values(reader);
 }
 
 static enum oto_status begin_row(struct reader *reader)
 {
     struct oto_table *table = reader->table;
-    uint64_t used = table->rows * table->columns;
+    uint64_t used = gathered_values(reader);
     if (used + table->columns > MAX_VALUES)
         return doc_fail(place_of(reader), reader->error, OTO_LIMIT, "more than 2^31 values, the most that is accepted");
     if (used + table->columns > reader->capacity) {
@@ -116,6 +123,20 @@ static enum oto_status end_header(struct reader *reader)
                               reader->error);
 }
 
+static enum oto_status end_row(struct reader *reader)
+{
+    struct oto_row row = {.path = reader->path,
+                          .line = reader->line_number,
+                          .number = reader->table->rows,
+                          .columns = reader->table->columns,
+                          .names = reader->column_count > 0 ? reader->columns
+                                                            : (const char *const *)reader->header.names,
+                          .values = row_values(reader)};
+    enum oto_status status = reader->each != NULL ? reader->each(reader->each_context, &row, reader->error) : OTO_OK;
+    reader->table->rows++;
+    return status;
+}
+
 static void on_row(int terminator, void *context)
 {
     struct reader *reader = context;
@@ -128,7 +149,7 @@ static void on_row(int terminator, void *context)
         reader->status = doc_fail(place_of(reader), reader->error, OTO_SYNTAX,
                                   "the row has %u cells, the header %u columns", reader->field, reader->header.count);
     else
-        reader->table->rows++;
+        reader->status = end_row(reader);
     reader->field = 0;
 }
 
@@ -187,26 +208,48 @@ static enum oto_status open_file(const char *path, FILE **file, struct oto_error
     return oto_fail(error, OTO_IO, "%s: cannot be read: it is not a file", path);
 }
 
+static enum oto_status read_file(struct reader *reader)
+{
+    struct csv_parser parser;
+    FILE *file = NULL;
+    enum oto_status status = open_file(reader->path, &file, reader->error);
+    if (status != OTO_OK)
+        return status;
+    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
+        status = oto_fail(reader->error, OTO_NO_MEMORY, "out of memory while reading %s", reader->path);
+    else
+        status = read_lines(reader, file, &parser);
+    csv_free(&parser);
+    table_header_finish(&reader->header);
+    (void)fclose(file);
+    return status;
+}
+
 enum oto_status oto_table_read(const char *path, const char *const *columns, uint32_t column_count,
                                struct oto_table *table, struct oto_error *error)
 {
     struct reader reader = {
         .path = path, .columns = columns, .column_count = column_count, .table = table, .error = error};
-    struct csv_parser parser;
-    FILE *file = NULL;
     *table = (struct oto_table){0};
-    enum oto_status status = open_file(path, &file, error);
-    if (status != OTO_OK)
-        return status;
-    if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
-        status = oto_fail(error, OTO_NO_MEMORY, "out of memory while reading %s", path);
-    else
-        status = read_lines(&reader, file, &parser);
-    csv_free(&parser);
-    table_header_finish(&reader.header);
-    (void)fclose(file);
+    enum oto_status status = read_file(&reader);
     if (status != OTO_OK)
         oto_table_free(table);
+    return status;
+}
+
+enum oto_status oto_table_each(const char *path, const char *const *columns, uint32_t column_count,
+                               oto_row_function each, void *context, struct oto_error *error)
+{
+    struct oto_table row = {0};
+    struct reader reader = {.path = path,
+                            .columns = columns,
+                            .column_count = column_count,
+                            .table = &row,
+                            .each = each,
+                            .each_context = context,
+                            .error = error};
+    enum oto_status status = read_file(&reader);
+    oto_table_free(&row);
     return status;
 }
 
