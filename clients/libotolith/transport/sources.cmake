@@ -1,0 +1,3 @@
+list(APPEND OTOLITH_SOURCES
+  transport/stream.c
+  transport/subscriber.c)
