@@ -1,0 +1,212 @@
+/* Parameter blocks: made of defaults, changed as a whole or by one key, copied, freed. [loop] */
+#include "params.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "descriptor_check.h"
+
+static struct param_table table_of(const struct oto_plugin_descriptor *descriptor)
+{
+    return (struct param_table){descriptor->params, descriptor->param_count};
+}
+
+/*
+ * What stands in a required parameter until it is set: values that binding never writes, so that nothing beside the
+ * block has to remember it.
+ */
+static void fill_unset(const struct oto_param *param, uint8_t *at)
+{
+    for (uint32_t i = 0; i < param->count; i++) {
+        if (param->type == OTO_PARAM_F64) {
+            const double unset = (double)NAN;
+            memcpy(at + 8 * (size_t)i, &unset, sizeof unset);
+        } else if (param->type == OTO_PARAM_I64 || param->type == OTO_PARAM_BOOL) {
+            const int64_t unset = INT64_MIN;
+            memcpy(at + 8 * (size_t)i, &unset, sizeof unset);
+        }
+    }
+}
+
+static void fill_default(const struct oto_param *param, uint8_t *at)
+{
+    for (uint32_t i = 0; i < param->count; i++) {
+        if (param->type == OTO_PARAM_F64) {
+            memcpy(at + 8 * (size_t)i, &param->default_value, sizeof param->default_value);
+        } else if (param->type == OTO_PARAM_I64 || param->type == OTO_PARAM_BOOL) {
+            const int64_t whole = (int64_t)param->default_value;
+            memcpy(at + 8 * (size_t)i, &whole, sizeof whole);
+        }
+    }
+    if ((param->type == OTO_PARAM_TEXT || param->type == OTO_PARAM_PATH) && param->default_text != NULL) {
+        memcpy(at, param->default_text, strlen(param->default_text));
+    }
+}
+
+void param_fill_defaults(struct param_table table, uint8_t *block)
+{
+    for (uint32_t i = 0; i < table.count; i++) {
+        const struct oto_param *param = &table.params[i];
+        uint8_t *at = block + param->offset;
+        if (param->type == OTO_PARAM_IGNORED) {
+            continue;
+        }
+        memset(at, 0, oto_param_bytes(param));
+        if ((param->flags & OTO_PARAM_REQUIRED) != 0) {
+            fill_unset(param, at);
+        } else {
+            fill_default(param, at);
+        }
+    }
+}
+
+static bool is_unset(const struct oto_param *param, const uint8_t *at)
+{
+    double number;
+    int64_t whole;
+    switch (param->type) {
+    case OTO_PARAM_F64: memcpy(&number, at, sizeof number); return isnan(number);
+    case OTO_PARAM_I64:
+    case OTO_PARAM_BOOL: memcpy(&whole, at, sizeof whole); return whole == INT64_MIN;
+    case OTO_PARAM_LIST: memcpy(&whole, at, sizeof whole); return whole == 0;
+    case OTO_PARAM_TEXT:
+    case OTO_PARAM_PATH: return at[0] == '\0';
+    default: return false;
+    }
+}
+
+const struct oto_param *param_missing(struct param_table table, const uint8_t *block)
+{
+    for (uint32_t i = 0; i < table.count; i++) {
+        const struct oto_param *param = &table.params[i];
+        if ((param->flags & OTO_PARAM_REQUIRED) != 0 && param->type != OTO_PARAM_IGNORED &&
+            is_unset(param, block + param->offset)) {
+            return param;
+        }
+    }
+    return NULL;
+}
+
+static void update_rate(const struct oto_plugin_descriptor *descriptor, struct oto_params *params)
+{
+    params->rate_hz = 0;
+    for (uint32_t i = 0; i < descriptor->param_count; i++) {
+        const struct oto_param *param = &descriptor->params[i];
+        if ((param->flags & OTO_PARAM_RATE) != 0) {
+            memcpy(&params->rate_hz, (const uint8_t *)params->block + param->offset, sizeof params->rate_hz);
+        }
+    }
+    params->rate_hz = isfinite(params->rate_hz) ? params->rate_hz : 0;
+}
+
+enum oto_status oto_params_default(const struct oto_plugin_descriptor *descriptor, struct oto_params *params,
+                                   struct oto_error *error)
+{
+    *params = (struct oto_params){.bytes = descriptor->params_bytes};
+    params->block = calloc(1, params->bytes > 0 ? params->bytes : 8);
+    if (params->block == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu bytes of parameters of plugin '%s'",
+                        (unsigned long long)params->bytes, descriptor->id);
+    }
+    param_fill_defaults(table_of(descriptor), params->block);
+    update_rate(descriptor, params);
+    return OTO_OK;
+}
+
+enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params *to, struct oto_error *error)
+{
+    *to = (struct oto_params){.bytes = from->bytes, .rate_hz = from->rate_hz};
+    to->block = malloc(from->bytes > 0 ? from->bytes : 8);
+    if (to->block == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu bytes of parameters", (unsigned long long)from->bytes);
+    }
+    memcpy(to->block, from->block, from->bytes);
+    return OTO_OK;
+}
+
+void oto_params_free(struct oto_params *params)
+{
+    if (params != NULL) {
+        free(params->block);
+        *params = (struct oto_params){0};
+    }
+}
+
+const struct oto_param *oto_param_find(const struct oto_plugin_descriptor *descriptor, const char *key)
+{
+    for (uint32_t i = 0; i < descriptor->param_count; i++) {
+        const struct oto_param *param = &descriptor->params[i];
+        if (param->type != OTO_PARAM_IGNORED && strcmp(param->key, key) == 0) {
+            return param;
+        }
+    }
+    return NULL;
+}
+
+/* Takes `changed` over the block of `params` if all went well, else drops it. */
+static enum oto_status finish_change(const struct oto_plugin_descriptor *descriptor, enum oto_status status,
+                                     struct oto_params *changed, struct oto_params *params)
+{
+    if (status == OTO_OK) {
+        memcpy(params->block, changed->block, params->bytes);
+        update_rate(descriptor, params);
+    }
+    oto_params_free(changed);
+    return status;
+}
+
+enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
+                                 struct oto_params *params, oto_warn_function warn, void *warn_context,
+                                 struct oto_error *error)
+{
+    static const struct param_path root = {"", ""};
+    const struct param_binding binding = {.plugin = descriptor->id, .error = error};
+    struct oto_params changed;
+    (void)warn;
+    (void)warn_context;
+    if (oto_params_copy(params, &changed, error) != OTO_OK) {
+        return OTO_NO_MEMORY;
+    }
+    const enum oto_status status = param_bind_map(&binding, table_of(descriptor), &root, map, changed.block);
+    return finish_change(descriptor, status, &changed, params);
+}
+
+/* One value at a key: a parameter, an element of one, or a map of a section. */
+static enum oto_status set_value(const struct param_binding *binding, struct param_table table, const char *key,
+                                 const struct oto_value *value, uint8_t *block)
+{
+    static const struct param_path root = {"", ""};
+    struct param_path path = {"", ""};
+    char suggestion[200];
+    int64_t element = -1;
+    const struct oto_param *param = param_lookup(table, key, &element);
+    if (param != NULL) {
+        return param_bind_value(binding, param, value, element, block);
+    }
+    (void)param_path_join(&root, key, &path);
+    if (param_is_section(table, &path) && value->kind == OTO_VALUE_MAP) {
+        return param_bind_map(binding, table, &path, value, block);
+    }
+    param_suggest(table, param_is_section(table, &path) ? &path : &root, &path, suggestion, sizeof suggestion);
+    return oto_fail(binding->error, OTO_NOT_FOUND, "plugin '%s' has no parameter '%.96s'%s", binding->plugin, key,
+                    suggestion);
+}
+
+enum oto_status oto_params_set(const struct oto_plugin_descriptor *descriptor, const char *key, const char *yaml,
+                               bool running, struct oto_params *params, struct oto_error *error)
+{
+    const struct param_binding binding = {descriptor->id, running, true, error};
+    struct oto_document *document = NULL;
+    struct oto_params changed;
+    enum oto_status status = oto_document_parse(key, yaml, strlen(yaml), NULL, &document, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    status = oto_params_copy(params, &changed, error);
+    if (status == OTO_OK) {
+        status = set_value(&binding, table_of(descriptor), key, oto_document_root(document), changed.block);
+        status = finish_change(descriptor, status, &changed, params);
+    }
+    oto_document_close(document);
+    return status;
+}
