@@ -1,0 +1,281 @@
+#include "motion_check.h"
+#include "script.h"
+
+static struct motion_memory memory;
+static struct oto_error failure;
+
+static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+{
+    script_evaluate((const struct script *)motion, t_ns, sub_ns, truth);
+}
+
+static int drop_memory(void **unused)
+{
+    (void)unused;
+    motion_free(&memory);
+    return 0;
+}
+
+static struct script plan(double speed_m_s, const struct script_segment *segments, uint32_t count, bool repeat)
+{
+    const struct script_start start = {{10.0, -20.0, 5.0}, 0.5, speed_m_s};
+    struct script script;
+    assert_ok(script_plan(&script, &start, segments, count, repeat, motion_alloc, &memory, &failure), failure);
+    return script;
+}
+
+static struct script plan_city(void)
+{
+    return plan(0.0, script_city_drive, script_city_drive_count, true);
+}
+
+static void refused(double speed_m_s, const struct script_segment *segments, uint32_t count, const char *word)
+{
+    const struct script_start start = {{0.0, 0.0, 0.0}, 0.0, speed_m_s};
+    struct script script;
+    assert_int_not_equal(script_plan(&script, &start, segments, count, true, motion_alloc, &memory, &failure), OTO_OK);
+    if (strstr(failure.text, word) == NULL)
+        fail_msg("\"%s\" does not say %s", failure.text, word);
+}
+
+static struct script_segment segment(int64_t kind)
+{
+    return (struct script_segment){.kind = kind, .accel_m_s2 = 2.0, .ramp_s = 0.8, .offset_m = 3.5};
+}
+
+static void city_drive_is_its_own_derivatives_over_two_laps(void **unused)
+{
+    const struct script script = plan_city();
+    struct motion_misfit worst = motion_worst(evaluate, &script, 0, 2 * script.period_ns, 7000003);
+    (void)unused;
+    print_message("velocity %.2g, acceleration %.2g, rate %.2g, angular acceleration %.2g\n", worst.velocity_m_s,
+                  worst.accel_m_s2, worst.rate_rad_s, worst.angular_accel_rad_s2);
+    /* Rounding: 1e-13 m over 1e-3 s; acceleration and angular acceleration have a kink of 4th order at the joints. */
+    assert_true(worst.velocity_m_s < 1e-8);
+    assert_true(worst.accel_m_s2 < 1e-7);
+    assert_true(worst.rate_rad_s < 1e-9);
+    assert_true(worst.angular_accel_rad_s2 < 1e-6);
+}
+
+/* Across every joint, the repeat's included, all that an IMU sees changes by no more than its slope allows. */
+static void nothing_steps_at_any_joint_of_city_drive(void **unused)
+{
+    const struct script script = plan_city();
+    (void)unused;
+    for (uint32_t i = 0; i <= script.piece_count; i++) {
+        int64_t joint_ns = i < script.piece_count ? script.pieces[i].start_ns : script.period_ns;
+        struct oto_truth_record before, after;
+        if (joint_ns == 0)
+            continue;
+        script_evaluate(&script, joint_ns - 1, 0.999, &before);
+        script_evaluate(&script, joint_ns, 0.0, &after);
+        assert_near(oto_vec3_norm(oto_vec3_sub(after.position_enu_m, before.position_enu_m)), 0.0, 1e-10);
+        assert_near(oto_vec3_norm(oto_vec3_sub(after.velocity_enu_m_s, before.velocity_enu_m_s)), 0.0, 1e-10);
+        assert_near(oto_vec3_norm(oto_vec3_sub(after.accel_enu_m_s2, before.accel_enu_m_s2)), 0.0, 1e-10);
+        assert_near(after.angular_rate_body_rad_s.z, before.angular_rate_body_rad_s.z, 1e-10);
+        assert_near(after.angular_accel_body_rad_s2.z, before.angular_accel_body_rad_s2.z, 1e-9);
+        assert_near(oto_quat_angle_between(after.q_enu_from_body, before.q_enu_from_body), 0.0, 1e-9);
+    }
+}
+
+static void city_drive_closes_and_a_lap_far_away_is_the_first(void **unused)
+{
+    const struct script script = plan_city();
+    const int64_t lap = 1000000;
+    (void)unused;
+    assert_near(script.end_m.x_m, 10.0, 1e-9);
+    assert_near(script.end_m.y_m, -20.0, 1e-9);
+    for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 1777777777) {
+        struct oto_truth_record first, far;
+        script_evaluate(&script, t_ns, 0.25, &first);
+        script_evaluate(&script, t_ns + lap * script.period_ns, 0.25, &far);
+        assert_near(oto_vec3_norm(oto_vec3_sub(first.position_enu_m, far.position_enu_m)), 0.0, 1e-5);
+        assert_memory_equal(&first.angular_rate_body_rad_s, &far.angular_rate_body_rad_s, sizeof(oto_vec3));
+        assert_near(oto_quat_angle_between(first.q_enu_from_body, far.q_enu_from_body), 0.0, 1e-9);
+    }
+}
+
+static void city_drive_is_one_that_a_passenger_would_bear(void **unused)
+{
+    const struct script script = plan_city();
+    double fastest = 0.0, hardest = 0.0, sharpest = 0.0;
+    (void)unused;
+    for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 10000000) {
+        struct oto_truth_record truth;
+        script_evaluate(&script, t_ns, 0.0, &truth);
+        fastest = fmax(fastest, truth.longitudinal_speed_m_s);
+        hardest = fmax(hardest, oto_vec3_norm(truth.accel_enu_m_s2));
+        sharpest = fmax(sharpest, fabs(truth.angular_accel_body_rad_s2.z));
+    }
+    assert_near(fastest, 13.0, 1e-9);
+    assert_true(hardest < 2.5);
+    assert_true(sharpest < 1.0);
+}
+
+static void a_standing_car_does_not_move_at_all(void **unused)
+{
+    const struct script script = plan_city();
+    struct oto_truth_record first, truth;
+    (void)unused;
+    script_evaluate(&script, 0, 0.0, &first);
+    for (int64_t t_ns = 0; t_ns < 3000000000; t_ns += 1000000) {
+        script_evaluate(&script, t_ns, 0.5, &truth);
+        assert_memory_equal(&truth, &first, sizeof truth);
+    }
+}
+
+static void each_manoeuvre_reaches_what_it_says(void **unused)
+{
+    struct script_segment segments[5];
+    struct script script;
+    struct oto_truth_record truth;
+    (void)unused;
+    segments[0] = segment(SCRIPT_ACCELERATE);
+    segments[0].to_speed_m_s = 12.0;
+    segments[1] = segment(SCRIPT_TURN);
+    segments[1].angle_deg = -90.0;
+    segments[1].radius_m = 30.0;
+    segments[2] = segment(SCRIPT_LANE_CHANGE);
+    segments[2].duration_s = 4.0;
+    segments[3] = segment(SCRIPT_BRAKE);
+    segments[3].duration_s = 2.8;
+    segments[4] = segment(SCRIPT_CRUISE);
+    segments[4].duration_s = 1.0;
+    for (uint32_t count = 1; count <= 5; count++) {
+        script = plan(0.0, segments, count, false);
+        script_evaluate(&script, script.period_ns, 0.0, &truth);
+        assert_near(truth.longitudinal_speed_m_s, count < 4 ? 12.0 : 8.0, 1e-12);
+        assert_near(script.end_heading_rad, 0.5 - (count >= 2 ? OTO_HALF_PI : 0.0), 1e-12);
+    }
+    {
+        struct script before = plan(0.0, segments, 2, false), after = plan(0.0, segments, 3, false);
+        double dx = after.end_m.x_m - before.end_m.x_m, dy = after.end_m.y_m - before.end_m.y_m, heading = 0.5 - OTO_HALF_PI;
+        assert_near(-dx * oto_sin(heading) + dy * oto_cos(heading), 3.5, 1e-9);
+        assert_near(dx * oto_cos(heading) + dy * oto_sin(heading), 48.0, 0.5);
+    }
+    assert_near((double)plan(0.0, segments, 1, false).period_ns, 6.8e9, 1.0);
+}
+
+static void after_the_end_it_goes_straight_on(void **unused)
+{
+    struct script_segment turn = segment(SCRIPT_TURN);
+    struct oto_truth_record end, later;
+    struct script script;
+    (void)unused;
+    turn.angle_deg = 30.0;
+    turn.turn_rate_deg_s = 20.0;
+    script = plan(7.0, &turn, 1, false);
+    script_evaluate(&script, script.period_ns, 0.0, &end);
+    script_evaluate(&script, script.period_ns + 3000000000, 0.0, &later);
+    assert_near(oto_vec3_norm(oto_vec3_sub(later.position_enu_m, oto_vec3_add_scaled(end.position_enu_m, end.velocity_enu_m_s, 3.0))),
+                0.0, 1e-11);
+    assert_memory_equal(&end.velocity_enu_m_s, &later.velocity_enu_m_s, sizeof(oto_vec3));
+}
+
+/* A script that does not close: its laps are the same manoeuvres written one after the other. */
+static void laps_are_the_script_written_again_and_again(void **unused)
+{
+    struct script_segment segments[10];
+    struct script once, five;
+    (void)unused;
+    for (int i = 0; i < 10; i += 2) {
+        segments[i] = segment(SCRIPT_TURN);
+        segments[i].angle_deg = 37.0;
+        segments[i].radius_m = 25.0;
+        segments[i + 1] = segment(SCRIPT_CRUISE);
+        segments[i + 1].duration_s = 2.0;
+    }
+    once = plan(6.0, segments, 2, true);
+    five = plan(6.0, segments, 10, false);
+    for (int64_t t_ns = 0; t_ns < 5 * once.period_ns; t_ns += 123456789) {
+        struct oto_truth_record a, b;
+        script_evaluate(&once, t_ns, 0.0, &a);
+        script_evaluate(&five, t_ns, 0.0, &b);
+        assert_near(oto_vec3_norm(oto_vec3_sub(a.position_enu_m, b.position_enu_m)), 0.0, 1e-9);
+        assert_near(oto_vec3_norm(oto_vec3_sub(a.accel_enu_m_s2, b.accel_enu_m_s2)), 0.0, 1e-9);
+        assert_near(oto_quat_angle_between(a.q_enu_from_body, b.q_enu_from_body), 0.0, 1e-9);
+    }
+}
+
+static void reverse_turns_the_way_it_is_told(void **unused)
+{
+    struct script_segment segments[2] = {segment(SCRIPT_ACCELERATE), segment(SCRIPT_TURN)};
+    struct script script;
+    (void)unused;
+    segments[0].to_speed_m_s = -3.0;
+    segments[1].angle_deg = 45.0;
+    segments[1].radius_m = 10.0;
+    script = plan(0.0, segments, 2, false);
+    assert_near(script.end_heading_rad, 0.5 + 45.0 * OTO_DEG, 1e-12);
+    assert_near(script.end_speed_m_s, -3.0, 0.0);
+}
+
+/* One instant written in two ways, and the same instant asked for in another order. */
+static void truth_is_a_function_of_the_instant_alone(void **unused)
+{
+    const struct script script = plan_city();
+    struct oto_truth_record a, b, between;
+    (void)unused;
+    for (int64_t t_ns = 90000000000; t_ns < 92000000000; t_ns += 33333333) {
+        script_evaluate(&script, t_ns, 0.375, &a);
+        script_evaluate(&script, t_ns / 3, 0.0, &between);
+        script_evaluate(&script, t_ns, 0.375, &b);
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+    script_evaluate(&script, 40000000000, 0.5, &a);
+    script_evaluate(&script, 40000000000, 0.0, &b);
+    assert_near(a.position_enu_m.x - b.position_enu_m.x, a.velocity_enu_m_s.x * 0.5e-9, 1e-13);
+}
+
+static void a_script_that_cannot_be_driven_is_refused_by_segment(void **unused)
+{
+    struct script_segment s = segment(SCRIPT_CRUISE);
+    (void)unused;
+    refused(5.0, &s, 1, "segments[0]: a cruise needs");
+    s = segment(SCRIPT_ACCELERATE);
+    s.to_speed_m_s = 3.0;
+    refused(5.0, &s, 1, "beyond 5");
+    s.to_speed_m_s = 9.0;
+    refused(5.0, &s, 1, "set repeat to false");
+    s.duration_s = 1.0;
+    refused(5.0, &s, 1, "too short");
+    s = segment(SCRIPT_BRAKE);
+    s.to_speed_m_s = -1.0;
+    refused(5.0, &s, 1, "between 0 and 5");
+    s = segment(SCRIPT_TURN);
+    s.angle_deg = 90.0;
+    refused(5.0, &s, 1, "radius_m");
+    s.radius_m = 10.0;
+    refused(0.0, &s, 1, "a speed that is not 0");
+    s.angle_deg = 0.0;
+    refused(5.0, &s, 1, "angle_deg");
+    s.angle_deg = 1e300;
+    refused(5.0, &s, 1, "longer than");
+    s = segment(SCRIPT_LANE_CHANGE);
+    s.duration_s = 1.0;
+    refused(5.0, &s, 1, "give at least");
+    s = segment(SCRIPT_STOP);
+    refused(0.0, &s, 1, "take no time");
+    s.kind = 99;
+    refused(0.0, &s, 1, "no kind");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_teardown(name, drop_memory)
+    const struct CMUnitTest tests[] = {
+        TEST(city_drive_is_its_own_derivatives_over_two_laps),
+        TEST(nothing_steps_at_any_joint_of_city_drive),
+        TEST(city_drive_closes_and_a_lap_far_away_is_the_first),
+        TEST(city_drive_is_one_that_a_passenger_would_bear),
+        TEST(a_standing_car_does_not_move_at_all),
+        TEST(each_manoeuvre_reaches_what_it_says),
+        TEST(after_the_end_it_goes_straight_on),
+        TEST(laps_are_the_script_written_again_and_again),
+        TEST(reverse_turns_the_way_it_is_told),
+        TEST(truth_is_a_function_of_the_instant_alone),
+        TEST(a_script_that_cannot_be_driven_is_refused_by_segment),
+    };
+#undef TEST
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
