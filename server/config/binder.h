@@ -1,0 +1,49 @@
+/* What the files of the loader share while a world is bound. [loop] */
+#ifndef SRV_CONFIG_BINDER_H
+#define SRV_CONFIG_BINDER_H
+
+#include "config/raw.h"
+
+struct srv_plugin_cache_entry;
+
+/* Plugins by their path, so that ten thousand vehicles read each file once. */
+struct srv_plugin_cache {
+    struct srv_plugin_cache_entry *entries;
+    uint32_t count;
+};
+/* A held handle of the plugin that `value` names. */
+enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value,
+                                      struct oto_plugin **plugin, struct oto_error *error);
+void srv_plugin_cache_finish(struct srv_plugin_cache *cache);
+
+struct srv_binder {
+    struct srv_world_config *config;
+    struct srv_plugin_cache plugins;
+    oto_warn_function warn;
+    void *warn_context;
+    struct oto_error *error;
+};
+
+/* "file:line:column: warning: <sentence>" */
+void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Vehicles and their nodes, bound and checked. */
+enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_value *vehicles);
+/* Plugin, parameters and rate of a node; `map` is where it stands. */
+enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
+                              bool is_motion, struct srv_node_config *node);
+/* Topics: too long, twice, or one the beginning of another. */
+enum oto_status srv_check_topics(struct srv_binder *binder);
+
+/* A path as it is meant by the file that names it; NULL when out of memory. */
+char *srv_resolve_path(const struct oto_value *value);
+
+struct srv_named {
+    const char *name;
+    const struct oto_value *place;
+};
+/* Sorts the names; twice the same is an error at the later one: "two <what> are called 'x'". */
+enum oto_status srv_check_unique(struct srv_named *names, uint32_t count, const char *what, struct oto_error *error);
+
+#endif

@@ -1,0 +1,69 @@
+#include <stdlib.h>
+
+#include "config/binder.h"
+#include "config/section.h"
+#include "otolith/geodesy.h"
+
+static enum oto_status open_document(const char *path, const struct srv_override *overrides, uint32_t override_count,
+                                     struct oto_document **document, struct oto_error *error)
+{
+    enum oto_status status = oto_document_read(path, NULL, document, error);
+    for (uint32_t i = 0; i < override_count && status == OTO_OK; i++)
+        status = oto_document_set(*document, overrides[i].path, overrides[i].value, error);
+    return status;
+}
+
+static void resolve_environment(struct srv_raw_world *raw)
+{
+    struct srv_world_config *config = &raw->config;
+    config->environment.gravity_wgs84 = raw->gravity == SRV_GRAVITY_WGS84;
+    if (config->environment.gravity_wgs84)
+        config->environment.gravity_enu_m_s2 =
+            oto_vec3_make(0, 0, -oto_gravity_wgs84(config->origin_latitude_rad, config->origin_altitude_m));
+}
+
+static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *error)
+{
+    const struct oto_value *root = oto_document_root(raw->config.document);
+    srv_section_defaults(&srv_section_world, raw);
+    enum oto_status status = srv_section_read(&srv_section_world, root, raw, error);
+    if (status != OTO_OK)
+        return status;
+    raw->config.publish.packed = raw->packed != 0;
+    resolve_environment(raw);
+    return OTO_OK;
+}
+
+enum oto_status srv_world_config_load(const char *path, const struct srv_override *overrides, uint32_t override_count,
+                                      oto_warn_function warn, void *warn_context, struct srv_world_config *config,
+                                      struct oto_error *error)
+{
+    struct srv_raw_world raw = {0};
+    struct srv_binder binder = {.config = config, .warn = warn, .warn_context = warn_context, .error = error};
+    enum oto_status status = open_document(path, overrides, override_count, &raw.config.document, error);
+    if (status == OTO_OK)
+        status = read_world(&raw, error);
+    *config = raw.config;
+    if (status == OTO_OK)
+        status = srv_load_vehicles(&binder, raw.vehicles);
+    if (status == OTO_OK)
+        status = srv_check_topics(&binder);
+    srv_plugin_cache_finish(&binder.plugins);
+    if (status != OTO_OK)
+        srv_world_config_finish(config);
+    return status;
+}
+
+void srv_world_config_finish(struct srv_world_config *config)
+{
+    if (config == NULL)
+        return;
+    for (uint32_t i = 0; i < config->node_count; i++) {
+        oto_params_free(&config->nodes[i].params);
+        (void)oto_plugin_close(config->nodes[i].plugin);
+    }
+    free(config->nodes);
+    free(config->vehicles);
+    oto_document_close(config->document);
+    *config = (struct srv_world_config){0};
+}

@@ -1,0 +1,30 @@
+/* What the tables fill: a world as it is written, before plugins are opened and units are resolved. [loop] */
+#ifndef SRV_CONFIG_RAW_H
+#define SRV_CONFIG_RAW_H
+
+#include "config/world_config.h"
+
+enum { SRV_GRAVITY_VECTOR = 0, SRV_GRAVITY_WGS84 = 1 };
+
+struct srv_raw_world {
+    struct srv_world_config config;
+    const struct oto_value *vehicles;
+    int32_t gravity; /* SRV_GRAVITY_…; with VECTOR it is in config */
+    int32_t packed;
+};
+
+struct srv_raw_vehicle {
+    char name[SRV_NAME_BYTES];
+    const struct oto_value *motion, *nodes;
+};
+
+struct srv_raw_node {
+    char name[SRV_NAME_BYTES];
+    char topic[OTO_TOPIC_BYTES];
+    char frame_id[OTO_WORLD_NAME_BYTES];
+    const struct oto_value *plugin, *params, *params_file;
+    uint64_t rate_num, rate_den; /* 0: not given */
+    double position_m[3], rpy_deg[3];
+};
+
+#endif

@@ -1,0 +1,51 @@
+#include "config/raw.h"
+#include "config/section.h"
+
+/* clang-format off */
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+#define KEYS(table) .keys = (table), .key_count = COUNT(table)
+#define AT(type, member) .offset = (uint32_t)offsetof(struct type, member), \
+                         .bytes = (uint32_t)sizeof(((struct type *)0)->member)
+#define PLUGIN_KEYS \
+    {"plugin", SRV_FORM_VALUE, AT(srv_raw_node, plugin), .flags = SRV_KEY_REQUIRED, \
+     .text = "name of a plugin, or the path of its .so"}, \
+    {"params", SRV_FORM_MAP, AT(srv_raw_node, params), .flags = SRV_KEY_MAY_BE_NULL, \
+     .text = "the plugin's parameters, nested or with dotted keys: see its README"}, \
+    {"params_file", SRV_FORM_VALUE, AT(srv_raw_node, params_file), \
+     .text = "a YAML or JSON file of parameters, from this file's folder; `params` are applied over it"}
+
+static const struct srv_key mount_keys[] = {
+    {"position_m", SRV_FORM_VEC3, AT(srv_raw_node, position_m), .minimum = -1000, .maximum = 1000, .unit = "m",
+     .default_text = "[0, 0, 0]", .text = "of the sensor in body axes: x forward, y left, z up"},
+    {"rpy_deg", SRV_FORM_VEC3, AT(srv_raw_node, rpy_deg), .minimum = -360, .maximum = 360, .unit = "deg",
+     .default_text = "[0, 0, 0]", .text = "fixed-axis roll, pitch, yaw taking sensor vectors to body"},
+};
+static const struct srv_section mount = {"mount", "where the sensor sits on the body", KEYS(mount_keys)};
+
+static const struct srv_key motion_keys[] = {PLUGIN_KEYS};
+const struct srv_section srv_section_motion = {"motion", "what moves the vehicle", KEYS(motion_keys)};
+
+static const struct srv_key node_keys[] = {
+    {"name", SRV_FORM_NAME, AT(srv_raw_node, name), .flags = SRV_KEY_REQUIRED,
+     .text = "of the node: its topic is world/vehicle/name"},
+    PLUGIN_KEYS,
+    {"rate_hz", SRV_FORM_RATE, AT(srv_raw_node, rate_num), .minimum = 1e-6, .maximum = 1e6, .unit = "Hz",
+     .text = "samples a second, at most the clock's rate; without it the parameters' rate, else the clock's"},
+    {"mount", SRV_FORM_SECTION, .section = &mount, .text = "where the sensor sits on the body"},
+    {"topic", SRV_FORM_TOPIC, AT(srv_raw_node, topic), .text = "another name for the first channel's topic"},
+    {"frame_id", SRV_FORM_TOPIC, AT(srv_raw_node, frame_id), .text = "of the messages; vehicle/name without it"},
+    {"part", SRV_FORM_LATER, .text = "give the part's figures in `params` or `params_file`"},
+    {"unit", SRV_FORM_LATER, .text = "give the unit's figures in `params` or `params_file`"},
+    {"isolation", SRV_FORM_LATER, .text = "plugins run in the server's process"},
+    {"faults", SRV_FORM_LATER, .text = "leave the key out"},
+};
+const struct srv_section srv_section_node = {"a node", "a sensor or estimator of the vehicle", KEYS(node_keys)};
+
+static const struct srv_key vehicle_keys[] = {
+    {"name", SRV_FORM_NAME, AT(srv_raw_vehicle, name), .flags = SRV_KEY_REQUIRED, .text = "of the vehicle, in topics"},
+    {"motion", SRV_FORM_MAP, AT(srv_raw_vehicle, motion), .flags = SRV_KEY_REQUIRED, .section = &srv_section_motion,
+     .text = "what moves the vehicle; its channel is the truth, world/vehicle/motion"},
+    {"nodes", SRV_FORM_LIST, AT(srv_raw_vehicle, nodes), .section = &srv_section_node,
+     .text = "sensors and estimators, stepped in this order"},
+};
+const struct srv_section srv_section_vehicle = {"a vehicle", "a body that moves, and what it carries", KEYS(vehicle_keys)};
