@@ -23,6 +23,7 @@ static const struct cli_command commands[] = {
     {"swap", cli_swap, "replace a node's plugin while the world runs"},
     {"check", cli_check, "check a world file without running it"},
     {"doctor", cli_doctor, "tell whether this machine is fit for real time"},
+    {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
 };
 

@@ -1,0 +1,185 @@
+/*
+ * The joint fit: variance = 3q²/τ² + n²/τ + b²·2ln2/π + k²τ/3 + r²τ²/2, linear in the five squares. Weights are the
+ * estimator's own (variance of a variance is 2σ⁴/edf); a square that would be negative is left out. With five
+ * candidates all thirty-one subsets are tried: exact non-negative least squares without an iteration that may stall.
+ */
+#include "allan.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TERMS = 5 };
+
+static void basis(double tau_s, double row[TERMS])
+{
+    row[0] = 3.0 / (tau_s * tau_s);
+    row[1] = 1.0 / tau_s;
+    row[2] = 2.0 * 0.6931471805599453 / 3.141592653589793;
+    row[3] = tau_s / 3.0;
+    row[4] = tau_s * tau_s / 2.0;
+}
+
+/* Cholesky of the chosen rows and columns, scaled to a unit diagonal. False where they are not independent. */
+static bool solve(double matrix[TERMS][TERMS], const double right[TERMS], unsigned subset, double solution[TERMS])
+{
+    int index[TERMS], size = 0;
+    double scale[TERMS], lower[TERMS][TERMS], y[TERMS];
+    for (int i = 0; i < TERMS; i++) {
+        solution[i] = 0.0;
+        if ((subset >> i) & 1u) {
+            scale[size] = 1.0 / sqrt(matrix[i][i]);
+            index[size++] = i;
+        }
+    }
+    for (int i = 0; i < size; i++) {
+        y[i] = right[index[i]] * scale[i];
+        for (int k = 0; k <= i; k++) {
+            double sum = matrix[index[i]][index[k]] * scale[i] * scale[k];
+            for (int j = 0; j < k; j++) {
+                sum -= lower[i][j] * lower[k][j];
+            }
+            if (i == k && sum <= 1e-13) {
+                return false;
+            }
+            lower[i][k] = i == k ? sqrt(sum) : sum / lower[k][k];
+        }
+        for (int k = 0; k < i; k++) {
+            y[i] -= lower[i][k] * y[k];
+        }
+        y[i] /= lower[i][i];
+    }
+    for (int i = size - 1; i >= 0; i--) {
+        for (int k = i + 1; k < size; k++) {
+            y[i] -= lower[k][i] * y[k];
+        }
+        y[i] /= lower[i][i];
+        solution[index[i]] = y[i] * scale[i];
+    }
+    return true;
+}
+
+static double value_of(const double squares[TERMS], double tau_s)
+{
+    double row[TERMS], sum = 0.0;
+    basis(tau_s, row);
+    for (int i = 0; i < TERMS; i++) {
+        sum += squares[i] * row[i];
+    }
+    return sum;
+}
+
+static void fit_once(const struct allan_point *points, const double *weights, size_t count, double best[TERMS],
+                     double *best_chi2)
+{
+    double matrix[TERMS][TERMS], right[TERMS], squares[TERMS];
+    memset(matrix, 0, sizeof matrix);
+    memset(right, 0, sizeof right);
+    for (size_t p = 0; p < count; p++) {
+        double row[TERMS];
+        basis(points[p].tau_s, row);
+        for (int i = 0; i < TERMS; i++) {
+            right[i] += weights[p] * row[i] * points[p].adev * points[p].adev;
+            for (int k = 0; k < TERMS; k++) {
+                matrix[i][k] += weights[p] * row[i] * row[k];
+            }
+        }
+    }
+    *best_chi2 = INFINITY;
+    for (unsigned subset = 1; subset < 1u << TERMS; subset++) {
+        bool feasible = solve(matrix, right, subset, squares);
+        for (int i = 0; i < TERMS; i++) {
+            feasible = feasible && squares[i] >= 0.0;
+        }
+        double chi2 = 0.0;
+        for (size_t p = 0; feasible && p < count; p++) {
+            const double miss = points[p].adev * points[p].adev - value_of(squares, points[p].tau_s);
+            chi2 += weights[p] * miss * miss;
+        }
+        if (feasible && chi2 < *best_chi2) {
+            *best_chi2 = chi2;
+            memcpy(best, squares, sizeof squares);
+        }
+    }
+}
+
+/*
+ * Equivalent degrees of freedom of the overlapping estimator from n phase points, by the exponent of the noise:
+ * Riley, NIST SP 1065 (2008), table 5 (after Howe, Allan and Barnes 1981).
+ */
+static double degrees_of_freedom(double slope, double n, double m)
+{
+    double edf;
+    if (slope < -0.75) { /* white and flicker phase: quantisation */
+        edf = (n + 1.0) * (n - 2.0 * m) / (2.0 * (n - m));
+    } else if (slope < -0.25) { /* white frequency: N */
+        edf = (3.0 * (n - 1.0) / (2.0 * m) - 2.0 * (n - 2.0) / n) * 4.0 * m * m / (4.0 * m * m + 5.0);
+    } else if (slope < 0.25) { /* flicker frequency: B */
+        edf = m < 2.0 ? 2.0 * (n - 2.0) * (n - 2.0) / (2.3 * n - 4.9) : 5.0 * n * n / (4.0 * m * (n + 3.0 * m));
+    } else { /* random walk of frequency: K, and slower */
+        edf = (n - 2.0) / m * ((n - 1.0) * (n - 1.0) - 3.0 * m * (n - 1.0) + 4.0 * m * m) / ((n - 3.0) * (n - 3.0));
+    }
+    return edf > 1.0 ? edf : 1.0;
+}
+
+/* Wilson and Hilferty (1931): within 1 % of the chi-squared quantile from three degrees of freedom on. */
+static double chi_squared_quantile(double edf, double z)
+{
+    const double part = 2.0 / (9.0 * edf);
+    const double root = 1.0 - part + z * sqrt(part);
+    return root > 0.0 ? edf * root * root * root : 1e-6 * edf;
+}
+
+/* The slope of the fitted deviation at tau, in decades a decade. */
+static double slope_at(const double squares[TERMS], double tau_s)
+{
+    static const double slopes[TERMS] = {-1.0, -0.5, 0.0, 0.5, 1.0};
+    double row[TERMS], sum = 0.0, weighted = 0.0;
+    basis(tau_s, row);
+    for (int i = 0; i < TERMS; i++) {
+        sum += squares[i] * row[i];
+        weighted += slopes[i] * squares[i] * row[i];
+    }
+    return sum > 0.0 ? weighted / sum : -0.5;
+}
+
+static void set_freedom(struct allan_point *points, size_t count, uint64_t samples, const double squares[TERMS])
+{
+    for (size_t i = 0; i < count; i++) {
+        points[i].edf =
+            degrees_of_freedom(slope_at(squares, points[i].tau_s), (double)samples + 1.0, (double)points[i].m);
+    }
+}
+
+void allan_fit(struct allan_point *points, size_t count, uint64_t samples, struct allan_fit *fit)
+{
+    double squares[TERMS] = {0}, weights[ALLAN_MAX_POINTS], chi2 = 0.0;
+    memset(fit, 0, sizeof *fit);
+    count = count < ALLAN_MAX_POINTS ? count : ALLAN_MAX_POINTS;
+    set_freedom(points, count, samples, squares);
+    /* The first weights come from the data, the next from the model: data that lie low by chance would pull it down. */
+    for (int round = 0; round < 5 && count >= 3; round++) {
+        for (size_t p = 0; p < count; p++) {
+            const double variance = round == 0 ? points[p].adev * points[p].adev : value_of(squares, points[p].tau_s);
+            weights[p] = variance > 0.0 ? points[p].edf / (2.0 * variance * variance) : 0.0;
+        }
+        fit_once(points, weights, count, squares, &chi2);
+        set_freedom(points, count, samples, squares);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const double edf = points[i].edf;
+        points[i].lo = points[i].adev * sqrt(edf / chi_squared_quantile(edf, 1.959963984540054));
+        points[i].hi = points[i].adev * sqrt(edf / chi_squared_quantile(edf, -1.959963984540054));
+    }
+    fit->q = sqrt(squares[0]);
+    fit->n = sqrt(squares[1]);
+    fit->b = sqrt(squares[2]);
+    fit->k = sqrt(squares[3]);
+    fit->r = sqrt(squares[4]);
+    fit->chi2 = count > 0 ? chi2 / (double)count : 0.0;
+}
+
+double allan_model(const struct allan_fit *fit, double tau_s)
+{
+    const double squares[TERMS] = {fit->q * fit->q, fit->n * fit->n, fit->b * fit->b, fit->k * fit->k, fit->r * fit->r};
+    return sqrt(value_of(squares, tau_s));
+}

@@ -1,0 +1,367 @@
+/*
+ * otolith allan FILE|TOPIC: overlapping Allan deviation of the columns of a CSV, or of a topic as it comes, with
+ * intervals and fitted coefficients. The file is read row by row and may be larger than memory.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "allan/allan.h"
+#include "allan/plot.h"
+#include "json.h"
+#include "otolith/document.h"
+#include "otolith/table.h"
+#include "source.h"
+
+enum { MOST_COLUMNS = 64, NAME_BYTES = 64, MOST_FIELDS = 256 };
+
+struct column {
+    char name[NAME_BYTES];
+    uint32_t index; /* in the row */
+    struct allan *allan;
+    struct allan_point points[ALLAN_MAX_POINTS];
+    size_t count;
+    struct allan_fit fit;
+};
+
+struct options {
+    struct cli_source_options source; /* its topic is the FILE or TOPIC */
+    const char *wanted[MOST_COLUMNS];
+    int wanted_count;
+    double rate_hz; /* 0: from the stamps */
+    double points_per_decade;
+    int64_t for_ns;
+    const char *plot;
+};
+
+struct analysis {
+    const struct options *options;
+    struct column columns[MOST_COLUMNS];
+    uint32_t count;
+    bool laid_out;
+    int time_column; /* -1: none */
+    double time_unit_s;
+    double first_s, last_s, step_s;
+    uint64_t rows;
+    char field_names[MOST_FIELDS][NAME_BYTES]; /* of a topic */
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct oto_error error = {0};
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->source;
+        return 0;
+    case 'C':
+        if (options->wanted_count == MOST_COLUMNS) {
+            argp_error(state, "at most %d columns", (int)MOST_COLUMNS);
+        }
+        options->wanted[options->wanted_count++] = argument;
+        return 0;
+    case 'r':
+    case 'd':
+        if (cli_positive(argument, key == 'r' ? &options->rate_hz : &options->points_per_decade, &error) != OTO_OK ||
+            options->points_per_decade > 30.0) {
+            argp_error(state, "--%s: '%s' is not accepted", key == 'r' ? "rate" : "density", argument);
+        }
+        return 0;
+    case 'f':
+        if (cli_duration(argument, &options->for_ns, &error) != OTO_OK) {
+            argp_error(state, "--for: %s", error.text);
+        }
+        return 0;
+    case 'p':
+        options->plot = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool wanted(const struct options *options, const char *name)
+{
+    for (int i = 0; i < options->wanted_count; i++) {
+        if (strcmp(options->wanted[i], name) == 0) {
+            return true;
+        }
+    }
+    return options->wanted_count == 0 && strcmp(name, "seq") != 0 && strstr(name, "covariance") == NULL;
+}
+
+static enum oto_status lay_out(struct analysis *analysis, const char *const *names, uint32_t count, struct oto_error *error)
+{
+    const struct options *options = analysis->options;
+    analysis->laid_out = true;
+    analysis->time_column = -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool ns = strcmp(names[i], "t_ns") == 0;
+        if (ns || strcmp(names[i], "t_s") == 0) {
+            analysis->time_column = (int)i;
+            analysis->time_unit_s = ns ? 1e-9 : 1.0;
+        } else if (wanted(options, names[i]) && analysis->count < MOST_COLUMNS) {
+            struct column *column = &analysis->columns[analysis->count++];
+            (void)snprintf(column->name, sizeof column->name, "%s", names[i]);
+            column->index = i;
+            column->allan = allan_create((uint32_t)options->points_per_decade);
+            if (column->allan == NULL) {
+                return oto_fail(error, OTO_NO_MEMORY, "out of memory");
+            }
+        }
+    }
+    for (int i = 0; i < options->wanted_count; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < analysis->count; k++) {
+            found = found || strcmp(analysis->columns[k].name, options->wanted[i]) == 0;
+        }
+        if (!found) {
+            const char *near = oto_nearest_word(options->wanted[i], names, count);
+            return oto_fail(error, OTO_NOT_FOUND, "%s has no column '%s'%s%s%s", options->source.topic, options->wanted[i],
+                            near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
+        }
+    }
+    return OTO_OK;
+}
+
+/* Stamps must go on evenly: a gap would count as noise. */
+static enum oto_status check_time(struct analysis *analysis, double time_s, const char *place, uint64_t line,
+                                  struct oto_error *error)
+{
+    if (analysis->rows == 0) {
+        analysis->first_s = time_s;
+    } else if (!(time_s > analysis->last_s)) {
+        return oto_fail(error, OTO_INVALID, "%s:%" PRIu64 ": time does not go forward: %.9g s after %.9g s", place, line,
+                        time_s, analysis->last_s);
+    } else if (analysis->rows == 1) {
+        analysis->step_s = time_s - analysis->first_s;
+    } else if (fabs(time_s - analysis->last_s - analysis->step_s) > 0.5 * analysis->step_s) {
+        return oto_fail(error, OTO_INVALID, "%s:%" PRIu64 ": a gap: %.9g s after the row before, where %.9g s is usual", place,
+                        line, time_s - analysis->last_s, analysis->step_s);
+    }
+    analysis->last_s = time_s;
+    return OTO_OK;
+}
+
+static enum oto_status take_row(void *context, const struct oto_row *row, struct oto_error *error)
+{
+    struct analysis *analysis = context;
+    enum oto_status status = OTO_OK;
+    if (!analysis->laid_out) {
+        status = lay_out(analysis, row->names, row->columns, error);
+    }
+    if (status == OTO_OK && analysis->time_column >= 0) {
+        status = check_time(analysis, row->values[analysis->time_column] * analysis->time_unit_s, row->path, row->line, error);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < analysis->count; i++) {
+        status = allan_add(analysis->columns[i].allan, &row->values[analysis->columns[i].index], 1);
+    }
+    analysis->rows++;
+    return cli_interrupted() && status == OTO_OK ? OTO_CLOSED : status;
+}
+
+/* ---- live ---- */
+
+/* A topic's record as a row of numbers, named as the columns of a CSV. */
+static enum oto_status take_sample(struct analysis *analysis, const struct oto_wire_sample *sample, struct oto_error *error)
+{
+    const char *names[MOST_FIELDS] = {"t_ns"};
+    double values[MOST_FIELDS] = {(double)sample->head.t_ns};
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < sample->type->field_count; i++) {
+        const struct oto_field *field = &sample->type->fields[i];
+        for (uint32_t k = 0; field->type != OTO_FIELD_TEXT && k < field->count && count < MOST_FIELDS; k++) {
+            (void)oto_field_column(field, k, analysis->field_names[count], NAME_BYTES);
+            names[count] = analysis->field_names[count];
+            values[count++] = oto_field_number(field, sample->payload, k);
+        }
+    }
+    const struct oto_row row = {.path = sample->topic, .line = (uint32_t)sample->head.seq, .number = analysis->rows,
+                                .columns = count, .names = names, .values = values};
+    return take_row(analysis, &row, error);
+}
+
+static enum oto_status follow(struct analysis *analysis, struct oto_error *error)
+{
+    const struct options *options = analysis->options;
+    const int64_t end_ns = cli_now_ns() + options->for_ns;
+    struct cli_source *source = malloc(sizeof *source);
+    enum oto_status status = OTO_OK;
+    if (source == NULL || !cli_source_open(source, &options->source)) {
+        free(source);
+        return oto_fail(error, OTO_NOT_FOUND, "'%s' is neither a file nor a topic of a running world", options->source.topic);
+    }
+    (void)fprintf(stderr, "otolith: listening to %s; Ctrl-C ends it\n", options->source.topic);
+    while (status == OTO_OK && !cli_interrupted() && (options->for_ns == 0 || cli_now_ns() < end_ns)) {
+        struct oto_wire_sample sample;
+        status = cli_source_next(source, 100, &sample, error);
+        if (status == OTO_OK && sample.type != NULL) {
+            status = take_sample(analysis, &sample, error);
+        } else if (status == OTO_TIMEOUT || status == OTO_AGAIN) {
+            status = OTO_OK;
+        }
+    }
+    cli_source_close(source);
+    free(source);
+    return status == OTO_CLOSED ? OTO_OK : status;
+}
+
+/* ---- what comes out ---- */
+
+static enum oto_status evaluate(struct analysis *analysis, struct oto_error *error)
+{
+    double rate_hz = analysis->options->rate_hz;
+    if (rate_hz == 0.0 && analysis->time_column >= 0 && analysis->rows > 1) {
+        rate_hz = (double)(analysis->rows - 1) / (analysis->last_s - analysis->first_s);
+    }
+    if (analysis->rows < 3) {
+        return oto_fail(error, OTO_INVALID, "%s: %" PRIu64 " samples are too few, it takes at least 3",
+                        analysis->options->source.topic, analysis->rows);
+    }
+    if (rate_hz == 0.0) {
+        return oto_fail(error, OTO_INVALID, "%s has neither a column t_ns nor t_s: give --rate", analysis->options->source.topic);
+    }
+    for (uint32_t i = 0; i < analysis->count; i++) {
+        struct column *column = &analysis->columns[i];
+        column->count = allan_is_constant(column->allan) ? 0 : allan_points(column->allan, rate_hz, column->points, ALLAN_MAX_POINTS);
+        allan_fit(column->points, column->count, allan_count(column->allan), &column->fit);
+    }
+    return OTO_OK;
+}
+
+static void print_array(const char *name, const struct column *column, size_t offset)
+{
+    (void)printf("\"%s\": [", name);
+    for (size_t i = 0; i < column->count; i++) {
+        double value;
+        memcpy(&value, (const char *)&column->points[i] + offset, sizeof value);
+        (void)fputs(i > 0 ? ", " : "", stdout);
+        json_double(stdout, value);
+    }
+    (void)printf("], ");
+}
+
+static void print_json(const struct analysis *analysis)
+{
+    bool first = true;
+    (void)printf("{\"columns\": {");
+    for (uint32_t i = 0; i < analysis->count; i++) {
+        const struct column *column = &analysis->columns[i];
+        if (column->count == 0 && analysis->options->wanted_count == 0) {
+            continue;
+        }
+        (void)printf("%s", first ? "" : ", ");
+        first = false;
+        json_text(stdout, column->name);
+        (void)printf(": {");
+        print_array("tau_s", column, offsetof(struct allan_point, tau_s));
+        print_array("adev", column, offsetof(struct allan_point, adev));
+        print_array("lo", column, offsetof(struct allan_point, lo));
+        print_array("hi", column, offsetof(struct allan_point, hi));
+        const struct {
+            const char *name;
+            double value;
+        } fits[] = {{"N", column->fit.n}, {"B", column->fit.b}, {"K", column->fit.k}, {"Q", column->fit.q},
+                    {"R", column->fit.r}, {"chi2", column->fit.chi2}};
+        for (size_t k = 0; k < sizeof fits / sizeof *fits; k++) {
+            (void)printf("%s\"%s\": ", k > 0 ? ", " : "", fits[k].name);
+            json_double(stdout, fits[k].value);
+        }
+        (void)printf("}");
+    }
+    (void)printf("}}\n");
+}
+
+static void print_text(const struct analysis *analysis)
+{
+    for (uint32_t i = 0; i < analysis->count; i++) {
+        const struct column *column = &analysis->columns[i];
+        if (column->count == 0) {
+            continue;
+        }
+        (void)printf("%s: %" PRIu64 " samples\n  N (random walk)          %.6g unit*sqrt(s)\n  B (bias instability)     %.6g unit\n"
+                     "  K (rate random walk)     %.6g unit/sqrt(s)\n  Q (quantisation)         %.6g unit*s\n"
+                     "  R (ramp)                 %.6g unit/s\n  fit: chi2 per point      %.3g\n  %12s %12s %12s %12s\n",
+                     column->name, allan_count(column->allan), column->fit.n, column->fit.b, column->fit.k, column->fit.q,
+                     column->fit.r, column->fit.chi2, "tau_s", "adev", "lo 95%", "hi 95%");
+        for (size_t k = 0; k < column->count; k++) {
+            const struct allan_point *point = &column->points[k];
+            (void)printf("  %12.6g %12.6g %12.6g %12.6g\n", point->tau_s, point->adev, point->lo, point->hi);
+        }
+    }
+}
+
+static enum oto_status write_plot(const struct analysis *analysis, struct oto_error *error)
+{
+    struct plot_curve curves[MOST_COLUMNS];
+    size_t count = 0;
+    for (uint32_t i = 0; i < analysis->count; i++) {
+        const struct column *column = &analysis->columns[i];
+        if (column->count > 0) {
+            curves[count++] = (struct plot_curve){column->name, column->points, column->count, column->fit};
+        }
+    }
+    FILE *to = fopen(analysis->options->plot, "we");
+    if (to == NULL) {
+        return oto_fail(error, OTO_IO, "%s: cannot be written: %s", analysis->options->plot, strerror(errno));
+    }
+    plot_svg(to, analysis->options->source.topic, curves, count);
+    return fclose(to) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "%s: cannot be written", analysis->options->plot);
+}
+
+static int finish(struct analysis *analysis, enum oto_status status, struct oto_error *error)
+{
+    if (status == OTO_OK) {
+        status = evaluate(analysis, error);
+    }
+    if (status == OTO_OK && analysis->options->source.common.json) {
+        print_json(analysis);
+    } else if (status == OTO_OK) {
+        print_text(analysis);
+    }
+    if (status == OTO_OK && analysis->options->plot != NULL) {
+        status = write_plot(analysis, error);
+    }
+    for (uint32_t i = 0; i < analysis->count; i++) {
+        allan_destroy(analysis->columns[i].allan);
+    }
+    return status == OTO_OK ? CLI_OK : cli_say(error);
+}
+
+int cli_allan(int argc, char **argv)
+{
+    static const struct argp_option rows[] = {
+        {"column", 'C', "NAME", 0, "a column (default: all that vary, but stamps and covariances); may be repeated", 1},
+        {"rate", 'r', "HZ", 0, "samples per second (default: from the column t_ns or t_s)", 1},
+        {"density", 'd', "N", 0, "averaging times a decade (default 10)", 1},
+        {"for", 'f', "DURATION", 0, "of a topic: how long to listen (default: until Ctrl-C)", 1},
+        {"plot", 'p', "FILE.svg", 0, "draw it", 1},
+        {0}};
+    static const struct argp_child children[] = {{&cli_source_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.options = rows,
+                                     .parser = parse,
+                                     .args_doc = "FILE|TOPIC",
+                                     .doc = "Overlapping Allan deviation with 95 % intervals, and the coefficients N, B, K "
+                                            "(and quantisation and ramp) of a joint fit.",
+                                     .children = children};
+    struct options options = {0};
+    struct oto_error error = {0};
+    struct stat about;
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_catch_signals();
+    struct analysis *analysis = calloc(1, sizeof *analysis);
+    if (analysis == NULL) {
+        return CLI_FAILED;
+    }
+    analysis->options = &options;
+    const bool file = options.source.connect == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
+    const enum oto_status status =
+        file ? oto_table_each(options.source.topic, NULL, 0, take_row, analysis, &error) : follow(analysis, &error);
+    const int code = finish(analysis, status, &error);
+    free(analysis);
+    return code;
+}
