@@ -1,0 +1,36 @@
+/*
+ * The runtime directory of one world: made 0700, checked to be ours, held by a lock for as long as the server lives,
+ * and removed at its end. A shell round the file system. [loop]
+ */
+#ifndef SRV_RUNTIME_DIR_H
+#define SRV_RUNTIME_DIR_H
+
+#include <stddef.h>
+
+#include "otolith/status.h"
+
+#define SRV_RUNTIME_PATH_BYTES 96 /* leaves room for "/control.sock" in a socket address */
+
+struct srv_runtime_dir {
+    char path[SRV_RUNTIME_PATH_BYTES]; /* <base>/<world> */
+    char world[64];
+    int base_fd, dir_fd; /* dir_fd holds the lock; -1: not claimed */
+};
+
+/*
+ * Claims the directory of `world`: refuses a directory of another user, one that others may enter, a symlink, and a
+ * world that runs already. What a dead server of that name left is removed.
+ */
+enum oto_status srv_runtime_dir_claim(const char *world, struct srv_runtime_dir *dir, struct oto_error *error);
+/* Removes what stands in it, then the directory itself. NULL, zeroed by claim, or released before are allowed. */
+void srv_runtime_dir_release(struct srv_runtime_dir *dir);
+
+/* A path inside; false when it does not fit. */
+int srv_runtime_dir_path(const struct srv_runtime_dir *dir, const char *name, char *path, size_t bytes);
+/* Replaces a file as a whole (0600): readers see the old text or the new one. */
+enum oto_status srv_runtime_dir_write(const struct srv_runtime_dir *dir, const char *name, const char *text,
+                                      struct oto_error *error);
+/* Binds and listens on control.sock; returns the descriptor, -1 with an error. */
+int srv_runtime_dir_listen(const struct srv_runtime_dir *dir, struct oto_error *error);
+
+#endif

@@ -1,0 +1,55 @@
+#include "control/request.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct srv_ticket *srv_ticket_open(struct srv_request *request, const char *format, ...)
+{
+    struct srv_connection *connection = request->connection;
+    if (connection->in_flight >= SRV_MAX_IN_FLIGHT) {
+        srv_reply_text(request, OTO_LIMIT, "16 requests of this client are under way: wait for their replies");
+        return NULL;
+    }
+    struct srv_ticket *ticket = calloc(1, sizeof *ticket);
+    if (ticket == NULL) {
+        srv_reply_text(request, OTO_NO_MEMORY, "the server is out of memory");
+        return NULL;
+    }
+    ticket->connection = connection;
+    ticket->courier = request->courier;
+    ticket->id = request->message->id;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(ticket->what, sizeof ticket->what, format, arguments);
+    va_end(arguments);
+    srv_connection_hold(connection);
+    return ticket;
+}
+
+/* The event of a mutation: who asked for what, and what came of it. */
+static void record(const struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text)
+{
+    char who[64], sentence[152];
+    srv_connection_who(ticket->connection, who, sizeof who);
+    if (status == OTO_OK) {
+        (void)snprintf(sentence, sizeof sentence, "%s", ticket->what);
+    } else {
+        (void)snprintf(sentence, sizeof sentence, "%.60s: refused: %.80s", ticket->what, text);
+    }
+    srv_courier_event(ticket->courier, OTO_EVENT_CLIENT, status == OTO_OK ? 0 : 1, (int64_t)tick, who, sentence);
+}
+
+void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text)
+{
+    unsigned char data[1024];
+    struct oto_message_writer writer;
+    oto_message_begin(&writer, data, sizeof data, ticket->id, "reply");
+    oto_message_add_u64(&writer, "status", (uint64_t)status);
+    oto_message_add_u64(&writer, "tick", tick);
+    oto_message_add_text(&writer, "text", text);
+    srv_connection_send(ticket->connection, data, oto_message_finish(&writer), -1);
+    record(ticket, status, tick, text);
+    srv_connection_release(ticket->connection);
+    free(ticket);
+}
