@@ -1,0 +1,146 @@
+#include "publish/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_BYTES (128u << 10) /* of payloads in one frame, at most */
+#define BATCH_SAMPLES 1024u
+
+struct srv_feed {
+    srv_feed_sink sink;
+    void *context;
+    enum oto_frame_format format;
+    uint64_t epoch;
+    uint32_t count;
+    struct oto_reader *readers;
+    struct oto_sample_head *heads;
+    unsigned char *payloads;
+    struct oto_buffer frame;
+    struct oto_buffer *schema; /* one frame, or several where one would be too large */
+    uint32_t schema_count;
+};
+
+static uint32_t batch_of(const struct oto_channel *channel)
+{
+    const uint32_t fits = BATCH_BYTES / channel->type.bytes;
+    return fits == 0 ? 1 : fits < BATCH_SAMPLES ? fits : BATCH_SAMPLES;
+}
+
+/* Halves the number of channels in a frame until every frame fits. */
+static enum oto_status make_schema(struct srv_feed *feed, const struct oto_client *client, struct oto_error *error)
+{
+    const char *world = oto_client_header(client)->world;
+    struct oto_channel *channels = calloc(feed->count, sizeof *channels);
+    feed->schema = calloc(feed->count, sizeof *feed->schema);
+    enum oto_status status = channels == NULL || feed->schema == NULL ? OTO_NO_MEMORY : OTO_OK;
+    for (uint32_t i = 0; i < feed->count && status == OTO_OK; i++) {
+        channels[i] = *oto_client_channel(client, i);
+    }
+    uint32_t share = feed->count;
+    for (uint32_t done = 0; done < feed->count && status == OTO_OK;) {
+        const uint32_t part = feed->count - done < share ? feed->count - done : share;
+        status = oto_frame_encode_schema(&feed->schema[feed->schema_count], world, feed->epoch, channels + done, part);
+        if (status == OTO_LIMIT && share > 1) {
+            share = (share + 1) / 2;
+            status = OTO_OK;
+        } else {
+            done += part;
+            feed->schema_count++;
+        }
+    }
+    free(channels);
+    return status == OTO_OK ? OTO_OK
+                            : oto_fail(error, status, "the schema frame cannot be made: %s", oto_status_text(status));
+}
+
+enum oto_status srv_feed_create(const struct oto_client *client, enum oto_frame_format format, srv_feed_sink sink,
+                                void *context, struct srv_feed **feed, struct oto_error *error)
+{
+    struct srv_feed *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory for the feed");
+    }
+    *made = (struct srv_feed){.sink = sink, .context = context, .format = format};
+    made->epoch = oto_client_header(client)->epoch;
+    made->count = oto_client_channel_count(client);
+    size_t payload_bytes = BATCH_BYTES;
+    made->readers = calloc(made->count > 0 ? made->count : 1, sizeof *made->readers);
+    for (uint32_t i = 0; i < made->count && made->readers != NULL; i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        made->readers[i] = oto_reader_make(channel, OTO_READ_FROM_NOW);
+        payload_bytes = channel->type.bytes > payload_bytes ? channel->type.bytes : payload_bytes;
+    }
+    made->heads = calloc(BATCH_SAMPLES, sizeof *made->heads);
+    made->payloads = malloc(payload_bytes);
+    enum oto_status status = OTO_OK;
+    if (made->readers == NULL || made->heads == NULL || made->payloads == NULL) {
+        status = oto_fail(error, OTO_NO_MEMORY, "out of memory for the feed");
+    } else {
+        status = make_schema(made, client, error);
+    }
+    if (status != OTO_OK) {
+        srv_feed_destroy(made);
+        return status;
+    }
+    *feed = made;
+    return OTO_OK;
+}
+
+void srv_feed_destroy(struct srv_feed *feed)
+{
+    if (feed == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < feed->schema_count; i++) {
+        oto_buffer_free(&feed->schema[i]);
+    }
+    oto_buffer_free(&feed->frame);
+    free(feed->schema);
+    free(feed->readers);
+    free(feed->heads);
+    free(feed->payloads);
+    free(feed);
+}
+
+/* Consecutive samples go into one frame; a loss in between begins another, so that `seq` stays the first one's. */
+static void send_batch(struct srv_feed *feed, const struct oto_channel *channel, uint32_t count)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 1; i <= count; i++) {
+        if (i < count && feed->heads[i].seq == feed->heads[i - 1].seq + 1) {
+            continue;
+        }
+        const unsigned char *payloads = feed->payloads + (size_t)first * channel->type.bytes;
+        if (oto_frame_encode(&feed->frame, channel, feed->epoch, feed->format, feed->heads + first, payloads,
+                             i - first) == OTO_OK) {
+            feed->sink(feed->context, feed->frame.data, feed->frame.bytes);
+        }
+        first = i;
+    }
+}
+
+bool srv_feed_pass(struct srv_feed *feed)
+{
+    bool hurry = false;
+    for (uint32_t i = 0; i < feed->count; i++) {
+        struct oto_reader *reader = &feed->readers[i];
+        const uint32_t batch = batch_of(reader->channel);
+        size_t total = 0, got;
+        do {
+            got = oto_reader_read(reader, feed->heads, feed->payloads, batch);
+            if (got > 0) {
+                send_batch(feed, reader->channel, (uint32_t)got);
+            }
+            total += got;
+        } while (got == batch && total < reader->channel->capacity);
+        hurry = hurry || total > reader->channel->capacity / 2;
+    }
+    return hurry;
+}
+
+void srv_feed_schema(struct srv_feed *feed)
+{
+    for (uint32_t i = 0; i < feed->schema_count; i++) {
+        feed->sink(feed->context, feed->schema[i].data, feed->schema[i].bytes);
+    }
+}

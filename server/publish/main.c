@@ -1,0 +1,307 @@
+/*
+ * otolith-publisher: reads a world's segment like any other client and sends its channels over nng. Spawned by otolithd
+ * and restarted by it; nothing that happens here can reach the simulation (A1, A5).
+ */
+#include <argp.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "otolith/client.h"
+#include "otolith/version.h"
+#include "publish/feed.h"
+#include "publish/socket.h"
+
+#define LISTEN_MAX 8
+#define SUBSCRIBERS_MAX 128
+#define SCHEMA_PERIOD_NS 1000000000
+#define NEWCOMER_PERIOD_NS 20000000 /* subscribers that come close together share a schema frame */
+#define ALIVE_PERIOD_NS 200000000
+#define WAIT_TICK_MS 20
+#define DRAIN_MS 50
+#define CLOSE_LIMIT_S 1
+
+enum { EXIT_BAD_USAGE = 2 };
+enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_PARENT };
+
+struct options {
+    const char *socket_path;
+    const char *listen[LISTEN_MAX];
+    uint32_t listen_count;
+    int64_t coalesce_ns;
+    enum oto_frame_format format;
+    pid_t parent;
+};
+
+struct publisher {
+    struct options options;
+    struct oto_client *client;
+    struct srv_pub *pub;
+    struct srv_feed *feed;
+    int signal_fd;
+    int64_t next_schema_ns, last_schema_ns, next_alive_ns;
+};
+
+static const struct argp_option option_table[] = {
+    {"socket", 's', "PATH", 0, "the world's control socket", 0},
+    {"listen", 'l', "URL", 0, "ipc://PATH or tcp://ADDRESS:PORT; may be given 8 times", 0},
+    {"coalesce-ns", KEY_COALESCE, "NS", 0, "samples of this time go into one frame; 0: a frame each tick", 0},
+    {"format", KEY_FORMAT, "map|packed", 0, "how samples are encoded", 0},
+    {"parent", KEY_PARENT, "PID", 0, "ends when this process, which started it, ends", 0},
+    {0}};
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct options *options = state->input;
+    char *end = NULL;
+    switch (key) {
+    case 's':
+        options->socket_path = value;
+        return 0;
+    case 'l':
+        if (options->listen_count == LISTEN_MAX) {
+            argp_error(state, "at most %d --listen", LISTEN_MAX);
+        }
+        options->listen[options->listen_count++] = value;
+        return 0;
+    case KEY_COALESCE:
+        options->coalesce_ns = strtoll(value, &end, 10);
+        if (*end != 0 || options->coalesce_ns < 0 || options->coalesce_ns > 1000000000) {
+            argp_error(state, "--coalesce-ns %s: 0 to 1000000000 is accepted", value);
+        }
+        return 0;
+    case KEY_FORMAT:
+        options->format = strcmp(value, "packed") == 0 ? OTO_FRAME_PACKED : OTO_FRAME_MAP;
+        if (options->format == OTO_FRAME_MAP && strcmp(value, "map") != 0) {
+            argp_error(state, "--format %s: map or packed is accepted", value);
+        }
+        return 0;
+    case KEY_PARENT:
+        options->parent = (pid_t)strtol(value, &end, 10);
+        return 0;
+    case ARGP_KEY_END:
+        if (options->socket_path == NULL || options->listen_count == 0) {
+            argp_error(state, "--socket and at least one --listen are needed");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- what the server hears: lines on standard output ------------------------------------------------------------- */
+
+/* A line whose reader has gone is lost; the end then comes by PDEATHSIG. */
+static void tell(char *line, size_t room, int length)
+{
+    const size_t bytes = length < (int)room ? (size_t)length : room - 1;
+    line[bytes - 1] = '\n';
+    const ssize_t written = write(STDOUT_FILENO, line, bytes);
+    (void)written;
+}
+
+static void tell_endpoint(void *context, uint32_t index, const char *url)
+{
+    char line[512];
+    (void)context;
+    tell(line, sizeof line, snprintf(line, sizeof line, "endpoint %u %s\n", index, url));
+}
+
+static void tell_event(void *context, const char *sentence)
+{
+    char line[512];
+    (void)context;
+    (void)fprintf(stderr, "otolith-publisher: %s\n", sentence);
+    tell(line, sizeof line, snprintf(line, sizeof line, "event %s\n", sentence));
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+/* Signals come by a descriptor; blocked before nng starts its threads, which inherit the mask. */
+static bool take_signals(struct publisher *publisher)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    if (publisher->options.parent != 0) {
+        (void)sigdelset(&signals, SIGINT); /* Ctrl-C goes to the whole group: the server says when to end */
+        (void)sigdelset(&signals, SIGHUP);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    publisher->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return publisher->signal_fd >= 0;
+}
+
+/* False when the parent has died already. */
+static bool follow_parent(pid_t parent)
+{
+    if (parent == 0) {
+        return true;
+    }
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return getppid() == parent;
+}
+
+static void sink(void *context, const void *data, size_t bytes)
+{
+    srv_pub_send(context, data, bytes);
+}
+
+static enum oto_status open_socket(struct publisher *publisher, struct oto_error *error)
+{
+    char topic[OTO_TOPIC_BYTES];
+    const int length =
+        snprintf(topic, sizeof topic, "%s/@schema", oto_client_header(publisher->client)->world);
+    /* One pass sends a frame for each channel: a queue must hold several passes. */
+    const uint32_t wanted = 4 * oto_client_channel_count(publisher->client);
+    const struct srv_pub_options options = {
+        .queue_depth = wanted < 64 ? 64 : wanted > 8192 ? 8192 : wanted,
+        .subscribers_max = SUBSCRIBERS_MAX,
+        .canary_topic = topic,
+        .canary_topic_bytes = (size_t)length + 1,
+        .endpoint = tell_endpoint,
+        .event = tell_event,
+    };
+    enum oto_status status = srv_pub_open(&options, &publisher->pub, error);
+    for (uint32_t i = 0; i < publisher->options.listen_count && status == OTO_OK; i++) {
+        status = srv_pub_listen(publisher->pub, publisher->options.listen[i], error);
+    }
+    return status;
+}
+
+static enum oto_status open_publisher(struct publisher *publisher, struct oto_error *error)
+{
+    const struct oto_client_options options = {
+        .size = sizeof options, .socket_path = publisher->options.socket_path, .name = "otolith-publisher"};
+    enum oto_status status = oto_client_open(&options, &publisher->client, error);
+    if (status == OTO_OK) {
+        status = open_socket(publisher, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_feed_create(publisher->client, publisher->options.format, sink, publisher->pub, &publisher->feed,
+                                 error);
+    }
+    return status;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static bool is_told_to_end(const struct publisher *publisher)
+{
+    struct signalfd_siginfo facts;
+    return read(publisher->signal_fd, &facts, sizeof facts) == (ssize_t)sizeof facts;
+}
+
+static void sleep_until(const struct publisher *publisher, int64_t until_ns)
+{
+    const int64_t left_ns = until_ns - now_ns();
+    if (left_ns > 0) {
+        const struct timespec left = {.tv_sec = left_ns / 1000000000, .tv_nsec = left_ns % 1000000000};
+        struct pollfd signals = {.fd = publisher->signal_fd, .events = POLLIN};
+        (void)ppoll(&signals, 1, &left, NULL);
+    }
+}
+
+static bool world_is_open(struct publisher *publisher, int64_t now)
+{
+    if (now < publisher->next_alive_ns) {
+        return true;
+    }
+    publisher->next_alive_ns = now + ALIVE_PERIOD_NS;
+    const uint32_t state = __atomic_load_n(&oto_client_header(publisher->client)->state, __ATOMIC_ACQUIRE);
+    return state != OTO_SERVER_CLOSING && oto_client_server_alive(publisher->client);
+}
+
+static void send_schema_when_due(struct publisher *publisher, int64_t now)
+{
+    const bool wanted = now - publisher->last_schema_ns >= NEWCOMER_PERIOD_NS && srv_pub_take_newcomer(publisher->pub);
+    if (wanted || now >= publisher->next_schema_ns) {
+        srv_feed_schema(publisher->feed);
+        publisher->last_schema_ns = now;
+        publisher->next_schema_ns = now + SCHEMA_PERIOD_NS;
+    }
+}
+
+/* Sleeps a coalescing time, or waits for the next tick where every tick is published. */
+static void wait_for_more(struct publisher *publisher, int64_t *due_ns)
+{
+    if (publisher->options.coalesce_ns > 0) {
+        *due_ns += publisher->options.coalesce_ns;
+        if (*due_ns < now_ns()) {
+            *due_ns = now_ns();
+        }
+        sleep_until(publisher, *due_ns);
+        return;
+    }
+    struct oto_clock clock = {0};
+    (void)oto_client_clock(publisher->client, &clock);
+    if (oto_client_wait_tick(publisher->client, clock.tick, WAIT_TICK_MS) == OTO_CLOSED) {
+        sleep_until(publisher, now_ns() + WAIT_TICK_MS * 1000000);
+    }
+}
+
+static void run(struct publisher *publisher)
+{
+    int64_t due_ns = now_ns();
+    for (;;) {
+        const bool hurry = srv_feed_pass(publisher->feed);
+        const int64_t now = now_ns();
+        send_schema_when_due(publisher, now);
+        srv_pub_care(publisher->pub, now);
+        if (!world_is_open(publisher, now) || is_told_to_end(publisher)) {
+            break;
+        }
+        if (!hurry) {
+            wait_for_more(publisher, &due_ns);
+        }
+    }
+    if (srv_feed_pass(publisher->feed)) {
+        (void)srv_feed_pass(publisher->feed);
+    }
+    sleep_until(publisher, now_ns() + DRAIN_MS * 1000000); /* what is queued goes out */
+}
+
+/* nng's close can hang: then SIGALRM, which is not caught, ends the process. */
+static void close_publisher(struct publisher *publisher)
+{
+    (void)alarm(CLOSE_LIMIT_S);
+    srv_pub_close(publisher->pub);
+    srv_feed_destroy(publisher->feed);
+    oto_client_close(publisher->client);
+}
+
+int main(int argc, char **argv)
+{
+    struct publisher publisher = {.options = {.coalesce_ns = 5000000}, .signal_fd = -1};
+    const struct argp argp = {option_table, parse_option, NULL, "Publishes a world over nng; started by otolithd.",
+                              NULL, NULL, NULL};
+    argp_err_exit_status = EXIT_BAD_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &publisher.options);
+    if (!take_signals(&publisher) || !follow_parent(publisher.options.parent)) {
+        return EXIT_FAILURE;
+    }
+    struct oto_error error = {0};
+    const enum oto_status status = open_publisher(&publisher, &error);
+    if (status == OTO_OK) {
+        run(&publisher);
+    } else {
+        (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);
+    }
+    close_publisher(&publisher);
+    _exit(status == OTO_OK ? EXIT_SUCCESS : status == OTO_INVALID ? EXIT_BAD_USAGE : EXIT_FAILURE);
+}

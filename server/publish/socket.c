@@ -1,0 +1,263 @@
+#include "publish/socket.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nng/nng.h>
+#include <nng/protocol/pubsub0/pub.h>
+#include <nng/protocol/pubsub0/sub.h>
+
+#define LISTENERS_MAX 8
+#define RECEIVE_MAX_BYTES 1024 /* a subscriber has nothing to say */
+#define CANARY_PERIOD_NS 1000000000
+#define CANARY_PATIENCE_NS 1000000000
+#define CARE_GAP_NS 250000000 /* a pause of our own (stopped, starved) is not the listener's fault */
+
+struct listener {
+    char url[256];      /* as configured */
+    char dial_url[256]; /* as a local subscriber dials it */
+    nng_listener id;
+    nng_dialer dialer;
+    bool open, dialed, complained;
+    int64_t next_ns;     /* of the next canary or the next try to open */
+    int64_t deadline_ns; /* of the canary under way */
+};
+
+struct srv_pub {
+    struct srv_pub_options options;
+    nng_socket socket;
+    nng_socket canary;
+    uint32_t count;
+    struct listener listeners[LISTENERS_MAX];
+    int64_t last_care_ns;
+    int32_t pipes;    /* atomic */
+    uint32_t newcomer; /* atomic */
+};
+
+/* [any: nng's threads] */
+static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *context)
+{
+    struct srv_pub *pub = context;
+    if (event == NNG_PIPE_EV_ADD_PRE) {
+        const int32_t pipes = __atomic_add_fetch(&pub->pipes, 1, __ATOMIC_RELAXED);
+        if (pipes > (int32_t)pub->options.subscribers_max) {
+            (void)nng_pipe_close(pipe);
+        }
+    } else if (event == NNG_PIPE_EV_ADD_POST) {
+        __atomic_store_n(&pub->newcomer, 1, __ATOMIC_RELEASE);
+    } else {
+        (void)__atomic_sub_fetch(&pub->pipes, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static int open_sockets(struct srv_pub *pub)
+{
+    int failed = nng_pub0_open(&pub->socket);
+    if (failed != 0) {
+        return failed;
+    }
+    failed = nng_sub0_open(&pub->canary);
+    if (failed != 0) {
+        (void)nng_close(pub->socket);
+        return failed;
+    }
+    (void)nng_socket_set_int(pub->socket, NNG_OPT_SENDBUF, (int)pub->options.queue_depth);
+    (void)nng_socket_set_size(pub->socket, NNG_OPT_RECVMAXSZ, RECEIVE_MAX_BYTES);
+    (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_ADD_PRE, on_pipe, pub);
+    (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_ADD_POST, on_pipe, pub);
+    (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_REM_POST, on_pipe, pub);
+    return nng_socket_set(pub->canary, NNG_OPT_SUB_SUBSCRIBE, pub->options.canary_topic,
+                          pub->options.canary_topic_bytes);
+}
+
+enum oto_status srv_pub_open(const struct srv_pub_options *options, struct srv_pub **pub, struct oto_error *error)
+{
+    struct srv_pub *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory for the publisher's socket");
+    }
+    made->options = *options;
+    const int failed = open_sockets(made);
+    if (failed != 0) {
+        free(made);
+        return oto_fail(error, OTO_IO, "the publisher's socket cannot be opened: %s", nng_strerror(failed));
+    }
+    *pub = made;
+    return OTO_OK;
+}
+
+/* ---- listeners --------------------------------------------------------------------------------------------------- */
+
+/* The real address of a tcp listener: the port may have been 0, and a canary cannot dial "any address". */
+static void learn_address(struct srv_pub *pub, struct listener *listener)
+{
+    char shown[256];
+    (void)snprintf(shown, sizeof shown, "%s", listener->url);
+    (void)snprintf(listener->dial_url, sizeof listener->dial_url, "%s", listener->url);
+    nng_sockaddr address;
+    if (nng_listener_get_addr(listener->id, NNG_OPT_LOCADDR, &address) == 0) {
+        char text[INET6_ADDRSTRLEN];
+        if (address.s_family == NNG_AF_INET) {
+            const uint32_t any = address.s_in.sa_addr;
+            const unsigned port = ntohs(address.s_in.sa_port);
+            (void)inet_ntop(AF_INET, &any, text, sizeof text);
+            (void)snprintf(shown, sizeof shown, "tcp://%s:%u", text, port);
+            (void)snprintf(listener->dial_url, sizeof listener->dial_url, "tcp://%s:%u", any == 0 ? "127.0.0.1" : text,
+                           port);
+        } else if (address.s_family == NNG_AF_INET6) {
+            static const unsigned char any[16];
+            const unsigned port = ntohs(address.s_in6.sa_port);
+            (void)inet_ntop(AF_INET6, address.s_in6.sa_addr, text, sizeof text);
+            (void)snprintf(shown, sizeof shown, "tcp://[%s]:%u", text, port);
+            (void)snprintf(listener->dial_url, sizeof listener->dial_url, "tcp://[%s]:%u",
+                           memcmp(address.s_in6.sa_addr, any, 16) == 0 ? "::1" : text, port);
+        }
+    }
+    pub->options.endpoint(pub->options.context, (uint32_t)(listener - pub->listeners), shown);
+}
+
+static int start_listener(struct srv_pub *pub, struct listener *listener)
+{
+    /* Once a port is known, a listener that is opened again keeps it. */
+    const char *url = listener->dial_url[0] != 0 && strstr(listener->url, ":0") != NULL ? listener->dial_url : listener->url;
+    int failed = nng_listener_create(&listener->id, pub->socket, url);
+    if (failed != 0) {
+        return failed;
+    }
+    (void)nng_listener_set_size(listener->id, NNG_OPT_RECVMAXSZ, RECEIVE_MAX_BYTES);
+    (void)nng_listener_set_bool(listener->id, NNG_OPT_TCP_NODELAY, true); /* tcp alone knows it … */
+    (void)nng_listener_set_int(listener->id, NNG_OPT_IPC_PERMISSIONS, 0600); /* … and ipc alone this */
+    failed = nng_listener_start(listener->id, 0);
+    if (failed != 0) {
+        (void)nng_listener_close(listener->id);
+        return failed;
+    }
+    listener->open = true;
+    listener->complained = false;
+    learn_address(pub, listener);
+    return 0;
+}
+
+static void try_listener(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+{
+    const int failed = start_listener(pub, listener);
+    listener->next_ns = now_ns + CANARY_PERIOD_NS;
+    if (failed != 0 && !listener->complained) {
+        char sentence[400];
+        listener->complained = true;
+        (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it is tried again each second",
+                       listener->url, nng_strerror(failed));
+        pub->options.event(pub->options.context, sentence);
+    }
+}
+
+enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_error *error)
+{
+    if (strncmp(url, "ipc://", 6) != 0 && strncmp(url, "tcp://", 6) != 0) {
+        return oto_fail(error, OTO_INVALID, "cannot listen on '%s': ipc://PATH or tcp://ADDRESS:PORT is needed", url);
+    }
+    if (pub->count >= LISTENERS_MAX || strlen(url) >= sizeof pub->listeners[0].url) {
+        return oto_fail(error, OTO_LIMIT, "cannot listen on '%.300s': at most %d addresses of 255 characters", url,
+                        LISTENERS_MAX);
+    }
+    struct listener *listener = &pub->listeners[pub->count++];
+    (void)snprintf(listener->url, sizeof listener->url, "%s", url);
+    try_listener(pub, listener, pub->last_care_ns);
+    return OTO_OK;
+}
+
+/* ---- canaries ---------------------------------------------------------------------------------------------------- */
+
+static void end_canary(struct listener *listener, int64_t now_ns)
+{
+    (void)nng_dialer_close(listener->dialer);
+    listener->dialed = false;
+    listener->next_ns = now_ns + CANARY_PERIOD_NS;
+}
+
+static void start_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+{
+    listener->next_ns = now_ns + CANARY_PERIOD_NS;
+    if (nng_dial(pub->canary, listener->dial_url, &listener->dialer, NNG_FLAG_NONBLOCK) == 0) {
+        listener->dialed = true;
+        listener->deadline_ns = now_ns + CANARY_PATIENCE_NS;
+    }
+}
+
+/* A frame proves the listener whose dialer brought it; late ones of a closed dialer prove nothing. */
+static void hear_canaries(struct srv_pub *pub, int64_t now_ns)
+{
+    nng_msg *message;
+    while (nng_recvmsg(pub->canary, &message, NNG_FLAG_NONBLOCK) == 0) {
+        const int heard = nng_dialer_id(nng_pipe_dialer(nng_msg_get_pipe(message)));
+        for (uint32_t i = 0; i < pub->count; i++) {
+            struct listener *listener = &pub->listeners[i];
+            if (listener->dialed && heard > 0 && nng_dialer_id(listener->dialer) == heard) {
+                end_canary(listener, now_ns);
+            }
+        }
+        nng_msg_free(message);
+    }
+}
+
+static void heal(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+{
+    char sentence[400];
+    end_canary(listener, now_ns);
+    (void)nng_listener_close(listener->id);
+    listener->open = false;
+    (void)snprintf(sentence, sizeof sentence, "the listener %s did not serve a new subscriber and was opened again",
+                   listener->url);
+    pub->options.event(pub->options.context, sentence);
+    try_listener(pub, listener, now_ns);
+}
+
+void srv_pub_care(struct srv_pub *pub, int64_t now_ns)
+{
+    const int64_t gap_ns = now_ns - pub->last_care_ns;
+    bool dialed = false;
+    pub->last_care_ns = now_ns;
+    for (uint32_t i = 0; i < pub->count; i++) {
+        if (gap_ns > CARE_GAP_NS) {
+            pub->listeners[i].deadline_ns += gap_ns;
+        }
+        dialed = dialed || pub->listeners[i].dialed;
+    }
+    if (dialed) {
+        hear_canaries(pub, now_ns);
+    }
+    for (uint32_t i = 0; i < pub->count; i++) {
+        struct listener *listener = &pub->listeners[i];
+        if (listener->dialed && now_ns > listener->deadline_ns) {
+            heal(pub, listener, now_ns);
+        } else if (!listener->dialed && now_ns >= listener->next_ns) {
+            if (listener->open) {
+                start_canary(pub, listener, now_ns);
+            } else {
+                try_listener(pub, listener, now_ns);
+            }
+        }
+    }
+}
+
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
+
+void srv_pub_send(struct srv_pub *pub, const void *data, size_t bytes)
+{
+    (void)nng_send(pub->socket, (void *)(uintptr_t)data, bytes, NNG_FLAG_NONBLOCK);
+}
+
+bool srv_pub_take_newcomer(struct srv_pub *pub)
+{
+    return __atomic_exchange_n(&pub->newcomer, 0, __ATOMIC_ACQUIRE) != 0;
+}
+
+void srv_pub_close(struct srv_pub *pub)
+{
+    if (pub != NULL) {
+        (void)nng_close(pub->canary);
+        (void)nng_close(pub->socket);
+        free(pub);
+    }
+}

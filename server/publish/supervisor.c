@@ -1,0 +1,364 @@
+#include "publish/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAUSE_FIRST_MS 50
+#define PAUSE_MAX_MS 2000
+#define PROVEN_MS 5000 /* one that lived as long starts again without a long pause */
+#define KILL_AFTER_MS 1000
+#define EXIT_USAGE 2 /* of the publisher: starting it again would not help */
+#define ARGUMENTS_MAX (12 + 2 * SRV_MAX_LISTEN)
+#define URL_BYTES 256
+
+struct srv_supervisor {
+    uv_loop_t *loop;
+    const struct srv_publish_config *config;
+    struct srv_supervisor_hooks hooks;
+    char program[512];
+    char directory[128];
+    char endpoints[SRV_MAX_LISTEN][URL_BYTES];
+    uv_timer_t timer; /* the pause before the next start, or the wait before SIGKILL */
+    uv_poll_t exit_poll, text_poll;
+    bool exit_open, text_open;
+    int pid_fd, text_fd;
+    pid_t pid;
+    uint64_t started_ms, restarts;
+    uint64_t pause_ms;
+    bool stopping;
+    char line[512];
+    size_t line_bytes;
+};
+
+static void spawn_or_retry(struct srv_supervisor *supervisor);
+
+/* ---- what the publisher says ------------------------------------------------------------------------------------- */
+
+static void on_line(struct srv_supervisor *supervisor, const char *line)
+{
+    char *url;
+    if (strncmp(line, "endpoint ", 9) == 0) {
+        const unsigned long index = strtoul(line + 9, &url, 10);
+        if (index < supervisor->config->listen_count && *url == ' ') {
+            char *known = supervisor->endpoints[index];
+            if (strcmp(known, url + 1) != 0) {
+                (void)snprintf(known, URL_BYTES, "%s", url + 1);
+                supervisor->hooks.endpoints_changed(supervisor->hooks.context);
+            }
+        }
+    } else if (strncmp(line, "event ", 6) == 0) {
+        supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid, line + 6);
+    }
+}
+
+static void take_text(struct srv_supervisor *supervisor, const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] == '\n') {
+            supervisor->line[supervisor->line_bytes] = 0;
+            supervisor->line_bytes = 0;
+            on_line(supervisor, supervisor->line);
+        } else if (supervisor->line_bytes + 1 < sizeof supervisor->line) {
+            supervisor->line[supervisor->line_bytes++] = text[i];
+        }
+    }
+}
+
+static void on_text_closed(uv_handle_t *handle)
+{
+    struct srv_supervisor *supervisor = handle->data;
+    (void)close(supervisor->text_fd);
+    supervisor->text_fd = -1;
+    spawn_or_retry(supervisor);
+}
+
+static void close_text(struct srv_supervisor *supervisor)
+{
+    if (supervisor->text_open) {
+        supervisor->text_open = false;
+        uv_close((uv_handle_t *)&supervisor->text_poll, on_text_closed);
+    }
+}
+
+static void on_text(uv_poll_t *poll, int status, int events)
+{
+    struct srv_supervisor *supervisor = poll->data;
+    (void)events;
+    char text[512];
+    const ssize_t got = status < 0 ? 0 : read(supervisor->text_fd, text, sizeof text);
+    if (got > 0) {
+        take_text(supervisor, text, (size_t)got);
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        (void)uv_poll_stop(poll); /* the exit follows, and closes it */
+    }
+}
+
+/* ---- its death --------------------------------------------------------------------------------------------------- */
+
+static void describe_exit(const siginfo_t *facts, char *sentence, size_t bytes)
+{
+    if (facts->si_code == CLD_EXITED) {
+        (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) ended with code %d", (long)facts->si_pid,
+                       facts->si_status);
+    } else {
+        (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) was killed by signal %d", (long)facts->si_pid,
+                       facts->si_status);
+    }
+}
+
+static void after_pause(uv_timer_t *timer)
+{
+    spawn_or_retry(timer->data);
+}
+
+static void plan_restart(struct srv_supervisor *supervisor, const siginfo_t *facts)
+{
+    char sentence[152];
+    describe_exit(facts, sentence, sizeof sentence);
+    supervisor->hooks.event(supervisor->hooks.context, 1, facts->si_pid, sentence);
+    if (facts->si_code == CLD_EXITED && facts->si_status == EXIT_USAGE) {
+        supervisor->hooks.event(supervisor->hooks.context, 2, 0, "the publisher cannot start: see its message; it stays off");
+        supervisor->stopping = true;
+        return;
+    }
+    if (uv_now(supervisor->loop) - supervisor->started_ms >= PROVEN_MS) {
+        supervisor->pause_ms = PAUSE_FIRST_MS;
+    }
+    (void)uv_timer_start(&supervisor->timer, after_pause, supervisor->pause_ms, 0);
+    supervisor->pause_ms = supervisor->pause_ms * 2 > PAUSE_MAX_MS ? PAUSE_MAX_MS : supervisor->pause_ms * 2;
+}
+
+static void on_exit_closed(uv_handle_t *handle)
+{
+    struct srv_supervisor *supervisor = handle->data;
+    (void)close(supervisor->pid_fd);
+    supervisor->pid_fd = -1;
+    close_text(supervisor);
+}
+
+static void on_exit_ready(uv_poll_t *poll, int status, int events)
+{
+    struct srv_supervisor *supervisor = poll->data;
+    (void)status;
+    (void)events;
+    siginfo_t facts = {0};
+    if (waitid(P_PID, (id_t)supervisor->pid, &facts, WEXITED | WNOHANG) != 0 || facts.si_pid == 0) {
+        return;
+    }
+    supervisor->pid = 0;
+    supervisor->exit_open = false;
+    uv_close((uv_handle_t *)poll, on_exit_closed);
+    if (supervisor->stopping) {
+        (void)uv_timer_stop(&supervisor->timer);
+        if (!uv_is_closing((uv_handle_t *)&supervisor->timer)) {
+            uv_close((uv_handle_t *)&supervisor->timer, NULL);
+        }
+    } else {
+        plan_restart(supervisor, &facts);
+    }
+}
+
+/* ---- its start --------------------------------------------------------------------------------------------------- */
+
+static void fill_arguments(const struct srv_supervisor *supervisor, char **arguments, char room[4][160])
+{
+    size_t count = 0;
+    (void)snprintf(room[0], sizeof room[0], "--socket=%s/control.sock", supervisor->directory);
+    (void)snprintf(room[1], sizeof room[1], "--coalesce-ns=%lld", (long long)supervisor->config->coalesce_ns);
+    (void)snprintf(room[2], sizeof room[2], "--format=%s", supervisor->config->packed ? "packed" : "map");
+    (void)snprintf(room[3], sizeof room[3], "--parent=%ld", (long)getpid());
+    arguments[count++] = (char *)(uintptr_t)supervisor->program;
+    for (size_t i = 0; i < 4; i++) {
+        arguments[count++] = room[i];
+    }
+    for (uint32_t i = 0; i < supervisor->config->listen_count; i++) {
+        arguments[count++] = (char *)(uintptr_t)"--listen";
+        arguments[count++] = (char *)(uintptr_t)supervisor->endpoints[i];
+    }
+    arguments[count] = NULL;
+}
+
+static int spawn(struct srv_supervisor *supervisor, int text_fd)
+{
+    char room[4][160];
+    char *arguments[ARGUMENTS_MAX];
+    fill_arguments(supervisor, arguments, room);
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_adddup2(&actions, text_fd, 1);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const int failed =
+        posix_spawn(&supervisor->pid, supervisor->program, &actions, &attributes, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+static bool watch(struct srv_supervisor *supervisor)
+{
+    supervisor->pid_fd = pidfd_open(supervisor->pid, 0);
+    if (supervisor->pid_fd < 0 || uv_poll_init(supervisor->loop, &supervisor->exit_poll, supervisor->pid_fd) != 0) {
+        return false;
+    }
+    supervisor->exit_open = true;
+    (void)uv_poll_start(&supervisor->exit_poll, UV_READABLE, on_exit_ready);
+    if (uv_poll_init(supervisor->loop, &supervisor->text_poll, supervisor->text_fd) == 0) {
+        supervisor->text_open = true;
+        (void)uv_poll_start(&supervisor->text_poll, UV_READABLE | UV_DISCONNECT, on_text);
+    }
+    return true;
+}
+
+static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error *error)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return oto_fail(error, OTO_IO, "the publisher cannot be started: %s", strerror(errno));
+    }
+    const int failed = spawn(supervisor, ends[1]);
+    (void)close(ends[1]);
+    supervisor->text_fd = ends[0];
+    supervisor->line_bytes = 0;
+    supervisor->started_ms = uv_now(supervisor->loop);
+    if (failed != 0) {
+        supervisor->pid = 0;
+        (void)close(ends[0]);
+        supervisor->text_fd = -1;
+        return oto_fail(error, OTO_IO, "the publisher %s cannot be started: %s", supervisor->program, strerror(failed));
+    }
+    if (!watch(supervisor)) {
+        (void)kill(supervisor->pid, SIGKILL);
+        (void)waitpid(supervisor->pid, NULL, 0);
+        supervisor->pid = 0;
+        (void)close(ends[0]);
+        supervisor->text_fd = -1;
+        return oto_fail(error, OTO_IO, "the publisher cannot be watched: %s", strerror(errno));
+    }
+    return OTO_OK;
+}
+
+/* Called when the pause is over and when the handles of the dead one are closed: the later of the two starts it. */
+static void spawn_or_retry(struct srv_supervisor *supervisor)
+{
+    if (supervisor->stopping || supervisor->pid != 0 || supervisor->text_fd >= 0 || supervisor->pid_fd >= 0 ||
+        uv_is_active((const uv_handle_t *)&supervisor->timer)) {
+        return;
+    }
+    struct oto_error error = {0};
+    supervisor->restarts++;
+    supervisor->hooks.restarted(supervisor->hooks.context);
+    if (start(supervisor, &error) != OTO_OK) {
+        supervisor->hooks.event(supervisor->hooks.context, 2, 0, error.text);
+        (void)uv_timer_start(&supervisor->timer, after_pause, PAUSE_MAX_MS, 0);
+        return;
+    }
+    char sentence[152];
+    (void)snprintf(sentence, sizeof sentence, "otolith-publisher runs again (pid %ld)", (long)supervisor->pid);
+    supervisor->hooks.event(supervisor->hooks.context, 0, (int64_t)supervisor->restarts, sentence);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static bool find_program(char *path, size_t bytes)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
+    if (length <= 0) {
+        return false;
+    }
+    path[length] = 0;
+    char *name = strrchr(path, '/') + 1;
+    const size_t room = bytes - (size_t)(name - path);
+    return (size_t)snprintf(name, room, "otolith-publisher") < room;
+}
+
+enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_config *config, const char *directory,
+                                     const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
+                                     struct oto_error *error)
+{
+    struct srv_supervisor *made = calloc(1, sizeof *made);
+    if (made == NULL || !find_program(made->program, sizeof made->program)) {
+        free(made);
+        return oto_fail(error, OTO_NOT_FOUND, "otolith-publisher is not found beside otolithd");
+    }
+    made->loop = loop;
+    made->config = config;
+    made->hooks = *hooks;
+    made->pid_fd = made->text_fd = -1;
+    made->pause_ms = PAUSE_FIRST_MS;
+    made->timer.data = made->exit_poll.data = made->text_poll.data = made;
+    (void)snprintf(made->directory, sizeof made->directory, "%s", directory);
+    for (uint32_t i = 0; i < config->listen_count; i++) {
+        if (strcmp(config->listen[i], "ipc") == 0) {
+            (void)snprintf(made->endpoints[i], URL_BYTES, "ipc://%s/pub.ipc", directory);
+        } else {
+            (void)snprintf(made->endpoints[i], URL_BYTES, "%s", config->listen[i]);
+        }
+    }
+    const enum oto_status status = start(made, error);
+    if (status != OTO_OK) {
+        free(made);
+        return status;
+    }
+    (void)uv_timer_init(loop, &made->timer);
+    *supervisor = made;
+    return OTO_OK;
+}
+
+static void on_kill(uv_timer_t *timer)
+{
+    struct srv_supervisor *supervisor = timer->data;
+    if (supervisor->pid != 0) {
+        (void)kill(supervisor->pid, SIGKILL);
+    }
+}
+
+void srv_supervisor_stop(struct srv_supervisor *supervisor)
+{
+    supervisor->stopping = true;
+    if (supervisor->pid != 0) {
+        (void)kill(supervisor->pid, SIGTERM);
+        (void)uv_timer_start(&supervisor->timer, on_kill, KILL_AFTER_MS, 0);
+    } else if (!uv_is_closing((uv_handle_t *)&supervisor->timer)) {
+        uv_close((uv_handle_t *)&supervisor->timer, NULL);
+    }
+}
+
+void srv_supervisor_destroy(struct srv_supervisor *supervisor)
+{
+    free(supervisor);
+}
+
+bool srv_supervisor_is_running(const struct srv_supervisor *supervisor)
+{
+    return supervisor->pid != 0;
+}
+
+pid_t srv_supervisor_pid(const struct srv_supervisor *supervisor)
+{
+    return supervisor->pid;
+}
+
+uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor)
+{
+    return supervisor->restarts;
+}
+
+const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index)
+{
+    return supervisor->endpoints[index];
+}
