@@ -1,0 +1,130 @@
+/* What the server says of itself: for `info` and for server.json. */
+#include "server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "otolith/version.h"
+
+/* Text that grows in a buffer of fixed size, and knows when it did not fit. */
+struct sheet {
+    char *text;
+    size_t bytes, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct sheet *sheet, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t room = sheet->used < sheet->bytes ? sheet->bytes - sheet->used : 0;
+    const int length = vsnprintf(room > 0 ? sheet->text + sheet->used : NULL, room, format, arguments);
+    va_end(arguments);
+    sheet->used += length > 0 ? (size_t)length : 0;
+}
+
+static void put_text(struct sheet *sheet, const char *text)
+{
+    put(sheet, "\"");
+    for (; *text != 0; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') {
+            put(sheet, "\\%c", c);
+        } else if (c < 0x20) {
+            put(sheet, "\\u%04x", c);
+        } else {
+            put(sheet, "%c", c);
+        }
+    }
+    put(sheet, "\"");
+}
+
+static void put_member(struct sheet *sheet, const char *key, const char *text)
+{
+    put(sheet, "\"%s\": ", key);
+    put_text(sheet, text);
+    put(sheet, ", ");
+}
+
+static void put_endpoints(struct sheet *sheet, const struct srv_server *server)
+{
+    put(sheet, "\"endpoints\": [");
+    const uint32_t count = server->supervisor != NULL ? server->config.publish.listen_count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        put(sheet, "%s", i > 0 ? ", " : "");
+        put_text(sheet, srv_supervisor_endpoint(server->supervisor, i));
+    }
+    put(sheet, "]");
+}
+
+static void put_identity(struct sheet *sheet, const struct srv_server *server)
+{
+    const struct oto_segment_header *header = srv_engine_segment(server->engine);
+    put_member(sheet, "world", header->world);
+    put_member(sheet, "version", OTO_VERSION_STRING);
+    put(sheet, "\"pid\": %ld, \"epoch\": %llu, \"start_time\": %llu, ", (long)getpid(),
+        (unsigned long long)header->epoch, (unsigned long long)header->writer_start_time);
+    char path[128] = "";
+    (void)srv_runtime_dir_path(&server->runtime, "control.sock", path, sizeof path);
+    put_member(sheet, "control", path);
+    put_endpoints(sheet, server);
+}
+
+static const char *mode_text(uint32_t mode)
+{
+    static const char *const texts[] = {"", "realtime", "asap", "step", "lockstep", "external"};
+    return mode < sizeof texts / sizeof *texts ? texts[mode] : "";
+}
+
+static const char *state_text(uint32_t state)
+{
+    static const char *const texts[] = {"init", "running", "paused", "fault", "closing", "ended"};
+    return state < sizeof texts / sizeof *texts ? texts[state] : "";
+}
+
+static void put_clock(struct sheet *sheet, const struct srv_server *server)
+{
+    static const char *const overruns[] = {"slip", "catchup", "fault"};
+    const struct oto_segment_header *header = srv_engine_segment(server->engine);
+    const struct srv_clock_config *clock = &server->config.clock;
+    struct oto_clock now = {.scale = clock->scale};
+    (void)oto_segment_clock(header, &now);
+    put(sheet, ", \"rate\": \"%llu/%llu\", ", (unsigned long long)clock->rate_num, (unsigned long long)clock->rate_den);
+    put_member(sheet, "mode", mode_text(__atomic_load_n(&header->mode, __ATOMIC_RELAXED)));
+    put_member(sheet, "state", state_text(__atomic_load_n(&header->state, __ATOMIC_RELAXED)));
+    put_member(sheet, "driver", clock->driver == SRV_DRIVER_HYBRID ? "hybrid" : "uv");
+    put_member(sheet, "overrun", overruns[clock->overrun]);
+    put(sheet, "\"scale\": %.17g, \"seed\": %llu, \"until_ns\": %lld, \"tick\": %llu, ", now.scale,
+        (unsigned long long)server->config.seed, (long long)clock->until_ns, (unsigned long long)now.tick);
+}
+
+static bool is_whole(const struct sheet *sheet)
+{
+    return sheet->used < sheet->bytes;
+}
+
+bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
+{
+    struct sheet sheet = {text, bytes, 0};
+    put(&sheet, "{");
+    put_identity(&sheet, server);
+    put_clock(&sheet, server);
+    put_member(&sheet, "privileges", server->privileges);
+    put_member(&sheet, "file", server->options->world_path);
+    const bool publishes = server->supervisor != NULL;
+    put(&sheet, "\"publisher_pid\": %ld, \"publisher_restarts\": %llu, \"clients\": %u, \"nodes\": %u}",
+        publishes ? (long)srv_supervisor_pid(server->supervisor) : 0L,
+        publishes ? (unsigned long long)srv_supervisor_restarts(server->supervisor) : 0ULL,
+        srv_control_connection_count(server->control), srv_engine_node_count(server->engine));
+    return is_whole(&sheet);
+}
+
+bool srv_server_json(const struct srv_server *server, char *text, size_t bytes)
+{
+    struct sheet sheet = {text, bytes, 0};
+    put(&sheet, "{");
+    put_identity(&sheet, server);
+    put(&sheet, "}\n");
+    return is_whole(&sheet);
+}

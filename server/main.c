@@ -1,0 +1,73 @@
+/* otolithd: runs a world. See server/README.md. */
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "options.h"
+#include "server.h"
+
+static int fail(const struct oto_error *error)
+{
+    (void)fprintf(stderr, "otolithd: %s\n", error->text);
+    return EXIT_FAILURE;
+}
+
+static int print_schema(void)
+{
+    char *schema = srv_world_config_schema();
+    if (schema == NULL) {
+        return EXIT_FAILURE;
+    }
+    const int written = fputs(schema, stdout);
+    free(schema);
+    return written >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int say_checked(const struct srv_server *server)
+{
+    const struct srv_world_config *config = &server->config;
+    return printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, config->vehicle_count,
+                  config->node_count, srv_engine_segment(server->engine)->channel_count) > 0
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
+}
+
+/* One loader thread, two heaps: the resident set stays small. Before any thread and any allocation of size. */
+static void be_small(void)
+{
+    (void)mallopt(M_ARENA_MAX, 2);
+    (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
+}
+
+int main(int argc, char **argv)
+{
+    be_small();
+    struct srv_options options = {0};
+    struct srv_server server = {.runtime = {.base_fd = -1, .dir_fd = -1}};
+    struct oto_error error = {0};
+    srv_options_parse(argc, argv, &options);
+    if (options.schema) {
+        return print_schema();
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    const pid_t parent = getppid();
+    if (options.follow_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)) {
+        return EXIT_FAILURE;
+    }
+    enum oto_status status = srv_server_load(&server, &options, &error);
+    int code = EXIT_SUCCESS;
+    if (status == OTO_OK && options.check) {
+        code = say_checked(&server);
+    } else if (status == OTO_OK) {
+        status = srv_server_run(&server, &error);
+        code = server.exit_code;
+    }
+    if (status != OTO_OK) {
+        code = fail(&error);
+    }
+    srv_server_finish(&server);
+    return code;
+}

@@ -1,0 +1,163 @@
+#include "options.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_SET = 's', KEY_MODE = 'm', KEY_SCALE = 'x', KEY_RATE = 'r', KEY_SEED = 1000, KEY_FOR, KEY_PAUSED, KEY_CHECK,
+    KEY_SCHEMA, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW
+};
+
+static const struct argp_option rows[] = {
+    {"set", KEY_SET, "PATH=VALUE", 0, "Set a value of the world file, as vehicles.car.nodes.imu.params.law=mems", 0},
+    {"mode", KEY_MODE, "MODE", 0, "realtime, asap or step", 0},
+    {"scale", KEY_SCALE, "X", 0, "Simulated seconds in a real second", 0},
+    {"rate", KEY_RATE, "HZ", 0, "Ticks in a simulated second, also as a fraction: 60000/1001", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed of all noise, 0 to 18446744073709551615", 0},
+    {"for", KEY_FOR, "DURATION", 0, "End after this simulated time: 10s, 500ms, 2min", 0},
+    {"start-paused", KEY_PAUSED, NULL, 0, "Wait for resume or step before the first tick", 0},
+    {"name", KEY_NAME, "NAME", 0, "Name of the world instead of the file's", 0},
+    {"no-publish", KEY_NO_PUBLISH, NULL, 0, "Shared memory alone, no nng publisher", 0},
+    {"keep-plugins", KEY_KEEP, "DIR", 0, "Also write the loaded copies of plugins there, for perf and gdb", 0},
+    {"follow-parent", KEY_FOLLOW, NULL, 0, "End in order when the process that started this one ends", 0},
+    {"check", KEY_CHECK, NULL, 0, "Load and prepare everything, say what is wrong, run nothing", 1},
+    {"schema", KEY_SCHEMA, NULL, 0, "Print the JSON Schema of world files", 1},
+    {0}};
+
+/* Options that are a value of the world file. */
+static const struct {
+    int key;
+    const char *path;
+} shorthands[] = {{KEY_MODE, "clock.mode"},
+                  {KEY_SCALE, "clock.scale"},
+                  {KEY_RATE, "clock.rate_hz"},
+                  {KEY_SEED, "seed"},
+                  {KEY_NAME, "world"}};
+
+static const struct {
+    const char *name;
+    int64_t ns;
+} units[] = {{"ns", 1},          {"us", 1000},           {"ms", 1000000},
+             {"s", 1000000000},  {"min", 60000000000},   {"h", 3600000000000}};
+
+bool srv_duration_parse(const char *text, int64_t *ns)
+{
+    uint64_t digits = 0, divisor = 1;
+    bool point = false, any = false;
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); text++) {
+        if (*text == '.') {
+            point = true;
+            continue;
+        }
+        if (digits > 100000000000000000 || (point && divisor > 100000000000000000)) {
+            return false;
+        }
+        any = true;
+        digits = digits * 10 + (uint64_t)(*text - '0');
+        divisor *= point ? 10 : 1;
+    }
+    for (size_t i = 0; any && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(text, units[i].name) == 0) {
+            const unsigned __int128 product = (unsigned __int128)digits * (uint64_t)units[i].ns / divisor;
+            *ns = (int64_t)product;
+            return product > 0 && product <= INT64_MAX;
+        }
+    }
+    return false;
+}
+
+static void add_override(struct argp_state *state, const char *path, const char *value)
+{
+    struct srv_options *options = state->input;
+    if (options->override_count == SRV_MAX_OVERRIDES) {
+        argp_error(state, "at most %d values may be set", SRV_MAX_OVERRIDES);
+    }
+    options->overrides[options->override_count++] = (struct srv_override){path, value};
+}
+
+static void add_set(struct argp_state *state, char *text)
+{
+    char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text) {
+        argp_error(state, "--set '%s': PATH=VALUE is needed, as clock.rate_hz=500", text);
+    }
+    *equals = 0;
+    add_override(state, text, equals + 1);
+}
+
+static bool take_shorthand(int key, const char *value, struct argp_state *state)
+{
+    for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++) {
+        if (shorthands[i].key == key) {
+            add_override(state, shorthands[i].path, value);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool *flag_of(struct srv_options *options, int key)
+{
+    switch (key) {
+    case KEY_PAUSED:
+        return &options->start_paused;
+    case KEY_CHECK:
+        return &options->check;
+    case KEY_SCHEMA:
+        return &options->schema;
+    case KEY_NO_PUBLISH:
+        return &options->no_publish;
+    case KEY_FOLLOW:
+        return &options->follow_parent;
+    default:
+        return NULL;
+    }
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct srv_options *options = state->input;
+    bool *flag = flag_of(options, key);
+    if (flag != NULL) {
+        *flag = true;
+        return 0;
+    }
+    if (take_shorthand(key, value, state)) {
+        return 0;
+    }
+    switch (key) {
+    case KEY_SET:
+        add_set(state, value);
+        return 0;
+    case KEY_FOR:
+        if (!srv_duration_parse(value, &options->for_ns)) {
+            argp_error(state, "--for '%s': a simulated time above 0 is needed, as 10s, 500ms, 1.5min", value);
+        }
+        return 0;
+    case KEY_KEEP:
+        options->keep_plugins = value;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->world_path != NULL) {
+            argp_error(state, "one world file only: '%s' is too many", value);
+        }
+        options->world_path = value;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->world_path == NULL && !options->schema) {
+            argp_error(state, "a world file is needed");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void srv_options_parse(int argc, char **argv, struct srv_options *options)
+{
+    const struct argp argp = {rows,  parse_option, "WORLD", "Runs a world: ticks it, holds it in shared memory, publishes it.",
+                              NULL, NULL,         NULL};
+    argp_err_exit_status = 2;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, options);
+}

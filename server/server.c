@@ -1,0 +1,312 @@
+#include "server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define WATCHDOG_MS 20
+#define ENDING_MS 5
+#define STOP_LIMIT_MS 1000
+#define DRAIN_LIMIT_MS 5000
+
+static void say(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolithd: %s\n", sentence);
+}
+
+static void warn(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolithd: warning: %s\n", sentence);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, struct oto_error *error)
+{
+    server->options = options;
+    enum oto_status status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
+                                                   warn, NULL, &server->config, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    if (options->for_ns > 0) {
+        server->config.clock.until_ns = options->for_ns;
+    }
+    if (!options->check) {
+        status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
+    }
+    struct srv_engine_options engine_options = {.start_paused = options->start_paused};
+    if (status == OTO_OK && getrandom(&engine_options.epoch, sizeof engine_options.epoch, 0) !=
+                                (ssize_t)sizeof engine_options.epoch) {
+        status = oto_fail(error, OTO_IO, "there are no random numbers for the run's epoch: %s", strerror(errno));
+    }
+    if (status == OTO_OK) {
+        status = srv_engine_create(&server->config, &engine_options, warn, NULL, &server->engine, error);
+    }
+    return status;
+}
+
+/* ---- ending ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t state_of(const struct srv_server *server)
+{
+    return __atomic_load_n(&srv_engine_segment(server->engine)->state, __ATOMIC_ACQUIRE);
+}
+
+static bool has_ended(const struct srv_server *server)
+{
+    const uint32_t state = state_of(server);
+    return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING || state == OTO_SERVER_FAULT;
+}
+
+static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_t limit_ms)
+{
+    server->phase = phase;
+    server->phase_deadline_ms = uv_now(&server->loop) + limit_ms;
+}
+
+static void close_handles(struct srv_server *server)
+{
+    enter_phase(server, SRV_PHASE_CLOSING, 0);
+    if (server->supervisor != NULL) {
+        srv_supervisor_stop(server->supervisor);
+    }
+    srv_control_stop(server->control);
+    srv_courier_stop(server->courier);
+    for (size_t i = 0; i < sizeof server->signals / sizeof *server->signals; i++) {
+        uv_close((uv_handle_t *)&server->signals[i], NULL);
+    }
+    uv_close((uv_handle_t *)&server->watchdog, NULL);
+    uv_close((uv_handle_t *)&server->ending, NULL);
+    server->handles_open = false;
+}
+
+/* A tick thread that is stuck in a plugin cannot be joined: what others see is removed, and the process ends. */
+static void give_up(struct srv_server *server)
+{
+    say(NULL, "the tick thread did not stop within a second (a stuck plugin); the process ends without it");
+    if (server->supervisor != NULL && srv_supervisor_pid(server->supervisor) != 0) {
+        (void)kill(srv_supervisor_pid(server->supervisor), SIGKILL);
+    }
+    srv_runtime_dir_release(&server->runtime);
+    _exit(EXIT_FAILURE);
+}
+
+static void on_ending(uv_timer_t *timer)
+{
+    struct srv_server *server = timer->data;
+    const bool late = uv_now(&server->loop) >= server->phase_deadline_ms;
+    if (server->phase == SRV_PHASE_STOPPING) {
+        if (has_ended(server)) {
+            enter_phase(server, SRV_PHASE_DRAINING, server->patient ? DRAIN_LIMIT_MS : 0);
+        } else if (late) {
+            give_up(server);
+        }
+        return;
+    }
+    if (server->phase == SRV_PHASE_DRAINING && (late || !srv_control_lossless_pending(server->control))) {
+        close_handles(server);
+    }
+}
+
+static void begin_end(struct srv_server *server, bool patient)
+{
+    if (server->phase == SRV_PHASE_DRAINING && !patient) {
+        server->phase_deadline_ms = uv_now(&server->loop); /* asked again: no more patience */
+    }
+    if (server->phase != SRV_PHASE_RUNNING) {
+        return;
+    }
+    server->patient = patient;
+    if (!has_ended(server)) {
+        const struct srv_command stop = {.kind = SRV_COMMAND_STOP};
+        (void)srv_courier_send(server->courier, &stop, NULL, NULL);
+    }
+    enter_phase(server, SRV_PHASE_STOPPING, STOP_LIMIT_MS);
+    (void)uv_timer_start(&server->ending, on_ending, 0, ENDING_MS);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    begin_end(signal->data, false);
+}
+
+/* ---- what is watched while it runs ------------------------------------------------------------------------------- */
+
+static void look_for_stall(struct srv_server *server)
+{
+    char sentence[256];
+    if (srv_engine_watchdog(server->engine, sentence, sizeof sentence)) {
+        say(NULL, sentence);
+        srv_courier_event(server->courier, OTO_EVENT_WATCHDOG, 2, 0, "watchdog", sentence);
+    }
+}
+
+static void on_watchdog(uv_timer_t *timer)
+{
+    struct srv_server *server = timer->data;
+    if (server->phase != SRV_PHASE_RUNNING) {
+        return;
+    }
+    const uint32_t state = state_of(server);
+    if (state == OTO_SERVER_ENDED || (state == OTO_SERVER_FAULT && server->config.clock.until_ns > 0)) {
+        server->exit_code = state == OTO_SERVER_FAULT ? EXIT_FAILURE : server->exit_code;
+        begin_end(server, true);
+        return;
+    }
+    look_for_stall(server);
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------- */
+
+static bool tell_info(void *context, char *text, size_t bytes)
+{
+    return srv_server_info(context, text, bytes);
+}
+
+static void on_shutdown(void *context, const char *who)
+{
+    (void)who;
+    begin_end(context, false);
+}
+
+static void write_facts(void *context)
+{
+    struct srv_server *server = context;
+    struct oto_error error = {0};
+    char text[4096];
+    if (!srv_server_json(server, text, sizeof text) ||
+        srv_runtime_dir_write(&server->runtime, "server.json", text, &error) != OTO_OK) {
+        warn(NULL, error.text[0] != 0 ? error.text : "server.json would be too long");
+    }
+}
+
+static void on_publisher_event(void *context, uint32_t severity, int64_t value, const char *sentence)
+{
+    struct srv_server *server = context;
+    if (server->phase == SRV_PHASE_RUNNING) {
+        say(NULL, sentence);
+    }
+    srv_courier_event(server->courier, OTO_EVENT_PUBLISHER, severity, value, "publisher", sentence);
+}
+
+static void on_publisher_restart(void *context)
+{
+    struct srv_server *server = context;
+    srv_engine_count(server->engine, OTO_COUNTER_PUBLISHER_RESTARTS, 1);
+}
+
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+static enum oto_status open_control(struct srv_server *server, struct oto_error *error)
+{
+    const int listen_fd = srv_runtime_dir_listen(&server->runtime, error);
+    if (listen_fd < 0) {
+        return error->status;
+    }
+    enum oto_status status = srv_courier_create(&server->loop, server->engine, &server->courier, error);
+    if (status != OTO_OK) {
+        (void)close(listen_fd);
+        return status;
+    }
+    const struct srv_control_hooks hooks = {server, tell_info, on_shutdown};
+    return srv_control_create(&server->loop, server->engine, server->courier, &hooks, listen_fd, &server->control,
+                              error);
+}
+
+static void open_handles(struct srv_server *server)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        (void)uv_signal_init(&server->loop, &server->signals[i]);
+        server->signals[i].data = server;
+        (void)uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+    }
+    (void)uv_timer_init(&server->loop, &server->watchdog);
+    (void)uv_timer_init(&server->loop, &server->ending);
+    server->watchdog.data = server->ending.data = server;
+    (void)uv_timer_start(&server->watchdog, on_watchdog, WATCHDOG_MS, WATCHDOG_MS);
+    server->handles_open = true;
+}
+
+/* The tick thread inherits a mask that leaves every signal to the main thread. */
+static enum oto_status start_ticking(struct srv_server *server, struct oto_error *error)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    const enum oto_status status =
+        srv_engine_start(server->engine, server->privileges, sizeof server->privileges, error);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static enum oto_status start_publishing(struct srv_server *server, struct oto_error *error)
+{
+    const struct srv_publish_config *publish = &server->config.publish;
+    if (!publish->enabled || publish->listen_count == 0 || server->options->no_publish) {
+        return OTO_OK;
+    }
+    const struct srv_supervisor_hooks hooks = {server, on_publisher_event, on_publisher_restart, write_facts};
+    return srv_supervisor_start(&server->loop, publish, server->runtime.path, &hooks, &server->supervisor, error);
+}
+
+/* Stops what was opened before something failed. */
+static void unwind(struct srv_server *server)
+{
+    if (server->control != NULL) {
+        srv_control_stop(server->control);
+    }
+    if (server->courier != NULL) {
+        srv_courier_stop(server->courier);
+    }
+    if (server->handles_open) {
+        (void)uv_timer_stop(&server->watchdog);
+        close_handles(server);
+    }
+}
+
+enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error)
+{
+    if (uv_loop_init(&server->loop) != 0) {
+        return oto_fail(error, OTO_IO, "the main loop cannot be made");
+    }
+    server->loop_open = true;
+    enum oto_status status = open_control(server, error);
+    if (status == OTO_OK) {
+        open_handles(server);
+        status = start_ticking(server, error);
+    }
+    if (status == OTO_OK) {
+        status = start_publishing(server, error);
+    }
+    if (status == OTO_OK) {
+        write_facts(server);
+        (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
+                      server->privileges);
+    } else {
+        unwind(server);
+    }
+    (void)uv_run(&server->loop, UV_RUN_DEFAULT);
+    return status;
+}
+
+void srv_server_finish(struct srv_server *server)
+{
+    if (server->loop_open) {
+        (void)uv_loop_close(&server->loop);
+        server->loop_open = false;
+    }
+    srv_supervisor_destroy(server->supervisor);
+    srv_control_destroy(server->control);
+    srv_courier_destroy(server->courier);
+    srv_engine_destroy(server->engine);
+    srv_world_config_finish(&server->config);
+    srv_runtime_dir_release(&server->runtime);
+}

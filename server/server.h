@@ -1,0 +1,53 @@
+/*
+ * One running server: the main loop and all that hangs on it. Held by main.c; nothing here is global. [loop]
+ */
+#ifndef SRV_SERVER_H
+#define SRV_SERVER_H
+
+#include <uv.h>
+
+#include "config/world_config.h"
+#include "control/control.h"
+#include "control/runtime_dir.h"
+#include "options.h"
+#include "publish/supervisor.h"
+#include "world/engine.h"
+
+/* How a run ends, step by step; each has a deadline. */
+enum srv_phase {
+    SRV_PHASE_RUNNING = 0,
+    SRV_PHASE_STOPPING, /* the tick thread is to stop */
+    SRV_PHASE_DRAINING, /* lossless readers read the rest */
+    SRV_PHASE_CLOSING   /* publisher, sockets, handles */
+};
+
+struct srv_server {
+    const struct srv_options *options;
+    struct srv_world_config config;
+    struct srv_runtime_dir runtime;
+    struct srv_engine *engine;
+    struct srv_courier *courier;
+    struct srv_control *control;
+    struct srv_supervisor *supervisor; /* NULL: nothing is published */
+    uv_loop_t loop;
+    uv_signal_t signals[3];
+    uv_timer_t watchdog, ending;
+    bool loop_open, handles_open;
+    enum srv_phase phase;
+    uint64_t phase_deadline_ms;
+    bool patient; /* the run reached its end by itself: readers may finish */
+    int exit_code;
+    char privileges[256];
+};
+
+/* Loads the world, takes its name, and makes the engine; nothing ticks yet. */
+enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, struct oto_error *error);
+/* Starts ticking, serving and publishing, and returns when all has ended. */
+enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error);
+void srv_server_finish(struct srv_server *server); /* zeroed and half-made are allowed */
+
+/* The facts of `info` and of server.json as one line of JSON; false when they do not fit. */
+bool srv_server_info(const struct srv_server *server, char *text, size_t bytes);
+bool srv_server_json(const struct srv_server *server, char *text, size_t bytes);
+
+#endif
