@@ -55,12 +55,23 @@ int cli_get(int argc, char **argv)
     return status == OTO_OK ? CLI_OK : cli_say(&error);
 }
 
+/* "-0.5" at the end of a line is a value, not an option. */
+static bool is_negative_number(const char *text)
+{
+    return text[0] == '-' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
+}
+
 int cli_set(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "NODE PARAM VALUE",
-                     "Change a parameter of a running node at a tick boundary. VALUE is YAML, as in a world file.", 3, 3,
-                     &simple);
+    const bool negative = argc > 1 && is_negative_number(argv[argc - 1]);
+    const int given = negative ? 2 : 3;
+    cli_parse_simple(negative ? argc - 1 : argc, argv, "NODE PARAM VALUE",
+                     "Change a parameter of a running node at a tick boundary. VALUE is YAML, as in a world file.", given,
+                     given, &simple);
+    if (negative) {
+        simple.arguments[2] = argv[argc - 1];
+    }
     struct oto_client *client = cli_open(simple.common.world);
     if (client == NULL) {
         return CLI_FAILED;
