@@ -127,10 +127,11 @@ void num_instability_fit_floor(struct num_instability *fit, double tau_min_s, do
     const double decades = oto_log(tau_max_s / tau_min_s) / oto_log(10.0);
     const double wanted = 3.0 + 1.5 * decades;
     fit->count = wanted < NUM_INSTABILITY_POLES ? (uint32_t)wanted : NUM_INSTABILITY_POLES;
-    /* Correlation times from 0.3 of what peaks at tau_min to 1/0.3 of what peaks at tau_max: the floor is then flat to
-     * 0.6 % up to five decades, 0.9 % for six. */
-    const double first_s = 0.3 * tau_min_s / 1.893;
-    const double last_s = tau_max_s / (0.3 * 1.893);
+    /* Correlation times reach beyond what peaks at the ends of the range: the floor is flat to 1 % up to six decades.
+     */
+    const double margin = decades <= 5.0 ? 0.3 : 0.6;
+    const double first_s = margin * tau_min_s / 1.893;
+    const double last_s = tau_max_s / (margin * 1.893);
     const double step = oto_exp(oto_log(last_s / first_s) / (fit->count - 1));
     double correlation_s = first_s;
     for (uint32_t i = 0; i < fit->count; i++, correlation_s *= step) {
