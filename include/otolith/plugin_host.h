@@ -27,7 +27,10 @@ struct oto_plugin;
  */
 OTO_API enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes, struct oto_error *error);
 
-/* Stages, checks and loads a file. `keep_directory` (or NULL): also writes the copy there, for perf and gdb. */
+/*
+ * Stages, checks and loads a file. `keep_directory` (NULL: the environment's OTOLITH_KEEP_PLUGINS, if it is set): also
+ * writes the copy there, for perf and gdb.
+ */
 OTO_API enum oto_status oto_plugin_open(const char *path, const char *keep_directory, struct oto_plugin **plugin,
                                 struct oto_error *error);
 /* Unloads; returns false if the library stays mapped nevertheless (counted by the caller). NULL: true. */

@@ -128,7 +128,10 @@ enum oto_status oto_plugin_open(const char *path, const char *keep_directory, st
     made->holders = 1;
     made->path = own_path;
     enum oto_status status = oto_stage_open(path, &made->stage, error);
-    if (status == OTO_OK && keep_directory != NULL) {
+    if (keep_directory == NULL) {
+        keep_directory = getenv("OTOLITH_KEEP_PLUGINS");
+    }
+    if (status == OTO_OK && keep_directory != NULL && keep_directory[0] != '\0') {
         status = oto_stage_keep(&made->stage, path, keep_directory, error);
     }
     if (status == OTO_OK) {
