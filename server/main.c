@@ -52,6 +52,9 @@ int main(int argc, char **argv)
     if (options.schema) {
         return print_schema();
     }
+    if (options.keep_plugins != NULL) {
+        (void)setenv("OTOLITH_KEEP_PLUGINS", options.keep_plugins, 1);
+    }
     (void)signal(SIGPIPE, SIG_IGN);
     const pid_t parent = getppid();
     if (options.follow_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)) {

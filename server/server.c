@@ -143,8 +143,7 @@ static void look_for_stall(struct srv_server *server)
 {
     char sentence[256];
     if (srv_engine_watchdog(server->engine, sentence, sizeof sentence)) {
-        say(NULL, sentence);
-        srv_courier_event(server->courier, OTO_EVENT_WATCHDOG, 2, 0, "watchdog", sentence);
+        say(NULL, sentence); /* the engine counts and records it */
     }
 }
 

@@ -54,11 +54,6 @@ static void answer(struct job *job, enum oto_status status, uint64_t tick, const
     if (job->ticket == NULL) {
         return;
     }
-    if (job->swap && status != OTO_OK) {
-        srv_engine_count(job->loader->engine, OTO_COUNTER_SWAPS_REFUSED, 1);
-        const char *node = srv_engine_node_setup(job->loader->engine, job->node)->node;
-        srv_courier_event(job->loader->courier, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)status, node, text);
-    }
     srv_ticket_close(job->ticket, status, tick, text);
     job->ticket = NULL;
 }
@@ -124,6 +119,18 @@ static void on_flipped(void *context, const struct srv_reply *reply)
     go_on(loader);
 }
 
+/* Before it came to the engine, which counts and records what it refuses itself. */
+static void refuse(struct job *job)
+{
+    if (job->swap) {
+        const char *node = srv_engine_node_setup(job->loader->engine, job->node)->node;
+        srv_engine_count(job->loader->engine, OTO_COUNTER_SWAPS_REFUSED, 1);
+        srv_courier_event(job->loader->courier, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)job->status, node, job->error.text);
+    }
+    answer(job, job->status, 0, job->error.text);
+    drop(job);
+}
+
 static void on_loaded(uv_work_t *work, int status)
 {
     struct job *job = work->data;
@@ -131,8 +138,7 @@ static void on_loaded(uv_work_t *work, int status)
     (void)status;
     loader->busy = false;
     if (job->status != OTO_OK) {
-        answer(job, job->status, 0, job->error.text);
-        drop(job);
+        refuse(job);
         go_on(loader);
         return;
     }

@@ -10,20 +10,13 @@ static void on_reply(void *context, const struct srv_reply *reply)
                      reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
 }
 
-static bool is_over(const struct oto_segment_header *header)
-{
-    const uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
-    return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING;
-}
-
+/* Every command gets its reply, also after the run's end. */
 static void post(struct srv_request *request, struct srv_ticket *ticket, const struct srv_command *command)
 {
     if (ticket == NULL) {
         return;
     }
-    if (is_over(srv_engine_segment(request->engine))) {
-        srv_ticket_close(ticket, OTO_CLOSED, 0, "the run has ended");
-    } else if (!srv_courier_send(request->courier, command, on_reply, ticket)) {
+    if (!srv_courier_send(request->courier, command, on_reply, ticket)) {
         srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     }
 }
