@@ -1,0 +1,64 @@
+/*
+ * The world segment from the writer's side: its layout from a list of channels, and the sealed memory that holds it
+ * (A9, A10). Building is [loop]; afterwards the tick thread alone writes (see writer.h), except for the counters.
+ */
+#ifndef SRV_SHM_SEGMENT_H
+#define SRV_SHM_SEGMENT_H
+
+#include <stdint.h>
+
+#include "otolith/segment.h"
+
+/* What a channel is to be; becomes one entry of the directory. */
+struct srv_channel_spec {
+    char topic[OTO_TOPIC_BYTES];
+    char node[OTO_TOPIC_BYTES];
+    const char *plugin;
+    const char *plugin_version;
+    const char *frame_id;
+    const struct oto_record_type *type;
+    uint64_t rate_num, rate_den; /* 0/1 for events */
+    uint32_t capacity;           /* wanted slots; rounded up to a power of two */
+    uint32_t node_index;
+    uint32_t flags;
+};
+
+struct srv_segment_plan {
+    const char *world;
+    uint64_t epoch, seed;
+    uint64_t rate_num, rate_den;
+    const struct srv_channel_spec *channels;
+    uint32_t channel_count;
+};
+
+/* Where everything comes to lie; pure arithmetic. */
+struct srv_layout {
+    struct oto_segment_field *fields;      /* heap */
+    struct oto_segment_channel *directory; /* heap */
+    uint32_t field_count;
+    uint64_t field_offset, directory_offset, bytes;
+    uint64_t hash;
+};
+
+enum oto_status srv_layout_make(const struct srv_segment_plan *plan, struct srv_layout *layout,
+                                struct oto_error *error);
+void srv_layout_finish(struct srv_layout *layout);
+
+struct srv_segment {
+    int fd; /* sealed */
+    struct oto_segment_header *header;
+    struct oto_segment_channel *directory;
+    uint64_t bytes;
+    void *reservation; /* the mapping with a PROT_NONE page at either end */
+    uint64_t reservation_bytes;
+};
+
+/*
+ * Memory is reserved and touched here, so that a machine without room is an error now and not SIGBUS later. On failure
+ * nothing is left behind.
+ */
+enum oto_status srv_segment_create(const struct srv_segment_plan *plan, struct srv_segment *segment,
+                                   struct oto_error *error);
+void srv_segment_finish(struct srv_segment *segment); /* NULL and zeroed are allowed */
+
+#endif
