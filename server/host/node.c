@@ -1,0 +1,242 @@
+#include "host/node.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/fpu.h"
+
+uint64_t srv_state_rounded(uint64_t bytes)
+{
+    return (bytes + SRV_STATE_ALIGN - 1) / SRV_STATE_ALIGN * SRV_STATE_ALIGN;
+}
+
+void *srv_state_alloc(uint64_t bytes)
+{
+    const uint64_t rounded = srv_state_rounded(bytes > 0 ? bytes : 1);
+    void *state = aligned_alloc(SRV_STATE_ALIGN, rounded);
+    if (state != NULL) {
+        memset(state, 0, rounded);
+    }
+    return state;
+}
+
+static bool is_motion(const struct srv_world_config *world, const struct srv_node_config *config, uint32_t index)
+{
+    return world->vehicles[config->vehicle].motion == index;
+}
+
+static enum oto_status check_kind(const struct srv_world_config *world, const struct srv_node *node,
+                                  struct oto_error *error)
+{
+    const bool motion = is_motion(world, node->config, node->index);
+    const char *wanted = motion ? OTO_KIND_MOTION : OTO_KIND_SENSOR;
+    if (strcmp(node->descriptor->kind, wanted) != 0) {
+        return oto_fail(error, OTO_INVALID, "node '%s': plugin '%s' is of kind '%s'; '%s' is accepted here",
+                        node->topic, node->descriptor->id, node->descriptor->kind, wanted);
+    }
+    if (motion && oto_plugin_motion(node->plugin) == NULL) {
+        return oto_fail(error, OTO_PLUGIN, "node '%s': motion plugin '%s' does not offer the extension '%s'",
+                        node->topic, node->descriptor->id, OTO_EXTENSION_MOTION);
+    }
+    const uint32_t least = motion ? 0 : 1, most = motion ? 0 : OTO_PLUGIN_MAX_PORTS;
+    if (node->descriptor->output_count < least || node->descriptor->output_count > most) {
+        return oto_fail(error, OTO_PLUGIN, "node '%s': plugin '%s' has %u outputs; %u to %u are accepted", node->topic,
+                        node->descriptor->id, node->descriptor->output_count, least, most);
+    }
+    return OTO_OK;
+}
+
+static enum oto_status make_schedule(const struct srv_world_config *world, struct srv_node *node,
+                                     struct oto_error *error)
+{
+    const struct srv_node_config *config = node->config;
+    char what[OTO_TOPIC_BYTES + 16];
+    (void)snprintf(what, sizeof what, "rate of '%s'", node->topic);
+    enum oto_status status = srv_rate_check(what, config->rate_num, config->rate_den, error);
+    if (status == OTO_OK) {
+        srv_beat_init(&node->beat, config->rate_num, config->rate_den);
+        srv_beat_advance(&node->beat);
+        status = srv_due_init(&node->due, config->rate_num, config->rate_den, world->clock.rate_num,
+                              world->clock.rate_den, error);
+    }
+    return status;
+}
+
+static enum oto_status make_instance(struct srv_node *node, oto_warn_function warn, void *warn_context,
+                                     struct oto_error *error)
+{
+    node->state_bytes = node->descriptor->state_bytes;
+    node->hashed_bytes = srv_state_rounded(node->state_bytes);
+    node->instance.size = sizeof node->instance;
+    node->instance.setup = node->setup;
+    node->instance.state = srv_state_alloc(node->state_bytes);
+    if (node->instance.state == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of node '%s' (%llu bytes)", node->topic,
+                        (unsigned long long)node->state_bytes);
+    }
+    enum oto_status status = oto_params_copy(&node->config->params, &node->params, error);
+    if (status == OTO_OK) {
+        status = oto_prepare(node->plugin, node->setup, &node->params, warn, warn_context, &node->prepared, error);
+    }
+    node->instance.params = node->params.block;
+    node->instance.data = node->prepared.data;
+    if (status == OTO_OK && node->ops->init != NULL) {
+        status = node->ops->init(&node->instance, error);
+        if (status != OTO_OK && error != NULL && error->text[0] == '\0') {
+            (void)oto_fail(error, OTO_PLUGIN, "node '%s': plugin '%s' refused to start", node->topic,
+                           node->descriptor->id);
+        }
+    }
+    srv_fpu_pin();
+    return status;
+}
+
+/* Buffers for the payloads, each on a line of its own, and the runs of numbers in them. */
+static enum oto_status make_outputs(struct srv_node *node, struct oto_error *error)
+{
+    uint64_t payload_bytes = 0, fields = 0;
+    node->port_count = node->descriptor->output_count;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        payload_bytes += srv_state_rounded(node->descriptor->outputs[i].type->bytes);
+        fields += node->descriptor->outputs[i].type->field_count;
+    }
+    node->payloads = srv_state_alloc(payload_bytes);
+    node->runs = calloc(fields + 1, sizeof *node->runs);
+    if (node->payloads == NULL || node->runs == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of node '%s'", node->topic);
+    }
+    unsigned char *payload = node->payloads;
+    struct srv_float_run *runs = node->runs;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        const struct oto_record_type *type = node->descriptor->outputs[i].type;
+        struct srv_port *port = &node->ports[i];
+        node->outputs[i].payload = payload;
+        port->payload_bytes = type->bytes;
+        port->runs = runs;
+        port->run_count = srv_float_runs(type, runs);
+        port->was_finite = true;
+        payload += srv_state_rounded(type->bytes);
+        runs += port->run_count;
+    }
+    return OTO_OK;
+}
+
+void srv_node_bind(struct srv_node *node, struct oto_plugin *plugin)
+{
+    const struct oto_motion_extension *motion = oto_plugin_motion(plugin);
+    node->plugin = plugin;
+    node->descriptor = oto_plugin_descriptor(plugin);
+    node->ops = oto_plugin_ops(plugin);
+    node->step = node->ops->step;
+    node->evaluate = motion != NULL ? motion->evaluate : NULL;
+    node->motion_flags = motion != NULL ? motion->flags : 0;
+}
+
+static enum oto_status name_node(const struct srv_world_config *world, struct srv_node *node, struct oto_error *error)
+{
+    const int length = snprintf(node->topic, sizeof node->topic, "%s/%s/%s", world->name,
+                                world->vehicles[node->config->vehicle].name, node->config->name);
+    if (length < 0 || (size_t)length >= sizeof node->topic) {
+        return oto_fail(error, OTO_LIMIT, "the topic '%s…' is longer than %d bytes; a shorter world name is accepted",
+                        node->topic, OTO_TOPIC_BYTES - 1);
+    }
+    return OTO_OK;
+}
+
+enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t index, oto_warn_function warn,
+                              void *warn_context, struct srv_node *node, struct oto_error *error)
+{
+    memset(node, 0, sizeof *node);
+    node->index = index;
+    node->config = &world->nodes[index];
+    srv_node_bind(node, oto_plugin_hold(node->config->plugin));
+    enum oto_status status = name_node(world, node, error);
+    if (status == OTO_OK) {
+        status = check_kind(world, node, error);
+    }
+    if (status == OTO_OK) {
+        status = make_schedule(world, node, error);
+    }
+    if (status == OTO_OK) {
+        node->setup = calloc(1, sizeof *node->setup);
+        status = node->setup != NULL ? make_outputs(node, error) : oto_fail(error, OTO_NO_MEMORY, "no memory");
+    }
+    if (status == OTO_OK) {
+        srv_setup_fill(world, node->config, node->setup);
+        status = make_instance(node, warn, warn_context, error);
+    }
+    if (status != OTO_OK) {
+        srv_node_finish(node);
+    }
+    return status;
+}
+
+void srv_node_finish(struct srv_node *node)
+{
+    if (node == NULL || node->plugin == NULL) {
+        return;
+    }
+    free(node->instance.state);
+    oto_prepared_free(&node->prepared);
+    oto_params_free(&node->params);
+    free(node->setup);
+    free(node->payloads);
+    free(node->runs);
+    (void)oto_plugin_close(node->plugin);
+    memset(node, 0, sizeof *node);
+}
+
+uint32_t srv_node_channel_count(const struct srv_node *node)
+{
+    return node->evaluate != NULL ? 1 : node->port_count;
+}
+
+static enum oto_status name_channel(const struct srv_node *node, const char *port, struct srv_channel_spec *spec,
+                                    struct oto_error *error)
+{
+    const bool first = port[0] == '\0';
+    const char *topic = first && node->config->alias[0] != '\0' ? node->config->alias : node->topic;
+    const int length = snprintf(spec->topic, sizeof spec->topic, "%s%s%s", topic, first ? "" : ".", port);
+    if (length < 0 || (size_t)length >= sizeof spec->topic) {
+        return oto_fail(error, OTO_LIMIT, "the topic '%s.%s' is longer than %d bytes; shorter names are accepted", topic,
+                        port, OTO_TOPIC_BYTES - 1);
+    }
+    memcpy(spec->node, node->topic, sizeof spec->node);
+    return OTO_OK;
+}
+
+/* Slots for at least one second of records. */
+static uint32_t wanted_capacity(const struct srv_world_config *world, uint64_t rate_num, uint64_t rate_den)
+{
+    const uint64_t second = rate_num / rate_den + 1;
+    const uint64_t wanted = second > world->ring_capacity ? second : world->ring_capacity;
+    return wanted > UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
+}
+
+enum oto_status srv_node_describe(const struct srv_world_config *world, const struct srv_node *node, uint32_t channel,
+                                  struct srv_channel_spec *spec, struct oto_error *error)
+{
+    const bool motion = node->evaluate != NULL;
+    const struct oto_port *port = motion ? NULL : &node->descriptor->outputs[channel];
+    memset(spec, 0, sizeof *spec);
+    spec->plugin = node->descriptor->id;
+    spec->plugin_version = node->descriptor->version;
+    spec->frame_id = node->config->frame_id[0] != '\0' ? node->config->frame_id : node->setup->node;
+    spec->type = motion ? &oto_truth_type : port->type;
+    spec->rate_num = motion ? world->clock.rate_num : node->config->rate_num;
+    spec->rate_den = motion ? world->clock.rate_den : node->config->rate_den;
+    spec->capacity = wanted_capacity(world, spec->rate_num, spec->rate_den);
+    spec->node_index = node->index;
+    spec->flags = motion ? OTO_CHANNEL_TRUTH | OTO_CHANNEL_ENABLED : 0;
+    return name_channel(node, motion ? "" : port->name, spec, error);
+}
+
+void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_t first_channel)
+{
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        node->ports[i].channel = first_channel + i;
+        node->ports[i].ring = srv_ring_make(segment->header, &segment->directory[first_channel + i]);
+    }
+    srv_node_update_ports(node, segment->directory);
+}

@@ -1,0 +1,102 @@
+/*
+ * A node: one instance of a plugin with the memory that the host owns for it (A14). Made, described and dropped by the
+ * main thread [loop]; stepped and changed by the tick thread [tick].
+ */
+#ifndef SRV_HOST_NODE_H
+#define SRV_HOST_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock/schedule.h"
+#include "config/world_config.h"
+#include "shm/segment.h"
+#include "shm/writer.h"
+
+#define SRV_STATE_ALIGN 64u
+
+/* Neighbouring floating-point numbers of a record: looked at for NaN and infinities. */
+struct srv_float_run {
+    uint32_t offset;
+    uint32_t count;
+    uint32_t bytes; /* of one: 4 or 8 */
+};
+
+/* One output of a node and its channel. */
+struct srv_port {
+    struct srv_ring ring;
+    const struct srv_float_run *runs;
+    uint32_t run_count;
+    uint32_t payload_bytes;
+    uint32_t channel;       /* index in the directory */
+    uint32_t enable_offset; /* into the parameter block, or OTO_PORT_ALWAYS */
+    bool enabled;
+    bool was_finite; /* of the last record */
+};
+
+struct srv_node {
+    /* read by each step */
+    struct oto_instance instance;
+    enum oto_step_status (*step)(const struct oto_instance *, const struct oto_step *);
+    enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double, struct oto_truth_record *);
+    uint32_t motion_flags;
+    uint32_t index;
+    uint32_t port_count;
+    bool quarantined;
+    uint64_t state_bytes;  /* of the descriptor */
+    uint64_t hashed_bytes; /* rounded up to whole words; the rest is zero */
+    struct srv_beat beat;  /* instants of samples; at the next one */
+    struct srv_due due;    /* the tick of the next sample */
+    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct srv_port ports[OTO_PLUGIN_MAX_PORTS];
+    /* changed at boundaries */
+    struct oto_plugin *plugin; /* held */
+    const struct oto_plugin_descriptor *descriptor;
+    const struct oto_plugin_ops *ops;
+    struct oto_params params;
+    struct oto_prepared prepared;
+    uint64_t revision; /* changes applied so far */
+    uint32_t generation; /* swaps applied so far */
+    /* fixed */
+    const struct srv_node_config *config;
+    struct oto_setup *setup;
+    unsigned char *payloads;     /* one buffer for all ports */
+    struct srv_float_run *runs;  /* of all ports */
+    char topic[OTO_TOPIC_BYTES]; /* "world/vehicle/node" */
+};
+
+/* Fills the setup that an instance keeps for its life. */
+void srv_setup_fill(const struct srv_world_config *world, const struct srv_node_config *node, struct oto_setup *setup);
+
+/*
+ * Makes the instance: parameters copied, prepared, state made by init. Its channels come later by srv_node_attach.
+ * On failure nothing is left behind.
+ */
+enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t index, oto_warn_function warn,
+                              void *warn_context, struct srv_node *node, struct oto_error *error);
+void srv_node_finish(struct srv_node *node); /* NULL and zeroed are allowed */
+
+/* Channels of the node: the truth for a motion node, else its ports. */
+uint32_t srv_node_channel_count(const struct srv_node *node);
+enum oto_status srv_node_describe(const struct srv_world_config *world, const struct srv_node *node, uint32_t channel,
+                                  struct srv_channel_spec *spec, struct oto_error *error);
+/* The node's channels are first_channel and those after it. */
+void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_t first_channel);
+
+/* Points the node at a plugin's operations. */
+void srv_node_bind(struct srv_node *node, struct oto_plugin *plugin);
+
+/* Zeroed memory for a state, aligned and rounded up; NULL when out of memory. free() drops it. */
+void *srv_state_alloc(uint64_t bytes);
+uint64_t srv_state_rounded(uint64_t bytes);
+
+/* [tick] Zeroes the payloads and sets what a step finds in its outputs. */
+void srv_node_clear_outputs(struct srv_node *node, int64_t t_ns);
+/* [tick] Whether all numbers of a record are finite. */
+bool srv_record_is_finite(const struct srv_float_run *runs, uint32_t run_count, const void *payload);
+/* Merges a type's floating-point fields into runs; returns how many. At most field_count. */
+uint32_t srv_float_runs(const struct oto_record_type *type, struct srv_float_run *runs);
+/* [tick] Reads which ports the parameters enable, and says so in the directory. */
+void srv_node_update_ports(struct srv_node *node, struct oto_segment_channel *directory);
+
+#endif
