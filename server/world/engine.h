@@ -37,7 +37,10 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
 /* The sealed memfd, for SCM_RIGHTS. Owned by the engine. */
 int srv_engine_segment_fd(const struct srv_engine *engine);
 const struct oto_segment_header *srv_engine_segment(const struct srv_engine *engine);
-/* Readable when replies wait; level-triggered until srv_engine_take_reply has returned false. */
+/*
+ * Readable when replies wait, and once when the run has ended or faulted (see header->state); level-triggered until
+ * srv_engine_take_reply has returned false.
+ */
 int srv_engine_notify_fd(const struct srv_engine *engine);
 
 enum srv_command_kind {
@@ -48,7 +51,7 @@ enum srv_command_kind {
     SRV_COMMAND_MODE,    /* mode */
     SRV_COMMAND_PARAMS,  /* node, change: new block and prepared data, already checked */
     SRV_COMMAND_SWAP,    /* node, change: new plugin, block and prepared data, already checked */
-    SRV_COMMAND_EVENT,   /* event: written to the event ring */
+    SRV_COMMAND_EVENT,   /* event: written to the event ring; with id 0 there is no reply */
     SRV_COMMAND_STOP     /* the run ends at the next boundary */
 };
 
@@ -80,7 +83,7 @@ struct srv_reply {
     const char *reason; /* of a refusal, static text; or NULL */
 };
 
-/* False when the queue (256) is full: try again after replies. */
+/* False when 256 commands are without a taken reply: try again after replies. */
 bool srv_engine_post(struct srv_engine *engine, const struct srv_command *command);
 bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply);
 
@@ -95,6 +98,9 @@ const struct oto_params *srv_engine_node_params(const struct srv_engine *engine,
 const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node);
 
 /*
+ * A change is made from what the node runs when it is begun. Is another change of that node applied first, the later
+ * one is refused with OTO_CONFLICT and nothing is lost: make it again.
+ *
  * Makes a change ready off the tick: copies the block, sets one parameter, runs prepare. For a swap: opens the file,
  * compares ports, kind and state version, carries over the parameters, runs prepare. May take milliseconds: these two
  * may be called from a worker thread, one at a time for each node.

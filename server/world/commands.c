@@ -1,0 +1,210 @@
+#include <string.h>
+
+#include "world/engine_private.h"
+#include "world/text.h"
+
+/* A command at a boundary: fills status and reason of the reply. False: the reply comes later. */
+typedef bool apply_function(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply);
+
+static bool refuse(struct srv_reply *reply, enum oto_status status, const char *reason)
+{
+    reply->status = status;
+    reply->reason = reason;
+    return true;
+}
+
+static void send_reply(struct srv_engine *engine, const struct srv_reply *reply)
+{
+    srv_state_show(engine); /* who has the reply sees its effect */
+    /* There is room: no more than a queue of commands is ever without a taken reply. */
+    (void)srv_queue_push(&engine->replies, reply);
+    srv_notify_main(engine);
+}
+
+void srv_commands_finish_step(struct srv_engine *engine, enum oto_status status, const char *reason)
+{
+    engine->steps_left = 0;
+    if (engine->step_pending) {
+        engine->step_pending = false;
+        engine->step_reply.status = status;
+        engine->step_reply.reason = reason;
+        engine->step_reply.tick = engine->tick;
+        send_reply(engine, &engine->step_reply);
+    }
+}
+
+static void say_mode(struct srv_engine *engine, const char *text, const char *more)
+{
+    char sentence[96];
+    struct srv_text words = srv_text_begin(sentence, sizeof sentence);
+    srv_text_add(&words, text);
+    srv_text_add(&words, more);
+    srv_event_write(engine, OTO_EVENT_MODE, 0, (int64_t)engine->mode, "clock", sentence);
+}
+
+static bool apply_pause(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    (void)command;
+    (void)reply;
+    srv_commands_finish_step(engine, OTO_CONFLICT, "a pause came before the steps were done");
+    engine->paused = true;
+    say_mode(engine, "paused", "");
+    return true;
+}
+
+static bool apply_resume(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    (void)command;
+    if (engine->mode == OTO_MODE_STEP) {
+        return refuse(reply, OTO_INVALID, "mode step goes on by step only; set mode realtime or asap first");
+    }
+    if (engine->step_pending) {
+        return refuse(reply, OTO_CONFLICT, "a step is not done yet");
+    }
+    engine->paused = false;
+    engine->anchored = false;
+    say_mode(engine, "resumed", "");
+    return true;
+}
+
+static bool apply_step(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    if (engine->step_pending) {
+        return refuse(reply, OTO_CONFLICT, "another step is not done yet");
+    }
+    if (command->ticks == 0) {
+        return true;
+    }
+    engine->paused = true;
+    engine->steps_left = command->ticks;
+    engine->step_pending = true;
+    engine->step_reply = *reply;
+    return false;
+}
+
+static bool apply_scale(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    char number[32];
+    if (!(command->scale >= SRV_SCALE_MIN && command->scale <= SRV_SCALE_MAX)) {
+        return refuse(reply, OTO_RANGE, "a scale from 0.001 to 1000000 is accepted");
+    }
+    srv_pacer_set_scale(&engine->pacer, command->scale);
+    struct srv_text words = srv_text_begin(number, sizeof number);
+    srv_text_add_milli(&words, command->scale);
+    say_mode(engine, "scale ", number);
+    return true;
+}
+
+static bool apply_mode(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    static const char *const names[] = {[OTO_MODE_REALTIME] = "realtime", [OTO_MODE_ASAP] = "asap",
+                                        [OTO_MODE_STEP] = "step"};
+    const uint32_t mode = (uint32_t)command->mode;
+    if (mode >= sizeof names / sizeof *names || names[mode] == NULL) {
+        return refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap and step are accepted");
+    }
+    engine->mode = command->mode;
+    engine->anchored = false;
+    srv_rights_set_thread(&engine->rights, command->mode == OTO_MODE_REALTIME);
+    __atomic_store_n(&engine->segment.header->mode, mode, __ATOMIC_RELAXED);
+    say_mode(engine, "mode ", names[mode]);
+    return true;
+}
+
+static void say_change(struct srv_engine *engine, const struct srv_node *node, const struct srv_change *change,
+                       bool swap, const struct srv_reply *reply)
+{
+    if (reply->status == OTO_OK) {
+        srv_count(engine, swap ? OTO_COUNTER_SWAPS : OTO_COUNTER_PARAMETER_CHANGES, 1);
+        srv_event_write(engine, swap ? OTO_EVENT_SWAP : OTO_EVENT_PARAMETER, 0,
+                        swap ? (int64_t)node->generation : (int64_t)node->revision, node->topic, change->text);
+    } else if (swap) {
+        srv_count(engine, OTO_COUNTER_SWAPS_REFUSED, 1);
+        srv_event_write(engine, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)node->generation, node->topic, reply->reason);
+    }
+}
+
+static bool apply_change(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    const bool swap = command->kind == SRV_COMMAND_SWAP;
+    struct srv_change *change = (struct srv_change *)(void *)command->change;
+    if (change == NULL || change->open.node >= engine->node_count || (change->open.plugin != NULL) != swap) {
+        return refuse(reply, OTO_INVALID, "the change is not one of a node of this world");
+    }
+    struct srv_node *node = &engine->nodes[change->open.node];
+    reply->status = srv_change_apply(node, change, &reply->reason);
+    if (reply->status == OTO_OK) {
+        srv_node_update_ports(node, engine->segment.directory);
+        for (uint32_t i = 0; i < srv_node_channel_count(node); i++) {
+            uint32_t *generation = &engine->segment.directory[engine->first_channels[node->index] + i].generation;
+            __atomic_store_n(generation, node->generation, __ATOMIC_RELAXED);
+        }
+    }
+    say_change(engine, node, change, swap, reply);
+    return true;
+}
+
+static bool apply_event(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    struct oto_event_record event = command->event;
+    (void)reply;
+    event.source[sizeof event.source - 1] = '\0';
+    event.text[sizeof event.text - 1] = '\0';
+    srv_event_push(engine, &event);
+    return true;
+}
+
+static bool apply_stop(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    (void)command;
+    (void)reply;
+    srv_commands_finish_step(engine, OTO_CLOSED, "the run was stopped");
+    if (!engine->ended) {
+        engine->ended = true;
+        srv_event_write(engine, OTO_EVENT_STOPPED, 0, (int64_t)engine->tick, "clock", "stopped");
+    }
+    return true;
+}
+
+struct verb {
+    apply_function *apply;
+    bool when_over; /* also after the run has ended or faulted */
+};
+
+static const struct verb verbs[] = {
+    [SRV_COMMAND_PAUSE] = {apply_pause, false},   [SRV_COMMAND_RESUME] = {apply_resume, false},
+    [SRV_COMMAND_STEP] = {apply_step, false},     [SRV_COMMAND_SCALE] = {apply_scale, false},
+    [SRV_COMMAND_MODE] = {apply_mode, false},     [SRV_COMMAND_PARAMS] = {apply_change, false},
+    [SRV_COMMAND_SWAP] = {apply_change, false},   [SRV_COMMAND_EVENT] = {apply_event, true},
+    [SRV_COMMAND_STOP] = {apply_stop, true},
+};
+
+static void apply_one(struct srv_engine *engine, const struct srv_command *command)
+{
+    struct srv_reply reply = {.id = command->id,
+                              .kind = command->kind,
+                              .status = OTO_OK,
+                              .tick = engine->tick,
+                              .change = command->change};
+    const bool known = command->kind >= SRV_COMMAND_PAUSE && command->kind <= SRV_COMMAND_STOP;
+    bool now = true;
+    srv_count(engine, OTO_COUNTER_COMMANDS, 1);
+    if (!known) {
+        now = refuse(&reply, OTO_UNSUPPORTED, "there is no such command");
+    } else if ((engine->ended || engine->faulted) && !verbs[command->kind].when_over) {
+        now = refuse(&reply, OTO_CLOSED, engine->faulted ? "the run has stopped by a fault" : "the run has ended");
+    } else {
+        now = verbs[command->kind].apply(engine, command, &reply);
+    }
+    if (now && !srv_command_is_unanswered(command)) {
+        send_reply(engine, &reply);
+    }
+}
+
+void srv_commands_apply(struct srv_engine *engine)
+{
+    struct srv_command command;
+    while (srv_queue_pop(&engine->commands, &command)) {
+        apply_one(engine, &command);
+    }
+}

@@ -1,0 +1,194 @@
+/* What the parts of the engine share. Members are grouped by the thread that writes them. */
+#ifndef SRV_WORLD_ENGINE_PRIVATE_H
+#define SRV_WORLD_ENGINE_PRIVATE_H
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "clock/driver.h"
+#include "clock/pacer.h"
+#include "clock/realtime.h"
+#include "host/change.h"
+#include "host/node.h"
+#include "shm/segment.h"
+#include "shm/writer.h"
+#include "world/engine.h"
+#include "world/environment.h"
+#include "world/history.h"
+#include "world/queue.h"
+#include "world/state_hash.h"
+
+#define SRV_COMMAND_CAPACITY 256u
+#define SRV_LOSSLESS_READERS 16
+#define SRV_LATE_NS 100000
+#define SRV_UNPACED_CLOCK_TICKS 16u /* without a pace the clock is read once in so many ticks */
+#define SRV_UNPACED_WAKE_NS 1000000
+#define SRV_FACTOR_SAMPLES 16u
+
+struct srv_vehicle {
+    struct srv_node *motion;
+    struct srv_node *first_sensor;
+    uint32_t sensor_count;
+    bool any_time; /* the motion node can be asked about any instant */
+    bool stale;    /* the motion node is broken: the truth is the last good one */
+    bool truth_was_finite;
+    struct oto_truth_record truth;      /* at the last tick's end */
+    struct oto_truth_record truth_zero; /* at time zero */
+    struct srv_history history;         /* only without any_time */
+    struct srv_ring ring;
+    uint32_t channel;
+};
+
+/* A reader that the tick waits for. The main thread writes, the tick thread reads and demotes. */
+struct srv_lossless_reader {
+    uint32_t active; /* 0 free, 1 waited for, 2 demoted; release/acquire */
+    uint32_t count;
+    uint32_t *channels; /* room for every channel; kept until the engine goes */
+    uint64_t *next;
+};
+
+/* Measures simulated over real time of about the last second. */
+struct srv_factor {
+    int64_t real_ns[SRV_FACTOR_SAMPLES];
+    int64_t sim_ns[SRV_FACTOR_SAMPLES];
+    uint32_t count;
+    int64_t due_ns;
+    double value;
+};
+
+struct srv_engine {
+    /* fixed after creation */
+    const struct srv_world_config *config;
+    struct srv_engine_options options;
+    struct srv_segment segment;
+    struct srv_environment environment;
+    struct srv_node *nodes;
+    struct srv_vehicle *vehicles;
+    struct srv_float_run *truth_runs;
+    uint32_t truth_run_count;
+    uint32_t node_count, vehicle_count, channel_count, event_channel;
+    uint64_t last_tick; /* the run ends after so many ticks; UINT64_MAX: never */
+    uint32_t *first_channels; /* of each node */
+
+    /* tick thread */
+    uint64_t tick; /* completed */
+    struct srv_beat beat; /* of tick ends; at the last one completed */
+    uint64_t chain;
+    struct srv_state_hash hash;
+    struct srv_ring events;
+    enum oto_clock_mode mode;
+    bool paused, ended, faulted;
+    uint32_t shown_state;
+    uint64_t steps_left;
+    struct srv_reply step_reply;
+    bool step_pending;
+    struct srv_pacer pacer;
+    struct srv_clock_driver driver;
+    struct srv_waiter waiter;
+    struct srv_factor factor;
+    bool anchored;
+    bool wake_pending;
+    int64_t now_ns; /* newest reading of the clock */
+    int64_t last_wake_ns, last_work_ns;
+    int64_t slip_event_due_ns, slip_unsaid_ns;
+    uint64_t busy_work_ns;
+    int64_t busy_since_ns;
+    uint64_t lossless_safe_ticks, lossless_seen_epoch;
+    int64_t lossless_deadline_ns; /* of the wait that goes on, 0: none */
+    struct srv_rights rights;
+
+    /* both */
+    struct srv_queue commands, replies;
+    int notify_fd;
+    uint32_t quit;
+    uint32_t waiters;
+    uint32_t working; /* 1 while a tick is made */
+    uint64_t lossless_epoch; /* counts begins, acknowledges and ends */
+    uint32_t lossless_waiting;
+    struct srv_lossless_reader lossless[SRV_LOSSLESS_READERS];
+
+    /* main thread */
+    pthread_t thread;
+    bool started;
+    sem_t ready;
+    uint32_t outstanding; /* commands without a taken reply */
+    pthread_mutex_t views_lock; /* against workers that prepare changes; never taken by the tick thread */
+    struct srv_node_view {
+        struct oto_plugin *plugin;
+        struct oto_params params; /* borrowed from the node */
+        uint64_t revision;
+    } *views;
+    struct srv_watchdog {
+        uint64_t tick;
+        int64_t since_ns;
+        bool told;
+    } watchdog;
+};
+
+/* ---- tick.c, truth.c ---- */
+
+/* Truths at time zero and the start of the hash chain, before the first tick. */
+void srv_tick_begin_world(struct srv_engine *engine);
+/* Makes tick `engine->tick` and completes it. */
+void srv_tick_make(struct srv_engine *engine);
+/* Moves a vehicle on by a tick and publishes its truth. */
+void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick);
+/* Its truth at time zero. */
+void srv_truth_begin(struct srv_engine *engine, struct srv_vehicle *vehicle);
+/* The truth at an instant of the current tick, or up to a second earlier. False: there is none, the motion is broken. */
+bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
+                  struct oto_truth_record *truth);
+/* A step said ERROR or FATAL, or broke the floating-point mode: takes the node, or all of its library, out. */
+void srv_node_quarantine(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status,
+                         const char *why);
+/* Breadcrumb, step, and what a step may not do. */
+enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step);
+
+/* ---- events.c ---- */
+
+void srv_event_write(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, int64_t value,
+                     const char *source, const char *text);
+void srv_event_push(struct srv_engine *engine, struct oto_event_record *event);
+
+/* ---- commands.c ---- */
+
+/* Events without an id get no reply. */
+static inline bool srv_command_is_unanswered(const struct srv_command *command)
+{
+    return command->kind == SRV_COMMAND_EVENT && command->id == 0;
+}
+void srv_commands_apply(struct srv_engine *engine);
+/* Answers a `step` that waits, if any. */
+void srv_commands_finish_step(struct srv_engine *engine, enum oto_status status, const char *reason);
+
+/* Adds to a counter that the main thread may write too. */
+void srv_count(struct srv_engine *engine, enum oto_counter counter, uint64_t delta);
+
+/* ---- thread.c, pace.c ---- */
+
+void *srv_tick_thread(void *engine);
+/* Brings the segment's state up to date. */
+void srv_state_show(struct srv_engine *engine);
+/* Counts and says what the pacer decided. */
+void srv_pace_account(struct srv_engine *engine, const struct srv_pace *pace);
+void srv_pace_verdict(struct srv_engine *engine, enum srv_pacer_verdict verdict);
+void srv_factor_reset(struct srv_factor *factor);
+void srv_factor_update(struct srv_factor *factor, int64_t real_ns, int64_t sim_ns);
+/* Gives up SCHED_FIFO when ticks leave no room for anybody else. */
+void srv_pace_guard_core(struct srv_engine *engine, int64_t work_ns);
+void srv_wake_readers(struct srv_engine *engine);
+/* A reply or a change of state waits for the main loop. */
+void srv_notify_main(struct srv_engine *engine);
+
+/* ---- lossless.c ---- */
+
+/* True when the next tick overwrites nothing that a lossless reader has not read; else waits and returns false. */
+bool srv_lossless_clear(struct srv_engine *engine);
+void srv_lossless_finish(struct srv_engine *engine);
+
+/* ---- changes.c ---- */
+
+/* Main thread: what the node runs after a change was applied. */
+void srv_views_update(struct srv_engine *engine, const struct srv_reply *reply);
+
+#endif

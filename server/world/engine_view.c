@@ -1,0 +1,120 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "otolith/document.h"
+#include "world/engine_private.h"
+
+int srv_engine_segment_fd(const struct srv_engine *engine)
+{
+    return engine->segment.fd;
+}
+
+const struct oto_segment_header *srv_engine_segment(const struct srv_engine *engine)
+{
+    return engine->segment.header;
+}
+
+int srv_engine_notify_fd(const struct srv_engine *engine)
+{
+    return engine->notify_fd;
+}
+
+bool srv_engine_post(struct srv_engine *engine, const struct srv_command *command)
+{
+    const bool answered = !srv_command_is_unanswered(command);
+    if ((answered && engine->outstanding >= SRV_COMMAND_CAPACITY) || !srv_queue_push(&engine->commands, command)) {
+        return false;
+    }
+    engine->outstanding += answered ? 1 : 0;
+    srv_waiter_wake(&engine->waiter);
+    return true;
+}
+
+bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply)
+{
+    if (!srv_queue_pop(&engine->replies, reply)) {
+        /* Quiet first, then look again: a reply that came in between is not overlooked. */
+        uint64_t count;
+        (void)!read(engine->notify_fd, &count, sizeof count);
+        if (!srv_queue_pop(&engine->replies, reply)) {
+            return false;
+        }
+        srv_notify_main(engine);
+    }
+    engine->outstanding--;
+    srv_views_update(engine, reply);
+    return true;
+}
+
+uint32_t srv_engine_node_count(const struct srv_engine *engine)
+{
+    return engine->node_count;
+}
+
+const struct srv_node_config *srv_engine_node_config(const struct srv_engine *engine, uint32_t node)
+{
+    return node < engine->node_count ? engine->nodes[node].config : NULL;
+}
+
+const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node)
+{
+    return node < engine->node_count ? engine->nodes[node].setup : NULL;
+}
+
+struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint32_t node)
+{
+    return node < engine->node_count ? engine->views[node].plugin : NULL;
+}
+
+const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node)
+{
+    return node < engine->node_count ? &engine->views[node].params : NULL;
+}
+
+static bool is_named(const struct srv_node *node, const char *name)
+{
+    return strcmp(name, node->topic) == 0 || strcmp(name, node->setup->node) == 0 ||
+           (node->config->alias[0] != '\0' && strcmp(name, node->config->alias) == 0);
+}
+
+static uint32_t not_found(const struct srv_engine *engine, const char *name, struct oto_error *error)
+{
+    const char **candidates = calloc(2 * (size_t)engine->node_count, sizeof *candidates);
+    const char *nearest = NULL;
+    for (uint32_t i = 0; candidates != NULL && i < engine->node_count; i++) {
+        candidates[2 * i] = engine->nodes[i].topic;
+        candidates[2 * i + 1] = engine->nodes[i].setup->node;
+    }
+    if (candidates != NULL) {
+        nearest = oto_nearest_word(name, candidates, 2 * (size_t)engine->node_count);
+    }
+    if (nearest != NULL) {
+        (void)oto_fail(error, OTO_NOT_FOUND, "there is no node '%.96s'; did you mean '%s'?", name, nearest);
+    } else {
+        (void)oto_fail(error, OTO_NOT_FOUND, "there is no node '%.96s'; a name like '%s' is accepted", name,
+                       engine->nodes[engine->node_count - 1].topic);
+    }
+    free(candidates);
+    return UINT32_MAX;
+}
+
+uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name, struct oto_error *error)
+{
+    for (uint32_t i = 0; i < engine->node_count; i++) {
+        if (is_named(&engine->nodes[i], name)) {
+            return i;
+        }
+    }
+    return not_found(engine, name, error);
+}
+
+void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters)
+{
+    __atomic_store_n(&engine->waiters, waiters, __ATOMIC_RELAXED);
+}
+
+void srv_engine_count(struct srv_engine *engine, enum oto_counter counter, int64_t delta)
+{
+    srv_count_shared(engine->segment.header, counter, delta);
+}

@@ -1,0 +1,129 @@
+#include <string.h>
+
+#include "world/engine_private.h"
+
+/* What `input_at` needs of a sample that is being taken. */
+struct looking_back {
+    struct srv_engine *engine;
+    struct srv_vehicle *vehicle;
+    const struct srv_node *node;
+    int64_t t_ns;
+    double sub_ns;
+};
+
+static enum oto_step_status input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+{
+    const struct looking_back *back = input_context;
+    const bool later = t_ns > back->t_ns || (t_ns == back->t_ns && sub_ns > back->sub_ns);
+    const bool too_early = t_ns < back->t_ns - SRV_NS_PER_S;
+    if (later || too_early) {
+        return OTO_STEP_ERROR;
+    }
+    const uint32_t caller = back->node->index + 1;
+    (void)srv_truth_at(back->engine, back->vehicle, t_ns, sub_ns, &input->truth);
+    __atomic_store_n(&back->engine->segment.header->current_node, caller, __ATOMIC_RELAXED);
+    srv_environment_fill(&back->engine->environment, back->node->setup, input);
+    return OTO_STEP_OK;
+}
+
+static void check_record(struct srv_engine *engine, struct srv_node *node, struct srv_port *port,
+                         const struct oto_output *output, uint32_t *flags)
+{
+    const bool finite = srv_record_is_finite(port->runs, port->run_count, output->payload);
+    if (!finite) {
+        *flags |= OTO_SAMPLE_NON_FINITE;
+        srv_count(engine, OTO_COUNTER_NON_FINITE, 1);
+        if (port->was_finite) {
+            srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic,
+                            "a sample holds a NaN or an infinity");
+        }
+    }
+    port->was_finite = finite;
+}
+
+static void publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+{
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        struct srv_port *port = &node->ports[i];
+        const struct oto_output *output = &node->outputs[i];
+        if (output->emit == 0 || !port->enabled) {
+            continue;
+        }
+        struct oto_sample_head head = {
+            .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = output->flags | flags};
+        check_record(engine, node, port, output, &head.flags);
+        srv_ring_push(&port->ring, &head, output->payload);
+        srv_state_hash_absorb(&engine->hash, &head, sizeof head);
+        srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+    }
+}
+
+static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
+{
+    struct oto_sensor_input input;
+    struct looking_back back = {engine, vehicle, node, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    const struct oto_step step = {.size = sizeof step,
+                                  .tick = tick,
+                                  .n = node->beat.n,
+                                  .t_ns = back.t_ns,
+                                  .sub_ns = back.sub_ns,
+                                  .input = &input,
+                                  .input_at = input_at,
+                                  .input_context = &back,
+                                  .outputs = node->outputs};
+    uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
+    if (srv_due_at_end(&node->due)) {
+        input.truth = vehicle->truth;
+    } else if (!srv_truth_at(engine, vehicle, back.t_ns, back.sub_ns, &input.truth)) {
+        flags |= OTO_SAMPLE_STALE;
+    }
+    srv_environment_fill(&engine->environment, node->setup, &input);
+    srv_node_clear_outputs(node, back.t_ns);
+    const enum oto_step_status status = srv_node_run(engine, node, &step);
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
+        publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+    }
+}
+
+/* A quarantined node's sample numbers go on, so that it is right in time when a swap revives it. */
+static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node,
+                             uint64_t tick)
+{
+    while (srv_due_tick(&node->due) == tick) {
+        if (!node->quarantined) {
+            take_sample(engine, vehicle, node, tick);
+        }
+        srv_beat_advance(&node->beat);
+        srv_due_advance(&node->due);
+    }
+}
+
+void srv_tick_make(struct srv_engine *engine)
+{
+    const uint64_t tick = engine->tick;
+    srv_beat_advance(&engine->beat);
+    srv_state_hash_begin(&engine->hash, engine->chain);
+    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
+        struct srv_vehicle *vehicle = &engine->vehicles[v];
+        srv_truth_advance(engine, vehicle, tick);
+        for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
+            take_due_samples(engine, vehicle, &vehicle->first_sensor[i], tick);
+        }
+    }
+    engine->chain = srv_state_hash_end(&engine->hash);
+    engine->tick = tick + 1;
+}
+
+void srv_tick_begin_world(struct srv_engine *engine)
+{
+    srv_state_hash_begin(&engine->hash, engine->config->seed);
+    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
+        srv_truth_begin(engine, &engine->vehicles[v]);
+        srv_state_hash_absorb(&engine->hash, &engine->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
+    }
+    for (uint32_t i = 0; i < engine->node_count; i++) {
+        srv_state_hash_absorb(&engine->hash, engine->nodes[i].instance.state, engine->nodes[i].hashed_bytes);
+    }
+    engine->chain = srv_state_hash_end(&engine->hash);
+}
