@@ -1,0 +1,384 @@
+/* otolith sense: a sensor plugin over a CSV of true sensor-frame inputs, without a server. */
+#include "csv.h"
+#include "sense_input.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "otolith/plugin_host.h"
+
+/* The instance's name in the world it stands for: with the seed it is the key of its noise. */
+#define NODE "sense/imu"
+
+enum { MOST_SETS = 256, PATH_BYTES = 4096 };
+
+struct options {
+    const char *plugin, *params, *rate, *in, *out;
+    uint64_t seed;
+    char *sets[MOST_SETS]; /* KEY=VALUE */
+    uint32_t set_count;
+};
+
+struct run {
+    const struct options *options;
+    struct oto_plugin *plugin;
+    struct oto_params params;
+    struct oto_prepared prepared;
+    struct oto_setup setup;
+    struct oto_instance instance;
+    void *payloads;
+    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct sense_history history;
+    FILE *out;
+    char temporary[PATH_BYTES + 8]; /* renamed to `target` at the end; "" when written in place */
+    char target[PATH_BYTES];
+    uint64_t rows, seq, discarded, warned;
+};
+
+/* ---- the rate ---- */
+
+static enum oto_status set_rate(struct oto_setup *setup, const char *text, struct oto_error *error)
+{
+    struct oto_document *document = NULL;
+    enum oto_status status = oto_document_parse("--rate", text, strlen(text), NULL, &document, error);
+    if (status == OTO_OK) {
+        status = oto_value_rational(oto_document_root(document), &setup->rate_num, &setup->rate_den, error);
+    }
+    if (status == OTO_OK && setup->rate_num == 0) {
+        status = oto_fail(error, OTO_RANGE, "--rate is 0; a rate above 0 Hz is accepted, as 200, 0.5 or 60000/1001");
+    }
+    if (status == OTO_OK) {
+        setup->rate_hz = (double)setup->rate_num / (double)setup->rate_den;
+        setup->base_rate_num = setup->rate_num;
+        setup->base_rate_den = setup->rate_den;
+    }
+    oto_document_close(document);
+    return status;
+}
+
+static enum oto_status choose_rate(struct run *run, struct oto_error *error)
+{
+    const char *source = "of --rate";
+    double rate_hz = run->params.rate_hz;
+    char text[64];
+    if (run->options->rate == NULL) {
+        source = "of the parameters";
+        if (rate_hz <= 0) {
+            source = "from the median step of t_s";
+            const enum oto_status status = sense_median_rate(run->options->in, &rate_hz, error);
+            if (status != OTO_OK) {
+                return status;
+            }
+            /* Steps of decimal seconds are no exact reciprocals: what is whole to a millionth is meant to be whole. */
+            rate_hz = fabs(rate_hz - round(rate_hz)) < 1e-6 * rate_hz ? round(rate_hz) : rate_hz;
+        }
+        (void)snprintf(text, sizeof text, "%.12g", rate_hz);
+    }
+    const enum oto_status status = set_rate(&run->setup, run->options->rate != NULL ? run->options->rate : text, error);
+    if (status == OTO_OK) {
+        (void)fprintf(stderr, "otolith: fs = %.12g Hz, %s\n", run->setup.rate_hz, source);
+    }
+    return status;
+}
+
+/* ---- the plugin ---- */
+
+static void warn(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolith: warning: %s\n", sentence);
+}
+
+static enum oto_status set_one(struct run *run, char *setting, struct oto_error *error)
+{
+    static const char section[] = "params.";
+    char *equals = strchr(setting, '=');
+    const char *key = strncmp(setting, section, strlen(section)) == 0 ? setting + strlen(section) : setting;
+    *equals = '\0';
+    return oto_params_set(oto_plugin_descriptor(run->plugin), key, equals + 1, false, &run->params, error);
+}
+
+static enum oto_status bind_params(struct run *run, struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
+    enum oto_status status = oto_params_default(descriptor, &run->params, error);
+    if (status == OTO_OK && run->options->params != NULL) {
+        struct oto_document *document = NULL;
+        status = oto_document_read(run->options->params, NULL, &document, error);
+        if (status == OTO_OK) {
+            status = oto_params_apply(descriptor, oto_document_root(document), &run->params, warn, NULL, error);
+        }
+        oto_document_close(document);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < run->options->set_count; i++) {
+        status = set_one(run, run->options->sets[i], error);
+    }
+    return status;
+}
+
+static enum oto_status open_plugin(struct run *run, struct oto_error *error)
+{
+    char path[PATH_BYTES];
+    enum oto_status status = oto_plugin_find(run->options->plugin, path, sizeof path, error);
+    if (status == OTO_OK) {
+        status = oto_plugin_open(path, NULL, &run->plugin, error);
+    }
+    if (status == OTO_OK && strcmp(oto_plugin_descriptor(run->plugin)->kind, OTO_KIND_SENSOR) != 0) {
+        status = oto_fail(error, OTO_INVALID, "plugin '%s' is of the kind '%s'; sense runs sensors",
+                          oto_plugin_descriptor(run->plugin)->id, oto_plugin_descriptor(run->plugin)->kind);
+    }
+    return status == OTO_OK ? bind_params(run, error) : status;
+}
+
+static void fill_setup(struct run *run)
+{
+    char unit[64];
+    struct oto_setup *setup = &run->setup;
+    (void)snprintf(unit, sizeof unit, "%s/0", oto_plugin_descriptor(run->plugin)->id);
+    setup->size = sizeof *setup;
+    (void)snprintf(setup->node, sizeof setup->node, NODE);
+    setup->noise_key = (struct oto_rng_key){run->options->seed, oto_fnv1a64_text(OTO_FNV1A64_START, NODE)};
+    setup->unit_key = (struct oto_rng_key){0, oto_fnv1a64_text(OTO_FNV1A64_START, unit)};
+    setup->q_body_from_sensor = (oto_quat){1, 0, 0, 0};
+    setup->gravity_enu_m_s2 = (oto_vec3){0, 0, -sense_defaults[2]};
+    setup->mag_field_enu_ut = (oto_vec3){sense_defaults[6], sense_defaults[7], sense_defaults[8]};
+    setup->temperature_degc = sense_defaults[9];
+    setup->pressure_pa = SENSE_PRESSURE_PA;
+}
+
+static enum oto_status make_instance(struct run *run, struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
+    const struct oto_plugin_ops *ops = oto_plugin_ops(run->plugin);
+    enum oto_status status = oto_prepare(run->plugin, &run->setup, &run->params, warn, NULL, &run->prepared, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    void *state = calloc(1, descriptor->state_bytes > 0 ? descriptor->state_bytes : 8);
+    run->payloads = calloc(OTO_PLUGIN_MAX_PORTS, OTO_RECORD_MAX_BYTES);
+    run->instance = (struct oto_instance){sizeof run->instance, 0, &run->setup, run->params.block, run->prepared.data, state};
+    if (state == NULL || run->payloads == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of plugin '%s'", descriptor->id);
+    }
+    error->text[0] = '\0';
+    status = ops->init != NULL ? ops->init(&run->instance, error) : OTO_OK;
+    return status == OTO_OK || error->text[0] != '\0'
+               ? status
+               : oto_fail(error, status, "plugin '%s' refused to start and gave no reason", descriptor->id);
+}
+
+/* ---- rows ---- */
+
+/* A discarded sample keeps its row, so that rows stay beside their inputs: time alone, all else empty. */
+static void write_empty(FILE *out, const struct oto_record_type *type, int64_t t_ns)
+{
+    (void)fprintf(out, "%" PRId64 ",", t_ns);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const uint32_t columns = type->fields[i].type == OTO_FIELD_TEXT ? 1 : type->fields[i].count;
+        for (uint32_t k = 0; k < columns; k++) {
+            (void)fputc(',', out);
+        }
+    }
+    (void)fputc('\n', out);
+}
+
+static enum oto_step_status step(struct run *run, const struct sense_row *row)
+{
+    const struct oto_sensor_input input = sense_input(row->values);
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        unsigned char *payload = (unsigned char *)run->payloads + (size_t)i * OTO_RECORD_MAX_BYTES;
+        memset(payload, 0, descriptor->outputs[i].type->bytes);
+        run->outputs[i] = (struct oto_output){payload, row->t_ns, row->t_ns, 0, 1};
+    }
+    const struct oto_step now = {.size = sizeof now, .tick = run->rows, .n = run->rows + 1, .t_ns = row->t_ns,
+                                 .input = &input, .input_at = sense_input_at, .input_context = &run->history,
+                                 .outputs = run->outputs};
+    return oto_plugin_ops(run->plugin)->step(&run->instance, &now);
+}
+
+static enum oto_status write_sample(struct run *run, const struct oto_row *row, enum oto_step_status result,
+                                    struct oto_error *error)
+{
+    const struct oto_record_type *type = oto_plugin_descriptor(run->plugin)->outputs[0].type;
+    const struct oto_output *output = &run->outputs[0];
+    if (result == OTO_STEP_ERROR || result == OTO_STEP_FATAL) {
+        return sense_fail(row, error, OTO_PLUGIN, "the plugin's step failed");
+    }
+    if (result == OTO_STEP_DISCARD || output->emit == 0) {
+        write_empty(run->out, type, output->t_ns);
+        run->discarded++;
+    } else {
+        const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++run->seq, output->flags, type->bytes};
+        csv_sample(run->out, type, &head, output->payload);
+        run->warned += result == OTO_STEP_WARN;
+    }
+    run->rows++;
+    return ferror(run->out) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", run->options->out);
+}
+
+static enum oto_status each_row(void *context, const struct oto_row *row, struct oto_error *error)
+{
+    struct run *run = context;
+    if (cli_interrupted()) {
+        return oto_fail(error, OTO_CLOSED, "interrupted after %" PRIu64 " rows; nothing was written", run->rows);
+    }
+    const enum oto_status status = sense_history_push(&run->history, row, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    return write_sample(run, row, step(run, sense_history_newest(&run->history)), error);
+}
+
+/* ---- the output ---- */
+
+/* A file appears whole or not at all; what is no regular file (a pipe, a terminal) is written as it comes. */
+static enum oto_status open_output(struct run *run, struct oto_error *error)
+{
+    struct stat info;
+    const char *path = run->options->out;
+    if (strcmp(path, "-") == 0) {
+        run->out = stdout;
+        return OTO_OK;
+    }
+    const bool exists = stat(path, &info) == 0;
+    char resolved[PATH_BYTES];
+    const char *target = exists && realpath(path, resolved) != NULL ? resolved : path;
+    if ((size_t)snprintf(run->target, sizeof run->target, "%s", target) >= sizeof run->target) {
+        return oto_fail(error, OTO_LIMIT, "the path '%.64s…' is too long", path);
+    }
+    if (exists && !S_ISREG(info.st_mode)) {
+        run->out = fopen(path, "we");
+    } else {
+        const mode_t mask = umask(0);
+        (void)umask(mask);
+        (void)snprintf(run->temporary, sizeof run->temporary, "%s.XXXXXX", run->target);
+        const int fd = mkostemp(run->temporary, O_CLOEXEC);
+        run->temporary[fd < 0 ? 0 : strlen(run->temporary)] = '\0';
+        run->out = fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
+    }
+    return run->out != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %m", path);
+}
+
+static enum oto_status close_output(struct run *run, enum oto_status status, struct oto_error *error)
+{
+    bool good = run->out == NULL || (fflush(run->out) == 0 && ferror(run->out) == 0);
+    if (run->out != NULL && run->out != stdout) {
+        good = fclose(run->out) == 0 && good;
+    }
+    if (status == OTO_OK && good && run->temporary[0] != '\0') {
+        good = rename(run->temporary, run->target) == 0;
+    }
+    if ((status != OTO_OK || !good) && run->temporary[0] != '\0') {
+        (void)unlink(run->temporary);
+    }
+    return status != OTO_OK || good ? status : oto_fail(error, OTO_IO, "cannot write '%.256s': %m", run->options->out);
+}
+
+static enum oto_status sense(struct run *run, struct oto_error *error)
+{
+    enum oto_status status = open_plugin(run, error);
+    if (status == OTO_OK) {
+        fill_setup(run);
+        status = choose_rate(run, error);
+    }
+    if (status == OTO_OK) {
+        status = make_instance(run, error);
+    }
+    if (status == OTO_OK) {
+        status = open_output(run, error);
+    }
+    if (status == OTO_OK) {
+        csv_header(run->out, oto_plugin_descriptor(run->plugin)->outputs[0].type);
+        status = oto_table_each(run->options->in, sense_columns, SENSE_COLUMNS, each_row, run, error);
+    }
+    return close_output(run, status, error);
+}
+
+static void run_finish(struct run *run)
+{
+    sense_history_finish(&run->history);
+    free(run->payloads);
+    free(run->instance.state);
+    oto_prepared_free(&run->prepared);
+    oto_params_free(&run->params);
+    (void)oto_plugin_close(run->plugin);
+}
+
+/* ---- the command line ---- */
+
+static const struct argp_option option_table[] = {
+    {"plugin", 'p', "P", 0, "sensor plugin: a name or a file", 0},
+    {"params", 'P', "FILE", 0, "its parameters, YAML or JSON", 0},
+    {"set", 's', "KEY=VALUE", 0, "one parameter, after the file; the value is YAML; may be repeated", 0},
+    {"rate", 'r', "HZ", 0, "sample rate fs (default: the parameters', else of the median step of t_s)", 0},
+    {"seed", 'S', "N", 0, "seed of the noise, 64 bits (default 0)", 0},
+    {"in", 'i', "FILE", 0, "CSV of true inputs", 0},
+    {"out", 'o', "FILE", 0, "CSV of samples; - is stdout", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Runs a sensor plugin over a CSV of true sensor-frame inputs, without a server: one output row for each input row.\v"
+    "Input columns: t_s, which grows from row to row, and, where present, specific_force_{x,y,z}_m_s2 (default 0, 0, "
+    "9.80665), angular_rate_{x,y,z}_rad_s (0), mag_field_{x,y,z}_ut (-2.4169, 27.5550, 16.0849) and temperature_degc (25). "
+    "Output columns: t_ns, seq and the fields of the plugin's first channel; a discarded sample leaves them empty. Row n is "
+    "sample n of the node \"" NODE "\" in a world of that seed.";
+
+static void require(const struct argp_state *state, const struct options *options)
+{
+    if (options->plugin == NULL || options->in == NULL || options->out == NULL) {
+        argp_error(state, "--plugin, --in and --out are needed");
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct oto_error error = {0};
+    switch (key) {
+    case 'p': options->plugin = argument; return 0;
+    case 'P': options->params = argument; return 0;
+    case 'r': options->rate = argument; return 0;
+    case 'i': options->in = argument; return 0;
+    case 'o': options->out = argument; return 0;
+    case 'S':
+        if (cli_count(argument, &options->seed, &error) != OTO_OK) {
+            argp_error(state, "--seed: %s", error.text);
+        }
+        return 0;
+    case 's':
+        if (strchr(argument, '=') == NULL || options->set_count == MOST_SETS) {
+            argp_error(state, "--set takes KEY=VALUE, at most %d times, not '%s'", MOST_SETS, argument);
+        }
+        options->sets[options->set_count++] = argument;
+        return 0;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); return 0;
+    case ARGP_KEY_END: require(state, options); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cli_sense(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_table, .parser = parse, .doc = doc};
+    struct options options = {0};
+    struct run run = {.options = &options};
+    struct oto_error error = {0};
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_catch_signals();
+    const enum oto_status status = sense(&run, &error);
+    if (status == OTO_OK) {
+        (void)fprintf(stderr, "otolith: %" PRIu64 " rows, %" PRIu64 " discarded, %" PRIu64 " with a warning\n", run.rows,
+                      run.discarded, run.warned);
+    }
+    run_finish(&run);
+    return status == OTO_OK ? CLI_OK : cli_say(&error);
+}
