@@ -15,15 +15,9 @@ struct oto_frame_writer {
 };
 
 /* Makes room for `bytes` more. */
-static inline int oto_frame_reserve(struct oto_frame_writer *writer, size_t bytes)
+__attribute__((cold)) static inline int oto_frame_grow(struct oto_frame_writer *writer, size_t bytes)
 {
     struct oto_buffer *buffer = writer->buffer;
-    if (writer->status != OTO_OK) {
-        return -1;
-    }
-    if (bytes <= buffer->capacity - buffer->bytes) {
-        return 0;
-    }
     if (bytes > OTO_FRAME_MAX_BYTES - buffer->bytes) {
         writer->status = OTO_LIMIT;
         return -1;
@@ -45,14 +39,23 @@ static inline int oto_frame_reserve(struct oto_frame_writer *writer, size_t byte
 static inline int oto_frame_append(void *context, const char *data, size_t bytes)
 {
     struct oto_frame_writer *writer = (struct oto_frame_writer *)context;
-    if (oto_frame_reserve(writer, bytes) != 0) {
+    struct oto_buffer *buffer = writer->buffer;
+    if (bytes == 0 || writer->status != OTO_OK) {
+        return 0;
+    }
+    if (bytes > buffer->capacity - buffer->bytes && oto_frame_grow(writer, bytes) != 0) {
         return -1;
     }
-    if (bytes > 0) {
-        memcpy(writer->buffer->data + writer->buffer->bytes, data, bytes);
-        writer->buffer->bytes += bytes;
-    }
+    memcpy(buffer->data + buffer->bytes, data, bytes);
+    buffer->bytes += bytes;
     return 0;
+}
+
+static inline msgpack_packer oto_frame_packer(struct oto_frame_writer *writer)
+{
+    msgpack_packer packer;
+    msgpack_packer_init(&packer, writer, oto_frame_append);
+    return packer;
 }
 
 /* A key or another text that is known to be valid. */

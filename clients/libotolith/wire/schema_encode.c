@@ -51,8 +51,7 @@ enum oto_status oto_frame_encode_schema(struct oto_buffer *buffer, const char *w
                                         const struct oto_channel *channels, uint32_t count)
 {
     struct oto_frame_writer writer = {buffer, OTO_OK};
-    msgpack_packer packer;
-    msgpack_packer_init(&packer, &writer, oto_frame_append);
+    msgpack_packer packer = oto_frame_packer(&writer);
     buffer->bytes = 0;
     (void)oto_frame_append(&writer, world, strlen(world));
     (void)oto_frame_append(&writer, OTO_SCHEMA_TOPIC, sizeof OTO_SCHEMA_TOPIC);
