@@ -1,0 +1,197 @@
+#include <oto_test.h>
+
+#include "sample_records.h"
+#include "transport/stream.h"
+
+#define EPOCH 99
+
+static struct oto_channel channels[3];
+static struct oto_stream stream;
+static struct oto_buffer buffer; /* as nng's message: one frame at a time */
+
+static int set_up(void **state)
+{
+    (void)state;
+    channels[0] = sample_channel("demo/car/imu", &oto_imu_type);
+    channels[1] = sample_channel("demo/car/imu2", &oto_imu_type);
+    channels[2] = sample_channel("/unity/mag", &oto_mag_type);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    oto_stream_finish(&stream);
+    oto_buffer_free(&buffer);
+    return 0;
+}
+
+static enum oto_status give_schema(uint64_t epoch)
+{
+    assert_int_equal(oto_frame_encode_schema(&buffer, "demo", epoch, channels, 3), OTO_OK);
+    return oto_stream_give(&stream, buffer.data, buffer.bytes);
+}
+
+static enum oto_status give(uint32_t channel, uint64_t epoch, uint64_t seq, uint32_t count, enum oto_frame_format format)
+{
+    struct oto_sample_head heads[8];
+    uint64_t payloads[8 * sizeof(struct oto_imu_record) / 8];
+    const struct oto_record_type *type = &channels[channel].type;
+    for (uint32_t i = 0; i < count; i++) {
+        heads[i] = sample_head(seq + i, type->bytes);
+        fill_payload(type, (unsigned char *)payloads + (size_t)i * type->bytes, (double)(seq + i));
+    }
+    assert_int_equal(oto_frame_encode(&buffer, &channels[channel], epoch, format, heads, payloads, count), OTO_OK);
+    return oto_stream_give(&stream, buffer.data, buffer.bytes);
+}
+
+static void expect(const char *topic, uint64_t seq, uint64_t lost)
+{
+    struct oto_wire_sample sample;
+    assert_int_equal(oto_stream_take(&stream, &sample), OTO_OK);
+    assert_string_equal(sample.topic, topic);
+    assert_int_equal(sample.head.seq, seq);
+    assert_int_equal(sample.lost, lost);
+    assert_string_equal(sample.frame_id, "imu_link");
+    assert_true(oto_field_number(&sample.type->fields[0], sample.payload, 0) == (double)seq);
+}
+
+static void expect_none(void)
+{
+    struct oto_wire_sample sample;
+    assert_int_equal(oto_stream_take(&stream, &sample), OTO_AGAIN);
+}
+
+static void nothing_is_decoded_before_the_schema(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "demo/car/imu", &error), error);
+    expect_none();
+    assert_int_equal(give(0, EPOCH, 5, 2, OTO_FRAME_MAP), OTO_AGAIN);
+    expect_none();
+    assert_int_equal(give_schema(EPOCH), OTO_AGAIN);
+    assert_string_equal(stream.world, "demo");
+    assert_int_equal(give(0, EPOCH, 7, 2, OTO_FRAME_MAP), OTO_OK);
+    expect("demo/car/imu", 7, 0);
+    expect("demo/car/imu", 8, 0);
+    expect_none();
+}
+
+static void a_topic_is_matched_as_a_whole(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "car/imu", &error), error);
+    (void)give_schema(EPOCH);
+    assert_int_equal(stream.wanted_count, 1);
+    assert_int_equal(give(1, EPOCH, 1, 1, OTO_FRAME_MAP), OTO_AGAIN);
+    expect_none();
+    assert_int_equal(give(0, EPOCH, 1, 1, OTO_FRAME_MAP), OTO_OK);
+    expect("demo/car/imu", 1, 0);
+}
+
+static void a_prefix_takes_all_below_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *asked;
+        uint32_t wanted;
+    } cases[] = {{"demo/car/", 2}, {"car/", 2}, {"", 3}, {"/unity/", 1}, {"/unity/mag", 1}, {"demo/car", 0}, {"mag", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct oto_error error = {0};
+        assert_ok(oto_stream_init(&stream, cases[i].asked, &error), error);
+        (void)give_schema(EPOCH);
+        assert_int_equal(stream.wanted_count, cases[i].wanted);
+        oto_stream_finish(&stream);
+    }
+}
+
+static void loss_is_exact_for_each_topic(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "demo/car/", &error), error);
+    (void)give_schema(EPOCH);
+    (void)give(0, EPOCH, 10, 2, OTO_FRAME_MAP);
+    expect("demo/car/imu", 10, 0);
+    expect("demo/car/imu", 11, 0);
+    (void)give(1, EPOCH, 500, 1, OTO_FRAME_PACKED);
+    expect("demo/car/imu2", 500, 0);
+    (void)give(0, EPOCH, 15, 1, OTO_FRAME_PACKED);
+    expect("demo/car/imu", 15, 3);
+    (void)give(0, EPOCH, 14, 3, OTO_FRAME_MAP); /* two of them came before */
+    expect("demo/car/imu", 16, 0);
+    expect_none();
+    (void)give(0, EPOCH + 1, 1, 1, OTO_FRAME_MAP); /* another run of the server */
+    expect("demo/car/imu", 1, 0);
+    (void)give(0, EPOCH + 1, 3, 1, OTO_FRAME_MAP);
+    expect("demo/car/imu", 3, 1);
+}
+
+static void a_new_schema_keeps_the_count_and_changes_the_type(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "", &error), error);
+    (void)give_schema(EPOCH);
+    (void)give(0, EPOCH, 1, 1, OTO_FRAME_MAP);
+    expect("demo/car/imu", 1, 0);
+    channels[1] = sample_channel("demo/car/imu2", &oto_mag_type);
+    assert_int_equal(give(1, EPOCH, 1, 1, OTO_FRAME_MAP), OTO_AGAIN); /* of a type that is not announced yet */
+    (void)give_schema(EPOCH);
+    (void)give(1, EPOCH, 2, 1, OTO_FRAME_MAP);
+    expect("demo/car/imu2", 2, 0);
+    (void)give(0, EPOCH, 5, 1, OTO_FRAME_MAP);
+    expect("demo/car/imu", 5, 3);
+}
+
+static void damage_is_told_and_gone_on_from(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "demo/car/imu", &error), error);
+    assert_int_equal(oto_stream_give(&stream, "x", 1), OTO_CORRUPT);
+    assert_int_equal(oto_stream_give(&stream, "demo/@schema\0\xc0", 14), OTO_CORRUPT);
+    (void)give_schema(EPOCH);
+    assert_int_equal(oto_stream_give(&stream, "demo/@schema\0\xc0", 14), OTO_CORRUPT);
+    (void)give(0, EPOCH, 1, 1, OTO_FRAME_MAP);
+    expect("demo/car/imu", 1, 0);
+    unsigned char *key = memmem(buffer.data, buffer.bytes, "angular_velocity", 16);
+    assert_non_null(key);
+    *key = 'A';
+    struct oto_wire_sample sample;
+    assert_int_equal(oto_stream_give(&stream, buffer.data, buffer.bytes), OTO_OK);
+    assert_int_equal(oto_stream_take(&stream, &sample), OTO_CORRUPT);
+    expect_none();
+}
+
+static void a_misspelt_topic_has_a_neighbour(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "demo/car/imo", &error), error);
+    assert_null(oto_stream_nearest(&stream));
+    (void)give_schema(EPOCH);
+    assert_string_equal(oto_stream_nearest(&stream), "demo/car/imu");
+    char topic[200];
+    memset(topic, 'a', sizeof topic);
+    topic[199] = '\0';
+    oto_stream_finish(&stream);
+    assert_int_equal(oto_stream_init(&stream, topic, &error), OTO_INVALID);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_decoded_before_the_schema),
+        TEST(a_topic_is_matched_as_a_whole),
+        TEST(a_prefix_takes_all_below_it),
+        TEST(loss_is_exact_for_each_topic),
+        TEST(a_new_schema_keeps_the_count_and_changes_the_type),
+        TEST(damage_is_told_and_gone_on_from),
+        TEST(a_misspelt_topic_has_a_neighbour),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
