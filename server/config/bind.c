@@ -26,7 +26,7 @@ static enum oto_status check_kind(struct srv_binder *binder, const struct oto_va
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
     if (strcmp(descriptor->kind, wanted) != 0)
-        return oto_value_fail(place, binder->error, OTO_INVALID, "plugin '%s' is a %s, expected a %s here",
+        return oto_value_fail(place, binder->error, OTO_INVALID, "plugin '%s' is of kind %s, expected a %s here",
                               descriptor->id, descriptor->kind, wanted);
     if (strcmp(wanted, OTO_KIND_MOTION) == 0 && oto_plugin_motion(plugin) == NULL)
         return oto_value_fail(place, binder->error, OTO_PLUGIN, "motion plugin '%s' does not offer the extension '%s'",

@@ -2,12 +2,11 @@
 
 #include <stdlib.h>
 
-enum { MAX_WARNINGS = 4 };
-
 struct topic {
     char text[OTO_TOPIC_BYTES];
     const struct oto_value *place;
     uint32_t node;
+    bool warned;
 };
 
 struct topics {
@@ -68,21 +67,42 @@ static const struct topic *to_change(const struct topic *before, const struct to
     return is_alias && (after_key == NULL || strcmp(after_key, "topic") != 0) ? before : after;
 }
 
-/* With the topics sorted, a topic that begins others stands right before one of them. */
+/* The topics that begin the current one, the shortest first: each is longer than the one before. */
+struct beginnings {
+    struct topic *list[OTO_TOPIC_BYTES];
+    uint32_t count;
+};
+
+static void warn_of_beginnings(struct srv_binder *binder, struct beginnings *beginnings, const struct topic *topic)
+{
+    for (uint32_t i = 0; i < beginnings->count; i++) {
+        struct topic *shorter = beginnings->list[i];
+        if (shorter->node == topic->node || shorter->warned)
+            continue;
+        shorter->warned = true;
+        srv_binder_warn(binder, topic->place,
+                        "the topic '%s' begins the topic '%s': who subscribes to the first by prefix gets both",
+                        shorter->text, topic->text);
+    }
+}
+
+/* With the topics sorted, those that begin a topic stand before it, with only such between that they begin, too. */
 static enum oto_status compare(struct srv_binder *binder, const struct topics *topics)
 {
-    uint32_t warnings = 0;
-    for (uint32_t i = 1; i < topics->count; i++) {
-        const struct topic *before = &topics->list[i - 1], *topic = &topics->list[i];
-        if (strcmp(before->text, topic->text) == 0)
-            return oto_value_fail(to_change(before, topic)->place, binder->error, OTO_EXISTS,
+    struct beginnings beginnings = {.count = 0};
+    for (uint32_t i = 0; i < topics->count; i++) {
+        struct topic *topic = &topics->list[i];
+        if (i > 0 && strcmp(topics->list[i - 1].text, topic->text) == 0)
+            return oto_value_fail(to_change(&topics->list[i - 1], topic)->place, binder->error, OTO_EXISTS,
                                   "the topic '%s' is given twice, expected another `topic`", topic->text);
-        if (before->node != topic->node && strncmp(before->text, topic->text, strlen(before->text)) == 0 &&
-            warnings++ < MAX_WARNINGS)
-            srv_binder_warn(binder, topic->place,
-                            "the topic '%s' begins the topic '%s': a subscriber of the first by "
-                            "prefix gets both",
-                            before->text, topic->text);
+        while (beginnings.count > 0) {
+            const char *last = beginnings.list[beginnings.count - 1]->text;
+            if (strncmp(last, topic->text, strlen(last)) == 0)
+                break;
+            beginnings.count--;
+        }
+        warn_of_beginnings(binder, &beginnings, topic);
+        beginnings.list[beginnings.count++] = topic;
     }
     return OTO_OK;
 }

@@ -39,10 +39,20 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return above[b_length];
 }
 
+/* `rate` for `rate_hz`: the beginning of a word, or more than it. */
+static bool is_beginning(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t common = smallest(a_length, b_length);
+    for (size_t i = 0; i < common; i++)
+        if (folded(a[i]) != folded(b[i]))
+            return false;
+    return common >= 3;
+}
+
 const char *oto_nearest_word(const char *word, const char *const *candidates, size_t count)
 {
     size_t length = strlen(word);
-    size_t best = length / 3 + 1;
+    size_t best = (length < 6 ? 1 : length / 3) + 1;
     const char *nearest = NULL;
     if (length == 0 || length > WORD_MAX)
         return NULL;
@@ -51,7 +61,9 @@ const char *oto_nearest_word(const char *word, const char *const *candidates, si
         if (candidate_length == 0 || candidate_length > WORD_MAX)
             continue;
         size_t found = distance(word, length, candidates[i], candidate_length);
-        if (found < best || (found == best && nearest == NULL && found < candidate_length)) {
+        if (found > 1 && is_beginning(word, length, candidates[i], candidate_length))
+            found = 1;
+        if (found < best && found < candidate_length) {
             best = found;
             nearest = candidates[i];
         }

@@ -108,6 +108,9 @@ static enum oto_status refuse_properties(struct doc_builder *builder, struct fy_
     struct doc_place place = place_of(builder, fy_event_start_mark(event));
     if (anchor != NULL || tag != NULL)
         place = place_of(builder, fy_token_start_mark(anchor != NULL ? anchor : tag));
+    /* The marks of names stand behind their * or &. */
+    if ((anchor != NULL || event->type == FYET_ALIAS) && place.column > 1)
+        place.column--;
     if (event->type == FYET_ALIAS)
         return doc_fail(place, builder->error, OTO_SYNTAX, "aliases (*name) are not accepted: write the value out");
     if (anchor != NULL)

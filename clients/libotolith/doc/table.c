@@ -129,8 +129,8 @@ static enum oto_status end_row(struct reader *reader)
                           .line = reader->line_number,
                           .number = reader->table->rows,
                           .columns = reader->table->columns,
-                          .names = reader->column_count > 0 ? reader->columns
-                                                            : (const char *const *)reader->header.names,
+                          .names =
+                              reader->column_count > 0 ? reader->columns : (const char *const *)reader->header.names,
                           .values = row_values(reader)};
     enum oto_status status = reader->each != NULL ? reader->each(reader->each_context, &row, reader->error) : OTO_OK;
     reader->table->rows++;

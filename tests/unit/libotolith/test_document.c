@@ -87,8 +87,8 @@ static void broken_or_unsafe_text_is_refused_with_its_place(void **state)
         {"a: 1\n---\nb: 2\n", OTO_SYNTAX, {"f.yaml:2:1: error:", "second document"}},
         {"a: 1\n...\n%YAML 1.2\n---\nb: 2\n", OTO_SYNTAX, {"f.yaml:3:1: error:", "directives"}},
         {"%TAG !a! b\n---\na: 1\n", OTO_SYNTAX, {"f.yaml:1:1: error:", "directives"}},
-        {"a: &x [1]\nb: 2\n", OTO_SYNTAX, {"f.yaml:1:", "anchors"}},
-        {"a: 1\nb: *x\n", OTO_SYNTAX, {"f.yaml:2:", "aliases"}},
+        {"a: &x [1]\nb: 2\n", OTO_SYNTAX, {"f.yaml:1:4: error:", "anchors"}},
+        {"a: 1\nb: *x\n", OTO_SYNTAX, {"f.yaml:2:4: error:", "aliases"}},
         {"a: !!str 1\n", OTO_SYNTAX, {"f.yaml:1:4: error:", "tags"}},
         {"a: {<<: {b: 1}}\n", OTO_SYNTAX, {"f.yaml:1:5: error:", "merge"}},
         {"? [a]\n: 1\n", OTO_SYNTAX, {"f.yaml:1:3: error:", "as key"}},
@@ -243,6 +243,7 @@ static void the_nearest_word_is_found_or_none(void **state)
 {
     (void)state;
     static const char *const words[] = {"rate_hz", "params", "params_file", "plugin"};
+    assert_string_equal(oto_nearest_word("rate", words, 4), "rate_hz");
     assert_string_equal(oto_nearest_word("rate_hs", words, 4), "rate_hz");
     assert_string_equal(oto_nearest_word("prams", words, 4), "params");
     assert_string_equal(oto_nearest_word("Plugni", words, 4), "plugin");

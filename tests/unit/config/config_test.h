@@ -1,0 +1,36 @@
+/* Worlds written to files in the test's own folder, and what comes of them. */
+#ifndef CONFIG_TEST_H
+#define CONFIG_TEST_H
+
+#include "oto_test.h"
+
+#include "config/world_config.h"
+
+struct heard {
+    unsigned warnings;
+    char last[512];
+};
+
+static inline void hear(void *context, const char *sentence)
+{
+    struct heard *heard = context;
+    heard->warnings++;
+    (void)snprintf(heard->last, sizeof heard->last, "%s", sentence);
+}
+
+static inline void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline enum oto_status load_text(const char *text, const struct srv_override *overrides, uint32_t count,
+                                        struct heard *heard, struct srv_world_config *config, struct oto_error *error)
+{
+    write_text("w.yaml", text);
+    return srv_world_config_load("w.yaml", overrides, count, heard != NULL ? hear : NULL, heard, config, error);
+}
+
+#endif
