@@ -61,7 +61,7 @@ static const struct oto_param params[] = {
     NUMBER("start_offset_s", start_offset_s, 0, 0, 1e8, 0, "s", "time zero of the world is this much after the first row"),
     WORD("at_end", options.at_end, ends, "after the last row: come to rest and stay, or also begin again"),
     NUMBER("smoothing.position_s", position_smoothing_s, 0, 0.001, 100, 0.1, "s", "time constant of the position spline"),
-    NUMBER("smoothing.attitude_s", attitude_smoothing_s, 0, 0.001, 100, 0.1, "s", "time constant of the attitude spline"),
+    NUMBER("smoothing.attitude_s", attitude_smoothing_s, 0, 0.001, 100, 0.05, "s", "time constant of the attitude spline"),
     NUMBER("smoothing.position_sigma_m", position_sigma_m, OTO_PARAM_OPEN_MIN, 0, 1e4, 0.05, "m", "weight of the positions beside the velocities"),
     NUMBER("smoothing.velocity_sigma_m_s", velocity_sigma_m_s, OTO_PARAM_OPEN_MIN, 0, 1e4, 0.05, "m/s", "weight of the velocities beside the positions"),
     NUMBER("standstill.speed_m_s", standstill_speed_m_s, 0, 0, 100, 0.05, "m/s", "rows slower than this are a standstill; 0: none is held"),

@@ -220,16 +220,19 @@ static enum oto_status plan_turn(struct planner *p, const struct script_segment 
     return add_pulse(p, angle_rad, rate_rad_s, g->ramp_s, true);
 }
 
-/* ∫₀¹ sin(peak · bump(s)) ds, by Simpson's rule, exact to rounding for a shape this smooth at its ends. */
+/* ∫₀¹ sin(peak · bump(s)) ds, by Gauss–Legendre with three nodes in each of 64 intervals: to rounding. */
 static double mean_sine(double peak_rad)
 {
-    const int intervals = 256;
+    static const double node[3] = {0.11270166537925831, 0.5, 0.88729833462074169};
+    static const double weight[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
     double total = 0.0;
-    for (int i = 1; i < intervals; i++) {
-        double s = (double)i / intervals, one = s * (1.0 - s);
-        total += (i % 2 != 0 ? 4.0 : 2.0) * oto_sin(peak_rad * 64.0 * one * one * one);
+    for (int i = 0; i < 64; i++) {
+        for (int g = 0; g < 3; g++) {
+            double s = ((double)i + node[g]) / 64.0, one = s * (1.0 - s);
+            total += weight[g] * oto_sin(peak_rad * 64.0 * one * one * one);
+        }
     }
-    return total / (3.0 * intervals);
+    return total / 64.0;
 }
 
 static enum oto_status plan_lane_change(struct planner *p, const struct script_segment *g)

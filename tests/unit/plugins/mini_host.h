@@ -95,7 +95,7 @@ static inline void mini_open(struct mini_host *host, double rate_hz, uint64_t se
     host->state = calloc(1, descriptor->state_bytes);
     for (uint32_t i = 0; i < descriptor->param_count; i++) {
         const struct oto_param *param = &descriptor->params[i];
-        for (uint32_t k = 0; param->type != OTO_PARAM_IGNORED && k < param->count; k++) {
+        for (uint32_t k = 0; param->type <= OTO_PARAM_BOOL && k < param->count; k++) {
             mini_put(host, param, k, param->default_value);
         }
     }
