@@ -56,6 +56,9 @@ bool cli_interrupted(void);
 /* Opens the world named by --world (NULL: OTOLITH_WORLD or the only one); says the error itself. NULL on failure. */
 struct oto_client *cli_open(const char *world);
 
+/* A channel that is reserved but switched off by a parameter, and has never been on, is not worth a row. */
+bool cli_is_shown(const struct oto_channel *channel);
+
 /* The path of a program that was built or installed beside this one. */
 enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error);
 

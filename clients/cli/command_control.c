@@ -19,7 +19,7 @@ static int finish(struct oto_client *client, const struct cli_common *common, en
         json_text(stdout, reply->text);
         (void)printf("}\n");
     } else {
-        (void)printf("%s at tick %" PRIu64 "%s%s\n", what, reply->tick, reply->text[0] != '\0' ? ": " : "", reply->text);
+        (void)printf("%s at tick %" PRIu64 "\n", what, reply->tick);
     }
     return CLI_OK;
 }

@@ -15,6 +15,9 @@ static void list_text(const struct oto_client *client)
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
         char rate[32] = "-";
+        if (!cli_is_shown(channel)) {
+            continue;
+        }
         if (channel->rate_num > 0) {
             (void)snprintf(rate, sizeof rate, "%g Hz", (double)channel->rate_num / (double)channel->rate_den);
         }
@@ -28,9 +31,14 @@ static void list_json(const struct oto_client *client, bool first)
     (void)printf("%s{\"world\": ", first ? "" : ", ");
     json_text(stdout, oto_client_header(client)->world);
     (void)printf(", \"topics\": [");
+    const char *comma = "";
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
-        (void)printf("%s{\"topic\": ", i > 0 ? ", " : "");
+        if (!cli_is_shown(channel)) {
+            continue;
+        }
+        (void)printf("%s{\"topic\": ", comma);
+        comma = ", ";
         json_text(stdout, channel->topic);
         (void)printf(", \"rate_hz\": ");
         json_double(stdout, channel->rate_den > 0 ? (double)channel->rate_num / (double)channel->rate_den : 0.0);

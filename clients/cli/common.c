@@ -102,6 +102,11 @@ struct oto_client *cli_open(const char *world)
     return client;
 }
 
+bool cli_is_shown(const struct oto_channel *channel)
+{
+    return (channel->flags & OTO_CHANNEL_ENABLED) != 0 || oto_ring_newest(&channel->view) > 0;
+}
+
 enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error)
 {
     char self[4096];

@@ -47,12 +47,16 @@ static void write_all(FILE *to, struct oto_client *client, const struct view *vi
     histogram_json(to, "tick_ns", &header->work);
     histogram_json(to, "lateness_ns", &header->lateness);
     (void)fprintf(to, "  \"overruns\": %" PRIu64 ",\n  \"topics\": {\n", __atomic_load_n(&header->counter[OTO_COUNTER_OVERRUNS], __ATOMIC_RELAXED));
+    const char *comma = "";
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const uint64_t recorded = recorder_lost(recorder, i);
-        topic_json(to, oto_client_channel(client, i), recorded > 0 ? recorded : view_lost(view, i), sim_s, payload);
-        (void)fputs(i + 1 < oto_client_channel_count(client) ? ",\n" : "\n", to);
+        if (cli_is_shown(oto_client_channel(client, i))) {
+            (void)fputs(comma, to);
+            topic_json(to, oto_client_channel(client, i), recorded > 0 ? recorded : view_lost(view, i), sim_s, payload);
+            comma = ",\n";
+        }
     }
-    (void)fputs("  }\n}\n", to);
+    (void)fputs("\n  }\n}\n", to);
 }
 
 enum oto_status summary_write(const char *path, struct oto_client *client, const struct view *view,

@@ -280,7 +280,9 @@ void view_draw(struct view *view, FILE *to)
          view_quantile_us(&header->work, 0.5), view_quantile_us(&header->work, 0.99), max_us(&header->work));
     line(&page, "%-26s %10s %9s %6s  %-36s  %s", "topic", "rate", "samples", "lost", "last", "sensor over truth");
     for (uint32_t i = 0; i < view->row_count; i++) {
-        draw_row(&page, &view->rows[i]);
+        if (cli_is_shown(view->rows[i].channel)) {
+            draw_row(&page, &view->rows[i]);
+        }
     }
     if (page.terminal) {
         (void)fputs("\033[J", to);
@@ -297,7 +299,7 @@ void view_line(struct view *view, FILE *to)
                   view_quantile_us(&header->lateness, 0.5), view_quantile_us(&header->lateness, 0.99),
                   max_us(&header->lateness), counter_of(header, OTO_COUNTER_OVERRUNS));
     for (uint32_t i = 0; i < view->row_count && i < 6; i++) {
-        if (view->rows[i].field != NULL) {
+        if (view->rows[i].field != NULL && cli_is_shown(view->rows[i].channel)) {
             (void)fprintf(to, "  %s %.1f Hz", view->rows[i].channel->topic, view->rows[i].rate_hz);
         }
     }
