@@ -119,7 +119,8 @@ static void list_members(struct param_table table, const char *section, char *te
 void param_suggest(struct param_table table, const struct param_path *prefix, const struct param_path *path, char *text,
                    size_t bytes)
 {
-    const char *word = nearest(table, path);
+    /* A whole section is not misspelt: what it holds says more. */
+    const char *word = param_is_section(table, path) ? NULL : nearest(table, path);
     if (word != NULL) {
         (void)snprintf(text, bytes, "; did you mean '%s'?", word);
         return;
