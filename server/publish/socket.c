@@ -176,9 +176,18 @@ static void end_canary(struct listener *listener, int64_t now_ns)
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
 }
 
+/* Then even the canary is turned away, and that says nothing of the listener. */
+static bool is_full(const struct srv_pub *pub)
+{
+    return __atomic_load_n(&pub->pipes, __ATOMIC_RELAXED) >= (int32_t)pub->options.subscribers_max;
+}
+
 static void start_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
+    if (is_full(pub)) {
+        return;
+    }
     if (nng_dial(pub->canary, listener->dial_url, &listener->dialer, NNG_FLAG_NONBLOCK) == 0) {
         listener->dialed = true;
         listener->deadline_ns = now_ns + CANARY_PATIENCE_NS;
@@ -229,7 +238,9 @@ void srv_pub_care(struct srv_pub *pub, int64_t now_ns)
     }
     for (uint32_t i = 0; i < pub->count; i++) {
         struct listener *listener = &pub->listeners[i];
-        if (listener->dialed && now_ns > listener->deadline_ns) {
+        if (listener->dialed && is_full(pub)) {
+            end_canary(listener, now_ns);
+        } else if (listener->dialed && now_ns > listener->deadline_ns) {
             heal(pub, listener, now_ns);
         } else if (!listener->dialed && now_ns >= listener->next_ns) {
             if (listener->open) {
