@@ -171,7 +171,9 @@ static void plugins_that_do_not_fit_are_refused(void **state)
         {NODES("      - {name: imu, plugin: prabe}\n"), "w.yaml:6:29:", {"prabe", "probe"}},
         {NODES("      - {name: imu, plugin: ./no_such.so}\n"), "w.yaml:6:29:", {"no_such.so"}},
         {NODES("      - {name: imu, plugin: ./w.yaml}\n"), "w.yaml:6:29:", {"w.yaml"}},
-        {NODES("      - {name: imu, plugin: still}\n"), "w.yaml:6:29:", {"'still' is of kind motion, expected a sensor"}},
+        {NODES("      - {name: imu, plugin: still}\n"),
+         "w.yaml:6:29:",
+         {"'still' is of kind motion, expected a sensor"}},
         {NODES("      - {name: imu, plugin: watcher}\n"), "w.yaml:6:29:", {"is of kind estimator, expected a sensor"}},
         {"world: w\nvehicles: [{name: car, motion: {plugin: probe}}]\n", "w.yaml:2:41:", {"expected a motion"}},
     };
