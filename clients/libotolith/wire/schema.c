@@ -220,8 +220,11 @@ static enum oto_status take_channel_pair(struct decoder *decoder, struct oto_cha
 static bool is_sound(const struct oto_schema *schema, const struct oto_channel *channel, uint32_t first_field)
 {
     struct oto_record_type type = channel->type;
+    if (type.field_count == 0) {
+        return false;
+    }
     type.fields = schema->fields + first_field;
-    return type.field_count > 0 && oto_wire_type_check(&type, NULL) == OTO_OK &&
+    return oto_wire_type_check(&type, NULL) == OTO_OK &&
            oto_record_type_hash(&type) == channel->type_hash;
 }
 
