@@ -1,0 +1,201 @@
+"""The command line as a new user types it: run, watch, change, step, swap, record; on a world of its own."""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
+OTOLITH = str(BIN / "otolith")
+
+WORLD = """
+world: clitest
+seed: 18446744073709551615
+clock: {rate_hz: 1000, mode: realtime}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - name: imu
+        plugin: mems_imu
+        rate_hz: 200
+        params: {accelerometer: {noise_density_m_s2_rthz: 0.002}, gyroscope: {noise_density_rad_s_rthz: 0.0001}}
+      - {name: mag, plugin: magnetometer, rate_hz: 50}
+      - {name: odo, plugin: odometer, rate_hz: 100}
+publish: {listen: ["ipc"]}
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-cli-")
+        self.path = pathlib.Path(self.directory.name)
+        os.chmod(self.path, 0o700)
+        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
+        self.environment.pop("OTOLITH_WORLD", None)
+        self.world = self.path / "world.yaml"
+        self.world.write_text(WORLD)
+        self.server = None
+
+    def tearDown(self):
+        if self.server is not None:
+            self.server.terminate()
+            self.server.wait(timeout=30)
+            self.server.stdout.close()
+        self.directory.cleanup()
+
+    def otolith(self, *arguments, code=0):
+        done = subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
+        return done.stdout if code == 0 else done.stderr
+
+    def start(self, *options):
+        self.server = subprocess.Popen([OTOLITH, "run", str(self.world), *options], env=self.environment,
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if subprocess.run([OTOLITH, "echo", "clitest/car/imu", "-n", "1"], env=self.environment,
+                              capture_output=True, timeout=60).returncode == 0:
+                return
+        self.fail("the world did not come up")
+
+    def sample(self, topic="clitest/car/imu", *options):
+        return json.loads(self.otolith("echo", topic, "--json", "-n", 1, *options))
+
+    def seq(self, topic):
+        """Of the newest sample, also while the world is paused."""
+        listing = json.loads(self.otolith("ls", "--json"))
+        return next(row["samples"] for row in listing[0]["topics"] if row["topic"] == topic)
+
+    def summary(self, *options):
+        path = self.path / "summary.json"
+        self.otolith("run", self.world, "--quiet", "--for", "3s", "--summary", path, *options)
+        return json.loads(path.read_text())
+
+
+class Live(Case):
+    def test_echo_shows_the_fields_of_sensor_msgs_imu_in_order(self):
+        self.start()
+        for road in ("shm", "nng"):
+            message = self.sample("clitest/car/imu", "--via", road)
+            self.assertEqual(list(message), ["header", "orientation", "orientation_covariance", "angular_velocity",
+                                             "angular_velocity_covariance", "linear_acceleration",
+                                             "linear_acceleration_covariance", "otolith"])
+            self.assertEqual(list(message["header"]), ["seq", "stamp", "frame_id"])
+            self.assertEqual(list(message["orientation"]), ["x", "y", "z", "w"])
+            self.assertEqual(message["orientation_covariance"][0], -1)
+            self.assertEqual(message["header"]["stamp"]["nanosec"] % 5_000_000, 0)
+
+    def test_hz_shows_the_rate_that_was_set(self):
+        self.start()
+        for road in ("shm", "nng"):
+            rate = json.loads(self.otolith("hz", "clitest/car/imu", "--json", "--via", road))
+            self.assertAlmostEqual(rate["rate_hz"], 200.0, places=6)
+            self.assertEqual(rate["lost"], 0)
+
+    def test_set_moves_the_next_sample(self):
+        self.start()
+        reply = json.loads(self.otolith("set", "clitest/car/imu", "accelerometer.constant_bias_m_s2", "[0, 100, 0]",
+                                        "--json"))
+        message = self.sample()
+        stamp = message["header"]["stamp"]
+        self.assertGreaterEqual(stamp["sec"] * 1000 + stamp["nanosec"] // 1_000_000, reply["tick"])
+        self.assertGreater(message["linear_acceleration"]["y"], 90.0)
+        self.assertEqual(self.otolith("get", "clitest/car/imu", "accelerometer.constant_bias_m_s2").strip(),
+                         "[0, 100, 0]")
+        self.otolith("set", "car/imu", "accelerometer.constant_bias_m_s2.1", "-100")
+        self.assertLess(self.sample()["linear_acceleration"]["y"], -90.0)
+
+    def test_pause_step_and_resume_do_what_they_say_to_the_sample_numbers(self):
+        self.start()
+        self.otolith("pause")
+        before = self.seq("clitest/car/motion")
+        self.assertEqual(self.seq("clitest/car/motion"), before)
+        self.otolith("step", 10)
+        self.assertEqual(self.seq("clitest/car/motion"), before + 10)
+        imu = self.seq("clitest/car/imu")
+        self.otolith("step", 1000)
+        self.assertEqual(self.seq("clitest/car/imu"), imu + 200)
+        self.otolith("resume")
+        self.assertGreater(self.sample("clitest/car/motion")["header"]["seq"], before + 1010)
+
+    def test_swap_keeps_the_sequence_and_refuses_what_does_not_fit(self):
+        record = self.path / "imu.csv"
+        self.start("--csv", f"clitest/car/imu={record}")
+        self.otolith("swap", "clitest/car/imu", PLUGINS / "mems_imu.so")
+        self.otolith("swap", "clitest/car/imu", "mems_imu")
+        self.assertIn("magnetometer", self.otolith("swap", "clitest/car/imu", "magnetometer", code=1))
+        self.otolith("swap", "clitest/car/imu", self.world, code=1)
+        self.sample()
+        self.server.terminate()
+        self.server.wait(timeout=30)
+        with open(record, newline="") as file:
+            numbers = [int(row["seq"]) for row in csv.DictReader(file)]
+        self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+
+    def test_mistakes_are_answered_with_what_would_be_right(self):
+        self.start()
+        self.assertIn("clitest/car/imu", self.otolith("echo", "clitest/car/imv", "-n", 1, code=1))
+        self.assertIn("constant_bias", self.otolith("set", "car/imu", "accelerometer.constant_bais_m_s2", 1, code=1))
+        for bad in ("[1, 2]", "abc", ".nan", "[1, 2, 1e400]"):
+            self.otolith("set", "car/imu", "accelerometer.constant_bias_m_s2", bad, code=1)
+        self.otolith("scale", 0, code=2)
+        self.otolith("step", "x", code=2)
+        self.assertIn("runs already", self.otolith("run", self.world, "--for", "1s", code=1))
+        self.assertEqual(self.otolith("get", "car/imu", "accelerometer.constant_bias_m_s2").strip(), "[0, 0, 0]")
+
+
+class Runs(Case):
+    def test_mode_driver_readers_and_timing_do_not_change_the_state_hash(self):
+        hashes = {
+            "asap": self.summary("--mode", "asap"),
+            "step": self.summary("--mode", "step"),
+            "realtime": self.summary("--scale", "4"),
+            "hybrid": self.summary("--scale", "4", "--set", "clock.driver=hybrid"),
+            "recorded": self.summary("--mode", "asap", "--csv", f"car/imu={self.path / 'a.csv'}"),
+            "unpublished": self.summary("--mode", "asap", "--no-publish"),
+        }
+        self.assertEqual(len({run["state_hash"] for run in hashes.values()}), 1,
+                         {name: run["state_hash"] for name, run in hashes.items()})
+        self.assertNotEqual(self.summary("--mode", "asap", "--seed", "1")["state_hash"], hashes["asap"]["state_hash"])
+
+    def test_summary_counts_exactly_and_keeps_the_seed(self):
+        run = self.summary("--mode", "asap")
+        self.assertEqual((run["world"], run["seed"], run["ticks"], run["sim_time_ns"], run["overruns"]),
+                         ("clitest", 18446744073709551615, 3000, 3_000_000_000, 0))
+        self.assertEqual({topic: row["samples"] for topic, row in run["topics"].items() if "@" not in topic},
+                         {"clitest/car/motion": 3000, "clitest/car/imu": 600, "clitest/car/mag": 150,
+                          "clitest/car/odo": 300})
+        self.assertEqual(set(run["tick_ns"]), {"p50", "p99", "max"})
+
+    def test_csv_is_complete_however_fast_the_world_runs(self):
+        path = self.path / "motion.csv"
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "20s", "--csv", f"car/motion={path}")
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["t_ns"]) for row in rows], [1_000_000 * n for n in range(1, 20001)])
+
+    def test_bad_worlds_are_refused_with_their_place(self):
+        for change, words in ((("seed:", "sead:"), "seed"), (("rate_hz: 200", "rate_hz: 2000"), "1000"),
+                              (("plugin: mems_imu", "plugin: mems_imv"), "mems_imu"), (("[\"ipc\"]", "["), "world.yaml:")):
+            self.world.write_text(WORLD.replace(*change))
+            said = self.otolith("check", self.world, code=1)
+            self.assertIn("world.yaml:", said)
+            self.assertIn(words, said)
+            self.otolith("run", self.world, "--for", "1s", code=1)
+        self.world.write_text(WORLD)
+        self.otolith("check", self.world)
+
+    def test_nothing_is_left_behind(self):
+        self.summary("--mode", "asap")
+        left = [str(p) for p in (self.path / "otolith").rglob("*")] if (self.path / "otolith").exists() else []
+        self.assertEqual(left, [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
