@@ -125,13 +125,18 @@ static enum oto_status take_rows(const struct oto_host *host, const struct rows_
 /* Mistakes that a file cannot be refused for. */
 static void say_doubts(const struct oto_host *host, const struct trajectory *trajectory, const char *path)
 {
-    double course_error_rad = trajectory_course_error_rad(trajectory), far_m = oto_vec3_norm(trajectory->base_enu_m);
+    struct trajectory_doubts doubts = trajectory_doubt(trajectory);
+    double far_m = oto_vec3_norm(trajectory->base_enu_m);
     char sentence[1400];
-    if (course_error_rad > COURSE_WARNING_RAD) {
+    if (doubts.course_error_rad > COURSE_WARNING_RAD) {
         (void)snprintf(sentence, sizeof sentence,
                        "%s: while it moves, the body's x axis is on average %.0f deg off the direction of travel; check "
                        "frame, attitude_frame and attitude_direction",
-                       path, course_error_rad / OTO_DEG);
+                       path, doubts.course_error_rad / OTO_DEG);
+        host->warn(host->context, sentence);
+    }
+    if (doubts.upward < 0.0) {
+        (void)snprintf(sentence, sizeof sentence, "%s: the body's z axis points down on average; check frame", path);
         host->warn(host->context, sentence);
     }
     if (far_m > FAR_M) {

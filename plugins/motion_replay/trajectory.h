@@ -55,8 +55,13 @@ enum oto_status trajectory_fit(struct trajectory *trajectory, const struct rows 
 void trajectory_evaluate(const struct trajectory *trajectory, int64_t t_ns, double sub_ns,
                          struct oto_truth_record *truth);
 
-/* Mean angle between the body's x axis and the direction of travel while faster than 2 m/s; 0 where that never is. */
-double trajectory_course_error_rad(const struct trajectory *trajectory);
+struct trajectory_doubts {
+    double course_error_rad; /* mean angle between body x and the travel while faster than 2 m/s; 0 if it never is */
+    double upward;           /* mean of body z along up: 1 level, -1 upside down */
+};
+
+/* What a wrong frame or direction would show in. */
+struct trajectory_doubts trajectory_doubt(const struct trajectory *trajectory);
 
 /* For the fit: coefficients at x_s after the first row, 7 channels each (position, then attitude). */
 void trajectory_spline(const struct trajectory *trajectory, double x_s, double value[7], double rate[7],

@@ -286,19 +286,25 @@ enum oto_status trajectory_fit(struct trajectory *trajectory, const struct rows 
     return status == OTO_OK ? lay_ends(&f) : status;
 }
 
-double trajectory_course_error_rad(const struct trajectory *trajectory)
+struct trajectory_doubts trajectory_doubt(const struct trajectory *trajectory)
 {
-    double sum_rad = 0.0, count = 0.0;
+    struct trajectory_doubts doubts = {0.0, 0.0};
+    double moving = 0.0;
     for (uint64_t k = 0; k < trajectory->grid.intervals; k++) {
         double value[7], rate[7], accel[7];
+        oto_quat q_enu_from_body;
         oto_vec3 v;
         trajectory_spline(trajectory, ((double)k + 0.5) * trajectory->grid.knot_s, value, rate, accel);
-        v = oto_quat_rotate_inv(oto_quat_normalize(oto_quat_make(value[3], value[4], value[5], value[6])),
-                                oto_vec3_from_array(rate));
+        q_enu_from_body = oto_quat_normalize(oto_quat_make(value[3], value[4], value[5], value[6]));
+        v = oto_quat_rotate_inv(q_enu_from_body, oto_vec3_from_array(rate));
+        doubts.upward += oto_quat_rotate(q_enu_from_body, oto_vec3_make(0.0, 0.0, 1.0)).z;
         if (oto_vec3_norm(v) < 2.0)
             continue;
-        sum_rad += oto_atan2(oto_hypot(v.y, v.z), v.x);
-        count += 1.0;
+        doubts.course_error_rad += oto_atan2(oto_hypot(v.y, v.z), v.x);
+        moving += 1.0;
     }
-    return count > 0.0 ? sum_rad / count : 0.0;
+    doubts.upward /= (double)trajectory->grid.intervals;
+    if (moving > 0.0)
+        doubts.course_error_rad /= moving;
+    return doubts;
 }

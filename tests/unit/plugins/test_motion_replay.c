@@ -278,6 +278,16 @@ static void an_attitude_read_the_wrong_way_is_warned_of(void **unused)
     assert_non_null(strstr(b.host.last_warning, "attitude_direction"));
 }
 
+static void a_body_upside_down_is_warned_of(void **unused)
+{
+    (void)unused;
+    write_circle(20.0);
+    mini_set(&b.host, "frame", ROWS_FRD);
+    start();
+    assert_int_equal(b.host.warnings, 1);
+    assert_non_null(strstr(b.host.last_warning, "points down"));
+}
+
 static void without_attitude_the_body_looks_where_it_goes(void **unused)
 {
     (void)unused;
@@ -527,6 +537,7 @@ int main(void)
         TEST(a_tumbling_body_has_no_singular_attitude),
         TEST(every_frame_and_direction_tells_the_same_drive),
         TEST(an_attitude_read_the_wrong_way_is_warned_of),
+        TEST(a_body_upside_down_is_warned_of),
         TEST(without_attitude_the_body_looks_where_it_goes),
         TEST(a_standstill_is_held_and_not_rung_through),
         TEST(without_hold_the_jitter_is_there),
