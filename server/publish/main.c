@@ -119,11 +119,15 @@ static void tell_endpoint(void *context, uint32_t index, const char *url)
     tell(line, sizeof line, snprintf(line, sizeof line, "endpoint %u %s\n", index, url));
 }
 
+/* The server says it on; without one, this process does. */
 static void tell_event(void *context, const char *sentence)
 {
+    const struct publisher *publisher = context;
     char line[512];
-    (void)context;
-    (void)fprintf(stderr, "otolith-publisher: %s\n", sentence);
+    if (publisher->options.parent == 0) {
+        (void)fprintf(stderr, "otolith-publisher: %s\n", sentence);
+        return;
+    }
     tell(line, sizeof line, snprintf(line, sizeof line, "event %s\n", sentence));
 }
 
@@ -174,6 +178,7 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
         .subscribers_max = SUBSCRIBERS_MAX,
         .canary_topic = topic,
         .canary_topic_bytes = (size_t)length + 1,
+        .context = publisher,
         .endpoint = tell_endpoint,
         .event = tell_event,
     };

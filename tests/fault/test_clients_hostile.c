@@ -1,0 +1,261 @@
+/* Hostile and dying clients of the control socket and the segment: the world and the others go on. */
+#include "oto_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "otolith/records.h"
+#include "world_process.h"
+
+struct fixture {
+    struct world_process world;
+    struct oto_client *client;
+};
+
+static int start(void **state, const char *const *arguments)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    world_make(&f->world, NULL);
+    world_start(&f->world, arguments);
+    f->client = world_attach(&f->world, "test");
+    *state = f;
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    static const char *const arguments[] = {"--no-publish", NULL};
+    return start(state, arguments);
+}
+
+static int set_up_fast(void **state)
+{
+    static const char *const arguments[] = {"--no-publish", "--mode=asap", "--start-paused", NULL};
+    return start(state, arguments);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    oto_client_close(f->client);
+    const int code = world_stop(&f->world);
+    const bool left = world_left_something(&f->world);
+    world_remove(&f->world);
+    free(f);
+    return code == 0 && !left ? 0 : -1;
+}
+
+static uint64_t tick_of(const struct fixture *f)
+{
+    struct oto_clock clock = {0};
+    (void)oto_client_clock(f->client, &clock);
+    return clock.tick;
+}
+
+static uint64_t counter_of(const struct fixture *f, enum oto_counter counter)
+{
+    return __atomic_load_n(&oto_client_header(f->client)->counter[counter], __ATOMIC_RELAXED);
+}
+
+/* Ticks go on, and the control socket answers. */
+static void assert_well(const struct fixture *f)
+{
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    const uint64_t tick = tick_of(f);
+    wait_for(tick_of(f) > tick + 10);
+    assert_ok(oto_control_info(f->client, &reply, &error), error);
+}
+
+static int dial(const struct fixture *f)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/otolith/w/control.sock", f->world.root);
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_true(fd >= 0);
+    wait_for(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 || errno != EAGAIN);
+    return fd;
+}
+
+static void a_thousand_clients_are_told_so_and_the_world_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    enum { MANY = 950 };
+    static int fds[MANY];
+    uint32_t told = 0;
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = dial(f);
+    }
+    for (int i = 0; i < MANY; i++) {
+        char text[1024];
+        ssize_t got = -1;
+        /* The last ones are beyond the limit for certain; those that are served hear nothing. */
+        if (i >= 64) {
+            wait_for((got = recv(fds[i], text, sizeof text, MSG_DONTWAIT)) >= 0 || errno != EAGAIN);
+            told += got > 0 && memmem(text, (size_t)got, "64 clients", 10) != NULL;
+        }
+    }
+    assert_int_equal(told, MANY - 64);
+    assert_well(f);
+    assert_true(counter_of(f, OTO_COUNTER_CLIENTS) <= 64);
+    for (int i = 0; i < MANY; i++) {
+        (void)close(fds[i]);
+    }
+    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1);
+    oto_client_close(world_attach(&f->world, "late"));
+}
+
+static void silent_connections_lose_their_place(void **state)
+{
+    struct fixture *f = *state;
+    int fds[63];
+    for (int i = 0; i < 63; i++) {
+        fds[i] = dial(f);
+    }
+    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 64);
+    oto_client_close(world_attach(&f->world, "patient")); /* served when the silent ones have been let go */
+    for (int i = 0; i < 63; i++) {
+        (void)close(fds[i]);
+    }
+    assert_well(f);
+}
+
+/* This program again, as a reader: it attaches, wakes on ticks, and reads until it is ended. */
+static int read_for_ever(bool lossless)
+{
+    struct oto_error error = {0};
+    struct oto_client *client = NULL;
+    const struct oto_client_options options = {.size = sizeof options, .world = WORLD_NAME, .name = "reader"};
+    if (oto_client_open(&options, &client, &error) != OTO_OK) {
+        return 1;
+    }
+    const struct oto_channel *imu = oto_client_find(client, "car/imu", &error);
+    if (lossless && oto_lossless_begin(client, &imu, 1, &error) != OTO_OK) {
+        return 1;
+    }
+    struct oto_reader reader = oto_reader_make(imu, OTO_READ_FROM_NOW);
+    struct oto_sample_head head;
+    struct oto_imu_record record;
+    struct oto_clock clock = {0};
+    for (;;) {
+        while (oto_reader_next(&reader, &head, &record, sizeof record) == OTO_OK) {
+        }
+        if (lossless) {
+            (void)oto_lossless_acknowledge(client, &reader.cursor.next, 1);
+        }
+        (void)oto_client_clock(client, &clock);
+        if (oto_client_wait_tick(client, clock.tick, 1000) == OTO_CLOSED) {
+            return 0;
+        }
+    }
+}
+
+static pid_t spawn_reader(const char *how)
+{
+    char *argv[] = {(char[]){"/proc/self/exe"}, (char *)(uintptr_t)how, NULL};
+    char path[512] = "";
+    assert_true(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
+    pid_t pid = 0;
+    assert_int_equal(posix_spawn(&pid, path, NULL, NULL, argv, environ), 0);
+    return pid;
+}
+
+static void end_reader(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void readers_killed_and_stopped_in_the_middle_disturb_nobody(void **state)
+{
+    struct fixture *f = *state;
+    for (int round = 0; round < 5; round++) {
+        pid_t pids[4];
+        for (int i = 0; i < 4; i++) {
+            pids[i] = spawn_reader("--read");
+        }
+        wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 5);
+        const uint64_t tick = tick_of(f);
+        wait_for(tick_of(f) > tick + 20);
+        assert_int_equal(kill(pids[0], SIGSTOP), 0);
+        assert_int_equal(kill(pids[1], SIGSTOP), 0);
+        end_reader(pids[2]);
+        end_reader(pids[3]);
+        wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 3);
+        assert_well(f);
+        end_reader(pids[0]);
+        end_reader(pids[1]);
+        wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1);
+    }
+    const uint64_t wakes = counter_of(f, OTO_COUNTER_WAKES);
+    assert_well(f);
+    assert_int_equal(counter_of(f, OTO_COUNTER_WAKES), wakes); /* nobody is registered any more */
+    assert_int_equal(counter_of(f, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
+}
+
+static void a_lossless_reader_that_is_killed_releases_the_tick(void **state)
+{
+    struct fixture *f = *state;
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    const pid_t pid = spawn_reader("--lossless");
+    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 2);
+    assert_ok(oto_control_resume(f->client, &reply, &error), error);
+    const uint64_t tick = tick_of(f);
+    wait_for(tick_of(f) > tick + 20000);
+    end_reader(pid);
+    assert_well(f);
+    assert_int_equal(counter_of(f, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
+}
+
+static void a_lossless_reader_that_is_stopped_is_demoted(void **state)
+{
+    struct fixture *f = *state;
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    const pid_t pid = spawn_reader("--lossless");
+    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 2);
+    assert_ok(oto_control_resume(f->client, &reply, &error), error);
+    wait_for(tick_of(f) > 20000);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    wait_for(counter_of(f, OTO_COUNTER_LOSSLESS_DEMOTED) == 1);
+    assert_well(f);
+    end_reader(pid);
+}
+
+static void descriptors_of_the_server_come_back(void **state)
+{
+    struct fixture *f = *state;
+    for (int round = 0; round < 200; round++) {
+        struct oto_client *client = world_attach(&f->world, "guest");
+        oto_client_close(client);
+    }
+    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1);
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/fd/100", (long)f->world.pid);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_well(f);
+}
+
+#define with(test, start) cmocka_unit_test_setup_teardown(test, start, tear_down)
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        return read_for_ever(strcmp(argv[1], "--lossless") == 0);
+    }
+    const struct CMUnitTest tests[] = {
+        with(a_thousand_clients_are_told_so_and_the_world_goes_on, set_up),
+        with(silent_connections_lose_their_place, set_up),
+        with(readers_killed_and_stopped_in_the_middle_disturb_nobody, set_up),
+        with(a_lossless_reader_that_is_killed_releases_the_tick, set_up_fast),
+        with(a_lossless_reader_that_is_stopped_is_demoted, set_up_fast),
+        with(descriptors_of_the_server_come_back, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

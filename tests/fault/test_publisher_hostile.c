@@ -1,0 +1,298 @@
+/* Hostile peers of the publisher's listeners (nng 1.5.2 does not survive all of them by itself). Loopback, bounded. */
+#include "oto_test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "otolith/records.h"
+#include "world_process.h"
+
+struct fixture {
+    struct world_process world;
+    struct oto_client *client;
+    char ipc[256], tcp[256];
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    world_make(&f->world, NULL);
+    world_start(&f->world, NULL);
+    f->client = world_attach(&f->world, "test");
+    world_endpoint(&f->world, f->client, 0, f->ipc, sizeof f->ipc);
+    world_endpoint(&f->world, f->client, 1, f->tcp, sizeof f->tcp);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    oto_client_close(f->client);
+    const int code = world_stop(&f->world);
+    const bool left = world_left_something(&f->world);
+    world_remove(&f->world);
+    free(f);
+    return code == 0 && !left ? 0 : -1;
+}
+
+static const unsigned char sub_handshake[8] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};
+static const unsigned char req_handshake[8] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
+
+static int dial_ipc(const struct fixture *f)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", f->ipc + strlen("ipc://"));
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_true(fd >= 0);
+    (void)connect(fd, (const struct sockaddr *)&address, sizeof address);
+    return fd;
+}
+
+static int dial_tcp(const struct fixture *f)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    address.sin_port = htons((uint16_t)strtoul(strrchr(f->tcp, ':') + 1, NULL, 10));
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    (void)connect(fd, (const struct sockaddr *)&address, sizeof address);
+    return fd;
+}
+
+typedef int dial_function(const struct fixture *f);
+static dial_function *const dials[] = {dial_ipc, dial_tcp};
+
+static bool take(struct oto_subscriber *subscriber, struct oto_wire_sample *sample)
+{
+    struct oto_error error = {0};
+    return oto_subscriber_next(subscriber, 1, sample, &error) == OTO_OK && sample->payload != NULL;
+}
+
+static struct oto_subscriber *subscribe(const char *url)
+{
+    struct oto_subscriber *subscriber = NULL;
+    struct oto_error error = {0};
+    assert_ok(oto_subscriber_open(url, "w/car/imu", &subscriber, &error), error);
+    return subscriber;
+}
+
+/* A new subscriber on each listener gets samples; healing may take some seconds. */
+static void assert_served(const struct fixture *f)
+{
+    const char *const urls[] = {f->ipc, f->tcp};
+    for (size_t i = 0; i < 2; i++) {
+        struct oto_subscriber *subscriber = subscribe(urls[i]);
+        struct oto_wire_sample sample;
+        wait_for(take(subscriber, &sample));
+        oto_subscriber_close(subscriber);
+    }
+}
+
+static long publisher_pid(const struct fixture *f)
+{
+    char text[32];
+    world_info(f->client, "publisher_pid", text, sizeof text);
+    return strtol(text, NULL, 10);
+}
+
+static long status_kb(long pid, const char *key)
+{
+    char path[64], line[256];
+    long kb = 0;
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            kb = strtol(line + strlen(key) + 1, NULL, 10);
+        }
+    }
+    (void)fclose(file);
+    return kb;
+}
+
+#define BOUND_KB 65536
+
+static void connect_and_close_a_thousand_times(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 1000; i++) {
+        (void)close(dials[i % 2](f));
+    }
+    assert_served(f);
+    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+}
+
+static void half_a_handshake_a_thousand_times(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 1000; i++) {
+        const int fd = dials[i % 2](f);
+        (void)send(fd, sub_handshake, 1 + (size_t)i % 7, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)close(fd);
+    }
+    assert_served(f);
+}
+
+static void silent_connections_take_no_place(void **state)
+{
+    struct fixture *f = *state;
+    enum { SILENT = 200 };
+    int fds[SILENT];
+    for (int i = 0; i < SILENT; i++) {
+        fds[i] = dials[i % 2](f);
+    }
+    assert_served(f);
+    for (int i = 0; i < SILENT; i++) {
+        (void)close(fds[i]);
+    }
+}
+
+static void wrong_protocols_are_closed(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 20; i++) {
+        const int fd = dials[i % 2](f);
+        char byte[64];
+        if (i < 10) {
+            (void)send(fd, req_handshake, sizeof req_handshake, MSG_NOSIGNAL | MSG_DONTWAIT);
+        } else {
+            (void)send(fd, "GET /p% HTTP/1.1\r\n\r\n", 20, MSG_NOSIGNAL | MSG_DONTWAIT);
+        }
+        wait_for(recv(fd, byte, sizeof byte, MSG_DONTWAIT) == 0 || errno == ECONNRESET);
+        (void)close(fd);
+    }
+    assert_served(f);
+}
+
+/* After a good handshake: a header that claims 4 GiB, and a small message, which a pub does not want either. */
+static void lengths_and_messages_to_the_publisher_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    static const unsigned char huge[2][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0}};
+    static const unsigned char small[2][13] = {{1, 0, 0, 0, 0, 0, 0, 0, 4, 'a', 'b', 'c', 'd'},
+                                               {0, 0, 0, 0, 0, 0, 0, 4, 'a', 'b', 'c', 'd'}};
+    const long before_kb = status_kb(publisher_pid(f), "VmSize");
+    for (size_t i = 0; i < 40; i++) {
+        const int fd = dials[i % 2](f);
+        unsigned char answer[8];
+        (void)send(fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
+        wait_for(recv(fd, answer, sizeof answer, MSG_DONTWAIT | MSG_PEEK) == 8);
+        if (i < 20) {
+            (void)send(fd, huge[i % 2], i % 2 == 0 ? 9 : 8, MSG_NOSIGNAL);
+        } else {
+            (void)send(fd, small[i % 2], i % 2 == 0 ? 13 : 12, MSG_NOSIGNAL);
+        }
+        unsigned char rest[65536];
+        ssize_t got;
+        wait_for(((got = recv(fd, rest, sizeof rest, MSG_DONTWAIT)) == 0) || (got < 0 && errno == ECONNRESET));
+        (void)close(fd);
+    }
+    assert_served(f);
+    assert_true(status_kb(publisher_pid(f), "VmSize") < before_kb + (1 << 20));
+    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+}
+
+/* Handshakes and never reads: the others lose nothing, and the publisher's memory stays bounded. */
+static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
+{
+    struct fixture *f = *state;
+    int fds[4];
+    for (size_t i = 0; i < 4; i++) {
+        fds[i] = dials[i % 2](f);
+        (void)send(fds[i], sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
+    }
+    struct oto_subscriber *subscriber = subscribe(f->ipc);
+    uint64_t last = 0;
+    for (int count = 0; count < 400; count++) {
+        struct oto_wire_sample sample;
+        wait_for(take(subscriber, &sample));
+        assert_true(last == 0 || sample.head.seq == last + 1);
+        last = sample.head.seq;
+    }
+    assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
+    oto_subscriber_close(subscriber);
+    for (size_t i = 0; i < 4; i++) {
+        (void)close(fds[i]);
+    }
+}
+
+static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept(void **state)
+{
+    struct fixture *f = *state;
+    enum { MANY = 200 };
+    int fds[MANY];
+    struct oto_subscriber *first = subscribe(f->ipc);
+    struct oto_wire_sample sample;
+    wait_for(take(first, &sample));
+    for (int i = 0; i < MANY; i++) {
+        fds[i] = dial_tcp(f);
+        (void)send(fds[i], sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
+    }
+    /* More than two periods of the canary: it must not take fullness for a fault and throw everybody out. */
+    for (uint64_t last = 0; last < sample.head.seq + 600;) {
+        struct oto_wire_sample next;
+        wait_for(take(first, &next));
+        assert_int_equal(next.lost, 0);
+        last = last == 0 ? next.head.seq : last;
+        if (next.head.seq >= sample.head.seq + 600) {
+            break;
+        }
+    }
+    for (int i = 0; i < MANY; i++) {
+        (void)close(fds[i]);
+    }
+    assert_served(f);
+    oto_subscriber_close(first);
+}
+
+static bool has_been_stopped_for_a_while(int64_t since_ms)
+{
+    return test_now_ms() - since_ms > 2500;
+}
+
+/* Its own pause is not the listeners' fault: nobody is thrown out, and the loss is what the pause cost. */
+static void a_publisher_that_was_stopped_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    struct oto_subscriber *subscriber = subscribe(f->ipc);
+    struct oto_wire_sample sample;
+    wait_for(take(subscriber, &sample));
+    uint64_t seq = sample.head.seq;
+    const long pid = publisher_pid(f);
+    const int64_t since_ms = test_now_ms();
+    assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+    wait_for(has_been_stopped_for_a_while(since_ms));
+    assert_int_equal(kill((pid_t)pid, SIGCONT), 0);
+    for (int count = 0; count < 1000; count++) {
+        wait_for(take(subscriber, &sample));
+        assert_int_equal(sample.head.seq, seq + 1 + sample.lost);
+        seq = sample.head.seq;
+    }
+    assert_int_equal(publisher_pid(f), pid);
+    char *log = world_log(&f->world);
+    assert_null(strstr(log, "opened again"));
+    free(log);
+    oto_subscriber_close(subscriber);
+}
+
+#define served(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        served(connect_and_close_a_thousand_times),
+        served(half_a_handshake_a_thousand_times),
+        served(silent_connections_take_no_place),
+        served(wrong_protocols_are_closed),
+        served(lengths_and_messages_to_the_publisher_are_refused),
+        served(a_subscriber_that_never_reads_disturbs_nobody),
+        served(more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept),
+        served(a_publisher_that_was_stopped_goes_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
