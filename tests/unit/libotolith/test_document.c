@@ -162,6 +162,37 @@ static void a_map_of_many_keys_is_checked_for_duplicates_in_passing(void **state
     free(text);
 }
 
+/* xorshift64*: the same mutations in every run. */
+static uint64_t next_random(uint64_t *random)
+{
+    *random ^= *random >> 12;
+    *random ^= *random << 25;
+    *random ^= *random >> 27;
+    return *random * UINT64_C(2685821657736338717);
+}
+
+static void mutated_documents_are_read_or_refused_with_a_sentence(void **state)
+{
+    (void)state;
+    static const char seed_text[] =
+        "world: demo\nclock: {rate_hz: 60000/1001, scale: 1.0}\nvehicles:\n  - name: car\n"
+        "    nodes:\n      - {name: \"imu\", p: [0.2, 0, 'x']}\n      - a: |\n          text\n";
+    static const char spice[] = "{}[],:-?&*!|>'\"%@#\n\t \\~.<\xc3\xa9";
+    uint64_t random = 1;
+    for (int i = 0; i < 3000; i++) {
+        char text[sizeof seed_text];
+        struct oto_document *document = NULL;
+        struct oto_error error = {0};
+        memcpy(text, seed_text, sizeof text);
+        for (uint64_t k = 1 + next_random(&random) % 6; k > 0; k--)
+            text[next_random(&random) % (sizeof text - 1)] = spice[next_random(&random) % (sizeof spice - 1)];
+        size_t bytes = next_random(&random) % sizeof text;
+        if (oto_document_parse("f", text, bytes, NULL, &document, &error) != OTO_OK)
+            assert_true(strncmp(error.text, "f:", 2) == 0 && strstr(error.text, "error: ") != NULL);
+        oto_document_close(document);
+    }
+}
+
 static void files_that_cannot_be_read_are_named(void **state)
 {
     (void)state;
@@ -260,6 +291,7 @@ int main(void)
         cmocka_unit_test(broken_or_unsafe_text_is_refused_with_its_place),
         cmocka_unit_test(huge_documents_are_refused_by_a_limit),
         cmocka_unit_test(a_map_of_many_keys_is_checked_for_duplicates_in_passing),
+        cmocka_unit_test(mutated_documents_are_read_or_refused_with_a_sentence),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
         cmocka_unit_test(settings_reach_members_by_name_index_and_dotted_key),
         cmocka_unit_test(settings_that_lead_nowhere_are_refused),
