@@ -1,0 +1,108 @@
+/*
+ * What surrounds a vehicle at a place and date: the World Magnetic Model, the standard atmosphere, the Earth's rate.
+ * Gravity is in geodesy.h. Pure functions of their arguments, callable from any thread, no allocation; the same bits on
+ * every machine (A19). Only the reading of a file touches anything outside. Heights are over the WGS-84 ellipsoid.
+ */
+#ifndef OTOLITH_ENVIRONMENT_H
+#define OTOLITH_ENVIRONMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/geodesy.h"
+#include "otolith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- dates ---- */
+
+/* Days since 1970-01-01 of "YYYY-MM-DD", years 1600 to 9999 of the Gregorian calendar. INVALID: no such day. */
+OTO_API enum oto_status oto_date_parse(const char *text, int64_t *days, struct oto_error *error);
+/* The year and the part of it that has passed when the day begins: 2025-07-02 is 2025 + 182/365. */
+OTO_API double oto_decimal_year(int64_t days);
+
+/* ---- the World Magnetic Model ---- */
+
+#define OTO_WMM_DEGREE 12
+#define OTO_WMM_TERMS 91               /* (n, m) stands at n (n + 1) / 2 + m; (0, 0) is zero */
+#define OTO_WMM_VALID_YEARS 5.0        /* from the epoch, both ends included */
+#define OTO_WMM_MIN_ALTITUDE_M -1000.0 /* as the technical report says */
+#define OTO_WMM_MAX_ALTITUDE_M 850000.0
+
+/* Coefficients, Schmidt semi-normalised, as a .COF file lists them. */
+struct oto_wmm {
+    char name[16]; /* the file's, in lower case letters and digits: wmm2025 */
+    double epoch_year;
+    double g_nt[OTO_WMM_TERMS], h_nt[OTO_WMM_TERMS];       /* at the epoch */
+    double g_nt_yr[OTO_WMM_TERMS], h_nt_yr[OTO_WMM_TERMS]; /* secular variation */
+};
+
+/* The field and what it changes by in a year. Angles are 0 where they have no meaning (no horizontal field, no field).
+ */
+struct oto_magnetic_field {
+    double x_nt, y_nt, z_nt;                 /* north, east, down */
+    double h_nt, f_nt;                       /* horizontal and total intensity */
+    double inclination_deg, declination_deg; /* down positive; east of north positive */
+    double x_nt_yr, y_nt_yr, z_nt_yr, h_nt_yr, f_nt_yr;
+    double inclination_deg_yr, declination_deg_yr;
+};
+
+/* The models that libotolith carries: wmm2020, wmm2025. NOT_FOUND names them. */
+OTO_API enum oto_status oto_wmm_find(const char *name, const struct oto_wmm **model, struct oto_error *error);
+/* The newest of them that is valid in `year`. RANGE says which years are covered. */
+OTO_API enum oto_status oto_wmm_for_year(double year, const struct oto_wmm **model, struct oto_error *error);
+
+/*
+ * Reads a coefficient file as NOAA publishes it: a line with epoch and name, a line for each of the 90 terms, a line of
+ * nines. At most 64 KiB. Errors: IO, SYNTAX, RANGE, LIMIT, as "file:line:column: error: ...". *model is written on
+ * success only.
+ */
+OTO_API enum oto_status oto_wmm_read(const char *path, struct oto_wmm *model, struct oto_error *error);
+/* The same from memory; `file` stands for it in messages. */
+OTO_API enum oto_status oto_wmm_parse(const char *file, const char *text, size_t bytes, struct oto_wmm *model,
+                                      struct oto_error *error);
+
+/*
+ * The field at a place in a decimal year. At a pole, where north is every way, x_nt points along the meridian of the
+ * longitude that is given, as the limit does. RANGE: outside the model's years or altitudes; says what is accepted.
+ */
+OTO_API enum oto_status oto_wmm_field(const struct oto_wmm *model, oto_geodetic place, double year,
+                                      struct oto_magnetic_field *field, struct oto_error *error);
+
+static inline oto_vec3 oto_magnetic_field_enu_ut(const struct oto_magnetic_field *field)
+{
+    return oto_vec3_make(field->y_nt * 1e-3, field->x_nt * 1e-3, field->z_nt * -1e-3);
+}
+
+/* ---- the air ---- */
+
+struct oto_air {
+    double temperature_degc, pressure_pa;
+};
+
+/* Altitudes, m, between which the standard atmosphere is defined: geopotential -5000 and 80000. */
+#define OTO_ISA_MIN_ALTITUDE_M -4996.0
+#define OTO_ISA_MAX_ALTITUDE_M 81019.0
+
+/*
+ * The ICAO standard atmosphere (Doc 7488/3, 1993; the same as ISO 2533 and, up to there, the U.S. Standard Atmosphere
+ * 1976). The altitude is taken for one over mean sea level: the geoid, at most 110 m away, is not modelled. RANGE.
+ */
+OTO_API enum oto_status oto_isa(double altitude_m, struct oto_air *air, struct oto_error *error);
+
+/* ---- the turning Earth ---- */
+
+static inline oto_vec3 oto_earth_rate_enu_rad_s(double lat_rad)
+{
+    double s, c;
+    oto_sincos(lat_rad, &s, &c);
+    return oto_vec3_make(0.0, OTO_WGS84_EARTH_RATE_RAD_S * c, OTO_WGS84_EARTH_RATE_RAD_S * s);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
