@@ -18,6 +18,6 @@ static enum oto_step_status minimal_step(const struct oto_instance *instance, co
 static const struct oto_plugin_descriptor minimal_descriptor = {
     .size = sizeof minimal_descriptor, .id = "minimal", .kind = OTO_KIND_SENSOR, .version = "1", .text = "says zero",
     .outputs = minimal_outputs, .output_count = 1};
-static const struct oto_plugin_ops minimal_ops = {.size = sizeof minimal_ops, .step = minimal_step};
+__attribute__((unused)) static const struct oto_plugin_ops minimal_ops = {.size = sizeof minimal_ops, .step = minimal_step};
 
 #endif

@@ -166,6 +166,28 @@ static void opening_and_closing_leaves_no_file_and_no_mapping(void **state)
     assert_false(process_maps("otolith-"));
 }
 
+static void a_library_that_stays_mapped_is_told_and_disturbs_no_later_one(void **state)
+{
+    (void)state;
+    struct oto_plugin *plugin = NULL;
+    struct oto_params params;
+    struct oto_prepared prepared;
+    struct oto_error error;
+    const struct oto_setup setup = {.size = sizeof setup};
+    const size_t before = open_files();
+    assert_ok(oto_plugin_open(built("clinging"), NULL, &plugin, &error), error);
+    assert_ok(oto_params_default(oto_plugin_descriptor(plugin), &params, &error), error);
+    assert_ok(oto_prepare(plugin, &setup, &params, NULL, NULL, &prepared, &error), error);
+    oto_prepared_free(&prepared);
+    oto_params_free(&params);
+    assert_false(oto_plugin_close(plugin));
+    assert_true(process_maps("otolith-clinging"));
+    assert_int_equal(open_files(), before + 1); /* its name must not be given to another copy */
+    assert_ok(oto_plugin_open(built("counter"), NULL, &plugin, &error), error);
+    assert_near(first_value(plugin), 1.0, 0.0);
+    assert_true(oto_plugin_close(plugin));
+}
+
 static void hostile_files_are_refused_with_the_rule_and_what_is_accepted(void **state)
 {
     (void)state;
@@ -309,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_refused_float_mode_does_not_stay),
         cmocka_unit_test(what_is_no_regular_file_is_refused),
         cmocka_unit_test(a_copy_is_kept_where_asked),
+        cmocka_unit_test(a_library_that_stays_mapped_is_told_and_disturbs_no_later_one),
         cmocka_unit_test(plugins_are_found_by_name_and_near_names_are_suggested),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
