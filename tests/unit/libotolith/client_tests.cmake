@@ -1,4 +1,4 @@
-# Tests of wire, attach and transport: all pure, over bytes.
-foreach(name test_control_message test_field test_frame test_segment_check test_stream)
+# Tests of wire, attach and transport.
+foreach(name test_client test_control_message test_field test_frame test_segment_check test_stream)
   oto_add_test(NAME ${name} SOURCES ${name}.c LIBS otolith_static LABELS unit)
 endforeach()
