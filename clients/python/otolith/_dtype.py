@@ -1,0 +1,39 @@
+"""A channel's field table as a NumPy dtype: field names flattened with dots, after what every sample has."""
+import numpy as np
+
+from . import _library as c
+
+_KINDS = {1: "u1", 2: "i1", 3: "<u2", 4: "<i2", 5: "<u4", 6: "<i4", 7: "<u8", 8: "<i8", 9: "<f4", 10: "<f8"}
+_TEXT = 11
+HEAD_BYTES = 32
+HEAD = np.dtype([("t_ns", "<i8"), ("sensor_time_ns", "<i8"), ("seq", "<u8"), ("flags", "<u4"), ("bytes", "<u4")])
+assert HEAD.itemsize == HEAD_BYTES
+
+
+def fields_of(record_type):
+    return [record_type.fields[i] for i in range(record_type.field_count)]
+
+
+def _format(field):
+    if field.type == _TEXT:
+        return f"S{field.count}"
+    return _KINDS[field.type] if field.count == 1 else (_KINDS[field.type], (field.count,))
+
+
+def sample_dtype(record_type):
+    """One sample as it stands in memory: the head of 32 bytes, then the payload."""
+    fields = fields_of(record_type)
+    return np.dtype({
+        "names": ["t_ns", "seq", "sensor_time_ns", "flags"] + [field.name.decode() for field in fields],
+        "formats": ["<i8", "<u8", "<i8", "<u4"] + [_format(field) for field in fields],
+        "offsets": [0, 16, 8, 24] + [HEAD_BYTES + field.offset for field in fields],
+        "itemsize": HEAD_BYTES + record_type.bytes,
+    })
+
+
+def join(heads, payloads):
+    """Heads (n × 32 bytes) and payloads (n × bytes) side by side as samples would stand in one array of bytes."""
+    return np.concatenate([heads.view(np.uint8).reshape(len(heads), HEAD_BYTES), payloads], axis=1)
+
+
+assert c.RECORD_MAX_BYTES % 8 == 0

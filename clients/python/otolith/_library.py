@@ -1,0 +1,142 @@
+"""libotolith by ctypes: the structures of include/otolith/{channel,segment,client}.h and the functions used here."""
+import ctypes as ct
+import ctypes.util
+import os
+
+FIELD_NAME_BYTES, TOPIC_BYTES, WORLD_NAME_BYTES, RECORD_MAX_BYTES = 48, 96, 64, 4096
+STATUS = ("ok", "invalid", "not found", "exists", "no memory", "input/output", "syntax", "range", "limit", "version",
+          "corrupt", "denied", "timeout", "again", "lapped", "closed", "conflict", "unsupported", "plugin")
+OK, NOT_FOUND, CORRUPT, DENIED, TIMEOUT, AGAIN, CLOSED = 0, 2, 10, 11, 12, 13, 15
+
+
+class Error(ct.Structure):
+    _fields_ = [("status", ct.c_int), ("text", ct.c_char * 512)]
+
+
+class Field(ct.Structure):
+    _fields_ = [("name", ct.c_char_p), ("type", ct.c_uint32), ("count", ct.c_uint32), ("offset", ct.c_uint32),
+                ("unit", ct.c_char_p), ("frame", ct.c_char_p), ("text", ct.c_char_p)]
+
+
+class RecordType(ct.Structure):
+    _fields_ = [("name", ct.c_char_p), ("bytes", ct.c_uint32), ("field_count", ct.c_uint32),
+                ("fields", ct.POINTER(Field))]
+
+
+class RingView(ct.Structure):
+    _fields_ = [("ring", ct.c_void_p), ("slots", ct.c_void_p), ("mask", ct.c_uint64), ("stride", ct.c_uint32),
+                ("payload_bytes", ct.c_uint32)]
+
+
+class Channel(ct.Structure):
+    _fields_ = [("index", ct.c_uint32), ("node_index", ct.c_uint32), ("flags", ct.c_uint32),
+                ("capacity", ct.c_uint32), ("topic", ct.c_char * TOPIC_BYTES), ("node", ct.c_char * TOPIC_BYTES),
+                ("plugin", ct.c_char * 32), ("plugin_version", ct.c_char * 16),
+                ("frame_id", ct.c_char * WORLD_NAME_BYTES), ("type_hash", ct.c_uint64), ("rate_num", ct.c_uint64),
+                ("rate_den", ct.c_uint64), ("type", RecordType), ("view", RingView)]
+
+
+class SampleHead(ct.Structure):
+    _fields_ = [("t_ns", ct.c_int64), ("sensor_time_ns", ct.c_int64), ("seq", ct.c_uint64), ("flags", ct.c_uint32),
+                ("bytes", ct.c_uint32)]
+
+
+class Cursor(ct.Structure):
+    _fields_ = [("next", ct.c_uint64), ("lost", ct.c_uint64)]
+
+
+class Reader(ct.Structure):
+    _fields_ = [("channel", ct.POINTER(Channel)), ("cursor", Cursor)]
+
+
+class Clock(ct.Structure):
+    _fields_ = [("tick", ct.c_uint64), ("sim_time_ns", ct.c_int64), ("start_mono_ns", ct.c_int64),
+                ("work_ns", ct.c_int64), ("real_time_factor", ct.c_double), ("scale", ct.c_double),
+                ("state_hash", ct.c_uint64)]
+
+
+class ClientOptions(ct.Structure):
+    _fields_ = [("size", ct.c_uint32), ("timeout_ms", ct.c_int32), ("world", ct.c_char_p),
+                ("socket_path", ct.c_char_p), ("name", ct.c_char_p)]
+
+
+class WorldEntry(ct.Structure):
+    _fields_ = [("name", ct.c_char * WORLD_NAME_BYTES), ("pid", ct.c_int64), ("alive", ct.c_bool)]
+
+
+class Reply(ct.Structure):
+    _fields_ = [("tick", ct.c_uint64), ("text", ct.c_char * 4096)]
+
+
+class ParamInfo(ct.Structure):
+    _fields_ = [("key", ct.c_char * 96), ("value", ct.c_char * 512), ("unit", ct.c_char * 32),
+                ("text", ct.c_char * 160), ("runtime", ct.c_bool)]
+
+
+class WireSample(ct.Structure):
+    _fields_ = [("topic", ct.c_char_p), ("epoch", ct.c_uint64), ("lost", ct.c_uint64), ("head", SampleHead),
+                ("type", ct.POINTER(RecordType)), ("payload", ct.c_void_p), ("frame_id", ct.c_char_p)]
+
+
+PARAM_FUNCTION = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(ParamInfo))
+
+_P = ct.c_void_p
+_ERROR = ct.POINTER(Error)
+_REPLY = ct.POINTER(Reply)
+_FUNCTIONS = {
+    "oto_worlds_list": (ct.c_size_t, ct.POINTER(WorldEntry), ct.c_size_t),
+    "oto_client_open": (ct.c_int, ct.POINTER(ClientOptions), ct.POINTER(_P), _ERROR),
+    "oto_client_close": (None, _P),
+    "oto_client_server_alive": (ct.c_bool, _P),
+    "oto_client_clock": (ct.c_int, _P, ct.POINTER(Clock)),
+    "oto_client_wait_tick": (ct.c_int, _P, ct.c_uint64, ct.c_int32),
+    "oto_client_channel_count": (ct.c_uint32, _P),
+    "oto_client_channel": (ct.POINTER(Channel), _P, ct.c_uint32),
+    "oto_client_find": (ct.POINTER(Channel), _P, ct.c_char_p, _ERROR),
+    "oto_channel_latest": (ct.c_int, ct.POINTER(Channel), ct.POINTER(SampleHead), _P, ct.c_size_t),
+    "oto_reader_make": (Reader, ct.POINTER(Channel), ct.c_int),
+    "oto_reader_read": (ct.c_size_t, ct.POINTER(Reader), _P, _P, ct.c_size_t),
+    "oto_control_pause": (ct.c_int, _P, _REPLY, _ERROR),
+    "oto_control_resume": (ct.c_int, _P, _REPLY, _ERROR),
+    "oto_control_step": (ct.c_int, _P, ct.c_uint64, _REPLY, _ERROR),
+    "oto_control_scale": (ct.c_int, _P, ct.c_double, _REPLY, _ERROR),
+    "oto_control_mode": (ct.c_int, _P, ct.c_char_p, _REPLY, _ERROR),
+    "oto_control_set": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, ct.c_char_p, _REPLY, _ERROR),
+    "oto_control_get": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, PARAM_FUNCTION, _P, _ERROR),
+    "oto_control_swap": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, _REPLY, _ERROR),
+    "oto_control_shutdown": (ct.c_int, _P, _REPLY, _ERROR),
+    "oto_control_info": (ct.c_int, _P, _REPLY, _ERROR),
+    "oto_lossless_begin": (ct.c_int, _P, ct.POINTER(ct.POINTER(Channel)), ct.c_uint32, _ERROR),
+    "oto_lossless_acknowledge": (ct.c_int, _P, ct.POINTER(ct.c_uint64), ct.c_uint32),
+    "oto_subscriber_open": (ct.c_int, ct.c_char_p, ct.c_char_p, ct.POINTER(_P), _ERROR),
+    "oto_subscriber_close": (None, _P),
+    "oto_subscriber_next": (ct.c_int, _P, ct.c_int32, ct.POINTER(WireSample), _ERROR),
+}
+
+
+def _candidates():
+    """OTOLITH_LIBRARY, the build beside this checkout, then wherever ld.so looks."""
+    if os.environ.get("OTOLITH_LIBRARY"):
+        return [os.environ["OTOLITH_LIBRARY"]]
+    checkout = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+    built = os.path.join(checkout, "build", "release", "lib", "libotolith.so")
+    return ([built] if os.path.exists(built) else []) + [ctypes.util.find_library("otolith") or "libotolith.so.0"]
+
+
+def load():
+    reasons = []
+    for path in _candidates():
+        try:
+            library = ct.CDLL(path)
+        except OSError as reason:
+            reasons.append(str(reason))
+            continue
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+        return library
+    raise ImportError("libotolith is not found; build it with tools/run or name it in OTOLITH_LIBRARY: "
+                      + "; ".join(reasons))
+
+
+lib = load()
