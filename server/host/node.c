@@ -63,6 +63,17 @@ static enum oto_status make_schedule(const struct srv_world_config *world, struc
     return status;
 }
 
+/* A plugin's own sentence does not know whose it is. */
+static enum oto_status name_node(const struct srv_node *node, enum oto_status status, struct oto_error *error)
+{
+    char reason[400] = "";
+    if (error != NULL) {
+        (void)snprintf(reason, sizeof reason, "%.390s", error->text);
+    }
+    return oto_fail(error, status, "node '%s' (plugin %s): %s", node->topic, node->descriptor->id,
+                    reason[0] != '\0' ? reason : "refused to start");
+}
+
 static enum oto_status make_instance(struct srv_node *node, oto_warn_function warn, void *warn_context,
                                      struct oto_error *error)
 {
@@ -83,13 +94,9 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
     node->instance.data = node->prepared.data;
     if (status == OTO_OK && node->ops->init != NULL) {
         status = node->ops->init(&node->instance, error);
-        if (status != OTO_OK && error != NULL && error->text[0] == '\0') {
-            (void)oto_fail(error, OTO_PLUGIN, "node '%s': plugin '%s' refused to start", node->topic,
-                           node->descriptor->id);
-        }
     }
     srv_fpu_pin();
-    return status;
+    return status == OTO_OK ? OTO_OK : name_node(node, status, error);
 }
 
 /* Buffers for the payloads, each on a line of its own, and the runs of numbers in them. */
