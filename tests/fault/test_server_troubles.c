@@ -1,0 +1,112 @@
+/* Plugins that get stuck or crash: what the server still does. */
+#include "oto_test.h"
+
+#include <signal.h>
+
+#include "world_process.h"
+
+static const char *const troubled_yaml = "world: w\n"
+                                         "clock: {rate_hz: 1000}\n"
+                                         "vehicles:\n"
+                                         "  - name: car\n"
+                                         "    motion: {plugin: motion_script}\n"
+                                         "    nodes:\n"
+                                         "      - {name: odd, plugin: " OTO_TEST_PLUGIN_DIR "/counter.so, rate_hz: 100}\n";
+
+static int set_up(void **state)
+{
+    struct world_process *world = calloc(1, sizeof *world);
+    world_make(world, troubled_yaml);
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    world_remove(*state);
+    free(*state);
+    return 0;
+}
+
+static bool log_says(const struct world_process *world, const char *text)
+{
+    char *log = world_log(world);
+    const bool found = strstr(log, text) != NULL;
+    free(log);
+    return found;
+}
+
+static void a_stuck_plugin_is_named_and_the_server_can_still_be_ended(void **state)
+{
+    struct world_process *world = *state;
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    static const char *const stuck[] = {"--set=vehicles.car.nodes.odd.params.trouble=stuck", NULL};
+    world_start(world, stuck);
+    struct oto_client *client = world_attach(world, "test");
+    wait_for(log_says(world, "w/car/odd"));
+    assert_true(log_says(world, "in its step for"));
+    assert_ok(oto_control_info(client, &reply, &error), error);
+    const uint64_t *counter = oto_client_header(client)->counter;
+    assert_int_equal(__atomic_load_n(&counter[OTO_COUNTER_STALLS], __ATOMIC_RELAXED), 1);
+    assert_int_equal(world_stop(world), 1);
+    assert_false(world_left_something(world));
+    assert_true(log_says(world, "did not stop within a second"));
+    oto_client_close(client);
+}
+
+static void a_crash_leaves_a_name_that_the_next_server_takes(void **state)
+{
+    struct world_process *world = *state;
+    static const char *const crash[] = {"--set=vehicles.car.nodes.odd.params.trouble=crash", NULL};
+    world_start(world, crash);
+    assert_true(world_wait(world) != 0);
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    assert_int_equal(world_stop(world), 0);
+    assert_false(world_left_something(world));
+    oto_client_close(client);
+}
+
+static void a_plugin_that_refuses_ends_the_start_with_its_reason(void **state)
+{
+    static const char *const kinds[] = {"prepare", "init"};
+    struct world_process *world = *state;
+    for (size_t i = 0; i < 2; i++) {
+        char option[96];
+        (void)snprintf(option, sizeof option, "--set=vehicles.car.nodes.odd.params.trouble=%s", kinds[i]);
+        const char *const arguments[] = {option, NULL}, *const check[] = {option, "--check", NULL};
+        world_start(world, arguments);
+        assert_int_equal(world_wait(world), 1);
+        world_start(world, check);
+        assert_int_equal(world_wait(world), 1);
+        assert_true(log_says(world, "car/odd"));
+        assert_false(world_left_something(world));
+    }
+}
+
+static void copies_of_plugins_are_kept_where_asked(void **state)
+{
+    struct world_process *world = *state;
+    char path[256];
+    (void)snprintf(path, sizeof path, "--keep-plugins=%s", world->root);
+    const char *const keep[] = {path, "--check", NULL}, *const nowhere[] = {"--keep-plugins=/nonexistent", "--check", NULL};
+    world_start(world, keep);
+    assert_int_equal(world_wait(world), 0);
+    world_start(world, nowhere);
+    assert_int_equal(world_wait(world), 1);
+    assert_true(log_says(world, "/nonexistent"));
+}
+
+#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_world(a_stuck_plugin_is_named_and_the_server_can_still_be_ended),
+        in_world(a_crash_leaves_a_name_that_the_next_server_takes),
+        in_world(a_plugin_that_refuses_ends_the_start_with_its_reason),
+        in_world(copies_of_plugins_are_kept_where_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
