@@ -108,7 +108,11 @@ static enum oto_step_status make_trouble(const struct params *p, struct state *s
     case TROUBLE_NAN: record->value = (double)NAN; return OTO_STEP_OK;
     case TROUBLE_SLOW: burn(p->slow_ms); return OTO_STEP_OK;
     case TROUBLE_STUCK: burn(60e3); return OTO_STEP_OK;
-    case TROUBLE_CRASH: *(volatile int *)(uintptr_t)8 = 1; return OTO_STEP_OK;
+    case TROUBLE_CRASH: {
+        int *volatile nowhere = NULL;
+        *nowhere = 1;
+        return OTO_STEP_OK;
+    }
     case TROUBLE_DISCARD: return OTO_STEP_DISCARD;
     case TROUBLE_WARN: return OTO_STEP_WARN;
     case TROUBLE_ERROR: return OTO_STEP_ERROR;
