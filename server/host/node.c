@@ -64,7 +64,7 @@ static enum oto_status make_schedule(const struct srv_world_config *world, struc
 }
 
 /* A plugin's own sentence does not know whose it is. */
-static enum oto_status name_node(const struct srv_node *node, enum oto_status status, struct oto_error *error)
+static enum oto_status fail_with_name(const struct srv_node *node, enum oto_status status, struct oto_error *error)
 {
     char reason[400] = "";
     if (error != NULL) {
@@ -96,7 +96,7 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
         status = node->ops->init(&node->instance, error);
     }
     srv_fpu_pin();
-    return status == OTO_OK ? OTO_OK : name_node(node, status, error);
+    return status == OTO_OK ? OTO_OK : fail_with_name(node, status, error);
 }
 
 /* Buffers for the payloads, each on a line of its own, and the runs of numbers in them. */
