@@ -63,7 +63,7 @@ static enum oto_status check_character(struct scan *scan, struct doc_place place
         return doc_fail(place, error, OTO_SYNTAX, "expected UTF-8 text, got the byte 0x%02x", *scan->at);
     if (is_forbidden(*scan->at))
         return doc_fail(place, error, OTO_SYNTAX, "expected text, got the control character 0x%02x", *scan->at);
-    scan->line_values += strchr(",[{&!*?", *scan->at) != NULL;
+    scan->line_values += strchr(",:[{&!*?", *scan->at) != NULL;
     scan->lists += *scan->at == '[' || *scan->at == '{';
     if (scan->line_values > limits->nodes || scan->lists > limits->nodes)
         return doc_fail(place, error, OTO_LIMIT, "more than %zu values, the most that is accepted", limits->nodes);
