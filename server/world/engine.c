@@ -172,19 +172,20 @@ static void attach_channels(struct srv_engine *engine)
     engine->events = srv_ring_make(base, &engine->segment.directory[engine->event_channel]);
 }
 
-static enum oto_status make_queue(struct srv_queue *queue, size_t item_bytes, struct oto_error *error)
+static enum oto_status make_queue(struct srv_queue *queue, uint64_t capacity, size_t item_bytes,
+                                  struct oto_error *error)
 {
-    queue->capacity = SRV_COMMAND_CAPACITY;
+    queue->capacity = capacity;
     queue->item_bytes = item_bytes;
-    queue->items = calloc(SRV_COMMAND_CAPACITY, item_bytes);
+    queue->items = calloc(capacity, item_bytes);
     return queue->items != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the command queue");
 }
 
 static enum oto_status make_shell(struct srv_engine *engine, struct oto_error *error)
 {
-    enum oto_status status = make_queue(&engine->commands, sizeof(struct srv_command), error);
+    enum oto_status status = make_queue(&engine->commands, 2 * SRV_COMMAND_CAPACITY, sizeof(struct srv_command), error);
     if (status == OTO_OK) {
-        status = make_queue(&engine->replies, sizeof(struct srv_reply), error);
+        status = make_queue(&engine->replies, SRV_COMMAND_CAPACITY, sizeof(struct srv_reply), error);
     }
     if (status == OTO_OK) {
         status = srv_waiter_open(&engine->waiter, error);

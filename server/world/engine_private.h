@@ -18,7 +18,7 @@
 #include "world/queue.h"
 #include "world/state_hash.h"
 
-#define SRV_COMMAND_CAPACITY 256u
+#define SRV_COMMAND_CAPACITY 256u /* with a reply to come; beside them as many events without one */
 #define SRV_LOSSLESS_READERS 16
 #define SRV_LATE_NS 100000
 #define SRV_UNPACED_CLOCK_TICKS 16u /* without a pace the clock is read once in so many ticks */

@@ -16,7 +16,8 @@ static uint64_t records_per_tick(const struct srv_engine *engine, const struct o
     const struct srv_clock_config *clock = &engine->config->clock;
     const double ratio = (double)channel->rate_num / (double)channel->rate_den * (double)clock->rate_den /
                          (double)clock->rate_num;
-    return 1 + (uint64_t)ratio;
+    const uint64_t whole = (uint64_t)ratio;
+    return (double)whole < ratio ? whole + 1 : whole;
 }
 
 /* Ticks that may be made before a record of this channel would be overwritten unread. */

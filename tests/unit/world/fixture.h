@@ -1,0 +1,74 @@
+/* Worlds made in memory, run, and waited for with a deadline. Failures end the test. */
+#ifndef WORLD_FIXTURE_H
+#define WORLD_FIXTURE_H
+
+#include "oto_test.h"
+
+#include "world/engine.h"
+
+#define FIXTURE_NODES 16
+#define FIXTURE_PATIENCE_NS INT64_C(20000000000)
+
+struct fixture {
+    struct srv_world_config config;
+    struct srv_vehicle_config vehicles[4];
+    struct srv_node_config nodes[FIXTURE_NODES];
+    struct srv_engine_options options;
+    struct srv_engine *engine;
+    char privileges[256];
+    uint64_t next_id;
+};
+
+/* What witness.c publishes. */
+struct witness_record {
+    oto_vec3 specific_force_m_s2, angular_rate_rad_s, mag_field_ut;
+    oto_vec3 position_enu_m, velocity_enu_m_s;
+    oto_vec3 past_position_enu_m;
+    double past_status, sub_ns, walk, gain, second_gain;
+    uint64_t n, tick;
+};
+
+/* What tests/support/plugins/trouble.c publishes. */
+struct counter_record {
+    double value;
+    uint64_t n;
+};
+
+/* rate_num/1 Hz, realtime, slip, no real-time rights asked for, starts paused. */
+void fixture_begin(struct fixture *fixture, uint64_t rate_num, uint64_t rate_den);
+/* A vehicle with its motion node; sensors added next belong to it. */
+void fixture_vehicle(struct fixture *fixture, const char *name, const char *motion);
+struct srv_node_config *fixture_sensor(struct fixture *fixture, const char *name, const char *plugin, uint64_t rate_num,
+                                       uint64_t rate_den);
+/* Sets a parameter before the start. */
+void fixture_set(struct srv_node_config *node, const char *key, const char *yaml);
+/* Path of a plugin built for tests. */
+const char *fixture_plugin(char *path, size_t bytes, const char *name);
+
+void fixture_create(struct fixture *fixture);
+void fixture_start(struct fixture *fixture); /* creates too if that was not done */
+void fixture_end(struct fixture *fixture);   /* destroys engine and configuration */
+
+/* Posts a command and waits for its reply. */
+struct srv_reply fixture_command(struct fixture *fixture, struct srv_command command);
+struct srv_reply fixture_do(struct fixture *fixture, enum srv_command_kind kind);
+void fixture_step(struct fixture *fixture, uint64_t ticks);
+void fixture_wait_state(struct fixture *fixture, enum oto_server_state state);
+void fixture_wait_tick(struct fixture *fixture, uint64_t tick);
+/* Changes a parameter, or swaps; fails unless the reply has the status. */
+struct srv_reply fixture_change(struct fixture *fixture, uint32_t node, const char *key, const char *yaml);
+struct srv_reply fixture_swap(struct fixture *fixture, uint32_t node, const char *plugin);
+
+struct oto_clock fixture_clock(struct fixture *fixture);
+uint64_t fixture_counter(struct fixture *fixture, enum oto_counter counter);
+struct oto_ring_view fixture_ring(struct fixture *fixture, uint32_t channel);
+uint32_t fixture_channel(struct fixture *fixture, const char *topic);
+/* The newest record, and any by its seq. */
+struct oto_sample_head fixture_latest(struct fixture *fixture, const char *topic, void *payload);
+struct oto_sample_head fixture_record(struct fixture *fixture, const char *topic, uint64_t seq, void *payload);
+/* Whether an event of the kind was written whose text holds the words ("" for any); the newest goes to *event. */
+bool fixture_event(struct fixture *fixture, enum oto_event_kind kind, const char *words,
+                   struct oto_event_record *event);
+int64_t fixture_now_ns(void);
+
+#endif

@@ -1,0 +1,226 @@
+/* One world, one seed: the same hash chain whatever paces it, watches it or changes nothing in it (A3, A19). */
+#include "fixture.h"
+
+#include <pthread.h>
+
+#define TICKS 3000
+
+static void begin(struct fixture *fixture)
+{
+    fixture_begin(fixture, 1000, 1);
+    fixture_vehicle(fixture, "car", "circle");
+    (void)fixture_sensor(fixture, "witness", "witness", 200, 1);
+    fixture_set(fixture_sensor(fixture, "odd", "witness", 300, 1), "delay_ms", "12.5");
+    fixture_vehicle(fixture, "van", "circle_tick_only");
+    fixture_set(fixture_sensor(fixture, "late", "witness", 1000, 1), "delay_ms", "7.7");
+    (void)fixture_sensor(fixture, "count", "counter", 60000, 1001);
+    fixture->config.clock.until_ns = TICKS * INT64_C(1000000);
+}
+
+static uint64_t finish(struct fixture *fixture)
+{
+    fixture_wait_state(fixture, OTO_SERVER_ENDED);
+    const struct oto_clock clock = fixture_clock(fixture);
+    assert_int_equal(clock.tick, TICKS);
+    fixture_end(fixture);
+    return clock.state_hash;
+}
+
+static uint64_t run(enum oto_clock_mode mode, enum srv_driver driver, double scale)
+{
+    struct fixture fixture;
+    begin(&fixture);
+    fixture.config.clock.mode = mode;
+    fixture.config.clock.driver = driver;
+    fixture.config.clock.scale = scale;
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    if (mode == OTO_MODE_STEP) {
+        fixture_step(&fixture, 1);
+        fixture_step(&fixture, 998);
+        fixture_step(&fixture, TICKS - 999);
+    }
+    return finish(&fixture);
+}
+
+static uint64_t reference(void)
+{
+    return run(OTO_MODE_ASAP, SRV_DRIVER_UV, 1.0);
+}
+
+static void every_mode_and_driver_gives_the_same_hash_chain(void **unused)
+{
+    (void)unused;
+    const uint64_t hash = reference();
+    assert_int_not_equal(hash, 0);
+    assert_int_equal(run(OTO_MODE_ASAP, SRV_DRIVER_UV, 1.0), hash);
+    assert_int_equal(run(OTO_MODE_STEP, SRV_DRIVER_UV, 1.0), hash);
+    assert_int_equal(run(OTO_MODE_REALTIME, SRV_DRIVER_UV, 20.0), hash);
+    assert_int_equal(run(OTO_MODE_REALTIME, SRV_DRIVER_HYBRID, 3.0), hash);
+    assert_int_equal(run(OTO_MODE_REALTIME, SRV_DRIVER_UV, 1000.0), hash);
+}
+
+static void another_seed_or_parameter_gives_another_chain(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    const uint64_t hash = reference();
+    begin(&fixture);
+    fixture.config.seed--;
+    fixture.config.clock.mode = OTO_MODE_ASAP;
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    assert_int_not_equal(finish(&fixture), hash);
+    begin(&fixture);
+    fixture_set(&fixture.nodes[1], "gain", "1.0000000000000002");
+    fixture.config.clock.mode = OTO_MODE_ASAP;
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    assert_int_not_equal(finish(&fixture), hash);
+}
+
+struct reading {
+    const struct oto_segment_header *header;
+    const struct oto_segment_channel *directory;
+    uint32_t channel_count;
+    uint32_t stop;
+};
+
+static void *read_everything(void *argument)
+{
+    struct reading *reading = argument;
+    unsigned char payload[OTO_RECORD_MAX_BYTES];
+    struct oto_sample_head head;
+    struct oto_clock clock;
+    while (__atomic_load_n(&reading->stop, __ATOMIC_ACQUIRE) == 0) {
+        for (uint32_t i = 0; i < reading->channel_count; i++) {
+            const struct oto_ring_view view = oto_ring_view_make(reading->header, &reading->directory[i]);
+            (void)oto_ring_latest(&view, &head, payload);
+        }
+        (void)oto_segment_clock(reading->header, &clock);
+    }
+    return NULL;
+}
+
+static void readers_change_nothing(void **unused)
+{
+    (void)unused;
+    const uint64_t hash = reference();
+    struct fixture fixture;
+    pthread_t threads[2];
+    begin(&fixture);
+    fixture.config.clock.mode = OTO_MODE_ASAP;
+    fixture_start(&fixture);
+    const struct oto_segment_header *header = srv_engine_segment(fixture.engine);
+    struct reading reading = {header, (const void *)((const char *)header + header->directory_offset),
+                              header->channel_count, 0};
+    srv_engine_set_waiters(fixture.engine, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, read_everything, &reading), 0);
+    }
+    assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_OK);
+    fixture_wait_state(&fixture, OTO_SERVER_ENDED);
+    __atomic_store_n(&reading.stop, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    assert_int_equal(finish(&fixture), hash);
+}
+
+static void pauses_scales_and_changes_of_mode_change_nothing(void **unused)
+{
+    (void)unused;
+    const uint64_t hash = reference();
+    struct fixture fixture;
+    begin(&fixture);
+    fixture.config.clock.scale = 10.0;
+    fixture_start(&fixture);
+    fixture_step(&fixture, 17);
+    assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_OK);
+    fixture_wait_tick(&fixture, 100);
+    assert_int_equal(fixture_do(&fixture, SRV_COMMAND_PAUSE).status, OTO_OK);
+    fixture_step(&fixture, 10);
+    assert_int_equal(
+        fixture_command(&fixture, (struct srv_command){.kind = SRV_COMMAND_SCALE, .scale = 50.0}).status, OTO_OK);
+    assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_OK);
+    fixture_wait_tick(&fixture, 500);
+    assert_int_equal(
+        fixture_command(&fixture, (struct srv_command){.kind = SRV_COMMAND_MODE, .mode = OTO_MODE_ASAP}).status, OTO_OK);
+    assert_int_equal(finish(&fixture), hash);
+}
+
+static void a_swap_to_identical_code_changes_nothing(void **unused)
+{
+    (void)unused;
+    const uint64_t hash = reference();
+    struct fixture fixture;
+    struct witness_record record;
+    begin(&fixture);
+    fixture.config.clock.mode = OTO_MODE_STEP;
+    fixture_start(&fixture);
+    fixture_step(&fixture, 500);
+    assert_int_equal(fixture_swap(&fixture, 1, "witness_again").status, OTO_OK);
+    assert_int_equal(fixture_swap(&fixture, 2, "witness").status, OTO_OK);
+    assert_int_equal(fixture_swap(&fixture, 0, "circle").status, OTO_OK);
+    fixture_step(&fixture, 500);
+    assert_int_equal(fixture_swap(&fixture, 1, "witness").status, OTO_OK);
+    fixture_step(&fixture, TICKS - 1000);
+    assert_int_equal(fixture_latest(&fixture, "demo/car/witness", &record).seq, TICKS / 5); /* no gap */
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_SWAPS), 4);
+    assert_int_equal(finish(&fixture), hash);
+}
+
+static void a_change_that_is_refused_changes_nothing(void **unused)
+{
+    (void)unused;
+    const uint64_t hash = reference();
+    struct fixture fixture;
+    struct oto_error error = {0};
+    struct srv_node_change *change = NULL;
+    char path[512];
+    begin(&fixture);
+    fixture.config.clock.mode = OTO_MODE_STEP;
+    fixture_start(&fixture);
+    fixture_step(&fixture, 500);
+    assert_int_not_equal(srv_change_parameter(fixture.engine, 1, "gain", "loud", &change, &error), OTO_OK);
+    assert_int_not_equal(srv_change_parameter(fixture.engine, 1, "gane", "1", &change, &error), OTO_OK);
+    assert_int_not_equal(
+        srv_change_plugin(fixture.engine, 1, fixture_plugin(path, sizeof path, "counter"), &change, &error), OTO_OK);
+    assert_null(change);
+    fixture_step(&fixture, TICKS - 500);
+    assert_int_equal(finish(&fixture), hash);
+}
+
+static void a_node_does_not_hear_its_neighbours(void **unused)
+{
+    (void)unused;
+    struct witness_record with, without;
+    struct fixture fixture;
+    begin(&fixture);
+    fixture_start(&fixture);
+    fixture_step(&fixture, 400);
+    (void)fixture_latest(&fixture, "demo/car/odd", &with);
+    fixture_end(&fixture);
+    fixture_begin(&fixture, 1000, 1);
+    fixture_vehicle(&fixture, "car", "circle");
+    fixture_set(fixture_sensor(&fixture, "odd", "witness", 300, 1), "delay_ms", "12.5");
+    fixture_start(&fixture);
+    fixture_step(&fixture, 400);
+    (void)fixture_latest(&fixture, "demo/car/odd", &without);
+    fixture_end(&fixture);
+    assert_memory_equal(&with, &without, sizeof with);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mode_and_driver_gives_the_same_hash_chain),
+        cmocka_unit_test(another_seed_or_parameter_gives_another_chain),
+        cmocka_unit_test(readers_change_nothing),
+        cmocka_unit_test(pauses_scales_and_changes_of_mode_change_nothing),
+        cmocka_unit_test(a_swap_to_identical_code_changes_nothing),
+        cmocka_unit_test(a_change_that_is_refused_changes_nothing),
+        cmocka_unit_test(a_node_does_not_hear_its_neighbours),
+    };
+    return cmocka_run_group_tests_name("engine is deterministic", tests, NULL, NULL);
+}

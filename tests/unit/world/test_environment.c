@@ -1,0 +1,243 @@
+#include "oto_test.h"
+
+#include "otolith/geodesy.h"
+#include "world/environment.h"
+#include "world/history.h"
+#include "world/state_hash.h"
+
+static struct srv_world_config flat_world(void)
+{
+    struct srv_world_config world;
+    memset(&world, 0, sizeof world);
+    world.environment.gravity_enu_m_s2 = oto_vec3_make(0.0, 0.0, -9.8);
+    world.environment.mag_field_enu_ut = oto_vec3_make(1.0, 20.0, -43.0);
+    return world;
+}
+
+static struct oto_sensor_input fill(const struct srv_world_config *world, const struct oto_truth_record *truth,
+                                    oto_vec3 mount, oto_quat q_body_from_sensor)
+{
+    struct srv_environment environment;
+    struct oto_sensor_input input;
+    struct oto_setup setup;
+    memset(&setup, 0, sizeof setup);
+    memset(&input, 0, sizeof input);
+    setup.mount_position_body_m = mount;
+    setup.q_body_from_sensor = q_body_from_sensor;
+    srv_environment_init(&environment, world);
+    input.truth = *truth;
+    srv_environment_fill(&environment, &setup, &input);
+    return input;
+}
+
+static void assert_vec(oto_vec3 got, oto_vec3 expected, double tolerance)
+{
+    assert_near(got.x, expected.x, tolerance);
+    assert_near(got.y, expected.y, tolerance);
+    assert_near(got.z, expected.z, tolerance);
+}
+
+static void at_rest_and_level_a_sensor_feels_gravity_upward_exactly(void **unused)
+{
+    (void)unused;
+    const struct srv_world_config world = flat_world();
+    struct oto_truth_record truth = {.q_enu_from_body = {1, 0, 0, 0}};
+    const struct oto_sensor_input input = fill(&world, &truth, oto_vec3_make(1, 2, 3), oto_quat_identity());
+    assert_vec(input.specific_force_sensor_m_s2, oto_vec3_make(0, 0, 9.8), 0.0);
+    assert_vec(input.mag_field_sensor_ut, oto_vec3_make(1, 20, -43), 0.0);
+    assert_vec(input.position_sensor_enu_m, oto_vec3_make(1, 2, 3), 0.0);
+}
+
+static void a_sensor_off_the_axis_feels_the_lever_arm(void **unused)
+{
+    (void)unused;
+    const struct srv_world_config world = flat_world();
+    struct oto_truth_record truth = {.q_enu_from_body = {1, 0, 0, 0}};
+    truth.angular_rate_body_rad_s = oto_vec3_make(0, 0, 2.0);
+    truth.angular_accel_body_rad_s2 = oto_vec3_make(0, 0, 0.5);
+    const struct oto_sensor_input input = fill(&world, &truth, oto_vec3_make(0.3, 0, 0), oto_quat_identity());
+    /* centripetal -w² r along x, tangential alpha r along y */
+    assert_vec(input.specific_force_sensor_m_s2, oto_vec3_make(-4.0 * 0.3, 0.5 * 0.3, 9.8), 1e-15);
+    assert_vec(input.velocity_sensor_enu_m_s, oto_vec3_make(0, 0.6, 0), 1e-15);
+}
+
+static void the_lever_arm_equals_the_second_derivative_of_the_mounts_path(void **unused)
+{
+    (void)unused;
+    const struct srv_world_config world = flat_world();
+    const oto_vec3 mount = oto_vec3_make(0.4, -0.2, 0.7);
+    const double rate = 0.9, t = 1.3, h = 1e-3;
+    oto_vec3 at[3];
+    struct oto_truth_record truth = {.q_enu_from_body = oto_quat_from_rpy(0, 0, rate * t)};
+    truth.angular_rate_body_rad_s = oto_vec3_make(0, 0, rate);
+    for (int i = 0; i < 3; i++) {
+        at[i] = oto_quat_rotate(oto_quat_from_rpy(0, 0, rate * (t + (i - 1) * h)), mount);
+    }
+    const oto_vec3 sum = oto_vec3_add(at[0], at[2]);
+    const oto_vec3 accel = oto_vec3_scale(oto_vec3_add_scaled(sum, at[1], -2.0), 1.0 / (h * h));
+    const oto_vec3 force_enu = oto_vec3_sub(accel, world.environment.gravity_enu_m_s2);
+    const struct oto_sensor_input input = fill(&world, &truth, mount, oto_quat_identity());
+    assert_vec(input.specific_force_sensor_m_s2, oto_quat_rotate_inv(truth.q_enu_from_body, force_enu), 1e-6);
+}
+
+static void a_turned_mount_turns_everything_it_measures(void **unused)
+{
+    (void)unused;
+    const struct srv_world_config world = flat_world();
+    struct oto_truth_record truth = {.q_enu_from_body = oto_quat_from_rpy(0.1, -0.2, 0.3)};
+    truth.angular_rate_body_rad_s = oto_vec3_make(1, 2, 3);
+    truth.accel_enu_m_s2 = oto_vec3_make(0.5, -0.5, 0.25);
+    const oto_quat q = oto_quat_from_rpy(0.5, 1.0, -2.0);
+    const struct oto_sensor_input straight = fill(&world, &truth, oto_vec3_make(0.1, 0.2, 0.3), oto_quat_identity());
+    const struct oto_sensor_input turned = fill(&world, &truth, oto_vec3_make(0.1, 0.2, 0.3), q);
+    assert_vec(oto_quat_rotate(q, turned.specific_force_sensor_m_s2), straight.specific_force_sensor_m_s2, 1e-14);
+    assert_vec(oto_quat_rotate(q, turned.angular_rate_sensor_rad_s), straight.angular_rate_sensor_rad_s, 1e-14);
+    assert_vec(oto_quat_rotate(q, turned.mag_field_sensor_ut), straight.mag_field_sensor_ut, 1e-13);
+    assert_near(oto_quat_angle_between(turned.q_enu_from_sensor, oto_quat_mul(truth.q_enu_from_body, q)), 0.0, 1e-15);
+}
+
+/* The exact way: geodetic place, Somigliana's magnitude, along the ellipsoid's normal there. */
+static oto_vec3 exact_gravity(oto_geodetic origin, oto_vec3 position)
+{
+    const oto_geodetic place = oto_geodetic_from_enu(origin, position);
+    const oto_quat q_here_from_ecef = oto_q_enu_from_ecef(place.lat_rad, place.lon_rad);
+    const oto_vec3 down = oto_vec3_make(0, 0, -oto_gravity_wgs84(place.lat_rad, place.alt_m));
+    const oto_vec3 ecef = oto_quat_rotate_inv(q_here_from_ecef, down);
+    return oto_quat_rotate(oto_q_enu_from_ecef(origin.lat_rad, origin.lon_rad), ecef);
+}
+
+static void gravity_follows_the_ellipsoid_as_a_vehicle_leaves_the_origin(void **unused)
+{
+    (void)unused;
+    struct srv_world_config world = flat_world();
+    const oto_geodetic origin = {48.137 * OTO_DEG, 11.575 * OTO_DEG, 520.0};
+    world.origin_latitude_rad = origin.lat_rad;
+    world.origin_longitude_rad = origin.lon_rad;
+    world.origin_altitude_m = origin.alt_m;
+    world.environment.gravity_wgs84 = true;
+    world.environment.gravity_enu_m_s2 = exact_gravity(origin, oto_vec3_zero());
+    struct srv_environment environment;
+    srv_environment_init(&environment, &world);
+    assert_vec(srv_gravity_enu_m_s2(&environment, oto_vec3_zero()), world.environment.gravity_enu_m_s2, 0.0);
+    static const double places[][3] = {{1000, 0, 0},      {0, 1000, 0},          {0, 0, 1000},
+                                       {20000, -15000, 0}, {-100000, 80000, 500}, {300000, 300000, 0}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const oto_vec3 position = oto_vec3_make(places[i][0], places[i][1], places[i][2]);
+        /* Off the ellipsoid the field is not quite normal to it: 0.17" a km of height, 8e-9 m/s² a metre. */
+        const double height_m = oto_geodetic_from_enu(origin, position).alt_m - origin.alt_m;
+        assert_vec(srv_gravity_enu_m_s2(&environment, position), exact_gravity(origin, position),
+                   1e-6 + 1e-8 * fabs(height_m));
+    }
+}
+
+/* ---- history ---- */
+
+static struct oto_truth_record turning(double t)
+{
+    struct oto_truth_record truth;
+    double s, c;
+    memset(&truth, 0, sizeof truth);
+    oto_sincos(0.5 * t, &s, &c);
+    truth.position_enu_m = oto_vec3_make(20 * s, 20 - 20 * c, t);
+    truth.velocity_enu_m_s = oto_vec3_make(10 * c, 10 * s, 1);
+    truth.accel_enu_m_s2 = oto_vec3_make(-5 * s, 5 * c, 0);
+    truth.q_enu_from_body = oto_quat_from_rpy(0, 0, 0.5 * t);
+    truth.angular_rate_body_rad_s = oto_vec3_make(0, 0, 0.5);
+    truth.longitudinal_speed_m_s = 10;
+    return truth;
+}
+
+static void the_past_between_ticks_is_interpolated_smoothly(void **unused)
+{
+    (void)unused;
+    struct oto_truth_record records[128];
+    struct srv_history history = {records, 127, 100, 1};
+    assert_int_equal(srv_history_capacity(100, 1), 128);
+    for (uint64_t m = 0; m <= 300; m++) {
+        const struct oto_truth_record truth = turning((double)m * 0.01);
+        srv_history_put(&history, m, &truth);
+    }
+    for (int64_t t_ns = INT64_C(2000000000); t_ns <= INT64_C(3000000000); t_ns += 1234567) {
+        struct oto_truth_record truth;
+        srv_history_get(&history, 300, t_ns, 0.25, &truth);
+        const struct oto_truth_record exact = turning(((double)t_ns + 0.25) * 1e-9);
+        assert_vec(truth.position_enu_m, exact.position_enu_m, 1e-12);
+        assert_vec(truth.velocity_enu_m_s, exact.velocity_enu_m_s, 1e-10);
+        assert_vec(truth.accel_enu_m_s2, exact.accel_enu_m_s2, 1e-6);
+        assert_near(oto_quat_angle_between(truth.q_enu_from_body, exact.q_enu_from_body), 0.0, 1e-12);
+    }
+}
+
+static void the_past_at_a_tick_is_that_ticks_truth(void **unused)
+{
+    (void)unused;
+    struct oto_truth_record records[8], truth;
+    struct srv_history history = {records, 7, 3, 1}; /* thirds of a second are no whole nanoseconds */
+    for (uint64_t m = 0; m <= 6; m++) {
+        const struct oto_truth_record put = turning((double)m / 3.0);
+        srv_history_put(&history, m, &put);
+    }
+    srv_history_get(&history, 6, INT64_C(1666666666), 2.0 / 3.0, &truth);
+    assert_vec(truth.position_enu_m, records[5].position_enu_m, 1e-12);
+    srv_history_get(&history, 6, INT64_C(2000000000), 0.0, &truth);
+    assert_vec(truth.position_enu_m, records[6].position_enu_m, 1e-14);
+}
+
+/* ---- state hash ---- */
+
+static uint64_t hash_of(const uint64_t *words, size_t count, uint64_t chain)
+{
+    struct srv_state_hash hash;
+    srv_state_hash_begin(&hash, chain);
+    srv_state_hash_absorb(&hash, words, 8 * count);
+    return srv_state_hash_end(&hash);
+}
+
+static void one_bit_of_the_state_changes_half_of_the_hash(void **unused)
+{
+    (void)unused;
+    uint64_t words[29] = {0};
+    const uint64_t whole = hash_of(words, 29, 1);
+    uint64_t changed_bits = 0;
+    for (size_t bit = 0; bit < 29 * 64; bit++) {
+        words[bit / 64] ^= UINT64_C(1) << (bit % 64);
+        const uint64_t other = hash_of(words, 29, 1);
+        words[bit / 64] ^= UINT64_C(1) << (bit % 64);
+        assert_true(other != whole);
+        changed_bits += (uint64_t)__builtin_popcountll(other ^ whole);
+    }
+    /* 29·64 trials of 64 fair bits: mean 32, standard deviation 4/sqrt(1856) = 0.093; five of them. */
+    assert_near((double)changed_bits / (29.0 * 64.0), 32.0, 0.47);
+    assert_true(hash_of(words, 29, 2) != whole);
+    assert_true(hash_of(words, 28, 1) != whole);
+}
+
+static void the_hash_is_the_same_on_every_machine(void **unused)
+{
+    (void)unused;
+    uint64_t words[7];
+    for (uint64_t i = 0; i < 7; i++) {
+        words[i] = i * UINT64_C(0x0123456789abcdef);
+    }
+    struct srv_state_hash hash;
+    srv_state_hash_begin(&hash, 42);
+    srv_state_hash_absorb(&hash, words, sizeof words);
+    srv_state_hash_absorb(&hash, words, 8);
+    assert_int_equal(srv_state_hash_end(&hash), UINT64_C(0xea0d3956cb4f6c55));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_rest_and_level_a_sensor_feels_gravity_upward_exactly),
+        cmocka_unit_test(a_sensor_off_the_axis_feels_the_lever_arm),
+        cmocka_unit_test(the_lever_arm_equals_the_second_derivative_of_the_mounts_path),
+        cmocka_unit_test(a_turned_mount_turns_everything_it_measures),
+        cmocka_unit_test(gravity_follows_the_ellipsoid_as_a_vehicle_leaves_the_origin),
+        cmocka_unit_test(the_past_between_ticks_is_interpolated_smoothly),
+        cmocka_unit_test(the_past_at_a_tick_is_that_ticks_truth),
+        cmocka_unit_test(one_bit_of_the_state_changes_half_of_the_hash),
+        cmocka_unit_test(the_hash_is_the_same_on_every_machine),
+    };
+    return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
+}
