@@ -39,8 +39,7 @@ struct oto_wmm {
     double g_nt_yr[OTO_WMM_TERMS], h_nt_yr[OTO_WMM_TERMS]; /* secular variation */
 };
 
-/* The field and what it changes by in a year. Angles are 0 where they have no meaning (no horizontal field, no field).
- */
+/* The field and what it changes by in a year. An angle without a meaning (no horizontal field, no field) is 0. */
 struct oto_magnetic_field {
     double x_nt, y_nt, z_nt;                 /* north, east, down */
     double h_nt, f_nt;                       /* horizontal and total intensity */
@@ -87,7 +86,7 @@ struct oto_air {
 #define OTO_ISA_MAX_ALTITUDE_M 81019.0
 
 /*
- * The ICAO standard atmosphere (Doc 7488/3, 1993; the same as ISO 2533 and, up to there, the U.S. Standard Atmosphere
+ * The ICAO standard atmosphere (Doc 7488/3, 1993; the same as ISO 2533, and within 1e-6 the U.S. Standard Atmosphere
  * 1976). The altitude is taken for one over mean sea level: the geoid, at most 110 m away, is not modelled. RANGE.
  */
 OTO_API enum oto_status oto_isa(double altitude_m, struct oto_air *air, struct oto_error *error);
