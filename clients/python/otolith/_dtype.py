@@ -1,8 +1,6 @@
 """A channel's field table as a NumPy dtype: field names flattened with dots, after what every sample has."""
 import numpy as np
 
-from . import _library as c
-
 _KINDS = {1: "u1", 2: "i1", 3: "<u2", 4: "<i2", 5: "<u4", 6: "<i4", 7: "<u8", 8: "<i8", 9: "<f4", 10: "<f8"}
 _TEXT = 11
 HEAD_BYTES = 32
@@ -32,8 +30,5 @@ def sample_dtype(record_type):
 
 
 def join(heads, payloads):
-    """Heads (n × 32 bytes) and payloads (n × bytes) side by side as samples would stand in one array of bytes."""
+    """Heads and payloads of n samples side by side: n rows of bytes, each one sample of sample_dtype."""
     return np.concatenate([heads.view(np.uint8).reshape(len(heads), HEAD_BYTES), payloads], axis=1)
-
-
-assert c.RECORD_MAX_BYTES % 8 == 0

@@ -3,10 +3,10 @@ import ctypes as ct
 import ctypes.util
 import os
 
-FIELD_NAME_BYTES, TOPIC_BYTES, WORLD_NAME_BYTES, RECORD_MAX_BYTES = 48, 96, 64, 4096
+TOPIC_BYTES, WORLD_NAME_BYTES = 96, 64
 STATUS = ("ok", "invalid", "not found", "exists", "no memory", "input/output", "syntax", "range", "limit", "version",
           "corrupt", "denied", "timeout", "again", "lapped", "closed", "conflict", "unsupported", "plugin")
-OK, NOT_FOUND, CORRUPT, DENIED, TIMEOUT, AGAIN, CLOSED = 0, 2, 10, 11, 12, 13, 15
+OK, NOT_FOUND, CORRUPT, TIMEOUT, AGAIN, CLOSED = 0, 2, 10, 12, 13, 15
 
 
 class Error(ct.Structure):

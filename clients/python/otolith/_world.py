@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _dtype
 from . import _library as c
-from ._errors import OtolithError, check
+from ._errors import Closed, OtolithError, Timeout, check
 
 Param = collections.namedtuple("Param", "key value unit text runtime")
 Reply = collections.namedtuple("Reply", "tick text")
@@ -21,15 +21,18 @@ def worlds():
     return sorted(entry.name.decode() for entry in entries[:count] if entry.alive)
 
 
+def _encode(text):
+    return None if text is None else str(text).encode()
+
+
 class World:
     """A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only one that runs."""
 
     def __init__(self, world=None, *, timeout_s=5.0, name=None, socket_path=None):
         self._handle = None
         handle, error = ct.c_void_p(), c.Error()
-        encode = lambda text: None if text is None else str(text).encode()
-        options = c.ClientOptions(ct.sizeof(c.ClientOptions), max(1, int(timeout_s * 1000)), encode(world),
-                                  encode(socket_path), encode(name))
+        options = c.ClientOptions(ct.sizeof(c.ClientOptions), max(1, int(timeout_s * 1000)), _encode(world),
+                                  _encode(socket_path), _encode(name))
         check(c.lib.oto_client_open(ct.byref(options), ct.byref(handle), ct.byref(error)), error)
         self._handle = handle
         count = c.lib.oto_client_channel_count(handle)
@@ -78,7 +81,12 @@ class World:
         if tick is None:
             clock = self.clock()
             tick = clock.tick if clock is not None else 0
-        check(c.lib.oto_client_wait_tick(self.handle, tick, int(timeout_s * 1000)), None, f"no tick after {tick}")
+        status = c.lib.oto_client_wait_tick(self.handle, tick, int(timeout_s * 1000))
+        if status == c.TIMEOUT:
+            raise Timeout(f"no tick after {tick} within {timeout_s:g} s", status)
+        if status == c.CLOSED:
+            raise Closed("the world has ended, or its server has died", status)
+        check(status, None, f"waiting for the tick after {tick}")
         return self.clock()
 
     # ---- control: every change holds from the tick that the reply names ----
@@ -119,8 +127,8 @@ class World:
             entry = Param(*texts, bool(fields.runtime))
             found[entry.key] = entry
 
-        check(c.lib.oto_control_get(self.handle, node.encode(), None if param is None else param.encode(),
-                                    c.PARAM_FUNCTION(each), None, ct.byref(error)), error)
+        check(c.lib.oto_control_get(self.handle, node.encode(), _encode(param), c.PARAM_FUNCTION(each),
+                                    None, ct.byref(error)), error)
         return found if param is None else next(iter(found.values()))
 
     def swap(self, node, plugin):
@@ -242,12 +250,12 @@ class Reader:
 
     def collect(self, count, timeout_s=10.0):
         """Waits until `count` samples have come, and returns them."""
-        parts, got, world = [], 0, self.channel.world
+        samples, got, world = np.empty(count, self.channel.dtype), 0, self.channel.world
         while got < count:
             clock = world.clock()
             part = self.read(count - got)
             if len(part) == 0:
                 world.wait_tick(clock.tick if clock is not None else 0, timeout_s)
-            parts.append(part)
+            samples[got:got + len(part)] = part
             got += len(part)
-        return np.concatenate(parts) if parts else np.empty(0, self.channel.dtype)
+        return samples

@@ -1,0 +1,192 @@
+#!/usr/bin/python3
+"""The Python client and its examples against a real server. usage: test_python.py BIN_DIR LIBRARY SOURCE_DIR"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, LIBRARY, SOURCE = sys.argv[1:4]
+os.environ["OTOLITH_LIBRARY"] = LIBRARY
+os.environ.pop("OTOLITH_WORLD", None)
+sys.path.insert(0, os.path.join(SOURCE, "clients", "python"))
+sys.dont_write_bytecode = True
+
+import numpy as np  # noqa: E402
+
+import otolith  # noqa: E402
+
+WORLD = os.path.join(SOURCE, "configs", "worlds", "city_drive.yaml")
+EXAMPLES = os.path.join(SOURCE, "clients", "python", "examples")
+DEADLINE_S = 20.0
+
+
+class Server:
+    """otolithd with a runtime directory of its own."""
+
+    def __init__(self, *options):
+        self.folder = tempfile.TemporaryDirectory(prefix="oto-py-")
+        os.environ["XDG_RUNTIME_DIR"] = self.folder.name
+        self.process = subprocess.Popen([os.path.join(BIN, "otolithd"), WORLD, *options], stderr=subprocess.DEVNULL)
+        self.url = f"ipc://{self.folder.name}/otolith/demo/pub.ipc"
+        until = time.monotonic() + DEADLINE_S
+        while not otolith.worlds():
+            if time.monotonic() > until or self.process.poll() is not None:
+                raise AssertionError("otolithd did not start")
+            os.sched_yield()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(DEADLINE_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.folder.cleanup()
+
+
+class Running(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = cls.enterClassContext(Server())
+        cls.world = cls.enterClassContext(otolith.World(name="test_python"))
+
+    def test_samples_come_as_arrays_without_a_gap(self):
+        imu = self.world["car/imu"]
+        reader = imu.reader()
+        samples = reader.collect(60)
+        self.assertEqual(samples.dtype, imu.dtype)
+        self.assertEqual(list(imu.dtype.names[:5]), ["t_ns", "seq", "sensor_time_ns", "flags", "orientation.x"])
+        self.assertEqual(samples["orientation_covariance"].shape, (60, 9))
+        self.assertTrue((np.diff(samples["seq"]) == 1).all())
+        self.assertTrue((np.diff(samples["t_ns"]) == round(1e9 / imu.rate_hz)).all())
+        self.assertTrue((samples["t_ns"] == samples["seq"] * 5_000_000).all())
+        self.assertTrue(7 < samples["linear_acceleration.z"].mean() < 13)
+        self.assertEqual((reader.lost, imu.units["linear_acceleration.z"]), (0, "m/s^2"))
+
+    def test_latest_is_what_a_reader_reads_last(self):
+        channel = self.world["car/mag"]
+        self.world.pause()
+        samples = channel.reader(from_oldest=True).read()
+        self.assertEqual(channel.latest(), samples[-1])
+        self.assertEqual(len(channel.reader().read()), 0)
+        self.world.resume()
+
+    def test_step_moves_the_samples_by_what_it_says(self):
+        imu = self.world["car/imu"]
+        self.world.pause()
+        before, tick = imu.latest()["seq"], self.world.clock().tick
+        reply = self.world.step(10)
+        self.assertEqual(self.world.clock().tick, tick + 10)
+        self.assertEqual(imu.latest()["seq"], before + 2)
+        self.assertEqual(reply.tick, tick + 10)
+        self.world.resume()
+
+    def test_a_parameter_changes_the_next_samples(self):
+        key = "accelerometer.constant_bias_m_s2"
+        kept = self.world.get("car/imu", key)
+        self.assertEqual((kept.unit, kept.runtime), ("m/s^2", True))
+        self.world.set("car/imu", key, [100, 0, 0])
+        self.assertGreater(self.world["car/imu"].reader().collect(1)["linear_acceleration.x"][0], 40)
+        self.world.set("car/imu", key, kept.value)
+        self.assertEqual(self.world.get("car/imu")[key].value, kept.value)
+
+    def test_mistakes_are_told_with_a_suggestion(self):
+        with self.assertRaisesRegex(otolith.NotFound, "did you mean 'car/imu'"):
+            self.world["car/imo"]
+        with self.assertRaisesRegex(otolith.OtolithError, "constant_bias_m_s2"):
+            self.world.set("car/imu", "accelerometer.constant_bis_m_s2", 1)
+        with self.assertRaisesRegex(otolith.NotFound, "'absent'"):
+            otolith.World("absent")
+        with self.assertRaises(otolith.OtolithError):
+            self.world.set("car/imu", "accelerometer.constant_bias_m_s2", "[1, 0")
+
+    def test_a_subscriber_sees_the_same_samples(self):
+        with otolith.Subscriber(self.server.url, "demo/car/imu") as subscriber:
+            got = [subscriber.next(DEADLINE_S) for _ in range(30)]
+        shared = {sample["seq"]: sample for sample in self.world["car/imu"].reader(from_oldest=True).read()}
+        for sample in got:
+            self.assertEqual((sample.topic, sample.lost), ("demo/car/imu", 0))
+            self.assertEqual(sample.data.dtype, self.world["car/imu"].dtype)
+            self.assertEqual(sample.data.tobytes()[:28], shared[sample.data["seq"]].tobytes()[:28])
+            self.assertEqual(sample.data.tobytes()[32:], shared[sample.data["seq"]].tobytes()[32:])
+
+    def test_a_prefix_takes_every_topic_below(self):
+        with otolith.Subscriber(self.server.url, "demo/car/") as subscriber:
+            topics = set()
+            until = time.monotonic() + DEADLINE_S
+            while not {"demo/car/imu", "demo/car/mag", "demo/car/motion"} <= topics:
+                self.assertLess(time.monotonic(), until)
+                topics.add(subscriber.next(DEADLINE_S).topic)
+
+    def test_a_subscriber_says_what_is_wrong(self):
+        with otolith.Subscriber(self.server.url, "demo/car/imo") as subscriber:
+            with self.assertRaisesRegex(otolith.NotFound, "did you mean 'demo/car/imu'"):
+                subscriber.next(3)
+        with otolith.Subscriber(f"ipc://{self.server.folder.name}/nobody") as subscriber:
+            with self.assertRaisesRegex(otolith.Timeout, "nobody answers"):
+                subscriber.next(0.05)
+        with self.assertRaisesRegex(otolith.OtolithError, "tcp://host:port"):
+            otolith.Subscriber("bogus")
+
+    def test_the_pure_python_example_prints_frames(self):
+        out = subprocess.run([os.path.join(EXAMPLES, "subscribe.py"), self.server.url, "demo/car/imu", "2"],
+                             capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout.splitlines()
+        self.assertEqual(len(out), 2)
+        self.assertTrue(out[0].startswith("demo/car/imu {'epoch': "))
+        self.assertIn("'linear_acceleration': {'x': ", out[0])
+
+    def test_the_readme_runs(self):
+        with open(os.path.join(SOURCE, "clients", "python", "README.md")) as file:
+            blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
+        self.assertGreaterEqual(len(blocks), 2)
+        for block in blocks:
+            program = block.replace("ipc:///run/user/1000/otolith/demo/pub.ipc", self.server.url)
+            exec(compile(program, "README.md", "exec"), {})  # noqa: S102
+
+    def test_a_closed_world_is_an_error(self):
+        world = otolith.World()
+        channel = world["car/imu"]
+        reader = channel.reader()
+        world.close()
+        for call in (world.clock, channel.latest, reader.read, lambda: world["car/imu"]):
+            self.assertRaises(otolith.OtolithError, call)
+
+
+class Offline(unittest.TestCase):
+    def test_lossless_readers_get_every_sample(self):
+        with Server("--mode", "asap", "--start-paused", "--no-publish") as _, otolith.World() as world:
+            with world.lossless("car/imu", "car/mag") as (imu, mag):
+                world.resume()
+                last, magnetic = 0, 0
+                while last < 20000:
+                    samples = imu.read()
+                    magnetic += len(mag.read())
+                    if len(samples) == 0:
+                        world.wait_tick(timeout_s=DEADLINE_S)
+                        continue
+                    self.assertEqual(samples["seq"][0], last + 1)
+                    last = int(samples["seq"][-1])
+                self.assertEqual((imu.lost, mag.lost), (0, 0))
+                self.assertGreater(magnetic, 4000)
+
+    def test_the_death_of_the_server_is_noticed(self):
+        with Server("--no-publish") as server, otolith.World() as world:
+            world["car/imu"].reader().collect(1)
+            server.process.send_signal(signal.SIGKILL)
+            with self.assertRaises(otolith.Closed):
+                for _ in range(100000):
+                    world.wait_tick(timeout_s=DEADLINE_S)
+            self.assertFalse(world.alive)
+            self.assertIsNotNone(world["car/imu"].latest())
+            self.assertRaises(otolith.Closed, world.pause)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
