@@ -9,7 +9,11 @@
 #include "world/engine_private.h"
 
 #define EVENT_CAPACITY 1024u
+#ifdef OTO_SANITIZED_BUILD
+#define STACK_BYTES (8 * 1024 * 1024) /* the sanitizers' own data of a thread stand in it */
+#else
 #define STACK_BYTES (512 * 1024)
+#endif
 
 /* ---- checks ---- */
 

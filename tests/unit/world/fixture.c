@@ -162,12 +162,17 @@ void fixture_wait_state(struct fixture *fixture, enum oto_server_state state)
     }
 }
 
-void fixture_wait_tick(struct fixture *fixture, uint64_t tick)
+void fixture_wait_counter(struct fixture *fixture, enum oto_counter counter, uint64_t value)
 {
     const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
-    while (fixture_counter(fixture, OTO_COUNTER_TICKS) < tick) {
+    while (fixture_counter(fixture, counter) < value) {
         look_again(deadline_ns);
     }
+}
+
+void fixture_wait_tick(struct fixture *fixture, uint64_t tick)
+{
+    fixture_wait_counter(fixture, OTO_COUNTER_TICKS, tick);
 }
 
 struct srv_reply fixture_change(struct fixture *fixture, uint32_t node, const char *key, const char *yaml)

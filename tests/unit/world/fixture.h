@@ -54,6 +54,7 @@ struct srv_reply fixture_command(struct fixture *fixture, struct srv_command com
 struct srv_reply fixture_do(struct fixture *fixture, enum srv_command_kind kind);
 void fixture_step(struct fixture *fixture, uint64_t ticks);
 void fixture_wait_state(struct fixture *fixture, enum oto_server_state state);
+void fixture_wait_counter(struct fixture *fixture, enum oto_counter counter, uint64_t value);
 void fixture_wait_tick(struct fixture *fixture, uint64_t tick);
 /* Changes a parameter, or swaps; fails unless the reply has the status. */
 struct srv_reply fixture_change(struct fixture *fixture, uint32_t node, const char *key, const char *yaml);

@@ -14,27 +14,6 @@ static uint32_t armed;
 static uint64_t calls;
 static const char *first = "";
 
-extern void *__libc_malloc(size_t bytes);
-extern void *__libc_calloc(size_t count, size_t bytes);
-extern void *__libc_realloc(void *memory, size_t bytes);
-extern void __libc_free(void *memory);
-
-static void note(const char *name)
-{
-    char thread[16] = "";
-    if (__atomic_load_n(&armed, __ATOMIC_ACQUIRE) == 0) {
-        return;
-    }
-    (void)prctl(PR_GET_NAME, thread, 0, 0, 0);
-    if (strcmp(thread, "otolith-tick") == 0) {
-        const char *none = "";
-        if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) == 0) {
-            none = name;
-            __atomic_store_n(&first, none, __ATOMIC_RELEASE);
-        }
-    }
-}
-
 void interpose_arm(void)
 {
     __atomic_store_n(&calls, 0, __ATOMIC_RELAXED);
@@ -58,6 +37,25 @@ const char *interpose_first(void)
 }
 
 #ifndef OTO_SANITIZED_BUILD
+
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
+extern void *__libc_realloc(void *memory, size_t bytes);
+extern void __libc_free(void *memory);
+
+static void note(const char *name)
+{
+    char thread[16] = "";
+    if (__atomic_load_n(&armed, __ATOMIC_ACQUIRE) == 0) {
+        return;
+    }
+    (void)prctl(PR_GET_NAME, thread, 0, 0, 0);
+    if (strcmp(thread, "otolith-tick") == 0) {
+        if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) == 0) {
+            __atomic_store_n(&first, name, __ATOMIC_RELEASE);
+        }
+    }
+}
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
