@@ -241,7 +241,7 @@ static enum oto_status find_kind(const struct oto_message *message, const char *
 enum oto_status oto_message_text(const struct oto_message *message, const char *key, const char **text,
                                  struct oto_error *error)
 {
-    const struct oto_argument *argument;
+    const struct oto_argument *argument = NULL;
     const enum oto_status status = find_kind(message, key, OTO_ARGUMENT_TEXT, &argument, error);
     if (status == OTO_OK) {
         *text = argument->text;
@@ -252,7 +252,7 @@ enum oto_status oto_message_text(const struct oto_message *message, const char *
 enum oto_status oto_message_u64(const struct oto_message *message, const char *key, uint64_t *number,
                                 struct oto_error *error)
 {
-    const struct oto_argument *argument;
+    const struct oto_argument *argument = NULL;
     const enum oto_status status = find_kind(message, key, OTO_ARGUMENT_U64, &argument, error);
     if (status == OTO_OK) {
         *number = argument->u64;
@@ -263,7 +263,7 @@ enum oto_status oto_message_u64(const struct oto_message *message, const char *k
 enum oto_status oto_message_f64(const struct oto_message *message, const char *key, double *number,
                                 struct oto_error *error)
 {
-    const struct oto_argument *argument;
+    const struct oto_argument *argument = NULL;
     const enum oto_status status = find_kind(message, key, OTO_ARGUMENT_F64, &argument, error);
     if (status == OTO_OK) {
         *number = argument->f64;
@@ -274,7 +274,7 @@ enum oto_status oto_message_f64(const struct oto_message *message, const char *k
 enum oto_status oto_message_bool(const struct oto_message *message, const char *key, bool *flag,
                                  struct oto_error *error)
 {
-    const struct oto_argument *argument;
+    const struct oto_argument *argument = NULL;
     const enum oto_status status = find_kind(message, key, OTO_ARGUMENT_BOOL, &argument, error);
     if (status == OTO_OK) {
         *flag = argument->u64 != 0;
