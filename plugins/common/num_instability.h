@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "num_pair.h"
+
 #define NUM_INSTABILITY_POLES 8
 
 /* sqrt(2 ln 2 / pi): Allan deviation of flicker noise of coefficient 1 (IEEE Std 952-1997, C.1.3). */
@@ -37,13 +39,20 @@ void num_instability_fit_single(struct num_instability *fit, double correlation_
 /* A draw from the stationary distribution, from `count` deviates. */
 void num_instability_start(const struct num_instability *fit, const double *deviates, double *state);
 
-/* Advances the processes of one axis by a period and returns their sum. */
-static inline double num_instability_step(const struct num_instability *fit, double *restrict state, double deviate)
+NUM_INLINE num_pair num_instability_pair(const struct num_instability *fit, double *state, double deviate, int i)
 {
-    for (int j = 0; j < NUM_INSTABILITY_POLES; j++) {
-        state[j] = fit->decay[j] * state[j] + fit->drive[j] * deviate;
-    }
-    return ((state[0] + state[2]) + (state[4] + state[6])) + ((state[1] + state[3]) + (state[5] + state[7]));
+    const num_pair next =
+        num_pair_load(&fit->decay[i]) * num_pair_load(&state[i]) + num_pair_load(&fit->drive[i]) * deviate;
+    num_pair_store(&state[i], next);
+    return next;
+}
+
+/* Advances the processes of one axis by a period and returns their sum. */
+NUM_INLINE double num_instability_step(const struct num_instability *fit, double *state, double deviate)
+{
+    const num_pair sum = (num_instability_pair(fit, state, deviate, 0) + num_instability_pair(fit, state, deviate, 2)) +
+                         (num_instability_pair(fit, state, deviate, 4) + num_instability_pair(fit, state, deviate, 6));
+    return sum[0] + sum[1];
 }
 
 #endif

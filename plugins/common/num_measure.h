@@ -1,147 +1,266 @@
 /*
- * One sample of a triad, on the tick: the laws of README.md, line by line. Inline, because passing a sample's few
- * numbers through memory cost as much as computing it (9 axes ideal: 66 ns apart, 22 ns inlined).
+ * One sample of all triads of a suite, on the tick: the laws of README.md, line by line, two lanes at a time. Inline
+ * with slots and lanes as constants, so that all of it happens in registers.
  */
 #ifndef NUM_MEASURE_H
 #define NUM_MEASURE_H
 
-#include "num_triad.h"
-#include "otolith/detmath.h"
-
-#define NUM_INLINE static inline __attribute__((always_inline))
+#include "num_draws.h"
+#include "num_pair.h"
+#include "num_suite.h"
 
 /* What one sample is made from. */
-struct num_triad_input {
-    const double *truth_u;
-    const double *specific_force_m_s2;
+struct num_suite_input {
+    uint64_t n;
     double temperature_degc;
-    double w;            /* law mavs */
-    const double *white; /* law mems: three deviates for each term, read only where the term is there */
-    const double *instability;
-    const double *walk;
+    const double *truth_u[NUM_TRIAD_IDS]; /* three numbers for each active slot */
+    const double *specific_force_m_s2;    /* for g-sensitivity */
+};
+
+NUM_INLINE void num_draw_deviates(const struct num_suite_plan *plan, uint64_t n, double *deviates)
+{
+    oto_philox_block words[NUM_SUITE_BLOCKS];
+    for (uint32_t i = 0; i < plan->block_count; i++) {
+        words[i] = oto_rng_block(plan->noise_key, n, plan->blocks[i], NUM_DRAW_DEVIATES, OTO_RNG_DOMAIN_SAMPLE);
+    }
+    for (uint32_t i = 0; i < plan->block_count; i++) {
+        oto_normal4(words[i], &deviates[4 * plan->blocks[i]]);
+    }
+}
+
+/* Law mavs: the w of each slot. */
+NUM_INLINE void num_draw_w(const struct num_suite_plan *plan, uint64_t n, double w[4])
+{
+    if (plan->w != NUM_W_DOCUMENT && plan->w != NUM_W_CODE) {
+        w[0] = w[1] = w[2] = w[3] = plan->w;
+        return;
+    }
+    const double centre = plan->w == NUM_W_CODE ? 2.0 : 0.0;
+    const oto_philox_block four = oto_rng_block(plan->noise_key, n, 0, NUM_DRAW_MAVS_W, OTO_RNG_DOMAIN_SAMPLE);
+    for (int i = 0; i < 4; i++) {
+        w[i] = centre + oto_u11(four.v[i]);
+    }
+}
+
+/* What the pairs of one sample share. */
+struct num_sample {
+    const struct num_suite_plan *plan;
+    const double *specific_force_m_s2;
+    const double *deviates; /* law mems */
+    double *walk_u;
+    double (*instability)[NUM_INSTABILITY_POLES];
+    double *measured_u;
+    uint32_t slots, active;
+    double degrees, degrees_percent; /* above 25 °C */
+    double w[4];                     /* law mavs */
+    double truth_u[NUM_LANES];
 };
 
 /*
- * oto_round_half_away without branches, which noise makes unpredictable: adding 2^52 rounds half to even, and what was
- * rounded down by exactly one half goes up.
+ * Two numbers that were just stored one by one, read one by one (hence volatile): a single load of both would wait
+ * until their stores have left the store buffer.
  */
-NUM_INLINE double num_round_half_away(double x)
+NUM_INLINE num_pair num_pair_gather(const double *first, const double *second)
 {
-    const double magnitude = oto_fabs(x);
-    const double even = (magnitude + 0x1p52) - 0x1p52;
-    const double rounded = magnitude - even >= 0.5 ? even + 1.0 : even;
-    return magnitude < 0x1p52 ? __builtin_copysign(rounded, x) : x;
+    const double low = *(const volatile double *)first;
+    return (num_pair){low, *(const volatile double *)second};
 }
 
-/* Clamps, then rounds half away from zero, as the document does. */
-NUM_INLINE uint32_t num_digitise(const struct num_triad_plan *plan, const double value_u[3], double measured_u[3])
+NUM_INLINE void num_take_truth(struct num_sample *sample, const struct num_suite_input *input, uint32_t slot)
 {
-    const double limit_u = plan->limit_u;
-    const double resolution_u = plan->resolution_u;
-    uint32_t saturated = 0;
-    for (int i = 0; i < 3; i++) {
-        const double value = value_u[i];
-        const double below = value > limit_u ? limit_u : value;
-        measured_u[i] = below < -limit_u ? -limit_u : below;
-        saturated |= (uint32_t)(oto_fabs(value) > plan->range_u) << i;
-    }
-    if (resolution_u > 0.0) {
-        for (int i = 0; i < 3; i++) {
-            measured_u[i] = resolution_u * num_round_half_away(measured_u[i] / resolution_u);
-        }
-    }
-    return saturated;
+    const volatile double *truth_u = input->truth_u[slot];
+    sample->truth_u[3 * slot] = truth_u[0];
+    sample->truth_u[3 * slot + 1] = truth_u[1];
+    sample->truth_u[3 * slot + 2] = truth_u[2];
+}
+
+/* Axis `axis` of the triad that a lane belongs to; 0 beyond the last. */
+NUM_INLINE double num_triad_axis(const struct num_sample *sample, uint32_t lane, uint32_t axis)
+{
+    return lane < 3 * sample->active ? sample->truth_u[lane / 3 * 3 + axis] : 0.0;
+}
+
+NUM_INLINE num_pair num_pair_axis(const struct num_sample *sample, uint32_t lane, uint32_t axis)
+{
+    return (num_pair){num_triad_axis(sample, lane, axis), num_triad_axis(sample, lane + 1, axis)};
+}
+
+NUM_INLINE num_pair num_pair_truth(const struct num_sample *sample, uint32_t lane)
+{
+    return (num_pair){num_triad_axis(sample, lane, lane % 3), num_triad_axis(sample, lane + 1, (lane + 1) % 3)};
+}
+
+/* The sum of the two other axes of the triad, in the order of the axes. */
+NUM_INLINE double num_others(const struct num_sample *sample, uint32_t lane)
+{
+    return num_triad_axis(sample, lane, lane % 3 == 0 ? 1 : 0) + num_triad_axis(sample, lane, lane % 3 == 2 ? 1 : 2);
+}
+
+/* F1(x) = 1/(1 + (2/fs - 1)/x), F1(0) = 0. */
+NUM_INLINE num_pair num_mavs_filter1(num_pair x, double offset)
+{
+    const num_pair filtered = 1.0 / (1.0 + offset * (1.0 / x));
+    return num_pair_select((num_pair_mask)(x == 0.0), num_pair_all(0.0), filtered);
+}
+
+/* F2(x) = 1/(1 - 1/x), F2(0) = 0. */
+NUM_INLINE num_pair num_mavs_filter2(num_pair x)
+{
+    const num_pair filtered = 1.0 / (1.0 - 1.0 / x);
+    return num_pair_select((num_pair_mask)(x == 0.0), num_pair_all(0.0), filtered);
 }
 
 /* Law mavs before clamp and rounding. */
-NUM_INLINE void num_mavs_unclamped(const struct num_triad_plan *plan, const struct num_triad_input *input,
-                                   double unclamped_u[3])
+NUM_INLINE num_pair num_mavs(const struct num_sample *sample, uint32_t lane)
 {
-    const double *in = input->truth_u;
-    const double *m = plan->misalignment;
-    const double w = input->w;
-    const double w_white = w * plan->root_half_rate;
-    const double w_walk = w / plan->root_half_rate;
-    const double degrees = input->temperature_degc - 25.0;
-    const double degrees_percent = degrees / 100.0;
-    const double aligned_u[3] = {in[0] + m[0] * (in[1] + in[2]), in[1] + m[1] * (in[0] + in[2]),
-                                 in[2] + m[2] * (in[0] + in[1])};
-    for (int i = 0; i < 3; i++) {
-        double beta1 = 0.0, beta3 = 0.0; /* F1(0) = F2(0) = 0 */
-        if ((plan->terms & NUM_HAS_INSTABILITY) != 0) {
-            const double x = w * plan->bias_instability_u[i];
-            beta1 = x == 0.0 ? 0.0 : 1.0 / (1.0 + plan->filter_offset * (1.0 / x));
-        }
-        if ((plan->terms & NUM_HAS_WALK) != 0) {
-            const double x = w_walk * plan->random_walk_u_rthz[i];
-            beta3 = x == 0.0 ? 0.0 : 1.0 / (1.0 - 1.0 / x);
-        }
-        const double beta2 = w_white * plan->noise_density_u_rthz[i];
-        const double b = aligned_u[i] + plan->bias_u[i];
-        const double c = beta1 + beta2 + beta3 + degrees * plan->thermal_bias_u_degc[i] + b;
-        unclamped_u[i] = c * (1.0 + degrees_percent * plan->thermal_scale_percent_degc[i]);
-    }
-}
-
-NUM_INLINE void num_mems_deterministic(const struct num_triad_plan *plan, const struct num_triad_input *input,
-                                       double value_u[3])
-{
-    const double *in = input->truth_u;
-    for (int i = 0; i < 3; i++) {
-        const double *row = plan->matrix[i];
-        value_u[i] = (plan->terms & NUM_HAS_MATRIX) != 0 ? row[0] * in[0] + row[1] * in[1] + row[2] * in[2] : in[i];
-    }
-    if ((plan->terms & NUM_HAS_G_SENSITIVITY) != 0) {
-        for (int i = 0; i < 3; i++) {
-            value_u[i] += plan->g_sensitivity_u_m_s2[i] * input->specific_force_m_s2[i];
-        }
-    }
-    for (int i = 0; i < 3; i++) {
-        value_u[i] += plan->bias_u[i];
-    }
-}
-
-NUM_INLINE void num_mems_noise(const struct num_triad_plan *plan, struct num_triad_state *state,
-                               const struct num_triad_input *input, double value_u[3])
-{
+    const struct num_suite_plan *plan = sample->plan;
+    const num_pair w = {sample->w[lane / 3], sample->w[(lane + 1) / 3]};
+    const num_pair others = {num_others(sample, lane), num_others(sample, lane + 1)};
+    num_pair beta1 = num_pair_all(0.0), beta3 = beta1;
     if ((plan->terms & NUM_HAS_INSTABILITY) != 0) {
-        for (int i = 0; i < 3; i++) {
-            value_u[i] += plan->instability_u[i] *
-                          num_instability_step(&plan->instability, state->instability[i], input->instability[i]);
-        }
-    }
-    if ((plan->terms & NUM_HAS_WHITE) != 0) {
-        for (int i = 0; i < 3; i++) {
-            value_u[i] += plan->white_sigma_u[i] * input->white[i];
-        }
+        beta1 = num_mavs_filter1(w * num_pair_load(&plan->instability_u[lane]), plan->filter_offset);
     }
     if ((plan->terms & NUM_HAS_WALK) != 0) {
-        for (int i = 0; i < 3; i++) {
-            state->walk_u[i] += plan->walk_step_u[i] * input->walk[i];
-            value_u[i] += state->walk_u[i];
-        }
+        beta3 = num_mavs_filter2(w / plan->root_half_rate * num_pair_load(&plan->walk_u[lane]));
     }
+    const num_pair beta2 = w * plan->root_half_rate * num_pair_load(&plan->white_u[lane]);
+    const num_pair aligned = num_pair_truth(sample, lane) + num_pair_load(&plan->misalignment[lane]) * others;
+    const num_pair b = aligned + num_pair_load(&plan->bias_u[lane]);
+    const num_pair c = beta1 + beta2 + beta3 + sample->degrees * num_pair_load(&plan->thermal_bias_u_degc[lane]) + b;
+    return c * (1.0 + sample->degrees_percent * num_pair_load(&plan->thermal_scale_percent_degc[lane]));
 }
 
-/* One sample under the plan's law; advances the state by one period. Returns bit i for a saturated axis i. */
-NUM_INLINE uint32_t num_triad_measure(const struct num_triad_plan *plan, struct num_triad_state *state,
-                                      const struct num_triad_input *input, double measured_u[3])
+/* Everything of law mems that is the same at every sample of the same truth, but for temperature. */
+NUM_INLINE num_pair num_mems_certain(const struct num_sample *sample, uint32_t lane)
 {
-    double value_u[3];
-    if (plan->law == NUM_LAW_MAVS) {
-        num_mavs_unclamped(plan, input, value_u);
-        return num_digitise(plan, value_u, measured_u);
+    const struct num_suite_plan *plan = sample->plan;
+    num_pair value_u = num_pair_truth(sample, lane);
+    if ((plan->terms & NUM_HAS_MATRIX) != 0) {
+        value_u = num_pair_axis(sample, lane, 0) * num_pair_load(&plan->columns[0][lane]) +
+                  num_pair_axis(sample, lane, 1) * num_pair_load(&plan->columns[1][lane]) +
+                  num_pair_axis(sample, lane, 2) * num_pair_load(&plan->columns[2][lane]);
     }
-    num_mems_deterministic(plan, input, value_u);
-    num_mems_noise(plan, state, input, value_u);
+    if ((plan->terms & NUM_HAS_G_SENSITIVITY) != 0) {
+        const double *force = sample->specific_force_m_s2;
+        value_u += num_pair_load(&plan->g_sensitivity_u_m_s2[lane]) *
+                   num_pair_gather(&force[lane % 3], &force[(lane + 1) % 3]);
+    }
+    return value_u + num_pair_load(&plan->bias_u[lane]);
+}
+
+NUM_INLINE double num_instability_lane(const struct num_sample *sample, uint32_t lane)
+{
+    if (lane >= 3 * sample->active) {
+        return 0.0;
+    }
+    const struct num_instability *fit = &sample->plan->triads[lane / 3].instability;
+    if (fit->count == 0) {
+        return 0.0;
+    }
+    return num_instability_step(fit, sample->instability[lane],
+                                sample->deviates[3 * sample->slots * NUM_INSTABILITY + lane]);
+}
+
+/* What instability, white noise and walk add; advances the state by one period. */
+NUM_INLINE num_pair num_mems_random(const struct num_sample *sample, uint32_t lane)
+{
+    const struct num_suite_plan *plan = sample->plan;
+    num_pair sum_u = num_pair_all(0.0);
+    if ((plan->terms & NUM_HAS_INSTABILITY) != 0) {
+        const num_pair unit = {num_instability_lane(sample, lane), num_instability_lane(sample, lane + 1)};
+        sum_u += num_pair_load(&plan->instability_u[lane]) * unit;
+    }
+    if ((plan->terms & NUM_HAS_WHITE) != 0) {
+        const double *white = &sample->deviates[lane];
+        sum_u += num_pair_load(&plan->white_u[lane]) * num_pair_gather(&white[0], &white[1]);
+    }
+    if ((plan->terms & NUM_HAS_WALK) != 0) {
+        const double *step = &sample->deviates[3 * sample->slots * NUM_WALK + lane];
+        const num_pair walk_u = num_pair_load(&sample->walk_u[lane]) +
+                                num_pair_load(&plan->walk_u[lane]) * num_pair_gather(&step[0], &step[1]);
+        num_pair_store(&sample->walk_u[lane], walk_u);
+        sum_u += walk_u;
+    }
+    return sum_u;
+}
+
+NUM_INLINE num_pair num_mems(const struct num_sample *sample, uint32_t lane)
+{
+    const struct num_suite_plan *plan = sample->plan;
+    num_pair value_u = num_mems_certain(sample, lane) + num_mems_random(sample, lane);
     if ((plan->terms & NUM_HAS_THERMAL) != 0) {
-        const double degrees = input->temperature_degc - 25.0;
-        for (int i = 0; i < 3; i++) {
-            value_u[i] += degrees * plan->thermal_bias_u_degc[i];
-            value_u[i] *= 1.0 + degrees / 100.0 * plan->thermal_scale_percent_degc[i];
-        }
+        value_u += sample->degrees * num_pair_load(&plan->thermal_bias_u_degc[lane]);
+        value_u *= 1.0 + sample->degrees_percent * num_pair_load(&plan->thermal_scale_percent_degc[lane]);
     }
-    return num_digitise(plan, value_u, measured_u);
+    return value_u;
+}
+
+/* Clamps, then rounds half away from zero, as the document does. Returns bit `lane` for each saturated axis. */
+NUM_INLINE uint32_t num_digitise(const struct num_sample *sample, num_pair value_u, uint32_t lane)
+{
+    const struct num_suite_plan *plan = sample->plan;
+    const num_pair limit_u = num_pair_load(&plan->limit_u[lane]);
+    const num_pair_mask beyond = (num_pair_mask)(num_pair_abs(value_u) > num_pair_load(&plan->range_u[lane]));
+    num_pair kept = num_pair_select((num_pair_mask)(value_u > limit_u), limit_u, value_u);
+    kept = num_pair_select((num_pair_mask)(kept < -limit_u), -limit_u, kept);
+    if ((plan->terms & NUM_HAS_RESOLUTION) != 0) {
+        const num_pair resolution_u = num_pair_load(&plan->resolution_u[lane]);
+        const num_pair rounded = resolution_u * num_pair_round_half_away(kept / resolution_u);
+        kept = num_pair_select((num_pair_mask)(resolution_u > 0.0), rounded, kept);
+    }
+    num_pair_store(&sample->measured_u[lane], kept);
+    return (uint32_t)((beyond[0] & 1) | (beyond[1] & 2)) << lane;
+}
+
+NUM_INLINE uint32_t num_measure_pair(const struct num_sample *sample, uint32_t lane)
+{
+    const num_pair value_u = sample->plan->law == NUM_LAW_MAVS ? num_mavs(sample, lane) : num_mems(sample, lane);
+    return num_digitise(sample, value_u, lane);
+}
+
+/*
+ * One sample under the plan's law. `slots` and `active` are those of the setup, written as constants by the caller;
+ * walk_u has an even number of lanes, instability one row a lane; measured_u has NUM_LANES, those without an axis
+ * unspecified. Returns bit `lane` for each saturated axis.
+ */
+NUM_INLINE uint32_t num_suite_measure(const struct num_suite_plan *plan, uint32_t slots, uint32_t active,
+                                      const struct num_suite_input *input, double *walk_u,
+                                      double (*instability)[NUM_INSTABILITY_POLES], double measured_u[NUM_LANES])
+{
+    double deviates[4 * NUM_SUITE_BLOCKS];
+    struct num_sample sample;
+    sample.plan = plan;
+    sample.specific_force_m_s2 = input->specific_force_m_s2;
+    sample.deviates = deviates;
+    sample.walk_u = walk_u;
+    sample.instability = instability;
+    sample.measured_u = measured_u;
+    sample.slots = slots;
+    sample.active = active;
+    sample.degrees =
+        (plan->temperature_degc == NUM_TEMPERATURE_WORLD ? input->temperature_degc : plan->temperature_degc) - 25.0;
+    sample.degrees_percent = sample.degrees / 100.0;
+    if (plan->law == NUM_LAW_MAVS) {
+        num_draw_w(plan, input->n, sample.w);
+    } else {
+        num_draw_deviates(plan, input->n, deviates);
+    }
+    num_take_truth(&sample, input, 0);
+    uint32_t saturated = 0;
+    if (active > 1) {
+        num_take_truth(&sample, input, 1);
+    }
+    if (active > 2) {
+        num_take_truth(&sample, input, 2);
+    }
+    saturated = num_measure_pair(&sample, 0) | num_measure_pair(&sample, 2);
+    if (active > 1) {
+        saturated |= num_measure_pair(&sample, 4);
+    }
+    if (active > 2) {
+        saturated |= num_measure_pair(&sample, 6) | num_measure_pair(&sample, 8);
+    }
+    return saturated;
 }
 
 #endif

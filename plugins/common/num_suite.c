@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "num_draws.h"
+#include "otolith/detmath.h"
 
 static enum oto_status check_law(const struct num_law_params *law, struct oto_error *error)
 {
@@ -20,21 +20,41 @@ static enum oto_status check_law(const struct num_law_params *law, struct oto_er
     return OTO_OK;
 }
 
-/* Lists the blocks that hold a deviate in use. */
-static void plan_draws(struct num_suite_plan *plan)
+/* Lists the blocks that hold a deviate in use. A process of one triad draws for all of them: lanes go in pairs. */
+static void plan_draws(const struct num_suite_setup *setup, struct num_suite_plan *plan)
 {
     static const uint32_t has[NUM_PROCESSES] = {NUM_HAS_WHITE, NUM_HAS_INSTABILITY, NUM_HAS_WALK};
-    uint32_t index = 0;
-    for (int process = 0; process < NUM_PROCESSES; process++) {
-        for (uint32_t slot = 0; slot < plan->count; slot++, index += 3) {
-            if ((plan->enabled >> slot & 1u) == 0 || (plan->triads[slot].terms & has[process]) == 0) {
-                continue;
+    for (uint32_t process = 0; process < NUM_PROCESSES; process++) {
+        const uint32_t first = 3 * setup->slots * process;
+        const uint32_t last = first + 3 * setup->active - 1;
+        if ((plan->terms & has[process]) == 0) {
+            continue;
+        }
+        for (uint32_t block = first / 4; block <= last / 4; block++) {
+            if (plan->block_count == 0 || plan->blocks[plan->block_count - 1] != block) {
+                plan->blocks[plan->block_count++] = (uint8_t)block;
             }
-            for (uint32_t block = index / 4; block <= (index + 2) / 4; block++) {
-                if (plan->block_count == 0 || plan->blocks[plan->block_count - 1] != block) {
-                    plan->blocks[plan->block_count++] = (uint8_t)block;
-                }
-            }
+        }
+    }
+}
+
+static void pack_lanes(const struct num_triad_plan *triad, uint32_t slot, struct num_suite_plan *plan)
+{
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        const uint32_t lane = 3 * slot + axis;
+        plan->range_u[lane] = triad->range_u;
+        plan->limit_u[lane] = triad->limit_u;
+        plan->resolution_u[lane] = triad->resolution_u;
+        plan->bias_u[lane] = triad->bias_u[axis];
+        plan->thermal_bias_u_degc[lane] = triad->thermal_bias_u_degc[axis];
+        plan->thermal_scale_percent_degc[lane] = triad->thermal_scale_percent_degc[axis];
+        plan->white_u[lane] = triad->white_u[axis];
+        plan->instability_u[lane] = triad->instability_u[axis];
+        plan->walk_u[lane] = triad->walk_u[axis];
+        plan->misalignment[lane] = triad->misalignment[axis];
+        plan->g_sensitivity_u_m_s2[lane] = triad->g_sensitivity_u_m_s2[axis];
+        for (int column = 0; column < 3; column++) {
+            plan->columns[column][lane] = triad->matrix[axis][column];
         }
     }
 }
@@ -44,45 +64,60 @@ enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct nu
 {
     memset(plan, 0, sizeof *plan);
     enum oto_status status = check_law(setup->law, error);
-    plan->count = setup->count;
-    plan->enabled = setup->enabled;
     plan->law = (uint32_t)setup->law->law;
     plan->temperature_degc = setup->law->temperature_degc;
     plan->w = setup->law->w;
+    plan->root_half_rate = oto_sqrt(0.5 * setup->rate_hz);
+    plan->filter_offset = 2.0 / setup->rate_hz - 1.0;
     plan->noise_key = setup->noise_key;
-    for (uint32_t slot = 0; status == OTO_OK && slot < setup->count; slot++) {
-        struct num_triad_place *place = &plan->places[slot];
-        place->id = setup->ids[slot];
-        place->rate_hz = setup->rate_hz;
-        place->noise_key = setup->noise_key;
-        place->unit_key = setup->unit_key;
-        status = num_triad_prepare(setup->params[slot], setup->law, place, &plan->triads[slot], error);
+    for (uint32_t slot = 0; status == OTO_OK && slot < setup->slots; slot++) {
+        struct num_triad_plan *triad = &plan->triads[slot];
+        plan->places[slot] = (struct num_triad_place){
+            .id = setup->ids[slot],
+            .rate_hz = setup->rate_hz,
+            .noise_key = setup->noise_key,
+            .unit_key = setup->unit_key,
+        };
+        status = num_triad_prepare(setup->params[slot], setup->law, &plan->places[slot], triad, error);
+        if (slot < setup->active) {
+            plan->terms |= triad->terms;
+            pack_lanes(triad, slot, plan);
+        }
     }
     if (status == OTO_OK && plan->law == NUM_LAW_MEMS) {
-        plan_draws(plan);
+        plan_draws(setup, plan);
     }
     return status;
 }
 
-void num_suite_init(const struct num_suite_plan *plan, uint32_t slot, struct num_triad_state *state)
+void num_suite_start(const struct num_suite_plan *plan, uint32_t slot, double (*instability)[NUM_INSTABILITY_POLES])
 {
-    num_triad_init(&plan->triads[slot], &plan->places[slot], state);
+    num_triad_start(&plan->triads[slot], &plan->places[slot], instability);
 }
 
 void num_suite_adapt(const struct num_suite_plan *plan, uint32_t slot, const struct num_triad_params *old_params,
-                     const struct num_triad_params *new_params, struct num_triad_state *state)
+                     const struct num_triad_params *new_params, double (*instability)[NUM_INSTABILITY_POLES])
 {
     bool had = false, has = false;
     for (int i = 0; i < 3; i++) {
         had |= old_params->bias_instability_u[i] != 0.0;
         has |= new_params->bias_instability_u[i] != 0.0;
     }
-    if (had == has && old_params->bias_instability_tau_s == new_params->bias_instability_tau_s &&
-        old_params->bias_instability_tau_min_s == new_params->bias_instability_tau_min_s &&
-        old_params->bias_instability_tau_max_s == new_params->bias_instability_tau_max_s) {
-        return;
+    if (had != has || old_params->bias_instability_tau_s != new_params->bias_instability_tau_s ||
+        old_params->bias_instability_tau_min_s != new_params->bias_instability_tau_min_s ||
+        old_params->bias_instability_tau_max_s != new_params->bias_instability_tau_max_s) {
+        num_suite_start(plan, slot, instability);
     }
-    struct num_triad_state fresh;
-    num_suite_init(plan, slot, &fresh);
-    memcpy(state->instability, fresh.instability, sizeof state->instability);
+}
+
+bool num_suite_is_finite(const double *walk_u, const double (*instability)[NUM_INSTABILITY_POLES], uint32_t lanes)
+{
+    double sum = 0.0;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        sum += walk_u[lane];
+        for (int i = 0; i < NUM_INSTABILITY_POLES; i++) {
+            sum += instability[lane][i];
+        }
+    }
+    return sum - sum == 0.0;
 }

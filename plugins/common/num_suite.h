@@ -1,41 +1,53 @@
 /*
  * One to three triads that are sampled together: an IMU's accelerometer, gyroscope and magnetometer, or a magnetometer
- * alone. Draws the random numbers of all of them from few Philox blocks. Pure numbers; prepare and init belong to the
- * loop, measure to the tick.
+ * alone. Their axes lie side by side in lanes (num_measure.h takes the samples), and the random numbers of all of them
+ * come from few Philox blocks. Pure numbers; everything here belongs to the loop, but for adapt.
  *
- * Law mems: deviate (term · 3 count + 3 slot + axis) of term NUM_DRAW_DEVIATES, terms in the order white, instability,
- * walk. Law mavs: one w for each triad and sample, word `slot` of one block.
+ * Law mems: deviate (3 slots · process + lane) of term NUM_DRAW_DEVIATES. Law mavs: one w for each triad and sample,
+ * word `slot` of one block.
  */
 #ifndef NUM_SUITE_H
 #define NUM_SUITE_H
+
+#include <stdbool.h>
 
 #include "num_triad.h"
 
 enum num_process { NUM_WHITE = 0, NUM_INSTABILITY = 1, NUM_WALK = 2, NUM_PROCESSES = 3 };
 
-#define NUM_SUITE_DEVIATES (NUM_PROCESSES * 3 * NUM_TRIAD_IDS)
-#define NUM_SUITE_BLOCKS ((NUM_SUITE_DEVIATES + 3) / 4)
+/* Lane 3 slot + axis; one more makes whole pairs. */
+#define NUM_LANES 10
+#define NUM_SUITE_BLOCKS 7 /* of four deviates: 3 processes of 9 lanes */
 
-/* What a sensor is made of. Slots are fixed by the plugin; `enabled` bit s switches slot s. */
+/* What a sensor is made of. Slots are fixed by the plugin; the first `active` of them measure. */
 struct num_suite_setup {
     const struct num_law_params *law;
     double rate_hz;
     struct oto_rng_key noise_key, unit_key;
-    uint32_t count;
-    uint32_t enabled;
+    uint32_t slots;
+    uint32_t active;
     enum num_triad_id ids[NUM_TRIAD_IDS];
     const struct num_triad_params *params[NUM_TRIAD_IDS];
 };
 
+/* Lanes that no triad has are zero. The fields are those of struct num_triad_plan. */
 struct num_suite_plan {
-    uint32_t count;
-    uint32_t enabled;
     uint32_t law;
+    uint32_t terms; /* of any active triad */
     uint32_t block_count;
-    uint8_t blocks[NUM_SUITE_BLOCKS + 1]; /* of four deviates: those that hold one in use, ascending */
+    uint8_t blocks[NUM_SUITE_BLOCKS + 1]; /* those that hold a deviate in use, ascending */
     double temperature_degc;              /* NUM_TEMPERATURE_WORLD: the input's */
     double w;
+    double root_half_rate;
+    double filter_offset; /* of law mavs' F1: 2/fs - 1 */
     struct oto_rng_key noise_key;
+    double range_u[NUM_LANES], limit_u[NUM_LANES], resolution_u[NUM_LANES];
+    double bias_u[NUM_LANES];
+    double thermal_bias_u_degc[NUM_LANES], thermal_scale_percent_degc[NUM_LANES];
+    double white_u[NUM_LANES], instability_u[NUM_LANES], walk_u[NUM_LANES];
+    double misalignment[NUM_LANES];
+    double columns[3][NUM_LANES]; /* of the triads' matrices */
+    double g_sensitivity_u_m_s2[NUM_LANES];
     struct num_triad_place places[NUM_TRIAD_IDS];
     struct num_triad_plan triads[NUM_TRIAD_IDS];
 };
@@ -43,9 +55,11 @@ struct num_suite_plan {
 /* Errors: INVALID, RANGE. */
 enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct num_suite_plan *plan,
                                   struct oto_error *error);
-void num_suite_init(const struct num_suite_plan *plan, uint32_t slot, struct num_triad_state *state);
-/* Restarts the instability of a triad whose fit has changed; its other processes go on. */
+/* The start of a slot's instability: three lanes. */
+void num_suite_start(const struct num_suite_plan *plan, uint32_t slot, double (*instability)[NUM_INSTABILITY_POLES]);
+/* [tick] Restarts the instability of a triad whose fit has changed; its other processes go on. */
 void num_suite_adapt(const struct num_suite_plan *plan, uint32_t slot, const struct num_triad_params *old_params,
-                     const struct num_triad_params *new_params, struct num_triad_state *state);
+                     const struct num_triad_params *new_params, double (*instability)[NUM_INSTABILITY_POLES]);
+bool num_suite_is_finite(const double *walk_u, const double (*instability)[NUM_INSTABILITY_POLES], uint32_t lanes);
 
 #endif

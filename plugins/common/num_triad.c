@@ -1,6 +1,7 @@
 #include "num_triad.h"
 
 #include <float.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "num_draws.h"
@@ -53,6 +54,7 @@ static enum oto_status plan_output(const struct num_triad_params *params, enum n
 {
     const double range_u = params->measurement_range_u;
     plan->resolution_u = params->resolution_u;
+    plan->terms |= params->resolution_u > 0.0 ? NUM_HAS_RESOLUTION : 0;
     plan->range_u = range_u > 0.0 ? range_u : DBL_MAX;
     plan->limit_u = plan->range_u;
     if (law == NUM_LAW_MAVS || !(range_u > 0.0) || !(params->resolution_u > 0.0)) {
@@ -72,17 +74,15 @@ static void plan_mavs(const struct num_triad_params *params, const struct num_la
                       struct num_triad_plan *plan)
 {
     const double w_variance = law->w == NUM_W_DOCUMENT || law->w == NUM_W_CODE ? 1.0 / 3.0 : 0.0;
-    plan->root_half_rate = oto_sqrt(0.5 * rate_hz);
-    plan->filter_offset = 2.0 / rate_hz - 1.0;
-    plan->terms = (any_of(params->bias_instability_u, 3) ? NUM_HAS_INSTABILITY : 0) |
-                  (any_of(params->random_walk_u_rthz, 3) ? NUM_HAS_WALK : 0);
+    plan->terms |= (any_of(params->bias_instability_u, 3) ? NUM_HAS_INSTABILITY : 0) |
+                   (any_of(params->random_walk_u_rthz, 3) ? NUM_HAS_WALK : 0);
     for (int i = 0; i < 3; i++) {
         const double density = params->noise_density_u_rthz[i];
         plan->bias_u[i] = params->constant_bias_u[i];
         plan->misalignment[i] = params->axis_misalignment_percent[i] / 100.0;
-        plan->noise_density_u_rthz[i] = density;
-        plan->bias_instability_u[i] = params->bias_instability_u[i];
-        plan->random_walk_u_rthz[i] = params->random_walk_u_rthz[i];
+        plan->white_u[i] = density;
+        plan->instability_u[i] = params->bias_instability_u[i];
+        plan->walk_u[i] = params->random_walk_u_rthz[i];
         plan->white_variance_u2[i] = w_variance * (0.5 * rate_hz) * density * density;
     }
 }
@@ -119,14 +119,14 @@ static void plan_noise(const struct num_triad_params *params, const struct num_l
     const double root_period = oto_sqrt(1.0 / rate_hz);
     for (int i = 0; i < 3; i++) {
         const double density = params->noise_density_u_rthz[i];
-        plan->white_sigma_u[i] = root_bandwidth * density;
+        plan->white_u[i] = root_bandwidth * density;
         plan->white_variance_u2[i] = bandwidth_hz * density * density;
         plan->instability_u[i] = params->bias_instability_u[i];
-        plan->walk_step_u[i] = params->random_walk_u_rthz[i] * root_period;
+        plan->walk_u[i] = params->random_walk_u_rthz[i] * root_period;
     }
-    plan->terms |= (any_of(plan->white_sigma_u, 3) ? NUM_HAS_WHITE : 0) |
+    plan->terms |= (any_of(plan->white_u, 3) ? NUM_HAS_WHITE : 0) |
                    (any_of(plan->instability_u, 3) ? NUM_HAS_INSTABILITY : 0) |
-                   (any_of(plan->walk_step_u, 3) ? NUM_HAS_WALK : 0);
+                   (any_of(plan->walk_u, 3) ? NUM_HAS_WALK : 0);
     if ((plan->terms & NUM_HAS_INSTABILITY) == 0) {
         return;
     }
@@ -160,7 +160,6 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
                                   struct oto_error *error)
 {
     memset(plan, 0, sizeof *plan);
-    plan->law = (uint32_t)law->law;
     enum oto_status status = plan_output(params, (enum num_law)law->law, place->id, plan, error);
     if (status == OTO_OK) {
         status = check_instability(params, place->id, error);
@@ -180,27 +179,15 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
     return OTO_OK;
 }
 
-void num_triad_init(const struct num_triad_plan *plan, const struct num_triad_place *place,
-                    struct num_triad_state *state)
+void num_triad_start(const struct num_triad_plan *plan, const struct num_triad_place *place,
+                     double (*instability)[NUM_INSTABILITY_POLES])
 {
-    memset(state, 0, sizeof *state);
     for (uint64_t axis = 0; axis < 3; axis++) {
         double deviates[NUM_INSTABILITY_POLES];
         for (uint64_t i = 0; i < NUM_INSTABILITY_POLES; i++) {
             deviates[i] = oto_normal_at(place->noise_key, 0, NUM_DRAW_INSTABILITY_START, OTO_RNG_DOMAIN_TURN_ON,
                                         (3 * (uint64_t)place->id + axis) * NUM_INSTABILITY_POLES + i);
         }
-        num_instability_start(&plan->instability, deviates, state->instability[axis]);
+        num_instability_start(&plan->instability, deviates, instability[axis]);
     }
-}
-
-bool num_triad_state_is_finite(const struct num_triad_state *state)
-{
-    double sum = state->walk_u[0] + state->walk_u[1] + state->walk_u[2];
-    for (int axis = 0; axis < 3; axis++) {
-        for (int i = 0; i < NUM_INSTABILITY_POLES; i++) {
-            sum += state->instability[axis][i];
-        }
-    }
-    return sum - sum == 0.0;
 }

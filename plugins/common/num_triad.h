@@ -2,12 +2,11 @@
  * One three-axis MEMS sensor: accelerometer, gyroscope or magnetometer. Both laws (`mavs`, `mems`) share one table of
  * parameters; equations and sources stand in README.md. Pure numbers: no host, no allocation, no libm. `_u` is the
  * triad's own unit (m/s², rad/s or µT). Prepare and init belong to the loop;
- * num_measure.h takes samples on the tick.
+ * a suite takes the samples.
  */
 #ifndef NUM_TRIAD_H
 #define NUM_TRIAD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "num_instability.h"
@@ -66,17 +65,17 @@ struct num_triad_place {
     struct oto_rng_key unit_key;  /* of this unit in every world */
 };
 
-/* Terms of law mems that are there at all. */
+/* Terms that are there at all. */
 #define NUM_HAS_MATRIX (1u << 0)
 #define NUM_HAS_G_SENSITIVITY (1u << 1)
 #define NUM_HAS_WHITE (1u << 2)
 #define NUM_HAS_INSTABILITY (1u << 3)
 #define NUM_HAS_WALK (1u << 4)
 #define NUM_HAS_THERMAL (1u << 5)
+#define NUM_HAS_RESOLUTION (1u << 6) /* of both laws */
 
-/* Made by prepare, then read only. */
+/* What the parameters come to for one triad. Made by prepare; a suite packs it into its lanes. */
 struct num_triad_plan {
-    uint32_t law;
     uint32_t terms; /* NUM_HAS_… */
     double range_u; /* beyond it a sample is flagged; DBL_MAX: unlimited */
     double limit_u; /* what is clamped to: law mavs the range, law mems the last code within it */
@@ -85,26 +84,14 @@ struct num_triad_plan {
     double thermal_bias_u_degc[3];
     double thermal_scale_percent_degc[3];
     double white_variance_u2[3]; /* of one sample, for the covariances */
+    double white_u[3];           /* law mems: sigma of a sample; law mavs: density */
+    double instability_u[3];     /* coefficient B */
+    double walk_u[3];            /* law mems: sigma of a step; law mavs: density */
+    double misalignment[3];      /* law mavs: fraction felt of each other axis */
     /* law mems */
-    double matrix[3][3];
+    double matrix[3][3]; /* takes true axes to measured ones */
     double g_sensitivity_u_m_s2[3];
-    double white_sigma_u[3];
-    double instability_u[3];
-    double walk_step_u[3];
     struct num_instability instability;
-    /* law mavs */
-    double misalignment[3]; /* fraction */
-    double root_half_rate;
-    double filter_offset; /* 2/fs - 1 */
-    double noise_density_u_rthz[3];
-    double bias_instability_u[3];
-    double random_walk_u_rthz[3];
-};
-
-/* Plain data of the host's. */
-struct num_triad_state {
-    double instability[3][NUM_INSTABILITY_POLES]; /* of unit floor */
-    double walk_u[3];
 };
 
 const char *num_triad_name(enum num_triad_id id);
@@ -114,10 +101,8 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
                                   const struct num_triad_place *place, struct num_triad_plan *plan,
                                   struct oto_error *error);
 
-/* The stationary start of the processes: their state at time zero. */
-void num_triad_init(const struct num_triad_plan *plan, const struct num_triad_place *place,
-                    struct num_triad_state *state);
-
-bool num_triad_state_is_finite(const struct num_triad_state *state);
+/* The stationary start of the instability of its three axes: their state at time zero. */
+void num_triad_start(const struct num_triad_plan *plan, const struct num_triad_place *place,
+                     double (*instability)[NUM_INSTABILITY_POLES]);
 
 #endif

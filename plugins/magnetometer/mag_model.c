@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "num_sample.h"
+#include "num_measure.h"
 
 #define TESLA_PER_UT 1e-6
 
@@ -14,8 +14,8 @@ enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, str
         .rate_hz = rate_hz,
         .noise_key = noise_key,
         .unit_key = unit_key,
-        .count = 1,
-        .enabled = 1,
+        .slots = 1,
+        .active = 1,
         .ids = {NUM_MAGNETOMETER},
         .params = {&params->magnetometer},
     };
@@ -29,13 +29,19 @@ enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, str
 
 void mag_init(const struct mag_plan *plan, struct mag_state *state)
 {
-    num_suite_init(&plan->suite, 0, &state->triad);
+    memset(state, 0, sizeof *state);
+    num_suite_start(&plan->suite, 0, state->instability);
 }
 
 void mag_adapt(const struct mag_plan *plan, const struct mag_params *old_params, const struct mag_params *new_params,
                struct mag_state *state)
 {
-    num_suite_adapt(&plan->suite, 0, &old_params->magnetometer, &new_params->magnetometer, &state->triad);
+    num_suite_adapt(&plan->suite, 0, &old_params->magnetometer, &new_params->magnetometer, state->instability);
+}
+
+bool mag_state_is_finite(const struct mag_state *state)
+{
+    return num_suite_is_finite(state->walk_u, state->instability, 3);
 }
 
 bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
@@ -46,14 +52,11 @@ bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t 
     if (!(sum - sum == 0.0)) {
         return false;
     }
-    struct num_suite_sample sample;
-    sample.n = n;
-    sample.temperature_degc = temperature_degc;
-    sample.specific_force_m_s2 = no_force_m_s2;
-    sample.truth_u[0] = &field_ut.x;
-    num_suite_measure(&plan->suite, 1, &state->triad, &sample);
-    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(sample.measured_u[0]), TESLA_PER_UT);
+    double measured_u[NUM_LANES];
+    const struct num_suite_input input = {
+        .n = n, .temperature_degc = temperature_degc, .truth_u = {&field_ut.x}, .specific_force_m_s2 = no_force_m_s2};
+    *saturated = num_suite_measure(&plan->suite, 1, 1, &input, state->walk_u, state->instability, measured_u);
+    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(measured_u), TESLA_PER_UT);
     memcpy(mag->magnetic_field_covariance, plan->covariance_t2, sizeof plan->covariance_t2);
-    *saturated = sample.saturated[0];
     return true;
 }

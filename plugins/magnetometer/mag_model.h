@@ -25,7 +25,8 @@ struct mag_plan {
 };
 
 struct mag_state {
-    struct num_triad_state triad;
+    double walk_u[4];                             /* x, y, z, nothing */
+    double instability[3][NUM_INSTABILITY_POLES]; /* of unit floor */
 };
 
 /* Errors: INVALID, RANGE. Own field and warnings are the adapter's. */
@@ -34,8 +35,10 @@ enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, str
 void mag_init(const struct mag_plan *plan, struct mag_state *state);
 void mag_adapt(const struct mag_plan *plan, const struct mag_params *old_params, const struct mag_params *new_params,
                struct mag_state *state);
+bool mag_state_is_finite(const struct mag_state *state);
 
-/* One sample. Bit i of `saturated`: axis i. Returns false where a truth is not finite: there is no sample then. */
+/* One sample into a zeroed record. Bit i of `saturated`: axis i. Returns false where a truth is not finite: there is no
+ * sample then. */
 bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                  double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated);
 

@@ -58,8 +58,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 
 static enum oto_status validate(const struct oto_instance *instance)
 {
-    const struct mag_state *state = (const struct mag_state *)instance->state;
-    return num_triad_state_is_finite(&state->triad) ? OTO_OK : OTO_CORRUPT;
+    return mag_state_is_finite((const struct mag_state *)instance->state) ? OTO_OK : OTO_CORRUPT;
 }
 
 static const struct oto_port outputs[] = {{"", &oto_mag_type, OTO_PORT_ALWAYS, 0}};

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "num_sample.h"
+#include "num_measure.h"
 
 enum { SLOT_ACCELEROMETER, SLOT_GYROSCOPE, SLOT_MAGNETOMETER, SLOTS };
 
@@ -23,13 +23,13 @@ enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, str
         .rate_hz = rate_hz,
         .noise_key = noise_key,
         .unit_key = unit_key,
-        .count = SLOTS,
-        .enabled = 1u << SLOT_ACCELEROMETER | 1u << SLOT_GYROSCOPE |
-                   (params->magnetometer_enable != 0 ? 1u << SLOT_MAGNETOMETER : 0),
+        .slots = SLOTS,
+        .active = params->magnetometer_enable != 0 ? SLOTS : SLOT_MAGNETOMETER,
         .ids = {NUM_ACCELEROMETER, NUM_GYROSCOPE, NUM_MAGNETOMETER},
         .params = {&params->accelerometer, &params->gyroscope, &params->magnetometer},
     };
     memset(plan, 0, sizeof *plan);
+    plan->has_magnetometer = params->magnetometer_enable != 0;
     const enum oto_status status = num_suite_prepare(&setup, &plan->suite, error);
     const struct num_triad_plan *triads = plan->suite.triads;
     diagonal(triads[SLOT_ACCELEROMETER].white_variance_u2, 1.0, plan->force_covariance);
@@ -40,8 +40,9 @@ enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, str
 
 void imu_init(const struct imu_plan *plan, struct imu_state *state)
 {
+    memset(state, 0, sizeof *state);
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        num_suite_init(&plan->suite, slot, &state->triads[slot]);
+        num_suite_start(&plan->suite, slot, &state->instability[3 * slot]);
     }
 }
 
@@ -53,13 +54,18 @@ void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params,
     const struct num_triad_params *after[SLOTS] = {&new_params->accelerometer, &new_params->gyroscope,
                                                    &new_params->magnetometer};
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        num_suite_adapt(&plan->suite, slot, before[slot], after[slot], &state->triads[slot]);
+        num_suite_adapt(&plan->suite, slot, before[slot], after[slot], &state->instability[3 * slot]);
     }
 }
 
-static inline double sum_of(oto_vec3 v)
+bool imu_state_is_finite(const struct imu_state *state)
 {
-    return v.x + v.y + v.z;
+    return num_suite_is_finite(state->walk_u, state->instability, 3 * SLOTS);
+}
+
+static inline double sum_of(const oto_vec3 *v)
+{
+    return v->x + v->y + v->z;
 }
 
 static inline bool is_finite(const struct imu_truth *truth)
@@ -69,6 +75,16 @@ static inline bool is_finite(const struct imu_truth *truth)
     return sum - sum == 0.0;
 }
 
+static void fill_imu(const struct imu_plan *plan, const double *measured_u, struct oto_imu_record *imu)
+{
+    imu->orientation_w = 1.0;
+    imu->orientation_covariance[0] = -1.0;
+    imu->angular_velocity_rad_s = oto_vec3_from_array(&measured_u[3 * SLOT_GYROSCOPE]);
+    memcpy(imu->angular_velocity_covariance, plan->rate_covariance, sizeof plan->rate_covariance);
+    imu->linear_acceleration_m_s2 = oto_vec3_from_array(&measured_u[3 * SLOT_ACCELEROMETER]);
+    memcpy(imu->linear_acceleration_covariance, plan->force_covariance, sizeof plan->force_covariance);
+}
+
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
                  uint32_t *mag_saturated)
@@ -76,27 +92,26 @@ bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const str
     if (!is_finite(truth)) {
         return false;
     }
-    struct num_suite_sample sample;
-    sample.n = truth->n;
-    sample.temperature_degc = truth->temperature_degc;
-    sample.specific_force_m_s2 = &truth->specific_force_m_s2.x;
-    sample.truth_u[SLOT_ACCELEROMETER] = &truth->specific_force_m_s2.x;
-    sample.truth_u[SLOT_GYROSCOPE] = &truth->angular_rate_rad_s.x;
-    sample.truth_u[SLOT_MAGNETOMETER] = &truth->mag_field_ut.x;
-    num_suite_measure(&plan->suite, SLOTS, state->triads, &sample);
-    memset(imu, 0, offsetof(struct oto_imu_record, angular_velocity_rad_s));
-    imu->orientation_w = 1.0;
-    imu->orientation_covariance[0] = -1.0;
-    imu->angular_velocity_rad_s = oto_vec3_from_array(sample.measured_u[SLOT_GYROSCOPE]);
-    memcpy(imu->angular_velocity_covariance, plan->rate_covariance, sizeof plan->rate_covariance);
-    imu->linear_acceleration_m_s2 = oto_vec3_from_array(sample.measured_u[SLOT_ACCELEROMETER]);
-    memcpy(imu->linear_acceleration_covariance, plan->force_covariance, sizeof plan->force_covariance);
-    *imu_saturated = sample.saturated[SLOT_ACCELEROMETER] | sample.saturated[SLOT_GYROSCOPE] << 3;
-    if (mag != NULL && (plan->suite.enabled >> SLOT_MAGNETOMETER & 1u) != 0) {
-        const oto_vec3 field_ut = oto_vec3_from_array(sample.measured_u[SLOT_MAGNETOMETER]);
-        mag->magnetic_field_t = oto_vec3_scale(field_ut, TESLA_PER_UT);
-        memcpy(mag->magnetic_field_covariance, plan->field_covariance_t2, sizeof plan->field_covariance_t2);
-        *mag_saturated = sample.saturated[SLOT_MAGNETOMETER];
+    double measured_u[NUM_LANES];
+    const struct num_suite_plan *suite = &plan->suite;
+    const struct num_suite_input input = {
+        .n = truth->n,
+        .temperature_degc = truth->temperature_degc,
+        .truth_u = {&truth->specific_force_m_s2->x, &truth->angular_rate_rad_s->x, &truth->mag_field_ut->x},
+        .specific_force_m_s2 = &truth->specific_force_m_s2->x,
+    };
+    if (!plan->has_magnetometer) {
+        *imu_saturated =
+            num_suite_measure(suite, SLOTS, SLOT_MAGNETOMETER, &input, state->walk_u, state->instability, measured_u);
+        fill_imu(plan, measured_u, imu);
+        return true;
     }
+    const uint32_t saturated =
+        num_suite_measure(suite, SLOTS, SLOTS, &input, state->walk_u, state->instability, measured_u);
+    *imu_saturated = saturated & 0x3f;
+    *mag_saturated = saturated >> 3 * SLOT_MAGNETOMETER & 7;
+    fill_imu(plan, measured_u, imu);
+    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(&measured_u[3 * SLOT_MAGNETOMETER]), TESLA_PER_UT);
+    memcpy(mag->magnetic_field_covariance, plan->field_covariance_t2, sizeof plan->field_covariance_t2);
     return true;
 }

@@ -21,6 +21,7 @@ struct imu_params {
 
 struct imu_plan {
     struct num_suite_plan suite;
+    bool has_magnetometer;
     bool has_own_field;
     oto_vec3 field_enu_ut; /* where has_own_field */
     double rate_covariance[9];
@@ -28,15 +29,18 @@ struct imu_plan {
     double field_covariance_t2[9];
 };
 
+/* Lanes as num_suite.h: accelerometer, gyroscope, magnetometer. */
 struct imu_state {
-    struct num_triad_state triads[NUM_TRIAD_IDS];
+    double walk_u[NUM_LANES];
+    double instability[3 * NUM_TRIAD_IDS][NUM_INSTABILITY_POLES]; /* of unit floor */
 };
 
+/* In sensor axes. */
 struct imu_truth {
     uint64_t n;
-    oto_vec3 specific_force_m_s2;
-    oto_vec3 angular_rate_rad_s;
-    oto_vec3 mag_field_ut;
+    const oto_vec3 *specific_force_m_s2;
+    const oto_vec3 *angular_rate_rad_s;
+    const oto_vec3 *mag_field_ut;
     double temperature_degc;
 };
 
@@ -46,10 +50,12 @@ enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, str
 void imu_init(const struct imu_plan *plan, struct imu_state *state);
 void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params, const struct imu_params *new_params,
                struct imu_state *state);
+bool imu_state_is_finite(const struct imu_state *state);
 
 /*
- * One sample. `mag` may be NULL. Saturated axes as OTO_SAMPLE_SATURATED bits: x y z of the accelerometer, then of the
- * gyroscope; of the magnetometer. Returns false where a truth is not finite: there is no sample then.
+ * One sample into zeroed records; `mag` is filled where there is a magnetometer. Saturated axes as OTO_SAMPLE_SATURATED
+ * bits: x y z of the accelerometer, then of the gyroscope; of the magnetometer. Returns false where a truth is not
+ * finite: there is no sample then.
  */
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,

@@ -62,13 +62,14 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const struct oto_sensor_input *input = step->input;
     struct oto_output *imu = &step->outputs[0];
     struct oto_output *mag = &step->outputs[1];
-    struct imu_truth truth;
-    truth.n = step->n;
-    truth.specific_force_m_s2 = input->specific_force_sensor_m_s2;
-    truth.angular_rate_rad_s = input->angular_rate_sensor_rad_s;
-    truth.mag_field_ut = plan->has_own_field ? oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut)
-                                             : input->mag_field_sensor_ut;
-    truth.temperature_degc = input->temperature_degc;
+    oto_vec3 own_field_ut;
+    const oto_vec3 *field_ut = &input->mag_field_sensor_ut;
+    if (plan->has_own_field) {
+        own_field_ut = oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut);
+        field_ut = &own_field_ut;
+    }
+    const struct imu_truth truth = {step->n, &input->specific_force_sensor_m_s2, &input->angular_rate_sensor_rad_s,
+                                    field_ut, input->temperature_degc};
     return imu_measure(plan, (struct imu_state *)instance->state, &truth, (struct oto_imu_record *)imu->payload,
                        &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags)
                ? OTO_STEP_OK
@@ -77,13 +78,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 
 static enum oto_status validate(const struct oto_instance *instance)
 {
-    const struct imu_state *state = (const struct imu_state *)instance->state;
-    for (int i = 0; i < NUM_TRIAD_IDS; i++) {
-        if (!num_triad_state_is_finite(&state->triads[i])) {
-            return OTO_CORRUPT;
-        }
-    }
-    return OTO_OK;
+    return imu_state_is_finite((const struct imu_state *)instance->state) ? OTO_OK : OTO_CORRUPT;
 }
 
 static const struct oto_port outputs[] = {

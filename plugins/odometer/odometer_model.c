@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "num_draws.h"
-#include "num_measure.h"
+#include "num_pair.h"
+#include "otolith/detmath.h"
 
 void odometer_prepare(const struct odometer_params *params, double rate_hz, struct oto_rng_key noise_key,
                       struct odometer_plan *plan)

@@ -80,33 +80,38 @@ static struct num_triad_params params_of(const struct row *row)
     return params;
 }
 
-static struct num_triad_plan plan_of(const struct num_triad_params *params, double rate_hz, double w)
-{
-    const struct num_law_params law = {NUM_LAW_MAVS, NUM_PSD_SINGLE, w, NUM_TEMPERATURE_WORLD};
-    const struct num_triad_place place = {NUM_ACCELEROMETER, rate_hz, {1, 2}, {0, 3}};
-    struct num_triad_plan plan;
-    struct oto_error error = {0};
-    assert_ok(num_triad_prepare(params, &law, &place, &plan, &error), error);
-    return plan;
-}
-
 struct answer {
-    double d[3], q[3];
+    double d[3], q[3]; /* before clamp, after rounding */
     uint32_t saturated;
 };
+
+/* One sample of one triad; with neither range nor resolution it is the value before the clamp. */
+static uint32_t sample(const struct num_triad_params *params, double rate_hz, double w, double temperature_degc,
+                       const double in[3], double out[3])
+{
+    const struct num_law_params law = {NUM_LAW_MAVS, NUM_PSD_SINGLE, w, NUM_TEMPERATURE_WORLD};
+    const struct num_suite_setup setup = {
+        .law = &law, .rate_hz = rate_hz, .slots = 1, .active = 1, .ids = {NUM_ACCELEROMETER}, .params = {params}};
+    const double none[3] = {0, 0, 0};
+    const struct num_suite_input input = {
+        .n = 1, .temperature_degc = temperature_degc, .truth_u = {in}, .specific_force_m_s2 = none};
+    double walk_u[4] = {0}, instability[3][NUM_INSTABILITY_POLES] = {{0}}, measured_u[NUM_LANES];
+    struct num_suite_plan plan;
+    struct oto_error error = {0};
+    assert_ok(num_suite_prepare(&setup, &plan, &error), error);
+    const uint32_t saturated = num_suite_measure(&plan, 1, 1, &input, walk_u, instability, measured_u);
+    memcpy(out, measured_u, 3 * sizeof *out);
+    return saturated;
+}
 
 static struct answer measure(const struct num_triad_params *params, double rate_hz, double w, double temperature_degc,
                              const double in[3])
 {
-    const struct num_triad_plan plan = plan_of(params, rate_hz, w);
-    const double none[3] = {0, 0, 0};
-    const struct num_triad_input input = {
-        .truth_u = in, .specific_force_m_s2 = none, .temperature_degc = temperature_degc, .w = w};
-    struct num_triad_state state;
+    struct num_triad_params open = *params;
     struct answer answer;
-    memset(&state, 0, sizeof state);
-    num_mavs_unclamped(&plan, &input, answer.d);
-    answer.saturated = num_triad_measure(&plan, &state, &input, answer.q);
+    open.measurement_range_u = open.resolution_u = 0;
+    (void)sample(&open, rate_hz, w, temperature_degc, in, answer.d);
+    answer.saturated = sample(params, rate_hz, w, temperature_degc, in, answer.q);
     return answer;
 }
 

@@ -2,7 +2,7 @@
  * Law mems, term by term, on one triad alone. Statistics have fixed keys; every tolerance is five standard deviations
  * of the estimator, whose formula stands beside it (a false alarm in 1.7 million).
  */
-#include "num_sample.h"
+#include "num_measure.h"
 #include "oto_test.h"
 
 #define SIGMAS 5.0
@@ -11,9 +11,10 @@ struct sensor {
     struct num_law_params law;
     struct num_triad_params params;
     struct num_suite_plan plan;
-    struct num_triad_state state;
-    struct num_suite_sample sample;
-    double truth[3], force[3];
+    double walk_u[4], instability[3][NUM_INSTABILITY_POLES];
+    double truth[3], force[3], temperature_degc;
+    double measured[NUM_LANES];
+    uint32_t saturated;
     double rate_hz;
     struct oto_rng_key noise_key, unit_key;
 };
@@ -27,9 +28,7 @@ static void sensor_reset(struct sensor *sensor, double rate_hz)
     sensor->rate_hz = rate_hz;
     sensor->noise_key = oto_rng_key_make(2026, "car/imu");
     sensor->unit_key = oto_rng_key_make(0, "part/17");
-    sensor->sample.temperature_degc = 25;
-    sensor->sample.truth_u[0] = sensor->truth;
-    sensor->sample.specific_force_m_s2 = sensor->force;
+    sensor->temperature_degc = 25;
 }
 
 static enum oto_status sensor_prepare(struct sensor *sensor, struct oto_error *error)
@@ -38,8 +37,8 @@ static enum oto_status sensor_prepare(struct sensor *sensor, struct oto_error *e
                                           .rate_hz = sensor->rate_hz,
                                           .noise_key = sensor->noise_key,
                                           .unit_key = sensor->unit_key,
-                                          .count = 1,
-                                          .enabled = 1,
+                                          .slots = 1,
+                                          .active = 1,
                                           .ids = {NUM_GYROSCOPE},
                                           .params = {&sensor->params}};
     memset(error, 0, sizeof *error);
@@ -50,14 +49,18 @@ static void sensor_start(struct sensor *sensor)
 {
     struct oto_error error;
     assert_ok(sensor_prepare(sensor, &error), error);
-    num_suite_init(&sensor->plan, 0, &sensor->state);
+    num_suite_start(&sensor->plan, 0, sensor->instability);
 }
 
 static const double *measure(struct sensor *sensor, uint64_t n)
 {
-    sensor->sample.n = n;
-    num_suite_measure(&sensor->plan, 1, &sensor->state, &sensor->sample);
-    return sensor->sample.measured_u[0];
+    const struct num_suite_input input = {.n = n,
+                                          .temperature_degc = sensor->temperature_degc,
+                                          .truth_u = {sensor->truth},
+                                          .specific_force_m_s2 = sensor->force};
+    sensor->saturated =
+        num_suite_measure(&sensor->plan, 1, 1, &input, sensor->walk_u, sensor->instability, sensor->measured);
+    return sensor->measured;
 }
 
 static void fill(double *values, double value)
@@ -77,9 +80,9 @@ static void A1_an_ideal_triad_passes_the_truth_through_bit_for_bit(void **state)
         for (int i = 0; i < 3; i++) {
             sensor.truth[i] = sin((double)n + i) * 1e3;
         }
-        sensor.sample.temperature_degc = (double)n;
+        sensor.temperature_degc = (double)n;
         assert_memory_equal(measure(&sensor, n), sensor.truth, sizeof sensor.truth);
-        assert_int_equal(sensor.sample.saturated[0], 0);
+        assert_int_equal(sensor.saturated, 0);
     }
 }
 
@@ -96,7 +99,7 @@ static void A3_A8_A9_bias_and_temperature_follow_their_formula(void **state)
     }
     sensor_start(&sensor);
     for (double temperature_degc = -40; temperature_degc <= 85; temperature_degc += 12.5) {
-        sensor.sample.temperature_degc = temperature_degc;
+        sensor.temperature_degc = temperature_degc;
         const double *got = measure(&sensor, 1);
         for (int i = 0; i < 3; i++) {
             const double degrees = temperature_degc - 25;
@@ -106,7 +109,7 @@ static void A3_A8_A9_bias_and_temperature_follow_their_formula(void **state)
     }
     sensor.law.temperature_degc = 25;
     sensor_start(&sensor);
-    sensor.sample.temperature_degc = 85; /* the sensor's own temperature is stronger */
+    sensor.temperature_degc = 85; /* the sensor's own temperature is stronger */
     assert_near(measure(&sensor, 1)[0], 2.1, 1e-15 * 4);
 }
 
@@ -145,8 +148,8 @@ static void A19_g_sensitivity_adds_its_share_of_the_specific_force(void **state)
     sensor.force[2] = 9.80665;
     sensor_start(&sensor);
     assert_near(measure(&sensor, 1)[0], 0.178e-3 * 3, 1e-18);
-    assert_near(sensor.sample.measured_u[0][1], 0, 0);
-    assert_near(sensor.sample.measured_u[0][2], 0.178e-3 * 9.80665, 1e-18);
+    assert_near(sensor.measured[1], 0, 0);
+    assert_near(sensor.measured[2], 0.178e-3 * 9.80665, 1e-18);
     sensor.law.law = NUM_LAW_MAVS; /* reads it and never applies it */
     sensor_start(&sensor);
     assert_near(measure(&sensor, 1)[0], 0, 0);
@@ -169,7 +172,7 @@ static void A10_A11_each_axis_saturates_alone_and_never_reads_beyond_the_range(v
         assert_near(got[0], cases[c][1], 1e-16);
         assert_near(got[1], -cases[c][1], 1e-16);
         assert_near(got[2], 0, 0);
-        assert_int_equal(sensor.sample.saturated[0], cases[c][2] != 0 ? 3 : 0);
+        assert_int_equal(sensor.saturated, cases[c][2] != 0 ? 3 : 0);
     }
     sensor.params.measurement_range_u = 19.6; /* 196 codes, though 19.6 / 0.1 is not exact */
     sensor.params.resolution_u = 0.1;
@@ -177,7 +180,7 @@ static void A10_A11_each_axis_saturates_alone_and_never_reads_beyond_the_range(v
     fill(sensor.truth, 0);
     sensor.truth[2] = 30;
     assert_near(measure(&sensor, 1)[2], 19.6, 1e-14);
-    assert_int_equal(sensor.sample.saturated[0], 4);
+    assert_int_equal(sensor.saturated, 4);
 }
 
 static void A21_nonsense_is_refused_with_a_sentence(void **state)
@@ -308,7 +311,7 @@ static void A6_one_gauss_markov_process_has_its_variance_and_autocorrelation_at_
             for (uint64_t n = 2; n <= 1 + (uint64_t)rates_hz[r]; n++) {
                 measure(&sensor, n);
             }
-            const double last = sensor.sample.measured_u[0][r]; /* one second later */
+            const double last = sensor.measured[r]; /* one second later */
             early += first * first / variance;
             late += last * last / variance;
             product += first * last / variance;
