@@ -1,6 +1,7 @@
 #include <stdbool.h>
 
 #include "descriptor_check.h"
+#include "wire/record_check.h"
 
 static bool is_field_name(const char *name)
 {
@@ -76,6 +77,11 @@ enum oto_status oto_record_type_check(const struct oto_record_type *type, const 
         if (status != OTO_OK) {
             return status;
         }
+    }
+    /* What has no place in a frame is refused here, and not by every client later. */
+    struct oto_error why;
+    if (oto_wire_type_check(type, &why) != OTO_OK) {
+        return oto_fail(error, OTO_PLUGIN, "%s: %.400s", where, why.text);
     }
     return OTO_OK;
 }

@@ -1,15 +1,19 @@
 #!/usr/bin/python3
-"""The Python client and its examples against a real server. usage: test_python.py BIN_DIR LIBRARY SOURCE_DIR"""
+"""
+The Python client, its examples and those of libotolith against a real server.
+usage: test_python.py BIN_DIR LIBRARY SOURCE_DIR EXAMPLE_DIR
+"""
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
-BIN, LIBRARY, SOURCE = sys.argv[1:4]
+BIN, LIBRARY, SOURCE, C_EXAMPLES = sys.argv[1:5]
 os.environ["OTOLITH_LIBRARY"] = LIBRARY
 os.environ.pop("OTOLITH_WORLD", None)
 sys.path.insert(0, os.path.join(SOURCE, "clients", "python"))
@@ -54,7 +58,10 @@ class Server:
 class Running(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = cls.enterClassContext(Server())
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            cls.port = probe.getsockname()[1]
+        cls.server = cls.enterClassContext(
+            Server("--set", f"publish.listen=[ipc, 'tcp://127.0.0.1:{cls.port}']"))
         cls.world = cls.enterClassContext(otolith.World(name="test_python"))
 
     def test_samples_come_as_arrays_without_a_gap(self):
@@ -135,12 +142,26 @@ class Running(unittest.TestCase):
         with self.assertRaisesRegex(otolith.OtolithError, "tcp://host:port"):
             otolith.Subscriber("bogus")
 
-    def test_the_pure_python_example_prints_frames(self):
-        out = subprocess.run([os.path.join(EXAMPLES, "subscribe.py"), self.server.url, "demo/car/imu", "2"],
-                             capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout.splitlines()
+    def example(self, *command):
+        return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S,
+                              check=True).stdout.splitlines()
+
+    def test_the_python_examples_print_frames(self):
+        out = self.example(os.path.join(EXAMPLES, "subscribe.py"), self.server.url, "demo/car/imu", "2")
         self.assertEqual(len(out), 2)
         self.assertTrue(out[0].startswith("demo/car/imu {'epoch': "))
         self.assertIn("'linear_acceleration': {'x': ", out[0])
+        out = self.example(os.path.join(EXAMPLES, "subscribe_socket.py"), "127.0.0.1", str(self.port), "3")
+        self.assertEqual(len(out), 3)
+        self.assertTrue(all(line.startswith("demo/") for line in out))
+
+    def test_the_c_examples_print_samples(self):
+        out = self.example(os.path.join(C_EXAMPLES, "example_read_imu"), "demo")
+        self.assertGreater(len(out), 150)
+        self.assertTrue(out[0].endswith("m/s^2 upwards"))
+        self.assertEqual(out[-1], "0 samples lost")
+        out = self.example(os.path.join(C_EXAMPLES, "example_subscribe"), f"tcp://127.0.0.1:{self.port}", "car/mag", "2")
+        self.assertRegex(out[0], r"^demo/car/mag magnetic_field.x = -?[0-9.e-]+ T$")
 
     def test_the_readme_runs(self):
         with open(os.path.join(SOURCE, "clients", "python", "README.md")) as file:

@@ -1,0 +1,186 @@
+#include <oto_test.h>
+
+#include <nng/nng.h>
+#include <nng/protocol/pubsub0/pub.h>
+#include <time.h>
+
+#include "sample_records.h"
+
+#define DEADLINE_MS 20000
+
+static char url[64];
+static nng_socket publisher;
+static struct oto_buffer buffer;
+
+static void start_publisher(void)
+{
+    assert_int_equal(nng_pub0_open(&publisher), 0);
+    assert_int_equal(nng_listen(publisher, url, NULL, 0), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/oto-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(url, sizeof url, "ipc://%s/pub.ipc", folder);
+    start_publisher();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    (void)nng_close(publisher);
+    (void)unlink(url + strlen("ipc://"));
+    *strrchr(url, '/') = '\0';
+    (void)rmdir(url + strlen("ipc://"));
+    oto_buffer_free(&buffer);
+    return 0;
+}
+
+static void publish_schema(void)
+{
+    const struct oto_channel channels[] = {sample_channel("demo/car/imu", &oto_imu_type),
+                                           sample_channel("demo/car/mag", &oto_mag_type)};
+    assert_int_equal(oto_frame_encode_schema(&buffer, "demo", 1, channels, 2), OTO_OK);
+    (void)nng_send(publisher, buffer.data, buffer.bytes, 0);
+}
+
+static void publish(uint64_t seq)
+{
+    const struct oto_channel channel = sample_channel("demo/car/imu", &oto_imu_type);
+    const struct oto_sample_head head = sample_head(seq, oto_imu_type.bytes);
+    uint64_t payload[sizeof(struct oto_imu_record) / 8];
+    fill_payload(&oto_imu_type, payload, (double)seq);
+    assert_int_equal(oto_frame_encode(&buffer, &channel, 1, OTO_FRAME_MAP, &head, payload, 1), OTO_OK);
+    (void)nng_send(publisher, buffer.data, buffer.bytes, 0);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Publishes until a sample comes: a subscription takes the time it takes. */
+static struct oto_wire_sample publish_until_heard(struct oto_subscriber *subscriber, uint64_t *seq)
+{
+    const int64_t deadline_ms = now_ms() + DEADLINE_MS;
+    struct oto_wire_sample sample;
+    struct oto_error error = {0};
+    enum oto_status status;
+    do {
+        assert_true(now_ms() < deadline_ms);
+        publish_schema();
+        publish(++*seq);
+        status = oto_subscriber_next(subscriber, 20, &sample, &error);
+    } while (status == OTO_TIMEOUT);
+    assert_ok(status, error);
+    return sample;
+}
+
+static void samples_arrive_decoded(void **state)
+{
+    (void)state;
+    struct oto_subscriber *subscriber;
+    struct oto_error error = {0};
+    uint64_t seq = 0;
+    assert_ok(oto_subscriber_open(url, "demo/car/imu", &subscriber, &error), error);
+    const struct oto_wire_sample sample = publish_until_heard(subscriber, &seq);
+    assert_string_equal(sample.topic, "demo/car/imu");
+    assert_string_equal(sample.type->name, "imu");
+    assert_string_equal(sample.frame_id, "imu_link");
+    assert_true(oto_field_number(&sample.type->fields[0], sample.payload, 0) == (double)sample.head.seq);
+    oto_subscriber_close(subscriber);
+    oto_subscriber_close(NULL);
+}
+
+static void a_frame_that_cannot_be_decoded_is_told_and_gone_on_from(void **state)
+{
+    (void)state;
+    struct oto_subscriber *subscriber;
+    struct oto_error error = {0};
+    struct oto_wire_sample sample;
+    uint64_t seq = 0;
+    char broken[] = "demo/car/imu\0\xc1";
+    assert_ok(oto_subscriber_open(url, "demo/car/imu", &subscriber, &error), error);
+    const uint64_t heard = publish_until_heard(subscriber, &seq).head.seq;
+    (void)nng_send(publisher, broken, sizeof broken - 1, 0);
+    publish(seq + 3);
+    enum oto_status status;
+    uint64_t last = heard, corrupt = 0;
+    while (last != seq + 3) {
+        status = oto_subscriber_next(subscriber, DEADLINE_MS, &sample, &error);
+        if (status == OTO_CORRUPT) {
+            assert_non_null(strstr(error.text, "cannot be decoded"));
+            corrupt++;
+            continue;
+        }
+        assert_ok(status, error);
+        last = sample.head.seq;
+    }
+    assert_int_equal(corrupt, 1);
+    assert_int_equal(sample.lost, 2);
+    oto_subscriber_close(subscriber);
+}
+
+static void a_publisher_that_comes_back_is_heard_again(void **state)
+{
+    (void)state;
+    struct oto_subscriber *subscriber;
+    struct oto_error error = {0};
+    uint64_t seq = 0;
+    assert_ok(oto_subscriber_open(url, "demo/car/", &subscriber, &error), error);
+    const uint64_t heard = publish_until_heard(subscriber, &seq).head.seq;
+    const uint64_t before = seq;
+    (void)nng_close(publisher);
+    start_publisher();
+    seq += 100;
+    struct oto_wire_sample sample = publish_until_heard(subscriber, &seq);
+    uint64_t expected = heard + 1;
+    while (sample.head.seq <= before) { /* what was still on its way */
+        expected = sample.head.seq + 1;
+        sample = publish_until_heard(subscriber, &seq);
+    }
+    assert_int_equal(sample.lost, sample.head.seq - expected);
+    oto_subscriber_close(subscriber);
+}
+
+static void what_is_missing_is_said(void **state)
+{
+    (void)state;
+    struct oto_subscriber *subscriber;
+    struct oto_error error = {0};
+    struct oto_wire_sample sample;
+    char nowhere[80];
+    (void)snprintf(nowhere, sizeof nowhere, "%s-not", url);
+    assert_ok(oto_subscriber_open(nowhere, "demo/car/imu", &subscriber, &error), error);
+    assert_int_equal(oto_subscriber_next(subscriber, 0, &sample, &error), OTO_TIMEOUT);
+    assert_non_null(strstr(error.text, "nobody answers"));
+    oto_subscriber_close(subscriber);
+    assert_ok(oto_subscriber_open(url, "demo/car/imo", &subscriber, &error), error);
+    const int64_t deadline_ms = now_ms() + DEADLINE_MS;
+    while (oto_subscriber_next(subscriber, 20, &sample, &error) == OTO_TIMEOUT) {
+        assert_true(now_ms() < deadline_ms);
+        publish_schema();
+    }
+    assert_string_equal(error.text, "world 'demo' publishes no topic 'demo/car/imo'; did you mean 'demo/car/imu'?");
+    oto_subscriber_close(subscriber);
+    assert_int_equal(oto_subscriber_open("bogus", "", &subscriber, &error), OTO_INVALID);
+    assert_null(subscriber);
+    assert_non_null(strstr(error.text, "tcp://host:port"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(samples_arrive_decoded),
+        TEST(a_frame_that_cannot_be_decoded_is_told_and_gone_on_from),
+        TEST(a_publisher_that_comes_back_is_heard_again),
+        TEST(what_is_missing_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
