@@ -36,6 +36,7 @@ int cli_swap(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_sense(int argc, char **argv);
+int cli_environment(int argc, char **argv);
 int cli_allan(int argc, char **argv);
 
 /* Says `error` on stderr as "otolith: …" and returns CLI_FAILED. */

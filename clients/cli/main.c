@@ -25,6 +25,7 @@ static const struct cli_command commands[] = {
     {"doctor", cli_doctor, "tell whether this machine is fit for real time"},
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
+    {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},
 };
 
 static const size_t command_count = sizeof commands / sizeof *commands;
@@ -34,7 +35,7 @@ static int help(FILE *to, int code)
     (void)fprintf(to, "otolith " OTO_VERSION_STRING ": simulated inertial sensors in shared memory and on the wire\n\n"
                       "usage: otolith COMMAND [OPTION...]      otolith COMMAND --help tells more\n\n");
     for (size_t i = 0; i < command_count; i++) {
-        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        (void)fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
     }
     return code;
 }
