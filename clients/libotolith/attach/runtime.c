@@ -156,7 +156,7 @@ static bool look_at(const char *base, const char *name, struct oto_world_entry *
         return false;
     }
     *entry = (struct oto_world_entry){.pid = 0};
-    (void)snprintf(entry->name, sizeof entry->name, "%s", name);
+    memcpy(entry->name, name, strlen(name) + 1);
     const int fd = oto_runtime_connect(path, PROBE_MS, &entry->pid);
     entry->alive = fd >= 0 || errno == ETIMEDOUT;
     if (fd >= 0) {
