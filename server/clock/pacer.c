@@ -59,12 +59,13 @@ void srv_pacer_anchor(struct srv_pacer *pacer, int64_t now_ns)
     pacer->overruns = 0;
 }
 
-void srv_pacer_set_scale(struct srv_pacer *pacer, double scale)
+void srv_pacer_set_scale(struct srv_pacer *pacer, double scale, int64_t now_ns)
 {
     const int64_t deadline_ns = srv_pacer_deadline_ns(pacer);
     pacer->scale = scale;
     make_beat(pacer);
-    srv_pacer_anchor(pacer, deadline_ns);
+    const int64_t soon_ns = now_ns + srv_pacer_period_ns(pacer);
+    srv_pacer_anchor(pacer, deadline_ns < soon_ns ? deadline_ns : soon_ns);
 }
 
 /* The rest of what was asked for is given up: the next tick is due at due_ns. */

@@ -43,8 +43,8 @@ enum srv_pacer_verdict { SRV_PACER_OK = 0, SRV_PACER_OVERRUN = 1, SRV_PACER_FAUL
 void srv_pacer_init(struct srv_pacer *pacer, const struct srv_clock_config *config);
 /* The next tick is due at now_ns: at the start, after a pause, after a change of mode. */
 void srv_pacer_anchor(struct srv_pacer *pacer, int64_t now_ns);
-/* The next deadline stays; those after it follow the new scale. */
-void srv_pacer_set_scale(struct srv_pacer *pacer, double scale);
+/* The next deadline stays, unless a period of the new scale from now is earlier; those after it follow the new scale. */
+void srv_pacer_set_scale(struct srv_pacer *pacer, double scale, int64_t now_ns);
 
 struct srv_pace srv_pacer_plan(struct srv_pacer *pacer, int64_t now_ns);
 /* The tick that was planned ended at end_ns. */

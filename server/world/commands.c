@@ -88,7 +88,7 @@ static bool apply_scale(struct srv_engine *engine, const struct srv_command *com
     if (!(command->scale >= SRV_SCALE_MIN && command->scale <= SRV_SCALE_MAX)) {
         return refuse(reply, OTO_RANGE, "a scale from 0.001 to 1000000 is accepted");
     }
-    srv_pacer_set_scale(&engine->pacer, command->scale);
+    srv_pacer_set_scale(&engine->pacer, command->scale, srv_now_ns());
     struct srv_text words = srv_text_begin(number, sizeof number);
     srv_text_add_milli(&words, command->scale);
     say_mode(engine, "scale ", number);
@@ -132,6 +132,7 @@ static bool apply_change(struct srv_engine *engine, const struct srv_command *co
         return refuse(reply, OTO_INVALID, "the change is not one of a node of this world");
     }
     struct srv_node *node = &engine->nodes[change->open.node];
+    srv_assert_tick_thread(engine);
     reply->status = srv_change_apply(node, change, &reply->reason);
     if (reply->status == OTO_OK) {
         srv_node_update_ports(node, engine->segment.directory);

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "world/engine_private.h"
 
 #define EVENT_CAPACITY 1024u
+#define STOP_PATIENCE_S 2
 #ifdef OTO_SANITIZED_BUILD
 #define STACK_BYTES (8 * 1024 * 1024) /* the sanitizers' own data of a thread stand in it */
 #else
@@ -316,14 +318,18 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
     return OTO_OK;
 }
 
-static void stop_thread(struct srv_engine *engine)
+/* False: the thread is stuck in a plugin and did not come back in time. */
+static bool stop_thread(struct srv_engine *engine)
 {
-    if (engine->started) {
-        __atomic_store_n(&engine->quit, 1, __ATOMIC_RELEASE);
-        srv_waiter_wake(&engine->waiter);
-        (void)pthread_join(engine->thread, NULL);
-        engine->started = false;
+    struct timespec deadline;
+    if (!engine->started) {
+        return true;
     }
+    __atomic_store_n(&engine->quit, 1, __ATOMIC_RELEASE);
+    srv_waiter_wake(&engine->waiter);
+    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += STOP_PATIENCE_S;
+    return pthread_clockjoin_np(engine->thread, NULL, CLOCK_MONOTONIC, &deadline) == 0;
 }
 
 /* Changes that were posted but never applied, and replies that nobody took, still own what they carry. */
@@ -355,7 +361,12 @@ void srv_engine_destroy(struct srv_engine *engine)
     if (engine == NULL) {
         return;
     }
-    stop_thread(engine);
+    if (!stop_thread(engine)) {
+        /* What a stuck step still uses cannot be taken from under it: all is left to the end of the process. */
+        __atomic_store_n(&engine->segment.header->state, OTO_SERVER_CLOSING, __ATOMIC_RELEASE);
+        srv_wake_readers(engine);
+        return;
+    }
     drop_queues(engine);
     close_segment(engine);
     for (uint32_t v = 0; v < engine->vehicle_count; v++) {

@@ -28,7 +28,11 @@ struct srv_engine_options {
 enum oto_status srv_engine_create(const struct srv_world_config *config, const struct srv_engine_options *options,
                                   oto_warn_function warn, void *warn_context, struct srv_engine **engine,
                                   struct oto_error *error);
-void srv_engine_destroy(struct srv_engine *engine); /* stops the tick thread if it runs; NULL is allowed */
+/*
+ * Stops the tick thread if it runs; NULL is allowed. A thread that is stuck in a plugin for two seconds is left behind
+ * with all that it uses, its libraries included: then the process should end.
+ */
+void srv_engine_destroy(struct srv_engine *engine);
 
 /* Starts the tick thread. What real-time rights it got is said in the text (and in a REALTIME event). */
 enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, size_t privileges_bytes,

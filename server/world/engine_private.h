@@ -2,6 +2,7 @@
 #ifndef SRV_WORLD_ENGINE_PRIVATE_H
 #define SRV_WORLD_ENGINE_PRIVATE_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -87,6 +88,8 @@ struct srv_engine {
     struct srv_waiter waiter;
     struct srv_factor factor;
     bool anchored;
+    bool on_thread;          /* the tick thread has begun; its operations may be called by it alone */
+    pthread_t tick_identity;
     bool wake_pending;
     int64_t now_ns; /* newest reading of the clock */
     int64_t last_wake_ns, last_work_ns;
@@ -124,6 +127,13 @@ struct srv_engine {
         bool told;
     } watchdog;
 };
+
+/* [tick] operations of plugins are called by the tick thread, or by nobody else before it has begun. */
+static inline void srv_assert_tick_thread(const struct srv_engine *engine)
+{
+    assert(!engine->on_thread || pthread_equal(pthread_self(), engine->tick_identity));
+    (void)engine;
+}
 
 /* ---- tick.c, truth.c ---- */
 

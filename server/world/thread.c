@@ -138,6 +138,8 @@ static void after_tick(struct srv_engine *engine, uint64_t before)
 
 static void begin(struct srv_engine *engine)
 {
+    engine->tick_identity = pthread_self();
+    engine->on_thread = true;
     srv_rights_prepare_thread();
     srv_fpu_pin();
     srv_rights_set_thread(&engine->rights, engine->mode == OTO_MODE_REALTIME);

@@ -6,6 +6,7 @@
 enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step)
 {
     uint32_t *breadcrumb = &engine->segment.header->current_node;
+    srv_assert_tick_thread(engine);
     __atomic_store_n(breadcrumb, node->index + 1, __ATOMIC_RELAXED);
     enum oto_step_status status = node->step(&node->instance, step);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
@@ -58,6 +59,7 @@ static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, int
         return false;
     }
     memset(truth, 0, sizeof *truth);
+    srv_assert_tick_thread(engine);
     __atomic_store_n(breadcrumb, motion->index + 1, __ATOMIC_RELAXED);
     const enum oto_step_status status = motion->evaluate(&motion->instance, t_ns, sub_ns, truth);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);

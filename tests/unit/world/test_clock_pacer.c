@@ -199,14 +199,24 @@ static void a_new_scale_takes_effect_after_the_next_deadline(void **unused)
     begin(&bench, SRV_OVERRUN_SLIP, 1000, 1, 1.0);
     run(&bench, 100, 1000);
     assert_int_equal(srv_pacer_deadline_ns(&bench.pacer), 5 * S + 100 * MS);
-    srv_pacer_set_scale(&bench.pacer, 0.5);
+    srv_pacer_set_scale(&bench.pacer, 0.5, bench.now_ns);
     assert_int_equal(srv_pacer_deadline_ns(&bench.pacer), 5 * S + 100 * MS);
     run(&bench, 100, 1000);
     assert_int_equal(srv_pacer_deadline_ns(&bench.pacer), 5 * S + 300 * MS);
-    srv_pacer_set_scale(&bench.pacer, 4.0);
+    srv_pacer_set_scale(&bench.pacer, 4.0, bench.now_ns + 2 * MS - 1000);
     run(&bench, 400, 1000);
     assert_int_equal(srv_pacer_deadline_ns(&bench.pacer), 5 * S + 400 * MS);
     assert_int_equal(bench.slips + bench.late, 0);
+}
+
+static void a_world_that_crept_need_not_wait_out_its_long_period(void **unused)
+{
+    (void)unused;
+    struct bench bench;
+    begin(&bench, SRV_OVERRUN_SLIP, 1, 1, 0.001); /* one tick in a thousand seconds */
+    run(&bench, 1, 1000);
+    srv_pacer_set_scale(&bench.pacer, 1.0, bench.now_ns);
+    assert_int_equal(srv_pacer_deadline_ns(&bench.pacer), bench.now_ns + S);
 }
 
 static void a_scale_that_is_no_fraction_drifts_less_than_a_billionth(void **unused)
@@ -261,6 +271,7 @@ int main(void)
         cmocka_unit_test(fault_stops_after_so_many_overruns_in_a_row),
         cmocka_unit_test(fault_forgives_what_is_not_in_a_row),
         cmocka_unit_test(a_new_scale_takes_effect_after_the_next_deadline),
+        cmocka_unit_test(a_world_that_crept_need_not_wait_out_its_long_period),
         cmocka_unit_test(a_scale_that_is_no_fraction_drifts_less_than_a_billionth),
         cmocka_unit_test(a_clock_that_steps_back_only_makes_it_wait),
         cmocka_unit_test(spinning_takes_at_most_a_tenth_of_a_core),

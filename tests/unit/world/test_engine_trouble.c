@@ -194,6 +194,28 @@ static void the_watchdog_names_a_node_that_does_not_come_back(void **unused)
     fixture_end(&fixture);
 }
 
+static void a_plugin_that_never_returns_does_not_keep_the_server_from_ending(void **unused)
+{
+    (void)unused;
+#ifdef OTO_SANITIZED_BUILD
+    skip(); /* what is left behind on purpose would be called a leak */
+#endif
+    static struct fixture fixture; /* outlives the test, as the stuck thread does */
+    fixture_begin(&fixture, 1000, 1);
+    fixture_vehicle(&fixture, "car", "circle");
+    fixture_set(fixture_sensor(&fixture, "bad", "counter", 1000, 1), "trouble", "stuck");
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    fixture_wait_tick(&fixture, 4);
+    const struct oto_segment_header *header = srv_engine_segment(fixture.engine);
+    const int64_t before_ns = fixture_now_ns();
+    while (__atomic_load_n(&header->current_node, __ATOMIC_RELAXED) != 2) { /* in the step that does not end */
+        assert_true(fixture_now_ns() - before_ns < FIXTURE_PATIENCE_NS);
+    }
+    srv_engine_destroy(fixture.engine);
+    assert_int_equal(header->state, OTO_SERVER_CLOSING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_changed_floating_point_mode_is_restored_and_quarantined),
         cmocka_unit_test(without_its_motion_a_vehicle_holds_its_last_truth_and_says_stale),
         cmocka_unit_test(the_watchdog_names_a_node_that_does_not_come_back),
+        cmocka_unit_test(a_plugin_that_never_returns_does_not_keep_the_server_from_ending),
     };
     return cmocka_run_group_tests_name("engine in trouble", tests, NULL, NULL);
 }
