@@ -5,6 +5,7 @@
 
 #include "clock/schedule.h"
 #include "config/world_config.h"
+#include "otolith/environment.h"
 
 static void *at(const struct srv_key *key, void *target)
 {
@@ -175,38 +176,14 @@ static enum oto_status read_vec3(const struct srv_key *key, const struct oto_val
     return OTO_OK;
 }
 
-/* Hinnant, "chrono-compatible low-level date algorithms", days_from_civil. */
-static int64_t days_from_civil(int64_t year, int64_t month, int64_t day)
-{
-    year -= month <= 2;
-    int64_t era = (year >= 0 ? year : year - 399) / 400, year_of_era = year - era * 400;
-    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
-}
-
-bool srv_date_parse(const char *text, int64_t *days)
-{
-    static const int lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    static const char shape[] = "dddd-dd-dd";
-    if (strlen(text) != sizeof shape - 1)
-        return false;
-    for (size_t i = 0; i < sizeof shape - 1; i++)
-        if (shape[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != '-')
-            return false;
-    long year = strtol(text, NULL, 10), month = strtol(text + 5, NULL, 10), day = strtol(text + 8, NULL, 10);
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    if (month < 1 || month > 12 || day < 1 || day > lengths[month - 1] || (month == 2 && day == 29 && !leap))
-        return false;
-    *days = days_from_civil(year, month, day);
-    return true;
-}
-
 static enum oto_status read_date(const struct srv_key *key, const struct oto_value *value, void *target,
                                  struct oto_error *error)
 {
-    if (value->kind != OTO_VALUE_SCALAR || !srv_date_parse(value->text, at(key, target)))
+    struct oto_error why = {0};
+    if (value->kind != OTO_VALUE_SCALAR)
         return oto_value_expected(value, error, "a date as YYYY-MM-DD");
-    return OTO_OK;
+    enum oto_status status = oto_date_parse(value->text, at(key, target), &why);
+    return status == OTO_OK ? OTO_OK : oto_value_fail(value, error, status, "%s: %s", key->name, why.text);
 }
 
 static const char *url_complaint(const char *url)

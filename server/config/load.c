@@ -2,7 +2,6 @@
 
 #include "config/binder.h"
 #include "config/section.h"
-#include "otolith/geodesy.h"
 
 static enum oto_status open_document(const char *path, const struct srv_override *overrides, uint32_t override_count,
                                      struct oto_document **document, struct oto_error *error)
@@ -13,15 +12,6 @@ static enum oto_status open_document(const char *path, const struct srv_override
     return status;
 }
 
-static void resolve_environment(struct srv_raw_world *raw)
-{
-    struct srv_world_config *config = &raw->config;
-    config->environment.gravity_wgs84 = raw->gravity == SRV_GRAVITY_WGS84;
-    if (config->environment.gravity_wgs84)
-        config->environment.gravity_enu_m_s2 =
-            oto_vec3_make(0, 0, -oto_gravity_wgs84(config->origin_latitude_rad, config->origin_altitude_m));
-}
-
 static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *error)
 {
     const struct oto_value *root = oto_document_root(raw->config.document);
@@ -30,8 +20,7 @@ static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *e
     if (status != OTO_OK)
         return status;
     raw->config.publish.packed = raw->packed != 0;
-    resolve_environment(raw);
-    return OTO_OK;
+    return srv_resolve_environment(raw, error);
 }
 
 enum oto_status srv_world_config_load(const char *path, const struct srv_override *overrides, uint32_t override_count,

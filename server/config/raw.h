@@ -5,13 +5,20 @@
 #include "config/world_config.h"
 
 enum { SRV_GRAVITY_VECTOR = 0, SRV_GRAVITY_WGS84 = 1 };
+enum { SRV_FIELD_VECTOR = 0, SRV_FIELD_WMM2020, SRV_FIELD_WMM2025 };
+enum { SRV_ATMOSPHERE_CONSTANT = 0, SRV_ATMOSPHERE_ISA = 1 };
 
 struct srv_raw_world {
     struct srv_world_config config;
     const struct oto_value *vehicles;
-    int32_t gravity; /* SRV_GRAVITY_…; with VECTOR it is in config */
+    int32_t gravity;        /* SRV_GRAVITY_…; with VECTOR it is in config */
+    int32_t magnetic_field; /* SRV_FIELD_…, likewise */
+    int32_t atmosphere;     /* SRV_ATMOSPHERE_… */
     int32_t packed;
 };
+
+/* Gravity, field and air at the origin and date, where the file names models. Errors stand in the file. */
+enum oto_status srv_resolve_environment(struct srv_raw_world *raw, struct oto_error *error);
 
 struct srv_raw_vehicle {
     char name[SRV_NAME_BYTES];

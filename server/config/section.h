@@ -75,7 +75,4 @@ extern const srv_form_reader srv_form_readers[SRV_FORM_COUNT];
 enum oto_status srv_word_read(const struct srv_key *key, const struct oto_value *value, void *target,
                               struct oto_error *error);
 
-/* Days since 1970-01-01 of YYYY-MM-DD; false: no such day. */
-bool srv_date_parse(const char *text, int64_t *days);
-
 #endif

@@ -64,15 +64,21 @@ static const struct srv_section clock_section = {"clock", "how time passes", KEY
 
 static const struct srv_word gravities[] = {{"wgs84", SRV_GRAVITY_WGS84, NULL}};
 static const struct srv_word fields[] = {
-    {"wmm2025", 0, "give the field as [east, north, up] in ut"},
-    {"wmm2020", 0, "give the field as [east, north, up] in ut"},
+    {"wmm2025", SRV_FIELD_WMM2025, NULL},
+    {"wmm2020", SRV_FIELD_WMM2020, NULL},
 };
+static const struct srv_word atmospheres[] = {{"constant", SRV_ATMOSPHERE_CONSTANT, NULL},
+                                              {"isa", SRV_ATMOSPHERE_ISA, NULL}};
 static const struct srv_key environment_keys[] = {
     {"gravity", SRV_FORM_VEC3, AT(config.environment.gravity_enu_m_s2), RANGE(-1000, 1000), WORDS(gravities),
      .word_offset = (uint32_t)offsetof(struct srv_raw_world, gravity), .unit = "m/s^2", .default_text = "wgs84",
      .text = "wgs84: normal gravity at the origin; or a vector [east, north, up]"},
     {"magnetic_field", SRV_FORM_VEC3, AT(config.environment.mag_field_enu_ut), RANGE(-1000, 1000), WORDS(fields),
-     .unit = "ut", .default_text = "[-2.4169, 27.5550, 16.0849]", .text = "the Earth's field as [east, north, up]"},
+     .word_offset = (uint32_t)offsetof(struct srv_raw_world, magnetic_field), .unit = "ut",
+     .default_text = "[-2.4169, 27.5550, 16.0849]",
+     .text = "wmm2025, wmm2020: World Magnetic Model at the origin and date; or a vector [east, north, up]"},
+    {"atmosphere", SRV_FORM_WORD, AT(atmosphere), WORDS(atmospheres), .default_text = "constant",
+     .text = "isa: temperature and pressure that are not given are the standard atmosphere's at the origin"},
     {"temperature_degc", SRV_FORM_F64, AT(config.environment.temperature_degc), RANGE(-100, 200), .unit = "degC",
      .default_text = "25", .text = "temperature of air and parts"},
     {"pressure_pa", SRV_FORM_F64, AT(config.environment.pressure_pa), RANGE(0, 200000), .unit = "Pa",

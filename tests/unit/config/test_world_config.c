@@ -1,7 +1,7 @@
 /* Good worlds: what their files say arrives, in SI units and with the defaults of the tables. */
 #include "config_test.h"
 
-#include "otolith/geodesy.h"
+#include "otolith/environment.h"
 
 struct params { /* of node_plugin.c */
     double bias_m_s2[3];
@@ -119,6 +119,55 @@ static void a_full_world_arrives_as_it_is_written(void **state)
     assert_int_equal(config.vehicles[1].motion, 4);
     assert_int_equal(config.vehicles[1].node_count, 0);
     srv_world_config_finish(&config);
+}
+
+#define AT_520_M \
+    "world: w\nvehicles: [{name: car, motion: {plugin: still}}]\n" \
+    "origin: {latitude_deg: 48.137, longitude_deg: 11.575, altitude_m: 520, date: 2026-07-01}\n"
+
+static void load_environment(const char *text, struct srv_environment_config *environment)
+{
+    struct srv_world_config config;
+    struct oto_error error = {0};
+    assert_ok(load_text(text, NULL, 0, NULL, &config, &error), error);
+    *environment = config.environment;
+    srv_world_config_finish(&config);
+}
+
+static void the_magnetic_model_is_resolved_at_origin_and_date(void **state)
+{
+    struct srv_environment_config environment;
+    const struct oto_wmm *model = NULL;
+    struct oto_magnetic_field field;
+    struct oto_error error = {0};
+    (void)state;
+    load_environment(AT_520_M "environment: {magnetic_field: wmm2025}\n", &environment);
+    assert_ok(oto_wmm_find("wmm2025", &model, &error), error);
+    assert_ok(oto_wmm_field(model, (oto_geodetic){48.137 * OTO_DEG, 11.575 * OTO_DEG, 520}, 2026 + 181.0 / 365, &field,
+                            &error),
+              error);
+    assert_near(environment.mag_field_enu_ut.x, field.y_nt / 1000, 1e-12);
+    assert_near(environment.mag_field_enu_ut.y, field.x_nt / 1000, 1e-12);
+    assert_near(environment.mag_field_enu_ut.z, -field.z_nt / 1000, 1e-12);
+    assert_near(environment.mag_field_enu_ut.y, 21.016, 5e-4);
+}
+
+static void the_standard_atmosphere_fills_in_what_is_not_given(void **state)
+{
+    struct srv_environment_config environment;
+    (void)state;
+    load_environment(AT_520_M "environment: {atmosphere: isa}\n", &environment);
+    assert_near(environment.temperature_degc, 11.62, 5e-3);
+    assert_near(environment.pressure_pa, 95232.6, 5e-2);
+    load_environment(AT_520_M "environment: {atmosphere: isa, temperature_degc: 60}\n", &environment);
+    assert_near(environment.temperature_degc, 60, 0);
+    assert_near(environment.pressure_pa, 95232.6, 5e-2);
+    load_environment(AT_520_M "environment: {pressure_pa: 9e4, atmosphere: isa}\n", &environment);
+    assert_near(environment.temperature_degc, 11.62, 5e-3);
+    assert_near(environment.pressure_pa, 9e4, 0);
+    load_environment(AT_520_M "environment: {atmosphere: constant}\n", &environment);
+    assert_near(environment.temperature_degc, 25, 0);
+    assert_near(environment.pressure_pa, 101325, 0);
 }
 
 static void nodes_have_their_rates_mounts_and_parameters(void **state)
@@ -252,6 +301,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_world_has_the_documented_defaults),
         cmocka_unit_test(a_full_world_arrives_as_it_is_written),
+        cmocka_unit_test(the_magnetic_model_is_resolved_at_origin_and_date),
+        cmocka_unit_test(the_standard_atmosphere_fills_in_what_is_not_given),
         cmocka_unit_test(nodes_have_their_rates_mounts_and_parameters),
         cmocka_unit_test(a_params_file_is_applied_first_and_starts_at_its_world),
         cmocka_unit_test(settings_of_the_command_line_come_before_anything_is_read),

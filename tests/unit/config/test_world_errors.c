@@ -91,8 +91,13 @@ static void wrong_types_are_refused(void **state)
         {"world: w\nvehicles:\n", "w.yaml:2:1:", {"expected a list, got nothing"}},
         {"world: w\nenvironment: {gravity: moon}\n" CAR, "w.yaml:2:24:", {"wgs84 or a list of 3 numbers, got 'moon'"}},
         {"world: w\nenvironment: {gravity: [0, 0]}\n" CAR, "w.yaml:2:24:", {"3 numbers, got 2"}},
-        {"world: w\nenvironment: {magnetic_field: wmm2025}\n" CAR, "w.yaml:2:31:", {"wmm2025 is not supported", "ut"}},
-        {"world: w\norigin: {date: 2026-02-30}\n" CAR, "w.yaml:2:16:", {"YYYY-MM-DD, got '2026-02-30'"}},
+        {"world: w\nenvironment: {magnetic_field: wmm2015}\n" CAR,
+         "w.yaml:2:31:",
+         {"wmm2025 or wmm2020 or a list of 3 numbers, got 'wmm2015'"}},
+        {"world: w\nenvironment: {atmosphere: thin}\n" CAR, "w.yaml:2:27:", {"constant or isa, got 'thin'"}},
+        {"world: w\norigin: {date: 2026-02-30}\n" CAR, "w.yaml:2:16:", {"'2026-02-30' is not a day", "01 to 28"}},
+        {"world: w\norigin: {date: yesterday}\n" CAR, "w.yaml:2:16:", {"'yesterday'", "YYYY-MM-DD"}},
+        {"world: w\norigin: {date: [2026]}\n" CAR, "w.yaml:2:16:", {"YYYY-MM-DD, got a list"}},
         {"world: w\npublish: yes\n" CAR, "w.yaml:2:10:", {"true or false, got 'yes'"}},
         {"world: w\npublish: {listen: [\"ws://x:1\"]}\n" CAR, "w.yaml:2:20:", {"tcp://HOST:PORT", "ws://x:1"}},
         {"world: w\npublish: {listen: []}\n" CAR, "w.yaml:2:19:", {"publish: false"}},
@@ -100,6 +105,26 @@ static void wrong_types_are_refused(void **state)
         {NODES("      - {name: imu, plugin: probe, params: 5}\n"), "w.yaml:6:44:", {"expected a map"}},
         {NODES("      - {name: imu, plugin: probe, params: {law: 5}}\n"), "w.yaml:6:50:", {"mems", "mavs"}},
         {NODES("      - {name: imu, plugin: [probe]}\n"), "w.yaml:6:29:", {"expected a text, got a list"}},
+    };
+    TABLE_TEST(cases);
+}
+
+static void models_outside_their_validity_are_refused_where_it_was_left(void **state)
+{
+    (void)state;
+    static const struct bad_world cases[] = {
+        {"world: w\norigin: {date: 2031-01-01}\nenvironment: {magnetic_field: wmm2025}\n" CAR,
+         "w.yaml:2:16:",
+         {"magnetic_field: wmm2025 is not valid in 2031", "2025.0 to 2030.0"}},
+        {"world: w\nenvironment: {magnetic_field: wmm2020}\n" CAR,
+         "w.yaml:2:31:",
+         {"wmm2020 is not valid in 2026.5", "2020.0 to 2025.0"}},
+        {"world: w\norigin: {altitude_m: -1500}\nenvironment: {magnetic_field: wmm2025}\n" CAR,
+         "w.yaml:2:22:",
+         {"-1500 m", "-1000 to 850000 m"}},
+        {"world: w\norigin: {altitude_m: 90000}\nenvironment: {atmosphere: isa}\n" CAR,
+         "w.yaml:2:22:",
+         {"atmosphere: ", "90000 m", "81019 m"}},
     };
     TABLE_TEST(cases);
 }
@@ -255,6 +280,7 @@ int main(void)
         cmocka_unit_test(broken_files_are_refused),
         cmocka_unit_test(unknown_and_missing_keys_are_refused_with_a_suggestion),
         cmocka_unit_test(wrong_types_are_refused),
+        cmocka_unit_test(models_outside_their_validity_are_refused_where_it_was_left),
         cmocka_unit_test(values_out_of_range_are_refused_with_unit),
         cmocka_unit_test(duplicates_are_refused),
         cmocka_unit_test(plugins_that_do_not_fit_are_refused),
