@@ -1,16 +1,16 @@
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "world/engine_private.h"
 
 #define EVENT_CAPACITY 1024u
-#define STOP_PATIENCE_S 2
+#define STOP_PATIENCE_NS INT64_C(2000000000)
 #ifdef OTO_SANITIZED_BUILD
 #define STACK_BYTES (8 * 1024 * 1024) /* the sanitizers' own data of a thread stand in it */
 #else
@@ -321,15 +321,19 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
 /* False: the thread is stuck in a plugin and did not come back in time. */
 static bool stop_thread(struct srv_engine *engine)
 {
-    struct timespec deadline;
+    const int64_t deadline_ns = srv_now_ns() + STOP_PATIENCE_NS;
     if (!engine->started) {
         return true;
     }
     __atomic_store_n(&engine->quit, 1, __ATOMIC_RELEASE);
     srv_waiter_wake(&engine->waiter);
-    (void)clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += STOP_PATIENCE_S;
-    return pthread_clockjoin_np(engine->thread, NULL, CLOCK_MONOTONIC, &deadline) == 0;
+    while (__atomic_load_n(&engine->gone, __ATOMIC_ACQUIRE) == 0 && srv_now_ns() < deadline_ns) {
+        struct pollfd news = {.fd = engine->notify_fd, .events = POLLIN};
+        uint64_t count;
+        (void)poll(&news, 1, 100);
+        (void)!read(engine->notify_fd, &count, sizeof count);
+    }
+    return __atomic_load_n(&engine->gone, __ATOMIC_ACQUIRE) != 0 && pthread_join(engine->thread, NULL) == 0;
 }
 
 /* Changes that were posted but never applied, and replies that nobody took, still own what they carry. */

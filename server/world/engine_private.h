@@ -104,6 +104,7 @@ struct srv_engine {
     struct srv_queue commands, replies;
     int notify_fd;
     uint32_t quit;
+    uint32_t gone; /* the tick thread has nothing more to do */
     uint32_t waiters;
     uint32_t working; /* 1 while a tick is made */
     uint64_t lossless_epoch; /* counts begins, acknowledges and ends */

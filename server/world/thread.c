@@ -173,5 +173,7 @@ void *srv_tick_thread(void *argument)
         }
         after_tick(engine, before);
     }
+    __atomic_store_n(&engine->gone, 1, __ATOMIC_RELEASE);
+    srv_notify_main(engine);
     return NULL;
 }
