@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "otolith/document.h"
+#include "wire/schema_topic.h"
 
 #define MAX_CANDIDATES 256
 
@@ -102,28 +103,39 @@ static enum oto_status take_schema(struct oto_stream *stream, const void *data, 
     return OTO_AGAIN;
 }
 
+/* The channel that a frame is of, if it is wanted: most frames of a busy publisher are not, and are not looked into. */
+static uint32_t wanted_channel(const struct oto_stream *stream, const char *topic)
+{
+    const uint32_t count = stream->schema == NULL ? 0 : oto_schema_channel_count(stream->schema);
+    for (uint32_t i = 0; i < count; i++) {
+        if (stream->topics[i].wanted && strcmp(stream->topics[i].topic, topic) == 0) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
 enum oto_status oto_stream_give(struct oto_stream *stream, const void *data, size_t bytes)
 {
     stream->next_sample = 0;
-    const enum oto_status status = oto_frame_decode(data, bytes, &stream->frame);
-    if (status == OTO_UNSUPPORTED) {
-        stream->frame.count = 0;
+    stream->frame.count = 0;
+    if (bytes == 0 || memchr(data, '\0', bytes < OTO_TOPIC_BYTES ? bytes : OTO_TOPIC_BYTES) == NULL) {
+        return OTO_CORRUPT;
+    }
+    if (oto_is_schema_topic(data)) {
         return take_schema(stream, data, bytes);
     }
-    if (status != OTO_OK) {
+    const uint32_t index = wanted_channel(stream, data);
+    if (index == UINT32_MAX) {
+        return OTO_AGAIN;
+    }
+    const enum oto_status status = oto_frame_decode(data, bytes, &stream->frame);
+    if (status != OTO_OK || oto_schema_channel(stream->schema, index)->type_hash != stream->frame.schema) {
         stream->frame.count = 0;
-        return status;
+        return status == OTO_OK ? OTO_AGAIN : status;
     }
-    const uint32_t count = stream->schema == NULL ? 0 : oto_schema_channel_count(stream->schema);
-    for (uint32_t i = 0; i < count; i++) {
-        if (stream->topics[i].wanted && strcmp(stream->topics[i].topic, stream->frame.topic) == 0 &&
-            oto_schema_channel(stream->schema, i)->type_hash == stream->frame.schema) {
-            stream->channel = i;
-            return OTO_OK;
-        }
-    }
-    stream->frame.count = 0;
-    return OTO_AGAIN;
+    stream->channel = index;
+    return OTO_OK;
 }
 
 /* False: this sample has come before. */
