@@ -1,4 +1,4 @@
 list(APPEND OTOLITH_SOURCES
   transport/link.c
   transport/stream.c
-  transport/bounded_close.c transport/subscriber.c)
+  transport/subscriber.c)
