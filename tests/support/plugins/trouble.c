@@ -109,7 +109,7 @@ static enum oto_step_status make_trouble(const struct params *p, struct state *s
     case TROUBLE_SLOW: burn(p->slow_ms); return OTO_STEP_OK;
     case TROUBLE_STUCK: burn(60e3); return OTO_STEP_OK;
     case TROUBLE_CRASH: {
-        int *volatile nowhere = NULL;
+        volatile int *volatile nowhere = NULL; /* the store counts, and nobody knows where it goes */
         *nowhere = 1;
         return OTO_STEP_OK;
     }
