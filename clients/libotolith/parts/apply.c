@@ -1,0 +1,193 @@
+/* From a mode's numbers to a plugin's parameters: a map of values that stand where the numbers stand. [loop] */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+enum { MOST_VALUES = 512, TEXT_BYTES = 32, KEY_BYTES = 96, MOST_AXES = 3 };
+
+/* One value of the map that is made; a list has its elements behind it. */
+struct made {
+    struct oto_value value;
+    struct oto_value elements[MOST_AXES];
+    struct oto_value *pointers[MOST_AXES];
+    char key[KEY_BYTES];
+    char text[MOST_AXES][TEXT_BYTES];
+};
+
+struct making {
+    const struct oto_plugin_descriptor *descriptor;
+    struct made *made;
+    struct oto_value **items;
+    uint32_t count;
+};
+
+double part_parameter_value(const struct oto_part_number *number, const struct part_term *term,
+                            const struct oto_part_mode *mode, int axis)
+{
+    double value = number->value_u[axis] * term->scale;
+    if (term->use == PART_USE_SPREAD && number->is_max) {
+        value /= 3; /* a maximum is taken as three standard deviations, a typical value as one */
+    }
+    if (strcmp(term->name, "noise_rms") == 0) {
+        value /= sqrt(mode->output_rate_hz); /* sigma = density sqrt(rate / 2) */
+    }
+    return value;
+}
+
+static struct made *next(struct making *making, const char *key, const struct oto_value *place)
+{
+    struct made *made = &making->made[making->count];
+    if (making->count == MOST_VALUES) {
+        return NULL;
+    }
+    (void)snprintf(made->key, sizeof made->key, "%s", key);
+    made->value = (struct oto_value){.kind = OTO_VALUE_SCALAR, .file = place->file, .line = place->line,
+                                     .column = place->column, .key = made->key, .text = made->text[0],
+                                     .key_line = place->key_line, .key_column = place->key_column};
+    making->items[making->count++] = &made->value;
+    return made;
+}
+
+static void make_text(struct making *making, const char *key, const char *text, const struct oto_value *place)
+{
+    struct made *made = oto_param_find(making->descriptor, key) != NULL ? next(making, key, place) : NULL;
+    if (made != NULL) {
+        (void)snprintf(made->text[0], TEXT_BYTES, "%s", text);
+    }
+}
+
+static void make_list(struct made *made, const double *values)
+{
+    made->value.kind = OTO_VALUE_LIST;
+    made->value.text = NULL;
+    made->value.count = MOST_AXES;
+    made->value.items = made->pointers;
+    for (int i = 0; i < MOST_AXES; i++) {
+        (void)snprintf(made->text[i], TEXT_BYTES, "%.17g", values[i]);
+        made->elements[i] = made->value;
+        made->elements[i].kind = OTO_VALUE_SCALAR;
+        made->elements[i].key = NULL;
+        made->elements[i].text = made->text[i];
+        made->elements[i].count = 0;
+        made->elements[i].items = NULL;
+        made->pointers[i] = &made->elements[i];
+    }
+}
+
+static void make_number(struct making *making, const struct oto_part_mode *mode, const struct oto_part_number *number)
+{
+    const struct part_term *term = part_term_find(number->term);
+    char format[KEY_BYTES], key[KEY_BYTES];
+    double values[MOST_AXES];
+    if (term->key == NULL) {
+        return;
+    }
+    /* The two steps keep the format literal: keys hold at most one unit. */
+    const char *mark = strstr(term->key, "%s");
+    const int head = mark != NULL ? (int)(mark - term->key) : (int)strlen(term->key);
+    (void)snprintf(format, sizeof format, "%.*s%s%s", head, term->key, mark != NULL ? part_triad_key(number->triad) : "",
+                   mark != NULL ? mark + 2 : "");
+    (void)snprintf(key, sizeof key, "%s.%.64s", oto_part_triad_name(number->triad), format);
+    const struct oto_param *param = oto_param_find(making->descriptor, key);
+    struct made *made = param != NULL ? next(making, key, number->place) : NULL;
+    if (made == NULL) {
+        return;
+    }
+    for (int axis = 0; axis < MOST_AXES; axis++) {
+        values[axis] = part_parameter_value(number, term, mode, axis);
+    }
+    if (param->count == MOST_AXES) {
+        make_list(made, values);
+        return;
+    }
+    /* One number for all axes: the smallest range, the finest digit. */
+    (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", fmin(values[0], fmin(values[1], values[2])));
+}
+
+static bool has_triad(const struct oto_plugin_descriptor *descriptor, enum oto_part_triad triad)
+{
+    char key[KEY_BYTES];
+    (void)snprintf(key, sizeof key, "%s.measurement_range_%s", oto_part_triad_name(triad), part_triad_key(triad));
+    return oto_param_find(descriptor, key) != NULL;
+}
+
+static enum oto_status check_fits(const struct oto_part *part, const struct oto_plugin_descriptor *descriptor,
+                                  struct oto_error *error)
+{
+    const bool inertial = has_triad(descriptor, OTO_PART_ACCELEROMETER) || has_triad(descriptor, OTO_PART_GYROSCOPE);
+    const bool magnetic = has_triad(descriptor, OTO_PART_MAGNETOMETER);
+    const bool has_magnetometer = part_has_triad(&part->modes[0], OTO_PART_MAGNETOMETER);
+    if (part->is_imu ? inertial || (magnetic && has_magnetometer) : magnetic && !inertial) {
+        return OTO_OK;
+    }
+    return oto_fail(error, OTO_INVALID, "part '%.100s' is %s, and plugin '%s' models none%s", part->name,
+                    part->is_imu ? "an IMU" : "a magnetometer", descriptor->id,
+                    !part->is_imu && magnetic ? " alone: use plugin 'magnetometer'" : "");
+}
+
+static void make_all(struct making *making, const struct oto_part *part, const struct oto_part_mode *mode)
+{
+    char text[TEXT_BYTES];
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        make_number(making, mode, &mode->numbers[i]);
+    }
+    make_text(making, "psd", "single", mode->place);
+    if (mode->output_rate_hz > 0) {
+        (void)snprintf(text, sizeof text, "%.17g", mode->output_rate_hz);
+        make_text(making, "sample_rate_hz", text, mode->output_rate_place);
+    }
+    if (part->is_imu && part_has_triad(mode, OTO_PART_MAGNETOMETER)) {
+        make_text(making, "magnetometer.enable", "true", mode->place);
+    }
+}
+
+enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_part_mode *mode,
+                               const struct oto_plugin_descriptor *descriptor, struct oto_params *params,
+                               oto_warn_function warn, void *warn_context, struct oto_error *error)
+{
+    struct making making = {.descriptor = descriptor};
+    struct oto_value map = {.kind = OTO_VALUE_MAP, .file = mode->place->file, .line = mode->place->line,
+                            .column = mode->place->column};
+    enum oto_status status = check_fits(part, descriptor, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    making.made = calloc(MOST_VALUES, sizeof *making.made);
+    making.items = calloc(MOST_VALUES, sizeof(struct oto_value *));
+    if (making.made != NULL && making.items != NULL) {
+        make_all(&making, part, mode);
+        map.count = making.count;
+        map.items = making.items;
+        status = oto_params_apply(descriptor, &map, params, warn, warn_context, error);
+    } else {
+        status = oto_fail(error, OTO_NO_MEMORY, "no memory for the parameters of part '%s'", part->name);
+    }
+    free(making.items);
+    free(making.made);
+    return status;
+}
+
+void oto_part_noise(const struct oto_part_mode *mode, enum oto_part_triad triad, struct oto_part_noise *noise)
+{
+    memset(noise, 0, sizeof *noise);
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        const struct oto_part_number *number = &mode->numbers[i];
+        const struct part_term *term = part_term_find(number->term);
+        const bool is_walk = strcmp(term->name, "rate_random_walk") == 0;
+        double *into = term->use == PART_USE_WHITE         ? noise->white_u_rthz
+                       : term->use == PART_USE_INSTABILITY ? noise->instability_u
+                       : is_walk                           ? noise->walk_u_rts
+                                                           : NULL;
+        if (number->triad != triad || into == NULL) {
+            continue;
+        }
+        for (int axis = 0; axis < MOST_AXES; axis++) {
+            into[axis] = part_parameter_value(number, term, mode, axis);
+        }
+        noise->has_white |= term->use == PART_USE_WHITE;
+        noise->has_instability |= term->use == PART_USE_INSTABILITY;
+        noise->has_walk |= is_walk;
+    }
+}

@@ -1,0 +1,158 @@
+/* What belongs together in a mode: one way to say each thing, digits in terms of the resolution, nothing left open. Pure. */
+#include <string.h>
+
+#include "private.h"
+
+const struct oto_part_number *oto_part_number(const struct oto_part_mode *mode, enum oto_part_triad triad,
+                                              const char *term)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        if (mode->numbers[i].triad == triad && strcmp(mode->numbers[i].term, term) == 0) {
+            return &mode->numbers[i];
+        }
+    }
+    return NULL;
+}
+
+bool part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        if (mode->numbers[i].triad == triad) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct oto_part_number *of_use(const struct oto_part_mode *mode, enum oto_part_triad triad,
+                                            enum part_use use)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        if (mode->numbers[i].triad == triad && part_term_find(mode->numbers[i].term)->use == use) {
+            return &mode->numbers[i];
+        }
+    }
+    return NULL;
+}
+
+/* Two numbers that would set the same parameter: the same term twice, or a density in two conventions. */
+static enum oto_status check_once(const struct oto_part_mode *mode, struct oto_error *error)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            const struct oto_part_number *first = &mode->numbers[k], *second = &mode->numbers[i];
+            const struct part_term *one = part_term_find(first->term), *two = part_term_find(second->term);
+            if (first->triad != second->triad || (one != two && (one->use != two->use || one->use < PART_USE_WHITE))) {
+                continue;
+            }
+            return oto_value_fail_key(second->place, error, OTO_CONFLICT,
+                                      "mode '%.48s': %s.%s is given %s, first as %s in line %u: one of them must go",
+                                      mode->name, oto_part_triad_name(second->triad), second->term,
+                                      one == two ? "twice" : "in a second way", first->term, first->place->line);
+        }
+    }
+    return OTO_OK;
+}
+
+static enum oto_status convert_counts(struct oto_part_mode *mode, struct oto_error *error)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        struct oto_part_number *number = &mode->numbers[i];
+        const struct part_term *term = part_term_find(number->term);
+        const struct part_unit *unit = part_unit_find(number->unit, number->triad, term->quantities);
+        if (unit->quantity != PART_COUNTS) {
+            continue;
+        }
+        const struct oto_part_number *digit = oto_part_number(mode, number->triad, "resolution");
+        if (digit == NULL) {
+            return oto_value_fail(number->place, error, OTO_INVALID, "%s is in LSB, but mode '%.48s' has no resolution",
+                                  number->term, mode->name);
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            number->value_u[axis] *= digit->value_u[axis];
+        }
+    }
+    return OTO_OK;
+}
+
+static bool is_said_missing(const struct oto_part *part, enum oto_part_triad triad, const char *term)
+{
+    char name[96];
+    (void)snprintf(name, sizeof name, "%s.%s", oto_part_triad_name(triad), term);
+    for (uint32_t i = 0; i < part->missing_count; i++) {
+        if (strcmp(part->missing[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Range and noise of a triad are given, or the file says that it has no source for it: nothing is zero by silence. */
+static enum oto_status check_complete(const struct oto_part *part, const struct oto_part_mode *mode,
+                                      enum oto_part_triad triad, struct oto_error *error)
+{
+    static const struct {
+        enum part_use use;
+        const char *term;
+    } needed[] = {
+        {PART_USE_RANGE, "range"}, {PART_USE_WHITE, "noise_density"}, {PART_USE_INSTABILITY, "in_run_bias_stability"}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (of_use(mode, triad, needed[i].use) == NULL && !is_said_missing(part, triad, needed[i].term)) {
+            return oto_value_fail(mode->place, error, OTO_INVALID,
+                                  "mode '%.48s' gives no %s.%s, and `missing` does not say that there is no source for it",
+                                  mode->name, oto_part_triad_name(triad), needed[i].term);
+        }
+    }
+    return OTO_OK;
+}
+
+static enum oto_status check_triad(const struct oto_part *part, const struct oto_part_mode *mode,
+                                   enum oto_part_triad triad, struct oto_error *error)
+{
+    const struct oto_part_number *range = oto_part_number(mode, triad, "range");
+    const struct oto_part_number *digit = oto_part_number(mode, triad, "resolution");
+    const struct oto_part_number *white = of_use(mode, triad, PART_USE_WHITE);
+    if (range != NULL && digit != NULL && digit->value_u[0] > range->value_u[0]) {
+        return oto_value_fail(digit->place, error, OTO_RANGE,
+                              "mode '%.48s': one digit is %g %s, more than the range of %g %s", mode->name,
+                              digit->value_u[0], oto_part_triad_unit(triad), range->value_u[0], oto_part_triad_unit(triad));
+    }
+    if (white != NULL && strcmp(white->term, "noise_rms") == 0 && mode->output_rate_hz <= 0) {
+        return oto_value_fail(white->place, error, OTO_INVALID,
+                              "noise_rms is of one sample, but mode '%.48s' gives no output_rate to spread it over",
+                              mode->name);
+    }
+    return check_complete(part, mode, triad, error);
+}
+
+/* What is said to be missing must not be given. */
+static enum oto_status check_missing(const struct oto_part *part, const struct oto_part_mode *mode,
+                                     struct oto_error *error)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        if (is_said_missing(part, mode->numbers[i].triad, mode->numbers[i].term)) {
+            return oto_value_fail_key(mode->numbers[i].place, error, OTO_CONFLICT,
+                                      "%s.%s is given here and said to be missing in `missing`",
+                                      oto_part_triad_name(mode->numbers[i].triad), mode->numbers[i].term);
+        }
+    }
+    return OTO_OK;
+}
+
+enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mode *mode, struct oto_error *error)
+{
+    enum oto_status status = check_once(mode, error);
+    if (status == OTO_OK) {
+        status = check_missing(part, mode, error);
+    }
+    if (status == OTO_OK) {
+        status = convert_counts(mode, error);
+    }
+    for (int triad = 0; triad < OTO_PART_TRIADS && status == OTO_OK; triad++) {
+        const bool needed = part->is_imu ? triad != OTO_PART_MAGNETOMETER : triad == OTO_PART_MAGNETOMETER;
+        if (needed || part_has_triad(mode, (enum oto_part_triad)triad)) {
+            status = check_triad(part, mode, (enum oto_part_triad)triad, error);
+        }
+    }
+    return status;
+}
