@@ -25,6 +25,7 @@ static const struct cli_command commands[] = {
     {"doctor", cli_doctor, "tell whether this machine is fit for real time"},
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
+    {"parts", cli_parts, "real sensors: their data in every convention; import and export"},
     {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},
 };
 

@@ -1,0 +1,189 @@
+/* otolith parts: the part library, what a part is in every convention, and parts from and for other programs. */
+#include "cli.h"
+#include "json.h"
+#include "parts/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *words[2]; /* [NAME], or import FILE, or export NAME */
+    int word_count;
+    const char *mode, *entry, *name, *format;
+    double rate_hz;
+    bool json;
+};
+
+static void warn(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolith: warning: %s\n", sentence);
+}
+
+/* ---- list ---- */
+
+struct listing {
+    bool json;
+    uint32_t count;
+};
+
+static enum oto_status list_one(void *context, const char *name, struct oto_error *error)
+{
+    struct listing *listing = context;
+    struct oto_part *part;
+    const enum oto_status status = oto_part_open(name, NULL, &part, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    if (listing->json) {
+        (void)fputs(listing->count > 0 ? ",\n  " : "  ", stdout);
+        parts_show_json(stdout, part, &part->modes[part->default_mode]);
+    } else {
+        (void)printf("%-22s %-13s %u modes  %s\n", part->name, part->is_imu ? "imu" : "magnetometer", part->mode_count,
+                     part->title);
+    }
+    listing->count++;
+    oto_part_close(part);
+    return OTO_OK;
+}
+
+static enum oto_status list(const struct options *options, struct oto_error *error)
+{
+    struct listing listing = {.json = options->json};
+    (void)fputs(options->json ? "[\n" : "", stdout);
+    const enum oto_status status = oto_parts_each(list_one, &listing, error);
+    (void)fputs(options->json ? "]\n" : "", stdout);
+    return status;
+}
+
+/* ---- one ---- */
+
+static enum oto_status open_part(const struct options *options, const char *name, struct oto_part **part,
+                                 const struct oto_part_mode **mode, struct oto_error *error)
+{
+    enum oto_status status = oto_part_open(name, NULL, part, error);
+    return status == OTO_OK ? oto_part_mode_find(*part, options->mode, mode, error) : status;
+}
+
+static enum oto_status show(const struct options *options, struct oto_error *error)
+{
+    struct oto_part *part = NULL;
+    const struct oto_part_mode *mode;
+    const enum oto_status status = open_part(options, options->words[0], &part, &mode, error);
+    if (status == OTO_OK) {
+        (options->json ? parts_show_json : parts_show)(stdout, part, mode);
+    }
+    oto_part_close(part);
+    return status;
+}
+
+static enum oto_status export_part(const struct options *options, struct oto_error *error)
+{
+    struct oto_part *part = NULL;
+    const struct oto_part_mode *mode;
+    enum oto_status status = open_part(options, options->words[1], &part, &mode, error);
+    if (status == OTO_OK) {
+        status = parts_export(stdout, strcmp(options->format, "sdf") == 0 ? PARTS_SDF : PARTS_KALIBR, part, mode,
+                              options->rate_hz, error);
+    }
+    oto_part_close(part);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static const struct argp_option option_table[] = {
+    {"mode", 'm', "MODE", 0, "operating mode (default: the part's)", 0},
+    {"json", 'j', NULL, 0, "print JSON", 0},
+    {"format", 'f', "FORMAT", 0, "export: kalibr (imu.yaml) or sdf (noise elements)", 0},
+    {"rate", 'r', "HZ", 0, "export: sample rate (default: the mode's)", 0},
+    {"entry", 'e', "NAME", 0, "import: which part of a MATLAB file that has several", 0},
+    {"name", 'n', "VENDOR/PART", 0, "import: what the part is called (default: imported/part)", 0},
+    {0},
+};
+
+static const char doc[] =
+    "Without arguments lists the parts that are known. With a NAME prints a part: every number with its document, page and "
+    "whether it is typical or a maximum, and its noise in every convention. `import` prints a part file from the JSON of "
+    "MATLAB's imuSensor or of MAVS. `export` prints Kalibr's imu.yaml or the noise of an SDF sensor.\v"
+    "Parts are looked for in OTOLITH_PARTS_PATH and in configs/parts. In a world: `part: tdk/icm-42688-p`, with `mode:` "
+    "and `unit:` (a serial number).";
+
+static bool is_word(const struct options *options, const char *word)
+{
+    return options->word_count > 0 && strcmp(options->words[0], word) == 0;
+}
+
+static void check(const struct argp_state *state, const struct options *options)
+{
+    const bool importing = is_word(options, "import"), exporting = is_word(options, "export");
+    if (options->word_count == 2 && !importing && !exporting) {
+        argp_error(state, "unexpected argument '%s'", options->words[1]);
+    }
+    if ((importing || exporting) && options->word_count != 2) {
+        argp_error(state, importing ? "import needs a FILE" : "export needs the NAME of a part");
+    }
+    if (exporting && options->format == NULL) {
+        argp_error(state, "export needs --format kalibr or --format sdf");
+    }
+    if (!exporting && (options->format != NULL || options->rate_hz > 0)) {
+        argp_error(state, "--format and --rate belong to export");
+    }
+    if (!importing && (options->entry != NULL || options->name != NULL)) {
+        argp_error(state, "--entry and --name belong to import");
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct oto_error error = {0};
+    switch (key) {
+    case 'm': options->mode = argument; return 0;
+    case 'j': options->json = true; return 0;
+    case 'e': options->entry = argument; return 0;
+    case 'n': options->name = argument; return 0;
+    case 'f':
+        if (strcmp(argument, "kalibr") != 0 && strcmp(argument, "sdf") != 0) {
+            argp_error(state, "--format is kalibr or sdf, not '%s'", argument);
+        }
+        options->format = argument;
+        return 0;
+    case 'r':
+        if (cli_positive(argument, &options->rate_hz, &error) != OTO_OK) {
+            argp_error(state, "--rate: %s", error.text);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->word_count == 2) {
+            argp_error(state, "unexpected argument '%s'", argument);
+        }
+        options->words[options->word_count++] = argument;
+        return 0;
+    case ARGP_KEY_END: check(state, options); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cli_parts(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_table, .parser = parse, .doc = doc,
+                                     .args_doc = "[NAME]\nimport FILE\nexport NAME"};
+    struct options options = {0};
+    struct oto_error error = {0};
+    enum oto_status status;
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    if (options.word_count == 0) {
+        status = list(&options, &error);
+    } else if (is_word(&options, "import")) {
+        status = parts_import(stdout, options.words[1], options.entry,
+                              options.name != NULL ? options.name : "imported/part", warn, NULL, &error);
+    } else {
+        status = is_word(&options, "export") ? export_part(&options, &error) : show(&options, &error);
+    }
+    if (status == OTO_OK && fflush(stdout) != 0) {
+        status = oto_fail(&error, OTO_IO, "the output could not be written");
+    }
+    return status == OTO_OK ? CLI_OK : cli_say(&error);
+}

@@ -1,0 +1,25 @@
+/* What `otolith parts` prints and converts. Each writes to a stream and touches nothing else. */
+#ifndef CLI_PARTS_H
+#define CLI_PARTS_H
+
+#include <stdio.h>
+
+#include "otolith/parts.h"
+
+/* A part in every convention side by side. */
+void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
+void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
+
+enum parts_format { PARTS_KALIBR, PARTS_SDF };
+/* rate_hz 0: the mode's. What a part has no source for is 0, and a comment says so. */
+enum oto_status parts_export(FILE *to, enum parts_format format, const struct oto_part *part,
+                             const struct oto_part_mode *mode, double rate_hz, struct oto_error *error);
+
+/*
+ * A part file from the JSON of MATLAB's imuSensor (one part, or several by name: `entry`, NULL: the only one) or of MAVS.
+ * `name` is what the part will be called. Nothing is written on failure.
+ */
+enum oto_status parts_import(FILE *to, const char *path, const char *entry, const char *name, oto_warn_function warn,
+                             void *warn_context, struct oto_error *error);
+
+#endif

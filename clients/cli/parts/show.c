@@ -1,0 +1,291 @@
+/* A part in every convention: its noise once, and what the field's conventions make of it. */
+#include <math.h>
+#include <string.h>
+
+#include "json.h"
+#include "parts.h"
+
+#define DEG (180.0 / 3.14159265358979323846)
+#define G0 9.80665
+#define RT2 1.41421356237309504880
+
+enum source { WHITE, INSTABILITY, WALK };
+
+static const struct convention {
+    enum oto_part_triad triad;
+    enum source source;
+    double factor; /* from what oto_part_noise gives */
+    const char *unit, *key, *text;
+} conventions[] = {
+    {OTO_PART_GYROSCOPE, WHITE, DEG, "°/s/√Hz", "density_single_deg_s_rthz", "noise density, single-sided (data sheets)"},
+    {OTO_PART_GYROSCOPE, WHITE, 1, "rad/s/√Hz", "density_single_rad_s_rthz", "  the same"},
+    {OTO_PART_GYROSCOPE, WHITE, 1 / RT2, "rad/s/√Hz", "density_double_rad_s_rthz",
+     "two-sided: Allan N, Kalibr gyroscope_noise_density"},
+    {OTO_PART_GYROSCOPE, WHITE, DEG / RT2, "°/s/√Hz", "density_double_deg_s_rthz", "  the same"},
+    {OTO_PART_GYROSCOPE, WHITE, DEG * 60 / RT2, "°/√h", "angle_random_walk_deg_rth", "angle random walk (Allan N)"},
+    {OTO_PART_GYROSCOPE, WHITE, DEG * 60, "°/√h", "angle_random_walk_vendor_deg_rth",
+     "60 x density, as some vendors write it: √2 too much"},
+    {OTO_PART_GYROSCOPE, INSTABILITY, DEG * 3600, "°/h", "b_deg_h", "bias instability B"},
+    {OTO_PART_GYROSCOPE, INSTABILITY, DEG * 3600 * OTO_PART_ALLAN_FLOOR, "°/h", "allan_floor_deg_h",
+     "in-run bias stability, the Allan floor 0.664 B"},
+    {OTO_PART_GYROSCOPE, INSTABILITY, 1, "rad/s", "b_rad_s", "bias instability B"},
+    {OTO_PART_GYROSCOPE, WALK, 1, "rad/s²/√Hz", "k_rad_s2_rthz", "rate random walk: Allan K, Kalibr gyroscope_random_walk"},
+    {OTO_PART_GYROSCOPE, WALK, DEG * 216000, "°/h/√h", "k_deg_h_rth", "  the same"},
+
+    {OTO_PART_ACCELEROMETER, WHITE, 1e6 / G0, "µg/√Hz", "density_single_ug_rthz", "noise density, single-sided (data sheets)"},
+    {OTO_PART_ACCELEROMETER, WHITE, 1, "m/s²/√Hz", "density_single_m_s2_rthz", "  the same"},
+    {OTO_PART_ACCELEROMETER, WHITE, 1 / RT2, "m/s²/√Hz", "density_double_m_s2_rthz",
+     "two-sided: Allan N, Kalibr accelerometer_noise_density"},
+    {OTO_PART_ACCELEROMETER, WHITE, 1e6 / G0 / RT2, "µg/√Hz", "density_double_ug_rthz", "  the same"},
+    {OTO_PART_ACCELEROMETER, WHITE, 60 / RT2, "m/s/√h", "velocity_random_walk_m_s_rth", "velocity random walk (Allan N)"},
+    {OTO_PART_ACCELEROMETER, INSTABILITY, 1e6 / G0, "µg", "b_ug", "bias instability B"},
+    {OTO_PART_ACCELEROMETER, INSTABILITY, 1e6 / G0 * OTO_PART_ALLAN_FLOOR, "µg", "allan_floor_ug",
+     "in-run bias stability, the Allan floor 0.664 B"},
+    {OTO_PART_ACCELEROMETER, INSTABILITY, 1, "m/s²", "b_m_s2", "bias instability B"},
+    {OTO_PART_ACCELEROMETER, WALK, 1, "m/s³/√Hz", "k_m_s3_rthz",
+     "acceleration random walk: Allan K, Kalibr accelerometer_random_walk"},
+
+    {OTO_PART_MAGNETOMETER, WHITE, 1e3, "nT/√Hz", "density_single_nt_rthz", "noise density, single-sided (data sheets)"},
+    {OTO_PART_MAGNETOMETER, WHITE, 1e3 / RT2, "nT/√Hz", "density_double_nt_rthz", "two-sided: Allan N"},
+    {OTO_PART_MAGNETOMETER, WHITE, 10, "mG/√Hz", "density_single_mg_rthz", "single-sided"},
+    {OTO_PART_MAGNETOMETER, INSTABILITY, 1e3, "nT", "b_nt", "bias instability B"},
+    {OTO_PART_MAGNETOMETER, INSTABILITY, 1e3 * OTO_PART_ALLAN_FLOOR, "nT", "allan_floor_nt",
+     "in-run bias stability, the Allan floor 0.664 B"},
+    {OTO_PART_MAGNETOMETER, WALK, 1e3, "nT/√s", "k_nt_rts", "random walk: Allan K"},
+};
+
+/* False: the part has no source for it. */
+static bool convert(const struct convention *convention, const struct oto_part_noise *noise, double axes[3])
+{
+    const double *values = convention->source == WHITE         ? noise->white_u_rthz
+                           : convention->source == INSTABILITY ? noise->instability_u
+                                                               : noise->walk_u_rts;
+    for (int i = 0; i < 3; i++) {
+        axes[i] = values[i] * convention->factor;
+    }
+    return convention->source == WHITE         ? noise->has_white
+           : convention->source == INSTABILITY ? noise->has_instability
+                                               : noise->has_walk;
+}
+
+static bool has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        if (mode->numbers[i].triad == triad) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_axes(FILE *to, const double *axes)
+{
+    if (axes[0] == axes[1] && axes[1] == axes[2]) {
+        (void)fprintf(to, "%.6g", axes[0]);
+    } else {
+        (void)fprintf(to, "[%.6g, %.6g, %.6g]", axes[0], axes[1], axes[2]);
+    }
+}
+
+static void show_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        const struct oto_part_number *number = &mode->numbers[i];
+        if (number->triad != triad) {
+            continue;
+        }
+        (void)fprintf(to, "  %-22s ", number->term);
+        put_axes(to, (double[]){number->printed[0], number->printed[number->count == 3 ? 1 : 0],
+                                number->printed[number->count == 3 ? 2 : 0]});
+        (void)fprintf(to, " %s %s   [%s]%s\n", number->unit, number->is_max ? "max" : "typ", number->source,
+                      number->is_applied ? "" : " (not a parameter)");
+    }
+}
+
+static void show_noise(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    struct oto_part_noise noise;
+    oto_part_noise(mode, triad, &noise);
+    for (size_t i = 0; i < sizeof conventions / sizeof *conventions; i++) {
+        double axes[3];
+        if (conventions[i].triad != triad) {
+            continue;
+        }
+        (void)fprintf(to, "  = ");
+        if (convert(&conventions[i], &noise, axes)) {
+            put_axes(to, axes);
+            (void)fprintf(to, " %s", conventions[i].unit);
+        } else {
+            (void)fprintf(to, "no source [%s]", conventions[i].unit);
+        }
+        (void)fprintf(to, "   %s\n", conventions[i].text);
+    }
+}
+
+static void show_document(FILE *to, const struct oto_part_document *document)
+{
+    (void)fprintf(to, "  %s: %s", document->id, document->title);
+    (void)fprintf(to, "%s%s%s%s%s%s\n", document->number != NULL ? ", " : "", document->number != NULL ? document->number : "",
+                  document->revision != NULL ? " rev. " : "", document->revision != NULL ? document->revision : "",
+                  document->date != NULL ? ", " : "", document->date != NULL ? document->date : "");
+}
+
+void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode)
+{
+    (void)fprintf(to, "%s: %s (%s)\nmode %s", part->name, part->title, part->vendor, mode->name);
+    if (mode->output_rate_hz > 0) {
+        (void)fprintf(to, ", %g Hz", mode->output_rate_hz);
+    }
+    (void)fprintf(to, "%s%s; modes:", mode->filter != NULL ? ", " : "", mode->filter != NULL ? mode->filter : "");
+    for (uint32_t i = 0; i < part->mode_count; i++) {
+        (void)fprintf(to, " %s%s", part->modes[i].name, i == part->default_mode ? " (default)" : "");
+    }
+    (void)fputs("\ndocuments\n", to);
+    for (uint32_t i = 0; i < part->document_count; i++) {
+        show_document(to, &part->documents[i]);
+    }
+    for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
+        if (has_triad(mode, (enum oto_part_triad)triad)) {
+            (void)fprintf(to, "%s\n", oto_part_triad_name((enum oto_part_triad)triad));
+            show_numbers(to, mode, (enum oto_part_triad)triad);
+            show_noise(to, mode, (enum oto_part_triad)triad);
+        }
+    }
+    for (uint32_t i = 0; i < part->missing_count; i++) {
+        (void)fprintf(to, "%s%s", i == 0 ? "no citable source for: " : ", ", part->missing[i]);
+    }
+    (void)fputs(part->missing_count > 0 ? "\n" : "", to);
+}
+
+/* ---- JSON ---- */
+
+static void put_member(FILE *to, const char *key, const char *text, bool more)
+{
+    json_text(to, key);
+    (void)fputs(": ", to);
+    if (text != NULL) {
+        json_text(to, text);
+    } else {
+        (void)fputs("null", to);
+    }
+    (void)fputs(more ? ", " : "", to);
+}
+
+static void put_list(FILE *to, const double *axes)
+{
+    (void)fputc('[', to);
+    for (int i = 0; i < 3; i++) {
+        (void)fputs(i > 0 ? ", " : "", to);
+        json_double(to, axes[i]);
+    }
+    (void)fputc(']', to);
+}
+
+static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    bool first = true;
+    (void)fputs("\"numbers\": {", to);
+    for (uint32_t i = 0; i < mode->number_count; i++) {
+        const struct oto_part_number *number = &mode->numbers[i];
+        if (number->triad != triad) {
+            continue;
+        }
+        (void)fputs(first ? "" : ", ", to);
+        first = false;
+        json_text(to, number->term);
+        (void)fputs(": {\"printed\": ", to);
+        put_list(to, (double[]){number->printed[0], number->printed[number->count == 3 ? 1 : 0],
+                                number->printed[number->count == 3 ? 2 : 0]});
+        (void)fputs(", \"si\": ", to);
+        put_list(to, number->value_u);
+        (void)fputs(", ", to);
+        put_member(to, "unit", number->unit, true);
+        put_member(to, "is", number->is_max ? "max" : "typ", true);
+        put_member(to, "source", number->source, false);
+        (void)fputc('}', to);
+    }
+    (void)fputc('}', to);
+}
+
+static void put_conventions(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    struct oto_part_noise noise;
+    bool first = true;
+    oto_part_noise(mode, triad, &noise);
+    (void)fputs("\"noise\": {", to);
+    for (size_t i = 0; i < sizeof conventions / sizeof *conventions; i++) {
+        double axes[3];
+        if (conventions[i].triad != triad) {
+            continue;
+        }
+        (void)fputs(first ? "" : ", ", to);
+        first = false;
+        json_text(to, conventions[i].key);
+        (void)fputs(": ", to);
+        if (convert(&conventions[i], &noise, axes)) {
+            put_list(to, axes);
+        } else {
+            (void)fputs("null", to);
+        }
+    }
+    (void)fputc('}', to);
+}
+
+static void put_documents(FILE *to, const struct oto_part *part)
+{
+    (void)fputs("\"documents\": {", to);
+    for (uint32_t i = 0; i < part->document_count; i++) {
+        const struct oto_part_document *document = &part->documents[i];
+        (void)fputs(i > 0 ? ", " : "", to);
+        json_text(to, document->id);
+        (void)fputs(": {", to);
+        put_member(to, "title", document->title, true);
+        put_member(to, "number", document->number, true);
+        put_member(to, "revision", document->revision, true);
+        put_member(to, "date", document->date, false);
+        (void)fputc('}', to);
+    }
+    (void)fputs("}, ", to);
+}
+
+static void put_names(FILE *to, const struct oto_part *part)
+{
+    (void)fputs("\"modes\": [", to);
+    for (uint32_t i = 0; i < part->mode_count; i++) {
+        (void)fputs(i > 0 ? ", " : "", to);
+        json_text(to, part->modes[i].name);
+    }
+    (void)fputs("], \"missing\": [", to);
+    for (uint32_t i = 0; i < part->missing_count; i++) {
+        (void)fputs(i > 0 ? ", " : "", to);
+        json_text(to, part->missing[i]);
+    }
+    (void)fputc(']', to);
+}
+
+void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode)
+{
+    (void)fputc('{', to);
+    put_member(to, "part", part->name, true);
+    put_member(to, "title", part->title, true);
+    put_member(to, "vendor", part->vendor, true);
+    put_member(to, "kind", part->is_imu ? "imu" : "magnetometer", true);
+    put_member(to, "mode", mode->name, true);
+    (void)fputs("\"output_rate_hz\": ", to);
+    json_double(to, mode->output_rate_hz > 0 ? mode->output_rate_hz : (double)NAN);
+    (void)fputs(", ", to);
+    put_documents(to, part);
+    for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
+        if (!has_triad(mode, (enum oto_part_triad)triad)) {
+            continue;
+        }
+        json_text(to, oto_part_triad_name((enum oto_part_triad)triad));
+        (void)fputs(": {", to);
+        put_numbers(to, mode, (enum oto_part_triad)triad);
+        (void)fputs(", ", to);
+        put_conventions(to, mode, (enum oto_part_triad)triad);
+        (void)fputs("}, ", to);
+    }
+    put_names(to, part);
+    (void)fputs("}\n", to);
+}
