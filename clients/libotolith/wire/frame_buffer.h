@@ -7,8 +7,6 @@
 #include "otolith/frame.h"
 #include "wire/pack_write.h"
 
-#define OTO_SCHEMA_TOPIC "/@schema"
-
 struct oto_frame_writer {
     struct oto_buffer *buffer;
     enum oto_status status; /* of the first failure; nothing is written after it */

@@ -1,11 +1,6 @@
-#include "wire/frame_buffer.h"
+#include "otolith/frame.h"
 #include "wire/frame_record.h"
-
-static bool is_schema_topic(const char *topic)
-{
-    const size_t bytes = strlen(topic), tail = sizeof OTO_SCHEMA_TOPIC - 1;
-    return bytes >= tail && strcmp(topic + bytes - tail, OTO_SCHEMA_TOPIC) == 0;
-}
+#include "wire/schema_topic.h"
 
 enum frame_key { KEY_EPOCH = 1, KEY_SEQ = 2, KEY_SCHEMA = 4, KEY_SAMPLES = 8 };
 
@@ -105,7 +100,7 @@ enum oto_status oto_frame_decode(const void *data, size_t bytes, struct oto_fram
         return OTO_CORRUPT;
     }
     frame->topic = data;
-    if (is_schema_topic(frame->topic)) {
+    if (oto_is_schema_topic(frame->topic)) {
         return OTO_UNSUPPORTED;
     }
     const size_t topic_bytes = (size_t)(end - (const unsigned char *)data) + 1;

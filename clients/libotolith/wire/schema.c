@@ -2,7 +2,6 @@
 
 #include "otolith/frame.h"
 #include "otolith/version.h"
-#include "wire/frame_buffer.h"
 #include "wire/pack_read.h"
 #include "wire/record_check.h"
 

@@ -1,6 +1,7 @@
 """Samples over nng, from this machine or another."""
 import collections
 import ctypes as ct
+import time
 
 import numpy as np
 
@@ -51,12 +52,12 @@ class Subscriber:
         if self._handle is None:
             raise OtolithError("the subscriber is closed", c.CLOSED)
         sample, error = c.WireSample(), c.Error()
-        while True:
-            status = c.lib.oto_subscriber_next(self._handle, int(timeout_s * 1000), ct.byref(sample),
-                                               ct.byref(error))
-            if status != c.CORRUPT:
-                break
-            self.corrupt += 1
+        until = time.monotonic() + timeout_s
+        status = c.CORRUPT
+        while status == c.CORRUPT:
+            left_ms = max(0, int((until - time.monotonic()) * 1000))
+            status = c.lib.oto_subscriber_next(self._handle, left_ms, ct.byref(sample), ct.byref(error))
+            self.corrupt += status == c.CORRUPT
         check(status, error)
         raw = bytes(sample.head) + ct.string_at(sample.payload, sample.type.contents.bytes)
         return Sample(sample.topic.decode(), sample.frame_id.decode(errors="replace"), sample.lost, sample.epoch,
