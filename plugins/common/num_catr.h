@@ -5,6 +5,8 @@
 #ifndef NUM_CATR_H
 #define NUM_CATR_H
 
+#include "num_moments.h"
+
 /* The index in the Jacobian is the place of the member. */
 struct num_catr {
     double x_m, y_m;
@@ -25,5 +27,43 @@ void num_catr_jacobian(const struct num_catr *state, double dt_s, double jacobia
 /* Both at the cost of one; the Jacobian is taken before `next` is written, so `next` may be `state`. */
 void num_catr_jacobian_and_predict(const struct num_catr *state, double dt_s,
                                    double jacobian[NUM_CATR_STATES][NUM_CATR_STATES], struct num_catr *next);
+
+/* The direction of a heading, for who asks several times from one state. */
+struct num_direction {
+    double sine, cosine;
+};
+
+static inline struct num_direction num_direction_of(double heading_rad)
+{
+    struct num_direction direction;
+    oto_sincos(heading_rad, &direction.sine, &direction.cosine);
+    return direction;
+}
+
+/* How far along and across the first heading the moments lead. */
+static inline __attribute__((always_inline)) void num_catr_advance(const struct num_catr *state,
+                                                                  struct num_direction direction, double dt_s,
+                                                                  const struct num_moments *m, struct num_catr *next)
+{
+    const double gain = state->accel_m_s2 * dt_s;
+    const double along = dt_s * (state->speed_m_s * m->cosine[0] + gain * m->cosine[1]);
+    const double across = dt_s * (state->speed_m_s * m->sine[0] + gain * m->sine[1]);
+    next->x_m = state->x_m + (direction.cosine * along - direction.sine * across);
+    next->y_m = state->y_m + (direction.sine * along + direction.cosine * across);
+    next->speed_m_s = state->speed_m_s + gain;
+    next->accel_m_s2 = state->accel_m_s2;
+    next->heading_rad = state->heading_rad + state->turn_rate_rad_s * dt_s;
+    next->turn_rate_rad_s = state->turn_rate_rad_s;
+}
+
+/* As num_catr_predict, to the bit, with the direction of the state's heading already at hand. */
+static inline __attribute__((always_inline)) void num_catr_predict_towards(const struct num_catr *state,
+                                                                          struct num_direction direction, double dt_s,
+                                                                          struct num_catr *next)
+{
+    struct num_moments m;
+    num_moments_at(state->turn_rate_rad_s * dt_s, 2, &m);
+    num_catr_advance(state, direction, dt_s, &m, next);
+}
 
 #endif

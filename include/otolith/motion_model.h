@@ -1,0 +1,92 @@
+/*
+ * Motion models as a plugin extension: how a state moves in time and how the moved state depends on the first one. The
+ * same model is the truth of a vehicle, the process model of an estimator, and a library of its own for C and Python
+ * (`oto_model_open` in otolith/plugin_host.h; no server is needed).
+ *
+ * A state is `state_count` doubles in the caller's memory, named by `states`. Time steps are integer nanoseconds: 0 is
+ * the identity, negative steps run the flow backwards. What a model takes as given while it moves (controls, a vehicle's
+ * dimensions) are the plugin's ordinary parameters, read from `instance->params`; `instance->state` is not used and may
+ * be NULL. Every operation is [any]: no side effects, several threads at once on different memory.
+ */
+#ifndef OTOLITH_MOTION_MODEL_H
+#define OTOLITH_MOTION_MODEL_H
+
+#include "otolith/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OTO_EXTENSION_MOTION_MODEL "otolith.motion_model/1"
+
+#define OTO_MODEL_MAX_STATES 32
+#define OTO_MODEL_MAX_DERIVED 16
+
+/* One number of a state, or one that follows from it. */
+struct oto_model_quantity {
+    const char *name; /* as in CSV columns and on the command line: "vx" */
+    const char *unit;
+    const char *frame; /* "enu", "body"; "" where it has none */
+    const char *text;
+};
+
+/* The flow is exact at any step: predict(a) then predict(b) is predict(a + b). Else it is integrated. */
+#define OTO_MODEL_EXACT (1u << 0)
+
+struct oto_model_extension {
+    uint32_t size;
+    uint32_t flags;       /* OTO_MODEL_… */
+    uint32_t state_count; /* rows of `states`, at most OTO_MODEL_MAX_STATES */
+    uint32_t derived_count;
+    const struct oto_model_quantity *states;
+    const struct oto_model_quantity *derived; /* what `derive` gives */
+    /* How many of `states` this instance has: from 1 to state_count, by its parameters. NULL: all of them. */
+    uint32_t (*size_of)(const struct oto_instance *instance);
+    /* Takes `values` as the state, if it can be one: finite, quaternions of length 1 to 1e-6 (then made exactly so). */
+    enum oto_status (*reset)(const struct oto_instance *instance, const double *values, double *state,
+                             struct oto_error *error);
+    /* The state after dt_ns. `next` may be `state`: prediction in place. OTO_RANGE: the step is too long to integrate. */
+    enum oto_status (*predict)(const struct oto_instance *instance, const double *state, int64_t dt_ns, double *next);
+    /* Row-major, jacobian[i * n + j] = d next[i] / d state[j], at `state`. */
+    enum oto_status (*jacobian)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
+                                double *jacobian);
+    /* Both; the Jacobian is that at the old state, also where `next` is `state`. The same bits as the two calls. */
+    enum oto_status (*jacobian_and_predict)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
+                                            double *jacobian, double *next);
+    /* `derived_count` numbers that follow from a state. NULL where there are none. */
+    void (*derive)(const struct oto_instance *instance, const double *state, double *derived);
+    /* The motion of a vehicle in this state; what the model does not know is level, at rest and at zero. */
+    void (*to_truth)(const struct oto_instance *instance, const double *state, struct oto_truth_record *truth);
+    /* The state that goes on from a truth: pose and velocity are kept as far as the model can express them. */
+    void (*from_truth)(const struct oto_instance *instance, const struct oto_truth_record *truth, double *state);
+};
+
+static inline uint32_t oto_model_state_count(const struct oto_model_extension *model,
+                                             const struct oto_instance *instance)
+{
+    return model->size_of != NULL ? model->size_of(instance) : model->state_count;
+}
+
+/*
+ * `steps` predictions of dt_ns from `state`, which stays as it is: `states` gets steps × n numbers, row by row. Ends
+ * early with the status of the first step that fails.
+ */
+static inline enum oto_status oto_model_roll_out(const struct oto_model_extension *model,
+                                                 const struct oto_instance *instance, const double *state,
+                                                 int64_t dt_ns, uint64_t steps, double *states)
+{
+    const uint32_t n = oto_model_state_count(model, instance);
+    const double *from = state;
+    enum oto_status status = OTO_OK;
+    for (uint64_t k = 0; k < steps && status == OTO_OK; k++) {
+        status = model->predict(instance, from, dt_ns, states + k * n);
+        from = states + k * n;
+    }
+    return status;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * Numbers that carry their derivatives: v + Σ d[k] e_k with e_k e_l = 0, for the Jacobians of models that are integrated.
+ * The value takes the same operations whatever the number of lanes, so its bits are those of the plain computation, which
+ * is the same code with no lanes. Include after defining NUM_DUAL_LANES, the most that are used. Pure and inline.
+ */
+#ifndef NUM_DUAL_H
+#define NUM_DUAL_H
+
+#ifndef NUM_DUAL_LANES
+#error "NUM_DUAL_LANES says how many derivatives a number carries at most"
+#endif
+
+struct num_dual {
+    double v;
+    double d[NUM_DUAL_LANES];
+};
+
+/* A constant. Every lane is zero, used or not, because numbers are copied whole. */
+static inline struct num_dual num_dual_of(double value)
+{
+    struct num_dual r;
+    r.v = value;
+    for (int k = 0; k < NUM_DUAL_LANES; k++)
+        r.d[k] = 0.0;
+    return r;
+}
+
+/* An independent variable: lane `lane` is its own derivative. */
+static inline struct num_dual num_dual_variable(double value, int lane, int lanes)
+{
+    struct num_dual r = num_dual_of(value);
+    if (lane < lanes)
+        r.d[lane] = 1.0;
+    return r;
+}
+
+static inline struct num_dual num_dual_add(struct num_dual a, struct num_dual b, int lanes)
+{
+    a.v += b.v;
+    for (int k = 0; k < lanes; k++)
+        a.d[k] += b.d[k];
+    return a;
+}
+
+static inline struct num_dual num_dual_scale(struct num_dual a, double factor, int lanes)
+{
+    a.v *= factor;
+    for (int k = 0; k < lanes; k++)
+        a.d[k] *= factor;
+    return a;
+}
+
+/* a + b · factor */
+static inline struct num_dual num_dual_add_scaled(struct num_dual a, struct num_dual b, double factor, int lanes)
+{
+    a.v += b.v * factor;
+    for (int k = 0; k < lanes; k++)
+        a.d[k] += b.d[k] * factor;
+    return a;
+}
+
+static inline struct num_dual num_dual_mul(struct num_dual a, struct num_dual b, int lanes)
+{
+    for (int k = 0; k < lanes; k++)
+        a.d[k] = a.d[k] * b.v + a.v * b.d[k];
+    a.v *= b.v;
+    return a;
+}
+
+/* *sum += a · b */
+static inline void num_dual_accumulate(struct num_dual *sum, const struct num_dual *a, const struct num_dual *b, int lanes)
+{
+    sum->v += a->v * b->v;
+    for (int k = 0; k < lanes; k++)
+        sum->d[k] += a->d[k] * b->v + a->v * b->d[k];
+}
+
+/* f(a), given the value and the slope of f there. */
+static inline struct num_dual num_dual_apply(struct num_dual a, double value, double slope, int lanes)
+{
+    a.v = value;
+    for (int k = 0; k < lanes; k++)
+        a.d[k] *= slope;
+    return a;
+}
+
+#endif

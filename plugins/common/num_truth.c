@@ -1,0 +1,79 @@
+#include "num_truth.h"
+
+#include <string.h>
+
+#include "otolith/detmath.h"
+
+struct angles {
+    double sr, cr, sp, cp; /* of roll and pitch */
+};
+
+static struct angles angles_of(oto_vec3 rpy)
+{
+    struct angles a;
+    oto_sincos(rpy.x, &a.sr, &a.cr);
+    oto_sincos(rpy.y, &a.sp, &a.cp);
+    return a;
+}
+
+/* The angular rate in body axes that these rates of the angles are. */
+static oto_vec3 body_from_angles(const struct angles *a, oto_vec3 rate)
+{
+    return oto_vec3_make(rate.x - rate.z * a->sp, rate.y * a->cr + rate.z * a->sr * a->cp,
+                         -rate.y * a->sr + rate.z * a->cr * a->cp);
+}
+
+static oto_vec3 angles_from_body(const struct angles *a, oto_vec3 w)
+{
+    const double turned = w.y * a->sr + w.z * a->cr;
+    const double yaw = oto_fabs(a->cp) > 1e-7 ? turned / a->cp : 0.0;
+    return oto_vec3_make(w.x + yaw * a->sp, w.y * a->cr - w.z * a->sr, yaw);
+}
+
+/* What the angular acceleration has from the turning of the axes: the rate of body_from_angles at constant rates. */
+static oto_vec3 turning_of_axes(const struct angles *a, oto_vec3 rate)
+{
+    const double roll = rate.x, pitch = rate.y, yaw = rate.z;
+    return oto_vec3_make(-yaw * pitch * a->cp,
+                         -pitch * roll * a->sr + yaw * (roll * a->cr * a->cp - pitch * a->sr * a->sp),
+                         -pitch * roll * a->cr - yaw * (roll * a->sr * a->cp + pitch * a->cr * a->sp));
+}
+
+void num_truth_from_pose(const struct num_pose *pose, struct oto_truth_record *truth)
+{
+    const struct angles a = angles_of(pose->rpy_rad);
+    memset(truth, 0, sizeof *truth);
+    truth->position_enu_m = pose->position_enu_m;
+    truth->velocity_enu_m_s = pose->velocity_enu_m_s;
+    truth->accel_enu_m_s2 = pose->accel_enu_m_s2;
+    truth->q_enu_from_body = oto_quat_from_rpy(pose->rpy_rad.x, pose->rpy_rad.y, pose->rpy_rad.z);
+    truth->angular_rate_body_rad_s = body_from_angles(&a, pose->rpy_rate_rad_s);
+    truth->angular_accel_body_rad_s2 =
+        oto_vec3_add(body_from_angles(&a, pose->rpy_accel_rad_s2), turning_of_axes(&a, pose->rpy_rate_rad_s));
+    truth->longitudinal_speed_m_s = oto_quat_rotate_inv(truth->q_enu_from_body, pose->velocity_enu_m_s).x;
+}
+
+void num_pose_from_truth(const struct oto_truth_record *truth, struct num_pose *pose)
+{
+    pose->position_enu_m = truth->position_enu_m;
+    pose->velocity_enu_m_s = truth->velocity_enu_m_s;
+    pose->accel_enu_m_s2 = truth->accel_enu_m_s2;
+    pose->rpy_rad = oto_rpy_from_quat(truth->q_enu_from_body);
+    const struct angles a = angles_of(pose->rpy_rad);
+    pose->rpy_rate_rad_s = angles_from_body(&a, truth->angular_rate_body_rad_s);
+    pose->rpy_accel_rad_s2 = angles_from_body(
+        &a, oto_vec3_sub(truth->angular_accel_body_rad_s2, turning_of_axes(&a, pose->rpy_rate_rad_s)));
+}
+
+void num_pose_along_course(struct num_pose *pose)
+{
+    const oto_vec3 v = pose->velocity_enu_m_s, a = pose->accel_enu_m_s2;
+    const double v2 = v.x * v.x + v.y * v.y;
+    const bool moves = v2 > 1e-200; /* else a/v is beyond any number */
+    const double rate = moves ? (v.x * a.y - v.y * a.x) / v2 : 0.0;
+    const double yaw = moves ? oto_atan2(v.y, v.x) : oto_atan2(a.y, a.x);
+    const double slowing = moves ? -2.0 * rate * ((v.x * a.x + v.y * a.y) / v2) : 0.0;
+    pose->rpy_rad = oto_vec3_make(0.0, 0.0, yaw);
+    pose->rpy_rate_rad_s = oto_vec3_make(0.0, 0.0, rate);
+    pose->rpy_accel_rad_s2 = oto_vec3_make(0.0, 0.0, slowing);
+}
