@@ -1,0 +1,8 @@
+/* The parameters of linear_xyzyaw: where it begins. */
+#include "adapter.h"
+
+struct params {
+    double initial[NUM_COUNT(NUM_XYZYAW_QUANTITIES)];
+};
+static const struct oto_param params[] = {NUM_XYZYAW_QUANTITIES(MODEL_INITIAL)};
+MODEL_PLUGIN(linear_xyzyaw, "x, y, z and yaw, each with rate and acceleration", NUM_XYZYAW_QUANTITIES, OTO_MOTION_ANY_TIME, NULL, MODEL_EXACT)
