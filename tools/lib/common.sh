@@ -2,9 +2,9 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
-packages_build=(build-essential cmake ninja-build pkg-config libuv1-dev libnng-dev libmsgpack-dev libfyaml-dev libcsv-dev
+packages_build=(build-essential cmake ninja-build pkg-config libuv1-dev libnng-dev libmsgpack-dev libfyaml-dev libcsv-dev libexpat1-dev
   libcmocka-dev)
-packages_test=(nng-utils python3 python3-numpy python3-msgpack python3-jsonschema python3-yaml gnuplot-nox libmpfr-dev clang
+packages_test=(nng-utils python3 python3-numpy python3-msgpack python3-jsonschema python3-yaml gnuplot-nox libmpfr-dev libsdformat-dev clang
   libclang-rt-14-dev)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
