@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "otolith/records.h"
+#include "shm/writer.h"
 
 enum { READS = 1000 };
 
@@ -68,19 +69,6 @@ struct hop_ring {
     unsigned char slots[64][384];
 };
 
-static void push(struct hop_ring *ring, uint64_t seq, const struct oto_imu_record *record)
-{
-    unsigned char *slot = ring->slots[(seq - 1) % 64];
-    uint64_t *lock = (uint64_t *)(void *)slot;
-    const struct oto_sample_head head = {.seq = seq, .bytes = sizeof *record};
-    __atomic_store_n(lock, 2 * seq + 1, __ATOMIC_RELAXED);
-    OTO_FENCE_(__ATOMIC_RELEASE);
-    oto_words_store(slot + 8, &head, sizeof head);
-    oto_words_store(slot + sizeof(struct oto_ring_slot), record, sizeof *record);
-    __atomic_store_n(lock, 2 * seq + 2, __ATOMIC_RELEASE);
-    __atomic_store_n(&ring->ring.head, seq, __ATOMIC_RELEASE);
-}
-
 static void *hop_reader(void *argument)
 {
     struct hop *hop = argument;
@@ -110,6 +98,8 @@ static void hops(struct bench_series *seen_ns, int count, bool ring, bool sleepi
 {
     static struct hop_ring memory;
     static struct oto_imu_record record;
+    struct oto_sample_head head = {.t_ns = 0};
+    struct srv_ring writer = {&memory.ring, &memory.slots[0][0], 63, 0, sizeof memory.slots[0], sizeof record};
     const struct timespec gap = {0, sleeping ? 200000 : 2000};
     struct hop hop = {.ring = ring, .sleeping = sleeping, .count = count, .seen_ns = seen_ns};
     pthread_t thread;
@@ -123,7 +113,7 @@ static void hops(struct bench_series *seen_ns, int count, bool ring, bool sleepi
             (void)nanosleep(&gap, NULL);
         }
         __atomic_store_n(&hop.sent_ns, cli_now_ns(), __ATOMIC_RELEASE);
-        push(&memory, (uint64_t)i + 1, &record);
+        srv_ring_push(&writer, &head, &record);
         __atomic_store_n(&hop.word, (uint64_t)i + 1, __ATOMIC_RELEASE);
         if (sleeping) {
             __atomic_store_n(&hop.futex, (uint32_t)i + 1, __ATOMIC_RELEASE);
