@@ -61,8 +61,8 @@ struct oto_model_extension {
     void (*from_truth)(const struct oto_instance *instance, const struct oto_truth_record *truth, double *state);
 };
 
-static inline uint32_t oto_model_state_count(const struct oto_model_extension *model,
-                                             const struct oto_instance *instance)
+static inline uint32_t oto_model_extension_size(const struct oto_model_extension *model,
+                                                const struct oto_instance *instance)
 {
     return model->size_of != NULL ? model->size_of(instance) : model->state_count;
 }
@@ -71,11 +71,11 @@ static inline uint32_t oto_model_state_count(const struct oto_model_extension *m
  * `steps` predictions of dt_ns from `state`, which stays as it is: `states` gets steps × n numbers, row by row. Ends
  * early with the status of the first step that fails.
  */
-static inline enum oto_status oto_model_roll_out(const struct oto_model_extension *model,
-                                                 const struct oto_instance *instance, const double *state,
-                                                 int64_t dt_ns, uint64_t steps, double *states)
+static inline enum oto_status oto_model_extension_roll_out(const struct oto_model_extension *model,
+                                                           const struct oto_instance *instance, const double *state,
+                                                           int64_t dt_ns, uint64_t steps, double *states)
 {
-    const uint32_t n = oto_model_state_count(model, instance);
+    const uint32_t n = oto_model_extension_size(model, instance);
     const double *from = state;
     enum oto_status status = OTO_OK;
     for (uint64_t k = 0; k < steps && status == OTO_OK; k++) {

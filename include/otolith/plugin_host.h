@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "otolith/document.h"
+#include "otolith/motion_model.h"
 #include "otolith/plugin.h"
 #include "otolith/status.h"
 
@@ -26,6 +27,9 @@ struct oto_plugin;
  * configured install directory. Errors name every place that was looked at, and the nearest existing name.
  */
 OTO_API enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes, struct oto_error *error);
+/* Calls `each` for every name that oto_plugin_find would find in those directories, in the order of the names. */
+typedef void (*oto_plugin_name_function)(void *context, const char *name);
+OTO_API enum oto_status oto_plugin_each(oto_plugin_name_function each, void *context, struct oto_error *error);
 
 /*
  * Stages, checks and loads a file. `keep_directory` (NULL: the environment's OTOLITH_KEEP_PLUGINS, if it is set): also
@@ -41,6 +45,7 @@ OTO_API struct oto_plugin *oto_plugin_hold(struct oto_plugin *plugin);
 OTO_API const struct oto_plugin_descriptor *oto_plugin_descriptor(const struct oto_plugin *plugin);
 OTO_API const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plugin);
 OTO_API const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin); /* NULL: none */
+OTO_API const struct oto_model_extension *oto_plugin_model(const struct oto_plugin *plugin);   /* NULL: none */
 OTO_API const char *oto_plugin_path(const struct oto_plugin *plugin);   /* where it came from */
 OTO_API uint64_t oto_plugin_content_hash(const struct oto_plugin *plugin); /* FNV-1a-64 of the file */
 
@@ -89,6 +94,55 @@ OTO_API enum oto_status oto_prepare(const struct oto_plugin *plugin, const struc
                             const struct oto_params *params, oto_warn_function warn, void *warn_context,
                             struct oto_prepared *prepared, struct oto_error *error);
 OTO_API void oto_prepared_free(struct oto_prepared *prepared);
+
+/* ---- motion models, without a server ---- */
+
+/* A plugin's model with parameters and a state of its own. Belongs to one thread at a time; `const` calls to any. */
+struct oto_model;
+
+/*
+ * Opens the model NAME: the plugin motion_NAME, else NAME, else a file as oto_plugin_find takes it. `params` is a map as
+ * under `params:` of a world, or NULL. It begins at rest at the origin.
+ */
+OTO_API enum oto_status oto_model_open(const char *name, const struct oto_value *params, oto_warn_function warn,
+                                       void *warn_context, struct oto_model **model, struct oto_error *error);
+OTO_API void oto_model_close(struct oto_model *model); /* NULL is allowed */
+/* One parameter from text: by its key or its alias ("L_f"). The state stays. */
+OTO_API enum oto_status oto_model_set(struct oto_model *model, const char *key, const char *yaml, struct oto_error *error);
+
+OTO_API const struct oto_plugin *oto_model_plugin(const struct oto_model *model);
+OTO_API const struct oto_model_extension *oto_model_of(const struct oto_model *model);
+OTO_API const struct oto_params *oto_model_params(const struct oto_model *model);
+/* The parameter of that key or alias, NULL where there is none. */
+OTO_API const struct oto_param *oto_model_param(const struct oto_model *model, const char *key);
+
+/* Numbers in the state, their descriptions (NULL beyond), and the place of a name. */
+OTO_API uint32_t oto_model_size(const struct oto_model *model);
+OTO_API const struct oto_model_quantity *oto_model_quantity(const struct oto_model *model, uint32_t index);
+OTO_API enum oto_status oto_model_index(const struct oto_model *model, const char *name, uint32_t *index,
+                                        struct oto_error *error);
+
+/* Only reset, from_truth, predict and jacobian_and_predict change the state, and those leave it alone when they fail. */
+OTO_API enum oto_status oto_model_reset(struct oto_model *model, const double *values, struct oto_error *error);
+OTO_API enum oto_status oto_model_get(const struct oto_model *model, uint32_t index, double *value,
+                                      struct oto_error *error);
+OTO_API void oto_model_state(const struct oto_model *model, double *values);
+OTO_API void oto_model_derived(const struct oto_model *model, double *values); /* extension's derived_count */
+OTO_API enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct oto_error *error);
+OTO_API enum oto_status oto_model_predict_to(const struct oto_model *model, int64_t dt_ns, double *next,
+                                             struct oto_error *error);
+/* Row-major n × n, at the present state. */
+OTO_API enum oto_status oto_model_jacobian(const struct oto_model *model, int64_t dt_ns, double *jacobian,
+                                           struct oto_error *error);
+/* The Jacobian at the old state, then the prediction. */
+OTO_API enum oto_status oto_model_jacobian_and_predict(struct oto_model *model, int64_t dt_ns, double *jacobian,
+                                                       struct oto_error *error);
+/* `states` gets steps × n numbers; the model's own state stays. */
+OTO_API enum oto_status oto_model_roll_out(const struct oto_model *model, int64_t dt_ns, uint64_t steps, double *states,
+                                           struct oto_error *error);
+OTO_API void oto_model_to_truth(const struct oto_model *model, struct oto_truth_record *truth);
+OTO_API enum oto_status oto_model_from_truth(struct oto_model *model, const struct oto_truth_record *truth,
+                                             struct oto_error *error);
 
 #ifdef __cplusplus
 }

@@ -43,6 +43,20 @@ typedef enum oto_status (*oto_row_function)(void *context, const struct oto_row 
 OTO_API enum oto_status oto_table_each(const char *path, const char *const *columns, uint32_t column_count,
                                        oto_row_function each, void *context, struct oto_error *error);
 
+/* A row of every column as text, quotes resolved, not read as numbers. */
+struct oto_text_row {
+    const char *path;
+    uint32_t line;
+    uint64_t number;
+    uint32_t columns;
+    const char *const *names;
+    const char *const *cells;
+};
+typedef enum oto_status (*oto_text_row_function)(void *context, const struct oto_text_row *row, struct oto_error *error);
+/* As oto_table_each, for files that hold words beside numbers. */
+OTO_API enum oto_status oto_table_each_text(const char *path, oto_text_row_function each, void *context,
+                                            struct oto_error *error);
+
 OTO_API void oto_table_free(struct oto_table *table);
 
 #ifdef __cplusplus

@@ -13,6 +13,16 @@
 enum { MAX_LINE_BYTES = 1 << 20 };
 #define MAX_VALUES (UINT64_C(1) << 31)
 
+/* The cells of one row, one after the other with a NUL each. */
+struct row_text {
+    oto_text_row_function each; /* NULL: cells are read as numbers */
+    void *context;
+    char *text;
+    size_t bytes, capacity;
+    const char **cells;
+    size_t *starts; /* of each cell in `text`, which may move while the row grows */
+};
+
 struct reader {
     const char *path;
     const char *const *columns;
@@ -28,6 +38,7 @@ struct reader {
     const char *line;
     size_t line_bytes;
     uint32_t line_number, field;
+    struct row_text row_text;
 };
 
 /* Where the current cell begins: behind as many commas outside quotes. */
@@ -72,12 +83,33 @@ static enum oto_status begin_row(struct reader *reader)
     return OTO_OK;
 }
 
+static enum oto_status keep_cell(struct reader *reader, const char *text, size_t bytes)
+{
+    struct row_text *row = &reader->row_text;
+    if (row->bytes + bytes + 1 > row->capacity) {
+        size_t capacity = 2 * (row->bytes + bytes + 1) + 1024;
+        char *grown = realloc(row->text, capacity);
+        if (grown == NULL)
+            return oto_fail(reader->error, OTO_NO_MEMORY, "out of memory while reading %s", reader->path);
+        row->text = grown;
+        row->capacity = capacity;
+    }
+    row->starts[reader->field] = row->bytes;
+    if (bytes > 0)
+        memcpy(row->text + row->bytes, text, bytes);
+    row->text[row->bytes + bytes] = '\0';
+    row->bytes += bytes + 1;
+    return OTO_OK;
+}
+
 static enum oto_status take_cell(struct reader *reader, const char *text, size_t bytes)
 {
     double number = 0;
     if (reader->field >= reader->header.count)
         return doc_fail(place_of(reader), reader->error, OTO_SYNTAX, "more cells than the header has columns (%u)",
                         reader->header.count);
+    if (reader->row_text.each != NULL)
+        return keep_cell(reader, text, bytes);
     uint32_t target = reader->header.targets[reader->field];
     const char *name = reader->header.names[reader->field];
     if (target == TABLE_UNWANTED)
@@ -100,7 +132,7 @@ static void on_cell(void *text, size_t bytes, void *context)
     if (!reader->has_header) {
         reader->status = table_header_add(&reader->header, place_of(reader), text, bytes, reader->error);
     } else {
-        if (reader->field == 0)
+        if (reader->field == 0 && reader->row_text.each == NULL)
             reader->status = begin_row(reader);
         if (reader->status == OTO_OK)
             reader->status = take_cell(reader, text, bytes);
@@ -114,7 +146,9 @@ static enum oto_status end_header(struct reader *reader)
     reader->has_header = true;
     table->columns = reader->column_count > 0 ? reader->column_count : reader->header.count;
     table->present = malloc(table->columns * sizeof *table->present + 1);
-    if (table->present == NULL)
+    reader->row_text.starts = calloc(table->columns + 1, sizeof *reader->row_text.starts);
+    reader->row_text.cells = calloc(table->columns + 1, sizeof *reader->row_text.cells);
+    if (table->present == NULL || reader->row_text.starts == NULL || reader->row_text.cells == NULL)
         return oto_fail(reader->error, OTO_NO_MEMORY, "out of memory while reading %s", reader->path);
     for (uint32_t i = 0; i < table->columns; i++)
         table->present[i] = 1;
@@ -123,8 +157,26 @@ static enum oto_status end_header(struct reader *reader)
                               reader->error);
 }
 
+static enum oto_status end_text_row(struct reader *reader)
+{
+    struct row_text *text = &reader->row_text;
+    struct oto_text_row row = {.path = reader->path,
+                               .line = reader->line_number,
+                               .number = reader->table->rows,
+                               .columns = reader->header.count,
+                               .names = (const char *const *)reader->header.names,
+                               .cells = text->cells};
+    for (uint32_t i = 0; i < reader->header.count; i++)
+        text->cells[i] = text->text + text->starts[i];
+    text->bytes = 0;
+    reader->table->rows++;
+    return text->each(text->context, &row, reader->error);
+}
+
 static enum oto_status end_row(struct reader *reader)
 {
+    if (reader->row_text.each != NULL)
+        return end_text_row(reader);
     struct oto_row row = {.path = reader->path,
                           .line = reader->line_number,
                           .number = reader->table->rows,
@@ -221,6 +273,9 @@ static enum oto_status read_file(struct reader *reader)
         status = read_lines(reader, file, &parser);
     csv_free(&parser);
     table_header_finish(&reader->header);
+    free(reader->row_text.text);
+    free(reader->row_text.starts);
+    free(reader->row_text.cells);
     (void)fclose(file);
     return status;
 }
@@ -248,6 +303,16 @@ enum oto_status oto_table_each(const char *path, const char *const *columns, uin
                             .each = each,
                             .each_context = context,
                             .error = error};
+    enum oto_status status = read_file(&reader);
+    oto_table_free(&row);
+    return status;
+}
+
+enum oto_status oto_table_each_text(const char *path, oto_text_row_function each, void *context, struct oto_error *error)
+{
+    struct oto_table row = {0};
+    struct reader reader = {
+        .path = path, .table = &row, .row_text = {.each = each, .context = context}, .error = error};
     enum oto_status status = read_file(&reader);
     oto_table_free(&row);
     return status;

@@ -5,6 +5,7 @@
 #ifndef PLUGIN_DESCRIPTOR_CHECK_H
 #define PLUGIN_DESCRIPTOR_CHECK_H
 
+#include "otolith/motion_model.h"
 #include "otolith/plugin.h"
 
 enum {
@@ -24,6 +25,9 @@ enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descrip
 /* `motion` may be NULL; a motion node must have it. */
 enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
                                  const struct oto_motion_extension *motion, struct oto_error *error);
+
+/* `model` may be NULL. */
+enum oto_status oto_model_check(const struct oto_model_extension *model, struct oto_error *error);
 
 /* Parts of the above, for tests and for each other. `where` begins the message: "output 'taps'". */
 enum oto_status oto_record_type_check(const struct oto_record_type *type, const char *where, struct oto_error *error);

@@ -157,3 +157,32 @@ enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes,
     places_finish(&places);
     return status;
 }
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum oto_status oto_plugin_each(oto_plugin_name_function each, void *context, struct oto_error *error)
+{
+    char *names[MAX_CANDIDATES];
+    size_t count = 0;
+    struct places places;
+    places_init(&places);
+    for (uint32_t i = 0; i < places.count; i++) {
+        collect(places.directories[i], names, &count);
+    }
+    places_finish(&places);
+    qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(names[i], names[i - 1]) != 0) {
+            each(context, names[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        free(names[i]);
+    }
+    return count > 0 ? OTO_OK
+                     : oto_fail(error, OTO_NOT_FOUND, "there is no plugin in OTOLITH_PLUGIN_PATH, beside the program or "
+                                "in " OTO_INSTALL_PLUGIN_DIR);
+}

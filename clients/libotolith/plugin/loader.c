@@ -23,6 +23,7 @@ struct oto_plugin {
     struct oto_plugin_descriptor descriptor;
     struct oto_plugin_ops ops;
     const struct oto_motion_extension *motion;
+    const struct oto_model_extension *model;
 };
 
 #if defined(__x86_64__)
@@ -108,7 +109,9 @@ static enum oto_status read_entry(struct oto_plugin *plugin, struct oto_error *e
     plugin->descriptor = *entry->descriptor;
     plugin->ops = *entry->ops;
     plugin->motion = entry->extension != NULL ? entry->extension(OTO_EXTENSION_MOTION) : NULL;
-    if (oto_motion_check(&plugin->descriptor, plugin->motion, &reason) != OTO_OK) {
+    plugin->model = entry->extension != NULL ? entry->extension(OTO_EXTENSION_MOTION_MODEL) : NULL;
+    if (oto_motion_check(&plugin->descriptor, plugin->motion, &reason) != OTO_OK ||
+        oto_model_check(plugin->model, &reason) != OTO_OK) {
         return refuse(plugin, &reason, error);
     }
     return OTO_OK;
@@ -185,6 +188,11 @@ const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plugin)
 const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin)
 {
     return plugin->motion;
+}
+
+const struct oto_model_extension *oto_plugin_model(const struct oto_plugin *plugin)
+{
+    return plugin->model;
 }
 
 const char *oto_plugin_path(const struct oto_plugin *plugin)
