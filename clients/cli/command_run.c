@@ -15,17 +15,18 @@
 #include "summary.h"
 #include "view.h"
 
-enum { MOST_ARGUMENTS = 256, STEP_CHUNK = 256 };
+enum { MOST_ARGUMENTS = 256, NAME_BYTES = 24, STEP_CHUNK = 256 };
 
 struct options {
-    const char *world_path;
+    char *world_path;
     const char *summary;
     int64_t for_ns; /* 0: until interrupted */
     bool quiet;
     bool step_mode;
     char *arguments[MOST_ARGUMENTS]; /* of the server */
+    char names[MOST_ARGUMENTS][NAME_BYTES]; /* "--for" …, where arguments[i] is one */
     int argument_count;
-    const char *sets[MOST_ARGUMENTS][2];
+    const char *sets[MOST_ARGUMENTS]; /* PATH=VALUE */
     int set_count;
     struct recorder recorder;
 };
@@ -55,20 +56,23 @@ static const struct argp_option rows[] = {
     {0},
 };
 
+static void add_name(struct options *options, const char *name)
+{
+    char *text = options->names[options->argument_count];
+    (void)snprintf(text, NAME_BYTES, "--%s", name);
+    options->arguments[options->argument_count++] = text;
+}
+
 static void pass_on(struct options *options, struct argp_state *state, int key, char *argument)
 {
     for (const struct argp_option *row = rows; row->name != NULL; row++) {
         if (row->key != key) {
             continue;
         }
-        if (options->argument_count + 3 >= MOST_ARGUMENTS) {
+        if (options->argument_count + 6 >= MOST_ARGUMENTS) {
             argp_error(state, "too many options");
         }
-        char *name = malloc(strlen(row->name) + 3);
-        if (name != NULL) {
-            (void)sprintf(name, "--%s", row->name);
-            options->arguments[options->argument_count++] = name;
-        }
+        add_name(options, row->name);
         if (argument != NULL) {
             options->arguments[options->argument_count++] = argument;
         }
@@ -83,8 +87,7 @@ static void remember_set(struct options *options, struct argp_state *state, cons
         argp_error(state, "--set takes PATH=VALUE, not '%s'", argument);
     }
     if (options->set_count < MOST_ARGUMENTS) {
-        options->sets[options->set_count][0] = strndup(argument, (size_t)(equals - argument));
-        options->sets[options->set_count++][1] = equals + 1;
+        options->sets[options->set_count++] = argument;
     }
 }
 
@@ -149,7 +152,12 @@ static bool world_name(const struct options *options, char *name, size_t bytes)
         return false;
     }
     for (int i = 0; i < options->set_count; i++) {
-        (void)oto_document_set(document, options->sets[i][0], options->sets[i][1], &error);
+        const char *equals = strchr(options->sets[i], '=');
+        char *path = strndup(options->sets[i], (size_t)(equals - options->sets[i]));
+        if (path != NULL) {
+            (void)oto_document_set(document, path, equals + 1, &error);
+        }
+        free(path);
     }
     const struct oto_value *value = oto_value_get(oto_document_root(document), "world");
     if (value != NULL && value->kind == OTO_VALUE_SCALAR) {
@@ -328,9 +336,9 @@ int cli_run(int argc, char **argv)
     argp_err_exit_status = CLI_USAGE;
     options->argument_count = 1;
     (void)argp_parse(&argp, argc, argv, 0, NULL, options);
-    options->arguments[options->argument_count++] = (char[]){"--start-paused"};
-    options->arguments[options->argument_count++] = (char[]){"--follow-parent"};
-    options->arguments[options->argument_count++] = strdup(options->world_path);
+    add_name(options, "start-paused");
+    add_name(options, "follow-parent");
+    options->arguments[options->argument_count++] = options->world_path;
     cli_catch_signals();
     struct run run = {.options = options};
     struct oto_error error = {0};
