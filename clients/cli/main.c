@@ -26,6 +26,7 @@ static const struct cli_command commands[] = {
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
     {"parts", cli_parts, "real sensors: their data in every convention; import and export"},
+    {"sdf", cli_sdf, "IMUs between SDF XML and worlds"},
     {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},
 };
 
