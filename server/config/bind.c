@@ -59,6 +59,8 @@ static enum oto_status bind_params(struct srv_binder *binder, const struct srv_r
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(node->plugin);
     enum oto_status status = oto_params_default(descriptor, &node->params, binder->error);
+    if (status == OTO_OK)
+        status = srv_apply_part(binder, raw, node);
     if (status == OTO_OK && raw->params_file != NULL)
         status = apply_file(binder, raw, node);
     if (status == OTO_OK && raw->params != NULL)
@@ -143,6 +145,6 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
     node->mount_position_body_m = oto_vec3_from_array(raw->position_m);
     node->q_body_from_sensor = oto_quat_from_rpy(raw->rpy_deg[0] * rad, raw->rpy_deg[1] * rad, raw->rpy_deg[2] * rad);
     memcpy(node->alias, raw->topic, sizeof node->alias);
-    (void)snprintf(node->part_unit, sizeof node->part_unit, "%.80s/0", oto_plugin_descriptor(node->plugin)->id);
+    srv_check_plausible(binder, raw->params != NULL ? raw->params : map, node);
     return OTO_OK;
 }

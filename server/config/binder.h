@@ -3,8 +3,10 @@
 #define SRV_CONFIG_BINDER_H
 
 #include "config/raw.h"
+#include "otolith/parts.h"
 
 struct srv_plugin_cache_entry;
+struct srv_part_cache_entry;
 
 /* Plugins by their path, so that ten thousand vehicles read each file once. */
 struct srv_plugin_cache {
@@ -16,9 +18,17 @@ enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const stru
                                       struct oto_plugin **plugin, struct oto_error *error);
 void srv_plugin_cache_finish(struct srv_plugin_cache *cache);
 
+/* Parts by their name, likewise. */
+struct srv_part_cache {
+    struct srv_part_cache_entry *entries;
+    uint32_t count;
+};
+void srv_part_cache_finish(struct srv_part_cache *cache);
+
 struct srv_binder {
     struct srv_world_config *config;
     struct srv_plugin_cache plugins;
+    struct srv_part_cache parts;
     oto_warn_function warn;
     void *warn_context;
     struct oto_error *error;
@@ -33,6 +43,11 @@ enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_va
 /* Plugin, parameters and rate of a node; `map` is where it stands. */
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node);
+/* The parameters of the node's part, and the name of its unit's stream of random numbers. */
+enum oto_status srv_apply_part(struct srv_binder *binder, const struct srv_raw_node *raw, struct srv_node_config *node);
+/* Warns of parameters that are probably wrong. */
+void srv_check_plausible(const struct srv_binder *binder, const struct oto_value *place,
+                         const struct srv_node_config *node);
 /* Topics: too long, twice, or one the beginning of another. */
 enum oto_status srv_check_topics(struct srv_binder *binder);
 

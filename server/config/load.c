@@ -38,6 +38,7 @@ enum oto_status srv_world_config_load(const char *path, const struct srv_overrid
     if (status == OTO_OK)
         status = srv_check_topics(&binder);
     srv_plugin_cache_finish(&binder.plugins);
+    srv_part_cache_finish(&binder.parts);
     if (status != OTO_OK)
         srv_world_config_finish(config);
     return status;

@@ -34,8 +34,11 @@ static const struct srv_key node_keys[] = {
     {"mount", SRV_FORM_SECTION, .section = &mount, .text = "where the sensor sits on the body"},
     {"topic", SRV_FORM_TOPIC, AT(srv_raw_node, topic), .text = "another name for the first channel's topic"},
     {"frame_id", SRV_FORM_TOPIC, AT(srv_raw_node, frame_id), .text = "of the messages; vehicle/name without it"},
-    {"part", SRV_FORM_LATER, .text = "give the part's figures in `params` or `params_file`"},
-    {"unit", SRV_FORM_LATER, .text = "give the unit's figures in `params` or `params_file`"},
+    {"part", SRV_FORM_VALUE, AT(srv_raw_node, part),
+     .text = "a real sensor, vendor/part of configs/parts or a file: its parameters come before params_file and params"},
+    {"mode", SRV_FORM_VALUE, AT(srv_raw_node, mode), .text = "operating mode of the part; its default one without it"},
+    {"unit", SRV_FORM_U32, AT(srv_raw_node, unit), .maximum = 4294967295.0, .default_text = "0",
+     .text = "serial number: the same unit has the same offsets and scale errors in every world"},
     {"isolation", SRV_FORM_LATER, .text = "plugins run in the server's process"},
     {"faults", SRV_FORM_LATER, .text = "leave the key out"},
 };

@@ -66,7 +66,9 @@ static void unknown_and_missing_keys_are_refused_with_a_suggestion(void **state)
         {"world: w\nvehicles: [{name: car, motion: {plugin: needy, params: {}}}]\n",
          "w.yaml:2:56:",
          {"'needy' needs the parameter 'path'"}},
-        {NODES("      - {name: imu, plugin: probe, part: bmi088}\n"), "w.yaml:6:36:", {"'part' is not supported"}},
+        {NODES("      - {name: imu, plugin: probe, part: bmi088}\n"), "w.yaml:6:42:", {"'bmi088' is no part", "vendor/part"}},
+        {NODES("      - {name: imu, plugin: probe, mode: fast}\n"), "w.yaml:6:42:", {"`mode` is of a part"}},
+        {NODES("      - {name: imu, plugin: probe, unit: -1}\n"), "w.yaml:6:42:", {"'-1'"}},
     };
     TABLE_TEST(cases);
 }
