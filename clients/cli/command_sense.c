@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "otolith/plugin_host.h"
+#include "otolith/parts.h"
 
 /* The instance's name in the world it stands for: with the seed it is the key of its noise. */
 #define NODE "sense/imu"
@@ -19,8 +19,8 @@
 enum { MOST_SETS = 256, PATH_BYTES = 4096 };
 
 struct options {
-    const char *plugin, *params, *rate, *in, *out;
-    uint64_t seed;
+    const char *plugin, *part, *mode, *params, *rate, *in, *out;
+    uint64_t seed, unit;
     char *sets[MOST_SETS]; /* KEY=VALUE */
     uint32_t set_count;
 };
@@ -29,6 +29,7 @@ struct run {
     const struct options *options;
     struct oto_plugin *plugin;
     struct oto_params params;
+    char part_name[128]; /* of the unit's stream: the part's, else the plugin's */
     struct oto_prepared prepared;
     struct oto_setup setup;
     struct oto_instance instance;
@@ -104,10 +105,35 @@ static enum oto_status set_one(struct run *run, char *setting, struct oto_error 
     return oto_params_set(oto_plugin_descriptor(run->plugin), key, equals + 1, false, &run->params, error);
 }
 
+static enum oto_status apply_part(struct run *run, struct oto_error *error)
+{
+    const struct options *options = run->options;
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
+    const struct oto_part_mode *mode;
+    struct oto_part *part = NULL;
+    (void)snprintf(run->part_name, sizeof run->part_name, "%s", descriptor->id);
+    if (options->part == NULL) {
+        return OTO_OK;
+    }
+    enum oto_status status = oto_part_open(options->part, NULL, &part, error);
+    if (status == OTO_OK) {
+        status = oto_part_mode_find(part, options->mode, &mode, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_part_apply(part, mode, descriptor, &run->params, warn, NULL, error);
+        (void)snprintf(run->part_name, sizeof run->part_name, "%s", part->name);
+    }
+    oto_part_close(part);
+    return status;
+}
+
 static enum oto_status bind_params(struct run *run, struct oto_error *error)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
     enum oto_status status = oto_params_default(descriptor, &run->params, error);
+    if (status == OTO_OK) {
+        status = apply_part(run, error);
+    }
     if (status == OTO_OK && run->options->params != NULL) {
         struct oto_document *document = NULL;
         status = oto_document_read(run->options->params, NULL, &document, error);
@@ -118,6 +144,9 @@ static enum oto_status bind_params(struct run *run, struct oto_error *error)
     }
     for (uint32_t i = 0; status == OTO_OK && i < run->options->set_count; i++) {
         status = set_one(run, run->options->sets[i], error);
+    }
+    if (status == OTO_OK) {
+        oto_params_check_plausible(descriptor, &run->params, warn, NULL);
     }
     return status;
 }
@@ -138,9 +167,9 @@ static enum oto_status open_plugin(struct run *run, struct oto_error *error)
 
 static void fill_setup(struct run *run)
 {
-    char unit[64];
+    char unit[160];
     struct oto_setup *setup = &run->setup;
-    (void)snprintf(unit, sizeof unit, "%s/0", oto_plugin_descriptor(run->plugin)->id);
+    (void)snprintf(unit, sizeof unit, "%s/%" PRIu64, run->part_name, run->options->unit);
     setup->size = sizeof *setup;
     (void)snprintf(setup->node, sizeof setup->node, NODE);
     setup->noise_key = (struct oto_rng_key){run->options->seed, oto_fnv1a64_text(OTO_FNV1A64_START, NODE)};
@@ -315,6 +344,9 @@ static void run_finish(struct run *run)
 
 static const struct argp_option option_table[] = {
     {"plugin", 'p', "P", 0, "sensor plugin: a name or a file", 0},
+    {"part", 'a', "NAME", 0, "a real sensor, as tdk/icm-42688-p: its parameters come first (otolith parts lists them)", 0},
+    {"mode", 'm', "MODE", 0, "operating mode of the part", 0},
+    {"unit", 'u', "N", 0, "serial number: offsets and scale errors of that unit (default 0)", 0},
     {"params", 'P', "FILE", 0, "its parameters, YAML or JSON", 0},
     {"set", 's', "KEY=VALUE", 0, "one parameter, after the file; the value is YAML; may be repeated", 0},
     {"rate", 'r', "HZ", 0, "sample rate fs (default: the parameters', else of the median step of t_s)", 0},
@@ -336,6 +368,9 @@ static void require(const struct argp_state *state, const struct options *option
     if (options->plugin == NULL || options->in == NULL || options->out == NULL) {
         argp_error(state, "--plugin, --in and --out are needed");
     }
+    if (options->mode != NULL && options->part == NULL) {
+        argp_error(state, "--mode is of a part: give --part too");
+    }
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -345,6 +380,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'p': options->plugin = argument; return 0;
     case 'P': options->params = argument; return 0;
+    case 'a': options->part = argument; return 0;
+    case 'm': options->mode = argument; return 0;
+    case 'u':
+        if (cli_count(argument, &options->unit, &error) != OTO_OK || options->unit > UINT32_MAX) {
+            argp_error(state, "--unit: '%s' is not a whole number from 0 to %u", argument, UINT32_MAX);
+        }
+        return 0;
     case 'r': options->rate = argument; return 0;
     case 'i': options->in = argument; return 0;
     case 'o': options->out = argument; return 0;
