@@ -1,0 +1,330 @@
+/* Every shipped part: it loads, each mode binds to the plugins, and chosen numbers are what the sheets say. */
+#include "oto_test.h"
+#include "otolith/parts.h"
+
+#define DEG (3.14159265358979323846 / 180)
+#define G0 9.80665
+#define RT2 1.41421356237309504880
+
+static struct oto_plugin *imu_plugin, *mag_plugin, *odometer;
+
+static struct oto_plugin *open_plugin(const char *name)
+{
+    char path[512];
+    struct oto_plugin *plugin = NULL;
+    struct oto_error error = {0};
+    (void)snprintf(path, sizeof path, "%s/%s.so", OTO_PLUGIN_DIR, name);
+    assert_ok(oto_plugin_open(path, NULL, &plugin, &error), error);
+    return plugin;
+}
+
+static double get(const struct oto_plugin *plugin, const struct oto_params *params, const char *key, int element)
+{
+    char text[256];
+    struct oto_error error = {0};
+    assert_ok(oto_params_get(oto_plugin_descriptor(plugin), key, params, text, sizeof text, &error), error);
+    const char *at = text + (text[0] == '[');
+    for (int i = 0; i < element; i++) {
+        at = strchr(at, ',') + 1;
+    }
+    return strtod(at, NULL);
+}
+
+static void apply(const char *name, const char *mode_name, const struct oto_plugin *plugin, struct oto_params *params)
+{
+    struct oto_part *part;
+    const struct oto_part_mode *mode;
+    struct oto_error error = {0};
+    assert_ok(oto_part_open(name, NULL, &part, &error), error);
+    assert_ok(oto_part_mode_find(part, mode_name, &mode, &error), error);
+    assert_ok(oto_params_default(oto_plugin_descriptor(plugin), params, &error), error);
+    assert_ok(oto_part_apply(part, mode, oto_plugin_descriptor(plugin), params, NULL, NULL, &error), error);
+    oto_part_close(part);
+}
+
+/* ---- all ---- */
+
+struct census {
+    uint32_t imus, magnetometers;
+    double worst[OTO_PART_TRIADS];
+    uint32_t warned;
+};
+
+static void count_warning(void *context, const char *sentence)
+{
+    print_error("%s\n", sentence);
+    ++*(uint32_t *)context;
+}
+
+static void bind_mode(struct census *census, const struct oto_part *part, const struct oto_part_mode *mode)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(part->is_imu ? imu_plugin : mag_plugin);
+    struct oto_params params;
+    struct oto_error error = {0};
+    assert_ok(oto_params_default(descriptor, &params, &error), error);
+    assert_ok(oto_part_apply(part, mode, descriptor, &params, NULL, NULL, &error), error);
+    oto_params_check_plausible(descriptor, &params, count_warning, &census->warned);
+    oto_params_free(&params);
+    for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
+        struct oto_part_noise noise;
+        oto_part_noise(mode, (enum oto_part_triad)triad, &noise);
+        for (int axis = 0; axis < 3; axis++) {
+            census->worst[triad] = fmax(census->worst[triad], noise.white_u_rthz[axis]);
+        }
+    }
+}
+
+static enum oto_status count_part(void *context, const char *name, struct oto_error *error)
+{
+    struct census *census = context;
+    struct oto_part *part;
+    const enum oto_status status = oto_part_open(name, NULL, &part, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    census->imus += part->is_imu;
+    census->magnetometers += !part->is_imu;
+    for (uint32_t i = 0; i < part->mode_count; i++) {
+        bind_mode(census, part, &part->modes[i]);
+    }
+    oto_part_close(part);
+    return OTO_OK;
+}
+
+static void every_mode_of_every_part_binds_and_is_plausible(void **state)
+{
+    (void)state;
+    struct census census = {0};
+    struct oto_error error = {0};
+    assert_ok(oto_parts_each(count_part, &census, &error), error);
+    assert_true(census.imus >= 12);
+    assert_true(census.magnetometers >= 3);
+    assert_int_equal(census.warned, 0);
+    /* The table of implausible densities is 18 times the worst that is shipped. */
+    for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
+        assert_near(oto_implausible_density_u_rthz((enum oto_part_triad)triad) / 18, census.worst[triad],
+                    1e-12 * census.worst[triad]);
+    }
+}
+
+/* ---- some ---- */
+
+static void numbers_of_a_full_sheet_become_parameters(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("tdk/mpu-9250", "250dps-2g", imu_plugin, &params);
+    assert_near(get(imu_plugin, &params, "gyroscope.measurement_range_rad_s", 0), 250 * DEG, 1e-15);
+    assert_near(get(imu_plugin, &params, "gyroscope.resolution_rad_s", 0), DEG / 131, 1e-18);
+    assert_near(get(imu_plugin, &params, "gyroscope.noise_density_rad_s_rthz", 2), 0.01 * DEG, 1e-18);
+    assert_near(get(imu_plugin, &params, "gyroscope.unit_bias_rad_s", 1), 5 * DEG, 1e-16);
+    assert_near(get(imu_plugin, &params, "gyroscope.unit_scale_factor_percent", 1), 3, 0);
+    assert_near(get(imu_plugin, &params, "accelerometer.unit_bias_m_s2", 0), 0.060 * G0, 1e-15);
+    assert_near(get(imu_plugin, &params, "accelerometer.unit_bias_m_s2", 2), 0.080 * G0, 1e-15);
+    assert_near(get(imu_plugin, &params, "accelerometer.temperature_bias_m_s2_degc", 0), 1.5e-3 * G0, 1e-17);
+    assert_near(get(imu_plugin, &params, "accelerometer.temperature_scale_factor_percent_degc", 0), 0.026, 0);
+    assert_near(get(imu_plugin, &params, "magnetometer.resolution_ut", 0), 0.6, 0);
+    assert_near(params.rate_hz, 1000, 0);
+    oto_params_free(&params);
+}
+
+static void totals_over_temperature_are_no_slopes(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("tdk/mpu-6050", NULL, imu_plugin, &params);
+    assert_near(get(imu_plugin, &params, "gyroscope.temperature_bias_rad_s_degc", 0), 0, 0);
+    assert_near(get(imu_plugin, &params, "accelerometer.temperature_bias_m_s2_degc", 0), 0, 0);
+    oto_params_free(&params);
+}
+
+static void a_maximum_is_three_standard_deviations(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("tdk/mpu-6050", NULL, imu_plugin, &params);
+    assert_near(get(imu_plugin, &params, "gyroscope.unit_scale_factor_percent", 0), 1, 0); /* -3 … 3 % */
+    oto_params_free(&params);
+    apply("akm/ak09916", NULL, mag_plugin, &params);
+    assert_near(get(mag_plugin, &params, "magnetometer.unit_bias_ut", 0), 2000 * 0.15 / 3, 1e-13); /* ±2000 LSB */
+    oto_params_free(&params);
+}
+
+static void random_walks_and_stabilities_become_single_sided_density_and_b(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("sensonor/stim300", NULL, imu_plugin, &params);
+    assert_near(get(imu_plugin, &params, "gyroscope.noise_density_rad_s_rthz", 0), RT2 * 0.15 / 60 * DEG, 1e-18);
+    assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), RT2 * 0.06 / 60, 1e-17);
+    assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_rad_s", 0), 0.5 / 3600 * DEG / 0.66428, 1e-18);
+    assert_near(get(imu_plugin, &params, "gyroscope.acceleration_bias_rad_s_m_s2", 0), DEG / 3600 / G0, 1e-20);
+    oto_params_free(&params);
+}
+
+static void rms_noise_is_spread_over_half_the_rate(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("st/lsm6dso", "normal-8g", imu_plugin, &params);
+    assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), 2.4e-3 * G0 / sqrt(208.0 / 2), 1e-17);
+    oto_params_free(&params);
+}
+
+static void the_smallest_of_three_ranges_holds_where_there_is_one(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("bosch/bmm150", NULL, mag_plugin, &params);
+    assert_near(get(mag_plugin, &params, "magnetometer.measurement_range_ut", 0), 1300, 0);
+    oto_params_free(&params);
+}
+
+/* ---- what does not fit ---- */
+
+static void a_part_of_another_kind_is_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"tdk/mpu-6050", "bosch/bmm150", "bosch/bmm150"};
+    const struct oto_plugin *plugins[] = {mag_plugin, imu_plugin, odometer};
+    for (size_t i = 0; i < 3; i++) {
+        struct oto_part *part;
+        struct oto_params params;
+        struct oto_error error = {0};
+        const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugins[i]);
+        assert_ok(oto_part_open(names[i], NULL, &part, &error), error);
+        assert_ok(oto_params_default(descriptor, &params, &error), error);
+        assert_int_equal(oto_part_apply(part, &part->modes[0], descriptor, &params, NULL, NULL, &error), OTO_INVALID);
+        assert_non_null(strstr(error.text, names[i]));
+        oto_params_free(&params);
+        oto_part_close(part);
+    }
+}
+
+static void names_never_leave_the_library(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"", "x", "../x", "a/../b", "a/b/c", "/etc/passwd", "a/.b", ".a/b", "a//b", "a/b\n"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[512];
+        struct oto_error error = {0};
+        assert_int_equal(oto_part_find(names[i], NULL, path, sizeof path, &error), OTO_INVALID);
+    }
+}
+
+static void an_unknown_name_gets_a_suggestion_and_the_places(void **state)
+{
+    (void)state;
+    char path[512];
+    struct oto_error error = {0};
+    assert_int_equal(oto_part_find("tdk/mpu9250", NULL, path, sizeof path, &error), OTO_NOT_FOUND);
+    assert_non_null(strstr(error.text, "did you mean 'tdk/mpu-9250'"));
+    assert_non_null(strstr(error.text, "configs/parts"));
+}
+
+/* ---- odd parameters ---- */
+
+static void collect(void *context, const char *sentence)
+{
+    char *all = context;
+    (void)strncat(all, sentence, 4000 - strlen(all) - 1);
+    (void)strncat(all, "\n", 4000 - strlen(all) - 1);
+}
+
+static void odd_parameters_are_told_with_the_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *words;
+    } rows[] = {
+        {"gyroscope.noise_density_rad_s_rthz", "0.0044", "18 times that of the noisiest part"},
+        {"accelerometer.noise_density_m_s2_rthz", "4", "is it in another unit?"},
+        {"accelerometer.measurement_range_m_s2", "2", "less than 1 g"},
+        {"gyroscope.measurement_range_rad_s", "1e-5", "less than the rate of the Earth"},
+        {"magnetometer.measurement_range_ut", "5", "less than the weakest field"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(imu_plugin);
+        struct oto_params params;
+        struct oto_error error = {0};
+        char told[4000] = "";
+        assert_ok(oto_params_default(descriptor, &params, &error), error);
+        oto_params_check_plausible(descriptor, &params, collect, told);
+        assert_string_equal(told, "");
+        assert_ok(oto_params_set(descriptor, rows[i].key, rows[i].value, false, &params, &error), error);
+        oto_params_check_plausible(descriptor, &params, collect, told);
+        assert_non_null(strstr(told, rows[i].key));
+        assert_non_null(strstr(told, rows[i].words));
+        oto_params_free(&params);
+    }
+}
+
+static void a_density_just_below_the_limit_is_not_told(void **state)
+{
+    (void)state;
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(imu_plugin);
+    struct oto_params params;
+    struct oto_error error = {0};
+    char told[4000] = "", text[40];
+    assert_ok(oto_params_default(descriptor, &params, &error), error);
+    (void)snprintf(text, sizeof text, "%.17g", 0.999 * oto_implausible_density_u_rthz(OTO_PART_GYROSCOPE));
+    assert_ok(oto_params_set(descriptor, "gyroscope.noise_density_rad_s_rthz", text, false, &params, &error), error);
+    oto_params_check_plausible(descriptor, &params, collect, told);
+    assert_string_equal(told, "");
+    oto_params_free(&params);
+}
+
+static void a_bias_beyond_the_range_is_told(void **state)
+{
+    (void)state;
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(mag_plugin);
+    struct oto_params params;
+    struct oto_error error = {0};
+    char told[4000] = "";
+    assert_ok(oto_params_default(descriptor, &params, &error), error);
+    assert_ok(oto_params_set(descriptor, "magnetometer.measurement_range_ut", "100", false, &params, &error), error);
+    assert_ok(oto_params_set(descriptor, "magnetometer.constant_bias_ut", "[0, -101, 0]", false, &params, &error), error);
+    assert_ok(oto_params_set(descriptor, "magnetometer.resolution_ut", "200", false, &params, &error), error);
+    oto_params_check_plausible(descriptor, &params, collect, told);
+    assert_non_null(strstr(told, "magnetometer.constant_bias_ut = 101 µT is larger than the range of ±100"));
+    assert_non_null(strstr(told, "less than one digit"));
+    oto_params_free(&params);
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    imu_plugin = open_plugin("mems_imu");
+    mag_plugin = open_plugin("magnetometer");
+    odometer = open_plugin("odometer");
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    (void)oto_plugin_close(imu_plugin);
+    (void)oto_plugin_close(mag_plugin);
+    (void)oto_plugin_close(odometer);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mode_of_every_part_binds_and_is_plausible),
+        cmocka_unit_test(numbers_of_a_full_sheet_become_parameters),
+        cmocka_unit_test(totals_over_temperature_are_no_slopes),
+        cmocka_unit_test(a_maximum_is_three_standard_deviations),
+        cmocka_unit_test(random_walks_and_stabilities_become_single_sided_density_and_b),
+        cmocka_unit_test(rms_noise_is_spread_over_half_the_rate),
+        cmocka_unit_test(the_smallest_of_three_ranges_holds_where_there_is_one),
+        cmocka_unit_test(a_part_of_another_kind_is_refused),
+        cmocka_unit_test(names_never_leave_the_library),
+        cmocka_unit_test(an_unknown_name_gets_a_suggestion_and_the_places),
+        cmocka_unit_test(odd_parameters_are_told_with_the_reason),
+        cmocka_unit_test(a_density_just_below_the_limit_is_not_told),
+        cmocka_unit_test(a_bias_beyond_the_range_is_told),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
