@@ -27,6 +27,7 @@ static const struct cli_command commands[] = {
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
     {"parts", cli_parts, "real sensors: their data in every convention; import and export"},
     {"sdf", cli_sdf, "IMUs between SDF XML and worlds"},
+    {"model", cli_model, "motion models: list them, predict states, Jacobians and roll-outs"},
     {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},
 };
 

@@ -28,11 +28,13 @@ static enum oto_status find(const char *name, char *path, size_t bytes, struct o
 {
     char prefixed[64];
     const int length = snprintf(prefixed, sizeof prefixed, "motion_%s", name);
-    if (strchr(name, '/') == NULL && length > 0 && (size_t)length < sizeof prefixed &&
-        oto_plugin_find(prefixed, path, bytes, NULL) == OTO_OK) {
+    if (strchr(name, '/') != NULL || length < 0 || (size_t)length >= sizeof prefixed) {
+        return oto_plugin_find(name, path, bytes, error);
+    }
+    if (oto_plugin_find(prefixed, path, bytes, NULL) == OTO_OK || oto_plugin_find(name, path, bytes, NULL) == OTO_OK) {
         return OTO_OK;
     }
-    return oto_plugin_find(name, path, bytes, error);
+    return oto_plugin_find(prefixed, path, bytes, error);
 }
 
 static enum oto_status open_plugin(struct oto_model *model, const char *name, struct oto_error *error)

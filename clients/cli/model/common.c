@@ -1,0 +1,187 @@
+/* Options, parameters and output of `otolith model`. */
+#include "model/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "otolith/document.h"
+
+static const struct argp_option every_option[] = {
+    {"model", 'm', "MODEL", 0, "a model's name (otolith model list), a plugin's, or a file", 0},
+    {"params", 'P', "FILE", 0, "its parameters, YAML or JSON", 0},
+    {"set", 's', "KEY=VALUE", 0, "one parameter, after the file; the value is YAML; may be repeated", 0},
+    {"in", 'i', "FILE", 0, "CSV of states", 0},
+    {"out", 'o', "FILE", 0, "CSV of states after dt_s; - is stdout", 0},
+    {"jacobian", 'J', NULL, 0, "also the Jacobian at the old state, as columns J_row_col", 0},
+    {"derived", 'd', NULL, 0, "also what follows from the new state, as speed or heading", 0},
+    {"state", 'x', "A,B,...", 0, "numbers in the order of the states, or NAME=NUMBER,... over rest at the origin", 0},
+    {"steps", 'n', "N", 0, "how many predictions", 0},
+    {"dt", 't', "TIME", 0, "of one step, as 100ms or 0.1s; negative goes back", 0},
+    {"json", 'j', NULL, 0, "print JSON", 0},
+};
+enum { OPTIONS = sizeof every_option / sizeof *every_option };
+
+static void add_set(struct argp_state *state, struct model_options *options, char *argument)
+{
+    if (strchr(argument, '=') == NULL || options->set_count == MODEL_MOST_SETS) {
+        argp_error(state, "--set takes KEY=VALUE, at most %d times, not '%s'", MODEL_MOST_SETS, argument);
+    }
+    options->sets[options->set_count++] = argument;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct model_options *options = state->input;
+    switch (key) {
+    case 'm': options->model = argument; return 0;
+    case 'P': options->params = argument; return 0;
+    case 's': add_set(state, options, argument); return 0;
+    case 'i': options->in = argument; return 0;
+    case 'o': options->out = argument; return 0;
+    case 'x': options->state = argument; return 0;
+    case 'n': options->steps = argument; return 0;
+    case 't': options->dt = argument; return 0;
+    case 'J': options->jacobian = true; return 0;
+    case 'd': options->derived = true; return 0;
+    case 'j': options->json = true; return 0;
+    case ARGP_KEY_ARG:
+        if (options->model != NULL) {
+            argp_error(state, "unexpected argument '%s'", argument);
+        }
+        options->model = argument;
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void model_parse(int argc, char **argv, const char *letters, const char *synopsis, const char *doc,
+                 struct model_options *options)
+{
+    struct argp_option rows[OPTIONS + 1] = {{0}};
+    int count = 0;
+    for (int i = 0; i < OPTIONS; i++) {
+        if (strchr(letters, every_option[i].key) != NULL) {
+            rows[count++] = every_option[i];
+        }
+    }
+    const struct argp argp = {.options = rows, .parser = parse, .args_doc = synopsis, .doc = doc};
+    *options = (struct model_options){0};
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, options);
+}
+
+/* ---- the model ---- */
+
+/* Names that are in use elsewhere for the same models. */
+static const struct {
+    const char *other, *name;
+} synonyms[] = {{"cv", "constant_velocity"}, {"ca", "constant_acceleration"}, {"cvtr", "ctrv"},
+                {"linear_tire", "linear_tyre"}, {"bicycle", "kinematic_bicycle"}, {"rigid_body", "rigid_body_6dof"}};
+
+static void warn(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolith: warning: %s\n", sentence);
+}
+
+static enum oto_status set_all(const struct model_options *options, struct oto_model *model, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; i < options->set_count && status == OTO_OK; i++) {
+        char key[128];
+        const char *setting = options->sets[i], *equals = strchr(setting, '=');
+        (void)snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
+        status = oto_model_set(model, strncmp(key, "params.", 7) == 0 ? key + 7 : key, equals + 1, error);
+    }
+    return status;
+}
+
+enum oto_status model_open(const struct model_options *options, struct oto_model **model, struct oto_error *error)
+{
+    const char *name = options->model;
+    struct oto_document *document = NULL;
+    enum oto_status status = OTO_OK;
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
+        name = strcmp(name, synonyms[i].other) == 0 ? synonyms[i].name : name;
+    }
+    if (options->params != NULL) {
+        status = oto_document_read(options->params, NULL, &document, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_model_open(name, document != NULL ? oto_document_root(document) : NULL, warn, NULL, model, error);
+    }
+    oto_document_close(document);
+    if (status == OTO_OK) {
+        status = set_all(options, *model, error);
+    }
+    return status;
+}
+
+const char *model_name(const struct oto_plugin *plugin)
+{
+    static const char prefix[] = "motion_";
+    const char *id = oto_plugin_descriptor(plugin)->id;
+    return strncmp(id, prefix, strlen(prefix)) == 0 ? id + strlen(prefix) : id;
+}
+
+/* ---- numbers and files ---- */
+
+enum oto_status model_number(const char *text, double *number, struct oto_error *error)
+{
+    char *end;
+    errno = 0;
+    *number = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(*number)) {
+        return oto_fail(error, OTO_INVALID, "expected a finite number, got '%.60s'", text);
+    }
+    return OTO_OK;
+}
+
+enum oto_status model_output_open(struct model_output *output, const char *path, struct oto_error *error)
+{
+    struct stat info;
+    *output = (struct model_output){.path = path};
+    if (path == NULL || strcmp(path, "-") == 0) {
+        output->file = stdout;
+        return OTO_OK;
+    }
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        output->file = fopen(path, "we");
+    } else if (strlen(path) < PATH_MAX) {
+        const mode_t mask = umask(0);
+        (void)umask(mask);
+        (void)snprintf(output->temporary, sizeof output->temporary, "%s.XXXXXX", path);
+        const int fd = mkostemp(output->temporary, O_CLOEXEC);
+        output->temporary[fd < 0 ? 0 : strlen(output->temporary)] = '\0';
+        output->file = fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
+    }
+    return output->file != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %m", path);
+}
+
+enum oto_status model_output_close(struct model_output *output, enum oto_status status, struct oto_error *error)
+{
+    bool good = output->file == NULL || (fflush(output->file) == 0 && ferror(output->file) == 0);
+    if (output->file != NULL && output->file != stdout) {
+        good = fclose(output->file) == 0 && good;
+    }
+    if (output->temporary[0] != '\0') {
+        good = good && (status != OTO_OK || rename(output->temporary, output->path) == 0);
+        if (status != OTO_OK || !good) {
+            (void)unlink(output->temporary);
+        }
+    }
+    return status != OTO_OK || good ? status
+                                    : oto_fail(error, OTO_IO, "cannot write '%.256s': %m",
+                                               output->path != NULL ? output->path : "-");
+}
+
+void model_print_number(FILE *to, double number)
+{
+    json_double(to, number);
+}

@@ -1,0 +1,47 @@
+/* What the subcommands of `otolith model` share: the options, the model they name, and the CSV they write. */
+#ifndef CLI_MODEL_H
+#define CLI_MODEL_H
+
+#include <limits.h>
+
+#include "cli.h"
+#include "otolith/plugin_host.h"
+
+enum { MODEL_MOST_SETS = 256 };
+
+struct model_options {
+    const char *model, *params, *in, *out, *state, *steps, *dt;
+    char *sets[MODEL_MOST_SETS]; /* KEY=VALUE */
+    uint32_t set_count;
+    bool jacobian, derived, json;
+};
+
+int model_list(int argc, char **argv);
+int model_info(int argc, char **argv);
+int model_predict(int argc, char **argv);
+int model_rollout(int argc, char **argv);
+
+/* `otolith model NAME [OPTION...]`: the options that `letters` names, and at most one argument, which is the model. */
+void model_parse(int argc, char **argv, const char *letters, const char *synopsis, const char *doc,
+                 struct model_options *options);
+/* Opens --model with --params and --set. */
+enum oto_status model_open(const struct model_options *options, struct oto_model **model, struct oto_error *error);
+/* A plugin's id as a model's name: without motion_. */
+const char *model_name(const struct oto_plugin *plugin);
+
+/* A finite number and nothing else. */
+enum oto_status model_number(const char *text, double *number, struct oto_error *error);
+
+/* A file that appears whole or not at all; "-" and NULL are stdout. */
+struct model_output {
+    FILE *file;
+    const char *path;
+    char temporary[PATH_MAX + 8];
+};
+enum oto_status model_output_open(struct model_output *output, const char *path, struct oto_error *error);
+/* Keeps the file only after OTO_OK; returns the status, or that of closing. */
+enum oto_status model_output_close(struct model_output *output, enum oto_status status, struct oto_error *error);
+/* Shortest digits that read back. */
+void model_print_number(FILE *to, double number);
+
+#endif
