@@ -168,16 +168,11 @@ static void sink(void *context, const void *data, size_t bytes)
 
 static enum oto_status open_socket(struct publisher *publisher, struct oto_error *error)
 {
-    char topic[OTO_TOPIC_BYTES];
-    const int length =
-        snprintf(topic, sizeof topic, "%s/@schema", oto_client_header(publisher->client)->world);
     /* One pass sends a frame for each channel: a queue must hold several passes. */
     const uint32_t wanted = 4 * oto_client_channel_count(publisher->client);
     const struct srv_pub_options options = {
         .queue_depth = wanted < 64 ? 64 : wanted > 8192 ? 8192 : wanted,
         .subscribers_max = SUBSCRIBERS_MAX,
-        .canary_topic = topic,
-        .canary_topic_bytes = (size_t)length + 1,
         .context = publisher,
         .endpoint = tell_endpoint,
         .event = tell_event,

@@ -6,7 +6,8 @@
 
 #include <nng/nng.h>
 #include <nng/protocol/pubsub0/pub.h>
-#include <nng/protocol/pubsub0/sub.h>
+
+#include "publish/canary.h"
 
 #define LISTENERS_MAX 8
 #define RECEIVE_MAX_BYTES 1024 /* a subscriber has nothing to say */
@@ -18,8 +19,8 @@ struct listener {
     char url[256];      /* as configured */
     char dial_url[256]; /* as a local subscriber dials it */
     nng_listener id;
-    nng_dialer dialer;
-    bool open, dialed, complained;
+    struct srv_canary canary;
+    bool open, complained;
     int64_t next_ns;     /* of the next canary or the next try to open */
     int64_t deadline_ns; /* of the canary under way */
 };
@@ -27,7 +28,6 @@ struct listener {
 struct srv_pub {
     struct srv_pub_options options;
     nng_socket socket;
-    nng_socket canary;
     uint32_t count;
     struct listener listeners[LISTENERS_MAX];
     int64_t last_care_ns;
@@ -51,15 +51,10 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *context)
     }
 }
 
-static int open_sockets(struct srv_pub *pub)
+static int open_socket(struct srv_pub *pub)
 {
-    int failed = nng_pub0_open(&pub->socket);
+    const int failed = nng_pub0_open(&pub->socket);
     if (failed != 0) {
-        return failed;
-    }
-    failed = nng_sub0_open(&pub->canary);
-    if (failed != 0) {
-        (void)nng_close(pub->socket);
         return failed;
     }
     (void)nng_socket_set_int(pub->socket, NNG_OPT_SENDBUF, (int)pub->options.queue_depth);
@@ -67,8 +62,7 @@ static int open_sockets(struct srv_pub *pub)
     (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_ADD_PRE, on_pipe, pub);
     (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_ADD_POST, on_pipe, pub);
     (void)nng_pipe_notify(pub->socket, NNG_PIPE_EV_REM_POST, on_pipe, pub);
-    return nng_socket_set(pub->canary, NNG_OPT_SUB_SUBSCRIBE, pub->options.canary_topic,
-                          pub->options.canary_topic_bytes);
+    return 0;
 }
 
 enum oto_status srv_pub_open(const struct srv_pub_options *options, struct srv_pub **pub, struct oto_error *error)
@@ -78,7 +72,7 @@ enum oto_status srv_pub_open(const struct srv_pub_options *options, struct srv_p
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for the publisher's socket");
     }
     made->options = *options;
-    const int failed = open_sockets(made);
+    const int failed = open_socket(made);
     if (failed != 0) {
         free(made);
         return oto_fail(error, OTO_IO, "the publisher's socket cannot be opened: %s", nng_strerror(failed));
@@ -163,6 +157,7 @@ enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_
     }
     struct listener *listener = &pub->listeners[pub->count++];
     (void)snprintf(listener->url, sizeof listener->url, "%s", url);
+    listener->canary.fd = -1;
     try_listener(pub, listener, pub->last_care_ns);
     return OTO_OK;
 }
@@ -171,8 +166,7 @@ enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_
 
 static void end_canary(struct listener *listener, int64_t now_ns)
 {
-    (void)nng_dialer_close(listener->dialer);
-    listener->dialed = false;
+    srv_canary_end(&listener->canary);
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
 }
 
@@ -182,31 +176,12 @@ static bool is_full(const struct srv_pub *pub)
     return __atomic_load_n(&pub->pipes, __ATOMIC_RELAXED) >= (int32_t)pub->options.subscribers_max;
 }
 
-static void start_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+static void start_canary(const struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
-    if (is_full(pub)) {
-        return;
-    }
-    if (nng_dial(pub->canary, listener->dial_url, &listener->dialer, NNG_FLAG_NONBLOCK) == 0) {
-        listener->dialed = true;
-        listener->deadline_ns = now_ns + CANARY_PATIENCE_NS;
-    }
-}
-
-/* A frame proves the listener whose dialer brought it; late ones of a closed dialer prove nothing. */
-static void hear_canaries(struct srv_pub *pub, int64_t now_ns)
-{
-    nng_msg *message;
-    while (nng_recvmsg(pub->canary, &message, NNG_FLAG_NONBLOCK) == 0) {
-        const int heard = nng_dialer_id(nng_pipe_dialer(nng_msg_get_pipe(message)));
-        for (uint32_t i = 0; i < pub->count; i++) {
-            struct listener *listener = &pub->listeners[i];
-            if (listener->dialed && heard > 0 && nng_dialer_id(listener->dialer) == heard) {
-                end_canary(listener, now_ns);
-            }
-        }
-        nng_msg_free(message);
+    listener->deadline_ns = now_ns + CANARY_PATIENCE_NS;
+    if (!is_full(pub)) {
+        (void)srv_canary_start(&listener->canary, listener->dial_url);
     }
 }
 
@@ -222,32 +197,35 @@ static void heal(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
     try_listener(pub, listener, now_ns);
 }
 
+/* One that is refused at once is given its time too: nng may just be closing what it accepted. */
+static void look_at_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+{
+    const enum srv_canary_state state = srv_canary_look(&listener->canary);
+    if (state == SRV_CANARY_SERVED || is_full(pub)) {
+        end_canary(listener, now_ns);
+    } else if (now_ns > listener->deadline_ns) {
+        heal(pub, listener, now_ns);
+    } else if (state == SRV_CANARY_REFUSED) {
+        const int64_t deadline_ns = listener->deadline_ns;
+        srv_canary_end(&listener->canary);
+        start_canary(pub, listener, now_ns);
+        listener->deadline_ns = deadline_ns;
+    }
+}
+
 void srv_pub_care(struct srv_pub *pub, int64_t now_ns)
 {
     const int64_t gap_ns = now_ns - pub->last_care_ns;
-    bool dialed = false;
     pub->last_care_ns = now_ns;
     for (uint32_t i = 0; i < pub->count; i++) {
-        if (gap_ns > CARE_GAP_NS) {
-            pub->listeners[i].deadline_ns += gap_ns;
-        }
-        dialed = dialed || pub->listeners[i].dialed;
-    }
-    if (dialed) {
-        hear_canaries(pub, now_ns);
-    }
-    for (uint32_t i = 0; i < pub->count; i++) {
         struct listener *listener = &pub->listeners[i];
-        if (listener->dialed && is_full(pub)) {
-            end_canary(listener, now_ns);
-        } else if (listener->dialed && now_ns > listener->deadline_ns) {
-            heal(pub, listener, now_ns);
-        } else if (!listener->dialed && now_ns >= listener->next_ns) {
-            if (listener->open) {
-                start_canary(pub, listener, now_ns);
-            } else {
-                try_listener(pub, listener, now_ns);
-            }
+        listener->deadline_ns += gap_ns > CARE_GAP_NS ? gap_ns : 0;
+        if (listener->canary.fd >= 0) {
+            look_at_canary(pub, listener, now_ns);
+        } else if (now_ns >= listener->next_ns && listener->open) {
+            start_canary(pub, listener, now_ns);
+        } else if (now_ns >= listener->next_ns) {
+            try_listener(pub, listener, now_ns);
         }
     }
 }
@@ -267,7 +245,9 @@ bool srv_pub_take_newcomer(struct srv_pub *pub)
 void srv_pub_close(struct srv_pub *pub)
 {
     if (pub != NULL) {
-        (void)nng_close(pub->canary);
+        for (uint32_t i = 0; i < pub->count; i++) {
+            srv_canary_end(&pub->listeners[i].canary);
+        }
         (void)nng_close(pub->socket);
         free(pub);
     }

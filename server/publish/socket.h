@@ -4,7 +4,8 @@
  *
  * The canary. In nng 1.5.2 one `connect(); close()` on an ipc listener stops it accepting for ever, and nobody notices:
  * subscribers that are connected keep working. So each second the publisher dials each of its listeners itself and
- * expects a schema frame; without one within a second the listener is closed and opened again.
+ * expects a frame (the owner sends one soon after srv_pub_take_newcomer); without one within a second the listener is
+ * closed and opened again.
  */
 #ifndef SRV_PUBLISH_SOCKET_H
 #define SRV_PUBLISH_SOCKET_H
@@ -20,8 +21,6 @@ struct srv_pub;
 struct srv_pub_options {
     uint32_t queue_depth;      /* messages that wait for one slow subscriber; the oldest are dropped */
     uint32_t subscribers_max;
-    const char *canary_topic;  /* what a subscriber gets soon after it connects */
-    size_t canary_topic_bytes; /* with its NUL */
     void *context;
     /* A listener's real address; a sentence that belongs into the event ring. */
     void (*endpoint)(void *context, uint32_t index, const char *url);

@@ -1,0 +1,104 @@
+#include "publish/canary.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define HANDSHAKE_BYTES 8
+
+static const unsigned char sub_handshake[HANDSHAKE_BYTES] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_un un;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+/* tcp://A.B.C.D:PORT or tcp://[V6]:PORT */
+static bool parse_tcp(const char *text, union address *address, socklen_t *bytes)
+{
+    char host[INET6_ADDRSTRLEN];
+    const char *colon = strrchr(text, ':');
+    const bool v6 = text[0] == '[' && colon != NULL && colon[-1] == ']';
+    const char *first = v6 ? text + 1 : text;
+    const ptrdiff_t length = colon != NULL ? (v6 ? colon - 1 : colon) - first : -1;
+    if (length <= 0 || (size_t)length >= sizeof host) {
+        return false;
+    }
+    memcpy(host, first, (size_t)length);
+    host[length] = 0;
+    const in_port_t port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    if (v6) {
+        address->in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = port};
+        *bytes = sizeof address->in6;
+        return inet_pton(AF_INET6, host, &address->in6.sin6_addr) == 1;
+    }
+    address->in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = port};
+    *bytes = sizeof address->in;
+    return inet_pton(AF_INET, host, &address->in.sin_addr) == 1;
+}
+
+static bool parse(const char *url, union address *address, socklen_t *bytes)
+{
+    if (strncmp(url, "tcp://", 6) == 0) {
+        return parse_tcp(url + 6, address, bytes);
+    }
+    address->un = (struct sockaddr_un){.sun_family = AF_UNIX};
+    *bytes = sizeof address->un;
+    const int length = snprintf(address->un.sun_path, sizeof address->un.sun_path, "%s", url + strlen("ipc://"));
+    return length > 0 && (size_t)length < sizeof address->un.sun_path;
+}
+
+bool srv_canary_start(struct srv_canary *canary, const char *url)
+{
+    union address address;
+    socklen_t bytes;
+    *canary = (struct srv_canary){.fd = -1};
+    if (!parse(url, &address, &bytes)) {
+        return false;
+    }
+    canary->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (canary->fd < 0) {
+        return false;
+    }
+    /* A refusal, or a full backlog of a unix socket, is seen again when the handshake cannot be sent. */
+    (void)connect(canary->fd, &address.any, bytes);
+    return true;
+}
+
+static bool is_early(void)
+{
+    return errno == EAGAIN || errno == EINPROGRESS || errno == EINTR;
+}
+
+enum srv_canary_state srv_canary_look(struct srv_canary *canary)
+{
+    if (!canary->greeted) {
+        const ssize_t sent = send(canary->fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent != (ssize_t)sizeof sub_handshake) {
+            return sent < 0 && is_early() ? SRV_CANARY_WAITING : SRV_CANARY_REFUSED;
+        }
+        canary->greeted = true;
+    }
+    unsigned char bytes[256];
+    const ssize_t got = recv(canary->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got <= 0) {
+        return got < 0 && is_early() ? SRV_CANARY_WAITING : SRV_CANARY_REFUSED;
+    }
+    canary->got += (size_t)got;
+    return canary->got > HANDSHAKE_BYTES ? SRV_CANARY_SERVED : SRV_CANARY_WAITING;
+}
+
+void srv_canary_end(struct srv_canary *canary)
+{
+    if (canary->fd >= 0) {
+        (void)close(canary->fd);
+        canary->fd = -1;
+    }
+}
