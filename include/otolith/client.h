@@ -157,7 +157,6 @@ OTO_API enum oto_status oto_lossless_acknowledge(struct oto_client *client, cons
 /* ---- subscribing over nng ---- */
 
 struct oto_subscriber;
-struct oto_wire_channel; /* what the schema frame says of a topic */
 
 /* One decoded sample. Pointers live until the next call on the subscriber. */
 struct oto_wire_sample {
