@@ -274,7 +274,9 @@ static enum oto_status put_part(struct importing *importing, const char *path, c
 {
     const bool is_imu = importing->triads[OTO_PART_ACCELEROMETER] != NULL || importing->triads[OTO_PART_GYROSCOPE] != NULL;
     enum oto_status status = OTO_OK;
-    (void)fprintf(importing->to, "part: %s\ntitle: ", name);
+    (void)fputs("part: ", importing->to);
+    json_text(importing->to, name);
+    (void)fputs("\ntitle: ", importing->to);
     json_text(importing->to, entry->key != NULL ? entry->key : name);
     (void)fprintf(importing->to, "\nvendor: imported\nkind: %s\ndocuments:\n  file: {title: ",
                   is_imu ? "imu" : "magnetometer");
