@@ -1,0 +1,111 @@
+"""The part library as a new user types it: list, show, import, export, sense, worlds."""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
+DEG = math.pi / 180
+
+
+class Parts(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-parts-")
+        self.path = pathlib.Path(self.directory.name)
+        self.environment = dict(os.environ, OTOLITH_PARTS_PATH=str(SOURCE / "configs/parts"))
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def otolith(self, *arguments, code=0):
+        done = subprocess.run([BIN / "otolith", *map(str, arguments)], env=self.environment, capture_output=True,
+                              text=True, timeout=100)
+        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
+        return done.stdout if code == 0 else done.stderr
+
+    def rest(self, rows, rate):
+        path = self.path / "rest.csv"
+        path.write_text("t_s\n" + "".join(f"{i / rate:.6f}\n" for i in range(rows)))
+        return path
+
+    def sense(self, truth, *options):
+        out = self.path / "out.csv"
+        self.otolith("sense", "--plugin", "mems_imu", "--in", truth, "--out", out, *options)
+        return out
+
+    def test_the_library_lists_its_parts(self):
+        parts = json.loads(self.otolith("parts", "--json"))
+        kinds = [part["kind"] for part in parts]
+        self.assertGreaterEqual(len(parts), 15)
+        self.assertGreaterEqual(kinds.count("imu"), 12)
+        self.assertGreaterEqual(kinds.count("magnetometer"), 3)
+        text = self.otolith("parts")
+        readme = (SOURCE / "configs/parts/README.md").read_text()
+        for part in parts:
+            self.assertIn(part["part"], text)
+            self.assertIn(f"`{part['part']}`", readme)
+            for mode in part["modes"]:
+                self.assertIn(f"`{mode}`", readme)
+            for triad in ("accelerometer", "gyroscope", "magnetometer"):
+                for number in part.get(triad, {}).get("numbers", {}).values():
+                    self.assertIn(number["source"].split()[0], part["documents"])
+
+    def test_a_part_is_shown_in_every_convention(self):
+        part = json.loads(self.otolith("parts", "tdk/icm-42688-p", "--mode", "500dps-4g", "--json"))
+        noise = part["gyroscope"]["noise"]
+        self.assertAlmostEqual(noise["density_single_deg_s_rthz"][0], 0.0028, delta=1e-15)
+        self.assertAlmostEqual(noise["density_double_rad_s_rthz"][0], 0.0028 * DEG / math.sqrt(2), delta=1e-18)
+        self.assertAlmostEqual(noise["angle_random_walk_deg_rth"][0], 0.0028 * 60 / math.sqrt(2), delta=1e-14)
+        self.assertIsNone(noise["b_deg_h"])
+        self.assertIn("no citable source for", self.otolith("parts", "tdk/icm-42688-p"))
+
+    def test_rest_of_a_part_has_its_density(self):
+        rows, rate = 120000, 200
+        out = self.sense(self.rest(rows, rate), "--part", "sensonor/stim300", "--seed", 7)
+        column = json.loads(self.otolith("allan", out, "--column", "angular_velocity.x", "--json"))
+        column = column["columns"]["angular_velocity.x"]
+        n = 0.15 / 60 * DEG
+        # The variance of the Allan variance of white noise at one sample is 3/rows of its square; four deviations.
+        self.assertAlmostEqual(column["adev"][0] / (n * math.sqrt(rate)), 1, delta=4 * math.sqrt(3 / rows) / 2)
+
+    def test_a_unit_keeps_its_offsets_whatever_the_seed(self):
+        truth = self.rest(4000, 100)
+
+        def mean(*options):
+            rows = self.sense(truth, "--part", "tdk/mpu-6050", "--rate", 100, *options).read_text().splitlines()
+            column = rows[0].split(",").index("angular_velocity.x")
+            return sum(float(row.split(",")[column]) for row in rows[1:]) / (len(rows) - 1)
+
+        first, again, other = mean("--unit", 17, "--seed", 1), mean("--unit", 17, "--seed", 2), mean("--unit", 18)
+        # One sigma of the offset is 20 deg/s; the noise of a mean is density sqrt(fs/2 / rows), a digit 1/16.4 deg/s.
+        noise = 0.005 * DEG * math.sqrt(100 / 2 / 4000) + DEG / 16.4
+        self.assertAlmostEqual(first, again, delta=6 * noise)
+        self.assertGreater(abs(first - other), 20 * noise)
+
+    def test_an_imported_part_works_in_a_world(self):
+        part = self.otolith("parts", "import", SOURCE / "configs/sensors/mavs_imu.json", "--name", "my/mavs")
+        (self.path / "mavs.yaml").write_text(part)
+        world = self.path / "world.yaml"
+        world.write_text("world: parts\nvehicles:\n  - name: car\n    motion: {plugin: motion_script}\n    nodes:\n"
+                         "      - {name: imu, plugin: mems_imu, rate_hz: 100, part: mavs.yaml, unit: 3}\n")
+        done = subprocess.run([BIN / "otolith", "check", world], env=self.environment, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("temperature_bias_rad_s_degc = 0.349", done.stderr)  # 20 deg/s for each degree
+
+    def test_mistakes_are_answered_with_what_would_be_right(self):
+        self.assertIn("did you mean 'tdk/mpu-9250'", self.otolith("parts", "tdk/mpu9250", code=1))
+        self.assertIn("it has 250dps-2g", self.otolith("parts", "tdk/mpu-9250", "--mode", "x", code=1))
+        self.assertIn("--format", self.otolith("parts", "export", "tdk/mpu-9250", code=2))
+        self.assertIn("--rate HZ", self.otolith("parts", "export", "adi/adis16470", "--format", "sdf", code=1))
+        self.assertIn("FILE", self.otolith("parts", "import", code=2))
+        self.assertIn("give --part too", self.otolith("sense", "--plugin", "mems_imu", "--mode", "x", "--in", "a",
+                                                      "--out", "b", code=2))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
