@@ -115,6 +115,33 @@ static void bad_files_are_refused_with_their_place(void **state)
     }
 }
 
+/* A fixed sequence of changed bytes: each file is read or refused with a sentence. */
+static void changed_bytes_are_read_or_refused(void **state)
+{
+    (void)state;
+    static const char letters[] = "{}[]:,\"#-&*!|> \n0x.aß";
+    char text[4096];
+    FILE *file = fopen(OTO_SOURCE_DIR "/configs/parts/akm/ak09916.yaml", "re");
+    assert_non_null(file);
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[length] = '\0';
+    uint64_t random = 88172645463325252u;
+    for (int i = 0; i < 400; i++) {
+        char changed[4096];
+        memcpy(changed, text, length + 1);
+        for (int k = 0; k < 1 + i % 3; k++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            changed[random % length] = letters[(random >> 32) % (sizeof letters - 1)];
+        }
+        struct oto_part *part = NULL;
+        struct oto_error error = {0};
+        const enum oto_status status = read_text(changed, &part, &error);
+        assert_true(status == OTO_OK ? part != NULL : part == NULL && error.text[0] != '\0');
+        oto_part_close(part);
+    }
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -135,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_file_is_read),
         cmocka_unit_test(bad_files_are_refused_with_their_place),
+        cmocka_unit_test(changed_bytes_are_read_or_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -109,6 +109,20 @@ static void odd_parameters_are_told_at_the_node(void **state)
     srv_world_config_finish(&config);
 }
 
+static void the_example_of_real_parts_loads_without_a_warning(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    struct oto_error error = {0};
+    told[0] = '\0';
+    assert_ok(srv_world_config_load(OTO_SOURCE_DIR "/configs/worlds/real_parts.yaml", NULL, 0, collect, NULL, &config, &error), error);
+    assert_string_equal(config.nodes[2].part_unit, "tdk/mpu-9250/18");
+    assert_text(&config.nodes[5], "magnetometer.measurement_range_ut", 190);
+    assert_int_equal(config.nodes[4].rate_num, 100 * config.nodes[4].rate_den);
+    assert_string_equal(told, "");
+    srv_world_config_finish(&config);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -131,6 +145,7 @@ int main(void)
         cmocka_unit_test(bad_parts_are_refused_with_their_place),
         cmocka_unit_test(a_part_beside_the_world_is_found_and_its_errors_stand_in_it),
         cmocka_unit_test(odd_parameters_are_told_at_the_node),
+        cmocka_unit_test(the_example_of_real_parts_loads_without_a_warning),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
