@@ -103,10 +103,13 @@ static const struct argp_option option_table[] = {
 };
 
 static const char doc[] =
-    "Without arguments lists the parts that are known. With a NAME prints a part: every number with its document, page and "
-    "whether it is typical or a maximum, and its noise in every convention. `import` prints a part file from the JSON of "
+    "Without arguments lists the parts that are known. With a NAME prints a part: every number with its document, page "
+    "and "
+    "whether it is typical or a maximum, and its noise in every convention. `import` prints a part file from the JSON "
+    "of "
     "MATLAB's imuSensor or of MAVS. `export` prints Kalibr's imu.yaml or the noise of an SDF sensor.\v"
-    "Parts are looked for in OTOLITH_PARTS_PATH and in configs/parts. In a world: `part: tdk/icm-42688-p`, with `mode:` "
+    "Parts are looked for in OTOLITH_PARTS_PATH and in configs/parts. In a world: `part: tdk/icm-42688-p`, with "
+    "`mode:` "
     "and `unit:` (a serial number).";
 
 static bool is_word(const struct options *options, const char *word)
@@ -139,10 +142,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *options = state->input;
     struct oto_error error = {0};
     switch (key) {
-    case 'm': options->mode = argument; return 0;
-    case 'j': options->json = true; return 0;
-    case 'e': options->entry = argument; return 0;
-    case 'n': options->name = argument; return 0;
+    case 'm':
+        options->mode = argument;
+        return 0;
+    case 'j':
+        options->json = true;
+        return 0;
+    case 'e':
+        options->entry = argument;
+        return 0;
+    case 'n':
+        options->name = argument;
+        return 0;
     case 'f':
         if (strcmp(argument, "kalibr") != 0 && strcmp(argument, "sdf") != 0) {
             argp_error(state, "--format is kalibr or sdf, not '%s'", argument);
@@ -160,15 +171,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         }
         options->words[options->word_count++] = argument;
         return 0;
-    case ARGP_KEY_END: check(state, options); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_END:
+        check(state, options);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
 int cli_parts(int argc, char **argv)
 {
-    static const struct argp argp = {.options = option_table, .parser = parse, .doc = doc,
-                                     .args_doc = "[NAME]\nimport FILE\nexport NAME"};
+    static const struct argp argp = {
+        .options = option_table, .parser = parse, .doc = doc, .args_doc = "[NAME]\nimport FILE\nexport NAME"};
     struct options options = {0};
     struct oto_error error = {0};
     enum oto_status status;

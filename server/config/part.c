@@ -69,7 +69,8 @@ enum oto_status srv_apply_part(struct srv_binder *binder, const struct srv_raw_n
             status = oto_part_apply(part, mode, oto_plugin_descriptor(node->plugin), &node->params, binder->warn,
                                     binder->warn_context, &inner);
         if (status != OTO_OK)
-            return fail(part != NULL && mode == NULL && raw->mode != NULL ? raw->mode : raw->part, binder->error, &inner);
+            return fail(part != NULL && mode == NULL && raw->mode != NULL ? raw->mode : raw->part, binder->error,
+                        &inner);
         name = part->name;
     }
     (void)snprintf(node->part_unit, sizeof node->part_unit, "%.80s/%u", name, raw->unit);

@@ -17,7 +17,8 @@ static double largest(const double *axes)
 
 static void kalibr_line(FILE *to, const char *key, bool known, double value, const char *unit)
 {
-    (void)fprintf(to, "%s: %.9g  # %s%s\n", key, known ? value : 0.0, unit, known ? "" : "; the part has no source for it");
+    (void)fprintf(to, "%s: %.9g  # %s%s\n", key, known ? value : 0.0, unit,
+                  known ? "" : "; the part has no source for it");
 }
 
 static void kalibr(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode, double rate_hz)
@@ -25,7 +26,8 @@ static void kalibr(FILE *to, const struct oto_part *part, const struct oto_part_
     struct oto_part_noise accelerometer, gyroscope;
     oto_part_noise(mode, OTO_PART_ACCELEROMETER, &accelerometer);
     oto_part_noise(mode, OTO_PART_GYROSCOPE, &gyroscope);
-    (void)fprintf(to, "# %s, mode %s. Densities are two-sided, as Kalibr's: data sheet / √2.\n", part->name, mode->name);
+    (void)fprintf(to, "# %s, mode %s. Densities are two-sided, as Kalibr's: data sheet / √2.\n", part->name,
+                  mode->name);
     kalibr_line(to, "accelerometer_noise_density", accelerometer.has_white, largest(accelerometer.white_u_rthz) / RT2,
                 "m/s^2/sqrt(Hz)");
     kalibr_line(to, "accelerometer_random_walk", accelerometer.has_walk, largest(accelerometer.walk_u_rts),
@@ -50,14 +52,17 @@ static void sdf_axis(FILE *to, const struct oto_part_mode *mode, enum oto_part_t
     /* SDF's field is in tesla. */
     const double unit = triad == OTO_PART_MAGNETOMETER ? 1e-6 : 1.0;
     oto_part_noise(mode, triad, &noise);
-    (void)fprintf(to, "    <%c>\n      <noise type=\"%s\">\n", "xyz"[axis], digit != NULL ? "gaussian_quantized" : "gaussian");
+    (void)fprintf(to, "    <%c>\n      <noise type=\"%s\">\n", "xyz"[axis],
+                  digit != NULL ? "gaussian_quantized" : "gaussian");
     (void)fprintf(to, "        <mean>0</mean>\n        <stddev>%.9g</stddev>\n",
                   noise.white_u_rthz[axis] * sqrt(rate_hz / 2) * unit);
     (void)fprintf(to, "        <bias_mean>%.9g</bias_mean>\n        <bias_stddev>%.9g</bias_stddev>\n",
-                  axis_of(bias, axis) * unit, axis_of(offset, axis) * unit / (offset != NULL && offset->is_max ? 3 : 1));
+                  axis_of(bias, axis) * unit,
+                  axis_of(offset, axis) * unit / (offset != NULL && offset->is_max ? 3 : 1));
     if (noise.has_walk) {
-        (void)fprintf(to, "        <dynamic_bias_stddev>%.9g</dynamic_bias_stddev>\n"
-                          "        <dynamic_bias_correlation_time>%g</dynamic_bias_correlation_time>\n",
+        (void)fprintf(to,
+                      "        <dynamic_bias_stddev>%.9g</dynamic_bias_stddev>\n"
+                      "        <dynamic_bias_correlation_time>%g</dynamic_bias_correlation_time>\n",
                       noise.walk_u_rts[axis] * unit, SDF_CORRELATION_S);
     }
     if (digit != NULL) {
@@ -79,7 +84,8 @@ static void sdf_triad(FILE *to, const struct oto_part_mode *mode, enum oto_part_
 static void sdf(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode, double rate_hz)
 {
     const char *element = part->is_imu ? "imu" : "magnetometer";
-    (void)fprintf(to, "<!-- %s, mode %s, %.10g Hz: stddev = density sqrt(rate / 2); what is 0 has no source -->\n<%s>\n",
+    (void)fprintf(to,
+                  "<!-- %s, mode %s, %.10g Hz: stddev = density sqrt(rate / 2); what is 0 has no source -->\n<%s>\n",
                   part->name, mode->name, rate_hz, element);
     if (part->is_imu) {
         sdf_triad(to, mode, OTO_PART_ACCELEROMETER, "linear_acceleration", rate_hz);
@@ -101,7 +107,8 @@ enum oto_status parts_export(FILE *to, enum parts_format format, const struct ot
                         part->name, mode->name);
     }
     if (format == PARTS_KALIBR && !part->is_imu) {
-        return oto_fail(error, OTO_INVALID, "part '%s' is a magnetometer; Kalibr's imu.yaml describes IMUs", part->name);
+        return oto_fail(error, OTO_INVALID, "part '%s' is a magnetometer; Kalibr's imu.yaml describes IMUs",
+                        part->name);
     }
     (format == PARTS_KALIBR ? kalibr : sdf)(to, part, mode, rate);
     return OTO_OK;

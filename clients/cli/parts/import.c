@@ -1,4 +1,5 @@
-/* The JSON of MATLAB's imuSensor (loadparams) and of MAVS as a part file: the fields are the same, their names differ. */
+/* The JSON of MATLAB's imuSensor (loadparams) and of MAVS as a part file: the fields are the same, their names differ.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,8 @@ static enum oto_status find_entry(struct importing *importing, const struct oto_
     size_t used = 0;
     *found = root;
     if (root->kind != OTO_VALUE_MAP) {
-        return oto_value_expected(root, importing->error, "a JSON object with Accelerometer, Gyroscope or Magnetometer");
+        return oto_value_expected(root, importing->error,
+                                  "a JSON object with Accelerometer, Gyroscope or Magnetometer");
     }
     if (entry == NULL && find_sections(importing, root)) {
         return OTO_OK;
@@ -79,7 +81,8 @@ static enum oto_status find_entry(struct importing *importing, const struct oto_
         }
         const size_t length = strlen(root->items[i]->key);
         if (used + length + 3 < sizeof names) {
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", root->items[i]->key);
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", root->items[i]->key);
         }
     }
     return oto_value_fail(root, importing->error, OTO_NOT_FOUND,
@@ -91,8 +94,8 @@ static enum oto_status find_entry(struct importing *importing, const struct oto_
 
 static bool is_infinite(const struct oto_value *value)
 {
-    return oto_value_is_null(value) || (value->kind == OTO_VALUE_SCALAR &&
-                                        (strcasecmp(value->text, "inf") == 0 || strcasecmp(value->text, "infinity") == 0));
+    return oto_value_is_null(value) || (value->kind == OTO_VALUE_SCALAR && (strcasecmp(value->text, "inf") == 0 ||
+                                                                            strcasecmp(value->text, "infinity") == 0));
 }
 
 static enum oto_status read_axes(const struct oto_value *value, double axes[3], struct oto_error *error)
@@ -102,7 +105,8 @@ static enum oto_status read_axes(const struct oto_value *value, double axes[3], 
         return oto_value_expected(value, error, "a number, or three, one for each axis");
     }
     for (uint32_t i = 0; i < 3 && status == OTO_OK; i++) {
-        status = oto_value_f64(value->kind == OTO_VALUE_LIST ? value->items[value->count == 3 ? i : 0] : value, &axes[i], error);
+        status = oto_value_f64(value->kind == OTO_VALUE_LIST ? value->items[value->count == 3 ? i : 0] : value,
+                               &axes[i], error);
     }
     return status;
 }
@@ -118,10 +122,11 @@ static enum oto_status read_matrix(const struct oto_value *value, double axes[3]
         }
         const double first = cells[row == 0 ? 1 : 0], second = cells[row == 2 ? 1 : 2];
         if (cells[row] != 100.0 || first != second) {
-            return oto_value_fail(value->items[row], error, OTO_UNSUPPORTED,
-                                  "row %u of this matrix is no misalignment of one percentage (100 on the diagonal and two "
-                                  "equal numbers): give it as scale_factor_error_percent and cross_axis_percent in params",
-                                  row + 1);
+            return oto_value_fail(
+                value->items[row], error, OTO_UNSUPPORTED,
+                "row %u of this matrix is no misalignment of one percentage (100 on the diagonal and two "
+                "equal numbers): give it as scale_factor_error_percent and cross_axis_percent in params",
+                row + 1);
         }
         axes[row] = first;
     }
@@ -162,8 +167,8 @@ static const struct field *field_of(const char *key)
 static void say_ignored(const struct importing *importing, const struct oto_value *value)
 {
     char sentence[300];
-    (void)snprintf(sentence, sizeof sentence, "%.150s:%u:%u: '%.64s' has no place in a part and is left out", value->file,
-                   value->key_line, value->key_column, value->key);
+    (void)snprintf(sentence, sizeof sentence, "%.150s:%u:%u: '%.64s' has no place in a part and is left out",
+                   value->file, value->key_line, value->key_column, value->key);
     importing->warn(importing->warn_context, sentence);
 }
 
@@ -210,8 +215,9 @@ static enum oto_status read_noise_type(struct importing *importing, const struct
 static enum oto_status put_section(struct importing *importing, int triad)
 {
     const struct oto_value *section = importing->triads[triad];
-    enum oto_status status = section->kind == OTO_VALUE_MAP ? read_noise_type(importing, section)
-                                                            : oto_value_expected(section, importing->error, "an object");
+    enum oto_status status = section->kind == OTO_VALUE_MAP
+                                 ? read_noise_type(importing, section)
+                                 : oto_value_expected(section, importing->error, "an object");
     if (status != OTO_OK || section->count == 0) {
         return status;
     }
@@ -272,14 +278,15 @@ static void put_rate(FILE *to, const struct oto_value *entry, const struct oto_v
 static enum oto_status put_part(struct importing *importing, const char *path, const char *name,
                                 const struct oto_value *entry, const struct oto_value *root)
 {
-    const bool is_imu = importing->triads[OTO_PART_ACCELEROMETER] != NULL || importing->triads[OTO_PART_GYROSCOPE] != NULL;
+    const bool is_imu =
+        importing->triads[OTO_PART_ACCELEROMETER] != NULL || importing->triads[OTO_PART_GYROSCOPE] != NULL;
     enum oto_status status = OTO_OK;
     (void)fputs("part: ", importing->to);
     json_text(importing->to, name);
     (void)fputs("\ntitle: ", importing->to);
     json_text(importing->to, entry->key != NULL ? entry->key : name);
-    (void)fprintf(importing->to, "\nvendor: imported\nkind: %s\ndocuments:\n  file: {title: ",
-                  is_imu ? "imu" : "magnetometer");
+    (void)fprintf(importing->to,
+                  "\nvendor: imported\nkind: %s\ndocuments:\n  file: {title: ", is_imu ? "imu" : "magnetometer");
     json_text(importing->to, path);
     (void)fputs("}\n", importing->to);
     put_missing(importing, is_imu);

@@ -17,7 +17,8 @@ static const struct convention {
     double factor; /* from what oto_part_noise gives */
     const char *unit, *key, *text;
 } conventions[] = {
-    {OTO_PART_GYROSCOPE, WHITE, DEG, "°/s/√Hz", "density_single_deg_s_rthz", "noise density, single-sided (data sheets)"},
+    {OTO_PART_GYROSCOPE, WHITE, DEG, "°/s/√Hz", "density_single_deg_s_rthz",
+     "noise density, single-sided (data sheets)"},
     {OTO_PART_GYROSCOPE, WHITE, 1, "rad/s/√Hz", "density_single_rad_s_rthz", "  the same"},
     {OTO_PART_GYROSCOPE, WHITE, 1 / RT2, "rad/s/√Hz", "density_double_rad_s_rthz",
      "two-sided: Allan N, Kalibr gyroscope_noise_density"},
@@ -29,23 +30,27 @@ static const struct convention {
     {OTO_PART_GYROSCOPE, INSTABILITY, DEG * 3600 * OTO_PART_ALLAN_FLOOR, "°/h", "allan_floor_deg_h",
      "in-run bias stability, the Allan floor 0.664 B"},
     {OTO_PART_GYROSCOPE, INSTABILITY, 1, "rad/s", "b_rad_s", "bias instability B"},
-    {OTO_PART_GYROSCOPE, WALK, 1, "rad/s²/√Hz", "k_rad_s2_rthz", "rate random walk: Allan K, Kalibr gyroscope_random_walk"},
+    {OTO_PART_GYROSCOPE, WALK, 1, "rad/s²/√Hz", "k_rad_s2_rthz",
+     "rate random walk: Allan K, Kalibr gyroscope_random_walk"},
     {OTO_PART_GYROSCOPE, WALK, DEG * 216000, "°/h/√h", "k_deg_h_rth", "  the same"},
 
-    {OTO_PART_ACCELEROMETER, WHITE, 1e6 / G0, "µg/√Hz", "density_single_ug_rthz", "noise density, single-sided (data sheets)"},
+    {OTO_PART_ACCELEROMETER, WHITE, 1e6 / G0, "µg/√Hz", "density_single_ug_rthz",
+     "noise density, single-sided (data sheets)"},
     {OTO_PART_ACCELEROMETER, WHITE, 1, "m/s²/√Hz", "density_single_m_s2_rthz", "  the same"},
     {OTO_PART_ACCELEROMETER, WHITE, 1 / RT2, "m/s²/√Hz", "density_double_m_s2_rthz",
      "two-sided: Allan N, Kalibr accelerometer_noise_density"},
     {OTO_PART_ACCELEROMETER, WHITE, 1e6 / G0 / RT2, "µg/√Hz", "density_double_ug_rthz", "  the same"},
-    {OTO_PART_ACCELEROMETER, WHITE, 60 / RT2, "m/s/√h", "velocity_random_walk_m_s_rth", "velocity random walk (Allan N)"},
+    {OTO_PART_ACCELEROMETER, WHITE, 60 / RT2, "m/s/√h", "velocity_random_walk_m_s_rth",
+     "velocity random walk (Allan N)"},
     {OTO_PART_ACCELEROMETER, INSTABILITY, 1e6 / G0, "µg", "b_ug", "bias instability B"},
-    {OTO_PART_ACCELEROMETER, INSTABILITY, 1e6 / G0 * OTO_PART_ALLAN_FLOOR, "µg", "allan_floor_ug",
+    {OTO_PART_ACCELEROMETER, INSTABILITY, 1e6 / G0 *OTO_PART_ALLAN_FLOOR, "µg", "allan_floor_ug",
      "in-run bias stability, the Allan floor 0.664 B"},
     {OTO_PART_ACCELEROMETER, INSTABILITY, 1, "m/s²", "b_m_s2", "bias instability B"},
     {OTO_PART_ACCELEROMETER, WALK, 1, "m/s³/√Hz", "k_m_s3_rthz",
      "acceleration random walk: Allan K, Kalibr accelerometer_random_walk"},
 
-    {OTO_PART_MAGNETOMETER, WHITE, 1e3, "nT/√Hz", "density_single_nt_rthz", "noise density, single-sided (data sheets)"},
+    {OTO_PART_MAGNETOMETER, WHITE, 1e3, "nT/√Hz", "density_single_nt_rthz",
+     "noise density, single-sided (data sheets)"},
     {OTO_PART_MAGNETOMETER, WHITE, 1e3 / RT2, "nT/√Hz", "density_double_nt_rthz", "two-sided: Allan N"},
     {OTO_PART_MAGNETOMETER, WHITE, 10, "mG/√Hz", "density_single_mg_rthz", "single-sided"},
     {OTO_PART_MAGNETOMETER, INSTABILITY, 1e3, "nT", "b_nt", "bias instability B"},
@@ -125,9 +130,10 @@ static void show_noise(FILE *to, const struct oto_part_mode *mode, enum oto_part
 static void show_document(FILE *to, const struct oto_part_document *document)
 {
     (void)fprintf(to, "  %s: %s", document->id, document->title);
-    (void)fprintf(to, "%s%s%s%s%s%s\n", document->number != NULL ? ", " : "", document->number != NULL ? document->number : "",
-                  document->revision != NULL ? " rev. " : "", document->revision != NULL ? document->revision : "",
-                  document->date != NULL ? ", " : "", document->date != NULL ? document->date : "");
+    (void)fprintf(to, "%s%s%s%s%s%s\n", document->number != NULL ? ", " : "",
+                  document->number != NULL ? document->number : "", document->revision != NULL ? " rev. " : "",
+                  document->revision != NULL ? document->revision : "", document->date != NULL ? ", " : "",
+                  document->date != NULL ? document->date : "");
 }
 
 void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode)

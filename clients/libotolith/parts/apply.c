@@ -43,9 +43,14 @@ static struct made *next(struct making *making, const char *key, const struct ot
         return NULL;
     }
     (void)snprintf(made->key, sizeof made->key, "%s", key);
-    made->value = (struct oto_value){.kind = OTO_VALUE_SCALAR, .file = place->file, .line = place->line,
-                                     .column = place->column, .key = made->key, .text = made->text[0],
-                                     .key_line = place->key_line, .key_column = place->key_column};
+    made->value = (struct oto_value){.kind = OTO_VALUE_SCALAR,
+                                     .file = place->file,
+                                     .line = place->line,
+                                     .column = place->column,
+                                     .key = made->key,
+                                     .text = made->text[0],
+                                     .key_line = place->key_line,
+                                     .key_column = place->key_column};
     making->items[making->count++] = &made->value;
     return made;
 }
@@ -87,8 +92,8 @@ static void make_number(struct making *making, const struct oto_part_mode *mode,
     /* The two steps keep the format literal: keys hold at most one unit. */
     const char *mark = strstr(term->key, "%s");
     const int head = mark != NULL ? (int)(mark - term->key) : (int)strlen(term->key);
-    (void)snprintf(format, sizeof format, "%.*s%s%s", head, term->key, mark != NULL ? part_triad_key(number->triad) : "",
-                   mark != NULL ? mark + 2 : "");
+    (void)snprintf(format, sizeof format, "%.*s%s%s", head, term->key,
+                   mark != NULL ? part_triad_key(number->triad) : "", mark != NULL ? mark + 2 : "");
     (void)snprintf(key, sizeof key, "%s.%.64s", oto_part_triad_name(number->triad), format);
     const struct oto_param *param = oto_param_find(making->descriptor, key);
     struct made *made = param != NULL ? next(making, key, number->place) : NULL;
@@ -148,8 +153,8 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
                                oto_warn_function warn, void *warn_context, struct oto_error *error)
 {
     struct making making = {.descriptor = descriptor};
-    struct oto_value map = {.kind = OTO_VALUE_MAP, .file = mode->place->file, .line = mode->place->line,
-                            .column = mode->place->column};
+    struct oto_value map = {
+        .kind = OTO_VALUE_MAP, .file = mode->place->file, .line = mode->place->line, .column = mode->place->column};
     enum oto_status status = check_fits(part, descriptor, error);
     if (status != OTO_OK) {
         return status;

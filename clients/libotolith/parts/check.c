@@ -1,4 +1,5 @@
-/* What belongs together in a mode: one way to say each thing, digits in terms of the resolution, nothing left open. Pure. */
+/* What belongs together in a mode: one way to say each thing, digits in terms of the resolution, nothing left open.
+ * Pure. */
 #include <string.h>
 
 #include "private.h"
@@ -98,9 +99,10 @@ static enum oto_status check_complete(const struct oto_part *part, const struct 
         {PART_USE_RANGE, "range"}, {PART_USE_WHITE, "noise_density"}, {PART_USE_INSTABILITY, "in_run_bias_stability"}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         if (of_use(mode, triad, needed[i].use) == NULL && !is_said_missing(part, triad, needed[i].term)) {
-            return oto_value_fail(mode->place, error, OTO_INVALID,
-                                  "mode '%.48s' gives no %s.%s, and `missing` does not say that there is no source for it",
-                                  mode->name, oto_part_triad_name(triad), needed[i].term);
+            return oto_value_fail(
+                mode->place, error, OTO_INVALID,
+                "mode '%.48s' gives no %s.%s, and `missing` does not say that there is no source for it", mode->name,
+                oto_part_triad_name(triad), needed[i].term);
         }
     }
     return OTO_OK;
@@ -113,9 +115,9 @@ static enum oto_status check_triad(const struct oto_part *part, const struct oto
     const struct oto_part_number *digit = oto_part_number(mode, triad, "resolution");
     const struct oto_part_number *white = of_use(mode, triad, PART_USE_WHITE);
     if (range != NULL && digit != NULL && digit->value_u[0] > range->value_u[0]) {
-        return oto_value_fail(digit->place, error, OTO_RANGE,
-                              "mode '%.48s': one digit is %g %s, more than the range of %g %s", mode->name,
-                              digit->value_u[0], oto_part_triad_unit(triad), range->value_u[0], oto_part_triad_unit(triad));
+        return oto_value_fail(
+            digit->place, error, OTO_RANGE, "mode '%.48s': one digit is %g %s, more than the range of %g %s",
+            mode->name, digit->value_u[0], oto_part_triad_unit(triad), range->value_u[0], oto_part_triad_unit(triad));
     }
     if (white != NULL && strcmp(white->term, "noise_rms") == 0 && mode->output_rate_hz <= 0) {
         return oto_value_fail(white->place, error, OTO_INVALID,

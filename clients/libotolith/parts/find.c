@@ -31,7 +31,8 @@ static void add_environment(struct places *places)
 {
     const char *environment = getenv("OTOLITH_PARTS_PATH");
     char *copy = environment != NULL ? strdup(environment) : NULL, *rest = NULL;
-    for (char *word = copy != NULL ? strtok_r(copy, ":", &rest) : NULL; word != NULL; word = strtok_r(NULL, ":", &rest)) {
+    for (char *word = copy != NULL ? strtok_r(copy, ":", &rest) : NULL; word != NULL;
+         word = strtok_r(NULL, ":", &rest)) {
         add_place(places, word);
     }
     free(copy);
@@ -209,11 +210,13 @@ static enum oto_status not_found(const struct places *places, const char *name, 
     char looked[300] = "";
     size_t used = 0;
     for (uint32_t i = 0; i < places->count; i++) {
-        const int written = snprintf(looked + used, sizeof looked - used, "%s%s", used > 0 ? ", " : "", places->paths[i]);
+        const int written =
+            snprintf(looked + used, sizeof looked - used, "%s%s", used > 0 ? ", " : "", places->paths[i]);
         used += written > 0 && (size_t)written < sizeof looked - used ? (size_t)written : 0;
         looked[used] = '\0';
     }
-    const char *near = names_init(&names, places) ? oto_nearest_word(name, (const char *const *)names.names, names.count) : NULL;
+    const char *near =
+        names_init(&names, places) ? oto_nearest_word(name, (const char *const *)names.names, names.count) : NULL;
     const enum oto_status status =
         oto_fail(error, OTO_NOT_FOUND, "there is no part '%.100s'%s%.100s%s; looked in %s", name,
                  near != NULL ? " (did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?)" : "", looked);
@@ -221,15 +224,16 @@ static enum oto_status not_found(const struct places *places, const char *name, 
     return status;
 }
 
-enum oto_status oto_part_find(const char *name, const char *near, char *path, size_t path_bytes, struct oto_error *error)
+enum oto_status oto_part_find(const char *name, const char *near, char *path, size_t path_bytes,
+                              struct oto_error *error)
 {
     struct places places;
     if (is_file_name(name)) {
         return find_file(name, near, path, path_bytes, error);
     }
     if (!is_part_name(name)) {
-        return oto_fail(error, OTO_INVALID, "'%.100s' is no part: expected vendor/part, as tdk/icm-42688-p, or a .yaml file",
-                        name);
+        return oto_fail(error, OTO_INVALID,
+                        "'%.100s' is no part: expected vendor/part, as tdk/icm-42688-p, or a .yaml file", name);
     }
     places_init(&places, near);
     enum oto_status status = OTO_NOT_FOUND;
@@ -254,8 +258,9 @@ enum oto_status oto_part_open(const char *name, const char *near, struct oto_par
         status = oto_part_read(path, part, error);
     }
     if (status == OTO_OK && !is_file_name(name) && strcmp((*part)->name, name) != 0) {
-        status = oto_fail(error, OTO_CONFLICT, "%.200s:1:1: error: the file of part '%.100s' says that it is part '%.100s'",
-                          path, name, (*part)->name);
+        status =
+            oto_fail(error, OTO_CONFLICT, "%.200s:1:1: error: the file of part '%.100s' says that it is part '%.100s'",
+                     path, name, (*part)->name);
         oto_part_close(*part);
         *part = NULL;
     }

@@ -19,8 +19,8 @@ enum oto_status part_check_keys(const struct oto_value *map, const char *const *
         }
         if (k == count) {
             const char *near = oto_nearest_word(item->key, keys, count);
-            return oto_value_fail_key(item, error, OTO_NOT_FOUND, "a part file has no key '%.64s' here%s%s%s", item->key,
-                                      near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
+            return oto_value_fail_key(item, error, OTO_NOT_FOUND, "a part file has no key '%.64s' here%s%s%s",
+                                      item->key, near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
                                       near != NULL ? "'?" : "");
         }
     }
@@ -52,7 +52,8 @@ enum oto_status part_source_read(const struct oto_part *part, const struct oto_v
     const size_t length = strcspn(*source, " ");
     if ((*source)[length] == '\0' || (*source)[length + 1] == '\0') {
         return oto_value_fail(value, error, OTO_INVALID,
-                              "source '%.80s' says no place: expected a document's id, then page, table or section", *source);
+                              "source '%.80s' says no place: expected a document's id, then page, table or section",
+                              *source);
     }
     for (uint32_t i = 0; i < part->document_count; i++) {
         if (strlen(part->documents[i].id) == length && strncmp(part->documents[i].id, *source, length) == 0) {
@@ -78,8 +79,9 @@ static enum oto_status read_axes(const struct oto_value *value, struct oto_part_
 }
 
 /* {min, max}: limits of production, the larger magnitude is the maximum. */
-static enum oto_status read_limits(const struct oto_value *map, const struct oto_value *low, const struct oto_value *high,
-                                   struct oto_part_number *number, struct oto_error *error)
+static enum oto_status read_limits(const struct oto_value *map, const struct oto_value *low,
+                                   const struct oto_value *high, struct oto_part_number *number,
+                                   struct oto_error *error)
 {
     double minimum = 0, maximum = 0;
     if (low == NULL || high == NULL || oto_value_get(map, "value") != NULL || oto_value_get(map, "is") != NULL) {
@@ -142,7 +144,8 @@ static enum oto_status read_total(const struct oto_value *map, const struct part
         oto_value_f64(over->items[0], &from, NULL) != OTO_OK || oto_value_f64(over->items[1], &to, NULL) != OTO_OK ||
         from >= to) {
         return oto_value_fail(over != NULL ? over : map, error, OTO_INVALID,
-                              "%s is a total: expected `over_degc: [from, to]`, the range it was taken over", term->name);
+                              "%s is a total: expected `over_degc: [from, to]`, the range it was taken over",
+                              term->name);
     }
     return OTO_OK;
 }

@@ -9,7 +9,8 @@ static enum oto_status no_memory(struct oto_error *error)
     return oto_fail(error, OTO_NO_MEMORY, "no memory to read a part");
 }
 
-static enum oto_status read_text(const struct oto_value *map, const char *key, const char **text, struct oto_error *error)
+static enum oto_status read_text(const struct oto_value *map, const char *key, const char **text,
+                                 struct oto_error *error)
 {
     const struct oto_value *value;
     const enum oto_status status = part_require(map, key, &value, error);
@@ -35,7 +36,10 @@ static enum oto_status read_document(const struct oto_value *map, struct oto_par
     const struct {
         const char *key;
         const char **text;
-    } rest[] = {{"number", &document->number}, {"revision", &document->revision}, {"date", &document->date}, {"url", &document->url}};
+    } rest[] = {{"number", &document->number},
+                {"revision", &document->revision},
+                {"date", &document->date},
+                {"url", &document->url}};
     if (status == OTO_OK) {
         status = read_text(map, "title", &document->title, error);
     }
@@ -114,8 +118,8 @@ static uint32_t count_numbers(const struct oto_value *map)
     return count;
 }
 
-static enum oto_status read_numbers(const struct oto_part *part, const struct oto_value *map, struct oto_part_mode *mode,
-                                    struct oto_error *error)
+static enum oto_status read_numbers(const struct oto_part *part, const struct oto_value *map,
+                                    struct oto_part_mode *mode, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
     for (int triad = 0; triad < OTO_PART_TRIADS && status == OTO_OK; triad++) {
@@ -159,8 +163,8 @@ static enum oto_status read_rate(const struct oto_part *part, const struct oto_v
     return part_source_read(part, rate, &mode->output_rate_source, error);
 }
 
-static enum oto_status read_mode(const struct oto_part *part, const struct oto_value *common, const struct oto_value *map,
-                                 struct oto_part_mode *mode, struct oto_error *error)
+static enum oto_status read_mode(const struct oto_part *part, const struct oto_value *common,
+                                 const struct oto_value *map, struct oto_part_mode *mode, struct oto_error *error)
 {
     static const char *const keys[] = {"filter", "output_rate", "accelerometer", "gyroscope", "magnetometer", "note"};
     enum oto_status status = part_check_keys(map, keys, sizeof keys / sizeof *keys, error);
@@ -227,7 +231,8 @@ enum oto_status oto_part_mode_find(const struct oto_part *part, const char *name
         }
         const size_t length = strlen(part->modes[i].name);
         if (used + length + 3 < sizeof names) {
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", part->modes[i].name);
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : "", part->modes[i].name);
         }
     }
     return oto_fail(error, OTO_NOT_FOUND, "part '%s' has no mode '%.64s'; it has %s", part->name, name, names);

@@ -41,7 +41,8 @@ static enum oto_status import_to(const char *from, const char *entry, int *warni
     return status;
 }
 
-static void assert_same(const struct oto_params *a, const struct oto_params *b, const struct oto_plugin_descriptor *descriptor)
+static void assert_same(const struct oto_params *a, const struct oto_params *b,
+                        const struct oto_plugin_descriptor *descriptor)
 {
     for (uint32_t i = 0; i < descriptor->param_count; i++) {
         const struct oto_param *param = &descriptor->params[i];
@@ -94,14 +95,17 @@ static void a_mavs_file_binds_the_same_as_the_part_that_is_imported_from_it(void
     (void)oto_plugin_close(plugin);
 }
 
-static const char matlab[] =
-    "{\"Six\": {\"Accelerometer\": {\"MeasurementRange\": 19.6, \"Resolution\": 0.0006, \"ConstantBias\": [0.1, 0.2, 0.3],"
-    " \"AxesMisalignment\": [[100, 2, 2], [3, 100, 3], [4, 4, 100]], \"NoiseDensity\": 0.004, \"NoiseType\": \"double-sided\","
-    " \"BiasInstability\": 0.001, \"RandomWalk\": [1e-5, 1e-5, 1e-5], \"TemperatureBias\": 0, \"TemperatureScaleFactor\": 0.02,"
-    " \"BiasInstabilityCoefficients\": {\"Numerator\": 1}},"
-    " \"Gyroscope\": {\"MeasurementRange\": \"Inf\", \"Resolution\": 0, \"NoiseDensity\": 1e-4, \"NoiseType\": \"single-sided\","
-    " \"AccelerationBias\": 1.78e-4}},"
-    " \"Other\": {\"Gyroscope\": {\"NoiseDensity\": 5}}}";
+static const char matlab[] = "{\"Six\": {\"Accelerometer\": {\"MeasurementRange\": 19.6, \"Resolution\": 0.0006, "
+                             "\"ConstantBias\": [0.1, 0.2, 0.3],"
+                             " \"AxesMisalignment\": [[100, 2, 2], [3, 100, 3], [4, 4, 100]], \"NoiseDensity\": 0.004, "
+                             "\"NoiseType\": \"double-sided\","
+                             " \"BiasInstability\": 0.001, \"RandomWalk\": [1e-5, 1e-5, 1e-5], \"TemperatureBias\": 0, "
+                             "\"TemperatureScaleFactor\": 0.02,"
+                             " \"BiasInstabilityCoefficients\": {\"Numerator\": 1}},"
+                             " \"Gyroscope\": {\"MeasurementRange\": \"Inf\", \"Resolution\": 0, \"NoiseDensity\": "
+                             "1e-4, \"NoiseType\": \"single-sided\","
+                             " \"AccelerationBias\": 1.78e-4}},"
+                             " \"Other\": {\"Gyroscope\": {\"NoiseDensity\": 5}}}";
 
 static void a_matlab_file_keeps_its_noise_conventions(void **state)
 {
@@ -116,15 +120,20 @@ static void a_matlab_file_keeps_its_noise_conventions(void **state)
     assert_ok(import_to(json_path, "Six", &warnings, &error), error);
     assert_int_equal(warnings, 1); /* the coefficients */
     bind_part(descriptor, &params);
-    assert_ok(oto_params_get(descriptor, "accelerometer.noise_density_m_s2_rthz", &params, text, sizeof text, &error), error);
+    assert_ok(oto_params_get(descriptor, "accelerometer.noise_density_m_s2_rthz", &params, text, sizeof text, &error),
+              error);
     assert_near(strtod(text + 1, NULL), 0.004, 0); /* sigma = density sqrt(fs/2) */
-    assert_ok(oto_params_get(descriptor, "gyroscope.noise_density_rad_s_rthz", &params, text, sizeof text, &error), error);
+    assert_ok(oto_params_get(descriptor, "gyroscope.noise_density_rad_s_rthz", &params, text, sizeof text, &error),
+              error);
     assert_near(strtod(text + 1, NULL), RT2 * 1e-4, 1e-19); /* sigma = density sqrt(fs) */
-    assert_ok(oto_params_get(descriptor, "accelerometer.axis_misalignment_percent", &params, text, sizeof text, &error), error);
+    assert_ok(oto_params_get(descriptor, "accelerometer.axis_misalignment_percent", &params, text, sizeof text, &error),
+              error);
     assert_string_equal(text, "[2, 3, 4]");
-    assert_ok(oto_params_get(descriptor, "accelerometer.bias_instability_m_s2", &params, text, sizeof text, &error), error);
+    assert_ok(oto_params_get(descriptor, "accelerometer.bias_instability_m_s2", &params, text, sizeof text, &error),
+              error);
     assert_near(strtod(text + 1, NULL), 0.001, 0);
-    assert_ok(oto_params_get(descriptor, "gyroscope.measurement_range_rad_s", &params, text, sizeof text, &error), error);
+    assert_ok(oto_params_get(descriptor, "gyroscope.measurement_range_rad_s", &params, text, sizeof text, &error),
+              error);
     assert_near(strtod(text, NULL), 0, 0);
     oto_params_free(&params);
     (void)oto_plugin_close(plugin);
@@ -208,8 +217,11 @@ static void sdf_gets_the_deviation_of_a_sample(void **state)
 {
     (void)state;
     char *text = export_text("tdk/mpu-9250", PARTS_SDF, 200);
-    assert_near(number_after(text, "<angular_velocity>\n    <x>\n      <noise type=\"gaussian_quantized\">\n        <mean>0</mean>\n"
-                                   "        <stddev>"), 0.01 * DEG * sqrt(200.0 / 2), 1e-11);
+    assert_near(
+        number_after(text,
+                     "<angular_velocity>\n    <x>\n      <noise type=\"gaussian_quantized\">\n        <mean>0</mean>\n"
+                     "        <stddev>"),
+        0.01 * DEG * sqrt(200.0 / 2), 1e-11);
     assert_near(number_after(text, "<bias_stddev>"), 0.060 * 9.80665, 1e-9);
     assert_near(number_after(text, "<precision>"), 9.80665 / 2048, 1e-11);
     assert_non_null(strstr(text, "</imu>"));
@@ -259,9 +271,12 @@ static void json_of_a_part_is_json_with_every_convention(void **state)
     static const struct {
         const char *key;
         double value;
-    } rows[] = {{"angle_random_walk_deg_rth", 0.15}, {"angle_random_walk_vendor_deg_rth", 0.15 * RT2},
-                {"density_double_rad_s_rthz", 0.15 / 60 * DEG}, {"density_single_deg_s_rthz", 0.15 / 60 * RT2},
-                {"allan_floor_deg_h", 0.5}, {"b_deg_h", 0.5 / 0.66428}};
+    } rows[] = {{"angle_random_walk_deg_rth", 0.15},
+                {"angle_random_walk_vendor_deg_rth", 0.15 * RT2},
+                {"density_double_rad_s_rthz", 0.15 / 60 * DEG},
+                {"density_single_deg_s_rthz", 0.15 / 60 * RT2},
+                {"allan_floor_deg_h", 0.5},
+                {"b_deg_h", 0.5 / 0.66428}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct oto_value *list = oto_value_get(noise, rows[i].key);
         assert_non_null(list);

@@ -167,7 +167,8 @@ static void rms_noise_is_spread_over_half_the_rate(void **state)
     (void)state;
     struct oto_params params;
     apply("st/lsm6dso", "normal-8g", imu_plugin, &params);
-    assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), 2.4e-3 * G0 / sqrt(208.0 / 2), 1e-17);
+    assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), 2.4e-3 * G0 / sqrt(208.0 / 2),
+                1e-17);
     oto_params_free(&params);
 }
 
@@ -204,7 +205,8 @@ static void a_part_of_another_kind_is_refused(void **state)
 static void names_never_leave_the_library(void **state)
 {
     (void)state;
-    static const char *const names[] = {"", "x", "../x", "a/../b", "a/b/c", "/etc/passwd", "a/.b", ".a/b", "a//b", "a/b\n"};
+    static const char *const names[] = {"",     "x",    "../x", "a/../b", "a/b/c", "/etc/passwd",
+                                        "a/.b", ".a/b", "a//b", "a/b\n"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[512];
         struct oto_error error = {0};
@@ -283,7 +285,8 @@ static void a_bias_beyond_the_range_is_told(void **state)
     char told[4000] = "";
     assert_ok(oto_params_default(descriptor, &params, &error), error);
     assert_ok(oto_params_set(descriptor, "magnetometer.measurement_range_ut", "100", false, &params, &error), error);
-    assert_ok(oto_params_set(descriptor, "magnetometer.constant_bias_ut", "[0, -101, 0]", false, &params, &error), error);
+    assert_ok(oto_params_set(descriptor, "magnetometer.constant_bias_ut", "[0, -101, 0]", false, &params, &error),
+              error);
     assert_ok(oto_params_set(descriptor, "magnetometer.resolution_ut", "200", false, &params, &error), error);
     oto_params_check_plausible(descriptor, &params, collect, told);
     assert_non_null(strstr(told, "magnetometer.constant_bias_ut = 101 µT is larger than the range of ±100"));

@@ -17,7 +17,8 @@ static enum oto_status load(const char *nodes, struct srv_world_config *config, 
 {
     FILE *file = fopen(path, "we");
     assert_non_null(file);
-    (void)fprintf(file, "world: w\nvehicles:\n  - name: car\n    motion: {plugin: motion_script}\n    nodes:\n%s", nodes);
+    (void)fprintf(file, "world: w\nvehicles:\n  - name: car\n    motion: {plugin: motion_script}\n    nodes:\n%s",
+                  nodes);
     assert_int_equal(fclose(file), 0);
     told[0] = '\0';
     return srv_world_config_load(path, NULL, 0, collect, NULL, config, error);
@@ -27,7 +28,8 @@ static void assert_text(const struct srv_node_config *node, const char *key, dou
 {
     char text[128];
     struct oto_error error = {0};
-    assert_ok(oto_params_get(oto_plugin_descriptor(node->plugin), key, &node->params, text, sizeof text, &error), error);
+    assert_ok(oto_params_get(oto_plugin_descriptor(node->plugin), key, &node->params, text, sizeof text, &error),
+              error);
     assert_near(strtod(text + (text[0] == '['), NULL), value, 1e-12 * fabs(value));
 }
 
@@ -37,11 +39,14 @@ static void a_part_comes_before_the_nodes_own_parameters(void **state)
     struct srv_world_config config;
     struct oto_error error = {0};
     assert_ok(load("      - {name: a, plugin: mems_imu, part: tdk/mpu-9250, mode: 500dps-4g, unit: 17}\n"
-                   "      - {name: b, plugin: mems_imu, part: tdk/mpu-9250, params: {gyroscope.resolution_rad_s: 0.5}, rate_hz: 100}\n"
+                   "      - {name: b, plugin: mems_imu, part: tdk/mpu-9250, params: {gyroscope.resolution_rad_s: 0.5}, "
+                   "rate_hz: 100}\n"
                    "      - {name: c, plugin: magnetometer, part: akm/ak09916}\n"
                    "      - {name: d, plugin: magnetometer, unit: 3}\n",
-                   &config, &error), error);
-    const struct srv_node_config *a = &config.nodes[1], *b = &config.nodes[2], *c = &config.nodes[3], *d = &config.nodes[4];
+                   &config, &error),
+              error);
+    const struct srv_node_config *a = &config.nodes[1], *b = &config.nodes[2], *c = &config.nodes[3],
+                                 *d = &config.nodes[4];
     assert_string_equal(a->part_unit, "tdk/mpu-9250/17");
     assert_string_equal(b->part_unit, "tdk/mpu-9250/0");
     assert_string_equal(d->part_unit, "magnetometer/3");
@@ -89,9 +94,11 @@ static void a_part_beside_the_world_is_found_and_its_errors_stand_in_it(void **s
     (void)snprintf(own, sizeof own, "%s/own.yaml", folder);
     FILE *file = fopen(own, "we");
     assert_non_null(file);
-    assert_true(fputs("part: a/own\ntitle: t\nvendor: v\nkind: magnetometer\ndocuments: {d: {title: t}}\n"
-                      "missing: [magnetometer.noise_density, magnetometer.in_run_bias_stability]\n"
-                      "modes:\n  m:\n    magnetometer:\n      range: {value: 2e10, unit: uT, is: typ, source: \"d p.1\"}\n", file) >= 0);
+    assert_true(
+        fputs("part: a/own\ntitle: t\nvendor: v\nkind: magnetometer\ndocuments: {d: {title: t}}\n"
+              "missing: [magnetometer.noise_density, magnetometer.in_run_bias_stability]\n"
+              "modes:\n  m:\n    magnetometer:\n      range: {value: 2e10, unit: uT, is: typ, source: \"d p.1\"}\n",
+              file) >= 0);
     assert_int_equal(fclose(file), 0);
     assert_int_not_equal(load("      - {name: a, plugin: magnetometer, part: own.yaml}\n", &config, &error), OTO_OK);
     assert_non_null(strstr(error.text, "own.yaml:10:")); /* more than the parameter takes */
@@ -103,7 +110,9 @@ static void odd_parameters_are_told_at_the_node(void **state)
     (void)state;
     struct srv_world_config config;
     struct oto_error error = {0};
-    assert_ok(load("      - {name: a, plugin: mems_imu, params: {gyroscope.noise_density_rad_s_rthz: 0.5}}\n", &config, &error), error);
+    assert_ok(load("      - {name: a, plugin: mems_imu, params: {gyroscope.noise_density_rad_s_rthz: 0.5}}\n", &config,
+                   &error),
+              error);
     assert_non_null(strstr(told, ":6:"));
     assert_non_null(strstr(told, "warning: node 'a': gyroscope.noise_density_rad_s_rthz"));
     srv_world_config_finish(&config);
@@ -115,7 +124,9 @@ static void the_example_of_real_parts_loads_without_a_warning(void **state)
     struct srv_world_config config;
     struct oto_error error = {0};
     told[0] = '\0';
-    assert_ok(srv_world_config_load(OTO_SOURCE_DIR "/configs/worlds/real_parts.yaml", NULL, 0, collect, NULL, &config, &error), error);
+    assert_ok(srv_world_config_load(OTO_SOURCE_DIR "/configs/worlds/real_parts.yaml", NULL, 0, collect, NULL, &config,
+                                    &error),
+              error);
     assert_string_equal(config.nodes[2].part_unit, "tdk/mpu-9250/18");
     assert_text(&config.nodes[5], "magnetometer.measurement_range_ut", 190);
     assert_int_equal(config.nodes[4].rate_num, 100 * config.nodes[4].rate_den);
