@@ -97,6 +97,15 @@ class Parts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("temperature_bias_rad_s_degc = 0.349", done.stderr)  # 20 deg/s for each degree
 
+    def test_the_example_of_the_readme_is_a_part(self):
+        readme = (SOURCE / "configs/parts/README.md").read_text()
+        path = self.path / "example.yaml"
+        path.write_text(readme.split("```yaml\n")[1].split("```")[0])
+        numbers = json.loads(self.otolith("parts", path, "--json"))["magnetometer"]["numbers"]
+        self.assertEqual(numbers["range"]["si"], [1300, 1300, 2500])
+        self.assertAlmostEqual(numbers["zero_offset"]["si"][0], 2000 * 100 / 6842, delta=1e-12)
+        self.otolith("parts", path, "--mode", "slow")
+
     def test_mistakes_are_answered_with_what_would_be_right(self):
         self.assertIn("did you mean 'tdk/mpu-9250'", self.otolith("parts", "tdk/mpu9250", code=1))
         self.assertIn("it has 250dps-2g", self.otolith("parts", "tdk/mpu-9250", "--mode", "x", code=1))
