@@ -467,6 +467,96 @@ static void the_ends_of_every_range_are_prepared_or_refused_with_a_sentence(void
     for_each_plugin(check_extremes);
 }
 
+/* ---- motion models ---- */
+
+enum { MOST = OTO_MODEL_MAX_STATES };
+
+/* Numbers with a guard behind them. */
+static void guard_numbers(double *numbers, size_t count, size_t capacity)
+{
+    memset(numbers, 0, count * sizeof *numbers);
+    memset(numbers + count, GUARD, (capacity - count) * sizeof *numbers);
+}
+
+static bool is_guarded(const double *numbers, size_t count, size_t capacity)
+{
+    const unsigned char *bytes = (const unsigned char *)(numbers + count);
+    for (size_t i = 0; i < (capacity - count) * sizeof *numbers; i++) {
+        if (bytes[i] != GUARD) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_model_calls(const struct oto_model_extension *model, const struct oto_instance *instance,
+                              const double *start, int64_t dt_ns)
+{
+    static double jacobian[MOST * MOST + 8], both[MOST * MOST + 8];
+    const size_t n = oto_model_extension_size(model, instance);
+    double state[MOST + 8], next[MOST + 8], rolled[2 * MOST + 8];
+    guard_numbers(state, n, MOST + 8);
+    guard_numbers(next, n, MOST + 8);
+    guard_numbers(jacobian, n * n, MOST * MOST + 8);
+    guard_numbers(both, n * n, MOST * MOST + 8);
+    memcpy(state, start, n * sizeof *state);
+    allocations = 0;
+    COUNTED(model->predict(instance, state, dt_ns, next));
+    COUNTED(model->jacobian(instance, state, dt_ns, jacobian));
+    assert_memory_equal(state, start, n * sizeof *state); /* not mutated */
+    COUNTED(model->jacobian_and_predict(instance, state, dt_ns, both, state));
+    assert_int_equal(allocations, 0);
+    assert_memory_equal(state, next, n * sizeof *state);
+    assert_memory_equal(jacobian, both, n * n * sizeof *both);
+    assert_true(is_guarded(state, n, MOST + 8) && is_guarded(next, n, MOST + 8));
+    assert_true(is_guarded(jacobian, n * n, MOST * MOST + 8) && is_guarded(both, n * n, MOST * MOST + 8));
+    for (size_t i = 0; i < n * n; i++) {
+        assert_true(isfinite(jacobian[i]));
+        assert_true(dt_ns != 0 || jacobian[i] == (i % (n + 1) == 0 ? 1.0 : 0.0));
+    }
+    assert_true(dt_ns != 0 || memcmp(next, start, n * sizeof *next) == 0);
+    assert_int_equal(oto_model_extension_roll_out(model, instance, start, dt_ns, 2, rolled), OTO_OK);
+    assert_memory_equal(rolled, next, n * sizeof *next);
+    assert_int_equal(model->predict(instance, next, dt_ns, next), OTO_OK);
+    assert_memory_equal(rolled + n, next, n * sizeof *next);
+}
+
+static void check_model(const char *path, const char *id)
+{
+    struct subject s;
+    subject_open(&s, path);
+    (void)id;
+    const struct oto_model_extension *model = oto_plugin_model(s.plugin);
+    if (model != NULL) {
+        const struct oto_instance instance = {sizeof instance, 0, &s.setup, s.params.block, s.prepared.data, NULL};
+        const struct oto_truth_record drive = {.position_enu_m = {3, 4, 0}, .velocity_enu_m_s = {6, 8, 0},
+                                               .q_enu_from_body = {0.894427190999916, 0, 0, 0.447213595499958},
+                                               .angular_rate_body_rad_s = {0, 0, 0.1}, .longitudinal_speed_m_s = 10};
+        double state[MOST], values[MOST];
+        struct oto_error error = {0};
+        struct oto_truth_record truth;
+        model->from_truth(&instance, &drive, values);
+        assert_ok(model->reset(&instance, values, state, &error), error);
+        static const int64_t steps_ns[] = {0, 1000000, 100000000, -100000000};
+        for (size_t i = 0; i < sizeof steps_ns / sizeof *steps_ns; i++) {
+            check_model_calls(model, &instance, state, steps_ns[i]);
+        }
+        model->to_truth(&instance, state, &truth);
+        assert_true(oto_vec3_is_finite(truth.position_enu_m) && oto_quat_is_unit(truth.q_enu_from_body, 1e-12));
+        values[0] = NAN;
+        error.text[0] = '\0';
+        assert_int_not_equal(model->reset(&instance, values, state, &error), OTO_OK);
+        assert_true(error.text[0] != '\0');
+    }
+    subject_close(&s);
+}
+
+static void b1_b12_to_b17_each_motion_model_keeps_its_contract(void **state)
+{
+    (void)state;
+    for_each_plugin(check_model);
+}
+
 static void the_suite_notices_bad_plugins(void **state)
 {
     (void)state;
@@ -511,6 +601,7 @@ int main(void)
         cmocka_unit_test(the_bytes_of_a_state_are_all_of_it),
         cmocka_unit_test(setting_the_same_parameters_changes_nothing),
         cmocka_unit_test(the_ends_of_every_range_are_prepared_or_refused_with_a_sentence),
+        cmocka_unit_test(b1_b12_to_b17_each_motion_model_keeps_its_contract),
         cmocka_unit_test(the_suite_notices_bad_plugins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
