@@ -100,12 +100,20 @@ static void warn_of(const struct oto_host *host, const char *triad, const struct
     }
 }
 
+/* fb/fs, where that is a whole number. */
+static uint64_t ticks_per_sample(const struct oto_setup *setup)
+{
+    const unsigned __int128 ticks = (unsigned __int128)setup->rate_den * setup->base_rate_num;
+    const unsigned __int128 unit = (unsigned __int128)setup->rate_num * setup->base_rate_den;
+    return unit > 0 && ticks % unit == 0 ? (uint64_t)(ticks / unit) : 0;
+}
+
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,
                                const void **data, struct oto_error *error)
 {
     const struct sdf_imu_params *own = (const struct sdf_imu_params *)block;
-    const struct sdf_imu_place place = {setup->base_rate_num, setup->base_rate_den, setup->noise_key,
-                                        setup->gravity_enu_m_s2};
+    const struct sdf_imu_place place = {setup->base_rate_num, setup->base_rate_den, ticks_per_sample(setup),
+                                        setup->noise_key, setup->gravity_enu_m_s2};
     struct sdf_imu_plan *plan = (struct sdf_imu_plan *)host->alloc(host->context, sizeof *plan);
     if (plan == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "sdf_imu: out of memory");

@@ -36,7 +36,21 @@ static void load_biases(struct sdf_imu_plan *plan)
             oto_rng_block(plan->place.noise_key, 0, axis, TERM_LOAD, OTO_RNG_DOMAIN_TURN_ON);
         plan->load_bias_u[axis] =
             sdf_noise_load(&plan->noise[axis], oto_normal_from_bits(block.v[0]), oto_u01(block.v[1]));
-        plan->is_dynamic = plan->is_dynamic || is_dynamic(&plan->noise[axis]);
+    }
+}
+
+static void plan_draws(struct sdf_imu_plan *plan)
+{
+    const struct sdf_imu_place *place = &plan->place;
+    if (place->base_rate_num > 0) {
+        plan->period_s = (double)place->ticks_per_sample * (double)place->base_rate_den / (double)place->base_rate_num;
+    }
+    for (int axis = 0; axis < SDF_AXES; axis++) {
+        const struct sdf_noise *noise = &plan->noise[axis];
+        const bool is_white = noise->type != SDF_NOISE_NONE && noise->stddev_u > 0.0;
+        const size_t needed = is_dynamic(noise) ? 2 * SDF_AXES : is_white ? SDF_AXES : 0;
+        plan->normals = needed > plan->normals ? needed : plan->normals;
+        plan->drive[axis] = sdf_noise_drive(noise, plan->period_s);
     }
 }
 
@@ -75,6 +89,7 @@ enum oto_status sdf_imu_prepare(const struct sdf_imu_params *params, const struc
     fill_noise(&params->linear_acceleration, &plan->noise[0]);
     fill_noise(&params->angular_velocity, &plan->noise[3]);
     load_biases(plan);
+    plan_draws(plan);
     plan->skipped = draw_offset(params, place->noise_key);
     fill_covariances(params, plan);
     return sdf_reference_check(params, plan->up_enu_m_s2, error);
@@ -170,11 +185,14 @@ static void add_noise(const struct sdf_imu_plan *plan, struct sdf_imu_state *sta
                       double values[SDF_AXES])
 {
     double normals[2 * SDF_AXES] = {0}; /* white, then those that drive the biases */
-    oto_normals(plan->place.noise_key, n, TERM_NOISE, OTO_RNG_DOMAIN_SAMPLE, normals,
-                plan->is_dynamic ? 2 * SDF_AXES : SDF_AXES);
+    if (plan->normals > 0) {
+        oto_normals(plan->place.noise_key, n, TERM_NOISE, OTO_RNG_DOMAIN_SAMPLE, normals, plan->normals);
+    }
     for (int axis = 0; axis < SDF_AXES; axis++) {
-        values[axis] = sdf_noise_apply(&plan->noise[axis], &state->bias_u[axis], dt_s, values[axis],
-                                       normals[SDF_AXES + axis], normals[axis]);
+        const struct sdf_noise *noise = &plan->noise[axis];
+        const struct sdf_noise_drive drive = dt_s == plan->period_s ? plan->drive[axis] : sdf_noise_drive(noise, dt_s);
+        values[axis] = sdf_noise_apply(noise, drive, &state->bias_u[axis], values[axis], normals[SDF_AXES + axis],
+                                       normals[axis]);
     }
 }
 

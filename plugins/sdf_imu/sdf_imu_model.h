@@ -49,6 +49,7 @@ struct sdf_imu_params {
 /* What the host says of the world. */
 struct sdf_imu_place {
     uint64_t base_rate_num, base_rate_den;
+    uint64_t ticks_per_sample; /* 0: not always the same */
     struct oto_rng_key noise_key;
     oto_vec3 gravity_enu_m_s2;
 };
@@ -57,7 +58,9 @@ struct sdf_imu_plan {
     struct sdf_imu_place place;
     struct sdf_noise noise[SDF_AXES];
     double load_bias_u[SDF_AXES];
-    bool is_dynamic; /* some bias moves */
+    size_t normals;  /* deviates of a sample: none, white ones, or those that drive the biases, too */
+    double period_s; /* of the usual sample, 0: there is none; and what it does to the biases */
+    struct sdf_noise_drive drive[SDF_AXES];
     oto_vec3 up_enu_m_s2; /* what gravity adds */
     uint64_t skipped; /* samples before the first, by offset_start_time */
     double covariance[3][9]; /* orientation, angular velocity, linear acceleration */

@@ -23,11 +23,19 @@ struct sdf_noise {
 /* The bias at load: `normal` is a standard normal deviate; `uniform` in [0, 1) flips the sign below 1/2. */
 double sdf_noise_load(const struct sdf_noise *noise, double normal, double uniform);
 
+/* What an elapsed time does to the bias: b <- decay b + sigma nu. */
+struct sdf_noise_drive {
+    double decay, sigma_u;
+};
+
+/* A dt_s of 0 leaves the bias, and so does a law without a dynamic one. */
+struct sdf_noise_drive sdf_noise_drive(const struct sdf_noise *noise, double dt_s);
+
 /*
- * One value through the noise. `bias_u` is the state, advanced over dt_s by the deviate `normal_dynamic`; a dt_s of 0
- * leaves it. With type none the value comes back bit by bit.
+ * One value through the noise. `bias_u` is the state, driven by the deviate `normal_dynamic`. With type none the value
+ * comes back bit by bit.
  */
-double sdf_noise_apply(const struct sdf_noise *noise, double *bias_u, double dt_s, double value_u,
+double sdf_noise_apply(const struct sdf_noise *noise, struct sdf_noise_drive drive, double *bias_u, double value_u,
                        double normal_dynamic, double normal_white);
 
 #endif
