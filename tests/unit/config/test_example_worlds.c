@@ -44,6 +44,19 @@ static void the_default_world_is_the_documented_one(void **state)
     srv_world_config_finish(&config);
 }
 
+static void the_unity_world_has_a_sensor_above_its_clock(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    load_example("unity_imu.yaml", &config);
+    const struct srv_node_config *imu = find_node(&config, "car", "imu_sensor");
+    assert_int_equal(config.clock.rate_num, 50);
+    assert_int_equal(imu->rate_num, 100);
+    assert_string_equal(imu->alias, "/unity/imu");
+    assert_param(find_node(&config, "car", "noisy"), "angular_velocity.precision_rad_s", 0, 1e-4);
+    srv_world_config_finish(&config);
+}
+
 static void the_smallest_world_loads(void **state)
 {
     (void)state;
@@ -105,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_world_is_the_documented_one),
         cmocka_unit_test(the_smallest_world_loads),
+        cmocka_unit_test(the_unity_world_has_a_sensor_above_its_clock),
         cmocka_unit_test(the_recorded_drive_takes_the_path_of_its_recording),
         cmocka_unit_test(a_mavs_sensor_file_configures_every_section_of_the_right_sensor),
     };
