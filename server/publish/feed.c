@@ -53,6 +53,19 @@ static enum oto_status make_schema(struct srv_feed *feed, const struct oto_clien
                             : oto_fail(error, status, "the schema frame cannot be made: %s", oto_status_text(status));
 }
 
+/* Sensors go out before the truth, which comes with every tick and would keep each of them waiting. */
+static uint32_t make_readers(struct oto_reader *readers, const struct oto_client *client, bool truth)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        if (((channel->flags & OTO_CHANNEL_TRUTH) != 0) == truth) {
+            readers[count++] = oto_reader_make(channel, OTO_READ_FROM_NOW);
+        }
+    }
+    return count;
+}
+
 enum oto_status srv_feed_create(const struct oto_client *client, enum oto_frame_format format, srv_feed_sink sink,
                                 void *context, struct srv_feed **feed, struct oto_error *error)
 {
@@ -67,8 +80,11 @@ enum oto_status srv_feed_create(const struct oto_client *client, enum oto_frame_
     made->readers = calloc(made->count > 0 ? made->count : 1, sizeof *made->readers);
     for (uint32_t i = 0; i < made->count && made->readers != NULL; i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
-        made->readers[i] = oto_reader_make(channel, OTO_READ_FROM_NOW);
         payload_bytes = channel->type.bytes > payload_bytes ? channel->type.bytes : payload_bytes;
+    }
+    if (made->readers != NULL) {
+        const uint32_t sensors = make_readers(made->readers, client, false);
+        (void)make_readers(made->readers + sensors, client, true);
     }
     made->heads = calloc(BATCH_SAMPLES, sizeof *made->heads);
     made->payloads = malloc(payload_bytes);

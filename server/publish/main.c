@@ -237,8 +237,8 @@ static void send_schema_when_due(struct publisher *publisher, int64_t now)
     }
 }
 
-/* Sleeps a coalescing time, or waits for the next tick where every tick is published. */
-static void wait_for_more(struct publisher *publisher, int64_t *due_ns)
+/* Sleeps a coalescing time, or waits for the tick after the one that the last pass has seen. */
+static void wait_for_more(struct publisher *publisher, uint64_t seen_tick, int64_t *due_ns)
 {
     if (publisher->options.coalesce_ns > 0) {
         *due_ns += publisher->options.coalesce_ns;
@@ -248,9 +248,7 @@ static void wait_for_more(struct publisher *publisher, int64_t *due_ns)
         sleep_until(publisher, *due_ns);
         return;
     }
-    struct oto_clock clock = {0};
-    (void)oto_client_clock(publisher->client, &clock);
-    if (oto_client_wait_tick(publisher->client, clock.tick, WAIT_TICK_MS) == OTO_CLOSED) {
+    if (oto_client_wait_tick(publisher->client, seen_tick, WAIT_TICK_MS) == OTO_CLOSED) {
         sleep_until(publisher, now_ns() + WAIT_TICK_MS * 1000000);
     }
 }
@@ -259,6 +257,8 @@ static void run(struct publisher *publisher)
 {
     int64_t due_ns = now_ns();
     for (;;) {
+        struct oto_clock clock = {.tick = 0};
+        (void)oto_client_clock(publisher->client, &clock);
         const bool hurry = srv_feed_pass(publisher->feed);
         const int64_t now = now_ns();
         send_schema_when_due(publisher, now);
@@ -267,7 +267,7 @@ static void run(struct publisher *publisher)
             break;
         }
         if (!hurry) {
-            wait_for_more(publisher, &due_ns);
+            wait_for_more(publisher, clock.tick, &due_ns);
         }
     }
     if (srv_feed_pass(publisher->feed)) {
