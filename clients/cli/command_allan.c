@@ -35,6 +35,7 @@ struct options {
     double points_per_decade;
     int64_t for_ns;
     const char *plot;
+    struct allan_fit_options fit;
 };
 
 struct analysis {
@@ -48,6 +49,22 @@ struct analysis {
     uint64_t rows;
     char field_names[MOST_FIELDS][NAME_BYTES]; /* of a topic */
 };
+
+enum { KEY_TAU_MIN = 256, KEY_TAU_MAX, KEY_TERMS };
+
+/* A word of the letters N B K Q R. */
+static bool read_terms(const char *text, unsigned *terms)
+{
+    static const char letters[] = "QNBKR"; /* in the order of ALLAN_… */
+    for (; *text != '\0'; text++) {
+        const char *at = strchr(letters, *text);
+        if (at == NULL) {
+            return false;
+        }
+        *terms |= 1u << (at - letters);
+    }
+    return *terms != 0;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -75,8 +92,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "--for: %s", error.text);
         }
         return 0;
+    case KEY_TAU_MIN:
+    case KEY_TAU_MAX:
+        if (cli_positive(argument, key == KEY_TAU_MIN ? &options->fit.tau_min_s : &options->fit.tau_max_s, &error) != OTO_OK) {
+            argp_error(state, "--tau-%s: %s", key == KEY_TAU_MIN ? "min" : "max", error.text);
+        }
+        return 0;
+    case KEY_TERMS:
+        if (!read_terms(argument, &options->fit.terms)) {
+            argp_error(state, "--terms: '%s'; letters of NBKQR are accepted, as NBK", argument);
+        }
+        return 0;
     case 'p':
         options->plot = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->fit.tau_max_s > 0.0 && options->fit.tau_max_s <= options->fit.tau_min_s) {
+            argp_error(state, "--tau-max %g s is not beyond --tau-min %g s", options->fit.tau_max_s, options->fit.tau_min_s);
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -227,7 +260,8 @@ static enum oto_status evaluate(struct analysis *analysis, struct oto_error *err
     for (uint32_t i = 0; i < analysis->count; i++) {
         struct column *column = &analysis->columns[i];
         column->count = allan_is_constant(column->allan) ? 0 : allan_points(column->allan, rate_hz, column->points, ALLAN_MAX_POINTS);
-        allan_fit(column->points, column->count, allan_count(column->allan), &column->fit);
+        allan_fit(column->points, column->count, allan_count(column->allan), &analysis->options->fit,
+                  &column->fit);
     }
     return OTO_OK;
 }
@@ -265,7 +299,8 @@ static void print_json(const struct analysis *analysis)
             const char *name;
             double value;
         } fits[] = {{"N", column->fit.n}, {"B", column->fit.b}, {"K", column->fit.k}, {"Q", column->fit.q},
-                    {"R", column->fit.r}, {"chi2", column->fit.chi2}};
+                    {"R", column->fit.r}, {"N_se", column->fit.n_se}, {"B_se", column->fit.b_se},
+                    {"K_se", column->fit.k_se}, {"chi2", column->fit.chi2}};
         for (size_t k = 0; k < sizeof fits / sizeof *fits; k++) {
             (void)printf("%s\"%s\": ", k > 0 ? ", " : "", fits[k].name);
             json_double(stdout, fits[k].value);
@@ -275,6 +310,15 @@ static void print_json(const struct analysis *analysis)
     (void)printf("}}\n");
 }
 
+static void print_coefficient(const char *name, double value, double error, const char *unit)
+{
+    (void)printf("  %-24s %.6g", name, value);
+    if (isfinite(error)) {
+        (void)printf(" +- %.2g", error);
+    }
+    (void)printf(" %s\n", unit);
+}
+
 static void print_text(const struct analysis *analysis)
 {
     for (uint32_t i = 0; i < analysis->count; i++) {
@@ -282,11 +326,15 @@ static void print_text(const struct analysis *analysis)
         if (column->count == 0) {
             continue;
         }
-        (void)printf("%s: %" PRIu64 " samples\n  N (random walk)          %.6g unit*sqrt(s)\n  B (bias instability)     %.6g unit\n"
-                     "  K (rate random walk)     %.6g unit/sqrt(s)\n  Q (quantisation)         %.6g unit*s\n"
-                     "  R (ramp)                 %.6g unit/s\n  fit: chi2 per point      %.3g\n  %12s %12s %12s %12s\n",
-                     column->name, allan_count(column->allan), column->fit.n, column->fit.b, column->fit.k, column->fit.q,
-                     column->fit.r, column->fit.chi2, "tau_s", "adev", "lo 95%", "hi 95%");
+        const struct allan_fit *fit = &column->fit;
+        (void)printf("%s: %" PRIu64 " samples\n", column->name, allan_count(column->allan));
+        print_coefficient("N (random walk)", fit->n, fit->n_se, "unit*sqrt(s)");
+        print_coefficient("B (bias instability)", fit->b, fit->b_se, "unit");
+        print_coefficient("K (rate random walk)", fit->k, fit->k_se, "unit/sqrt(s)");
+        print_coefficient("Q (quantisation)", fit->q, NAN, "unit*s");
+        print_coefficient("R (ramp)", fit->r, NAN, "unit/s");
+        (void)printf("  %-24s %.3g\n  %12s %12s %12s %12s\n", "fit: chi2 per point", fit->chi2, "tau_s", "adev", "lo 95%",
+                     "hi 95%");
         for (size_t k = 0; k < column->count; k++) {
             const struct allan_point *point = &column->points[k];
             (void)printf("  %12.6g %12.6g %12.6g %12.6g\n", point->tau_s, point->adev, point->lo, point->hi);
@@ -339,13 +387,16 @@ int cli_allan(int argc, char **argv)
         {"density", 'd', "N", 0, "averaging times a decade (default 10)", 1},
         {"for", 'f', "DURATION", 0, "of a topic: how long to listen (default: until Ctrl-C)", 1},
         {"plot", 'p', "FILE.svg", 0, "draw it", 1},
+        {"tau-min", KEY_TAU_MIN, "S", 0, "fit from this averaging time on: a bias instability is flat over some range only", 2},
+        {"tau-max", KEY_TAU_MAX, "S", 0, "… up to this one (default: all)", 2},
+        {"terms", KEY_TERMS, "LETTERS", 0, "what to fit, of NBKQR (default: all)", 2},
         {0}};
     static const struct argp_child children[] = {{&cli_source_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "FILE|TOPIC",
                                      .doc = "Overlapping Allan deviation with 95 % intervals, and the coefficients N, B, K "
-                                            "(and quantisation and ramp) of a joint fit.",
+                                            "(and quantisation and ramp) of a joint fit, with their standard errors.",
                                      .children = children};
     struct options options = {0};
     struct oto_error error = {0};

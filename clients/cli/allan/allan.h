@@ -47,14 +47,31 @@ struct allan_fit {
     double k; /* rate random walk, unit/√s: slope +1/2, value at 3 s */
     double q; /* quantisation, unit·s: slope −1 */
     double r; /* ramp, unit/s: slope +1 */
+    double n_se, b_se, k_se; /* standard errors; NaN where the coefficient is 0 */
     double chi2; /* per point, of the weighted fit: near 1 where the model holds */
 };
 
+enum { ALLAN_Q = 1, ALLAN_N = 2, ALLAN_B = 4, ALLAN_K = 8, ALLAN_R = 16, ALLAN_ALL = 31 };
+
+/* What to fit. A real floor is flat over some range of averaging times only, where B has its meaning: fit there. */
+struct allan_fit_options {
+    double tau_min_s, tau_max_s; /* points within; 0: no bound */
+    unsigned terms;              /* ALLAN_…; 0: all */
+};
+
 /*
- * Joint, weighted, non-negative least squares on the variance over all points; then their degrees of freedom and
- * intervals by the fitted slopes. `samples` is allan_count.
+ * Joint, weighted, non-negative least squares on the variance over the points within the bounds; then their standard
+ * errors, and of every point its degrees of freedom and interval by the fitted slopes. `samples` is allan_count;
+ * options NULL: all points, all terms.
  */
-void allan_fit(struct allan_point *points, size_t count, uint64_t samples, struct allan_fit *fit);
+void allan_fit(struct allan_point *points, size_t count, uint64_t samples, const struct allan_fit_options *options,
+               struct allan_fit *fit);
+/*
+ * The standard errors that such a fit has where the coefficients of `fit` are the truth, for the terms that are not
+ * zero: fills n_se, b_se, k_se and the points' degrees of freedom. False: out of memory, or too few points.
+ */
+bool allan_standard_errors(struct allan_point *points, size_t count, uint64_t samples,
+                           const struct allan_fit_options *options, struct allan_fit *fit);
 /* The fitted deviation at tau. */
 double allan_model(const struct allan_fit *fit, double tau_s);
 

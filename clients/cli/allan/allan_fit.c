@@ -3,14 +3,12 @@
  * estimator's own (variance of a variance is 2σ⁴/edf); a square that would be negative is left out. With five
  * candidates all thirty-one subsets are tried: exact non-negative least squares without an iteration that may stall.
  */
-#include "allan.h"
+#include "allan_terms.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { TERMS = 5 };
-
-static void basis(double tau_s, double row[TERMS])
+void allan_basis(double tau_s, double row[TERMS])
 {
     row[0] = 3.0 / (tau_s * tau_s);
     row[1] = 1.0 / tau_s;
@@ -20,7 +18,7 @@ static void basis(double tau_s, double row[TERMS])
 }
 
 /* Cholesky of the chosen rows and columns, scaled to a unit diagonal. False where they are not independent. */
-static bool solve(double matrix[TERMS][TERMS], const double right[TERMS], unsigned subset, double solution[TERMS])
+bool allan_solve(double matrix[TERMS][TERMS], const double right[TERMS], unsigned subset, double solution[TERMS])
 {
     int index[TERMS], size = 0;
     double scale[TERMS], lower[TERMS][TERMS], y[TERMS];
@@ -58,25 +56,25 @@ static bool solve(double matrix[TERMS][TERMS], const double right[TERMS], unsign
     return true;
 }
 
-static double value_of(const double squares[TERMS], double tau_s)
+double allan_variance_of(const double squares[TERMS], double tau_s)
 {
     double row[TERMS], sum = 0.0;
-    basis(tau_s, row);
+    allan_basis(tau_s, row);
     for (int i = 0; i < TERMS; i++) {
         sum += squares[i] * row[i];
     }
     return sum;
 }
 
-static void fit_once(const struct allan_point *points, const double *weights, size_t count, double best[TERMS],
-                     double *best_chi2)
+static void fit_once(const struct allan_point *points, const double *weights, size_t count, unsigned terms,
+                     double best[TERMS], double *best_chi2)
 {
     double matrix[TERMS][TERMS], right[TERMS], squares[TERMS];
     memset(matrix, 0, sizeof matrix);
     memset(right, 0, sizeof right);
     for (size_t p = 0; p < count; p++) {
         double row[TERMS];
-        basis(points[p].tau_s, row);
+        allan_basis(points[p].tau_s, row);
         for (int i = 0; i < TERMS; i++) {
             right[i] += weights[p] * row[i] * points[p].adev * points[p].adev;
             for (int k = 0; k < TERMS; k++) {
@@ -86,13 +84,13 @@ static void fit_once(const struct allan_point *points, const double *weights, si
     }
     *best_chi2 = INFINITY;
     for (unsigned subset = 1; subset < 1u << TERMS; subset++) {
-        bool feasible = solve(matrix, right, subset, squares);
+        bool feasible = (subset & ~terms) == 0 && allan_solve(matrix, right, subset, squares);
         for (int i = 0; i < TERMS; i++) {
             feasible = feasible && squares[i] >= 0.0;
         }
         double chi2 = 0.0;
         for (size_t p = 0; feasible && p < count; p++) {
-            const double miss = points[p].adev * points[p].adev - value_of(squares, points[p].tau_s);
+            const double miss = points[p].adev * points[p].adev - allan_variance_of(squares, points[p].tau_s);
             chi2 += weights[p] * miss * miss;
         }
         if (feasible && chi2 < *best_chi2) {
@@ -134,7 +132,7 @@ static double slope_at(const double squares[TERMS], double tau_s)
 {
     static const double slopes[TERMS] = {-1.0, -0.5, 0.0, 0.5, 1.0};
     double row[TERMS], sum = 0.0, weighted = 0.0;
-    basis(tau_s, row);
+    allan_basis(tau_s, row);
     for (int i = 0; i < TERMS; i++) {
         sum += squares[i] * row[i];
         weighted += slopes[i] * squares[i] * row[i];
@@ -142,7 +140,7 @@ static double slope_at(const double squares[TERMS], double tau_s)
     return sum > 0.0 ? weighted / sum : -0.5;
 }
 
-static void set_freedom(struct allan_point *points, size_t count, uint64_t samples, const double squares[TERMS])
+void allan_set_freedom(struct allan_point *points, size_t count, uint64_t samples, const double squares[TERMS])
 {
     for (size_t i = 0; i < count; i++) {
         points[i].edf =
@@ -150,36 +148,61 @@ static void set_freedom(struct allan_point *points, size_t count, uint64_t sampl
     }
 }
 
-void allan_fit(struct allan_point *points, size_t count, uint64_t samples, struct allan_fit *fit)
+size_t allan_weights(const struct allan_point *points, size_t count, const struct allan_fit_options *options,
+                     const double *squares, double *weights)
 {
-    double squares[TERMS] = {0}, weights[ALLAN_MAX_POINTS], chi2 = 0.0;
-    memset(fit, 0, sizeof *fit);
-    count = count < ALLAN_MAX_POINTS ? count : ALLAN_MAX_POINTS;
-    set_freedom(points, count, samples, squares);
-    /* The first weights come from the data, the next from the model: data that lie low by chance would pull it down. */
-    for (int round = 0; round < 5 && count >= 3; round++) {
-        for (size_t p = 0; p < count; p++) {
-            const double variance = round == 0 ? points[p].adev * points[p].adev : value_of(squares, points[p].tau_s);
-            weights[p] = variance > 0.0 ? points[p].edf / (2.0 * variance * variance) : 0.0;
-        }
-        fit_once(points, weights, count, squares, &chi2);
-        set_freedom(points, count, samples, squares);
+    size_t used = 0;
+    for (size_t p = 0; p < count; p++) {
+        const double tau_s = points[p].tau_s;
+        const double variance =
+            squares == NULL ? points[p].adev * points[p].adev : allan_variance_of(squares, tau_s);
+        const bool within = tau_s >= options->tau_min_s * (1.0 - 1e-9) &&
+                            (!(options->tau_max_s > 0.0) || tau_s <= options->tau_max_s * (1.0 + 1e-9));
+        weights[p] = within && variance > 0.0 ? points[p].edf / (2.0 * variance * variance) : 0.0;
+        used += weights[p] > 0.0;
     }
+    return used;
+}
+
+static void set_intervals(struct allan_point *points, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
         const double edf = points[i].edf;
         points[i].lo = points[i].adev * sqrt(edf / chi_squared_quantile(edf, 1.959963984540054));
         points[i].hi = points[i].adev * sqrt(edf / chi_squared_quantile(edf, -1.959963984540054));
     }
+}
+
+void allan_fit(struct allan_point *points, size_t count, uint64_t samples, const struct allan_fit_options *options,
+               struct allan_fit *fit)
+{
+    static const struct allan_fit_options everything = {0.0, 0.0, ALLAN_ALL};
+    double squares[TERMS] = {0}, weights[ALLAN_MAX_POINTS], chi2 = 0.0;
+    size_t used = 3;
+    memset(fit, 0, sizeof *fit);
+    options = options != NULL ? options : &everything;
+    count = count < ALLAN_MAX_POINTS ? count : ALLAN_MAX_POINTS;
+    allan_set_freedom(points, count, samples, squares);
+    /* The first weights come from the data, the next from the model: data that lie low by chance would pull it down. */
+    for (int round = 0; round < 5 && used >= 3; round++) {
+        used = allan_weights(points, count, options, round == 0 ? NULL : squares, weights);
+        if (used >= 3) {
+            fit_once(points, weights, count, options->terms != 0 ? options->terms : ALLAN_ALL, squares, &chi2);
+            allan_set_freedom(points, count, samples, squares);
+        }
+    }
+    set_intervals(points, count);
     fit->q = sqrt(squares[0]);
     fit->n = sqrt(squares[1]);
     fit->b = sqrt(squares[2]);
     fit->k = sqrt(squares[3]);
     fit->r = sqrt(squares[4]);
-    fit->chi2 = count > 0 ? chi2 / (double)count : 0.0;
+    fit->chi2 = used >= 3 ? chi2 / (double)used : 0.0;
+    (void)allan_standard_errors(points, count, samples, options, fit);
 }
 
 double allan_model(const struct allan_fit *fit, double tau_s)
 {
     const double squares[TERMS] = {fit->q * fit->q, fit->n * fit->n, fit->b * fit->b, fit->k * fit->k, fit->r * fit->r};
-    return sqrt(value_of(squares, tau_s));
+    return sqrt(allan_variance_of(squares, tau_s));
 }

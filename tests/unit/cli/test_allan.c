@@ -114,13 +114,65 @@ static void fit_gives_back_white_noise_and_random_walk(void **state)
         assert_int_equal(allan_add(allan, samples, BLOCK), OTO_OK);
     }
     const size_t count = allan_points(allan, rate_hz, points, ALLAN_MAX_POINTS);
-    allan_fit(points, count, allan_count(allan), &fit);
+    allan_fit(points, count, allan_count(allan), NULL, &fit);
     assert_near(fit.n / n, 1.0, 0.01);
     assert_near(fit.k / k, 1.0, 0.15);
     for (size_t i = 0; i < count; i++) {
         assert_true(points[i].lo < points[i].adev && points[i].adev < points[i].hi);
     }
     allan_destroy(allan);
+}
+
+/* The spread of the fit over many records against the standard error that is derived for one. The spread of R normal
+ * numbers is known to 1/sqrt(2 R); five of those, and 5 % for the derivation, which takes the record for long. */
+static void standard_errors_are_the_spread_over_many_records(void **state)
+{
+    enum { RUNS = 400, SAMPLES = 4000 };
+    static double draws[2 * SAMPLES], samples[SAMPLES];
+    static struct allan_point points[ALLAN_MAX_POINTS];
+    static const struct allan_fit_options options = {.terms = ALLAN_N | ALLAN_K};
+    struct allan_fit truth = {.n = 1.0, .k = 0.05}, fit;
+    double squares[2] = {0};
+    size_t count = 0;
+    (void)state;
+    for (uint64_t run = 0; run < RUNS; run++) {
+        struct allan *allan = allan_create(5);
+        double walk = 0.0;
+        oto_normals((struct oto_rng_key){run, 9}, 1, 0, OTO_RNG_DOMAIN_SAMPLE, draws, 2 * SAMPLES);
+        for (int i = 0; i < SAMPLES; i++) {
+            walk += truth.k * draws[2 * i];
+            samples[i] = truth.n * draws[2 * i + 1] + walk;
+        }
+        assert_int_equal(allan_add(allan, samples, SAMPLES), OTO_OK);
+        count = allan_points(allan, 1.0, points, ALLAN_MAX_POINTS);
+        allan_fit(points, count, SAMPLES, &options, &fit);
+        squares[0] += (fit.n - truth.n) * (fit.n - truth.n) / RUNS;
+        squares[1] += (fit.k - truth.k) * (fit.k - truth.k) / RUNS;
+        allan_destroy(allan);
+    }
+    assert_true(allan_standard_errors(points, count, SAMPLES, &options, &truth));
+    assert_near(sqrt(squares[0]) / truth.n_se, 1.0, 5.0 / sqrt(2.0 * RUNS) + 0.05);
+    assert_near(sqrt(squares[1]) / truth.k_se, 1.0, 5.0 / sqrt(2.0 * RUNS) + 0.05);
+    assert_true(isnan(truth.b_se));
+    print_message("spread over derived: N %.3f, K %.3f\n", sqrt(squares[0]) / truth.n_se, sqrt(squares[1]) / truth.k_se);
+}
+
+static void only_the_wanted_terms_and_averaging_times_are_fitted(void **state)
+{
+    static const struct allan_fit_options options = {2.0, 1000.0, ALLAN_N | ALLAN_B};
+    static struct allan_point points[ALLAN_MAX_POINTS];
+    struct allan_fit fit;
+    size_t count = 0;
+    (void)state;
+    for (double tau_s = 0.1; tau_s < 2e4; tau_s *= 1.5) { /* the model within the bounds, nonsense beyond */
+        const double part = sqrt(9.0 / tau_s + 16.0 * 0.4412712003053032);
+        points[count] = (struct allan_point){.m = (uint64_t)(10.0 * tau_s), .tau_s = tau_s};
+        points[count++].adev = tau_s >= 2.0 && tau_s <= 1000.0 ? part : 100.0 * part;
+    }
+    allan_fit(points, count, 10000000, &options, &fit);
+    assert_near(fit.n, 3.0, 1e-9);
+    assert_near(fit.b, 4.0, 1e-9);
+    assert_true(fit.k == 0.0 && fit.q == 0.0 && fit.r == 0.0 && fit.b_se > 0.0);
 }
 
 static void constant_is_recognised(void **state)
@@ -140,6 +192,8 @@ int main(void)
         cmocka_unit_test(nbs14_ten_points_give_the_published_deviations),
         cmocka_unit_test(decimation_of_long_averages_keeps_the_deviation),
         cmocka_unit_test(fit_gives_back_white_noise_and_random_walk),
+        cmocka_unit_test(standard_errors_are_the_spread_over_many_records),
+        cmocka_unit_test(only_the_wanted_terms_and_averaging_times_are_fitted),
         cmocka_unit_test(constant_is_recognised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

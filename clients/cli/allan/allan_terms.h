@@ -1,0 +1,23 @@
+/* What the fit and its standard errors share: the five terms of the variance, in the order q, n, b, k, r. */
+#ifndef CLI_ALLAN_TERMS_H
+#define CLI_ALLAN_TERMS_H
+
+#include "allan.h"
+
+enum { TERMS = 5 };
+
+/* What a square of 1 adds to the variance at tau. */
+void allan_basis(double tau_s, double row[TERMS]);
+double allan_variance_of(const double squares[TERMS], double tau_s);
+/* Least squares by the normal equations, of the terms in `subset`. False where they are not independent. */
+bool allan_solve(double matrix[TERMS][TERMS], const double right[TERMS], unsigned subset, double solution[TERMS]);
+/* Equivalent degrees of freedom of every point, by the slope that the squares have there. */
+void allan_set_freedom(struct allan_point *points, size_t count, uint64_t samples, const double squares[TERMS]);
+/*
+ * One over the variance of each point's variance, by the squares (NULL: by its own), 0 beyond the bounds. Returns how
+ * many are not 0.
+ */
+size_t allan_weights(const struct allan_point *points, size_t count, const struct allan_fit_options *options,
+                     const double *squares, double *weights);
+
+#endif
