@@ -84,8 +84,9 @@ static enum oto_status write_out(const struct oto_sdf_world *world, const char *
         return write_file(world, source, write, path, error);
     }
     const enum oto_status status = write(world, source, stdout, error);
-    return status == OTO_OK && fflush(stdout) != 0 ? oto_fail(error, OTO_IO, "it could not be written: %s", strerror(errno))
-                                                   : status;
+    return status == OTO_OK && fflush(stdout) != 0
+               ? oto_fail(error, OTO_IO, "it could not be written: %s", strerror(errno))
+               : status;
 }
 
 /* ---- import ---- */
@@ -194,7 +195,8 @@ static enum oto_status read_channel(struct oto_client *client, const char *name,
     return status;
 }
 
-static enum oto_status read_node(const struct arguments *arguments, struct oto_sdf_world *world, struct oto_error *error)
+static enum oto_status read_node(const struct arguments *arguments, struct oto_sdf_world *world,
+                                 struct oto_error *error)
 {
     struct oto_client_options options = {.size = sizeof options, .world = arguments->common.world, .name = "otolith"};
     struct oto_client *client = NULL;
@@ -203,7 +205,8 @@ static enum oto_status read_node(const struct arguments *arguments, struct oto_s
         status = read_channel(client, arguments->subject, world, error);
     }
     if (status == OTO_OK) {
-        (void)fprintf(stderr, "otolith: the mount of a running node is not known outside the server: there is no <pose>\n");
+        (void)fprintf(stderr,
+                      "otolith: the mount of a running node is not known outside the server: there is no <pose>\n");
     }
     oto_client_close(client);
     return status;
@@ -212,20 +215,18 @@ static enum oto_status read_node(const struct arguments *arguments, struct oto_s
 static bool is_file(const char *subject)
 {
     const char *dot = strrchr(subject, '.');
-    const bool has_ending = dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+    const bool has_ending =
+        dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
     return has_ending || access(subject, F_OK) == 0;
 }
 
-static enum oto_status export(const struct arguments *arguments, struct oto_error *error)
-{
+static enum oto_status export(const struct arguments *arguments, struct oto_error *error) {
     struct oto_sdf_world world = {0};
     enum oto_status status = is_file(arguments->subject) ? read_world(arguments->subject, &world, error)
                                                          : read_node(arguments, &world, error);
-    if (status == OTO_OK) {
-        status = write_out(&world, arguments->subject, write_xml, arguments->out, error);
-    }
-    oto_sdf_world_finish(&world);
-    return status;
+    if (status == OTO_OK){status = write_out(&world, arguments->subject, write_xml, arguments->out, error);}
+oto_sdf_world_finish(&world);
+return status;
 }
 
 int cli_sdf(int argc, char **argv)
@@ -234,9 +235,13 @@ int cli_sdf(int argc, char **argv)
         {"out", 'o', "FILE", 0, "write to this file, whole or not at all (default: standard output)", 0}, {0}};
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        .options = options, .parser = parse, .children = children, .args_doc = "import FILE.xml\nexport NODE|WORLD.yaml",
-        .doc = "IMUs between SDF XML (nested, or flat as Unity writes it) and worlds. `import` makes a world of a file; "
-               "`export` writes the sdf_imu nodes of a world file, or a node of a running world, as SDF 1.9."};
+        .options = options,
+        .parser = parse,
+        .children = children,
+        .args_doc = "import FILE.xml\nexport NODE|WORLD.yaml",
+        .doc =
+            "IMUs between SDF XML (nested, or flat as Unity writes it) and worlds. `import` makes a world of a file; "
+            "`export` writes the sdf_imu nodes of a world file, or a node of a running world, as SDF 1.9."};
     struct arguments arguments = {0};
     struct oto_error error = {0};
     argp_err_exit_status = CLI_USAGE;

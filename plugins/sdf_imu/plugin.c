@@ -7,8 +7,8 @@
 
 static const struct oto_named_value noise_types[] = {
     {"none", SDF_NOISE_NONE}, {"gaussian", SDF_NOISE_GAUSSIAN}, {"gaussian_quantized", SDF_NOISE_GAUSSIAN_QUANTIZED}};
-static const struct oto_named_value localizations[] = {{"CUSTOM", SDF_CUSTOM}, {"ENU", SDF_ENU},
-                                                       {"NED", SDF_NED},       {"NWU", SDF_NWU},
+static const struct oto_named_value localizations[] = {{"CUSTOM", SDF_CUSTOM},   {"ENU", SDF_ENU},
+                                                       {"NED", SDF_NED},         {"NWU", SDF_NWU},
                                                        {"GRAV_UP", SDF_GRAV_UP}, {"GRAV_DOWN", SDF_GRAV_DOWN}};
 static const struct oto_named_value parents[] = {{"sensor", SDF_PARENT_SENSOR}, {"world", SDF_PARENT_WORLD}};
 static const struct oto_named_value of_the_world[] = {{"world", SDF_GRAVITY_WORLD}};
@@ -23,7 +23,8 @@ static const struct oto_named_value white[] = {{"white", SDF_COVARIANCE_WHITE}};
      .minimum = (MINIMUM), .maximum = LARGE, .unit = UNIT, .text = TEXT}
 #define COVARIANCE(MEMBER, KEY, UNIT, TEXT) \
     {.key = KEY, .type = OTO_PARAM_F64, .count = 9, AT(MEMBER), .flags = OTO_PARAM_RUNTIME | OTO_PARAM_SCALAR_FILLS, \
-     .minimum = -LARGE, .maximum = LARGE, .default_value = SDF_COVARIANCE_WHITE, .unit = UNIT, NAMES(white), .text = TEXT}
+     .minimum = -LARGE, .maximum = LARGE, .default_value = SDF_COVARIANCE_WHITE, .unit = UNIT, NAMES(white), \
+     .text = TEXT}
 #define SWITCH(MEMBER, KEY, FLAGS, DEFAULT, TEXT) \
     {.key = KEY, .type = OTO_PARAM_BOOL, .count = 1, AT(MEMBER), .flags = (FLAGS), .maximum = 1, \
      .default_value = (DEFAULT), .unit = "", .text = TEXT}
@@ -37,7 +38,8 @@ static const struct oto_named_value white[] = {{"white", SDF_COVARIANCE_WHITE}};
      .text = "of each axis; none: the truth, bit by bit"}, \
     VECTOR(MEMBER.mean_u, NAME ".mean_" U, -LARGE, UNIT, "mean of the white noise, added to every sample"), \
     VECTOR(MEMBER.stddev_u, NAME ".stddev_" U, 0, UNIT, "white noise of one sample, whatever the rate"), \
-    VECTOR(MEMBER.bias_mean_u, NAME ".bias_mean_" U, -LARGE, UNIT, "mean of the bias drawn at load; its sign is drawn, too"), \
+    VECTOR(MEMBER.bias_mean_u, NAME ".bias_mean_" U, -LARGE, UNIT, \
+           "mean of the bias drawn at load; its sign is drawn, too"), \
     VECTOR(MEMBER.bias_stddev_u, NAME ".bias_stddev_" U, 0, UNIT, "standard deviation of the bias drawn at load"), \
     VECTOR(MEMBER.dynamic_bias_stddev_u_rts, NAME ".dynamic_bias_stddev_" U "_rts", 0, UNIT "/sqrt(s)", \
            "drive of the Gauss-Markov bias: its variance tends to stddev^2 tau/2"), \
@@ -50,7 +52,8 @@ static const struct oto_named_value white[] = {{"white", SDF_COVARIANCE_WHITE}};
 static const struct oto_param params[] = {
     {.key = "update_rate_hz", .type = OTO_PARAM_F64, .count = 1, AT(update_rate_hz), .flags = OTO_PARAM_RATE,
      .maximum = 1e6, .unit = "Hz", .text = "the node's rate where the world gives none; 0: each physics tick"},
-    SWITCH(offset_start_time, "offset_start_time", 0, 0, "whether the first samples, a drawn number of them, are left out"),
+    SWITCH(offset_start_time, "offset_start_time", 0, 0,
+           "whether the first samples, a drawn number of them, are left out"),
     {.key = "offset_start_max_samples", .type = OTO_PARAM_I64, .count = 1, AT(offset_start_max_samples), .minimum = 1,
      .maximum = 1000, .default_value = 10, .unit = "", .text = "fewer than this many samples are left out"},
     SWITCH(discard_redundant_data, "discard_redundant_data", OTO_PARAM_RUNTIME, 0,

@@ -32,8 +32,7 @@ static bool is_dynamic(const struct sdf_noise *noise)
 static void load_biases(struct sdf_imu_plan *plan)
 {
     for (uint64_t axis = 0; axis < SDF_AXES; axis++) {
-        const oto_philox_block block =
-            oto_rng_block(plan->place.noise_key, 0, axis, TERM_LOAD, OTO_RNG_DOMAIN_TURN_ON);
+        const oto_philox_block block = oto_rng_block(plan->place.noise_key, 0, axis, TERM_LOAD, OTO_RNG_DOMAIN_TURN_ON);
         plan->load_bias_u[axis] =
             sdf_noise_load(&plan->noise[axis], oto_normal_from_bits(block.v[0]), oto_u01(block.v[1]));
     }
@@ -191,8 +190,8 @@ static void add_noise(const struct sdf_imu_plan *plan, struct sdf_imu_state *sta
     for (int axis = 0; axis < SDF_AXES; axis++) {
         const struct sdf_noise *noise = &plan->noise[axis];
         const struct sdf_noise_drive drive = dt_s == plan->period_s ? plan->drive[axis] : sdf_noise_drive(noise, dt_s);
-        values[axis] = sdf_noise_apply(noise, drive, &state->bias_u[axis], values[axis], normals[SDF_AXES + axis],
-                                       normals[axis]);
+        values[axis] =
+            sdf_noise_apply(noise, drive, &state->bias_u[axis], values[axis], normals[SDF_AXES + axis], normals[axis]);
     }
 }
 
@@ -233,7 +232,8 @@ enum sdf_imu_result sdf_imu_measure(const struct sdf_imu_params *params, const s
         const oto_vec3 change_enu_m_s = oto_vec3_sub(physics->velocity_enu_m_s, state->velocity_enu_m_s);
         up_enu_m_s2 = oto_vec3_add(oto_vec3_scale(change_enu_m_s, 1.0 / dt_s), up_enu_m_s2);
     }
-    const oto_vec3 force = oto_vec3_scale(oto_quat_rotate_inv(q_enu_from_sensor, up_enu_m_s2), params->scene_units_per_m);
+    const oto_vec3 force =
+        oto_vec3_scale(oto_quat_rotate_inv(q_enu_from_sensor, up_enu_m_s2), params->scene_units_per_m);
     double values[SDF_AXES];
     oto_vec3_to_array(force, values);
     oto_vec3_to_array(physics->angular_rate_sensor_rad_s, values + 3);

@@ -16,14 +16,7 @@
 /* Axes in the order in which Gazebo applies noise: acceleration x y z, angular velocity x y z. */
 enum { SDF_AXES = 6 };
 
-enum sdf_localization {
-    SDF_CUSTOM = 0,
-    SDF_ENU = 1,
-    SDF_NED = 2,
-    SDF_NWU = 3,
-    SDF_GRAV_UP = 4,
-    SDF_GRAV_DOWN = 5
-};
+enum sdf_localization { SDF_CUSTOM = 0, SDF_ENU = 1, SDF_NED = 2, SDF_NWU = 3, SDF_GRAV_UP = 4, SDF_GRAV_DOWN = 5 };
 enum sdf_parent_frame { SDF_PARENT_SENSOR = 0, SDF_PARENT_WORLD = 1 };
 
 #define SDF_GRAVITY_WORLD (-1.0)    /* gravity_m_s2: as the world has it at its origin */
@@ -61,8 +54,8 @@ struct sdf_imu_plan {
     size_t normals;  /* deviates of a sample: none, white ones, or those that drive the biases, too */
     double period_s; /* of the usual sample, 0: there is none; and what it does to the biases */
     struct sdf_noise_drive drive[SDF_AXES];
-    oto_vec3 up_enu_m_s2; /* what gravity adds */
-    uint64_t skipped; /* samples before the first, by offset_start_time */
+    oto_vec3 up_enu_m_s2;    /* what gravity adds */
+    uint64_t skipped;        /* samples before the first, by offset_start_time */
     double covariance[3][9]; /* orientation, angular velocity, linear acceleration */
 };
 

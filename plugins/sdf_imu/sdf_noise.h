@@ -12,7 +12,7 @@ enum sdf_noise_type { SDF_NOISE_NONE = 0, SDF_NOISE_GAUSSIAN = 1, SDF_NOISE_GAUS
 
 /* In the unit u of the axis. */
 struct sdf_noise {
-    int type; /* enum sdf_noise_type */
+    int type;                          /* enum sdf_noise_type */
     double mean_u, stddev_u;           /* of one sample, whatever the rate */
     double bias_mean_u, bias_stddev_u; /* of the bias that is drawn at load */
     double dynamic_bias_stddev_u_rts;  /* drive of the bias: u/sqrt(s) */

@@ -66,15 +66,16 @@ enum oto_status sdf_reference_check(const struct sdf_imu_params *params, oto_vec
         return OTO_OK;
     }
     if (!(oto_vec3_norm_sq(up_enu_m_s2) > 0.0)) {
-        return oto_fail(error, OTO_INVALID,
-                        "orientation.localization is GRAV_UP or GRAV_DOWN, but there is no gravity; CUSTOM, ENU, NED and "
-                        "NWU are accepted without");
+        return oto_fail(
+            error, OTO_INVALID,
+            "orientation.localization is GRAV_UP or GRAV_DOWN, but there is no gravity; CUSTOM, ENU, NED and "
+            "NWU are accepted without");
     }
     if (params->grav_dir_x_parent_frame == SDF_PARENT_WORLD &&
         !make_from_gravity(params, up_enu_m_s2, oto_quat_identity(), &unused)) {
         return oto_fail(error, OTO_INVALID,
-                        "orientation.grav_dir_x [%g, %g, %g] stands along gravity, expected a direction across it", x[0],
-                        x[1], x[2]);
+                        "orientation.grav_dir_x [%g, %g, %g] stands along gravity, expected a direction across it",
+                        x[0], x[1], x[2]);
     }
     return OTO_OK;
 }

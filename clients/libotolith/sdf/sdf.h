@@ -24,10 +24,10 @@ struct oto_sdf_noise {
 /* One sensor: what XML says of it, which is what a node of sdf_imu has. */
 struct oto_sdf_imu {
     char vehicle[OTO_SDF_NAME_BYTES], name[OTO_SDF_NAME_BYTES];
-    char topic[OTO_TOPIC_BYTES];          /* "": the node's own */
-    char frame_id[OTO_WORLD_NAME_BYTES];  /* "": vehicle/name */
-    double position_m[3], rpy_deg[3];     /* on the vehicle */
-    double update_rate_hz;                /* 0: each physics tick */
+    char topic[OTO_TOPIC_BYTES];         /* "": the node's own */
+    char frame_id[OTO_WORLD_NAME_BYTES]; /* "": vehicle/name */
+    double position_m[3], rpy_deg[3];    /* on the vehicle */
+    double update_rate_hz;               /* 0: each physics tick */
     int64_t offset_start_time, offset_start_max_samples, discard_redundant_data;
     double gravity_m_s2, scene_units_per_m;
     int64_t orientation_enable, localization, custom_rpy_parent_frame, grav_dir_x_parent_frame;

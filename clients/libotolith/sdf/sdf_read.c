@@ -24,8 +24,8 @@ __attribute__((format(printf, 3, 4))) static void warn(struct reader *reader, co
     if (reader->warn == NULL || ++reader->warnings > MAX_WARNINGS + 1) {
         return;
     }
-    int used = snprintf(sentence, sizeof sentence, "%.200s:%u:%u: warning: ", element->file, element->line,
-                        element->column);
+    int used =
+        snprintf(sentence, sizeof sentence, "%.200s:%u:%u: warning: ", element->file, element->line, element->column);
     if (reader->warnings > MAX_WARNINGS) {
         (void)snprintf(sentence + used, sizeof sentence - (size_t)used, "and more that is left out from here on");
     } else {
@@ -73,33 +73,43 @@ static void warn_attributes(struct reader *reader, const struct oto_xml_element 
 
 /* ---- values ---- */
 
-static enum oto_status read_pose(struct reader *reader, const struct oto_xml_element *element, struct oto_sdf_imu *imu)
+/* How the numbers of a <pose> are to be understood. */
+struct pose_form {
+    bool is_quaternion;
+    int64_t in_degrees;
+};
+
+static enum oto_status read_pose_form(struct reader *reader, const struct oto_xml_element *element,
+                                      struct pose_form *form)
 {
     static const char *const known[] = {"degrees", "rotation_format", "relative_to"};
+    static const struct sdf_form flag = {"pose degrees", SDF_FLAG, 1, 8, 0, 0, {NULL, 0}};
     const char *degrees = oto_xml_attribute(element, "degrees");
     const char *format = oto_xml_attribute(element, "rotation_format");
     const char *relative_to = oto_xml_attribute(element, "relative_to");
-    const bool is_quaternion = format != NULL && strcmp(format, "quat_xyzw") == 0;
-    const struct sdf_form flag = {"pose degrees", SDF_FLAG, 1, 8, 0, 0, {NULL, 0}};
-    const struct sdf_form numbers = {"pose", SDF_NUMBER, is_quaternion ? 7 : 6, 8, -1e12, 1e12, {NULL, 0}};
-    double pose[7] = {0};
-    int64_t in_degrees = 0;
+    *form = (struct pose_form){.is_quaternion = format != NULL && strcmp(format, "quat_xyzw") == 0};
     warn_attributes(reader, element, known, 3);
-    if (format != NULL && !is_quaternion && strcmp(format, "euler_rpy") != 0) {
+    if (format != NULL && !form->is_quaternion && strcmp(format, "euler_rpy") != 0) {
         return oto_xml_fail(element, reader->error, OTO_INVALID,
                             "rotation_format is '%.64s', expected euler_rpy or quat_xyzw", format);
     }
     if (relative_to != NULL && relative_to[0] != '\0') {
         warn(reader, element, "the pose is taken on the vehicle, not relative to '%.64s'", relative_to);
     }
-    enum oto_status status = OTO_OK;
-    if (degrees != NULL) {
-        status = sdf_text_read(&flag, element, degrees, &in_degrees, reader->error);
+    return degrees != NULL ? sdf_text_read(&flag, element, degrees, &form->in_degrees, reader->error) : OTO_OK;
+}
+
+static enum oto_status read_pose(struct reader *reader, const struct oto_xml_element *element, struct oto_sdf_imu *imu)
+{
+    struct pose_form form;
+    double pose[7] = {0};
+    enum oto_status status = read_pose_form(reader, element, &form);
+    if (status != OTO_OK || element->text[0] == '\0') {
+        return status;
     }
-    if (status == OTO_OK && element->text[0] != '\0') {
-        status = sdf_text_read(&numbers, element, element->text, pose, reader->error);
-    }
-    if (status == OTO_OK && is_quaternion && element->text[0] != '\0') {
+    const struct sdf_form numbers = {"pose", SDF_NUMBER, form.is_quaternion ? 7 : 6, 8, -1e12, 1e12, {NULL, 0}};
+    status = sdf_text_read(&numbers, element, element->text, pose, reader->error);
+    if (status == OTO_OK && form.is_quaternion) {
         const oto_quat q = oto_quat_make(pose[6], pose[3], pose[4], pose[5]);
         if (!oto_quat_is_unit(q, 1e-3)) {
             return oto_xml_fail(element, reader->error, OTO_INVALID, "the quaternion of <pose> has not the length 1");
@@ -108,7 +118,7 @@ static enum oto_status read_pose(struct reader *reader, const struct oto_xml_ele
     }
     for (int i = 0; status == OTO_OK && i < 3; i++) {
         imu->position_m[i] = pose[i];
-        imu->rpy_deg[i] = in_degrees != 0 && !is_quaternion ? pose[3 + i] : pose[3 + i] / OTO_DEG;
+        imu->rpy_deg[i] = form.in_degrees != 0 && !form.is_quaternion ? pose[3 + i] : pose[3 + i] / OTO_DEG;
         if (fabs(pose[i]) > 1000 || fabs(imu->rpy_deg[i]) > 360) {
             status = oto_xml_fail(element, reader->error, OTO_RANGE,
                                   "<pose> has %g m and %g deg; up to 1000 m and 360 deg are accepted", pose[i],
@@ -157,10 +167,15 @@ static enum oto_status read_attribute(struct reader *reader, const struct sdf_el
 {
     const char *text = row->attribute != NULL ? oto_xml_attribute(element, row->attribute) : NULL;
     const struct sdf_form form = {row->attribute, SDF_WORD, 1, 8, 0, 0, row->attribute_words};
-    const struct oto_value scalar = {.kind = OTO_VALUE_SCALAR, .quoted = true, .file = element->file,
-                                     .line = element->line, .column = element->column, .text = text};
+    const struct oto_value scalar = {.kind = OTO_VALUE_SCALAR,
+                                     .quoted = true,
+                                     .file = element->file,
+                                     .line = element->line,
+                                     .column = element->column,
+                                     .text = text};
     warn_attributes(reader, element, &row->attribute, 1);
-    return text != NULL ? sdf_scalar_read(&form, &scalar, 0, (char *)base + row->attribute_offset, reader->error) : OTO_OK;
+    return text != NULL ? sdf_scalar_read(&form, &scalar, 0, (char *)base + row->attribute_offset, reader->error)
+                        : OTO_OK;
 }
 
 static enum oto_status read_element(struct reader *reader, const struct sdf_element *row,
@@ -276,7 +291,8 @@ static enum oto_status read_sensor(struct reader *reader, const struct oto_xml_e
     struct oto_sdf_imu imu = oto_sdf_imu_default;
     if (type == NULL || name == NULL || name[0] == '\0') {
         return oto_xml_fail(element, reader->error, OTO_INVALID,
-                            "<sensor> has no %s, expected <sensor name=\"…\" type=\"imu\">", type == NULL ? "type" : "name");
+                            "<sensor> has no %s, expected <sensor name=\"…\" type=\"imu\">",
+                            type == NULL ? "type" : "name");
     }
     if (strcmp(type, "imu") != 0) {
         warn(reader, element, "the sensor '%.64s' of type '%.64s' is left out: only imu is known", name, type);
@@ -343,8 +359,8 @@ enum oto_status oto_sdf_from_xml(const struct oto_xml *xml, oto_warn_function wa
     } else if (is_one_of(root->name, roots, 4)) {
         status = read_container(&reader, root, oto_sdf_imu_default.vehicle);
     } else {
-        status = oto_xml_fail(root, error, OTO_INVALID, "the document is a <%.64s>, expected <sensor> or <sdf>",
-                              root->name);
+        status =
+            oto_xml_fail(root, error, OTO_INVALID, "the document is a <%.64s>, expected <sensor> or <sdf>", root->name);
     }
     if (status == OTO_OK && world->count == 0) {
         status = oto_xml_fail(root, error, OTO_INVALID, "there is no sensor of type imu in <%.64s>", root->name);

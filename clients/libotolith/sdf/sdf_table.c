@@ -33,7 +33,8 @@ static const struct sdf_element noise_elements[] = {
 const struct sdf_element sdf_noise = {NOISE(SDF_SECTION)};
 static const struct sdf_element axis_elements[] = {{NOISE(SDF_SECTION)}};
 
-#define AXIS(NAME, INDEX) {NAME, SDF_SECTION, .offset = (INDEX) * (uint32_t)sizeof(struct oto_sdf_noise), CHILDREN(axis_elements)}
+#define AXIS(NAME, INDEX) \
+    {NAME, SDF_SECTION, .offset = (INDEX) * (uint32_t)sizeof(struct oto_sdf_noise), CHILDREN(axis_elements)}
 static const struct sdf_element triad_elements[] = {AXIS("x", 0), AXIS("y", 1), AXIS("z", 2)};
 
 static const struct sdf_element reference_elements[] = {
@@ -80,7 +81,8 @@ const struct sdf_element sdf_sensor = {"sensor", SDF_SECTION, CHILDREN(sensor_el
 
 #define PARAM(KEY, KIND, N, MEMBER, ...) {KEY, KIND, N, (uint32_t)offsetof(struct oto_sdf_imu, MEMBER), 8, __VA_ARGS__}
 #define OF_AXES(KEY, KIND, AXIS, MEMBER, ...) \
-    {KEY, KIND, 3, (uint32_t)offsetof(struct oto_sdf_imu, noise[AXIS].MEMBER), sizeof(struct oto_sdf_noise), __VA_ARGS__}
+    {KEY, KIND, 3, (uint32_t)offsetof(struct oto_sdf_imu, noise[AXIS].MEMBER), sizeof(struct oto_sdf_noise), \
+     __VA_ARGS__}
 #define TRIAD(NAME, U, U2, AXIS) \
     OF_AXES(NAME ".noise_type", SDF_WORD, AXIS, type, WORDS(noise_types)), \
     OF_AXES(NAME ".mean_" U, SDF_NUMBER, AXIS, mean, {NULL, 0}), \

@@ -32,7 +32,7 @@ struct sdf_words {
 struct sdf_element {
     const char *name;
     enum sdf_kind kind;
-    uint32_t count, offset; /* in what the section above describes */
+    uint32_t count, offset;  /* in what the section above describes */
     double minimum, maximum; /* of numbers and whole numbers */
     struct sdf_words words;
     const char *attribute; /* a word beside the value: parent_frame; or the type of a noise */

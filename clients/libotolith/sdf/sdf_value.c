@@ -69,8 +69,8 @@ static enum oto_status read_word(const struct sdf_form *form, const struct oto_v
     return OTO_OK;
 }
 
-enum oto_status sdf_scalar_read(const struct sdf_form *form, const struct oto_value *scalar, uint32_t index, void *target,
-                                struct oto_error *error)
+enum oto_status sdf_scalar_read(const struct sdf_form *form, const struct oto_value *scalar, uint32_t index,
+                                void *target, struct oto_error *error)
 {
     void *place = at(form, target, index);
     if (form->kind == SDF_FLAG) {
@@ -90,8 +90,8 @@ static enum oto_status read_text(const struct sdf_form *form, const struct oto_x
     }
     for (size_t i = 0; i < length; i++) {
         if (text[i] <= ' ' || text[i] >= 0x7f) {
-            return oto_xml_fail(element, error, OTO_INVALID,
-                                "<%s> is '%.96s', expected printable ASCII without spaces", form->name, text);
+            return oto_xml_fail(element, error, OTO_INVALID, "<%s> is '%.96s', expected printable ASCII without spaces",
+                                form->name, text);
         }
     }
     memcpy(target, text, length + 1);
@@ -118,8 +118,11 @@ enum oto_status sdf_text_read(const struct sdf_form *form, const struct oto_xml_
         const size_t length = strcspn(from, blanks);
         const int shown = length < sizeof word ? (int)length : (int)sizeof word - 1;
         (void)snprintf(word, sizeof word, "%.*s", shown, from);
-        const struct oto_value scalar = {.kind = OTO_VALUE_SCALAR, .file = element->file, .line = element->line,
-                                         .column = element->column, .text = word};
+        const struct oto_value scalar = {.kind = OTO_VALUE_SCALAR,
+                                         .file = element->file,
+                                         .line = element->line,
+                                         .column = element->column,
+                                         .text = word};
         if (count == form->count) {
             return wrong_count(form, element, count + 1, error);
         }

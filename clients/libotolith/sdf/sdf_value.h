@@ -14,8 +14,8 @@ struct sdf_form {
 };
 
 /* One scalar into element `index`. Errors carry the scalar's place. */
-enum oto_status sdf_scalar_read(const struct sdf_form *form, const struct oto_value *scalar, uint32_t index, void *target,
-                                struct oto_error *error);
+enum oto_status sdf_scalar_read(const struct sdf_form *form, const struct oto_value *scalar, uint32_t index,
+                                void *target, struct oto_error *error);
 /* An element's text: `count` of them with blanks between. */
 enum oto_status sdf_text_read(const struct sdf_form *form, const struct oto_xml_element *element, const char *text,
                               void *target, struct oto_error *error);

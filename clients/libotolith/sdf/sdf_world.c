@@ -17,7 +17,8 @@ static enum oto_status set_value(const struct sdf_param *param, const struct oto
     for (uint32_t i = 0; i < param->count; i++) {
         const struct oto_value *scalar = is_list ? value->items[i] : value;
         if (scalar->kind != OTO_VALUE_SCALAR) {
-            return oto_value_fail(scalar, error, OTO_INVALID, "'%s' holds a list or a map, expected values", param->key);
+            return oto_value_fail(scalar, error, OTO_INVALID, "'%s' holds a list or a map, expected values",
+                                  param->key);
         }
         const enum oto_status status = sdf_scalar_read(&form, scalar, i, (char *)imu + param->offset, error);
         if (status != OTO_OK) {

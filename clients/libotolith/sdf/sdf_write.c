@@ -29,8 +29,8 @@ static bool differs(const struct sdf_element *row, const void *base, const void 
     switch (row->kind) {
     case SDF_SECTION:
         for (uint32_t i = 0; i < row->child_count; i++) {
-            other = other || differs(&row->children[i], (const char *)base + row->offset,
-                                     (const char *)standard + row->offset);
+            other = other ||
+                    differs(&row->children[i], (const char *)base + row->offset, (const char *)standard + row->offset);
         }
         return other;
     case SDF_NOISE_ALL:

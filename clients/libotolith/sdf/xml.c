@@ -293,7 +293,8 @@ enum oto_status oto_xml_fail(const struct oto_xml_element *element, struct oto_e
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)doc_vfail((struct doc_place){element->file, element->line, element->column}, error, status, format, arguments);
+    (void)doc_vfail((struct doc_place){element->file, element->line, element->column}, error, status, format,
+                    arguments);
     va_end(arguments);
     return status;
 }

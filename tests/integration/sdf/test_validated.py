@@ -29,7 +29,8 @@ class Validated(unittest.TestCase):
         self.directory.cleanup()
 
     def otolith(self, *arguments):
-        done = subprocess.run([os.path.join(BIN, "otolith"), *map(str, arguments)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([os.path.join(BIN, "otolith"), *map(str, arguments)], capture_output=True, text=True,
+                              timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_C23_the_exported_world_is_valid_and_has_its_numbers(self):
@@ -41,7 +42,8 @@ class Validated(unittest.TestCase):
         self.assertEqual(lines[0], ["imu_sensor", "100", "/unity/imu"])
         self.assertEqual(lines[9], ["noisy", "25", "/unity/noisy"])
         self.assertEqual(lines[10], ["localization", "ENU"])
-        self.assertEqual([lines[12][1]] + [float(x) for x in lines[12][2:]], ["gaussian", 0, 0.017, 0.1, 0.001, 0, 0, 0])
+        self.assertEqual([lines[12][1]] + [float(x) for x in lines[12][2:]],
+                         ["gaussian", 0, 0.017, 0.1, 0.001, 0, 0, 0])
         self.assertEqual([lines[17][1]] + [float(x) for x in lines[17][2:]],
                          ["gaussian_quantized", 0, 3e-4, 0, 0, 2e-5, 400, 1e-4])
 

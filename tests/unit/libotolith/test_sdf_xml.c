@@ -142,7 +142,8 @@ static void C22_the_flat_form_of_unity_gives_all_axes_one_noise(void **state)
     struct warnings warnings;
     (void)state;
     const struct oto_sdf_imu imu = read_one(
-        SENSOR("<output><discard_redundant_data>1</discard_redundant_data></output><offset_start_time>TRUE</offset_start_time>"
+        SENSOR("<output><discard_redundant_data>1</discard_redundant_data></output><offset_start_time>TRUE</"
+               "offset_start_time>"
                "<noise><type>Gaussian_Quantized</type><mean>1</mean><stddev>2</stddev><bias_mean>3</bias_mean>"
                "<bias_stddev>4</bias_stddev><precision>5</precision><dynamic_bias_stddev>6</dynamic_bias_stddev>"
                "<dynamic_bias_correlation_time>7</dynamic_bias_correlation_time></noise>"),
@@ -184,8 +185,9 @@ static void C22_what_is_unknown_is_warned_of_with_its_place(void **state)
                                             "    <update_rat>5</update_rat></sensor></link></model></sdf>",
                                             5, &warnings);
     assert_string_equal(warnings.first, "x.sdf:2:2: warning: <light> is not known in <sdf> and is left out");
-    assert_string_equal(warnings.last, "x.sdf:7:5: warning: <update_rat> is not known in <sensor> and is left out; did you "
-                                       "mean <update_rate>?");
+    assert_string_equal(warnings.last,
+                        "x.sdf:7:5: warning: <update_rat> is not known in <sensor> and is left out; did you "
+                        "mean <update_rate>?");
     assert_string_equal(imu.vehicle, "my_car");
     assert_near(imu.update_rate_hz, 0, 0);
 }
@@ -208,7 +210,8 @@ static void C22_warnings_of_a_foreign_document_do_not_flood(void **state)
 static void C22_wrong_values_are_errors_with_their_place(void **state)
 {
     static const char *const cases[][2] = {
-        {SENSOR("\n <update_rate>fast</update_rate>"), "x.sdf:2:2: error: expected a finite number for <update_rate>, got 'fast'"},
+        {SENSOR("\n <update_rate>fast</update_rate>"),
+         "x.sdf:2:2: error: expected a finite number for <update_rate>, got 'fast'"},
         {SENSOR("<update_rate/>"), "<update_rate> has 0 values, expected 1"},
         {SENSOR("<update_rate>1 2</update_rate>"), "<update_rate> has 2 values, expected 1"},
         {SENSOR("<update_rate>-1</update_rate>"), "<update_rate> is -1; 0 to 1e+06 is accepted"},
@@ -216,20 +219,24 @@ static void C22_wrong_values_are_errors_with_their_place(void **state)
         {SENSOR("<update_rate>1e999</update_rate>"), "expected a finite number"},
         {SENSOR("<topic>two words</topic>"), "expected printable ASCII without spaces"},
         {SENSOR("<topic> </topic>"), "<topic> has 0 characters; 1 to 95 are accepted"},
-        {SENSOR("<offset_start_time>maybe</offset_start_time>"), "expected true, false, 1 or 0 for <offset_start_time>, got 'maybe'"},
+        {SENSOR("<offset_start_time>maybe</offset_start_time>"),
+         "expected true, false, 1 or 0 for <offset_start_time>, got 'maybe'"},
         {SENSOR("<pose>1 2 3</pose>"), "<pose> has 3 values, expected 6"},
         {SENSOR("<pose rotation_format='matrix'>1</pose>"), "expected euler_rpy or quat_xyzw"},
         {SENSOR("<pose rotation_format='quat_xyzw'>0 0 0 1 1 1 1</pose>"), "has not the length 1"},
         {SENSOR("<pose>2000 0 0 0 0 0</pose>"), "up to 1000 m"},
         {SENSOR("<topic>/a</topic><topic>/b</topic>"), "<topic> stands twice, the first at 1:"},
-        {NOISE_X("<noise type='loud'/>"), "expected one of none, gaussian, gaussian_quantized for <type>, got the text \"loud\""},
+        {NOISE_X("<noise type='loud'/>"),
+         "expected one of none, gaussian, gaussian_quantized for <type>, got the text \"loud\""},
         {NOISE_X("<noise type='gaussian'><type>none</type></noise>"), "<noise> has its type twice"},
         {NOISE_X("<noise type='gaussian'><stddev>-1</stddev></noise>"), "<stddev> is -1; 0 to 1e+12 is accepted"},
         {NOISE_X("<noise type='gaussian'><precision>-0.1</precision></noise>"), "<precision> is -0.1"},
-        {SENSOR("<imu><orientation_reference_frame><localization>UP</localization></orientation_reference_frame></imu>"),
+        {SENSOR(
+             "<imu><orientation_reference_frame><localization>UP</localization></orientation_reference_frame></imu>"),
          "expected one of CUSTOM, ENU, NED, NWU, GRAV_UP, GRAV_DOWN for <localization>, got 'UP'"},
         {SENSOR("<imu><orientation_reference_frame><custom_rpy parent_frame='hood'>0 0 0</custom_rpy>"
-                "</orientation_reference_frame></imu>"), "expected one of '', world for <parent_frame>, got the text \"hood\""},
+                "</orientation_reference_frame></imu>"),
+         "expected one of '', world for <parent_frame>, got the text \"hood\""},
         {SENSOR("<otolith:offset_start_max_samples>1.5</otolith:offset_start_max_samples>"), "expected a whole number"},
         {"<sensor type='imu'/>", "<sensor> has no name"},
         {"<sensor name='s'/>", "<sensor> has no type"},
@@ -247,13 +254,15 @@ static void C22_poses_are_read_in_radians_degrees_and_quaternions(void **state)
 {
     struct warnings warnings;
     (void)state;
-    struct oto_sdf_imu imu = read_one(SENSOR("<pose relative_to='base'>1 2 3 0 0 1.5707963267948966</pose>"), 1, &warnings);
+    struct oto_sdf_imu imu =
+        read_one(SENSOR("<pose relative_to='base'>1 2 3 0 0 1.5707963267948966</pose>"), 1, &warnings);
     assert_near(imu.position_m[2], 3, 0);
     assert_near(imu.rpy_deg[2], 90, 1e-13);
     assert_non_null(strstr(warnings.first, "the pose is taken on the vehicle, not relative to 'base'"));
     imu = read_one(SENSOR("<pose degrees='true'>0 0 0 10 20 30</pose>"), 0, &warnings);
     assert_near(imu.rpy_deg[1], 20, 0);
-    imu = read_one(SENSOR("<pose rotation_format='quat_xyzw'>0 0 0 0 0 0.7071067811865476 0.7071067811865476</pose>"), 0, &warnings);
+    imu = read_one(SENSOR("<pose rotation_format='quat_xyzw'>0 0 0 0 0 0.7071067811865476 0.7071067811865476</pose>"),
+                   0, &warnings);
     assert_near(imu.rpy_deg[2], 90, 1e-13);
     imu = read_one(SENSOR("<pose/>"), 0, &warnings);
     assert_near(imu.rpy_deg[2], 0, 0);
@@ -276,13 +285,15 @@ static void C22_malformed_xml_is_refused_with_its_place(void **state)
 
 static void C22_entities_cannot_be_declared(void **state)
 {
-    static const char laughs[] = "<?xml version='1.0'?>\n<!DOCTYPE lolz [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>"
-                                 "<!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;&c;&c;'>]>"
-                                 "<sensor name='s' type='imu'><topic>&d;</topic></sensor>";
+    static const char laughs[] =
+        "<?xml version='1.0'?>\n<!DOCTYPE lolz [<!ENTITY a 'lol'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>"
+        "<!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;&c;&c;'>]>"
+        "<sensor name='s' type='imu'><topic>&d;</topic></sensor>";
     (void)state;
     assert_refused(laughs, "x.sdf:2:16: error: a document type declaration (<!DOCTYPE>) is not accepted");
-    assert_refused("<!DOCTYPE s [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><sensor name='s' type='imu'><topic>&x;</topic></sensor>",
-                   "is not accepted");
+    assert_refused(
+        "<!DOCTYPE s [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><sensor name='s' type='imu'><topic>&x;</topic></sensor>",
+        "is not accepted");
     assert_refused("<!DOCTYPE s SYSTEM 'http://localhost/s.dtd'><sensor name='s' type='imu'/>", "is not accepted");
 }
 
@@ -427,8 +438,7 @@ static void assert_same(const struct oto_sdf_world *a, const struct oto_sdf_worl
         assert_string_equal(left.topic, right.topic);
         assert_string_equal(left.frame_id, right.frame_id);
         assert_string_equal(left.vehicle, right.vehicle);
-        assert_memory_equal(left.position_m, right.position_m,
-                            sizeof left - offsetof(struct oto_sdf_imu, position_m));
+        assert_memory_equal(left.position_m, right.position_m, sizeof left - offsetof(struct oto_sdf_imu, position_m));
     }
 }
 
@@ -474,11 +484,11 @@ static void C23_import_of_an_export_is_the_identity_on_every_property(void **sta
     for (int i = 0; i < WORLDS; i++) {
         struct oto_sdf_world world, imported, loaded, again;
         any_world(&dice, &world);
-        to_xml_and_back(&world, &imported);                                     /* export, import */
+        to_xml_and_back(&world, &imported); /* export, import */
         assert_same(&world, &imported);
-        to_yaml_and_back(&imported, oto_plugin_descriptor(plugin), &loaded);    /* as a world that sdf_imu takes */
+        to_yaml_and_back(&imported, oto_plugin_descriptor(plugin), &loaded); /* as a world that sdf_imu takes */
         assert_same(&world, &loaded);
-        to_xml_and_back(&loaded, &again);                                       /* and out once more */
+        to_xml_and_back(&loaded, &again); /* and out once more */
         assert_same(&world, &again);
         oto_sdf_world_finish(&world);
         oto_sdf_world_finish(&imported);

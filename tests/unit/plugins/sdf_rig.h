@@ -1,4 +1,5 @@
-/* sdf_imu in a small host: a clock of physics ticks, samples as the server takes them, a motion as a function of time. */
+/* sdf_imu in a small host: a clock of physics ticks, samples as the server takes them, a motion as a function of time.
+ */
 #ifndef SDF_RIG_H
 #define SDF_RIG_H
 
@@ -63,9 +64,15 @@ static inline void sdf_open(struct sdf_rig *rig, uint64_t rate_hz, uint64_t base
 static inline enum oto_step_status sdf_next(struct sdf_rig *rig)
 {
     struct oto_sensor_input input;
-    const struct oto_step step = {.size = sizeof step, .tick = srv_due_tick(&rig->due), .n = rig->beat.n,
-                                  .t_ns = rig->beat.t_ns, .sub_ns = srv_beat_sub_ns(&rig->beat), .input = &input,
-                                  .input_at = sdf_input_at, .input_context = rig, .outputs = &rig->output};
+    const struct oto_step step = {.size = sizeof step,
+                                  .tick = srv_due_tick(&rig->due),
+                                  .n = rig->beat.n,
+                                  .t_ns = rig->beat.t_ns,
+                                  .sub_ns = srv_beat_sub_ns(&rig->beat),
+                                  .input = &input,
+                                  .input_at = sdf_input_at,
+                                  .input_context = rig,
+                                  .outputs = &rig->output};
     sdf_input_when(rig, ((double)step.t_ns + step.sub_ns) * 1e-9, &input);
     memset(&rig->imu, 0, sizeof rig->imu);
     rig->output = (struct oto_output){&rig->imu, step.t_ns, step.t_ns, 0, 1};

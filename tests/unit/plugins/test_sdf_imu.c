@@ -27,10 +27,18 @@ static void driving(double t_s, struct oto_sensor_input *input)
 
 static void C1_a_frame_gives_the_fields_of_sensor_msgs_imu_in_order(void **state)
 {
-    static const char *const names[] = {"orientation.x", "orientation.y", "orientation.z", "orientation.w",
-                                        "orientation_covariance", "angular_velocity.x", "angular_velocity.y",
-                                        "angular_velocity.z", "angular_velocity_covariance", "linear_acceleration.x",
-                                        "linear_acceleration.y", "linear_acceleration.z",
+    static const char *const names[] = {"orientation.x",
+                                        "orientation.y",
+                                        "orientation.z",
+                                        "orientation.w",
+                                        "orientation_covariance",
+                                        "angular_velocity.x",
+                                        "angular_velocity.y",
+                                        "angular_velocity.z",
+                                        "angular_velocity_covariance",
+                                        "linear_acceleration.x",
+                                        "linear_acceleration.y",
+                                        "linear_acceleration.z",
                                         "linear_acceleration_covariance"};
     struct sdf_rig rig;
     struct oto_buffer buffer = {0};
@@ -143,12 +151,12 @@ static void C4_the_six_localization_frames_of_a_level_sensor_facing_east(void **
         mini_start(&rig.host);
         sdf_take(&rig, 1);
         /* q and -q are one attitude */
-        const double sign =
-            rig.imu.orientation_x * c->orientation[0] + rig.imu.orientation_y * c->orientation[1] +
-                        rig.imu.orientation_z * c->orientation[2] + rig.imu.orientation_w * c->orientation[3] <
-                    0
-                ? -1
-                : 1;
+        const double sign = rig.imu.orientation_x * c->orientation[0] + rig.imu.orientation_y * c->orientation[1] +
+                                        rig.imu.orientation_z * c->orientation[2] +
+                                        rig.imu.orientation_w * c->orientation[3] <
+                                    0
+                                ? -1
+                                : 1;
         assert_orientation(&rig.imu, sign * c->orientation[0], sign * c->orientation[1], sign * c->orientation[2],
                            sign * c->orientation[3]);
         sdf_close(&rig);

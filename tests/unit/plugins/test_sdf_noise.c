@@ -10,8 +10,25 @@ static double apply(const struct sdf_noise *law, double *bias, double dt_s, doub
 
 /* ---- numbers made by independent code, with the draws given ---- */
 
-enum { MEAN, STDDEV, BIAS_MEAN, BIAS_STDDEV, DYNAMIC, TAU, PRECISION, N_BIAS, U_SIGN, CALL, DT, INPUT, N_DYN, N_WHITE,
-       BIAS_AFTER, OUTPUT, COLUMNS };
+enum {
+    MEAN,
+    STDDEV,
+    BIAS_MEAN,
+    BIAS_STDDEV,
+    DYNAMIC,
+    TAU,
+    PRECISION,
+    N_BIAS,
+    U_SIGN,
+    CALL,
+    DT,
+    INPUT,
+    N_DYN,
+    N_WHITE,
+    BIAS_AFTER,
+    OUTPUT,
+    COLUMNS
+};
 
 static int read_row(FILE *file, double row[COLUMNS])
 {
@@ -31,8 +48,8 @@ static int read_row(FILE *file, double row[COLUMNS])
 
 static struct sdf_noise law_of(const double row[COLUMNS])
 {
-    return (struct sdf_noise){SDF_NOISE_GAUSSIAN, row[MEAN], row[STDDEV], row[BIAS_MEAN], row[BIAS_STDDEV],
-                              row[DYNAMIC],       row[TAU],  row[PRECISION]};
+    return (struct sdf_noise){SDF_NOISE_GAUSSIAN, row[MEAN],    row[STDDEV], row[BIAS_MEAN],
+                              row[BIAS_STDDEV],   row[DYNAMIC], row[TAU],    row[PRECISION]};
 }
 
 /* Both sides round a handful of operations, one exp and one expm1, each below 1 ulp: 8 ulp of the larger term. */
@@ -153,8 +170,7 @@ static void C18_the_bias_of_10000_loads_has_either_sign_and_its_stddev(void **st
     double positive = 0, sum = 0, squares = 0;
     (void)state;
     for (uint64_t i = 0; i < LOADS; i++) {
-        const oto_philox_block block =
-            oto_rng_block(oto_rng_key_make(i, "car/imu"), 0, 0, 1, OTO_RNG_DOMAIN_TURN_ON);
+        const oto_philox_block block = oto_rng_block(oto_rng_key_make(i, "car/imu"), 0, 0, 1, OTO_RNG_DOMAIN_TURN_ON);
         const double bias = sdf_noise_load(&law, oto_normal_from_bits(block.v[0]), oto_u01(block.v[1]));
         const double z = (fabs(bias) - 0.5) / 0.05; /* ten sigma from zero: the magnitude undoes the sign */
         positive += bias > 0;
@@ -203,8 +219,8 @@ static struct walk walk_paths(const struct sdf_noise *law, double dt_s, uint64_t
 static void C19_variance_and_autocorrelation_hold_at_two_rates(void **state)
 {
     enum { PATHS = 20000 };
-    const struct sdf_noise law = {
-        SDF_NOISE_GAUSSIAN, .dynamic_bias_stddev_u_rts = 0.2, .dynamic_bias_correlation_time_s = 0.8};
+    const struct sdf_noise law = {SDF_NOISE_GAUSSIAN, .dynamic_bias_stddev_u_rts = 0.2,
+                                  .dynamic_bias_correlation_time_s = 0.8};
     const double stationary = 0.2 * 0.2 * 0.8 / 2, variance = stationary * (1 - exp(-2 * 2.0 / 0.8));
     const double later = stationary * (1 - exp(-2 * 2.5 / 0.8));
     const double correlation = exp(-0.5 / 0.8) * sqrt(variance / later);
@@ -219,8 +235,7 @@ static void C19_variance_and_autocorrelation_hold_at_two_rates(void **state)
 
 static void C19_the_bias_of_the_load_decays_and_needs_time_to_pass(void **state)
 {
-    struct sdf_noise law = {
-        SDF_NOISE_GAUSSIAN, .dynamic_bias_stddev_u_rts = 0.1, .dynamic_bias_correlation_time_s = 2};
+    struct sdf_noise law = {SDF_NOISE_GAUSSIAN, .dynamic_bias_stddev_u_rts = 0.1, .dynamic_bias_correlation_time_s = 2};
     double bias = 1;
     (void)state;
     (void)apply(&law, &bias, 0, 0, 3, 0);
@@ -235,8 +250,8 @@ static void C19_the_bias_of_the_load_decays_and_needs_time_to_pass(void **state)
 /* tau to infinity: a walk of dyn_sd sqrt(t). */
 static void C19_a_long_correlation_time_is_a_random_walk(void **state)
 {
-    const struct sdf_noise law = {
-        SDF_NOISE_GAUSSIAN, .dynamic_bias_stddev_u_rts = 0.1, .dynamic_bias_correlation_time_s = 1e12};
+    const struct sdf_noise law = {SDF_NOISE_GAUSSIAN, .dynamic_bias_stddev_u_rts = 0.1,
+                                  .dynamic_bias_correlation_time_s = 1e12};
     double bias = 0;
     (void)state;
     (void)apply(&law, &bias, 4, 0, 1, 0);

@@ -30,7 +30,8 @@ static void C12_1000_seconds_have_the_samples_of_their_rate(void **state)
                 const int64_t due_ns = rig.beat.t_ns;
                 assert_int_equal(sdf_next(&rig), OTO_STEP_OK);
                 /* no drift: the tick that was read is the last one, however late the run */
-                assert_true(rig.output.t_ns <= due_ns && due_ns - rig.output.t_ns < (int64_t)(1000000000 / bases_hz[b]));
+                assert_true(rig.output.t_ns <= due_ns &&
+                            due_ns - rig.output.t_ns < (int64_t)(1000000000 / bases_hz[b]));
                 assert_true(rig.output.t_ns >= last_ns);
                 last_ns = rig.output.t_ns;
             }
