@@ -11,6 +11,7 @@ static const struct cli_command subcommands[] = {
     {"info", model_info, "a model's states, derived quantities and parameters"},
     {"predict", model_predict, "one prediction for each row of a CSV, and its Jacobian"},
     {"rollout", model_rollout, "a state and what becomes of it"},
+    {"check", model_check, "whether a trajectory is one that the model drives"},
 };
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 

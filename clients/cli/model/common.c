@@ -23,6 +23,8 @@ static const struct argp_option every_option[] = {
     {"state", 'x', "A,B,...", 0, "numbers in the order of the states, or NAME=NUMBER,... over rest at the origin", 0},
     {"steps", 'n', "N", 0, "how many predictions", 0},
     {"dt", 't', "TIME", 0, "of one step, as 100ms or 0.1s; negative goes back", 0},
+    {"target", 'g', "X,Y[,HEADING]", 0, "where the trajectory is to lead, m and rad", 0},
+    {"tolerance", 'p', "PERCENT", 0, "of each expected number, of 1 where that is smaller (default 5)", 0},
     {"json", 'j', NULL, 0, "print JSON", 0},
 };
 enum { OPTIONS = sizeof every_option / sizeof *every_option };
@@ -47,6 +49,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'x': options->state = argument; return 0;
     case 'n': options->steps = argument; return 0;
     case 't': options->dt = argument; return 0;
+    case 'g': options->target = argument; return 0;
+    case 'p': options->tolerance = argument; return 0;
     case 'J': options->jacobian = true; return 0;
     case 'd': options->derived = true; return 0;
     case 'j': options->json = true; return 0;

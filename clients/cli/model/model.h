@@ -10,7 +10,7 @@
 enum { MODEL_MOST_SETS = 256 };
 
 struct model_options {
-    const char *model, *params, *in, *out, *state, *steps, *dt;
+    const char *model, *params, *in, *out, *state, *steps, *dt, *target, *tolerance;
     char *sets[MODEL_MOST_SETS]; /* KEY=VALUE */
     uint32_t set_count;
     bool jacobian, derived, json;
@@ -20,6 +20,7 @@ int model_list(int argc, char **argv);
 int model_info(int argc, char **argv);
 int model_predict(int argc, char **argv);
 int model_rollout(int argc, char **argv);
+int model_check(int argc, char **argv);
 
 /* `otolith model NAME [OPTION...]`: the options that `letters` names, and at most one argument, which is the model. */
 void model_parse(int argc, char **argv, const char *letters, const char *synopsis, const char *doc,
