@@ -3,9 +3,10 @@ otolith from Python: attach to a running world, read its samples from shared mem
 subscribe over nng. A ctypes layer over libotolith; see README.md beside this package.
 """
 from ._errors import Closed, NotFound, OtolithError, Timeout
+from ._model import Model
 from ._subscriber import Sample, Subscriber
 from ._world import Channel, Param, Reader, Reply, World, worlds
 
-__all__ = ["Channel", "Closed", "NotFound", "OtolithError", "Param", "Reader", "Reply", "Sample", "Subscriber",
+__all__ = ["Channel", "Closed", "Model", "NotFound", "OtolithError", "Param", "Reader", "Reply", "Sample", "Subscriber",
            "Timeout", "World", "worlds"]
 __version__ = "0.1.0"

@@ -78,11 +78,23 @@ class WireSample(ct.Structure):
                 ("type", ct.POINTER(RecordType)), ("payload", ct.c_void_p), ("frame_id", ct.c_char_p)]
 
 
+class ModelQuantity(ct.Structure):
+    _fields_ = [("name", ct.c_char_p), ("unit", ct.c_char_p), ("frame", ct.c_char_p), ("text", ct.c_char_p)]
+
+
+class ModelExtension(ct.Structure):
+    """The members that are used here; its operations come after them."""
+    _fields_ = [("size", ct.c_uint32), ("flags", ct.c_uint32), ("state_count", ct.c_uint32),
+                ("derived_count", ct.c_uint32), ("states", ct.POINTER(ModelQuantity)),
+                ("derived", ct.POINTER(ModelQuantity))]
+
+
 PARAM_FUNCTION = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(ParamInfo))
 
 _P = ct.c_void_p
 _ERROR = ct.POINTER(Error)
 _REPLY = ct.POINTER(Reply)
+_NUMBERS = ct.POINTER(ct.c_double)
 _FUNCTIONS = {
     "oto_worlds_list": (ct.c_size_t, ct.POINTER(WorldEntry), ct.c_size_t),
     "oto_client_open": (ct.c_int, ct.POINTER(ClientOptions), ct.POINTER(_P), _ERROR),
@@ -108,6 +120,22 @@ _FUNCTIONS = {
     "oto_control_info": (ct.c_int, _P, _REPLY, _ERROR),
     "oto_lossless_begin": (ct.c_int, _P, ct.POINTER(ct.POINTER(Channel)), ct.c_uint32, _ERROR),
     "oto_lossless_acknowledge": (ct.c_int, _P, ct.POINTER(ct.c_uint64), ct.c_uint32),
+    "oto_model_open": (ct.c_int, ct.c_char_p, _P, _P, _P, ct.POINTER(_P), _ERROR),
+    "oto_model_close": (None, _P),
+    "oto_model_set": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, _ERROR),
+    "oto_model_of": (ct.POINTER(ModelExtension), _P),
+    "oto_model_size": (ct.c_uint32, _P),
+    "oto_model_quantity": (ct.POINTER(ModelQuantity), _P, ct.c_uint32),
+    "oto_model_index": (ct.c_int, _P, ct.c_char_p, ct.POINTER(ct.c_uint32), _ERROR),
+    "oto_model_reset": (ct.c_int, _P, _NUMBERS, _ERROR),
+    "oto_model_get": (ct.c_int, _P, ct.c_uint32, _NUMBERS, _ERROR),
+    "oto_model_state": (None, _P, _NUMBERS),
+    "oto_model_derived": (None, _P, _NUMBERS),
+    "oto_model_predict": (ct.c_int, _P, ct.c_int64, _ERROR),
+    "oto_model_predict_to": (ct.c_int, _P, ct.c_int64, _NUMBERS, _ERROR),
+    "oto_model_jacobian": (ct.c_int, _P, ct.c_int64, _NUMBERS, _ERROR),
+    "oto_model_jacobian_and_predict": (ct.c_int, _P, ct.c_int64, _NUMBERS, _ERROR),
+    "oto_model_roll_out": (ct.c_int, _P, ct.c_int64, ct.c_uint64, _NUMBERS, _ERROR),
     "oto_subscriber_open": (ct.c_int, ct.c_char_p, ct.c_char_p, ct.POINTER(_P), _ERROR),
     "oto_subscriber_close": (None, _P),
     "oto_subscriber_next": (ct.c_int, _P, ct.c_int32, ct.POINTER(WireSample), _ERROR),

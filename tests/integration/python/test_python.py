@@ -180,6 +180,37 @@ class Running(unittest.TestCase):
             self.assertRaises(otolith.OtolithError, call)
 
 
+class Models(unittest.TestCase):
+    def test_a_model_moves_without_a_server(self):
+        with otolith.Model("ctrv") as model:
+            self.assertEqual(model.names, ("x", "y", "yaw", "v", "w"))
+            self.assertEqual(model.units["w"], "rad/s")
+            model.state = [42, 23, 0.5, 2, 2]
+            jacobian = model.jacobian(100_000_000)
+            np.testing.assert_allclose(jacobian[0], [1, 0, -.112740374605884, .082396074316744, -.00591185558829518], 0, 1e-12)
+            np.testing.assert_array_equal(model.predicted(100_000_000), model.roll_out(100_000_000, 3)[0])
+            self.assertEqual(model["x"], 42.0)
+            np.testing.assert_array_equal(model.jacobian_and_predict(100_000_000), jacobian)
+            self.assertAlmostEqual(model[0], 42.1647921486335, delta=1e-12)
+            model.predict(-100_000_000)
+            self.assertAlmostEqual(model["y"], 23, delta=1e-12)
+            self.assertRaises(IndexError, lambda: model[5])
+            self.assertRaises(otolith.NotFound, lambda: model["speed"])
+            self.assertRaises(ValueError, model.reset, [1, 2])
+            self.assertRaises(otolith.OtolithError, model.reset, [1, 2, 3, 4, float("nan")])
+        self.assertRaises(otolith.OtolithError, model.predict, 1)
+        self.assertRaises(otolith.NotFound, otolith.Model, "teleport")
+
+    def test_parameters_and_derived_quantities_go_by_name(self):
+        with otolith.Model("kinematic_bicycle", L_r=1.5, front_axle_m=1.2, delta=0.1) as model:
+            self.assertAlmostEqual(model.derived()["beta"], np.arctan(1.5 * np.tan(0.1) / 2.7), delta=1e-15)
+            self.assertRaises(otolith.OtolithError, model.set, "delta", 9)
+        with otolith.Model("rigid_body_6dof", mass_kg=2, gravity_enu_m_s2=[0, 0, -10]) as model:
+            model.predict(1_000_000_000)
+            self.assertAlmostEqual(model["z"], -5, delta=1e-12)
+            self.assertEqual(model.derived(), {})
+
+
 class Offline(unittest.TestCase):
     def test_lossless_readers_get_every_sample(self):
         with Server("--mode", "asap", "--start-paused", "--no-publish") as _, otolith.World() as world:
