@@ -1,8 +1,13 @@
 #include "plot.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
-enum { WIDTH = 860, HEIGHT = 560, LEFT = 84, RIGHT = 200, TOP = 44, BOTTOM = 60 };
+enum { WIDTH = 900, HEIGHT = 560, LEFT = 84, RIGHT = 230, TOP = 44, BOTTOM = 60, LEGEND = 80 };
+
+/* A point with fewer degrees of freedom says little: its bar may leave the picture. */
+#define LEAST_EDF 3.0
 
 struct frame {
     FILE *to;
@@ -31,8 +36,9 @@ static void find_range(struct frame *frame, const struct plot_curve *curves, siz
             if (point->adev > 0.0) {
                 frame->low_x = fmin(frame->low_x, floor(log10(point->tau_s)));
                 frame->high_x = fmax(frame->high_x, ceil(log10(point->tau_s) + 1e-9));
-                frame->low_y = fmin(frame->low_y, floor(log10(point->lo)));
-                frame->high_y = fmax(frame->high_y, ceil(log10(point->hi)));
+                const bool sure = point->edf >= LEAST_EDF;
+                frame->low_y = fmin(frame->low_y, floor(log10(sure ? point->lo : point->adev)));
+                frame->high_y = fmax(frame->high_y, ceil(log10(sure ? point->hi : point->adev)));
             }
         }
     }
@@ -41,38 +47,76 @@ static void find_range(struct frame *frame, const struct plot_curve *curves, siz
     }
 }
 
+/* Text of a person's, as XML. */
+static void draw_text(FILE *to, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        const char *entity = *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : NULL;
+        (void)(entity != NULL ? fputs(entity, to) : fputc(*text, to));
+    }
+}
+
+/* 10 to a whole power, in characters that every viewer shows alike. */
+static const char *power_of_ten(double exponent, char text[32])
+{
+    static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    const int whole = abs((int)exponent);
+    (void)snprintf(text, 32, "10%s%s%s", exponent < 0.0 ? "⁻" : "", whole >= 10 ? digits[whole / 10 % 10] : "",
+                   digits[whole % 10]);
+    return text;
+}
+
+static void draw_line(const struct frame *frame, double x1, double y1, double x2, double y2, const char *stroke)
+{
+    (void)fprintf(frame->to, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s'/>\n", x1, y1, x2, y2, stroke);
+}
+
+/* Whole decades darker and with their number, what lies between them fainter. */
 static void draw_grid(const struct frame *frame)
 {
+    char text[32];
     for (double decade = frame->low_x; decade <= frame->high_x + 0.5; decade++) {
-        const double x = x_of(frame, pow(10.0, decade));
-        (void)fprintf(frame->to, "<line x1='%.1f' y1='%d' x2='%.1f' y2='%d' stroke='#ddd'/>\n", x, TOP, x, HEIGHT - BOTTOM);
-        (void)fprintf(frame->to, "<text x='%.1f' y='%d' text-anchor='middle'>10<tspan dy='-6' font-size='9'>%.0f</tspan></text>\n",
-                      x, HEIGHT - BOTTOM + 20, decade);
+        for (int i = 1; i < (decade < frame->high_x ? 10 : 2); i++) {
+            const double x = x_of(frame, i * pow(10.0, decade));
+            draw_line(frame, x, TOP, x, HEIGHT - BOTTOM, i == 1 ? "#ccc" : "#f0f0f0");
+        }
+        (void)fprintf(frame->to, "<text x='%.1f' y='%d' text-anchor='middle'>%s</text>\n", x_of(frame, pow(10.0, decade)),
+                      HEIGHT - BOTTOM + 20, power_of_ten(decade, text));
     }
     for (double decade = frame->low_y; decade <= frame->high_y + 0.5; decade++) {
-        const double y = y_of(frame, pow(10.0, decade));
-        (void)fprintf(frame->to, "<line x1='%d' y1='%.1f' x2='%d' y2='%.1f' stroke='#ddd'/>\n", LEFT, y, WIDTH - RIGHT, y);
-        (void)fprintf(frame->to, "<text x='%d' y='%.1f' text-anchor='end'>10<tspan dy='-6' font-size='9'>%.0f</tspan></text>\n",
-                      LEFT - 8, y + 4, decade);
+        for (int i = 1; i < (decade < frame->high_y ? 10 : 2); i++) {
+            const double y = y_of(frame, i * pow(10.0, decade));
+            draw_line(frame, LEFT, y, WIDTH - RIGHT, y, i == 1 ? "#ccc" : "#f0f0f0");
+        }
+        (void)fprintf(frame->to, "<text x='%d' y='%.1f' text-anchor='end'>%s</text>\n", LEFT - 8,
+                      y_of(frame, pow(10.0, decade)) + 4, power_of_ten(decade, text));
     }
     (void)fprintf(frame->to, "<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#333'/>\n", LEFT, TOP,
                   WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
 }
 
-/* A curve of the model, clipped by the picture's clip path. */
+/* A curve of the model, in runs that lie in the picture. */
 static void draw_model(const struct frame *frame, const struct allan_fit *fit, const char *colour, const char *style)
 {
-    bool started = false;
-    (void)fprintf(frame->to, "<polyline clip-path='url(#area)' fill='none' stroke='%s' %s points='", colour, style);
-    for (int i = 0; i <= 100; i++) {
-        const double tau_s = pow(10.0, frame->low_x + (frame->high_x - frame->low_x) * i / 100.0);
-        const double deviation = allan_model(fit, tau_s);
-        if (deviation > 0.0) {
-            (void)fprintf(frame->to, "%s%.1f,%.1f", started ? " " : "", x_of(frame, tau_s), y_of(frame, deviation));
-            started = true;
+    enum { STEPS = 400 };
+    bool inside = false;
+    for (int i = 0; i <= STEPS + 1; i++) {
+        const double tau_s = pow(10.0, frame->low_x + (frame->high_x - frame->low_x) * i / STEPS);
+        const double deviation = i <= STEPS ? allan_model(fit, tau_s) : 0.0;
+        const bool was_inside = inside;
+        inside = deviation >= pow(10.0, frame->low_y) && deviation <= pow(10.0, frame->high_y);
+        if (inside) {
+            (void)fprintf(frame->to, "%s%.1f,%.1f", was_inside ? " " : "<polyline points='", x_of(frame, tau_s),
+                          y_of(frame, deviation));
+        } else if (was_inside) {
+            (void)fprintf(frame->to, "' fill='none' stroke='%s' %s/>\n", colour, style);
         }
     }
-    (void)fprintf(frame->to, "'/>\n");
+}
+
+static double y_within(const struct frame *frame, double deviation)
+{
+    return fmin(fmax(y_of(frame, deviation), TOP), HEIGHT - BOTTOM);
 }
 
 static void draw_points(const struct frame *frame, const struct plot_curve *curve, const char *colour)
@@ -82,30 +126,43 @@ static void draw_points(const struct frame *frame, const struct plot_curve *curv
         if (point->adev > 0.0) {
             const double x = x_of(frame, point->tau_s);
             (void)fprintf(frame->to, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s' stroke-opacity='0.5'/>", x,
-                          y_of(frame, point->lo), x, y_of(frame, point->hi), colour);
+                          y_within(frame, point->lo), x, y_within(frame, point->hi), colour);
             (void)fprintf(frame->to, "<circle cx='%.1f' cy='%.1f' r='2.4' fill='%s'/>\n", x, y_of(frame, point->adev), colour);
         }
     }
 }
 
+static void draw_coefficient(const struct frame *frame, int y, char letter, double value, double error)
+{
+    (void)fprintf(frame->to, "<text x='%d' y='%d'>%c ", WIDTH - RIGHT + 14, y, letter);
+    if (isfinite(error)) {
+        (void)fprintf(frame->to, "%.4g ± %.2g</text>\n", value, error);
+    } else {
+        (void)fprintf(frame->to, "%.4g</text>\n", value);
+    }
+}
+
 static void draw_legend(const struct frame *frame, const struct plot_curve *curve, size_t index, const char *colour)
 {
-    const int x = WIDTH - RIGHT + 14;
-    const int y = TOP + 14 + 70 * (int)index;
-    (void)fprintf(frame->to, "<text x='%d' y='%d' fill='%s' font-weight='bold'>%s</text>\n", x, y, colour, curve->name);
-    (void)fprintf(frame->to, "<text x='%d' y='%d'>N %.4g</text><text x='%d' y='%d'>B %.4g</text><text x='%d' y='%d'>K %.4g</text>\n",
-                  x, y + 15, curve->fit.n, x, y + 30, curve->fit.b, x, y + 45, curve->fit.k);
+    const int y = TOP + 14 + LEGEND * (int)index;
+    (void)fprintf(frame->to, "<text x='%d' y='%d' fill='%s' font-weight='bold'>", WIDTH - RIGHT + 14, y, colour);
+    draw_text(frame->to, curve->name);
+    (void)fputs("</text>\n", frame->to);
+    draw_coefficient(frame, y + 16, 'N', curve->fit.n, curve->fit.n_se);
+    draw_coefficient(frame, y + 32, 'B', curve->fit.b, curve->fit.b_se);
+    draw_coefficient(frame, y + 48, 'K', curve->fit.k, curve->fit.k_se);
 }
 
 void plot_svg(FILE *to, const char *title, const struct plot_curve *curves, size_t count)
 {
     struct frame frame = {.to = to};
     find_range(&frame, curves, count);
-    (void)fprintf(to, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif' font-size='12'>\n"
+    (void)fprintf(to, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%.0f' font-family='sans-serif' font-size='12'>\n"
                       "<rect width='100%%' height='100%%' fill='white'/>\n"
-                      "<clipPath id='area'><rect x='%d' y='%d' width='%d' height='%d'/></clipPath>\n"
-                      "<text x='%d' y='26' font-size='15'>%s</text>\n",
-                  WIDTH, HEIGHT, LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM, LEFT, title);
+                      "<text x='%d' y='26' font-size='15'>",
+                  WIDTH, fmax(HEIGHT, TOP + LEGEND * (double)count + 20), LEFT);
+    draw_text(to, title);
+    (void)fputs("</text>\n", to);
     draw_grid(&frame);
     for (size_t c = 0; c < count; c++) {
         const char *colour = colours[c % (sizeof colours / sizeof *colours)];

@@ -56,7 +56,7 @@ class Rest(unittest.TestCase):
         return done.stdout if code == 0 else done.stderr
 
     def test_rest_through_sense_and_allan_gives_back_n_b_and_k(self):
-        """The two commands of clients/cli/README.md."""
+        """The two commands of clients/cli/README.md, on the three axes of the gyroscope."""
         hours = 0.1 if SANITIZED else 3
         n, floor, walk = 0.008 * math.pi / 180 / math.sqrt(2), 8 / 3600 * math.pi / 180, 3e-6
         rest, samples, plot = (self.path / name for name in ("rest.csv", "samples.csv", "rest.svg"))
