@@ -19,6 +19,8 @@
 
 #define LISTEN_MAX 8
 #define SUBSCRIBERS_MAX 128
+#define QUEUE_MIN 64
+#define QUEUE_MAX 8192 /* nng's own limit */
 #define SCHEMA_PERIOD_NS 1000000000
 #define NEWCOMER_PERIOD_NS 20000000 /* subscribers that come close together share a schema frame */
 #define ALIVE_PERIOD_NS 200000000
@@ -166,12 +168,23 @@ static void sink(void *context, const void *data, size_t bytes)
     srv_pub_send(context, data, bytes);
 }
 
+/* Frames of a second: so long may a subscriber, or this machine, be busy elsewhere before frames are dropped. */
+static uint32_t queue_depth(const struct publisher *publisher)
+{
+    const double passes_hz = publisher->options.coalesce_ns > 0 ? 1e9 / (double)publisher->options.coalesce_ns : 1e9;
+    double frames_hz = 0.0;
+    for (uint32_t i = 0; i < oto_client_channel_count(publisher->client); i++) {
+        const struct oto_channel *channel = oto_client_channel(publisher->client, i);
+        const double rate_hz = channel->rate_num > 0 ? (double)channel->rate_num / (double)channel->rate_den : 10.0;
+        frames_hz += rate_hz < passes_hz ? rate_hz : passes_hz;
+    }
+    return frames_hz < QUEUE_MIN ? QUEUE_MIN : frames_hz > QUEUE_MAX ? QUEUE_MAX : (uint32_t)frames_hz;
+}
+
 static enum oto_status open_socket(struct publisher *publisher, struct oto_error *error)
 {
-    /* One pass sends a frame for each channel: a queue must hold several passes. */
-    const uint32_t wanted = 4 * oto_client_channel_count(publisher->client);
     const struct srv_pub_options options = {
-        .queue_depth = wanted < 64 ? 64 : wanted > 8192 ? 8192 : wanted,
+        .queue_depth = queue_depth(publisher),
         .subscribers_max = SUBSCRIBERS_MAX,
         .context = publisher,
         .endpoint = tell_endpoint,
