@@ -50,11 +50,16 @@ static struct num_catr catr_of(const double *state)
     return (struct num_catr){state[0], state[1], state[2], state[3], state[4], state[5]};
 }
 
+/* Number by number: a copy of the whole would wait for the stores before it. */
 static void catr_put(const struct num_catr *catr, double *state)
 {
-    memcpy(state, catr, sizeof *catr);
+    state[0] = catr->x_m;
+    state[1] = catr->y_m;
+    state[2] = catr->speed_m_s;
+    state[3] = catr->accel_m_s2;
+    state[4] = catr->heading_rad;
+    state[5] = catr->turn_rate_rad_s;
 }
-_Static_assert(sizeof(struct num_catr) == 6 * sizeof(double), "a state in the order of its quantities");
 
 static enum oto_status catr_predict(const void *constants, const double *state, double dt_s, double *next)
 {

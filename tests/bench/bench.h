@@ -66,6 +66,7 @@ void bench_hop(struct bench_context *context);
 void bench_nng(struct bench_context *context);
 void bench_asap(struct bench_context *context);
 void bench_sensor(struct bench_context *context);
+void bench_model(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 
 #endif

@@ -18,6 +18,7 @@ static const struct {
     {"nng", bench_nng, "from the tick to 8 nng subscribers"},
     {"asap", bench_asap, "simulated seconds per CPU second"},
     {"sensor", bench_sensor, "one sample of mems_imu"},
+    {"model", bench_model, "one prediction of a motion model"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 
