@@ -11,21 +11,12 @@
 
 #include "allan/allan.h"
 #include "allan/plot.h"
-#include "json.h"
+#include "allan/report.h"
 #include "otolith/document.h"
 #include "otolith/table.h"
 #include "source.h"
 
-enum { MOST_COLUMNS = 64, NAME_BYTES = 64, MOST_FIELDS = 256 };
-
-struct column {
-    char name[NAME_BYTES];
-    uint32_t index; /* in the row */
-    struct allan *allan;
-    struct allan_point points[ALLAN_MAX_POINTS];
-    size_t count;
-    struct allan_fit fit;
-};
+enum { MOST_COLUMNS = 64, NAME_BYTES = ALLAN_NAME_BYTES, MOST_FIELDS = 256 };
 
 struct options {
     struct cli_source_options source; /* its topic is the FILE or TOPIC */
@@ -40,7 +31,7 @@ struct options {
 
 struct analysis {
     const struct options *options;
-    struct column columns[MOST_COLUMNS];
+    struct allan_column columns[MOST_COLUMNS];
     uint32_t count;
     bool laid_out;
     int time_column; /* -1: none */
@@ -137,7 +128,7 @@ static enum oto_status lay_out(struct analysis *analysis, const char *const *nam
             analysis->time_column = (int)i;
             analysis->time_unit_s = ns ? 1e-9 : 1.0;
         } else if (wanted(options, names[i]) && analysis->count < MOST_COLUMNS) {
-            struct column *column = &analysis->columns[analysis->count++];
+            struct allan_column *column = &analysis->columns[analysis->count++];
             (void)snprintf(column->name, sizeof column->name, "%s", names[i]);
             column->index = i;
             column->allan = allan_create((uint32_t)options->points_per_decade);
@@ -258,7 +249,7 @@ static enum oto_status evaluate(struct analysis *analysis, struct oto_error *err
         return oto_fail(error, OTO_INVALID, "%s has neither a column t_ns nor t_s: give --rate", analysis->options->source.topic);
     }
     for (uint32_t i = 0; i < analysis->count; i++) {
-        struct column *column = &analysis->columns[i];
+        struct allan_column *column = &analysis->columns[i];
         column->count = allan_is_constant(column->allan) ? 0 : allan_points(column->allan, rate_hz, column->points, ALLAN_MAX_POINTS);
         allan_fit(column->points, column->count, allan_count(column->allan), &analysis->options->fit,
                   &column->fit);
@@ -266,88 +257,12 @@ static enum oto_status evaluate(struct analysis *analysis, struct oto_error *err
     return OTO_OK;
 }
 
-static void print_array(const char *name, const struct column *column, size_t offset)
-{
-    (void)printf("\"%s\": [", name);
-    for (size_t i = 0; i < column->count; i++) {
-        double value;
-        memcpy(&value, (const char *)&column->points[i] + offset, sizeof value);
-        (void)fputs(i > 0 ? ", " : "", stdout);
-        json_double(stdout, value);
-    }
-    (void)printf("], ");
-}
-
-static void print_json(const struct analysis *analysis)
-{
-    bool first = true;
-    (void)printf("{\"columns\": {");
-    for (uint32_t i = 0; i < analysis->count; i++) {
-        const struct column *column = &analysis->columns[i];
-        if (column->count == 0 && analysis->options->wanted_count == 0) {
-            continue;
-        }
-        (void)printf("%s", first ? "" : ", ");
-        first = false;
-        json_text(stdout, column->name);
-        (void)printf(": {");
-        print_array("tau_s", column, offsetof(struct allan_point, tau_s));
-        print_array("adev", column, offsetof(struct allan_point, adev));
-        print_array("lo", column, offsetof(struct allan_point, lo));
-        print_array("hi", column, offsetof(struct allan_point, hi));
-        const struct {
-            const char *name;
-            double value;
-        } fits[] = {{"N", column->fit.n}, {"B", column->fit.b}, {"K", column->fit.k}, {"Q", column->fit.q},
-                    {"R", column->fit.r}, {"N_se", column->fit.n_se}, {"B_se", column->fit.b_se},
-                    {"K_se", column->fit.k_se}, {"chi2", column->fit.chi2}};
-        for (size_t k = 0; k < sizeof fits / sizeof *fits; k++) {
-            (void)printf("%s\"%s\": ", k > 0 ? ", " : "", fits[k].name);
-            json_double(stdout, fits[k].value);
-        }
-        (void)printf("}");
-    }
-    (void)printf("}}\n");
-}
-
-static void print_coefficient(const char *name, double value, double error, const char *unit)
-{
-    (void)printf("  %-24s %.6g", name, value);
-    if (isfinite(error)) {
-        (void)printf(" +- %.2g", error);
-    }
-    (void)printf(" %s\n", unit);
-}
-
-static void print_text(const struct analysis *analysis)
-{
-    for (uint32_t i = 0; i < analysis->count; i++) {
-        const struct column *column = &analysis->columns[i];
-        if (column->count == 0) {
-            continue;
-        }
-        const struct allan_fit *fit = &column->fit;
-        (void)printf("%s: %" PRIu64 " samples\n", column->name, allan_count(column->allan));
-        print_coefficient("N (random walk)", fit->n, fit->n_se, "unit*sqrt(s)");
-        print_coefficient("B (bias instability)", fit->b, fit->b_se, "unit");
-        print_coefficient("K (rate random walk)", fit->k, fit->k_se, "unit/sqrt(s)");
-        print_coefficient("Q (quantisation)", fit->q, NAN, "unit*s");
-        print_coefficient("R (ramp)", fit->r, NAN, "unit/s");
-        (void)printf("  %-24s %.3g\n  %12s %12s %12s %12s\n", "fit: chi2 per point", fit->chi2, "tau_s", "adev", "lo 95%",
-                     "hi 95%");
-        for (size_t k = 0; k < column->count; k++) {
-            const struct allan_point *point = &column->points[k];
-            (void)printf("  %12.6g %12.6g %12.6g %12.6g\n", point->tau_s, point->adev, point->lo, point->hi);
-        }
-    }
-}
-
 static enum oto_status write_plot(const struct analysis *analysis, struct oto_error *error)
 {
     struct plot_curve curves[MOST_COLUMNS];
     size_t count = 0;
     for (uint32_t i = 0; i < analysis->count; i++) {
-        const struct column *column = &analysis->columns[i];
+        const struct allan_column *column = &analysis->columns[i];
         if (column->count > 0) {
             curves[count++] = (struct plot_curve){column->name, column->points, column->count, column->fit};
         }
@@ -366,9 +281,9 @@ static int finish(struct analysis *analysis, enum oto_status status, struct oto_
         status = evaluate(analysis, error);
     }
     if (status == OTO_OK && analysis->options->source.common.json) {
-        print_json(analysis);
+        allan_print_json(analysis->columns, analysis->count, analysis->options->wanted_count > 0);
     } else if (status == OTO_OK) {
-        print_text(analysis);
+        allan_print_text(analysis->columns, analysis->count);
     }
     if (status == OTO_OK && analysis->options->plot != NULL) {
         status = write_plot(analysis, error);

@@ -1,0 +1,22 @@
+/* What `otolith allan` prints of each column: deviations with their intervals, and the fitted coefficients. */
+#ifndef CLI_ALLAN_REPORT_H
+#define CLI_ALLAN_REPORT_H
+
+#include "allan.h"
+
+enum { ALLAN_NAME_BYTES = 64 };
+
+struct allan_column {
+    char name[ALLAN_NAME_BYTES];
+    uint32_t index; /* in the row */
+    struct allan *allan;
+    struct allan_point points[ALLAN_MAX_POINTS];
+    size_t count;
+    struct allan_fit fit;
+};
+
+/* {"columns": {NAME: {tau_s, adev, lo, hi, N, B, K, …}}}; `constants`: also columns that never change, with empty arrays. */
+void allan_print_json(const struct allan_column *columns, uint32_t count, bool constants);
+void allan_print_text(const struct allan_column *columns, uint32_t count);
+
+#endif
