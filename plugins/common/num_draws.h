@@ -9,6 +9,7 @@
 #define NUM_DRAW_DEVIATES 0u /* the family of num_suite.h: white, instability and walk of every axis */
 #define NUM_DRAW_MAVS_W 1u   /* word = place of the triad in its sensor */
 #define NUM_DRAW_ODOMETER 2u /* deviates: speed, then the four wheels */
+#define NUM_DRAW_CLOCK_JITTER 3u
 
 /* Domain TURN_ON, n = 0, key of the node. Deviate = 3 id + axis, of num_triad_id. */
 #define NUM_DRAW_TURN_ON_BIAS 0u
@@ -17,5 +18,6 @@
 /* Domain UNIT, n = 0, key of the unit. Deviate = 3 id + axis. */
 #define NUM_DRAW_UNIT_BIAS 0u
 #define NUM_DRAW_UNIT_SCALE 1u
+#define NUM_DRAW_UNIT_CLOCK 2u /* deviate 0: rate error; word 1: place in the tolerance of the output rate */
 
 #endif

@@ -49,6 +49,13 @@ static void warn_unused(const struct oto_host *host, enum num_triad_id id, const
         {"unit_bias", params->unit_bias_u, 3},
         {"unit_scale_factor_percent", params->unit_scale_factor_percent, 3},
         {"bias_instability_tau_s", &params->bias_instability_tau_s, 1},
+        {"nonlinearity_quadratic_ppm", params->nonlinearity_quadratic_ppm, 3},
+        {"nonlinearity_cubic_ppm", params->nonlinearity_cubic_ppm, 3},
+        {"g2_sensitivity", params->g2_sensitivity_u_m2_s4, 3},
+        {"temperature_bias_quadratic", params->temperature_bias_quadratic_u_degc2, 3},
+        {"temperature_bias_cubic", params->temperature_bias_cubic_u_degc3, 3},
+        {"temperature_scale_factor_quadratic", params->temperature_scale_factor_quadratic_percent_degc2, 3},
+        {"temperature_scale_factor_cubic", params->temperature_scale_factor_cubic_percent_degc3, 3},
     };
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         char sentence[160];

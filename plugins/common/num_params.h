@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "num_iron.h"
 #include "num_suite.h"
 #include "otolith/plugin.h"
 
@@ -57,7 +58,39 @@
     NUM_ROW(BLOCK, MEMBER.unit_bias_u, TRIAD ".unit_bias_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, NULL, \
             "law mems: standard deviation of a bias that the unit has in every world"), \
     NUM_ROW(BLOCK, MEMBER.unit_scale_factor_percent, TRIAD ".unit_scale_factor_percent", 3, NUM_RUNTIME_VECTOR, 0, 0, \
-            "%", NULL, "law mems: standard deviation of a scale error that the unit has in every world")
+            "%", NULL, "law mems: standard deviation of a scale error that the unit has in every world"), \
+    NUM_ROW(BLOCK, MEMBER.nonlinearity_quadratic_ppm, TRIAD ".nonlinearity_quadratic_ppm", 3, NUM_RUNTIME_VECTOR, \
+            -NUM_LARGE, 0, "ppm", NULL, "law mems: of the measurement range, at the range; grows with the square"), \
+    NUM_ROW(BLOCK, MEMBER.nonlinearity_cubic_ppm, TRIAD ".nonlinearity_cubic_ppm", 3, NUM_RUNTIME_VECTOR, \
+            -NUM_LARGE, 0, "ppm", NULL, "law mems: of the measurement range, at the range; grows with the cube"), \
+    NUM_ROW(BLOCK, MEMBER.temperature_bias_quadratic_u_degc2, TRIAD ".temperature_bias_quadratic_" U "_degc2", 3, \
+            NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, UNIT "/degC^2", NULL, "law mems: bias, times the square of T - 25 degC"), \
+    NUM_ROW(BLOCK, MEMBER.temperature_bias_cubic_u_degc3, TRIAD ".temperature_bias_cubic_" U "_degc3", 3, \
+            NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, UNIT "/degC^3", NULL, "law mems: bias, times the cube of T - 25 degC"), \
+    NUM_ROW(BLOCK, MEMBER.temperature_scale_factor_quadratic_percent_degc2, \
+            TRIAD ".temperature_scale_factor_quadratic_percent_degc2", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "%/degC^2", \
+            NULL, "law mems: scale error, times the square of T - 25 degC"), \
+    NUM_ROW(BLOCK, MEMBER.temperature_scale_factor_cubic_percent_degc3, \
+            TRIAD ".temperature_scale_factor_cubic_percent_degc3", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "%/degC^3", \
+            NULL, "law mems: scale error, times the cube of T - 25 degC")
+
+#define NUM_IRON_ROWS(BLOCK, MEMBER) \
+    NUM_ROW(BLOCK, MEMBER.hard_iron_ut, "magnetometer.hard_iron_ut", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "uT", NULL, \
+            "field of what is magnetised beside the sensor"), \
+    NUM_ROW(BLOCK, MEMBER.soft_iron_percent, "magnetometer.soft_iron_percent", 9, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "%", \
+            NULL, "3x3, row by row: what soft iron adds to the identity"), \
+    NUM_ROW(BLOCK, MEMBER.motor_field_ut_a, "magnetometer.motor_field_ut_a", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, \
+            "uT/A", NULL, "field for each ampere of motor_current_a"), \
+    NUM_ROW(BLOCK, MEMBER.motor_current_a, "magnetometer.motor_current_a", 1, OTO_PARAM_RUNTIME, -NUM_LARGE, 0, "A", \
+            NULL, "the motor's current now")
+
+#define NUM_G2_ROW(BLOCK, MEMBER, TRIAD, U, UNIT) \
+    NUM_ROW(BLOCK, MEMBER.g2_sensitivity_u_m2_s4, TRIAD ".g2_sensitivity_" U "_m2_s4", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, \
+            "(" UNIT ")/(m/s^2)^2", NULL, "law mems: vibration rectification, times the axis' specific force squared")
+
+#define NUM_SWITCH_ROW(BLOCK, MEMBER, KEY, TEXT) \
+    {.key = KEY, .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER), .flags = OTO_PARAM_RUNTIME, \
+     .maximum = 1, .unit = "", .text = TEXT}
 
 /* A key of a foreign document that has no meaning here. */
 #define NUM_IGNORED_ROW(ALIAS) {.key = "", .type = OTO_PARAM_IGNORED, .alias = ALIAS, \
@@ -80,7 +113,13 @@
     {.key = "temperature_degc", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.temperature_degc), \
      .flags = OTO_PARAM_RUNTIME, .minimum = -273.15, .maximum = 1000, \
      .default_value = NUM_TEMPERATURE_WORLD, .unit = "degC", .names = num_temperature_names, .name_count = 1, \
-     .alias = "Temperature", .text = "of the sensor; world: the environment's"}
+     .alias = "Temperature", .text = "of the sensor; world: the environment's"}, \
+    {.key = "self_heating.rise_degc", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.self_heating_degc), \
+     .flags = OTO_PARAM_RUNTIME, .minimum = -1000, .maximum = 1000, .unit = "degC", \
+     .text = "law mems: how much the part warms itself in the end"}, \
+    {.key = "self_heating.tau_s", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.self_heating_tau_s), \
+     .flags = OTO_PARAM_RUNTIME, .maximum = NUM_LARGE, .unit = "s", \
+     .text = "law mems: time constant of it from time zero on; 0: warm at once"}
 
 #define NUM_FIELD_ROW(BLOCK, MEMBER) \
     {.key = "magnetic_field_enu_ut", .type = OTO_PARAM_F64, .count = 3, .offset = OTO_PARAM_AT(BLOCK, MEMBER), \

@@ -59,6 +59,24 @@ static void pack_lanes(const struct num_triad_plan *triad, uint32_t slot, struct
     }
 }
 
+static void pack_extras(const struct num_triad_params *params, const struct num_triad_plan *triad, uint32_t slot,
+                        struct num_suite_extras *extras)
+{
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        const uint32_t lane = 3 * slot + axis;
+        extras->constant_bias_u[lane] = params->constant_bias_u[axis];
+        extras->turn_on_bias_u[lane] = triad->turn_on_bias_u[axis];
+        extras->unit_bias_u[lane] = triad->unit_bias_u[axis];
+        extras->quadratic_1_u[lane] = triad->quadratic_1_u[axis];
+        extras->cubic_1_u2[lane] = triad->cubic_1_u2[axis];
+        extras->g2_sensitivity_u_m2_s4[lane] = triad->g2_sensitivity_u_m2_s4[axis];
+        extras->thermal_bias2_u_degc2[lane] = triad->thermal_bias2_u_degc2[axis];
+        extras->thermal_bias3_u_degc3[lane] = triad->thermal_bias3_u_degc3[axis];
+        extras->thermal_scale2_percent_degc2[lane] = triad->thermal_scale2_percent_degc2[axis];
+        extras->thermal_scale3_percent_degc3[lane] = triad->thermal_scale3_percent_degc3[axis];
+    }
+}
+
 enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct num_suite_plan *plan,
                                   struct oto_error *error)
 {
@@ -70,6 +88,8 @@ enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct nu
     plan->root_half_rate = oto_sqrt(0.5 * setup->rate_hz);
     plan->filter_offset = 2.0 / setup->rate_hz - 1.0;
     plan->noise_key = setup->noise_key;
+    plan->extras.self_heating_degc = setup->law->self_heating_degc;
+    plan->extras.self_heating_samples = setup->law->self_heating_tau_s * setup->rate_hz;
     for (uint32_t slot = 0; status == OTO_OK && slot < setup->slots; slot++) {
         struct num_triad_plan *triad = &plan->triads[slot];
         plan->places[slot] = (struct num_triad_place){
@@ -82,6 +102,7 @@ enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct nu
         if (slot < setup->active) {
             plan->terms |= triad->terms;
             pack_lanes(triad, slot, plan);
+            pack_extras(setup->params[slot], triad, slot, &plan->extras);
         }
     }
     if (status == OTO_OK && plan->law == NUM_LAW_MEMS) {

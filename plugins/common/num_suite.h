@@ -30,6 +30,16 @@ struct num_suite_setup {
     const struct num_triad_params *params[NUM_TRIAD_IDS];
 };
 
+/* What the extended path alone reads. */
+struct num_suite_extras {
+    double constant_bias_u[NUM_LANES], turn_on_bias_u[NUM_LANES], unit_bias_u[NUM_LANES];
+    double quadratic_1_u[NUM_LANES], cubic_1_u2[NUM_LANES];
+    double g2_sensitivity_u_m2_s4[NUM_LANES];
+    double thermal_bias2_u_degc2[NUM_LANES], thermal_bias3_u_degc3[NUM_LANES];
+    double thermal_scale2_percent_degc2[NUM_LANES], thermal_scale3_percent_degc3[NUM_LANES];
+    double self_heating_degc, self_heating_samples; /* the time constant in samples */
+};
+
 /* Lanes that no triad has are zero. The fields are those of struct num_triad_plan. */
 struct num_suite_plan {
     uint32_t law;
@@ -48,6 +58,7 @@ struct num_suite_plan {
     double misalignment[NUM_LANES];
     double columns[3][NUM_LANES]; /* of the triads' matrices */
     double g_sensitivity_u_m_s2[NUM_LANES];
+    struct num_suite_extras extras;
     struct num_triad_place places[NUM_TRIAD_IDS];
     struct num_triad_plan triads[NUM_TRIAD_IDS];
 };

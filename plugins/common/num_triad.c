@@ -138,6 +138,43 @@ static void plan_noise(const struct num_triad_params *params, const struct num_l
     }
 }
 
+/* FS 1e-6 (q (x/FS)^2 + c (x/FS)^3) as factors of x^2 and x^3. */
+static enum oto_status plan_nonlinearity(const struct num_triad_params *params, enum num_triad_id id,
+                                         struct num_triad_plan *plan, struct oto_error *error)
+{
+    const double range_u = params->measurement_range_u;
+    if (!any_of(params->nonlinearity_quadratic_ppm, 3) && !any_of(params->nonlinearity_cubic_ppm, 3)) {
+        return OTO_OK;
+    }
+    if (!(range_u > 0.0)) {
+        return oto_fail(error, OTO_RANGE,
+                        "%s.nonlinearity is in ppm of the full scale, but measurement_range is 0 (unlimited): give the range",
+                        num_triad_name(id));
+    }
+    for (int i = 0; i < 3; i++) {
+        plan->quadratic_1_u[i] = 1e-6 * params->nonlinearity_quadratic_ppm[i] / range_u;
+        plan->cubic_1_u2[i] = 1e-6 * params->nonlinearity_cubic_ppm[i] / (range_u * range_u);
+    }
+    plan->terms |= NUM_HAS_NONLINEARITY;
+    return OTO_OK;
+}
+
+static void plan_curves(const struct num_triad_params *params, const struct num_law_params *law,
+                        struct num_triad_plan *plan)
+{
+    for (int i = 0; i < 3; i++) {
+        plan->g2_sensitivity_u_m2_s4[i] = params->g2_sensitivity_u_m2_s4[i];
+        plan->thermal_bias2_u_degc2[i] = params->temperature_bias_quadratic_u_degc2[i];
+        plan->thermal_bias3_u_degc3[i] = params->temperature_bias_cubic_u_degc3[i];
+        plan->thermal_scale2_percent_degc2[i] = params->temperature_scale_factor_quadratic_percent_degc2[i];
+        plan->thermal_scale3_percent_degc3[i] = params->temperature_scale_factor_cubic_percent_degc3[i];
+    }
+    const bool curved = any_of(plan->thermal_bias2_u_degc2, 3) || any_of(plan->thermal_bias3_u_degc3, 3) ||
+                        any_of(plan->thermal_scale2_percent_degc2, 3) || any_of(plan->thermal_scale3_percent_degc3, 3);
+    plan->terms |= (any_of(plan->g2_sensitivity_u_m2_s4, 3) ? NUM_HAS_G2_SENSITIVITY : 0) |
+                   (curved ? NUM_HAS_THERMAL_CURVE : 0) | (law->self_heating_degc != 0.0 ? NUM_HAS_SELF_HEATING : 0);
+}
+
 static void plan_mems(const struct num_triad_params *params, const struct num_law_params *law,
                       const struct num_triad_place *place, struct num_triad_plan *plan)
 {
@@ -148,6 +185,8 @@ static void plan_mems(const struct num_triad_params *params, const struct num_la
         const double unit = once(place->unit_key, NUM_DRAW_UNIT_BIAS, OTO_RNG_DOMAIN_UNIT, place->id, i);
         plan->bias_u[i] =
             params->constant_bias_u[i] + params->turn_on_bias_u[i] * turn_on + params->unit_bias_u[i] * unit;
+        plan->turn_on_bias_u[i] = params->turn_on_bias_u[i] * turn_on;
+        plan->unit_bias_u[i] = params->unit_bias_u[i] * unit;
         plan->g_sensitivity_u_m_s2[i] = params->acceleration_bias_u_m_s2[i];
     }
     plan->terms |= (any_of(plan->g_sensitivity_u_m_s2, 3) ? NUM_HAS_G_SENSITIVITY : 0) |
@@ -175,8 +214,10 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
         plan_mavs(params, law, place->rate_hz, plan);
     } else {
         plan_mems(params, law, place, plan);
+        plan_curves(params, law, plan);
+        status = plan_nonlinearity(params, place->id, plan, error);
     }
-    return OTO_OK;
+    return status;
 }
 
 void num_triad_start(const struct num_triad_plan *plan, const struct num_triad_place *place,

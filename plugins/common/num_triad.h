@@ -33,6 +33,8 @@ struct num_law_params {
     int64_t psd; /* enum num_psd, of law mems */
     double w;    /* of law mavs */
     double temperature_degc;
+    double self_heating_degc;  /* law mems: final rise above the surroundings */
+    double self_heating_tau_s; /* … reached as 1 - exp(-t/tau); 0: at once */
 };
 
 /* The parameter table of a triad, as it stands in a plugin's parameter block: all zero is an ideal sensor. */
@@ -55,6 +57,11 @@ struct num_triad_params {
     double turn_on_bias_u[3];            /* standard deviation from run to run */
     double unit_bias_u[3];               /* standard deviation from unit to unit */
     double unit_scale_factor_percent[3]; /* standard deviation from unit to unit */
+    double nonlinearity_quadratic_ppm[3]; /* of the range, at the range */
+    double nonlinearity_cubic_ppm[3];
+    double g2_sensitivity_u_m2_s4[3]; /* vibration rectification */
+    double temperature_bias_quadratic_u_degc2[3], temperature_bias_cubic_u_degc3[3];
+    double temperature_scale_factor_quadratic_percent_degc2[3], temperature_scale_factor_cubic_percent_degc3[3];
 };
 
 /* Where a triad is: fixed for the life of an instance. */
@@ -73,6 +80,12 @@ struct num_triad_place {
 #define NUM_HAS_WALK (1u << 4)
 #define NUM_HAS_THERMAL (1u << 5)
 #define NUM_HAS_RESOLUTION (1u << 6) /* of both laws */
+/* Terms of the extended path alone. */
+#define NUM_HAS_NONLINEARITY (1u << 7)
+#define NUM_HAS_G2_SENSITIVITY (1u << 8)
+#define NUM_HAS_THERMAL_CURVE (1u << 9)
+#define NUM_HAS_SELF_HEATING (1u << 10)
+#define NUM_HAS_EXTENDED (NUM_HAS_NONLINEARITY | NUM_HAS_G2_SENSITIVITY | NUM_HAS_THERMAL_CURVE | NUM_HAS_SELF_HEATING)
 
 /* What the parameters come to for one triad. Made by prepare; a suite packs it into its lanes. */
 struct num_triad_plan {
@@ -92,6 +105,11 @@ struct num_triad_plan {
     double matrix[3][3]; /* takes true axes to measured ones */
     double g_sensitivity_u_m_s2[3];
     struct num_instability instability;
+    double turn_on_bias_u[3], unit_bias_u[3]; /* as drawn */
+    double quadratic_1_u[3], cubic_1_u2[3];   /* non-linearity */
+    double g2_sensitivity_u_m2_s4[3];
+    double thermal_bias2_u_degc2[3], thermal_bias3_u_degc3[3];
+    double thermal_scale2_percent_degc2[3], thermal_scale3_percent_degc3[3];
 };
 
 const char *num_triad_name(enum num_triad_id id);

@@ -21,6 +21,9 @@ enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, str
     };
     memset(plan, 0, sizeof *plan);
     const enum oto_status status = num_suite_prepare(&setup, &plan->suite, error);
+    plan->iron = params->iron;
+    plan->has_iron = num_iron_is_there(&params->iron);
+    plan->extended = plan->has_iron || params->taps != 0 || (plan->suite.terms & NUM_HAS_EXTENDED) != 0;
     for (int i = 0; i < 3; i++) {
         plan->covariance_t2[4 * i] = plan->suite.triads[0].white_variance_u2[i] * (TESLA_PER_UT * TESLA_PER_UT);
     }
@@ -44,10 +47,11 @@ bool mag_state_is_finite(const struct mag_state *state)
     return num_suite_is_finite(state->walk_u, state->instability, 3);
 }
 
+static const double no_force_m_s2[3] = {0.0, 0.0, 0.0};
+
 bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                  double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated)
 {
-    static const double no_force_m_s2[3] = {0.0, 0.0, 0.0};
     const double sum = field_ut.x + field_ut.y + field_ut.z + temperature_degc;
     if (!(sum - sum == 0.0)) {
         return false;
@@ -58,5 +62,36 @@ bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t 
     *saturated = num_suite_measure(&plan->suite, 1, 1, &input, state->walk_u, state->instability, measured_u);
     mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(measured_u), TESLA_PER_UT);
     memcpy(mag->magnetic_field_covariance, plan->covariance_t2, sizeof plan->covariance_t2);
+    return true;
+}
+
+bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
+                          oto_vec3 felt_ut, double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated,
+                          struct mag_taps *taps)
+{
+    const double sum = field_ut.x + field_ut.y + field_ut.z + felt_ut.x + felt_ut.y + felt_ut.z + temperature_degc;
+    if (!(sum - sum == 0.0)) {
+        return false;
+    }
+    double measured_u[NUM_LANES], felt[3];
+    num_tap_row memory[NUM_TAPS];
+    num_tap_row *rows = taps != NULL ? memset(memory, 0, sizeof memory) : NULL;
+    const struct num_suite_input input = {
+        .n = n, .temperature_degc = temperature_degc, .truth_u = {felt}, .specific_force_m_s2 = no_force_m_s2};
+    oto_vec3_to_array(felt_ut, felt);
+    if (taps != NULL) {
+        oto_vec3_to_array(field_ut, rows[NUM_TAP_TRUTH]);
+        oto_vec3_to_array(oto_vec3_sub(felt_ut, field_ut), rows[NUM_TAP_SAMPLING]);
+    }
+    if (plan->has_iron) {
+        num_iron_apply(&plan->iron, felt, rows, 0);
+    }
+    *saturated = num_suite_measure_extended(&plan->suite, 1, 1, &input, state->walk_u, state->instability, measured_u,
+                                            rows);
+    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(measured_u), TESLA_PER_UT);
+    memcpy(mag->magnetic_field_covariance, plan->covariance_t2, sizeof plan->covariance_t2);
+    if (taps != NULL) {
+        num_taps_close(rows, 0, TESLA_PER_UT, mag->magnetic_field_t, taps->magnetometer);
+    }
     return true;
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "num_suite.h"
+#include "num_iron.h"
 #include "otolith/records.h"
 
 struct mag_params {
@@ -15,6 +15,8 @@ struct mag_params {
     double sample_rate_hz;
     double magnetic_field_enu_ut[3];
     struct num_triad_params magnetometer;
+    struct num_iron_params iron;
+    int64_t taps;
 };
 
 struct mag_plan {
@@ -22,6 +24,13 @@ struct mag_plan {
     bool has_own_field;
     oto_vec3 field_enu_ut; /* where has_own_field */
     double covariance_t2[9];
+    bool has_iron;
+    bool extended; /* only mag_measure_extended has all of its terms */
+    struct num_iron_params iron;
+};
+
+struct mag_taps {
+    double magnetometer[NUM_TAPS_DOUBLES];
 };
 
 struct mag_state {
@@ -41,5 +50,13 @@ bool mag_state_is_finite(const struct mag_state *state);
  * sample then. */
 bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                  double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated);
+
+/*
+ * The same with every term, to the same bits where they are off. `felt_ut` is what the sensor feels in place of the true
+ * field (boxcar, delay), or that itself; taps, zeroed, or NULL.
+ */
+bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
+                          oto_vec3 felt_ut, double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated,
+                          struct mag_taps *taps);
 
 #endif

@@ -1,7 +1,20 @@
 /* The adapter of mag_model.h to the plugin ABI. */
 #include "mag_model.h"
 #include "num_params.h"
+#include "num_timing.h"
 #include "otolith/plugin.h"
+
+/* The parameters of the model and those of the adapter alone. */
+struct mag_block {
+    struct mag_params model;
+    struct num_timing_params timing;
+};
+
+struct mag_prepared {
+    struct mag_plan plan;
+    bool extended, taps;
+    struct num_timing timing;
+};
 
 static const struct oto_param params[] = {
     NUM_LAW_ROWS(struct mag_params, law, sample_rate_hz),
@@ -10,46 +23,100 @@ static const struct oto_param params[] = {
     NUM_IGNORED_ROW("Magnetometer/Acceleration Bias"),
     NUM_IGNORED_ROW("Accelerometer"),
     NUM_IGNORED_ROW("Gyroscope"),
+    NUM_IRON_ROWS(struct mag_params, iron),
+    NUM_SWITCH_ROW(struct mag_params, taps, "taps", "whether channel `taps` says what each term added"),
+    NUM_TIMING_ROWS(struct mag_block, timing),
 };
+
+/* clang-format off */
+static const struct oto_field taps_fields[] = {
+    NUM_TAP_FIELDS_HEAD("magnetometer", 0, "T"), NUM_TAP_FIELDS_IRON("magnetometer", 0, "T"),
+    NUM_TAP_FIELDS_MATRIX("magnetometer", 0, "T"), NUM_TAP_FIELDS_TAIL("magnetometer", 0, "T"),
+};
+static const struct oto_record_type taps_type = {
+    "mag_taps", sizeof(struct mag_taps), sizeof taps_fields / sizeof *taps_fields, taps_fields};
+/* clang-format on */
 
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,
                                const void **data, struct oto_error *error)
 {
-    const struct mag_params *own = (const struct mag_params *)block;
-    struct mag_plan *plan = (struct mag_plan *)host->alloc(host->context, sizeof *plan);
-    if (plan == NULL) {
+    const struct mag_block *all = (const struct mag_block *)block;
+    const struct mag_params *own = &all->model;
+    struct mag_prepared *prepared = (struct mag_prepared *)host->alloc(host->context, sizeof *prepared);
+    if (prepared == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "magnetometer: out of memory");
     }
+    struct mag_plan *plan = &prepared->plan;
     enum oto_status status = mag_prepare(own, setup->rate_hz, setup->noise_key, setup->unit_key, plan, error);
+    if (status == OTO_OK) {
+        status = num_timing_prepare(&all->timing, setup, false, &prepared->timing, error);
+    }
+    prepared->taps = own->taps != 0;
+    prepared->extended = plan->extended || prepared->timing.looks_back || prepared->timing.has_clock;
     if (status == OTO_OK) {
         status = num_field_prepare(host, setup, own->magnetic_field_enu_ut, &plan->has_own_field, error);
         plan->field_enu_ut = oto_vec3_from_array(own->magnetic_field_enu_ut);
         num_params_warn(host, &own->law, NUM_MAGNETOMETER, &own->magnetometer);
     }
-    *data = plan;
+    *data = prepared;
     return status;
 }
 
 static enum oto_status init(const struct oto_instance *instance, struct oto_error *error)
 {
     (void)error;
-    mag_init((const struct mag_plan *)instance->data, (struct mag_state *)instance->state);
+    mag_init(&((const struct mag_prepared *)instance->data)->plan, (struct mag_state *)instance->state);
     return OTO_OK;
 }
 
 static void set_params(const struct oto_instance *instance, const void *old_params)
 {
-    mag_adapt((const struct mag_plan *)instance->data, (const struct mag_params *)old_params,
-              (const struct mag_params *)instance->params, (struct mag_state *)instance->state);
+    mag_adapt(&((const struct mag_prepared *)instance->data)->plan, &((const struct mag_block *)old_params)->model,
+              &((const struct mag_block *)instance->params)->model, (struct mag_state *)instance->state);
+}
+
+enum { PORT_MAG, PORT_TAPS, PORTS };
+
+/* Apart, so that the plain sample stays small. */
+static __attribute__((noinline)) enum oto_step_status step_extended(const struct oto_instance *instance,
+                                                                    const struct oto_step *step, oto_vec3 field_ut)
+{
+    const struct mag_prepared *prepared = (const struct mag_prepared *)instance->data;
+    const struct mag_plan *plan = &prepared->plan;
+    struct oto_output *outputs = step->outputs;
+    struct oto_sensor_input past;
+    oto_vec3 felt_ut = field_ut;
+    double temperature_degc = step->input->temperature_degc;
+    if (prepared->timing.looks_back) {
+        const enum oto_step_status status =
+            num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL, &past);
+        if (status >= OTO_STEP_DISCARD) {
+            return status;
+        }
+        felt_ut = past.mag_field_sensor_ut;
+        temperature_degc = past.temperature_degc;
+    }
+    for (uint32_t i = 0; prepared->timing.has_clock && i < PORTS; i++) {
+        outputs[i].sensor_time_ns = num_timing_clock_ns(&prepared->timing, step->n, step->t_ns);
+    }
+    return mag_measure_extended(plan, (struct mag_state *)instance->state, step->n, field_ut, felt_ut, temperature_degc,
+                                (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
+                                prepared->taps ? (struct mag_taps *)outputs[PORT_TAPS].payload : NULL)
+               ? OTO_STEP_OK
+               : OTO_STEP_DISCARD;
 }
 
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *step)
 {
-    const struct mag_plan *plan = (const struct mag_plan *)instance->data;
+    const struct mag_prepared *prepared = (const struct mag_prepared *)instance->data;
+    const struct mag_plan *plan = &prepared->plan;
     const struct oto_sensor_input *input = step->input;
     struct oto_output *output = &step->outputs[0];
     const oto_vec3 field_ut = plan->has_own_field ? oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut)
                                                   : input->mag_field_sensor_ut;
+    if (prepared->extended) {
+        return step_extended(instance, step, field_ut);
+    }
     return mag_measure(plan, (struct mag_state *)instance->state, step->n, field_ut, input->temperature_degc,
                        (struct oto_mag_record *)output->payload, &output->flags)
                ? OTO_STEP_OK
@@ -61,19 +128,22 @@ static enum oto_status validate(const struct oto_instance *instance)
     return mag_state_is_finite((const struct mag_state *)instance->state) ? OTO_OK : OTO_CORRUPT;
 }
 
-static const struct oto_port outputs[] = {{"", &oto_mag_type, OTO_PORT_ALWAYS, 0}};
+static const struct oto_port outputs[] = {
+    {"", &oto_mag_type, OTO_PORT_ALWAYS, 0},
+    {"taps", &taps_type, OTO_PARAM_AT(struct mag_params, taps), 0},
+};
 
 static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
     .id = "magnetometer",
     .kind = OTO_KIND_SENSOR,
-    .version = "1.0.0",
+    .version = "1.1.0",
     .text = "three-axis magnetometer with the errors of MEMS parts",
     .outputs = outputs,
-    .output_count = 1,
+    .output_count = PORTS,
     .param_count = sizeof params / sizeof *params,
     .params = params,
-    .params_bytes = sizeof(struct mag_params),
+    .params_bytes = sizeof(struct mag_block),
     .state_bytes = sizeof(struct mag_state),
     .state_version = 1,
     .migrates_from = 1,

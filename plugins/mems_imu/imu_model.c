@@ -31,6 +31,9 @@ enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, str
     memset(plan, 0, sizeof *plan);
     plan->has_magnetometer = params->magnetometer_enable != 0;
     const enum oto_status status = num_suite_prepare(&setup, &plan->suite, error);
+    plan->iron = params->iron;
+    plan->has_iron = plan->has_magnetometer && num_iron_is_there(&params->iron);
+    plan->extended = plan->has_iron || params->taps != 0 || (plan->suite.terms & NUM_HAS_EXTENDED) != 0;
     const struct num_triad_plan *triads = plan->suite.triads;
     diagonal(triads[SLOT_ACCELEROMETER].white_variance_u2, 1.0, plan->force_covariance);
     diagonal(triads[SLOT_GYROSCOPE].white_variance_u2, 1.0, plan->rate_covariance);
@@ -85,6 +88,12 @@ static void fill_imu(const struct imu_plan *plan, const double *measured_u, stru
     memcpy(imu->linear_acceleration_covariance, plan->force_covariance, sizeof plan->force_covariance);
 }
 
+static void fill_mag(const struct imu_plan *plan, const double *measured_u, struct oto_mag_record *mag)
+{
+    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(&measured_u[3 * SLOT_MAGNETOMETER]), TESLA_PER_UT);
+    memcpy(mag->magnetic_field_covariance, plan->field_covariance_t2, sizeof plan->field_covariance_t2);
+}
+
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
                  uint32_t *mag_saturated)
@@ -111,7 +120,72 @@ bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const str
     *imu_saturated = saturated & 0x3f;
     *mag_saturated = saturated >> 3 * SLOT_MAGNETOMETER & 7;
     fill_imu(plan, measured_u, imu);
-    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(&measured_u[3 * SLOT_MAGNETOMETER]), TESLA_PER_UT);
-    memcpy(mag->magnetic_field_covariance, plan->field_covariance_t2, sizeof plan->field_covariance_t2);
+    fill_mag(plan, measured_u, mag);
+    return true;
+}
+
+/* What comes before the suite: the truth, what looking back adds, and iron. */
+static void tap_input(const struct num_suite_input *truth, const struct num_suite_input *felt, uint32_t lanes,
+                      num_tap_row *rows)
+{
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        rows[NUM_TAP_TRUTH][lane] = truth->truth_u[lane / 3][lane % 3];
+        rows[NUM_TAP_SAMPLING][lane] = felt->truth_u[lane / 3][lane % 3] - rows[NUM_TAP_TRUTH][lane];
+    }
+}
+
+static void close_taps(const num_tap_row *rows, const struct oto_imu_record *imu, const struct oto_mag_record *mag,
+                       bool has_magnetometer, struct imu_taps *taps)
+{
+    num_taps_close(rows, SLOT_ACCELEROMETER, 1.0, imu->linear_acceleration_m_s2, taps->triads[SLOT_ACCELEROMETER]);
+    num_taps_close(rows, SLOT_GYROSCOPE, 1.0, imu->angular_velocity_rad_s, taps->triads[SLOT_GYROSCOPE]);
+    if (has_magnetometer) {
+        num_taps_close(rows, SLOT_MAGNETOMETER, TESLA_PER_UT, mag->magnetic_field_t, taps->triads[SLOT_MAGNETOMETER]);
+    }
+}
+
+static struct num_suite_input suite_input(const struct imu_truth *truth)
+{
+    return (struct num_suite_input){
+        .n = truth->n,
+        .temperature_degc = truth->temperature_degc,
+        .truth_u = {&truth->specific_force_m_s2->x, &truth->angular_rate_rad_s->x, &truth->mag_field_ut->x},
+        .specific_force_m_s2 = &truth->specific_force_m_s2->x,
+    };
+}
+
+bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
+                          const struct imu_truth *felt, struct oto_imu_record *imu, uint32_t *imu_saturated,
+                          struct oto_mag_record *mag, uint32_t *mag_saturated, struct imu_taps *taps)
+{
+    if (!is_finite(truth) || !is_finite(felt)) {
+        return false;
+    }
+    double measured_u[NUM_LANES], field_ut[3];
+    num_tap_row memory[NUM_TAPS];
+    num_tap_row *rows = taps != NULL ? memset(memory, 0, sizeof memory) : NULL;
+    const struct num_suite_plan *suite = &plan->suite;
+    const struct num_suite_input there = suite_input(truth);
+    struct num_suite_input input = suite_input(felt);
+    if (taps != NULL) {
+        tap_input(&there, &input, plan->has_magnetometer ? 3 * SLOTS : 3 * SLOT_MAGNETOMETER, rows);
+    }
+    if (plan->has_iron) {
+        oto_vec3_to_array(*felt->mag_field_ut, field_ut);
+        num_iron_apply(&plan->iron, field_ut, rows, 3 * SLOT_MAGNETOMETER);
+        input.truth_u[SLOT_MAGNETOMETER] = field_ut;
+    }
+    const uint32_t saturated =
+        num_suite_measure_extended(suite, SLOTS, plan->has_magnetometer ? SLOTS : SLOT_MAGNETOMETER, &input,
+                                   state->walk_u, state->instability, measured_u, rows);
+    *imu_saturated = saturated & 0x3f;
+    fill_imu(plan, measured_u, imu);
+    if (plan->has_magnetometer) {
+        *mag_saturated = saturated >> 3 * SLOT_MAGNETOMETER & 7;
+        fill_mag(plan, measured_u, mag);
+    }
+    if (taps != NULL) {
+        close_taps(rows, imu, mag, plan->has_magnetometer, taps);
+    }
     return true;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "num_suite.h"
+#include "num_iron.h"
 #include "otolith/records.h"
 
 struct imu_params {
@@ -17,6 +17,8 @@ struct imu_params {
     double magnetic_field_enu_ut[3];
     int64_t magnetometer_enable;
     struct num_triad_params accelerometer, gyroscope, magnetometer;
+    struct num_iron_params iron;
+    int64_t taps;
 };
 
 struct imu_plan {
@@ -27,6 +29,14 @@ struct imu_plan {
     double rate_covariance[9];
     double force_covariance[9];
     double field_covariance_t2[9];
+    bool has_iron;
+    bool extended; /* only imu_measure_extended has all of its terms */
+    struct num_iron_params iron;
+};
+
+/* Accelerometer, gyroscope, magnetometer, as NUM_TAPS_DOUBLES of num_taps.h. */
+struct imu_taps {
+    double triads[NUM_TRIAD_IDS][NUM_TAPS_DOUBLES];
 };
 
 /* Lanes as num_suite.h: accelerometer, gyroscope, magnetometer. */
@@ -60,5 +70,13 @@ bool imu_state_is_finite(const struct imu_state *state);
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
                  uint32_t *mag_saturated);
+
+/*
+ * The same with every term, to the same bits where they are off. `felt` is what the sensor feels in place of the truth
+ * (boxcar, delay), or the truth itself; taps, zeroed, or NULL.
+ */
+bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
+                          const struct imu_truth *felt, struct oto_imu_record *imu, uint32_t *imu_saturated,
+                          struct oto_mag_record *mag, uint32_t *mag_saturated, struct imu_taps *taps);
 
 #endif

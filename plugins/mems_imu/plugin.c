@@ -1,7 +1,23 @@
 /* The adapter of imu_model.h to the plugin ABI. */
 #include "imu_model.h"
 #include "num_params.h"
+#include "num_timing.h"
 #include "otolith/plugin.h"
+
+/* The parameters of the model and those of the adapter alone. */
+struct imu_block {
+    struct imu_params model;
+    struct num_timing_params timing;
+    int64_t delta;
+    int64_t delta_subsamples;
+};
+
+struct imu_prepared {
+    struct imu_plan plan;
+    bool extended, taps, delta;
+    int64_t delta_subsamples;
+    struct num_timing timing;
+};
 
 static const struct oto_param params[] = {
     NUM_LAW_ROWS(struct imu_params, law, sample_rate_hz),
@@ -21,17 +37,70 @@ static const struct oto_param params[] = {
             "g-sensitivity, axis by axis; law mems alone (MAVS reads it and never applies it)"),
     NUM_TRIAD_ROWS(struct imu_params, magnetometer, "magnetometer", "ut", "uT", "Magnetometer"),
     NUM_IGNORED_ROW("Magnetometer/Acceleration Bias"),
+    NUM_G2_ROW(struct imu_params, accelerometer, "accelerometer", "m_s2", "m/s^2"),
+    NUM_G2_ROW(struct imu_params, gyroscope, "gyroscope", "rad_s", "rad/s"),
+    NUM_IRON_ROWS(struct imu_params, iron),
+    NUM_SWITCH_ROW(struct imu_params, taps, "taps", "whether channel `taps` says what each term added"),
+    NUM_TIMING_ROWS(struct imu_block, timing),
+    NUM_SWITCH_ROW(struct imu_block, delta, "delta", "whether channel `delta` gives delta angles and velocities"),
+    {.key = "delta_subsamples",
+     .type = OTO_PARAM_I64,
+     .count = 1,
+     .offset = OTO_PARAM_AT(struct imu_block, delta_subsamples),
+     .flags = OTO_PARAM_RUNTIME,
+     .minimum = 1,
+     .maximum = 64,
+     .default_value = 2,
+     .unit = "",
+     .text = "parts that a period is integrated in, each by two inputs"},
 };
+
+struct delta_record {
+    oto_vec3 angle_rad, velocity_m_s;
+    double dt_s;
+};
+
+/* clang-format off */
+static const struct oto_field delta_fields[] = {
+    OTO_FIELD_XYZ_(struct delta_record, angle_rad, "delta_angle_rad", "rad", "sensor", "rotation vector over the period"),
+    OTO_FIELD_XYZ_(struct delta_record, velocity_m_s, "delta_velocity_m_s", "m/s", "sensor", "integral of specific force, axes of the period's start"),
+    OTO_FIELD_(struct delta_record, dt_s, "dt_s", OTO_FIELD_F64, 1, "s", "", "the period"),
+};
+static const struct oto_record_type delta_type = {
+    "delta", sizeof(struct delta_record), sizeof delta_fields / sizeof *delta_fields, delta_fields};
+
+static const struct oto_field taps_fields[] = {
+    NUM_TAP_FIELDS_HEAD("accelerometer", 0, "m/s^2"), NUM_TAP_FIELDS_MATRIX("accelerometer", 0, "m/s^2"),
+    NUM_TAP_FIELDS_G2("accelerometer", 0, "m/s^2"), NUM_TAP_FIELDS_TAIL("accelerometer", 0, "m/s^2"),
+    NUM_TAP_FIELDS_HEAD("gyroscope", 1, "rad/s"), NUM_TAP_FIELDS_MATRIX("gyroscope", 1, "rad/s"),
+    NUM_TAP_FIELDS_G("gyroscope", 1, "rad/s"), NUM_TAP_FIELDS_G2("gyroscope", 1, "rad/s"),
+    NUM_TAP_FIELDS_TAIL("gyroscope", 1, "rad/s"),
+    NUM_TAP_FIELDS_HEAD("magnetometer", 2, "T"), NUM_TAP_FIELDS_IRON("magnetometer", 2, "T"),
+    NUM_TAP_FIELDS_MATRIX("magnetometer", 2, "T"), NUM_TAP_FIELDS_TAIL("magnetometer", 2, "T"),
+};
+static const struct oto_record_type taps_type = {
+    "imu_taps", sizeof(struct imu_taps), sizeof taps_fields / sizeof *taps_fields, taps_fields};
+/* clang-format on */
 
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,
                                const void **data, struct oto_error *error)
 {
-    const struct imu_params *own = (const struct imu_params *)block;
-    struct imu_plan *plan = (struct imu_plan *)host->alloc(host->context, sizeof *plan);
-    if (plan == NULL) {
+    const struct imu_block *all = (const struct imu_block *)block;
+    const struct imu_params *own = &all->model;
+    struct imu_prepared *prepared = (struct imu_prepared *)host->alloc(host->context, sizeof *prepared);
+    if (prepared == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "mems_imu: out of memory");
     }
+    struct imu_plan *plan = &prepared->plan;
     enum oto_status status = imu_prepare(own, setup->rate_hz, setup->noise_key, setup->unit_key, plan, error);
+    if (status == OTO_OK) {
+        status = num_timing_prepare(&all->timing, setup, all->delta != 0, &prepared->timing, error);
+    }
+    prepared->taps = own->taps != 0;
+    prepared->delta = all->delta != 0;
+    prepared->delta_subsamples = all->delta_subsamples;
+    prepared->extended =
+        plan->extended || prepared->delta || prepared->timing.looks_back || prepared->timing.has_clock;
     if (status == OTO_OK && own->magnetometer_enable != 0) {
         status = num_field_prepare(host, setup, own->magnetic_field_enu_ut, &plan->has_own_field, error);
         plan->field_enu_ut = oto_vec3_from_array(own->magnetic_field_enu_ut);
@@ -39,26 +108,90 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     }
     num_params_warn(host, &own->law, NUM_ACCELEROMETER, &own->accelerometer);
     num_params_warn(host, &own->law, NUM_GYROSCOPE, &own->gyroscope);
-    *data = plan;
+    *data = prepared;
     return status;
 }
 
 static enum oto_status init(const struct oto_instance *instance, struct oto_error *error)
 {
     (void)error;
-    imu_init((const struct imu_plan *)instance->data, (struct imu_state *)instance->state);
+    imu_init(&((const struct imu_prepared *)instance->data)->plan, (struct imu_state *)instance->state);
     return OTO_OK;
 }
 
 static void set_params(const struct oto_instance *instance, const void *old_params)
 {
-    imu_adapt((const struct imu_plan *)instance->data, (const struct imu_params *)old_params,
-              (const struct imu_params *)instance->params, (struct imu_state *)instance->state);
+    imu_adapt(&((const struct imu_prepared *)instance->data)->plan, &((const struct imu_block *)old_params)->model,
+              &((const struct imu_block *)instance->params)->model, (struct imu_state *)instance->state);
+}
+
+/* The integral of the truth, and what the sample is wrong by for the whole of the period. */
+static enum oto_step_status fill_delta(const struct imu_prepared *prepared, const struct oto_step *step,
+                                       const struct imu_truth *felt, const struct oto_imu_record *imu,
+                                       struct delta_record *record)
+{
+    struct num_delta delta;
+    const enum oto_step_status status =
+        num_timing_delta(&prepared->timing, step, prepared->delta_subsamples, &delta);
+    const oto_vec3 rate_error = oto_vec3_sub(imu->angular_velocity_rad_s, *felt->angular_rate_rad_s);
+    const oto_vec3 force_error = oto_vec3_sub(imu->linear_acceleration_m_s2, *felt->specific_force_m_s2);
+    record->angle_rad = oto_vec3_add_scaled(delta.angle_rad, rate_error, delta.dt_s);
+    record->velocity_m_s = oto_vec3_add_scaled(delta.velocity_m_s, force_error, delta.dt_s);
+    record->dt_s = delta.dt_s;
+    return status;
+}
+
+static struct imu_truth truth_of(uint64_t n, const struct oto_sensor_input *input, const oto_vec3 *field_ut)
+{
+    return (struct imu_truth){n, &input->specific_force_sensor_m_s2, &input->angular_rate_sensor_rad_s, field_ut,
+                              input->temperature_degc};
+}
+
+static void stamp(const struct imu_prepared *prepared, const struct oto_step *step, uint32_t outputs)
+{
+    const int64_t sensor_time_ns = num_timing_clock_ns(&prepared->timing, step->n, step->t_ns);
+    for (uint32_t i = 0; prepared->timing.has_clock && i < outputs; i++) {
+        step->outputs[i].sensor_time_ns = sensor_time_ns;
+    }
+}
+
+enum { PORT_IMU, PORT_MAG, PORT_TAPS, PORT_DELTA, PORTS };
+
+/* Apart, so that the plain sample stays small. */
+static __attribute__((noinline)) enum oto_step_status step_extended(const struct oto_instance *instance,
+                                                                    const struct oto_step *step,
+                                                                    const oto_vec3 *field_ut)
+{
+    const struct imu_prepared *prepared = (const struct imu_prepared *)instance->data;
+    const struct imu_plan *plan = &prepared->plan;
+    struct oto_output *outputs = step->outputs;
+    struct oto_imu_record *imu = (struct oto_imu_record *)outputs[PORT_IMU].payload;
+    const struct imu_truth truth = truth_of(step->n, step->input, field_ut);
+    struct imu_truth felt = truth;
+    struct oto_sensor_input past;
+    enum oto_step_status status = OTO_STEP_OK;
+    if (prepared->timing.looks_back) {
+        status = num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL, &past);
+        felt = truth_of(step->n, &past, &past.mag_field_sensor_ut);
+    }
+    if (status < OTO_STEP_DISCARD &&
+        !imu_measure_extended(plan, (struct imu_state *)instance->state, &truth, &felt, imu, &outputs[PORT_IMU].flags,
+                              (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
+                              prepared->taps ? (struct imu_taps *)outputs[PORT_TAPS].payload : NULL)) {
+        status = OTO_STEP_DISCARD;
+    }
+    if (status < OTO_STEP_DISCARD && prepared->delta) {
+        outputs[PORT_DELTA].flags = outputs[PORT_IMU].flags;
+        status = fill_delta(prepared, step, &felt, imu, (struct delta_record *)outputs[PORT_DELTA].payload);
+    }
+    stamp(prepared, step, PORTS);
+    return status;
 }
 
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *step)
 {
-    const struct imu_plan *plan = (const struct imu_plan *)instance->data;
+    const struct imu_prepared *prepared = (const struct imu_prepared *)instance->data;
+    const struct imu_plan *plan = &prepared->plan;
     const struct oto_sensor_input *input = step->input;
     struct oto_output *imu = &step->outputs[0];
     struct oto_output *mag = &step->outputs[1];
@@ -67,6 +200,9 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     if (plan->has_own_field) {
         own_field_ut = oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut);
         field_ut = &own_field_ut;
+    }
+    if (prepared->extended) {
+        return step_extended(instance, step, field_ut);
     }
     const struct imu_truth truth = {step->n, &input->specific_force_sensor_m_s2, &input->angular_rate_sensor_rad_s,
                                     field_ut, input->temperature_degc};
@@ -84,19 +220,21 @@ static enum oto_status validate(const struct oto_instance *instance)
 static const struct oto_port outputs[] = {
     {"", &oto_imu_type, OTO_PORT_ALWAYS, 0},
     {"mag", &oto_mag_type, OTO_PARAM_AT(struct imu_params, magnetometer_enable), 0},
+    {"taps", &taps_type, OTO_PARAM_AT(struct imu_params, taps), 0},
+    {"delta", &delta_type, OTO_PARAM_AT(struct imu_block, delta), 0},
 };
 
 static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
     .id = "mems_imu",
     .kind = OTO_KIND_SENSOR,
-    .version = "1.0.0",
+    .version = "1.1.0",
     .text = "accelerometer, gyroscope and optional magnetometer with the errors of MEMS parts",
     .outputs = outputs,
-    .output_count = 2,
+    .output_count = PORTS,
     .param_count = sizeof params / sizeof *params,
     .params = params,
-    .params_bytes = sizeof(struct imu_params),
+    .params_bytes = sizeof(struct imu_block),
     .state_bytes = sizeof(struct imu_state),
     .state_version = 1,
     .migrates_from = 1,

@@ -6,7 +6,8 @@ struct rig {
     struct mini_host host;
     struct oto_sensor_input input;
     struct oto_mag_record record;
-    struct oto_output output;
+    struct mag_taps taps;
+    struct oto_output outputs[2];
     struct oto_step step;
 };
 
@@ -15,12 +16,13 @@ static void rig_open(struct rig *rig)
     memset(rig, 0, sizeof *rig);
     mini_open(&rig->host, 50, 7);
     rig->input = mini_rest(&rig->host);
-    rig->output.payload = &rig->record;
+    rig->outputs[0].payload = &rig->record;
+    rig->outputs[1].payload = &rig->taps;
 }
 
 static oto_vec3 sample_ut(struct rig *rig, uint64_t n)
 {
-    assert_int_equal(mini_step(&rig->host, &rig->step, n, &rig->input, &rig->output), OTO_STEP_OK);
+    assert_int_equal(mini_step(&rig->host, &rig->step, n, &rig->input, rig->outputs), OTO_STEP_OK);
     return oto_vec3_scale(rig->record.magnetic_field_t, 1e6);
 }
 
@@ -119,7 +121,7 @@ static void A1_A12_document_magnetometer_reads_by_hand_under_law_mavs(void **sta
     rig.input.temperature_degc = 35;
     /* (10 + 1 + 0.5 · 5 · 0.06 + 8) · 1.01 = 19.34, in steps of 0.1; z saturates. */
     assert_vector(sample_ut(&rig, 1), 19.3, 29.4, 1200, 1e-9);
-    assert_int_equal(rig.output.flags, OTO_SAMPLE_SATURATED(2));
+    assert_int_equal(rig.outputs[0].flags, OTO_SAMPLE_SATURATED(2));
     mini_close(&rig.host);
 }
 
@@ -156,6 +158,53 @@ static void A20_a_mavs_document_s_other_sections_are_known_and_left_alone(void *
     assert_int_equal(ignored, 2);
 }
 
+static void hard_and_soft_iron_and_the_motor_disturb_the_field_before_the_sensor(void **state)
+{
+    struct rig rig;
+    (void)state;
+    rig_open(&rig);
+    mini_set3(&rig.host, "magnetometer.hard_iron_ut", 5, -6, 7);
+    mini_put(&rig.host, mini_param("magnetometer.soft_iron_percent"), 0, 10);
+    mini_put(&rig.host, mini_param("magnetometer.soft_iron_percent"), 5, -20); /* y feels z */
+    mini_set3(&rig.host, "magnetometer.motor_field_ut_a", 0.5, 0, -0.25);
+    mini_set(&rig.host, "magnetometer.motor_current_a", 8);
+    mini_set(&rig.host, "magnetometer.scale_factor_error_percent", 100);
+    mini_start(&rig.host);
+    rig.input.mag_field_sensor_ut = oto_vec3_make(10, 20, 30);
+    assert_vector(sample_ut(&rig, 1), 2 * (11 + 5 + 4), 2 * (20 - 6 - 6), 2 * (30 + 7 - 2), 1e-12);
+    mini_close(&rig.host);
+}
+
+static void taps_of_the_field_add_up_to_the_output_in_tesla(void **state)
+{
+    struct rig rig;
+    (void)state;
+    rig_open(&rig);
+    mini_set(&rig.host, "taps", 1);
+    mini_set3(&rig.host, "magnetometer.hard_iron_ut", 5, -6, 7);
+    mini_set(&rig.host, "magnetometer.soft_iron_percent", 3);
+    mini_set(&rig.host, "magnetometer.noise_density_ut_rthz", 0.1);
+    mini_set(&rig.host, "magnetometer.resolution_ut", 0.3);
+    mini_set(&rig.host, "magnetometer.measurement_range_ut", 42);
+    mini_start(&rig.host);
+    for (uint64_t n = 1; n <= 500; n++) {
+        (void)sample_ut(&rig, n);
+        const double output[3] = {rig.record.magnetic_field_t.x, rig.record.magnetic_field_t.y,
+                                  rig.record.magnetic_field_t.z};
+        for (int axis = 0; axis < 3; axis++) {
+            double sum = 0;
+            for (int tap = 0; tap < NUM_TAPS; tap++) {
+                sum += rig.taps.magnetometer[3 * tap + axis];
+            }
+            assert_near(sum, output[axis], 0);
+        }
+    }
+    assert_near(rig.taps.magnetometer[3 * NUM_TAP_TRUTH + 1], 21e-6, 1e-20);
+    assert_near(rig.taps.magnetometer[3 * NUM_TAP_HARD_IRON + 2], 7e-6, 1e-20);
+    assert_true(rig.taps.magnetometer[3 * NUM_TAP_SATURATION + 2] == 0 || rig.outputs[0].flags != 0);
+    mini_close(&rig.host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +215,8 @@ int main(void)
         cmocka_unit_test(A1_A12_document_magnetometer_reads_by_hand_under_law_mavs),
         cmocka_unit_test(white_noise_reaches_the_record_with_its_covariance),
         cmocka_unit_test(A20_a_mavs_document_s_other_sections_are_known_and_left_alone),
+        cmocka_unit_test(hard_and_soft_iron_and_the_motor_disturb_the_field_before_the_sensor),
+        cmocka_unit_test(taps_of_the_field_add_up_to_the_output_in_tesla),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,7 +89,7 @@ struct answer {
 static uint32_t sample(const struct num_triad_params *params, double rate_hz, double w, double temperature_degc,
                        const double in[3], double out[3])
 {
-    const struct num_law_params law = {NUM_LAW_MAVS, NUM_PSD_SINGLE, w, NUM_TEMPERATURE_WORLD};
+    const struct num_law_params law = {.law = NUM_LAW_MAVS, .w = w, .temperature_degc = NUM_TEMPERATURE_WORLD};
     const struct num_suite_setup setup = {
         .law = &law, .rate_hz = rate_hz, .slots = 1, .active = 1, .ids = {NUM_ACCELEROMETER}, .params = {params}};
     const double none[3] = {0, 0, 0};

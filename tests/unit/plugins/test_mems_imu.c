@@ -7,7 +7,8 @@ struct rig {
     struct oto_sensor_input input;
     struct oto_imu_record imu;
     struct oto_mag_record mag;
-    struct oto_output outputs[2];
+    struct oto_output outputs[4];
+    double others[2][256]; /* taps, delta */
     struct oto_step step;
 };
 
@@ -18,6 +19,8 @@ static void rig_open(struct rig *rig)
     rig->input = mini_rest(&rig->host);
     rig->outputs[0].payload = &rig->imu;
     rig->outputs[1].payload = &rig->mag;
+    rig->outputs[2].payload = rig->others[0];
+    rig->outputs[3].payload = rig->others[1];
 }
 
 static void sample(struct rig *rig, uint64_t n)

@@ -22,7 +22,7 @@ struct sensor {
 static void sensor_reset(struct sensor *sensor, double rate_hz)
 {
     memset(sensor, 0, sizeof *sensor);
-    sensor->law = (struct num_law_params){NUM_LAW_MEMS, NUM_PSD_SINGLE, NUM_W_DOCUMENT, NUM_TEMPERATURE_WORLD};
+    sensor->law = (struct num_law_params){.law = NUM_LAW_MEMS, .w = NUM_W_DOCUMENT, .temperature_degc = NUM_TEMPERATURE_WORLD};
     sensor->params.bias_instability_tau_min_s = 1;
     sensor->params.bias_instability_tau_max_s = 1000;
     sensor->rate_hz = rate_hz;

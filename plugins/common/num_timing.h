@@ -1,0 +1,82 @@
+/*
+ * When a sensor looks and what its clock says: boxcar, transport delay, sensor clock, and the coning- and
+ * sculling-correct integrals between two samples. For adapters alone: it asks the host for inputs of the past. Prepare
+ * belongs to the loop, the rest to the tick.
+ */
+#ifndef NUM_TIMING_H
+#define NUM_TIMING_H
+
+#include <stdbool.h>
+
+#include "otolith/plugin.h"
+
+/* As it stands in a parameter block: all zero (and any subsamples) is a sensor that looks at once, by a perfect clock. */
+struct num_timing_params {
+    double transport_delay_s;
+    double boxcar_s; /* width of the average ahead of sampling */
+    int64_t boxcar_subsamples;
+    double clock_error_ppm;
+    double clock_unit_error_ppm;      /* standard deviation from unit to unit */
+    double clock_drift_ppm_s;
+    double clock_jitter_s;            /* standard deviation of one reading */
+    double output_rate_tolerance_percent; /* half width, drawn once a unit */
+};
+
+struct num_timing {
+    bool looks_back, has_clock;
+    int64_t subsamples;
+    double delay_ns, boxcar_ns;
+    double period_ns;
+    double clock_error, clock_drift_1_s, clock_jitter_ns; /* as fractions */
+    struct oto_rng_key noise_key;
+};
+
+/* `delta`: whether the integrals between samples are asked for. Errors: RANGE. */
+enum oto_status num_timing_prepare(const struct num_timing_params *params, const struct oto_setup *setup, bool delta,
+                                   struct num_timing *timing, struct oto_error *error);
+
+/* What the sensor's clock says at a sample. */
+int64_t num_timing_clock_ns(const struct num_timing *timing, uint64_t n, int64_t t_ns);
+
+/*
+ * What the sensor feels at a sample: specific force, rate, field and temperature, delayed and averaged; all else is the
+ * input of the sample. `own_field_enu_ut`, or NULL, replaces the field at each instant. Returns the worst status.
+ */
+enum oto_step_status num_timing_feel(const struct num_timing *timing, const struct oto_step *step,
+                                     const oto_vec3 *own_field_enu_ut, struct oto_sensor_input *felt);
+
+/* From the sample before to this one, in the sensor's axes at the sample before. */
+struct num_delta {
+    oto_vec3 angle_rad; /* rotation vector */
+    oto_vec3 velocity_m_s;
+    double dt_s;
+};
+
+enum oto_step_status num_timing_delta(const struct num_timing *timing, const struct oto_step *step, int64_t subsamples,
+                                      struct num_delta *delta);
+
+/* clang-format off */
+#define NUM_TIMING_ROW_(BLOCK, MEMBER, KEY, MINIMUM, MAXIMUM, UNIT, TEXT) \
+    {.key = KEY, .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER), .flags = OTO_PARAM_RUNTIME, \
+     .minimum = (MINIMUM), .maximum = (MAXIMUM), .unit = UNIT, .text = TEXT}
+#define NUM_TIMING_ROWS(BLOCK, MEMBER) \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.transport_delay_s, "transport_delay_s", 0, 1, "s", \
+                    "how long before t_ns the reported input was"), \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.boxcar_s, "boxcar_s", 0, 1, "s", \
+                    "width of the average ahead of sampling; 0: the instant"), \
+    {.key = "boxcar_subsamples", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.boxcar_subsamples), \
+     .flags = OTO_PARAM_RUNTIME, .minimum = 1, .maximum = 64, .default_value = 8, .unit = "", \
+     .text = "equally spaced inputs that the boxcar averages"}, \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.clock_error_ppm, "clock.error_ppm", -1e5, 1e5, "ppm", \
+                    "rate error of the sensor's clock"), \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.clock_unit_error_ppm, "clock.unit_error_ppm", 0, 1e4, "ppm", \
+                    "standard deviation of a rate error that the unit has in every world"), \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.clock_drift_ppm_s, "clock.drift_ppm_s", -100, 100, "ppm/s", \
+                    "change of the rate error with time"), \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.clock_jitter_s, "clock.jitter_s", 0, 1, "s", \
+                    "standard deviation of one reading of the clock"), \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.output_rate_tolerance_percent, "clock.output_rate_tolerance_percent", 0, 10, "%", \
+                    "half width of the unit's deviation from its nominal output rate, as its clock counts it")
+/* clang-format on */
+
+#endif
