@@ -126,7 +126,7 @@ set multiplot layout 4,1 margins 0.09,0.98,0.06,0.95 spacing 0.01,0.05
 set grid lc rgb '#dddddd'; set key top right horizontal samplen 2; set xrange [{first}:{last}]
 set style line 1 lc rgb '#888888' lw 3; set style line 2 lc rgb '#0060c0' lw 1.5
 set ylabel 'm/s²'; set format x ''
-set title 'specific force, forward: measured by the phone and simulated, {width} s mean, mean removed' offset 0,-0.7
+set title 'specific force, forward: measured by the phone and simulated, {width:g} s boxcar, mean removed' offset 0,-0.7
 plot $data u 1:5 w l ls 1 t 'measured', '' u 1:11 w l ls 2 t 'otolith'
 set title 'specific force, right' offset 0,-0.7
 plot $data u 1:6 w l ls 1 t '', '' u 1:12 w l ls 2 t ''
@@ -142,7 +142,7 @@ plot $data u 1:3 w l ls 1 t '', '' u 1:9 w l ls 2 t ''
 def plot(path, drive, simulated, rotation):
     sim = np.hstack([centred(simulated[:, :3]) @ rotation.T, centred(simulated[:, 3:]) @ rotation.T])
     table = np.hstack([drive.t_s[:, None], centred(drive.measured), sim])
-    lines = "\n".join(" ".join(f"{x:.6g}" for x in row) for row in table)
+    lines = "\n".join(" ".join(f"{x:.5g}" for x in row) for row in table[::2])
     terminal = {".svg": "svg", ".png": "pngcairo"}.get(Path(path).suffix)
     if terminal is None:
         sys.exit(f"{path}: the plot's name must end in .svg or .png")
