@@ -161,7 +161,10 @@ struct oto_sensor_input {
     struct oto_truth_record truth; /* of the vehicle's body origin */
 };
 
-/* One output of a step. The host fills payload (zeroed), t_ns, sensor_time_ns = t_ns, flags = 0 and emit before it. */
+/*
+ * One output of a step. Before it the host fills payload (zeroed where the port is enabled), t_ns, sensor_time_ns = t_ns,
+ * flags = 0 and emit.
+ */
 struct oto_output {
     void *payload; /* record of the port's type */
     int64_t t_ns;

@@ -6,7 +6,9 @@ void srv_node_clear_outputs(struct srv_node *node, int64_t t_ns)
 {
     for (uint32_t i = 0; i < node->port_count; i++) {
         struct oto_output *output = &node->outputs[i];
-        memset(output->payload, 0, node->ports[i].payload_bytes);
+        if (node->ports[i].enabled) {
+            memset(output->payload, 0, node->ports[i].payload_bytes);
+        }
         output->t_ns = t_ns;
         output->sensor_time_ns = t_ns;
         output->flags = 0;
