@@ -219,13 +219,25 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
                               error);
 }
 
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* From the control socket on, a signal waits until it can be answered in order. */
+static void hold_signals(int how)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
+        (void)sigaddset(&signals, ending_signals[i]);
+    }
+    (void)pthread_sigmask(how, &signals, NULL);
+}
+
 static void open_handles(struct srv_server *server)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
         (void)uv_signal_init(&server->loop, &server->signals[i]);
         server->signals[i].data = server;
-        (void)uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+        (void)uv_signal_start(&server->signals[i], on_signal, ending_signals[i]);
     }
     (void)uv_timer_init(&server->loop, &server->watchdog);
     (void)uv_timer_init(&server->loop, &server->ending);
@@ -277,9 +289,13 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         return oto_fail(error, OTO_IO, "the main loop cannot be made");
     }
     server->loop_open = true;
+    hold_signals(SIG_BLOCK);
     enum oto_status status = open_control(server, error);
     if (status == OTO_OK) {
         open_handles(server);
+    }
+    hold_signals(SIG_UNBLOCK);
+    if (status == OTO_OK) {
         status = start_ticking(server, error);
     }
     if (status == OTO_OK) {
