@@ -118,6 +118,9 @@ struct oto_host {
     void (*warn)(void *context, const char *sentence);
 };
 
+struct oto_input_binding; /* otolith/estimator.h */
+struct oto_input_sample;
+
 /* Where an instance is in its world: fixed for the life of the instance, the same after a swap. */
 struct oto_setup {
     uint32_t size;
@@ -135,6 +138,10 @@ struct oto_setup {
     oto_vec3 mag_field_enu_ut;   /* at the origin */
     double temperature_degc, pressure_pa;
     int64_t date_days; /* since 1970-01-01, of the world's origin */
+    /* since ABI 1.1; estimators only, else NULL and 0 */
+    const struct oto_input_binding *inputs;
+    uint32_t input_count;
+    uint32_t reserved_inputs;
 };
 
 /* One instance, as the host holds it and every operation gets it. */
@@ -190,7 +197,14 @@ struct oto_step {
     enum oto_step_status (*input_at)(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input);
     void *input_context;
     struct oto_output *outputs; /* one for each port of the descriptor */
+    /* since ABI 1.1; estimators only, else NULL and 0: what the inputs published since the last step */
+    const struct oto_input_sample *samples;
+    uint32_t sample_count;
+    uint32_t reserved_samples;
 };
+
+/* ABI 1.0 ended before the samples. */
+#define OTO_STEP_BYTES_1_0 ((uint16_t)offsetof(struct oto_step, samples))
 
 /* ---- what the plugin gives --------------------------------------------------------------------------------------- */
 
@@ -246,7 +260,16 @@ struct oto_plugin_ops {
                                uint32_t old_version);
     /* [tick] Whether the state can be gone on from (finite, in range). May be NULL: always. */
     enum oto_status (*validate)(const struct oto_instance *instance);
+    /*
+     * [tick] Since ABI 1.1. One sample of each of `count` instances of this plugin, which share nothing: the same as
+     * `step` of each in turn, to the last bit, with its status in `statuses`. May be NULL.
+     */
+    void (*step_batch)(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
+                       enum oto_step_status *statuses);
 };
+
+/* ABI 1.0 ended before `step_batch`. */
+#define OTO_OPS_BYTES_1_0 ((uint16_t)offsetof(struct oto_plugin_ops, step_batch))
 
 /* Extension of motion nodes. */
 #define OTO_EXTENSION_MOTION "otolith.motion/1"
@@ -261,7 +284,16 @@ struct oto_motion_extension {
      */
     enum oto_step_status (*evaluate)(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
                                      struct oto_truth_record *truth);
+    /*
+     * [tick] Since ABI 1.1. The motion goes on from this truth at this instant, the end of the last tick: pose and velocity
+     * are kept as far as the motion can express them. The state is that of `init`. May be NULL: a swap to this motion is
+     * then refused, unless the state itself can be taken over.
+     */
+    enum oto_status (*adopt)(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
+                             double sub_ns);
 };
+
+#define OTO_MOTION_BYTES_1_0 ((uint32_t)offsetof(struct oto_motion_extension, adopt))
 
 /* Compared byte by byte before anything else of the entry is believed. */
 struct oto_abi_block {

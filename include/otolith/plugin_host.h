@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "otolith/document.h"
+#include "otolith/estimator.h"
 #include "otolith/motion_model.h"
 #include "otolith/plugin.h"
 #include "otolith/status.h"
@@ -46,6 +47,12 @@ OTO_API const struct oto_plugin_descriptor *oto_plugin_descriptor(const struct o
 OTO_API const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plugin);
 OTO_API const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin); /* NULL: none */
 OTO_API const struct oto_model_extension *oto_plugin_model(const struct oto_plugin *plugin);   /* NULL: none */
+OTO_API const struct oto_estimator_extension *oto_plugin_estimator(const struct oto_plugin *plugin); /* NULL: none */
+/* Whether a swap may go on from a truth with this motion. */
+static inline bool oto_motion_adopts(const struct oto_motion_extension *motion)
+{
+    return motion != NULL && motion->size > OTO_MOTION_BYTES_1_0 && motion->adopt != NULL;
+}
 OTO_API const char *oto_plugin_path(const struct oto_plugin *plugin);   /* where it came from */
 OTO_API uint64_t oto_plugin_content_hash(const struct oto_plugin *plugin); /* FNV-1a-64 of the file */
 

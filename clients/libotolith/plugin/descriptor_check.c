@@ -5,7 +5,11 @@
 static const char *const kinds[] = {OTO_KIND_SENSOR, OTO_KIND_MOTION, OTO_KIND_ESTIMATOR};
 
 /* The ABIs that are known: this host's major with every minor up to its own. */
-static const struct oto_abi_block known_abis[] = {OTO_ABI_BLOCK_INITIALIZER};
+static const struct oto_abi_block known_abis[] = {
+    {OTO_PLUGIN_MAGIC, 1, 0, sizeof(void *), sizeof(struct oto_plugin_descriptor), OTO_OPS_BYTES_1_0, OTO_STEP_BYTES_1_0,
+     sizeof(struct oto_sensor_input), sizeof(struct oto_param), 0x01020304u},
+    OTO_ABI_BLOCK_INITIALIZER,
+};
 
 enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error *error)
 {
@@ -136,10 +140,16 @@ static enum oto_status check_state(const struct oto_plugin_descriptor *descripto
     return OTO_OK;
 }
 
+void oto_ops_take(const struct oto_plugin_ops *from, struct oto_plugin_ops *ops)
+{
+    memset(ops, 0, sizeof *ops);
+    memcpy(ops, from, from->size < sizeof *ops ? from->size : sizeof *ops);
+}
+
 enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descriptor, const struct oto_plugin_ops *ops,
                                      struct oto_error *error)
 {
-    if (descriptor->size != sizeof *descriptor || ops->size != sizeof *ops) {
+    if (descriptor->size != sizeof *descriptor || (ops->size != sizeof *ops && ops->size != OTO_OPS_BYTES_1_0)) {
         return oto_fail(error, OTO_PLUGIN, "its descriptor has size %u and its operations %u, its ABI has %zu and %zu",
                         descriptor->size, ops->size, sizeof *descriptor, sizeof *ops);
     }
@@ -168,9 +178,48 @@ enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
     if (strcmp(descriptor->kind, OTO_KIND_MOTION) != 0 && motion == NULL) {
         return OTO_OK;
     }
-    if (motion == NULL || motion->size != sizeof *motion || motion->evaluate == NULL) {
+    const bool sized = motion != NULL && (motion->size == sizeof *motion || motion->size == OTO_MOTION_BYTES_1_0);
+    if (!sized || motion->evaluate == NULL) {
         return oto_fail(error, OTO_PLUGIN, "its extension '" OTO_EXTENSION_MOTION "' is %s, which a motion node needs",
                         motion == NULL ? "absent" : "of another size or without `evaluate`");
     }
     return OTO_OK;
+}
+
+static enum oto_status check_input(const struct oto_estimator_extension *estimator, uint32_t index,
+                                   struct oto_error *error)
+{
+    const struct oto_input_port *input = &estimator->inputs[index];
+    if (!is_name(input->name, PLUGIN_ID_BYTES) || input->text == NULL || (input->flags & ~OTO_INPUT_OPTIONAL) != 0) {
+        return oto_fail(error, OTO_PLUGIN, "input %u ('%.40s') has no name of 1 to 31 characters of [A-Za-z0-9_-], no text, "
+                        "or unknown flags", index, input->name != NULL ? input->name : "(NULL)");
+    }
+    for (uint32_t i = 0; i < index; i++) {
+        if (strcmp(estimator->inputs[i].name, input->name) == 0) {
+            return oto_fail(error, OTO_PLUGIN, "inputs %u and %u are both called '%s'", i, index, input->name);
+        }
+    }
+    return OTO_OK;
+}
+
+enum oto_status oto_estimator_check(const struct oto_plugin_descriptor *descriptor,
+                                    const struct oto_estimator_extension *estimator, struct oto_error *error)
+{
+    if (strcmp(descriptor->kind, OTO_KIND_ESTIMATOR) != 0 && estimator == NULL) {
+        return OTO_OK;
+    }
+    if (estimator == NULL || estimator->size != sizeof *estimator) {
+        return oto_fail(error, OTO_PLUGIN, "its extension '" OTO_EXTENSION_ESTIMATOR "' is %s, which an estimator needs",
+                        estimator == NULL ? "absent" : "of another size");
+    }
+    if ((estimator->flags & ~OTO_ESTIMATOR_OPEN_INPUTS) != 0 || estimator->input_count > OTO_ESTIMATOR_MAX_INPUTS ||
+        (estimator->input_count > 0 && estimator->inputs == NULL)) {
+        return oto_fail(error, OTO_PLUGIN, "its estimator extension has flags 0x%x and %u inputs; 0 or 1, and a table of at "
+                        "most %d are accepted", estimator->flags, estimator->input_count, OTO_ESTIMATOR_MAX_INPUTS);
+    }
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < estimator->input_count; i++) {
+        status = check_input(estimator, i, error);
+    }
+    return status;
 }

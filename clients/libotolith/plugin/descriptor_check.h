@@ -5,6 +5,7 @@
 #ifndef PLUGIN_DESCRIPTOR_CHECK_H
 #define PLUGIN_DESCRIPTOR_CHECK_H
 
+#include "otolith/estimator.h"
 #include "otolith/motion_model.h"
 #include "otolith/plugin.h"
 
@@ -22,9 +23,15 @@ enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error 
 
 enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descriptor, const struct oto_plugin_ops *ops,
                                      struct oto_error *error);
+/* A copy in which the operations that an older ABI did not have are NULL. */
+void oto_ops_take(const struct oto_plugin_ops *from, struct oto_plugin_ops *ops);
 /* `motion` may be NULL; a motion node must have it. */
 enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
                                  const struct oto_motion_extension *motion, struct oto_error *error);
+
+/* `estimator` may be NULL; an estimator must have it. */
+enum oto_status oto_estimator_check(const struct oto_plugin_descriptor *descriptor,
+                                    const struct oto_estimator_extension *estimator, struct oto_error *error);
 
 /* `model` may be NULL. */
 enum oto_status oto_model_check(const struct oto_model_extension *model, struct oto_error *error);

@@ -24,6 +24,7 @@ struct oto_plugin {
     struct oto_plugin_ops ops;
     const struct oto_motion_extension *motion;
     const struct oto_model_extension *model;
+    const struct oto_estimator_extension *estimator;
 };
 
 #if defined(__x86_64__)
@@ -107,11 +108,13 @@ static enum oto_status read_entry(struct oto_plugin *plugin, struct oto_error *e
         return refuse(plugin, &reason, error);
     }
     plugin->descriptor = *entry->descriptor;
-    plugin->ops = *entry->ops;
+    oto_ops_take(entry->ops, &plugin->ops);
     plugin->motion = entry->extension != NULL ? entry->extension(OTO_EXTENSION_MOTION) : NULL;
     plugin->model = entry->extension != NULL ? entry->extension(OTO_EXTENSION_MOTION_MODEL) : NULL;
+    plugin->estimator = entry->extension != NULL ? entry->extension(OTO_EXTENSION_ESTIMATOR) : NULL;
     if (oto_motion_check(&plugin->descriptor, plugin->motion, &reason) != OTO_OK ||
-        oto_model_check(plugin->model, &reason) != OTO_OK) {
+        oto_model_check(plugin->model, &reason) != OTO_OK ||
+        oto_estimator_check(&plugin->descriptor, plugin->estimator, &reason) != OTO_OK) {
         return refuse(plugin, &reason, error);
     }
     return OTO_OK;
@@ -193,6 +196,11 @@ const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *pl
 const struct oto_model_extension *oto_plugin_model(const struct oto_plugin *plugin)
 {
     return plugin->model;
+}
+
+const struct oto_estimator_extension *oto_plugin_estimator(const struct oto_plugin *plugin)
+{
+    return plugin->estimator;
 }
 
 const char *oto_plugin_path(const struct oto_plugin *plugin)

@@ -78,7 +78,8 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, int64_
     (void)truth;
     return OTO_STEP_OK;
 }
-static const struct oto_motion_extension motion = {sizeof motion, OTO_MOTION_ANY_TIME, evaluate};
+static const struct oto_motion_extension motion = {
+    .size = sizeof motion, .flags = OTO_MOTION_ANY_TIME, .evaluate = evaluate};
 static const void *extension(const char *id)
 {
     const char *wanted = OTO_EXTENSION_MOTION;

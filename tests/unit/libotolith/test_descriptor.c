@@ -174,7 +174,7 @@ static void a_motion_node_needs_its_extension(void **state)
     (void)state;
     struct subject s;
     struct oto_error error;
-    struct oto_motion_extension motion = {sizeof motion, 0, evaluate};
+    struct oto_motion_extension motion = {.size = sizeof motion, .evaluate = evaluate};
     make(&s);
     assert_int_equal(oto_motion_check(&s.descriptor, NULL, &error), OTO_OK);
     s.descriptor.kind = OTO_KIND_MOTION;

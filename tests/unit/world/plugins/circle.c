@@ -51,7 +51,8 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     return (int64_t)now->tick == p->fail_at ? OTO_STEP_ERROR : OTO_STEP_OK;
 }
 
-static const struct oto_motion_extension motion = {sizeof motion, CIRCLE_FLAGS, evaluate};
+static const struct oto_motion_extension motion = {
+    .size = sizeof motion, .flags = CIRCLE_FLAGS, .evaluate = evaluate};
 
 static const void *extension(const char *id)
 {

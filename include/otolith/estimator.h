@@ -1,0 +1,125 @@
+/*
+ * Estimators: plugins of kind "estimator", whose step is given the samples of channels instead of a sensor's exposure.
+ * The same instance runs as a node of a world and offline over recorded logs (`otolith estimate`); it cannot tell which.
+ *
+ * A node names a channel for each input (`inputs: {imu: car/imu, speed: car/odometer}`). An estimator looks fields up by
+ * name in the bound channel's record type, in `prepare`, so any plugin's record will do that has the fields.
+ *
+ * A step gets every sample that its inputs published since the step before: in a world those of the ticks up to and with
+ * this one, after faults were injected; in order of measurement time, then input, then seq. What it does is bounded:
+ * heavy work is spread over steps. Everything that it knows is in its state, so it swaps and checkpoints as sensors do.
+ */
+#ifndef OTOLITH_ESTIMATOR_H
+#define OTOLITH_ESTIMATOR_H
+
+#include <string.h>
+
+#include "otolith/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OTO_EXTENSION_ESTIMATOR "otolith.estimator/1"
+
+#define OTO_ESTIMATOR_MAX_INPUTS 32
+
+#define OTO_INPUT_OPTIONAL (1u << 0) /* a world may leave it out */
+
+/* What an estimator listens to. */
+struct oto_input_port {
+    const char *name; /* 1 to 31 characters of [A-Za-z0-9_-] */
+    const char *text; /* one line */
+    const char *const *fields; /* what the channel's record must have ("angular_velocity.x"), NULL-ended; or NULL */
+    uint32_t flags;            /* OTO_INPUT_… */
+    uint32_t reserved;
+};
+
+#define OTO_ESTIMATOR_OPEN_INPUTS (1u << 0) /* inputs of any further names are taken, as its parameters use them */
+
+struct oto_estimator_extension {
+    uint32_t size;
+    uint32_t flags; /* OTO_ESTIMATOR_… */
+    const struct oto_input_port *inputs;
+    uint32_t input_count; /* at most OTO_ESTIMATOR_MAX_INPUTS; the open ones counted, no more are bound */
+    uint32_t reserved;
+};
+
+/* A channel that an input is bound to: setup->inputs, in the order of the plugin's table, then the open ones. */
+struct oto_input_binding {
+    const char *name; /* of the input */
+    const struct oto_record_type *type;
+    const char *topic;    /* or the file of a log */
+    const char *frame_id; /* of the channel */
+    double rate_hz;       /* nominal; 0: unknown */
+    /* Pose of the sensor that the channel is of, on its vehicle; identity where there is none. */
+    oto_vec3 mount_position_body_m;
+    oto_quat q_body_from_sensor;
+};
+
+/* One record of an input. */
+struct oto_input_sample {
+    uint32_t input; /* index into setup->inputs */
+    uint32_t flags; /* OTO_SAMPLE_… */
+    uint64_t seq;
+    int64_t t_ns; /* measurement time */
+    int64_t sensor_time_ns;
+    const void *payload; /* record of the binding's type; valid during the step */
+};
+
+/* NULL where an input of that name is not bound. [any] */
+static inline const struct oto_input_binding *oto_input_find(const struct oto_setup *setup, const char *name,
+                                                             uint32_t *index)
+{
+    for (uint32_t i = 0; i < setup->input_count; i++) {
+        if (strcmp(setup->inputs[i].name, name) == 0) {
+            *index = i;
+            return &setup->inputs[i];
+        }
+    }
+    return NULL;
+}
+
+/* NULL where the record has no field of that name. [any] */
+static inline const struct oto_field *oto_record_field(const struct oto_record_type *type, const char *name)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        if (strcmp(type->fields[i].name, name) == 0) {
+            return &type->fields[i];
+        }
+    }
+    return NULL;
+}
+
+#define OTO_FIELD_AS_(kind)                                                                                            \
+    {                                                                                                                  \
+        kind number;                                                                                                   \
+        memcpy(&number, at, sizeof number);                                                                            \
+        return (double)number;                                                                                         \
+    }
+
+/* Element `index` of a numeric field as a double; 0 for text. [any] */
+static inline double oto_input_number(const struct oto_field *field, uint32_t index, const void *payload)
+{
+    const unsigned char *at =
+        (const unsigned char *)payload + field->offset + (size_t)index * oto_field_type_bytes(field->type);
+    switch (field->type) {
+    case OTO_FIELD_U8: OTO_FIELD_AS_(uint8_t)
+    case OTO_FIELD_I8: OTO_FIELD_AS_(int8_t)
+    case OTO_FIELD_U16: OTO_FIELD_AS_(uint16_t)
+    case OTO_FIELD_I16: OTO_FIELD_AS_(int16_t)
+    case OTO_FIELD_U32: OTO_FIELD_AS_(uint32_t)
+    case OTO_FIELD_I32: OTO_FIELD_AS_(int32_t)
+    case OTO_FIELD_U64: OTO_FIELD_AS_(uint64_t)
+    case OTO_FIELD_I64: OTO_FIELD_AS_(int64_t)
+    case OTO_FIELD_F32: OTO_FIELD_AS_(float)
+    case OTO_FIELD_F64: OTO_FIELD_AS_(double)
+    default: return 0.0;
+    }
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
