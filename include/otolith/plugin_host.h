@@ -38,6 +38,16 @@ OTO_API enum oto_status oto_plugin_each(oto_plugin_name_function each, void *con
  */
 OTO_API enum oto_status oto_plugin_open(const char *path, const char *keep_directory, struct oto_plugin **plugin,
                                 struct oto_error *error);
+/*
+ * The same in two steps, for one who wants to try the plugin elsewhere in between: `load` stages, checks, maps and reads
+ * the tables, and no code of the plugin has run (constructors are refused); `begin` asks for its extensions. Between them
+ * descriptor, ops, path, fd and hash may be used. A plugin that `begin` refused is closed by the caller.
+ */
+OTO_API enum oto_status oto_plugin_load(const char *path, const char *keep_directory, struct oto_plugin **plugin,
+                                        struct oto_error *error);
+OTO_API enum oto_status oto_plugin_begin(struct oto_plugin *plugin, struct oto_error *error);
+/* The sealed copy that is mapped: the plugin's own descriptor, close-on-exec. */
+OTO_API int oto_plugin_fd(const struct oto_plugin *plugin);
 /* Unloads; returns false if the library stays mapped nevertheless (counted by the caller). NULL: true. */
 OTO_API bool oto_plugin_close(struct oto_plugin *plugin);
 /* Handles are counted: a plugin used by several nodes is opened once for each content. */

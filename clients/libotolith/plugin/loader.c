@@ -22,6 +22,7 @@ struct oto_plugin {
     char library[48]; /* /proc/<pid>/fd/N */
     struct oto_plugin_descriptor descriptor;
     struct oto_plugin_ops ops;
+    const void *(*extension)(const char *id); /* NULL: there are none */
     const struct oto_motion_extension *motion;
     const struct oto_model_extension *model;
     const struct oto_estimator_extension *estimator;
@@ -109,18 +110,11 @@ static enum oto_status read_entry(struct oto_plugin *plugin, struct oto_error *e
     }
     plugin->descriptor = *entry->descriptor;
     oto_ops_take(entry->ops, &plugin->ops);
-    plugin->motion = entry->extension != NULL ? entry->extension(OTO_EXTENSION_MOTION) : NULL;
-    plugin->model = entry->extension != NULL ? entry->extension(OTO_EXTENSION_MOTION_MODEL) : NULL;
-    plugin->estimator = entry->extension != NULL ? entry->extension(OTO_EXTENSION_ESTIMATOR) : NULL;
-    if (oto_motion_check(&plugin->descriptor, plugin->motion, &reason) != OTO_OK ||
-        oto_model_check(plugin->model, &reason) != OTO_OK ||
-        oto_estimator_check(&plugin->descriptor, plugin->estimator, &reason) != OTO_OK) {
-        return refuse(plugin, &reason, error);
-    }
+    plugin->extension = entry->extension;
     return OTO_OK;
 }
 
-enum oto_status oto_plugin_open(const char *path, const char *keep_directory, struct oto_plugin **plugin,
+enum oto_status oto_plugin_load(const char *path, const char *keep_directory, struct oto_plugin **plugin,
                                 struct oto_error *error)
 {
     *plugin = NULL;
@@ -152,6 +146,42 @@ enum oto_status oto_plugin_open(const char *path, const char *keep_directory, st
     }
     *plugin = made;
     return OTO_OK;
+}
+
+/* The first code of the plugin that runs. */
+enum oto_status oto_plugin_begin(struct oto_plugin *plugin, struct oto_error *error)
+{
+    struct oto_error reason = {.status = OTO_PLUGIN};
+    if (plugin->extension != NULL) {
+        plugin->motion = plugin->extension(OTO_EXTENSION_MOTION);
+        plugin->model = plugin->extension(OTO_EXTENSION_MOTION_MODEL);
+        plugin->estimator = plugin->extension(OTO_EXTENSION_ESTIMATOR);
+    }
+    if (oto_motion_check(&plugin->descriptor, plugin->motion, &reason) != OTO_OK ||
+        oto_model_check(plugin->model, &reason) != OTO_OK ||
+        oto_estimator_check(&plugin->descriptor, plugin->estimator, &reason) != OTO_OK) {
+        return refuse(plugin, &reason, error);
+    }
+    return OTO_OK;
+}
+
+enum oto_status oto_plugin_open(const char *path, const char *keep_directory, struct oto_plugin **plugin,
+                                struct oto_error *error)
+{
+    enum oto_status status = oto_plugin_load(path, keep_directory, plugin, error);
+    if (status == OTO_OK) {
+        status = oto_plugin_begin(*plugin, error);
+    }
+    if (status != OTO_OK) {
+        (void)oto_plugin_close(*plugin);
+        *plugin = NULL;
+    }
+    return status;
+}
+
+int oto_plugin_fd(const struct oto_plugin *plugin)
+{
+    return plugin->stage.fd;
 }
 
 bool oto_plugin_close(struct oto_plugin *plugin)
