@@ -272,6 +272,11 @@ static void a_publisher_that_was_stopped_goes_on(void **state)
     assert_int_equal(kill((pid_t)pid, SIGCONT), 0);
     for (int count = 0; count < 1000; count++) {
         wait_for(take(subscriber, &sample));
+        if (sample.head.seq != seq + 1 + sample.lost) {
+            print_error("sample %d: seq %llu after %llu with %llu lost, epoch %llx\n", count,
+                        (unsigned long long)sample.head.seq, (unsigned long long)seq, (unsigned long long)sample.lost,
+                        (unsigned long long)sample.epoch);
+        }
         assert_int_equal(sample.head.seq, seq + 1 + sample.lost);
         seq = sample.head.seq;
     }
