@@ -1,0 +1,268 @@
+/*
+ * What a mount calibration publishes: how a sensor stands on its vehicle, how sure that is, and what is still needed.
+ * Written by the estimator plugin `mount_calibration`, read by clients. Pure data: any thread.
+ *
+ * Angles are fixed-axis roll, pitch, yaw in degrees, in the sense of a world's `mount.rpy_deg`: they take sensor vectors to
+ * the vehicle's frame, which is the chassis, unladen and level: x forward, y left, z up.
+ */
+#ifndef OTOLITH_CALIBRATION_H
+#define OTOLITH_CALIBRATION_H
+
+#include "otolith/channel.h"
+#include "otolith/vecmath.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* clang-format off */
+#define OTO_CALIBRATION_STATE_TABLE(X) \
+    X(NOT_ACCEPTED, 0, "not accepted") \
+    X(ACCEPTED,     1, "accepted") \
+    X(FAILED,       2, "failed") \
+    X(INVALID,      3, "invalid")
+
+/* Why the state is what it is. */
+#define OTO_CALIBRATION_REASON_TABLE(X) \
+    X(COLLECTING,     0, "collecting data") \
+    X(CONSISTENT,     1, "bound reached, parts agree") \
+    X(STOPPED,        2, "stopped") \
+    X(NO_SPEED,       3, "no speed is coming in") \
+    X(NO_IMU,         4, "no usable IMU samples are coming in") \
+    X(INPUT_UNITS,    5, "an input is in other units, or out of its range") \
+    X(INPUT_CONFLICT, 6, "IMU and speed contradict each other") \
+    X(OUTSIDE_BOX,    7, "the mount is further from the nominal one than is allowed") \
+    X(MOVED,          8, "the mount has moved since it was accepted") \
+    X(PARTS_DISAGREE, 9, "parts of the drive give different mounts") \
+    X(WRONG_PRIOR,   10, "the previous result does not fit")
+
+/* What the vehicle still has to do: bits of manoeuvres_needed, elements of manoeuvre_progress. */
+#define OTO_CALIBRATION_MANOEUVRE_TABLE(X) \
+    X(STOP,          0, "stand still") \
+    X(FORWARD_START, 1, "start forward from standstill") \
+    X(BRAKE,         2, "brake") \
+    X(TURN_LEFT,     3, "turn left") \
+    X(TURN_RIGHT,    4, "turn right") \
+    X(DISTANCE,      5, "drive on")
+
+/* Bits of monitors_raw and monitors: what is wrong with the inputs. */
+#define OTO_CALIBRATION_MONITOR_TABLE(X) \
+    X(IMU_MISSING,      0, "no IMU samples") \
+    X(IMU_NOT_FINITE,   1, "an IMU sample with a NaN, an infinity or an axis that is missing") \
+    X(IMU_STUCK,        2, "the IMU repeats itself") \
+    X(IMU_RATE,         3, "the IMU is slower than 50 Hz, or irregular") \
+    X(IMU_TIME,         4, "the IMU's time stamps repeat, jump or go back") \
+    X(ACCEL_RANGE,      5, "specific force is not in m/s^2: it is far from 9.8 at rest") \
+    X(GYRO_RANGE,       6, "angular rate is not in rad/s, or its bias is beyond its range") \
+    X(SPEED_MISSING,    7, "no speed") \
+    X(SPEED_NOT_FINITE, 8, "a speed that is a NaN or an infinity") \
+    X(SPEED_RANGE,      9, "speed is not in m/s, or beyond its range") \
+    X(SPEED_STUCK,     10, "speed repeats itself while the vehicle accelerates") \
+    X(SPEED_TIME,      11, "the speed's time stamps are late, repeat, jump or go back") \
+    X(SPEED_CONFLICT,  12, "speed and acceleration contradict each other") \
+    X(GRAVITY,         13, "gravity is not where the result says")
+/* clang-format on */
+
+enum oto_calibration_state {
+#define OTO_X(name, number, text) OTO_CALIBRATION_##name = number,
+    OTO_CALIBRATION_STATE_TABLE(OTO_X)
+#undef OTO_X
+};
+enum oto_calibration_reason {
+#define OTO_X(name, number, text) OTO_CALIBRATION_REASON_##name = number,
+    OTO_CALIBRATION_REASON_TABLE(OTO_X)
+#undef OTO_X
+};
+enum oto_calibration_manoeuvre {
+#define OTO_X(name, number, text) OTO_CALIBRATION_MANOEUVRE_##name = number,
+    OTO_CALIBRATION_MANOEUVRE_TABLE(OTO_X)
+#undef OTO_X
+    OTO_CALIBRATION_MANOEUVRES
+};
+enum oto_calibration_monitor {
+#define OTO_X(name, number, text) OTO_CALIBRATION_MONITOR_##name = number,
+    OTO_CALIBRATION_MONITOR_TABLE(OTO_X)
+#undef OTO_X
+    OTO_CALIBRATION_MONITORS
+};
+enum oto_calibration_method { OTO_CALIBRATION_JOINT = 0, OTO_CALIBRATION_HISTOGRAM = 1 };
+
+#define OTO_CALIBRATION_TEXT_(function, table)                                                                         \
+    static inline const char *function(uint32_t number)                                                                \
+    {                                                                                                                  \
+        static const char *const texts[] = {table(OTO_CALIBRATION_TEXT_OF_)};                                          \
+        return number < sizeof texts / sizeof *texts ? texts[number] : "";                                             \
+    }
+#define OTO_CALIBRATION_TEXT_OF_(name, number, text) text,
+OTO_CALIBRATION_TEXT_(oto_calibration_state_text, OTO_CALIBRATION_STATE_TABLE)
+OTO_CALIBRATION_TEXT_(oto_calibration_reason_text, OTO_CALIBRATION_REASON_TABLE)
+OTO_CALIBRATION_TEXT_(oto_calibration_manoeuvre_text, OTO_CALIBRATION_MANOEUVRE_TABLE)
+OTO_CALIBRATION_TEXT_(oto_calibration_monitor_text, OTO_CALIBRATION_MONITOR_TABLE)
+
+/* Bits of `signals`: what is being estimated now. */
+#define OTO_CALIBRATION_SIGNAL_SENSOR_TO_RIG (1u << 1)
+#define OTO_CALIBRATION_SIGNAL_ROLL (1u << 3)
+#define OTO_CALIBRATION_SIGNAL_PITCH (1u << 4)
+#define OTO_CALIBRATION_SIGNAL_YAW (1u << 5)
+
+/* Port "": the result so far. A bound is infinite while it is not known. */
+struct oto_mount_calibration_record {
+    uint32_t state;  /* enum oto_calibration_state */
+    uint32_t reason; /* enum oto_calibration_reason */
+    uint32_t method; /* enum oto_calibration_method */
+    uint32_t running; /* 0: stopped, what comes in is not used */
+    double percent;   /* 0 to 100, 100 at acceptance; does not fall while the data are good */
+    double rpy_deg[3];
+    double bound_3sigma_deg[3];
+    double nominal_rpy_deg[3];
+    double correction_rpy_deg[3]; /* of nominal_from_estimated: the nominal mount's inverse times the estimated one */
+    oto_quat q_body_from_sensor;
+    double rotation_body_from_sensor[9]; /* row-major */
+    oto_vec3 position_body_m;            /* of the nominal mount, passed through: it is not used */
+    oto_vec3 gyro_bias_rad_s;            /* sensor frame */
+    oto_vec3 accel_bias_m_s2;
+    double compliance_deg_s2_m[2]; /* pitch for forward, roll for leftward acceleration */
+    double speed_scale;            /* reported over true speed */
+    double speed_lag_s;
+    double seconds; /* of IMU data used since start or reset */
+    double distance_m;
+    uint32_t signals;
+    uint32_t manoeuvres_needed; /* bits by enum oto_calibration_manoeuvre */
+    double manoeuvre_progress[OTO_CALIBRATION_MANOEUVRES]; /* 0 to 1, 1: fulfilled */
+    uint32_t monitors_raw;                                 /* bits by enum oto_calibration_monitor: now */
+    uint32_t monitors;                                     /* debounced */
+    uint32_t changes; /* of state since start: a reader that sees it grow has the change */
+    uint32_t resets;
+};
+
+/* Port `diagnostics`. */
+struct oto_mount_calibration_diagnostics_record {
+    uint64_t imu_used, imu_dropped, speed_used, speed_dropped;
+    uint64_t cycles; /* steps of the filter, or votes */
+    uint64_t gated;  /* measurements left out as outliers */
+    double up_votes, forward_votes;         /* total in the long histograms, decayed */
+    double up_max_votes, forward_max_votes; /* of the highest bin */
+    double up_outliers, forward_outliers;
+    double short_up_votes, short_forward_votes; /* in the short histograms */
+    double inclination_azimuth_deg[4];          /* peaks: up inclination, up azimuth, forward inclination, forward azimuth */
+    double residual_ratio[5]; /* innovations over their bound: speed, sideways, vertical, bank, grade */
+    double halves_deg[3];     /* how far independent parts of the drive are apart, in sigma */
+    oto_vec3 gravity_residual_m_s2; /* of the self-check: mean specific force less motion less gravity, body */
+    double bank_deg, grade_deg;     /* rms of the road as seen */
+    uint64_t turns_left, turns_right, starts, stops, reverses;
+};
+
+#define OTO_CALIBRATION_HISTOGRAM_BINS 301
+
+/* Port `histogram`: votes of bin i of histogram h are counts[h][i] · votes_per_count[h]. */
+struct oto_mount_calibration_histogram_record {
+    double range_deg[4]; /* bins span -range to +range about the nominal mount */
+    double votes_per_count[4];
+    double peak_deg[4];
+    uint32_t accepted[4];
+    uint16_t counts[4][OTO_CALIBRATION_HISTOGRAM_BINS]; /* up inclination, up azimuth, forward inclination, forward azimuth */
+};
+
+/* clang-format off */
+#define OTO_FIELD_CAL_(record, member, wire, kind, n, u, f, t) {wire, kind, n, (uint32_t)offsetof(record, member), u, f, t}
+#define OTO_FIELD_CAL_XYZ_(record, member, wire, u, f, t) \
+    {wire ".x", OTO_FIELD_F64, 1, (uint32_t)offsetof(record, member), u, f, t " x"}, \
+    {wire ".y", OTO_FIELD_F64, 1, (uint32_t)offsetof(record, member) + 8, u, f, t " y"}, \
+    {wire ".z", OTO_FIELD_F64, 1, (uint32_t)offsetof(record, member) + 16, u, f, t " z"}
+
+#define OTO_CAL_(member, kind, n, u, f, t) OTO_FIELD_CAL_(struct oto_mount_calibration_record, member, #member, kind, n, u, f, t)
+static const struct oto_field oto_mount_calibration_fields[] = {
+    OTO_CAL_(state, OTO_FIELD_U32, 1, "", "", "0 not accepted, 1 accepted, 2 failed, 3 invalid"),
+    OTO_CAL_(reason, OTO_FIELD_U32, 1, "", "", "number of the reason for the state"),
+    OTO_CAL_(method, OTO_FIELD_U32, 1, "", "", "0 joint, 1 histogram"),
+    OTO_CAL_(running, OTO_FIELD_U32, 1, "", "", "0 while stopped"),
+    OTO_CAL_(percent, OTO_FIELD_F64, 1, "%", "", "progress to acceptance"),
+    OTO_CAL_(rpy_deg, OTO_FIELD_F64, 3, "deg", "body", "estimated mount: roll, pitch, yaw"),
+    OTO_CAL_(bound_3sigma_deg, OTO_FIELD_F64, 3, "deg", "body", "3-sigma bound of each angle, infinite while unknown"),
+    OTO_CAL_(nominal_rpy_deg, OTO_FIELD_F64, 3, "deg", "body", "nominal mount"),
+    OTO_CAL_(correction_rpy_deg, OTO_FIELD_F64, 3, "deg", "sensor", "what the estimate adds to the nominal mount"),
+    OTO_FIELD_CAL_(struct oto_mount_calibration_record, q_body_from_sensor, "q_body_from_sensor.w", OTO_FIELD_F64, 1, "1", "body", "estimated mount, quaternion w"),
+    {"q_body_from_sensor.x", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_mount_calibration_record, q_body_from_sensor) + 8, "1", "body", "estimated mount, quaternion x"},
+    {"q_body_from_sensor.y", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_mount_calibration_record, q_body_from_sensor) + 16, "1", "body", "estimated mount, quaternion y"},
+    {"q_body_from_sensor.z", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_mount_calibration_record, q_body_from_sensor) + 24, "1", "body", "estimated mount, quaternion z"},
+    OTO_CAL_(rotation_body_from_sensor, OTO_FIELD_F64, 9, "1", "body", "estimated mount, matrix, row-major"),
+    OTO_FIELD_CAL_XYZ_(struct oto_mount_calibration_record, position_body_m, "position_body_m", "m", "body", "nominal mount position"),
+    OTO_FIELD_CAL_XYZ_(struct oto_mount_calibration_record, gyro_bias_rad_s, "gyro_bias", "rad/s", "sensor", "gyroscope bias"),
+    OTO_FIELD_CAL_XYZ_(struct oto_mount_calibration_record, accel_bias_m_s2, "accel_bias", "m/s^2", "sensor", "accelerometer bias"),
+    OTO_CAL_(compliance_deg_s2_m, OTO_FIELD_F64, 2, "deg.s^2/m", "body", "suspension: pitch for forward, roll for leftward acceleration"),
+    OTO_CAL_(speed_scale, OTO_FIELD_F64, 1, "1", "", "reported over true speed"),
+    OTO_CAL_(speed_lag_s, OTO_FIELD_F64, 1, "s", "", "how late the speed is"),
+    OTO_CAL_(seconds, OTO_FIELD_F64, 1, "s", "", "IMU data used"),
+    OTO_CAL_(distance_m, OTO_FIELD_F64, 1, "m", "", "distance driven meanwhile"),
+    OTO_CAL_(signals, OTO_FIELD_U32, 1, "", "", "bits of what is estimated"),
+    OTO_CAL_(manoeuvres_needed, OTO_FIELD_U32, 1, "", "", "bits of what is still to be driven"),
+    OTO_CAL_(manoeuvre_progress, OTO_FIELD_F64, OTO_CALIBRATION_MANOEUVRES, "1", "", "stop, forward start, brake, left turn, right turn, distance"),
+    OTO_CAL_(monitors_raw, OTO_FIELD_U32, 1, "", "", "bits of what is wrong with the inputs now"),
+    OTO_CAL_(monitors, OTO_FIELD_U32, 1, "", "", "the same, debounced"),
+    OTO_CAL_(changes, OTO_FIELD_U32, 1, "", "", "changes of state"),
+    OTO_CAL_(resets, OTO_FIELD_U32, 1, "", "", "times that the estimate began anew"),
+};
+static const struct oto_record_type oto_mount_calibration_type = {
+    "mount_calibration", sizeof(struct oto_mount_calibration_record),
+    sizeof oto_mount_calibration_fields / sizeof *oto_mount_calibration_fields, oto_mount_calibration_fields};
+#undef OTO_CAL_
+
+#define OTO_CAL_(member, kind, n, u, f, t) \
+    OTO_FIELD_CAL_(struct oto_mount_calibration_diagnostics_record, member, #member, kind, n, u, f, t)
+static const struct oto_field oto_mount_calibration_diagnostics_fields[] = {
+    OTO_CAL_(imu_used, OTO_FIELD_U64, 1, "", "", "IMU samples used"),
+    OTO_CAL_(imu_dropped, OTO_FIELD_U64, 1, "", "", "IMU samples left out"),
+    OTO_CAL_(speed_used, OTO_FIELD_U64, 1, "", "", "speeds used"),
+    OTO_CAL_(speed_dropped, OTO_FIELD_U64, 1, "", "", "speeds left out"),
+    OTO_CAL_(cycles, OTO_FIELD_U64, 1, "", "", "steps of the filter, or votes"),
+    OTO_CAL_(gated, OTO_FIELD_U64, 1, "", "", "measurements left out as outliers"),
+    OTO_CAL_(up_votes, OTO_FIELD_F64, 1, "", "", "votes for the up axis, long histogram"),
+    OTO_CAL_(forward_votes, OTO_FIELD_F64, 1, "", "", "votes for the forward axis, long histogram"),
+    OTO_CAL_(up_max_votes, OTO_FIELD_F64, 1, "", "", "votes in its highest bin"),
+    OTO_CAL_(forward_max_votes, OTO_FIELD_F64, 1, "", "", "votes in its highest bin"),
+    OTO_CAL_(up_outliers, OTO_FIELD_F64, 1, "", "", "votes far from the peak"),
+    OTO_CAL_(forward_outliers, OTO_FIELD_F64, 1, "", "", "votes far from the peak"),
+    OTO_CAL_(short_up_votes, OTO_FIELD_F64, 1, "", "", "votes in the short histogram"),
+    OTO_CAL_(short_forward_votes, OTO_FIELD_F64, 1, "", "", "votes in the short histogram"),
+    OTO_CAL_(inclination_azimuth_deg, OTO_FIELD_F64, 4, "deg", "", "peaks: up inclination, up azimuth, forward inclination, forward azimuth"),
+    OTO_CAL_(residual_ratio, OTO_FIELD_F64, 5, "1", "", "innovations over their bound: speed, sideways, vertical, bank, grade"),
+    OTO_CAL_(halves_deg, OTO_FIELD_F64, 3, "1", "", "how far parts of the drive are apart, in sigma: roll, pitch, yaw"),
+    OTO_FIELD_CAL_XYZ_(struct oto_mount_calibration_diagnostics_record, gravity_residual_m_s2, "gravity_residual", "m/s^2", "body", "gravity self-check"),
+    OTO_CAL_(bank_deg, OTO_FIELD_F64, 1, "deg", "", "rms of the road's bank"),
+    OTO_CAL_(grade_deg, OTO_FIELD_F64, 1, "deg", "", "rms of the road's grade"),
+    OTO_CAL_(turns_left, OTO_FIELD_U64, 1, "", "", "left turns used"),
+    OTO_CAL_(turns_right, OTO_FIELD_U64, 1, "", "", "right turns used"),
+    OTO_CAL_(starts, OTO_FIELD_U64, 1, "", "", "starts used"),
+    OTO_CAL_(stops, OTO_FIELD_U64, 1, "", "", "stops used"),
+    OTO_CAL_(reverses, OTO_FIELD_U64, 1, "", "", "starts in reverse"),
+};
+static const struct oto_record_type oto_mount_calibration_diagnostics_type = {
+    "mount_calibration_diagnostics", sizeof(struct oto_mount_calibration_diagnostics_record),
+    sizeof oto_mount_calibration_diagnostics_fields / sizeof *oto_mount_calibration_diagnostics_fields,
+    oto_mount_calibration_diagnostics_fields};
+#undef OTO_CAL_
+
+#define OTO_CAL_(member, wire, kind, n, u, t) \
+    OTO_FIELD_CAL_(struct oto_mount_calibration_histogram_record, member, wire, kind, n, u, "", t)
+static const struct oto_field oto_mount_calibration_histogram_fields[] = {
+    OTO_CAL_(range_deg, "range_deg", OTO_FIELD_F64, 4, "deg", "bins span -range to +range"),
+    OTO_CAL_(votes_per_count, "votes_per_count", OTO_FIELD_F64, 4, "", "votes of one count"),
+    OTO_CAL_(peak_deg, "peak_deg", OTO_FIELD_F64, 4, "deg", "where the peak is"),
+    OTO_CAL_(accepted, "accepted", OTO_FIELD_U32, 4, "", "whether the histogram is accepted"),
+    OTO_CAL_(counts[0], "up_inclination", OTO_FIELD_U16, OTO_CALIBRATION_HISTOGRAM_BINS, "", "counts"),
+    OTO_CAL_(counts[1], "up_azimuth", OTO_FIELD_U16, OTO_CALIBRATION_HISTOGRAM_BINS, "", "counts"),
+    OTO_CAL_(counts[2], "forward_inclination", OTO_FIELD_U16, OTO_CALIBRATION_HISTOGRAM_BINS, "", "counts"),
+    OTO_CAL_(counts[3], "forward_azimuth", OTO_FIELD_U16, OTO_CALIBRATION_HISTOGRAM_BINS, "", "counts"),
+};
+static const struct oto_record_type oto_mount_calibration_histogram_type = {
+    "mount_calibration_histogram", sizeof(struct oto_mount_calibration_histogram_record),
+    sizeof oto_mount_calibration_histogram_fields / sizeof *oto_mount_calibration_histogram_fields,
+    oto_mount_calibration_histogram_fields};
+#undef OTO_CAL_
+/* clang-format on */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * How an IMU stands on its vehicle, from its own samples and the wheel speed alone, while driving. Pure numbers: no host,
+ * no file, no clock. The state is plain data: copied byte by byte it goes on the same. Prepare belongs to the loop, all
+ * else to the tick; none allocates.
+ *
+ *   struct mountcal_params params;
+ *   mountcal_params_default(&params);
+ *   mountcal_prepare(&params, &plan, &error);
+ *   mountcal_init(&plan, state);
+ *   in order of time:  mountcal_push_imu(…), mountcal_push_speed(…)
+ *   mountcal_result(&plan, state, &record);
+ */
+#ifndef MOUNT_CALIBRATION_CALIBRATOR_H
+#define MOUNT_CALIBRATION_CALIBRATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/calibration.h"
+#include "otolith/status.h"
+#include "otolith/vecmath.h"
+
+/* Angles in degrees where people write them, as in the plugin's parameters. */
+struct mountcal_params {
+    int64_t method;            /* enum oto_calibration_method */
+    int64_t running;           /* 0: stop */
+    int64_t reset;             /* a change of this number begins anew */
+    int64_t garage;            /* static mode: level floor, rest, then starts and stops */
+    double nominal_rpy_deg[3]; /* mount.rpy_deg as planned */
+    double position_body_m[3]; /* passed through */
+    double box_deg[3];         /* how far the mount may be from the nominal one: roll, pitch, yaw */
+    /* A result from before: taken as prior if its bound is positive. */
+    double previous_rpy_deg[3];
+    double previous_bound_deg[3];
+    /* What a vehicle and its roads are like, before anything is measured. */
+    double compliance_deg_s2_m[2]; /* pitch for forward, roll for leftward acceleration */
+    double compliance_sigma_deg_s2_m[2];
+    double crown_deg; /* mean roll of the lane, positive where its right side is lower */
+    double crown_sigma_deg;
+    double bank_deg, grade_deg, road_length_m; /* rms, correlation length */
+    double vibration_deg;                      /* rms pitch and roll of the chassis on its springs */
+    /* Parts. */
+    double gyro_bias_range_rad_s;
+    double gyro_noise_rad_s_rthz, accel_noise_m_s2_rthz;
+    double speed_noise_m_s, speed_scale_sigma;
+    /* Acceptance. */
+    double accept_bound_deg[3];
+    double histogram_range_deg[4];
+    double histogram_min_votes;   /* in the peak */
+    double histogram_noise_votes; /* a bin with fewer is noise */
+    double histogram_sigma_deg;   /* of the envelope */
+    double histogram_decay;       /* 1/(1 - decay) votes are remembered */
+    double histogram_short_scale; /* memory of the short histogram, of the long one's */
+};
+
+struct mountcal_plan;
+struct mountcal_state;
+
+#include "calibrator_state.h"
+
+void mountcal_params_default(struct mountcal_params *params);
+
+enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mountcal_plan *plan,
+                                 struct oto_error *error);
+void mountcal_init(const struct mountcal_plan *plan, struct mountcal_state *state);
+/* Parameters changed while running: goes on, stops, or begins anew. */
+void mountcal_adapt(const struct mountcal_plan *plan, const struct mountcal_params *old, struct mountcal_state *state);
+
+/*
+ * Samples, merged in order of measurement time. Specific force (+g up at rest, level) and angular rate in the sensor's
+ * axes; a NaN stands for an axis that is missing. Samples that cannot be used are counted and monitored.
+ */
+void mountcal_push_imu(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
+                       const double specific_force_m_s2[3], const double angular_rate_rad_s[3]);
+void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns, double speed_m_s);
+
+void mountcal_result(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                     struct oto_mount_calibration_record *record);
+void mountcal_diagnostics(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                          struct oto_mount_calibration_diagnostics_record *record);
+void mountcal_histogram(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                        struct oto_mount_calibration_histogram_record *record);
+
+/* Whether it can be gone on from. */
+bool mountcal_state_is_valid(const struct mountcal_state *state);
+
+#endif
