@@ -58,6 +58,9 @@ OTO_API const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plu
 OTO_API const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin); /* NULL: none */
 OTO_API const struct oto_model_extension *oto_plugin_model(const struct oto_plugin *plugin);   /* NULL: none */
 OTO_API const struct oto_estimator_extension *oto_plugin_estimator(const struct oto_plugin *plugin); /* NULL: none */
+/* Whether a record has the fields that an input of an estimator needs; the error names the first that it has not. */
+OTO_API enum oto_status oto_input_check_fields(const struct oto_input_port *port, const struct oto_record_type *type,
+                                               struct oto_error *error);
 /* Whether a swap may go on from a truth with this motion. */
 static inline bool oto_motion_adopts(const struct oto_motion_extension *motion)
 {

@@ -114,14 +114,14 @@ static enum oto_status make_outputs(struct srv_node *node, struct oto_error *err
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of node '%s'", node->topic);
     }
     unsigned char *payload = node->payloads;
-    struct srv_float_run *runs = node->runs;
+    struct oto_float_run *runs = node->runs;
     for (uint32_t i = 0; i < node->port_count; i++) {
         const struct oto_record_type *type = node->descriptor->outputs[i].type;
         struct srv_port *port = &node->ports[i];
         node->outputs[i].payload = payload;
         port->payload_bytes = type->bytes;
         port->runs = runs;
-        port->run_count = srv_float_runs(type, runs);
+        port->run_count = oto_float_runs(type, runs);
         port->was_finite = true;
         payload += srv_state_rounded(type->bytes);
         runs += port->run_count;

@@ -10,22 +10,16 @@
 
 #include "clock/schedule.h"
 #include "config/world_config.h"
+#include "plugin/finite.h"
 #include "shm/segment.h"
 #include "shm/writer.h"
 
 #define SRV_STATE_ALIGN 64u
 
-/* Neighbouring floating-point numbers of a record: looked at for NaN and infinities. */
-struct srv_float_run {
-    uint32_t offset;
-    uint32_t count;
-    uint32_t bytes; /* of one: 4 or 8 */
-};
-
 /* One output of a node and its channel. */
 struct srv_port {
     struct srv_ring ring;
-    const struct srv_float_run *runs;
+    const struct oto_float_run *runs;
     uint32_t run_count;
     uint32_t payload_bytes;
     uint32_t channel;       /* index in the directory */
@@ -61,7 +55,7 @@ struct srv_node {
     const struct srv_node_config *config;
     struct oto_setup *setup;
     unsigned char *payloads;     /* one buffer for all ports */
-    struct srv_float_run *runs;  /* of all ports */
+    struct oto_float_run *runs;  /* of all ports */
     char topic[OTO_TOPIC_BYTES]; /* "world/vehicle/node" */
 };
 
@@ -92,10 +86,6 @@ uint64_t srv_state_rounded(uint64_t bytes);
 
 /* [tick] Zeroes the payloads and sets what a step finds in its outputs. */
 void srv_node_clear_outputs(struct srv_node *node, int64_t t_ns);
-/* [tick] Whether all numbers of a record are finite. */
-bool srv_record_is_finite(const struct srv_float_run *runs, uint32_t run_count, const void *payload);
-/* Merges a type's floating-point fields into runs; returns how many. At most field_count. */
-uint32_t srv_float_runs(const struct oto_record_type *type, struct srv_float_run *runs);
 /* [tick] Reads which ports the parameters enable, and says so in the directory. */
 void srv_node_update_ports(struct srv_node *node, struct oto_segment_channel *directory);
 

@@ -148,7 +148,7 @@ static enum oto_status make_vehicles(struct srv_engine *engine, struct oto_error
     if (engine->vehicles == NULL || engine->truth_runs == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %u vehicles", config->vehicle_count);
     }
-    engine->truth_run_count = srv_float_runs(&oto_truth_type, engine->truth_runs);
+    engine->truth_run_count = oto_float_runs(&oto_truth_type, engine->truth_runs);
     engine->vehicle_count = config->vehicle_count;
     for (uint32_t v = 0; status == OTO_OK && v < engine->vehicle_count; v++) {
         const struct srv_vehicle_config *from = &config->vehicles[v];

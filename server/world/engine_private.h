@@ -65,7 +65,7 @@ struct srv_engine {
     struct srv_environment environment;
     struct srv_node *nodes;
     struct srv_vehicle *vehicles;
-    struct srv_float_run *truth_runs;
+    struct oto_float_run *truth_runs;
     uint32_t truth_run_count;
     uint32_t node_count, vehicle_count, channel_count, event_channel;
     uint64_t last_tick; /* the run ends after so many ticks; UINT64_MAX: never */

@@ -29,7 +29,7 @@ static enum oto_step_status input_at(void *input_context, int64_t t_ns, double s
 static void check_record(struct srv_engine *engine, struct srv_node *node, struct srv_port *port,
                          const struct oto_output *output, uint32_t *flags)
 {
-    const bool finite = srv_record_is_finite(port->runs, port->run_count, output->payload);
+    const bool finite = oto_record_is_finite(port->runs, port->run_count, output->payload);
     if (!finite) {
         *flags |= OTO_SAMPLE_NON_FINITE;
         srv_count(engine, OTO_COUNTER_NON_FINITE, 1);

@@ -116,7 +116,7 @@ static void step_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, 
 
 static void check_truth(struct srv_engine *engine, struct srv_vehicle *vehicle, uint32_t *flags)
 {
-    const bool finite = srv_record_is_finite(engine->truth_runs, engine->truth_run_count, &vehicle->truth);
+    const bool finite = oto_record_is_finite(engine->truth_runs, engine->truth_run_count, &vehicle->truth);
     if (!finite) {
         *flags |= OTO_SAMPLE_NON_FINITE;
         srv_count(engine, OTO_COUNTER_NON_FINITE, 1);

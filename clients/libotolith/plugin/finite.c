@@ -1,0 +1,58 @@
+#include "plugin/finite.h"
+
+#include <string.h>
+
+/* An exponent of all ones is a NaN or an infinity. Branches once, at the end. */
+static bool doubles_are_finite(const unsigned char *data, uint32_t count)
+{
+    const uint64_t exponent = UINT64_C(0x7ff0000000000000);
+    uint64_t bad = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, data + 8 * (size_t)i, 8);
+        bad |= (uint64_t)((bits & exponent) == exponent);
+    }
+    return bad == 0;
+}
+
+static bool floats_are_finite(const unsigned char *data, uint32_t count)
+{
+    const uint32_t exponent = UINT32_C(0x7f800000);
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, data + 4 * (size_t)i, 4);
+        bad |= (uint32_t)((bits & exponent) == exponent);
+    }
+    return bad == 0;
+}
+
+bool oto_record_is_finite(const struct oto_float_run *runs, uint32_t run_count, const void *payload)
+{
+    bool finite = true;
+    for (uint32_t i = 0; i < run_count; i++) {
+        const unsigned char *data = (const unsigned char *)payload + runs[i].offset;
+        finite = finite && (runs[i].bytes == 8 ? doubles_are_finite(data, runs[i].count)
+                                               : floats_are_finite(data, runs[i].count));
+    }
+    return finite;
+}
+
+uint32_t oto_float_runs(const struct oto_record_type *type, struct oto_float_run *runs)
+{
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct oto_field *field = &type->fields[i];
+        if (field->type != OTO_FIELD_F64 && field->type != OTO_FIELD_F32) {
+            continue;
+        }
+        const uint32_t bytes = oto_field_type_bytes(field->type);
+        struct oto_float_run *last = made > 0 ? &runs[made - 1] : NULL;
+        if (last != NULL && last->bytes == bytes && last->offset + last->count * bytes == field->offset) {
+            last->count += field->count;
+        } else {
+            runs[made++] = (struct oto_float_run){field->offset, field->count, bytes};
+        }
+    }
+    return made;
+}
