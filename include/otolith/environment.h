@@ -91,6 +91,13 @@ struct oto_air {
  */
 OTO_API enum oto_status oto_isa(double altitude_m, struct oto_air *air, struct oto_error *error);
 
+/*
+ * The air over or under a place whose air is known: the temperature changes with altitude as the standard atmosphere's
+ * does, the pressure by the hydrostatic equation. Where both are the standard's, the result is. Altitudes beyond the
+ * limits above count as the limits.
+ */
+OTO_API struct oto_air oto_isa_from(double known_altitude_m, struct oto_air known, double altitude_m);
+
 /* ---- the turning Earth ---- */
 
 static inline oto_vec3 oto_earth_rate_enu_rad_s(double lat_rad)

@@ -40,6 +40,10 @@ void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *pl
 
 /* Vehicles and their nodes, bound and checked. */
 enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_value *vehicles);
+/* What shakes the vehicle. On failure what was made is the vehicle's, and goes with it. */
+enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_value *list,
+                                   struct srv_vehicle_config *vehicle);
+void srv_vibration_finish(struct srv_vibration *vibration);
 /* Plugin, parameters and rate of a node; `map` is where it stands. */
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node);

@@ -35,8 +35,8 @@ static enum oto_status out_of_range(const struct srv_key *key, const struct oto_
                           *unit != '\0' ? " " : "", unit, value->text);
 }
 
-static enum oto_status read_number(const struct srv_key *key, const struct oto_value *value, double *number,
-                                   struct oto_error *error)
+enum oto_status srv_number_read(const struct srv_key *key, const struct oto_value *value, double *number,
+                                struct oto_error *error)
 {
     enum oto_status status = oto_value_f64(value, number, error);
     return status != OTO_OK || is_inside(key, *number) ? status : out_of_range(key, value, error);
@@ -46,7 +46,7 @@ static enum oto_status read_f64(const struct srv_key *key, const struct oto_valu
                                 struct oto_error *error)
 {
     double number = 0;
-    enum oto_status status = read_number(key, value, &number, error);
+    enum oto_status status = srv_number_read(key, value, &number, error);
     if (status == OTO_OK)
         *(double *)at(key, target) = number * (key->scale != 0 ? key->scale : 1.0);
     return status;
@@ -56,7 +56,7 @@ static enum oto_status read_ns(const struct srv_key *key, const struct oto_value
                                struct oto_error *error)
 {
     double number = 0;
-    enum oto_status status = read_number(key, value, &number, error);
+    enum oto_status status = srv_number_read(key, value, &number, error);
     if (status == OTO_OK)
         *(int64_t *)at(key, target) = llround(number * key->scale);
     return status;
@@ -166,7 +166,7 @@ static enum oto_status read_vec3(const struct srv_key *key, const struct oto_val
         return oto_value_fail(value, error, OTO_INVALID, "%s: expected a list of 3 numbers, got %u", key->name,
                               value->count);
     for (uint32_t i = 0; i < 3; i++) {
-        enum oto_status status = read_number(key, value->items[i], &numbers[i], error);
+        enum oto_status status = srv_number_read(key, value->items[i], &numbers[i], error);
         if (status != OTO_OK)
             return status;
     }
@@ -302,6 +302,7 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_I32] = read_i32,       [SRV_FORM_U64] = read_u64,         [SRV_FORM_RATE] = read_rate,
     [SRV_FORM_BOOL] = read_bool,     [SRV_FORM_WORD] = srv_word_read,   [SRV_FORM_NAME] = read_name,
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
+    [SRV_FORM_TABLE] = srv_table_read,
     [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_VALUE] = read_value,     [SRV_FORM_MAP] = read_map,
     [SRV_FORM_LIST] = read_list,     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

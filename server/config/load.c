@@ -52,6 +52,10 @@ void srv_world_config_finish(struct srv_world_config *config)
         oto_params_free(&config->nodes[i].params);
         (void)oto_plugin_close(config->nodes[i].plugin);
     }
+    for (uint32_t i = 0; i < config->vehicle_count; i++)
+        srv_vibration_finish(&config->vehicles[i].vibration);
+    free(config->environment.temperature_along_time_degc.rows);
+    free(config->environment.pressure_along_time_pa.rows);
     free(config->nodes);
     free(config->vehicles);
     oto_document_close(config->document);

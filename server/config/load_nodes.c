@@ -85,6 +85,8 @@ static enum oto_status load_vehicle(struct srv_binder *binder, uint32_t index, c
     vehicle->motion = config->node_count;
     vehicle->first_node = config->node_count + 1;
     enum oto_status status = load_motion(binder, index, raw->motion, &config->nodes[config->node_count++]);
+    if (status == OTO_OK && raw->vibration != NULL)
+        status = srv_load_vibration(binder, raw->vibration, vehicle);
     for (uint32_t i = 0; status == OTO_OK && raw->nodes != NULL && i < raw->nodes->count; i++) {
         status = load_node(binder, index, raw->nodes->items[i], &config->nodes[config->node_count++]);
         vehicle->node_count++;

@@ -22,7 +22,30 @@ enum oto_status srv_resolve_environment(struct srv_raw_world *raw, struct oto_er
 
 struct srv_raw_vehicle {
     char name[SRV_NAME_BYTES];
-    const struct oto_value *motion, *nodes;
+    const struct oto_value *motion, *nodes, *vibration;
+};
+
+/* One of `vibration`: exactly one of the maps is given. */
+struct srv_raw_vibration {
+    const struct oto_value *sine, *psd, *engine;
+};
+
+struct srv_raw_sine {
+    double frequency_hz;
+    double order; /* in an engine's list */
+    double accel_body_m_s2[3], rate_body_rad_s[3], phase_deg[3];
+};
+
+struct srv_raw_psd {
+    struct srv_table g2_hz, m2_s4_hz; /* levels along frequency */
+    double axes[3];
+    uint32_t lines;
+};
+
+struct srv_raw_engine {
+    struct srv_table rpm;
+    double reference_rpm;
+    const struct oto_value *orders;
 };
 
 struct srv_raw_node {

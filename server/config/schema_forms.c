@@ -80,6 +80,42 @@ static void write_vec3(struct srv_json *json, const struct srv_key *key)
     srv_json_raw(json, "maxItems", "3");
 }
 
+static void write_rows(struct srv_json *json, const struct srv_key *key)
+{
+    srv_json_text(json, "type", "array");
+    srv_json_open(json, "items", '{');
+    srv_json_text(json, "type", "array");
+    srv_json_open(json, "prefixItems", '[');
+    srv_json_open(json, NULL, '{');
+    srv_json_text(json, "type", "number");
+    srv_json_raw(json, "minimum", "0");
+    srv_json_close(json, '}');
+    srv_json_open(json, NULL, '{');
+    write_number(json, key);
+    srv_json_close(json, '}');
+    srv_json_close(json, ']');
+    srv_json_raw(json, "minItems", "2");
+    srv_json_raw(json, "maxItems", "2");
+    srv_json_close(json, '}');
+    srv_json_raw(json, "minItems", "1");
+}
+
+static void write_table(struct srv_json *json, const struct srv_key *key)
+{
+    if ((key->flags & SRV_KEY_ROWS_ONLY) != 0) {
+        write_rows(json, key);
+        return;
+    }
+    srv_json_open(json, "anyOf", '[');
+    srv_json_open(json, NULL, '{');
+    write_number(json, key);
+    srv_json_close(json, '}');
+    srv_json_open(json, NULL, '{');
+    write_rows(json, key);
+    srv_json_close(json, '}');
+    srv_json_close(json, ']');
+}
+
 static void write_date(struct srv_json *json, const struct srv_key *key)
 {
     (void)key;
@@ -132,7 +168,7 @@ static void (*const writers[SRV_FORM_COUNT])(struct srv_json *json, const struct
     [SRV_FORM_F64] = write_number,  [SRV_FORM_NS] = write_number, [SRV_FORM_U32] = write_integer,
     [SRV_FORM_I32] = write_integer, [SRV_FORM_U64] = write_u64,   [SRV_FORM_RATE] = write_rate,
     [SRV_FORM_BOOL] = write_bool,   [SRV_FORM_NAME] = write_name, [SRV_FORM_TOPIC] = write_topic,
-    [SRV_FORM_VEC3] = write_vec3,   [SRV_FORM_DATE] = write_date, [SRV_FORM_LISTEN] = write_listen,
+    [SRV_FORM_VEC3] = write_vec3,   [SRV_FORM_TABLE] = write_table, [SRV_FORM_DATE] = write_date, [SRV_FORM_LISTEN] = write_listen,
     [SRV_FORM_VALUE] = write_text,  [SRV_FORM_MAP] = write_map,   [SRV_FORM_LIST] = write_list,
     [SRV_FORM_SECTION] = write_map,
 };

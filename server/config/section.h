@@ -22,6 +22,7 @@ enum srv_form {
     SRV_FORM_NAME,    /* char[bytes] of [A-Za-z0-9_-] */
     SRV_FORM_TOPIC,   /* char[bytes], printable */
     SRV_FORM_VEC3,    /* double[3] */
+    SRV_FORM_TABLE,   /* struct srv_table: a number, or rows [x, number] */
     SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
     SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
     SRV_FORM_VALUE,   /* const struct oto_value *: a text, read by the loader */
@@ -35,6 +36,7 @@ enum srv_form {
 #define SRV_KEY_REQUIRED (1u << 0)
 #define SRV_KEY_OPEN_MIN (1u << 1)    /* the minimum itself is not allowed */
 #define SRV_KEY_MAY_BE_NULL (1u << 2) /* `params:` with nothing behind it */
+#define SRV_KEY_ROWS_ONLY (1u << 3)   /* a table that cannot be one number */
 
 struct srv_word {
     const char *name;
@@ -53,6 +55,7 @@ struct srv_key {
     const struct srv_word *words;      /* also accepted by other forms than WORD: stored at word_offset */
     uint32_t word_count, word_offset;  /* 0 there: the value was given in its own form */
     const struct srv_section *section; /* also accepted by BOOL and WORD: a map in place of the value */
+    const char *row_text;              /* TABLE: what a row begins with */
 };
 
 struct srv_section {
@@ -62,6 +65,8 @@ struct srv_section {
 };
 
 extern const struct srv_section srv_section_world, srv_section_vehicle, srv_section_motion, srv_section_node;
+extern const struct srv_section srv_section_vibration, srv_section_sine, srv_section_psd, srv_section_engine,
+    srv_section_order;
 
 void srv_section_defaults(const struct srv_section *section, void *target);
 /* Reads a map over the defaults: unknown, refused and missing keys are errors. */
@@ -72,6 +77,11 @@ enum oto_status srv_section_read(const struct srv_section *section, const struct
 typedef enum oto_status (*srv_form_reader)(const struct srv_key *key, const struct oto_value *value, void *target,
                                            struct oto_error *error);
 extern const srv_form_reader srv_form_readers[SRV_FORM_COUNT];
+/* A number within the key's range, not scaled. */
+enum oto_status srv_number_read(const struct srv_key *key, const struct oto_value *value, double *number,
+                                struct oto_error *error);
+enum oto_status srv_table_read(const struct srv_key *key, const struct oto_value *value, void *target,
+                               struct oto_error *error);
 enum oto_status srv_word_read(const struct srv_key *key, const struct oto_value *value, void *target,
                               struct oto_error *error);
 

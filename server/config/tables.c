@@ -76,13 +76,17 @@ static const struct srv_key environment_keys[] = {
     {"magnetic_field", SRV_FORM_VEC3, AT(config.environment.mag_field_enu_ut), RANGE(-1000, 1000), WORDS(fields),
      .word_offset = (uint32_t)offsetof(struct srv_raw_world, magnetic_field), .unit = "ut",
      .default_text = "[-2.4169, 27.5550, 16.0849]",
-     .text = "wmm2025, wmm2020: World Magnetic Model at the origin and date; or a vector [east, north, up]"},
+     .text = "wmm2025, wmm2020: World Magnetic Model at place and date; or a vector [east, north, up]"},
     {"atmosphere", SRV_FORM_WORD, AT(atmosphere), WORDS(atmospheres), .default_text = "constant",
-     .text = "isa: temperature and pressure that are not given are the standard atmosphere's at the origin"},
-    {"temperature_degc", SRV_FORM_F64, AT(config.environment.temperature_degc), RANGE(-100, 200), .unit = "degC",
-     .default_text = "25", .text = "temperature of air and parts"},
-    {"pressure_pa", SRV_FORM_F64, AT(config.environment.pressure_pa), RANGE(0, 200000), .unit = "Pa",
-     .default_text = "101325", .text = "air pressure at the origin"},
+     .text = "isa: air changes with altitude as in the standard atmosphere; what is not given at the origin is its"},
+    {"earth_rate", SRV_FORM_BOOL, AT(config.environment.earth_rate), .default_text = "false",
+     .text = "true: gyroscopes feel the Earth turn, accelerometers its Coriolis acceleration"},
+    {"temperature_degc", SRV_FORM_TABLE, AT(config.environment.temperature_along_time_degc), RANGE(-100, 200),
+     .unit = "degC", .row_text = "time in s", .default_text = "25",
+     .text = "temperature of air and parts at the origin: a number, or rows [time in s, temperature]"},
+    {"pressure_pa", SRV_FORM_TABLE, AT(config.environment.pressure_along_time_pa), RANGE(0, 200000), .unit = "Pa",
+     .row_text = "time in s", .default_text = "101325",
+     .text = "air pressure at the origin: a number, or rows [time in s, pressure]"},
 };
 static const struct srv_section environment = {"environment", "what surrounds the vehicles", KEYS(environment_keys)};
 

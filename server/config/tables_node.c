@@ -50,5 +50,7 @@ static const struct srv_key vehicle_keys[] = {
      .text = "what moves the vehicle; its channel is the truth, world/vehicle/motion"},
     {"nodes", SRV_FORM_LIST, AT(srv_raw_vehicle, nodes), .section = &srv_section_node,
      .text = "sensors and estimators, stepped in this order"},
+    {"vibration", SRV_FORM_LIST, AT(srv_raw_vehicle, vibration), .section = &srv_section_vibration,
+     .text = "what shakes the body, added up"},
 };
 const struct srv_section srv_section_vehicle = {"a vehicle", "a body that moves, and what it carries", KEYS(vehicle_keys)};

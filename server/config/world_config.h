@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/table.h"
 #include "otolith/plugin_host.h"
 #include "otolith/segment.h"
 
@@ -32,12 +33,48 @@ struct srv_clock_config {
     int32_t fifo_priority;      /* wanted SCHED_FIFO priority, default 70; 0: none */
 };
 
+/*
+ * How a magnetic field differs at a place p from the origin, both in the origin's ENU axes: row i of
+ * (first + second·p) p. Both are symmetric, as a field without curl and sources there is.
+ */
+struct srv_field_change {
+    double first_ut_m[6];     /* xx xy xz yy yz zz */
+    oto_vec3 second_ut_m2[6]; /* half the second derivatives, of each of those along x, y, z */
+};
+
 struct srv_environment_config {
     bool gravity_wgs84;
+    bool earth_rate; /* sensors feel that the Earth turns */
+    bool field_follows_place; /* by mag_field_change */
+    bool air_follows_altitude; /* by the standard atmosphere's lapse */
     oto_vec3 gravity_enu_m_s2; /* resolved either way, at the origin */
     oto_vec3 mag_field_enu_ut; /* resolved, at the origin */
-    double temperature_degc;
+    struct srv_field_change mag_field_change;
+    double temperature_degc; /* at the origin and time zero */
     double pressure_pa;
+    struct srv_table temperature_along_time_degc; /* rows, s: at the origin; without rows the number above */
+    struct srv_table pressure_along_time_pa;
+};
+
+/* At the angle 2π · factor · base the acceleration is sine · accel_sin + cosine · accel_cos, in body axes; rates alike. */
+struct srv_vibration_line {
+    double factor;
+    oto_vec3 accel_sin_m_s2, accel_cos_m_s2;
+    oto_vec3 rate_sin_rad_s, rate_cos_rad_s;
+};
+
+/* The base of a source is the time in s, and the factors are Hz; or it is an engine's revolutions, and they are orders. */
+struct srv_vibration_source {
+    bool is_engine, turns; /* turns: it has rates */
+    double reference_rpm;  /* above 0: amplitudes grow with the square of rpm over this */
+    struct srv_table rpm_along_time;
+    uint32_t first_line, line_count;
+};
+
+struct srv_vibration {
+    uint32_t source_count, line_count;
+    struct srv_vibration_source *sources;
+    struct srv_vibration_line *lines;
 };
 
 struct srv_node_config {
@@ -58,6 +95,7 @@ struct srv_vehicle_config {
     char name[SRV_NAME_BYTES];
     uint32_t motion;                 /* index into nodes */
     uint32_t first_node, node_count; /* sensors and estimators, in order */
+    struct srv_vibration vibration;  /* felt by its sensors; owned */
 };
 
 struct srv_publish_config {

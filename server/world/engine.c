@@ -155,6 +155,7 @@ static enum oto_status make_vehicles(struct srv_engine *engine, struct oto_error
         struct srv_vehicle *vehicle = &engine->vehicles[v];
         vehicle->motion = &engine->nodes[from->motion];
         vehicle->first_sensor = &engine->nodes[from->first_node];
+        vehicle->vibration = from->vibration.line_count > 0 ? &from->vibration : NULL;
         vehicle->sensor_count = from->node_count;
         vehicle->any_time = (vehicle->motion->motion_flags & OTO_MOTION_ANY_TIME) != 0;
         vehicle->truth_zero.q_enu_from_body = oto_quat_identity();

@@ -38,6 +38,7 @@ struct srv_vehicle {
     struct srv_history history;         /* only without any_time */
     struct srv_ring ring;
     uint32_t channel;
+    const struct srv_vibration *vibration; /* NULL: nothing shakes it */
 };
 
 /* A reader that the tick waits for. The main thread writes, the tick thread reads and demotes. */

@@ -22,7 +22,8 @@ static enum oto_step_status input_at(void *input_context, int64_t t_ns, double s
     const uint32_t caller = back->node->index + 1;
     (void)srv_truth_at(back->engine, back->vehicle, t_ns, sub_ns, &input->truth);
     __atomic_store_n(&back->engine->segment.header->current_node, caller, __ATOMIC_RELAXED);
-    srv_environment_fill(&back->engine->environment, back->node->setup, input);
+    const struct srv_exposure exposure = {back->vehicle->vibration, t_ns, sub_ns};
+    srv_environment_fill(&back->engine->environment, back->node->setup, &exposure, input);
     return OTO_STEP_OK;
 }
 
@@ -77,7 +78,8 @@ static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, 
     } else if (!srv_truth_at(engine, vehicle, back.t_ns, back.sub_ns, &input.truth)) {
         flags |= OTO_SAMPLE_STALE;
     }
-    srv_environment_fill(&engine->environment, node->setup, &input);
+    const struct srv_exposure exposure = {vehicle->vibration, back.t_ns, back.sub_ns};
+    srv_environment_fill(&engine->environment, node->setup, &exposure, &input);
     srv_node_clear_outputs(node, back.t_ns);
     const enum oto_step_status status = srv_node_run(engine, node, &step);
     srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);

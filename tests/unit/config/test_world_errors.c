@@ -131,6 +131,42 @@ static void models_outside_their_validity_are_refused_where_it_was_left(void **s
     TABLE_TEST(cases);
 }
 
+#define SHAKEN(vibration) "world: w\nvehicles:\n  - name: car\n    motion: {plugin: still}\n    vibration:\n      - " vibration "\n"
+static void bad_tables_and_vibrations_are_refused(void **state)
+{
+    (void)state;
+    static const struct bad_world cases[] = {
+        {"world: w\nenvironment: {temperature_degc: hot}\n" CAR, "w.yaml:2:33:", {"expected a number", "'hot'"}},
+        {"world: w\nenvironment: {temperature_degc: {a: 1}}\n" CAR, "w.yaml:2:33:", {"a number or a list of rows"}},
+        {"world: w\nenvironment: {temperature_degc: [1, 2]}\n" CAR, "w.yaml:2:34:", {"[time in s, value]"}},
+        {"world: w\nenvironment: {temperature_degc: []}\n" CAR, "w.yaml:2:33:", {"1 to 10000 rows, got 0"}},
+        {"world: w\nenvironment: {temperature_degc: [[0, 20], [0, 30]]}\n" CAR,
+         "w.yaml:2:44:",
+         {"time in s grows, got '0' after 0"}},
+        {"world: w\nenvironment: {temperature_degc: [[-1, 20]]}\n" CAR, "w.yaml:2:35:", {"from 0, got '-1'"}},
+        {"world: w\nenvironment: {temperature_degc: [[0, 300]]}\n" CAR, "w.yaml:2:38:", {"to 200 degC, got '300'"}},
+        {"world: w\nenvironment: {pressure_pa: [[0, .nan]]}\n" CAR, "w.yaml:2:33:", {"finite"}},
+        {"world: w\nenvironment: {earth_rate: maybe}\n" CAR, "w.yaml:2:27:", {"true or false, got 'maybe'"}},
+        {SHAKEN("5"), "w.yaml:6:9:", {"a map with the keys of vibration"}},
+        {SHAKEN("{}"), "w.yaml:6:9:", {"one of sine, psd and engine", "got 0 keys"}},
+        {SHAKEN("{sine: {frequency_hz: 1}, engine: {rpm: 1, orders: []}}"), "w.yaml:6:9:", {"got 2 keys"}},
+        {SHAKEN("{sin: {frequency_hz: 1}}"), "w.yaml:6:10:", {"did you mean 'sine'"}},
+        {SHAKEN("{sine: {accel_body_m_s2: [1, 0, 0]}}"), "w.yaml:6:16:", {"'frequency_hz' is missing in sine"}},
+        {SHAKEN("{sine: {frequency_hz: 0}}"), "w.yaml:6:31:", {"more than 0", "Hz, got '0'"}},
+        {SHAKEN("{engine: {rpm: 3000}}"), "w.yaml:6:18:", {"'orders' is missing in engine"}},
+        {SHAKEN("{engine: {rpm: [[0, 10], [5, -1]], orders: [{order: 1}]}}"), "w.yaml:6:38:", {"0 to 1000000 1/min"}},
+        {SHAKEN("{engine: {rpm: [[0, 10]], orders: []}}"), "w.yaml:6:43:", {"1 to 64 orders, got 0"}},
+        {SHAKEN("{engine: {rpm: [[0, 10]], orders: [{order: -2}]}}"), "w.yaml:6:52:", {"got '-2'"}},
+        {SHAKEN("{psd: {}}"), "w.yaml:6:15:", {"either level_g2_hz or level_m2_s4_hz"}},
+        {SHAKEN("{psd: {level_g2_hz: 0.04}}"), "w.yaml:6:29:", {"expected a list of rows", "'0.04'"}},
+        {SHAKEN("{psd: {level_g2_hz: [[20, 0.04]]}}"), "w.yaml:6:15:", {"two breakpoints or more"}},
+        {SHAKEN("{psd: {level_g2_hz: [[0, 0.04], [20, 0.04]]}}"), "w.yaml:6:15:", {"more than 0 Hz"}},
+        {SHAKEN("{psd: {level_g2_hz: [[10, 0], [20, 0.04]]}}"), "w.yaml:6:35:", {"more than 0", "g^2/Hz, got '0'"}},
+        {SHAKEN("{psd: {level_g2_hz: [[10, 1], [20, 1]], lines: 7}}"), "w.yaml:6:56:", {"from 8 to 4096"}},
+    };
+    TABLE_TEST(cases);
+}
+
 static void values_out_of_range_are_refused_with_unit(void **state)
 {
     (void)state;
@@ -283,6 +319,7 @@ int main(void)
         cmocka_unit_test(unknown_and_missing_keys_are_refused_with_a_suggestion),
         cmocka_unit_test(wrong_types_are_refused),
         cmocka_unit_test(models_outside_their_validity_are_refused_where_it_was_left),
+        cmocka_unit_test(bad_tables_and_vibrations_are_refused),
         cmocka_unit_test(values_out_of_range_are_refused_with_unit),
         cmocka_unit_test(duplicates_are_refused),
         cmocka_unit_test(plugins_that_do_not_fit_are_refused),

@@ -133,6 +133,47 @@ static void impossible_dates_are_refused(void **state)
     }
 }
 
+static void air_from_a_place_with_the_standards_air_is_the_standards(void **state)
+{
+    (void)state;
+    static const double known_m[] = {-2000, 0, 520, 11000, 30000}, there_m[] = {-4000, 0, 519, 9000, 15000, 40000, 60000};
+    struct oto_error error = {0};
+    for (size_t i = 0; i < sizeof known_m / sizeof *known_m; i++) {
+        struct oto_air known, there;
+        assert_ok(oto_isa(known_m[i], &known, &error), error);
+        for (size_t k = 0; k < sizeof there_m / sizeof *there_m; k++) {
+            assert_ok(oto_isa(there_m[k], &there, &error), error);
+            const struct oto_air air = oto_isa_from(known_m[i], known, there_m[k]);
+            assert_near(air.temperature_degc, there.temperature_degc, 1e-9);
+            assert_near(air.pressure_pa, there.pressure_pa, 1e-12 * there.pressure_pa + 1e-12 * known.pressure_pa);
+        }
+        const struct oto_air same = oto_isa_from(known_m[i], known, known_m[i]);
+        assert_near(same.pressure_pa, known.pressure_pa, 0);
+    }
+}
+
+/* dp/dh = -g p / (R T), by a difference over 2 m: what a warm day changes is the density. */
+static void a_warm_day_keeps_the_lapse_and_the_hydrostatic_balance(void **state)
+{
+    (void)state;
+    const struct oto_air ground = {35, 98000};
+    const struct oto_air at = oto_isa_from(300, ground, 1300), over = oto_isa_from(300, ground, 1301),
+                         under = oto_isa_from(300, ground, 1299);
+    assert_near(at.temperature_degc, 35 - 6.5, 5e-3); /* geopotential metres are 3e-4 shorter */
+    const double expected = -9.80665 * at.pressure_pa / (287.05287 * (at.temperature_degc + 273.15));
+    assert_near((over.pressure_pa - under.pressure_pa) / 2, expected, 1e-3 * -expected);
+}
+
+static void air_beyond_the_standards_limits_is_that_of_the_limits(void **state)
+{
+    (void)state;
+    const struct oto_air ground = {15, 101325};
+    const struct oto_air top = oto_isa_from(0, ground, OTO_ISA_MAX_ALTITUDE_M), over = oto_isa_from(0, ground, 1e6);
+    assert_near(over.pressure_pa, top.pressure_pa, 0);
+    assert_near(over.temperature_degc, top.temperature_degc, 0);
+    assert_true(oto_isa_from(0, ground, -1e5).pressure_pa > 1.7e5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +183,9 @@ int main(void)
         cmocka_unit_test(the_earth_turns_about_its_axis),
         cmocka_unit_test(dates_become_days_and_years),
         cmocka_unit_test(impossible_dates_are_refused),
+        cmocka_unit_test(air_from_a_place_with_the_standards_air_is_the_standards),
+        cmocka_unit_test(a_warm_day_keeps_the_lapse_and_the_hydrostatic_balance),
+        cmocka_unit_test(air_beyond_the_standards_limits_is_that_of_the_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,8 @@ static struct oto_sensor_input fill(const struct srv_world_config *world, const 
     setup.q_body_from_sensor = q_body_from_sensor;
     srv_environment_init(&environment, world);
     input.truth = *truth;
-    srv_environment_fill(&environment, &setup, &input);
+    const struct srv_exposure exposure = {NULL, 0, 0.0};
+    srv_environment_fill(&environment, &setup, &exposure, &input);
     return input;
 }
 
@@ -128,6 +129,133 @@ static void gravity_follows_the_ellipsoid_as_a_vehicle_leaves_the_origin(void **
         assert_vec(srv_gravity_enu_m_s2(&environment, position), exact_gravity(origin, position),
                    1e-6 + 1e-8 * fabs(height_m));
     }
+}
+
+/* ---- the turning Earth ---- */
+
+#define MUNICH {48.137 * OTO_DEG, 11.575 * OTO_DEG, 520.0}
+
+static struct srv_world_config turning_world(oto_geodetic origin)
+{
+    struct srv_world_config world = flat_world();
+    world.origin_latitude_rad = origin.lat_rad;
+    world.origin_longitude_rad = origin.lon_rad;
+    world.origin_altitude_m = origin.alt_m;
+    world.environment.gravity_wgs84 = true;
+    world.environment.gravity_enu_m_s2 = oto_vec3_make(0, 0, -oto_gravity_wgs84(origin.lat_rad, origin.alt_m));
+    world.environment.earth_rate = true;
+    return world;
+}
+
+static void at_rest_a_gyroscope_feels_the_earth_turn_only_where_the_world_says_so(void **unused)
+{
+    (void)unused;
+    const oto_geodetic origin = MUNICH;
+    struct srv_world_config world = turning_world(origin);
+    struct oto_truth_record truth = {.q_enu_from_body = oto_quat_from_rpy(0, 0, OTO_HALF_PI)}; /* x to the north */
+    const double rate = 7.292115e-5;
+    struct oto_sensor_input input = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity());
+    assert_vec(input.angular_rate_sensor_rad_s,
+               oto_vec3_make(rate * cos(origin.lat_rad), 0, rate * sin(origin.lat_rad)), 1e-19);
+    assert_vec(input.specific_force_sensor_m_s2, oto_vec3_make(0, 0, 9.8076), 1e-3);
+    const double at_rest = input.specific_force_sensor_m_s2.z;
+    world.environment.earth_rate = false;
+    input = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity());
+    assert_vec(input.angular_rate_sensor_rad_s, oto_vec3_zero(), 0);
+    assert_near(input.specific_force_sensor_m_s2.z, at_rest, 0); /* gravity has the centrifugal part in either case */
+}
+
+static void eastward_motion_weighs_less_as_eotvos_says(void **unused)
+{
+    (void)unused;
+    const oto_geodetic origin = MUNICH;
+    const struct srv_world_config world = turning_world(origin);
+    struct oto_truth_record truth = {.q_enu_from_body = {1, 0, 0, 0}};
+    const double rest = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity()).specific_force_sensor_m_s2.z;
+    truth.velocity_enu_m_s = oto_vec3_make(100, 0, 0);
+    const oto_vec3 f = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity()).specific_force_sensor_m_s2;
+    const double twice = 2 * 7.292115e-5 * 100;
+    assert_near(f.z - rest, -twice * cos(origin.lat_rad), 1e-14);
+    assert_near(f.y, twice * sin(origin.lat_rad), 1e-14);
+}
+
+/* A path in the origin's ENU frame: a cubic of time; the body turns about its z axis, whose tilt is fixed. */
+#define TURN_RAD_S 0.05
+static struct oto_truth_record travelling(double t)
+{
+    struct oto_truth_record truth;
+    memset(&truth, 0, sizeof truth);
+    const oto_vec3 a = oto_vec3_make(1.5, -0.5, 0.2), jerk = oto_vec3_make(0.02, 0.03, -0.01);
+    const oto_vec3 v = oto_vec3_make(60, 40, -5);
+    truth.position_enu_m = oto_vec3_add(oto_vec3_add(oto_vec3_make(12000, -7000, 900), oto_vec3_scale(v, t)),
+                                        oto_vec3_add(oto_vec3_scale(a, t * t / 2), oto_vec3_scale(jerk, t * t * t / 6)));
+    truth.velocity_enu_m_s = oto_vec3_add(v, oto_vec3_add(oto_vec3_scale(a, t), oto_vec3_scale(jerk, t * t / 2)));
+    truth.accel_enu_m_s2 = oto_vec3_add_scaled(a, jerk, t);
+    truth.q_enu_from_body = oto_quat_mul(oto_quat_from_rpy(0.2, -0.1, 0.4), oto_quat_from_rpy(0, 0, TURN_RAD_S * t));
+    truth.angular_rate_body_rad_s = oto_vec3_make(0, 0, TURN_RAD_S);
+    return truth;
+}
+
+static oto_vec3 turn_with_earth(oto_vec3 v, double t)
+{
+    const double c = cos(7.292115e-5 * t), s = sin(7.292115e-5 * t);
+    return oto_vec3_make(c * v.x - s * v.y, s * v.x + c * v.y, v.z);
+}
+
+/* Where the mount is in a frame that does not turn. */
+static oto_vec3 inertial_position(oto_geodetic origin, oto_vec3 mount, double t)
+{
+    const struct oto_truth_record truth = travelling(t);
+    const oto_vec3 enu = oto_vec3_add(truth.position_enu_m, oto_quat_rotate(truth.q_enu_from_body, mount));
+    const oto_quat q_enu_from_ecef = oto_q_enu_from_ecef(origin.lat_rad, origin.lon_rad);
+    const oto_vec3 ecef = oto_vec3_add(oto_ecef_from_geodetic(origin), oto_quat_rotate_inv(q_enu_from_ecef, enu));
+    return turn_with_earth(ecef, t);
+}
+
+/*
+ * In a frame that does not turn: f = d²r/dt² - gravitation, gravitation being gravity without the centrifugal part. The
+ * derivative is a second difference over h = 0.5 s: rounding of 6.4e6 m gives 4 (1e-9 m) / h² = 2e-8 m/s², the mount's
+ * fourth derivative h²/12 (0.05 rad/s)^4 (1 m) = 1e-7 m/s².
+ */
+static void specific_force_is_inertial_acceleration_less_gravitation(void **unused)
+{
+    (void)unused;
+    const oto_geodetic origin = MUNICH;
+    const struct srv_world_config world = turning_world(origin);
+    const oto_vec3 mount = oto_vec3_make(0.8, -0.4, 0.3);
+    const oto_quat q_enu_from_ecef = oto_q_enu_from_ecef(origin.lat_rad, origin.lon_rad);
+    struct srv_environment environment;
+    srv_environment_init(&environment, &world);
+    for (double t = 0; t < 30; t += 7) {
+        const double h = 0.5;
+        const struct oto_truth_record truth = travelling(t);
+        const oto_vec3 sum = oto_vec3_add(inertial_position(origin, mount, t - h), inertial_position(origin, mount, t + h));
+        oto_vec3 accel = oto_vec3_scale(oto_vec3_add_scaled(sum, inertial_position(origin, mount, t), -2), 1 / (h * h));
+        accel = turn_with_earth(accel, -t); /* in the Earth's axes of that instant */
+        const oto_vec3 ecef = oto_vec3_add(oto_ecef_from_geodetic(origin),
+                                           oto_quat_rotate_inv(q_enu_from_ecef, truth.position_enu_m));
+        oto_vec3 gravitation =
+            oto_quat_rotate_inv(q_enu_from_ecef, srv_gravity_enu_m_s2(&environment, truth.position_enu_m));
+        gravitation = oto_vec3_add_scaled(gravitation, oto_vec3_make(ecef.x, ecef.y, 0), -7.292115e-5 * 7.292115e-5);
+        const oto_vec3 f_enu = oto_quat_rotate(q_enu_from_ecef, oto_vec3_sub(accel, gravitation));
+        const struct oto_sensor_input input = fill(&world, &truth, mount, oto_quat_identity());
+        assert_vec(input.specific_force_sensor_m_s2, oto_quat_rotate_inv(truth.q_enu_from_body, f_enu), 3e-7);
+    }
+}
+
+static void angular_acceleration_is_the_derivative_of_the_rate_with_the_earths(void **unused)
+{
+    (void)unused;
+    const oto_geodetic origin = MUNICH;
+    const struct srv_world_config world = turning_world(origin);
+    const double t = 3, h = 1e-2;
+    const struct oto_truth_record before = travelling(t - h), at = travelling(t), after = travelling(t + h);
+    const oto_vec3 difference =
+        oto_vec3_sub(fill(&world, &after, oto_vec3_zero(), oto_quat_identity()).angular_rate_sensor_rad_s,
+                     fill(&world, &before, oto_vec3_zero(), oto_quat_identity()).angular_rate_sensor_rad_s);
+    const struct oto_sensor_input input = fill(&world, &at, oto_vec3_zero(), oto_quat_identity());
+    assert_vec(input.angular_accel_sensor_rad_s2, oto_vec3_scale(difference, 0.5 / h), 1e-12);
+    assert_true(oto_vec3_norm(input.angular_accel_sensor_rad_s2) > 1e-6);
 }
 
 /* ---- history ---- */
@@ -234,6 +362,10 @@ int main(void)
         cmocka_unit_test(the_lever_arm_equals_the_second_derivative_of_the_mounts_path),
         cmocka_unit_test(a_turned_mount_turns_everything_it_measures),
         cmocka_unit_test(gravity_follows_the_ellipsoid_as_a_vehicle_leaves_the_origin),
+        cmocka_unit_test(at_rest_a_gyroscope_feels_the_earth_turn_only_where_the_world_says_so),
+        cmocka_unit_test(eastward_motion_weighs_less_as_eotvos_says),
+        cmocka_unit_test(specific_force_is_inertial_acceleration_less_gravitation),
+        cmocka_unit_test(angular_acceleration_is_the_derivative_of_the_rate_with_the_earths),
         cmocka_unit_test(the_past_between_ticks_is_interpolated_smoothly),
         cmocka_unit_test(the_past_at_a_tick_is_that_ticks_truth),
         cmocka_unit_test(one_bit_of_the_state_changes_half_of_the_hash),
