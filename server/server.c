@@ -21,7 +21,7 @@ static void say(void *context, const char *sentence)
 static void warn(void *context, const char *sentence)
 {
     (void)context;
-    (void)fprintf(stderr, "otolithd: warning: %s\n", sentence);
+    (void)fprintf(stderr, "otolithd: %s%s\n", strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */

@@ -75,6 +75,20 @@ static inline oto_vec3 oto_magnetic_field_enu_ut(const struct oto_magnetic_field
     return oto_vec3_make(field->y_nt * 1e-3, field->x_nt * 1e-3, field->z_nt * -1e-3);
 }
 
+/*
+ * Whether a field that is called ENU is probably NED: the components swapped it would be nearer to the field of the
+ * place; or it is the default of MAVS, which is the NED field at latitude 0, longitude 0.
+ */
+static inline bool oto_field_looks_like_ned(oto_vec3 given_enu_ut, oto_vec3 field_there_enu_ut)
+{
+    const oto_vec3 mavs = oto_vec3_make(27.5550, -2.4169, -16.0849);
+    const oto_vec3 as_ned = oto_vec3_make(given_enu_ut.y, given_enu_ut.x, -given_enu_ut.z);
+    const double norm = oto_vec3_norm(field_there_enu_ut);
+    return oto_vec3_norm(oto_vec3_sub(given_enu_ut, mavs)) < 1e-3 ||
+           (oto_vec3_norm(oto_vec3_sub(as_ned, field_there_enu_ut)) < 0.25 * norm &&
+            oto_vec3_norm(oto_vec3_sub(given_enu_ut, field_there_enu_ut)) > 0.5 * norm);
+}
+
 /* ---- the air ---- */
 
 struct oto_air {

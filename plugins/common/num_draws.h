@@ -19,5 +19,6 @@
 #define NUM_DRAW_UNIT_BIAS 0u
 #define NUM_DRAW_UNIT_SCALE 1u
 #define NUM_DRAW_UNIT_CLOCK 2u /* deviate 0: rate error; word 1: place in the tolerance of the output rate */
+#define NUM_DRAW_UNIT_CROSS 3u /* deviate = 6 id + place in cross_axis_percent */
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "otolith/environment.h"
+
 const struct oto_named_value num_law_names[2] = {{"mems", NUM_LAW_MEMS}, {"mavs", NUM_LAW_MAVS}};
 const struct oto_named_value num_w_names[2] = {{"document", NUM_W_DOCUMENT}, {"code", NUM_W_CODE}};
 const struct oto_named_value num_psd_names[2] = {{"single", NUM_PSD_SINGLE}, {"double", NUM_PSD_DOUBLE}};
@@ -22,16 +24,20 @@ static void warn_slope(const struct oto_host *host, enum num_triad_id id, const 
 {
     static const double implausible[NUM_TRIAD_IDS] = {0.1, 0.005, 1.5};
     static const char *const units[NUM_TRIAD_IDS] = {"m_s2", "rad_s", "ut"};
+    static const struct {
+        double factor;
+        const char *unit;
+    } natural[NUM_TRIAD_IDS] = {{1e3 / OTO_STANDARD_GRAVITY_M_S2, "mg"}, {1.0 / OTO_DEG, "°/s"}, {1.0, "µT"}};
     const double slope = largest(params->temperature_bias_u_degc, 3);
-    char sentence[256];
+    char sentence[320];
     if (slope <= implausible[id]) {
         return;
     }
     (void)snprintf(
         sentence, sizeof sentence,
-        "%s.temperature_bias_%s_degc = %g is more than ten times what MEMS parts have: is it the total over a "
-        "temperature range rather than the slope for one degree?",
-        num_triad_name(id), units[id], slope);
+        "%s.temperature_bias_%s_degc = %g is %.3g %s per °C, more than ten times what MEMS parts have: is it the total "
+        "over a temperature range rather than the slope for one degree?",
+        num_triad_name(id), units[id], slope, slope * natural[id].factor, natural[id].unit);
     host->warn(host->context, sentence);
 }
 
@@ -48,6 +54,7 @@ static void warn_unused(const struct oto_host *host, enum num_triad_id id, const
         {"turn_on_bias", params->turn_on_bias_u, 3},
         {"unit_bias", params->unit_bias_u, 3},
         {"unit_scale_factor_percent", params->unit_scale_factor_percent, 3},
+        {"unit_cross_axis_percent", params->unit_cross_axis_percent, 3},
         {"bias_instability_tau_s", &params->bias_instability_tau_s, 1},
         {"nonlinearity_quadratic_ppm", params->nonlinearity_quadratic_ppm, 3},
         {"nonlinearity_cubic_ppm", params->nonlinearity_cubic_ppm, 3},
@@ -77,19 +84,6 @@ void num_params_warn(const struct oto_host *host, const struct num_law_params *l
     }
 }
 
-/* Nearer to the world's field when read as NED than as ENU, or the default of MAVS, which is the NED field at 0, 0. */
-static bool looks_like_ned(oto_vec3 given, oto_vec3 world)
-{
-    const oto_vec3 mavs = oto_vec3_make(27.5550, -2.4169, -16.0849);
-    const oto_vec3 as_ned = oto_vec3_make(given.y, given.x, -given.z);
-    const double norm = oto_vec3_norm(world);
-    if (oto_vec3_norm(oto_vec3_sub(given, mavs)) < 1e-3) {
-        return true;
-    }
-    return oto_vec3_norm(oto_vec3_sub(as_ned, world)) < 0.25 * norm &&
-           oto_vec3_norm(oto_vec3_sub(given, world)) > 0.5 * norm;
-}
-
 enum oto_status num_field_prepare(const struct oto_host *host, const struct oto_setup *setup,
                                   const double field_enu_ut[3], bool *own, struct oto_error *error)
 {
@@ -107,7 +101,7 @@ enum oto_status num_field_prepare(const struct oto_host *host, const struct oto_
                         field_enu_ut[0], field_enu_ut[1], field_enu_ut[2], NUM_FIELD_MAX_UT);
     }
     const oto_vec3 given = oto_vec3_from_array(field_enu_ut);
-    if (looks_like_ned(given, setup->mag_field_enu_ut)) {
+    if (oto_field_looks_like_ned(given, setup->mag_field_enu_ut)) {
         char sentence[256];
         (void)snprintf(
             sentence, sizeof sentence,

@@ -59,6 +59,8 @@
             "law mems: standard deviation of a bias that the unit has in every world"), \
     NUM_ROW(BLOCK, MEMBER.unit_scale_factor_percent, TRIAD ".unit_scale_factor_percent", 3, NUM_RUNTIME_VECTOR, 0, 0, \
             "%", NULL, "law mems: standard deviation of a scale error that the unit has in every world"), \
+    NUM_ROW(BLOCK, MEMBER.unit_cross_axis_percent, TRIAD ".unit_cross_axis_percent", 3, NUM_RUNTIME_VECTOR, 0, 0, "%", \
+            NULL, "law mems: standard deviation of what an axis feels of each other one, drawn once for a unit"), \
     NUM_ROW(BLOCK, MEMBER.nonlinearity_quadratic_ppm, TRIAD ".nonlinearity_quadratic_ppm", 3, NUM_RUNTIME_VECTOR, \
             -NUM_LARGE, 0, "ppm", NULL, "law mems: of the measurement range, at the range; grows with the square"), \
     NUM_ROW(BLOCK, MEMBER.nonlinearity_cubic_ppm, TRIAD ".nonlinearity_cubic_ppm", 3, NUM_RUNTIME_VECTOR, \

@@ -93,10 +93,25 @@ static double once(struct oto_rng_key key, uint64_t term, uint64_t domain, enum 
     return oto_normal_at(key, 0, term, domain, 3 * (uint64_t)id + (uint64_t)axis);
 }
 
+/* What each axis feels of the two others, in the order of the parameter: what is given, and what the unit drew. */
+static void plan_cross_axis(const struct num_triad_params *params, const struct num_triad_place *place,
+                            double cross_percent[6])
+{
+    for (int i = 0; i < 6; i++) {
+        cross_percent[i] = params->cross_axis_percent[i];
+        if (params->unit_cross_axis_percent[i / 2] != 0.0) {
+            cross_percent[i] += params->unit_cross_axis_percent[i / 2] *
+                                oto_normal_at(place->unit_key, 0, NUM_DRAW_UNIT_CROSS, OTO_RNG_DOMAIN_UNIT,
+                                              6 * (uint64_t)place->id + (uint64_t)i);
+        }
+    }
+}
+
 static void plan_matrix(const struct num_triad_params *params, const struct num_triad_place *place,
                         struct num_triad_plan *plan)
 {
-    const double *cross = params->cross_axis_percent;
+    double cross[6];
+    plan_cross_axis(params, place, cross);
     const double off[3][3] = {{0, cross[0], cross[1]}, {cross[2], 0, cross[3]}, {cross[4], cross[5], 0}};
     for (int i = 0; i < 3; i++) {
         const double unit_percent = params->unit_scale_factor_percent[i] *

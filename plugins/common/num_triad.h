@@ -62,6 +62,7 @@ struct num_triad_params {
     double g2_sensitivity_u_m2_s4[3]; /* vibration rectification */
     double temperature_bias_quadratic_u_degc2[3], temperature_bias_cubic_u_degc3[3];
     double temperature_scale_factor_quadratic_percent_degc2[3], temperature_scale_factor_cubic_percent_degc3[3];
+    double unit_cross_axis_percent[3]; /* standard deviation from unit to unit of both cross terms of a row */
 };
 
 /* Where a triad is: fixed for the life of an instance. */

@@ -52,6 +52,8 @@ enum oto_status srv_apply_part(struct srv_binder *binder, const struct srv_raw_n
 /* Warns of parameters that are probably wrong. */
 void srv_check_plausible(const struct srv_binder *binder, const struct oto_value *place,
                          const struct srv_node_config *node);
+/* Warns of a magnetic field whose axes are probably not those of the world. */
+void srv_check_field(const struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Topics: too long, twice, or one the beginning of another. */
 enum oto_status srv_check_topics(struct srv_binder *binder);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "config/raw.h"
+#include "config/binder.h"
 
 /* The values of the file that a model's answer rests on, NULL where the default stands. */
 static const struct oto_value *value_at(const struct srv_raw_world *raw, const char *section, const char *key)
@@ -144,4 +144,24 @@ enum oto_status srv_resolve_environment(struct srv_raw_world *raw, struct oto_er
             oto_vec3_make(0, 0, -oto_gravity_wgs84(config->origin_latitude_rad, config->origin_altitude_m));
     enum oto_status status = resolve_field(raw, error);
     return status == OTO_OK ? resolve_air(raw, error) : status;
+}
+
+void srv_check_field(const struct srv_binder *binder, const struct srv_raw_world *raw)
+{
+    const struct oto_value *place = value_at(raw, "environment", "magnetic_field");
+    const oto_vec3 given = binder->config->environment.mag_field_enu_ut;
+    const double year = oto_decimal_year(binder->config->date_days);
+    const struct oto_wmm *model = NULL;
+    struct oto_magnetic_field field;
+    oto_vec3 there = oto_vec3_zero();
+    if (place == NULL || raw->magnetic_field != SRV_FIELD_VECTOR)
+        return;
+    if (oto_wmm_for_year(year, &model, NULL) == OTO_OK &&
+        oto_wmm_field(model, origin_of(binder->config), year, &field, NULL) == OTO_OK)
+        there = oto_magnetic_field_enu_ut(&field);
+    if (oto_field_looks_like_ned(given, there))
+        srv_binder_warn(binder, place,
+                        "magnetic_field [%g, %g, %g] looks like a field in NED axes and is taken as ENU; the same field "
+                        "in ENU axes would be [%g, %g, %g]",
+                        given.x, given.y, given.z, given.y, given.x, -given.z);
 }

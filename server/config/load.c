@@ -34,6 +34,8 @@ enum oto_status srv_world_config_load(const char *path, const struct srv_overrid
         status = read_world(&raw, error);
     *config = raw.config;
     if (status == OTO_OK)
+        srv_check_field(&binder, &raw);
+    if (status == OTO_OK)
         status = srv_load_vehicles(&binder, raw.vehicles);
     if (status == OTO_OK)
         status = srv_check_topics(&binder);

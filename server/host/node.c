@@ -74,6 +74,28 @@ static enum oto_status fail_with_name(const struct srv_node *node, enum oto_stat
                     reason[0] != '\0' ? reason : "refused to start");
 }
 
+/* Its warnings neither know that, nor where the node stands in the file. */
+struct naming {
+    const struct srv_node *node;
+    oto_warn_function warn;
+    void *warn_context;
+};
+
+static void warn_with_name(void *context, const char *sentence)
+{
+    const struct naming *naming = context;
+    const struct oto_value *place = naming->node->config->place;
+    char named[640], where[240] = "";
+    if (naming->warn == NULL) {
+        return;
+    }
+    if (place != NULL && place->line > 0) {
+        (void)snprintf(where, sizeof where, "%.200s:%u:%u: warning: ", place->file, place->line, place->column);
+    }
+    (void)snprintf(named, sizeof named, "%snode '%s': %.400s", where, naming->node->setup->node, sentence);
+    naming->warn(naming->warn_context, named);
+}
+
 static enum oto_status make_instance(struct srv_node *node, oto_warn_function warn, void *warn_context,
                                      struct oto_error *error)
 {
@@ -88,7 +110,8 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
     }
     enum oto_status status = oto_params_copy(&node->config->params, &node->params, error);
     if (status == OTO_OK) {
-        status = oto_prepare(node->plugin, node->setup, &node->params, warn, warn_context, &node->prepared, error);
+        struct naming naming = {node, warn, warn_context};
+        status = oto_prepare(node->plugin, node->setup, &node->params, warn_with_name, &naming, &node->prepared, error);
     }
     node->instance.params = node->params.block;
     node->instance.data = node->prepared.data;

@@ -97,6 +97,39 @@ class Parts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("temperature_bias_rad_s_degc = 0.349", done.stderr)  # 20 deg/s for each degree
 
+    def test_check_says_what_is_odd_where_and_why(self):
+        world = self.path / "odd.yaml"
+        world.write_text("""world: odd
+origin: {latitude_deg: 48.137, longitude_deg: 11.575, altitude_m: 520, date: 2026-07-01}
+environment: {magnetic_field: [21.0, 1.5, 43.6]}
+vehicles:
+  - name: car
+    motion: {plugin: motion_stationary}
+    nodes:
+      - name: imu
+        plugin: mems_imu
+        params: {gyroscope: {temperature_bias_rad_s_degc: 0.349, noise_density_rad_s_rthz: 0.0044}}
+      - name: mag
+        plugin: magnetometer
+        params: {magnetic_field_enu_ut: [27.5550, -2.4169, -16.0849]}
+""")
+        done = subprocess.run([BIN / "otolith", "check", world], env=self.environment, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = done.stderr.splitlines()
+        self.assertEqual(len(said), 4, done.stderr)
+        for line, (place, words) in zip(said, [
+                ("odd.yaml:3:31: warning: ", "looks like a field in NED axes and is taken as ENU"),
+                ("odd.yaml:10:17: warning: node 'imu': ", "is 18 times that of the noisiest part known here"),
+                ("odd.yaml:8:9: warning: node 'car/imu': ", "is 20 °/s per °C, more than ten times what MEMS parts have"),
+                ("odd.yaml:11:9: warning: node 'car/mag': ", "in ENU axes would be [-2.4169, 27.555, 16.0849]")]):
+            self.assertIn(place, line)
+            self.assertIn(words, line)
+        world.write_text(world.read_text().replace("[21.0, 1.5, 43.6]", "[1.5, 21.0, -43.6]"))
+        done = subprocess.run([BIN / "otolith", "check", world], env=self.environment, capture_output=True, text=True,
+                              timeout=60)
+        self.assertNotIn("odd.yaml:3:", done.stderr)  # the same field in the right axes
+
     def test_the_example_of_the_readme_is_a_part(self):
         readme = (SOURCE / "configs/parts/README.md").read_text()
         path = self.path / "example.yaml"

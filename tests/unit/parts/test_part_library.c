@@ -1,6 +1,7 @@
 /* Every shipped part: it loads, each mode binds to the plugins, and chosen numbers are what the sheets say. */
 #include "oto_test.h"
 #include "otolith/parts.h"
+#include "parts/terms.h"
 
 #define DEG (3.14159265358979323846 / 180)
 #define G0 9.80665
@@ -181,6 +182,43 @@ static void the_smallest_of_three_ranges_holds_where_there_is_one(void **state)
     oto_params_free(&params);
 }
 
+/* The sheets give no sign: a spread from unit to unit, of a typical value as it is printed. */
+static void A4_cross_axis_of_a_sheet_becomes_a_spread_from_unit_to_unit(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("tdk/mpu-6050", NULL, imu_plugin, &params);
+    assert_near(get(imu_plugin, &params, "gyroscope.unit_cross_axis_percent", 2), 2, 0);
+    assert_near(get(imu_plugin, &params, "accelerometer.unit_cross_axis_percent", 0), 2, 0);
+    oto_params_free(&params);
+    apply("sensonor/stim300", NULL, imu_plugin, &params);
+    assert_near(get(imu_plugin, &params, "gyroscope.unit_cross_axis_percent", 0), 0.1, 1e-16); /* 1 mrad */
+    oto_params_free(&params);
+}
+
+/* A number of a sheet that is not for people alone is a parameter of the plugin: none is dropped in silence. */
+static void every_term_has_the_parameter_it_names(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < part_term_count; i++) {
+        for (int triad = 0; triad < OTO_PART_TRIADS && part_terms[i].key != NULL; triad++) {
+            char key[96], named[64];
+            const char *mark = strstr(part_terms[i].key, "%s");
+            const size_t head = mark != NULL ? (size_t)(mark - part_terms[i].key) : strlen(part_terms[i].key);
+            (void)snprintf(named, sizeof named, "%.*s%s%s", (int)head, part_terms[i].key,
+                           mark != NULL ? part_triad_key((enum oto_part_triad)triad) : "", mark != NULL ? mark + 2 : "");
+            (void)snprintf(key, sizeof key, "%s.%s", oto_part_triad_name((enum oto_part_triad)triad), named);
+            const bool gyroscope_alone = strncmp(part_terms[i].name, "g_sens", 6) == 0;
+            if (gyroscope_alone && triad != OTO_PART_GYROSCOPE) {
+                continue;
+            }
+            if (oto_param_find(oto_plugin_descriptor(imu_plugin), key) == NULL) {
+                fail_msg("term '%s' names '%s', which is no parameter", part_terms[i].name, key);
+            }
+        }
+    }
+}
+
 /* ---- what does not fit ---- */
 
 static void a_part_of_another_kind_is_refused(void **state)
@@ -317,6 +355,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mode_of_every_part_binds_and_is_plausible),
         cmocka_unit_test(numbers_of_a_full_sheet_become_parameters),
+        cmocka_unit_test(A4_cross_axis_of_a_sheet_becomes_a_spread_from_unit_to_unit),
+        cmocka_unit_test(every_term_has_the_parameter_it_names),
         cmocka_unit_test(totals_over_temperature_are_no_slopes),
         cmocka_unit_test(a_maximum_is_three_standard_deviations),
         cmocka_unit_test(random_walks_and_stabilities_become_single_sided_density_and_b),

@@ -472,6 +472,43 @@ static void turn_on_biases_differ_from_run_to_run_and_unit_biases_do_not(void **
     assert_near(product / RUNS, 0, SIGMAS / sqrt(RUNS));
 }
 
+/* Six a unit, each of its own, the same in every world; 4000 units: variance 1 ± SIGMAS sqrt(2/n), products 0. */
+static void A4_a_unit_draws_its_cross_axis_terms_once_and_apart(void **state)
+{
+    enum { UNITS = 4000 };
+    static const int place[6][2] = {{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}};
+    double products[6][6] = {{0}};
+    (void)state;
+    for (uint64_t unit = 0; unit < UNITS; unit++) {
+        struct sensor sensor;
+        double drawn[6];
+        sensor_reset(&sensor, 100);
+        sensor.unit_key.stream = unit;
+        for (int i = 0; i < 3; i++) {
+            sensor.params.unit_cross_axis_percent[i] = i + 1;
+        }
+        sensor.params.cross_axis_percent[0] = 5;
+        sensor_start(&sensor);
+        sensor.noise_key.seed = unit + 1;
+        for (int i = 0; i < 6; i++) {
+            const double given = i == 0 ? 0.05 : 0;
+            drawn[i] = (sensor.plan.triads[0].matrix[place[i][0]][place[i][1]] - given) / (0.01 * (place[i][0] + 1));
+        }
+        const double before = sensor.plan.triads[0].matrix[0][1];
+        sensor_start(&sensor);
+        assert_near(sensor.plan.triads[0].matrix[0][1], before, 0);
+        assert_near(sensor.plan.triads[0].matrix[0][0], 1, 0);
+        for (int i = 0; i < 36; i++) {
+            products[i / 6][i % 6] += drawn[i / 6] * drawn[i % 6] / UNITS;
+        }
+    }
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j <= i; j++) {
+            assert_near(products[i][j], i == j, SIGMAS * sqrt((i == j ? 2.0 : 1.0) / UNITS));
+        }
+    }
+}
+
 static void A25_terms_do_not_disturb_each_other(void **state)
 {
     struct sensor all, white, walk;
@@ -513,6 +550,7 @@ int main(void)
         cmocka_unit_test(A6_simulated_rest_lies_on_the_floor),
         cmocka_unit_test(A7_random_walk_grows_with_the_root_of_time_at_any_rate),
         cmocka_unit_test(turn_on_biases_differ_from_run_to_run_and_unit_biases_do_not),
+        cmocka_unit_test(A4_a_unit_draws_its_cross_axis_terms_once_and_apart),
         cmocka_unit_test(A25_terms_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
