@@ -65,6 +65,20 @@ void num_pose_from_truth(const struct oto_truth_record *truth, struct num_pose *
         &a, oto_vec3_sub(truth->angular_accel_body_rad_s2, turning_of_axes(&a, pose->rpy_rate_rad_s)));
 }
 
+/*
+ * With q = s/|s|, omega = 2 vec(s* ṡ)/|s|² and its derivative 2 vec(s* s̈)/|s|² - omega (2 s·ṡ)/|s|², both exact.
+ */
+void num_truth_set_attitude(oto_quat s, oto_quat rate, oto_quat accel, struct oto_truth_record *truth)
+{
+    double scale = 2.0 / oto_quat_dot(s, s), stretch = scale * oto_quat_dot(s, rate);
+    oto_quat w = oto_quat_mul(oto_quat_conj(s), rate), dw = oto_quat_mul(oto_quat_conj(s), accel);
+    oto_vec3 omega = oto_vec3_make(scale * w.x, scale * w.y, scale * w.z);
+    truth->q_enu_from_body = oto_quat_normalize(s);
+    truth->angular_rate_body_rad_s = omega;
+    truth->angular_accel_body_rad_s2 = oto_vec3_make(
+        scale * dw.x - stretch * omega.x, scale * dw.y - stretch * omega.y, scale * dw.z - stretch * omega.z);
+}
+
 void num_pose_along_course(struct num_pose *pose)
 {
     const oto_vec3 v = pose->velocity_enu_m_s, a = pose->accel_enu_m_s2;

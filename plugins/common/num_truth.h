@@ -19,6 +19,12 @@ void num_truth_from_pose(const struct num_pose *pose, struct oto_truth_record *t
 void num_pose_from_truth(const struct oto_truth_record *truth, struct num_pose *pose);
 
 /*
+ * Attitude, angular rate and angular acceleration from a quaternion that is not normalised (q_enu_from_body times any
+ * number but 0) and its derivatives by time. Without a singular attitude. The other members stay.
+ */
+void num_truth_set_attitude(oto_quat s, oto_quat rate, oto_quat accel, struct oto_truth_record *truth);
+
+/*
  * Sets the yaw to the course of the velocity and its rates to those of the course under this constant acceleration,
  * level. Without velocity: the direction of the acceleration (0 without either), and no rate.
  */

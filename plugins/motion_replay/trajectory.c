@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "num_truth.h"
+
 void trajectory_spline(const struct trajectory *trajectory, double x_s, double value[7], double rate[7],
                        double accel[7])
 {
@@ -38,23 +40,9 @@ static void coast(const struct trajectory_coast *c, double tau_s, double value[7
         rate[i] *= c->direction;
 }
 
-/*
- * Attitude from a quaternion s that is not normalised: with q = s/|s|, omega = 2 vec(s* ṡ)/|s|² and its derivative
- * 2 vec(s* s̈)/|s|² - omega (2 s·ṡ)/|s|², both exact, without trigonometry and without a singular attitude.
- */
-static void attitude_truth(const double value[4], const double rate[4], const double accel[4],
-                           struct oto_truth_record *truth)
+static oto_quat quaternion(const double q[4])
 {
-    oto_quat s = oto_quat_make(value[0], value[1], value[2], value[3]);
-    oto_quat ds = oto_quat_make(rate[0], rate[1], rate[2], rate[3]);
-    oto_quat dds = oto_quat_make(accel[0], accel[1], accel[2], accel[3]);
-    double scale = 2.0 / oto_quat_dot(s, s), stretch = scale * oto_quat_dot(s, ds);
-    oto_quat w = oto_quat_mul(oto_quat_conj(s), ds), dw = oto_quat_mul(oto_quat_conj(s), dds);
-    oto_vec3 omega = oto_vec3_make(scale * w.x, scale * w.y, scale * w.z);
-    truth->q_enu_from_body = oto_quat_normalize(s);
-    truth->angular_rate_body_rad_s = omega;
-    truth->angular_accel_body_rad_s2 = oto_vec3_make(
-        scale * dw.x - stretch * omega.x, scale * dw.y - stretch * omega.y, scale * dw.z - stretch * omega.z);
+    return oto_quat_make(q[0], q[1], q[2], q[3]);
 }
 
 void trajectory_evaluate(const struct trajectory *trajectory, int64_t t_ns, double sub_ns,
@@ -74,6 +62,6 @@ void trajectory_evaluate(const struct trajectory *trajectory, int64_t t_ns, doub
     truth->position_enu_m = oto_vec3_add(trajectory->base_enu_m, oto_vec3_from_array(value));
     truth->velocity_enu_m_s = oto_vec3_from_array(rate);
     truth->accel_enu_m_s2 = oto_vec3_from_array(accel);
-    attitude_truth(value + 3, rate + 3, accel + 3, truth);
+    num_truth_set_attitude(quaternion(value + 3), quaternion(rate + 3), quaternion(accel + 3), truth);
     truth->longitudinal_speed_m_s = oto_quat_rotate_inv(truth->q_enu_from_body, truth->velocity_enu_m_s).x;
 }

@@ -1,8 +1,8 @@
 /*
  * A drive written as manoeuvres, in closed form. Speed and heading are polynomials of time in every piece, joined so
- * that acceleration and turn rate have continuous first and second derivatives; position is their integral, by the CATR formula, in closed form
- * or by Gauss–Legendre quadrature from knots laid out beforehand. `script_plan` may allocate and fail; `script_evaluate`
- * is pure, from any thread.
+ * that acceleration and turn rate have continuous first and second derivatives; position is their integral, by the CATR
+ * formula, in closed form or by Gauss–Legendre quadrature from knots laid out beforehand. `script_plan` may allocate and
+ * fail; `script_instant_at` is pure, from any thread.
  */
 #ifndef SCRIPT_H
 #define SCRIPT_H
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "num_profile.h"
 #include "otolith/records.h"
 #include "otolith/status.h"
 
@@ -21,10 +22,13 @@ enum script_kind {
     SCRIPT_STOP = 4,
     SCRIPT_TURN = 5,
     SCRIPT_LANE_CHANGE = 6,
-    SCRIPT_KIND_COUNT = 7
+    SCRIPT_SLALOM = 7,
+    SCRIPT_FIGURE_EIGHT = 8,
+    SCRIPT_REVERSE = 9,
+    SCRIPT_KIND_COUNT = 10
 };
 
-/* Zero is "not given" for to_speed, angle, radius and turn rate. Angles to the left are positive. */
+/* Zero is "not given" for to_speed, angle, radius, turn rate and distance. Angles to the left are positive. */
 struct script_segment {
     int64_t kind; /* enum script_kind */
     double duration_s;
@@ -35,43 +39,50 @@ struct script_segment {
     double turn_rate_deg_s;
     double offset_m;
     double ramp_s;
+    double distance_m;
+    int64_t count;
 };
 
-struct script_start {
-    oto_vec3 position_enu_m;
-    double heading_rad;
+/* Where the vehicle is between two manoeuvres: it neither accelerates nor turns there. */
+struct script_anchor {
+    int64_t t_ns;
+    double x_m, y_m;
+    double distance_m; /* along the path, less what was driven in reverse */
+    double heading_rad; /* not wrapped */
     double speed_m_s;
 };
-
-#define SCRIPT_DEGREE 6
-#define SCRIPT_PIECES_PER_SEGMENT 4
-
-enum script_shape { SCRIPT_STRAIGHT, SCRIPT_CATR, SCRIPT_CURVED };
 
 struct script_xy {
     double x_m, y_m;
 };
 
-/* A stretch of time in which speed and heading are one polynomial each of s = (t - start)/duration in [0, 1]. */
+#define SCRIPT_KNOTS 4
+
+/* A stretch of time in which speed and heading are start + gain · profile(s), s = (t - start)/duration in [0, 1]. */
 struct script_piece {
-    int64_t start_ns;
-    double duration_s;
-    enum script_shape shape;
-    uint32_t knot_count;         /* curved: knots at s = 0, 1/knot_count, … */
-    double speed_m_s[SCRIPT_DEGREE + 1];
-    double heading_rad[SCRIPT_DEGREE + 1];
-    struct script_xy start_m;
-    const struct script_xy *knots;
+    int64_t start_ns, duration_ns;
+    uint32_t speed_profile, heading_profile; /* enum num_profile */
+    double speed_m_s, speed_gain_m_s;
+    double heading_rad, heading_gain_rad;
+    double distance_m;
+    struct script_xy knots[SCRIPT_KNOTS]; /* the position at s = i/SCRIPT_KNOTS; all but the first only where curved */
+};
+
+/* What is true of the path at one instant. */
+struct script_instant {
+    struct script_xy at_m;
+    double distance_m;
+    double speed_m_s, accel_m_s2, jerk_m_s3, snap_m_s4;
+    double heading_rad, turn_rate_rad_s, turn_accel_rad_s2, turn_jerk_rad_s3;
 };
 
 struct script {
-    struct script_start start;
+    struct script_anchor start, end; /* `end` of one lap */
+    double height_m;
     bool repeat;
     uint32_t piece_count;
     struct script_piece *pieces;
     int64_t period_ns;
-    double end_heading_rad, end_speed_m_s;
-    struct script_xy end_m;
     double lap_turn_rad; /* how far a lap turns the next, in [-pi, pi] */
 };
 
@@ -82,15 +93,34 @@ typedef void *script_alloc(void *context, size_t bytes);
 extern const struct script_segment script_city_drive[];
 extern const uint32_t script_city_drive_count;
 
-/* Errors name the segment by its place in the list, from 0. `count` >= 1. */
-enum oto_status script_plan(struct script *script, const struct script_start *start,
+/* Where planned pieces go: with `pieces` NULL they are counted only. */
+struct script_sink {
+    struct script_piece *pieces;
+    uint32_t capacity, count;
+};
+
+/*
+ * Appends the pieces of `count` manoeuvres to the sink and moves `at` to their end. Allocates nothing. Errors name the
+ * segment by its place in the list, from 0; OTO_RANGE where the sink is full.
+ */
+enum oto_status script_plan_segments(struct script_sink *sink, struct script_anchor *at,
+                                     const struct script_segment *segments, uint32_t count, struct oto_error *error);
+
+/* The whole script. `count` >= 1; `start->t_ns` is 0. */
+enum oto_status script_plan(struct script *script, const struct script_anchor *start,
                             const struct script_segment *segments, uint32_t count, bool repeat, script_alloc *alloc,
                             void *alloc_context, struct oto_error *error);
 
-/* The truth at t_ns + sub_ns, t_ns >= 0. O(log pieces). */
-void script_evaluate(const struct script *script, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
+/* t_ns >= 0. O(log pieces). */
+void script_instant_at(const struct script *script, int64_t t_ns, double sub_ns, struct script_instant *now);
 
-/* Where the piece's speed and heading lead from its start, at s in [0, 1]; uses its knots up to s only. */
-struct script_xy script_piece_position(const struct script_piece *piece, double s);
+/* tau_s after the piece's start. */
+void script_instant_in(const struct script_piece *piece, double tau_s, struct script_instant *now);
+
+/* The last of `count` pieces, in the order of time, that begins at or before t_ns; the first where none does. */
+const struct script_piece *script_piece_at(const struct script_piece *pieces, uint32_t count, int64_t t_ns);
+
+/* Lays the knots of a piece from knots[0] on, and says where its end is. */
+struct script_xy script_piece_lay(struct script_piece *piece);
 
 #endif

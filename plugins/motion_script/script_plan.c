@@ -2,120 +2,65 @@
 
 #include <string.h>
 
-#define KNOT_INTERVAL_S 0.025
 #define LONGEST_S 1e8            /* of a whole script: 3 years */
 #define LANE_CHANGE_MAX_RAD 0.8  /* a car that turns farther off its lane is turning, not changing lanes */
-#define CURVED_LONGEST_S 600.0   /* bounds the knots of one piece */
-
-/*
- * Shapes over s in [0, 1]: the quintic smoothstep 10s³ - 15s⁴ + 6s⁵ brings an acceleration up, with first and second
- * derivative zero at both ends; these are its integral, that of one minus it, and a line.
- */
-static const double ramp_up[SCRIPT_DEGREE + 1] = {0.0, 0.0, 0.0, 0.0, 2.5, -3.0, 1.0};
-static const double ramp_down[SCRIPT_DEGREE + 1] = {0.0, 1.0, 0.0, 0.0, -2.5, 3.0, -1.0};
-static const double steady[SCRIPT_DEGREE + 1] = {0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-/* 64 s³(1 - s)³: up to one and back; heading of a lane change. */
-static const double bump[SCRIPT_DEGREE + 1] = {0.0, 0.0, 0.0, 64.0, -192.0, 192.0, -64.0};
+#define FIGURE_EIGHT_TURN_RAD (1.5 * OTO_PI) /* of either loop; they cross at a right angle */
+#define MOST_GATES 64
+#define MOST_EIGHTS 16
 
 struct planner {
-    struct script *script;
-    script_alloc *alloc;
-    void *alloc_context;
+    struct script_sink *sink;
+    struct script_anchor *at; /* the end of what is planned */
     struct oto_error *error;
-    uint32_t segment;  /* being planned */
-    int64_t t_ns;      /* end of what is planned */
-    double speed_m_s, heading_rad;
-    struct script_xy at_m;
+    uint32_t segment; /* being planned */
 };
 
-/* speed = speed_m_s + speed_gain · speed_shape(s), the heading alike; gains are over the whole piece's unit of s. */
+/* What a piece adds to speed and heading: gain · profile. */
 struct change {
     double speed_gain_m_s;
-    const double *speed_shape;
+    enum num_profile speed_profile;
     double heading_gain_rad;
-    const double *heading_shape;
+    enum num_profile heading_profile;
 };
 
-static enum oto_status no_memory(struct planner *p)
-{
-    return oto_fail(p->error, OTO_NO_MEMORY, "segments[%u]: out of memory", p->segment);
-}
+static const struct change no_change = {0.0, NUM_PROFILE_NONE, 0.0, NUM_PROFILE_NONE};
 
-static void shape_polynomial(double c[SCRIPT_DEGREE + 1], double start, double gain, const double *shape)
+static double seconds(int64_t ns)
 {
-    for (int i = 0; i <= SCRIPT_DEGREE; i++)
-        c[i] = shape != NULL ? gain * shape[i] : 0.0;
-    c[0] += start;
-}
-
-static double sum(const double c[SCRIPT_DEGREE + 1])
-{
-    double total = 0.0;
-    for (int i = 0; i <= SCRIPT_DEGREE; i++)
-        total += c[i];
-    return total;
-}
-
-static enum script_shape shape_of(const struct change *change)
-{
-    if (change->heading_shape == NULL)
-        return SCRIPT_STRAIGHT;
-    if (change->heading_shape == steady && (change->speed_shape == NULL || change->speed_shape == steady))
-        return SCRIPT_CATR;
-    return SCRIPT_CURVED;
-}
-
-/* Knots are filled one after the other: each is the end of the interval before it. */
-static enum oto_status lay_knots(struct planner *p, struct script_piece *piece)
-{
-    uint32_t count = (uint32_t)(piece->duration_s / KNOT_INTERVAL_S) + 1;
-    struct script_xy *knots = p->alloc(p->alloc_context, count * sizeof *knots);
-    if (knots == NULL)
-        return no_memory(p);
-    piece->knots = knots;
-    piece->knot_count = count;
-    knots[0] = piece->start_m;
-    for (uint32_t i = 1; i < count; i++) {
-        /* Just below the knot, so that the interval before it is the one that is used. */
-        double s = (double)i / (double)count;
-        struct script_piece part = *piece;
-        part.knots = knots;
-        while ((uint32_t)(s * (double)count) >= i)
-            s -= s * 0x1p-52;
-        knots[i] = script_piece_position(&part, s);
-    }
-    return OTO_OK;
+    return (double)ns * 1e-9;
 }
 
 /* Appends a piece of duration_ns and moves the planner to its end. Nothing for zero time. */
 static enum oto_status add_piece(struct planner *p, int64_t duration_ns, const struct change *change)
 {
-    struct script *script = p->script;
-    struct script_piece *piece = &script->pieces[script->piece_count];
-    enum oto_status status = OTO_OK;
+    struct script_anchor *at = p->at;
+    struct script_piece piece = {at->t_ns, duration_ns, change->speed_profile, change->heading_profile,
+                                 at->speed_m_s, change->speed_gain_m_s, at->heading_rad, change->heading_gain_rad,
+                                 at->distance_m, {{at->x_m, at->y_m}}};
+    double path;
+    struct script_xy end;
     if (duration_ns <= 0)
         return OTO_OK;
-    piece->start_ns = p->t_ns;
-    piece->duration_s = (double)duration_ns * 1e-9;
-    piece->shape = shape_of(change);
-    piece->start_m = p->at_m;
-    shape_polynomial(piece->speed_m_s, p->speed_m_s, change->speed_gain_m_s, change->speed_shape);
-    shape_polynomial(piece->heading_rad, p->heading_rad, change->heading_gain_rad, change->heading_shape);
-    if (piece->shape == SCRIPT_CURVED)
-        status = lay_knots(p, piece);
-    if (status != OTO_OK)
-        return status;
-    script->piece_count++;
-    p->at_m = script_piece_position(piece, 1.0);
-    p->t_ns += duration_ns;
-    p->speed_m_s = sum(piece->speed_m_s);
-    p->heading_rad = sum(piece->heading_rad);
+    if (seconds(at->t_ns) + seconds(duration_ns) > LONGEST_S)
+        return oto_fail(p->error, OTO_RANGE, "segments[%u]: the script gets longer than %g s", p->segment, LONGEST_S);
+    if (p->sink->pieces != NULL && p->sink->count >= p->sink->capacity)
+        return oto_fail(p->error, OTO_RANGE, "segments[%u]: more pieces than the %u there is room for", p->segment,
+                        p->sink->capacity);
+    end = script_piece_lay(&piece);
+    if (p->sink->pieces != NULL)
+        p->sink->pieces[p->sink->count] = piece;
+    p->sink->count++;
+    path = seconds(duration_ns) *
+           (piece.speed_m_s + piece.speed_gain_m_s * num_profile_integral(piece.speed_profile, 1.0));
+    *at = (struct script_anchor){at->t_ns + duration_ns, end.x_m, end.y_m, at->distance_m + path,
+                                 at->heading_rad + change->heading_gain_rad * num_profile_end(change->heading_profile),
+                                 at->speed_m_s + change->speed_gain_m_s * num_profile_end(change->speed_profile)};
     return OTO_OK;
 }
 
-static int64_t ns_of(double seconds)
+static int64_t ns_of(double seconds_)
 {
-    return (int64_t)oto_round_half_away(seconds * 1e9);
+    return (int64_t)oto_round_half_away(seconds_ * 1e9);
 }
 
 /*
@@ -124,25 +69,26 @@ static int64_t ns_of(double seconds)
  */
 static enum oto_status add_pulse(struct planner *p, double total, double peak, double ramp_s, bool of_heading)
 {
-    const double *const shapes[3] = {ramp_up, steady, ramp_down};
+    static const enum num_profile profiles[3] = {NUM_PROFILE_UP, NUM_PROFILE_STEADY, NUM_PROFILE_DOWN};
     double steady_s = oto_fabs(total / peak) - ramp_s, rate;
     int64_t ramp_ns = ns_of(ramp_s), steady_ns;
-    int64_t durations_ns[3];
     enum oto_status status = OTO_OK;
     if (!(steady_s < LONGEST_S))
         return oto_fail(p->error, OTO_RANGE, "segments[%u]: it takes longer than %g s", p->segment, LONGEST_S);
     steady_ns = steady_s > 0.0 ? ns_of(steady_s) : 0;
-    rate = total / ((double)(ramp_ns + steady_ns) * 1e-9);
-    durations_ns[0] = durations_ns[2] = ramp_ns;
-    durations_ns[1] = steady_ns;
+    rate = total / seconds(ramp_ns + steady_ns);
     for (int i = 0; i < 3 && status == OTO_OK; i++) {
-        double gain = rate * (double)durations_ns[i] * 1e-9;
-        struct change change = {0.0, NULL, 0.0, NULL};
-        if (of_heading)
-            change = (struct change){0.0, NULL, gain, shapes[i]};
-        else
-            change = (struct change){gain, shapes[i], 0.0, NULL};
-        status = add_piece(p, durations_ns[i], &change);
+        int64_t duration_ns = i == 1 ? steady_ns : ramp_ns;
+        double gain = rate * seconds(duration_ns);
+        struct change change = no_change;
+        if (of_heading) {
+            change.heading_gain_rad = gain;
+            change.heading_profile = profiles[i];
+        } else {
+            change.speed_gain_m_s = gain;
+            change.speed_profile = profiles[i];
+        }
+        status = add_piece(p, duration_ns, &change);
     }
     return status;
 }
@@ -150,39 +96,43 @@ static enum oto_status add_pulse(struct planner *p, double total, double peak, d
 static enum oto_status reach_speed(struct planner *p, const struct script_segment *g, double to_speed_m_s)
 {
     enum oto_status status = OTO_OK;
-    if (to_speed_m_s != p->speed_m_s)
-        status = add_pulse(p, to_speed_m_s - p->speed_m_s, g->accel_m_s2, g->ramp_s, false);
-    p->speed_m_s = to_speed_m_s; /* exactly, not within rounding: a standstill is a standstill */
+    if (to_speed_m_s != p->at->speed_m_s)
+        status = add_pulse(p, to_speed_m_s - p->at->speed_m_s, g->accel_m_s2, g->ramp_s, false);
+    p->at->speed_m_s = to_speed_m_s; /* exactly, not within rounding: a standstill is a standstill */
     return status;
 }
 
 static enum oto_status plan_cruise(struct planner *p, const struct script_segment *g)
 {
-    const struct change none = {0.0, NULL, 0.0, NULL};
-    if (!(g->duration_s > 0.0))
-        return oto_fail(p->error, OTO_INVALID, "segments[%u]: a cruise needs a duration_s above 0", p->segment);
-    return add_piece(p, ns_of(g->duration_s), &none);
+    double duration_s = g->duration_s;
+    if (g->distance_m > 0.0 && p->at->speed_m_s != 0.0)
+        duration_s = g->distance_m / oto_fabs(p->at->speed_m_s);
+    if (!(duration_s > 0.0) || !(duration_s < LONGEST_S))
+        return oto_fail(p->error, OTO_INVALID,
+                        "segments[%u]: a cruise needs a duration_s above 0, or a distance_m and a speed that is not 0",
+                        p->segment);
+    return add_piece(p, ns_of(duration_s), &no_change);
 }
 
 /* `sign` of the change of |speed|: 1 to accelerate, -1 to brake. */
 static enum oto_status plan_speed_change(struct planner *p, const struct script_segment *g, const char *kind, double sign)
 {
     double to_speed_m_s = g->to_speed_m_s;
-    bool reverse = p->speed_m_s < 0.0 || (p->speed_m_s == 0.0 && g->to_speed_m_s < 0.0);
+    bool reverse = p->at->speed_m_s < 0.0 || (p->at->speed_m_s == 0.0 && g->to_speed_m_s < 0.0);
     if (g->duration_s > 0.0) {
         double gain_m_s = sign * g->accel_m_s2 * (g->duration_s - g->ramp_s);
         if (g->duration_s < 2.0 * g->ramp_s)
             return oto_fail(p->error, OTO_INVALID,
                             "segments[%u]: duration_s %g is too short for two ramps of ramp_s %g; give at least %g",
                             p->segment, g->duration_s, g->ramp_s, 2.0 * g->ramp_s);
-        to_speed_m_s = p->speed_m_s + (reverse ? -gain_m_s : gain_m_s);
+        to_speed_m_s = p->at->speed_m_s + (reverse ? -gain_m_s : gain_m_s);
     }
-    if (sign * (oto_fabs(to_speed_m_s) - oto_fabs(p->speed_m_s)) <= 0.0 || to_speed_m_s * p->speed_m_s < 0.0)
+    if (sign * (oto_fabs(to_speed_m_s) - oto_fabs(p->at->speed_m_s)) <= 0.0 || to_speed_m_s * p->at->speed_m_s < 0.0)
         return oto_fail(p->error, OTO_INVALID,
                         "segments[%u]: %s leads from %g m/s to %g m/s; it takes a to_speed_m_s %s %g in the same "
                         "direction, or a duration_s",
-                        p->segment, kind, p->speed_m_s, to_speed_m_s, sign > 0.0 ? "beyond" : "between 0 and",
-                        p->speed_m_s);
+                        p->segment, kind, p->at->speed_m_s, to_speed_m_s, sign > 0.0 ? "beyond" : "between 0 and",
+                        p->at->speed_m_s);
     return reach_speed(p, g, to_speed_m_s);
 }
 
@@ -198,19 +148,27 @@ static enum oto_status plan_brake(struct planner *p, const struct script_segment
 
 static enum oto_status plan_stop(struct planner *p, const struct script_segment *g)
 {
-    const struct change none = {0.0, NULL, 0.0, NULL};
     enum oto_status status = reach_speed(p, g, 0.0);
-    return status == OTO_OK ? add_piece(p, ns_of(g->duration_s), &none) : status;
+    return status == OTO_OK ? add_piece(p, ns_of(g->duration_s), &no_change) : status;
+}
+
+/* The turn rate that is given, or that of the radius at the present speed, to the left. 0 is an error said. */
+static double turn_rate_of(struct planner *p, const struct script_segment *g, const char *kind)
+{
+    if (g->turn_rate_deg_s != 0.0)
+        return g->turn_rate_deg_s * OTO_DEG;
+    if (g->radius_m > 0.0 && p->at->speed_m_s != 0.0)
+        return oto_fabs(p->at->speed_m_s) / g->radius_m;
+    (void)oto_fail(p->error, OTO_INVALID,
+                   "segments[%u]: a %s needs radius_m and a speed that is not 0, or turn_rate_deg_s", p->segment, kind);
+    return 0.0;
 }
 
 static enum oto_status plan_turn(struct planner *p, const struct script_segment *g)
 {
-    double angle_rad = g->angle_deg * OTO_DEG, rate_rad_s = g->turn_rate_deg_s * OTO_DEG;
-    if (rate_rad_s == 0.0 && g->radius_m > 0.0)
-        rate_rad_s = p->speed_m_s / g->radius_m * (angle_rad * p->speed_m_s < 0.0 ? -1.0 : 1.0);
+    double angle_rad = g->angle_deg * OTO_DEG, rate_rad_s = turn_rate_of(p, g, "turn");
     if (rate_rad_s == 0.0)
-        return oto_fail(p->error, OTO_INVALID,
-                        "segments[%u]: a turn needs radius_m and a speed that is not 0, or turn_rate_deg_s", p->segment);
+        return OTO_INVALID;
     if (g->duration_s >= 2.0 * g->ramp_s && angle_rad == 0.0)
         angle_rad = rate_rad_s * (g->duration_s - g->ramp_s);
     if (angle_rad == 0.0)
@@ -220,44 +178,143 @@ static enum oto_status plan_turn(struct planner *p, const struct script_segment 
     return add_pulse(p, angle_rad, rate_rad_s, g->ramp_s, true);
 }
 
-/* ∫₀¹ sin(peak · bump(s)) ds, by Gauss–Legendre with three nodes in each of 64 intervals: to rounding. */
-static double mean_sine(double peak_rad)
+/* ∫₀¹ sin(peak · bump(s)) ds and its derivative by the peak: Σ ± peak^m/m! ∫ bump^m over odd m, where the bump is
+ * (4s(1 - s))⁴ and ∫ (4s(1 - s))^k ds is that for k - 1 times 2k/(2k + 1). To rounding for a peak up to 1. */
+static double mean_sine(double peak_rad, double *slope)
 {
-    static const double node[3] = {0.11270166537925831, 0.5, 0.88729833462074169};
-    static const double weight[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
-    double total = 0.0;
-    for (int i = 0; i < 64; i++) {
-        for (int g = 0; g < 3; g++) {
-            double s = ((double)i + node[g]) / 64.0, one = s * (1.0 - s);
-            total += weight[g] * oto_sin(peak_rad * 64.0 * one * one * one);
+    double moment = 1.0, power = 1.0, total = 0.0, k = 0.0;
+    *slope = 0.0;
+    for (int m = 1; m <= 17; m++) {
+        for (int i = 0; i < 4; i++) {
+            k += 1.0;
+            moment *= 2.0 * k / (2.0 * k + 1.0);
         }
+        if (m % 2 == 1) {
+            double sign = m % 4 == 1 ? 1.0 : -1.0;
+            *slope += sign * power * moment;
+            total += sign * power * peak_rad / (double)m * moment;
+        }
+        power *= peak_rad / (double)m;
     }
-    return total / 64.0;
+    return total;
+}
+
+/* The peak whose mean sine is `wanted`. The mean is concave, so Newton's iteration comes from below. */
+static double peak_of_mean_sine(double wanted)
+{
+    double peak_rad = wanted, slope;
+    for (int i = 0; i < 12; i++)
+        peak_rad += (wanted - mean_sine(peak_rad, &slope)) / slope;
+    return peak_rad;
+}
+
+/* Aside by offset_m within duration_s, at constant speed. */
+static enum oto_status add_aside(struct planner *p, double offset_m, double duration_s, const char *what)
+{
+    double length_m = p->at->speed_m_s * duration_s, wanted = oto_fabs(offset_m / length_m), unused;
+    double most = mean_sine(LANE_CHANGE_MAX_RAD, &unused);
+    struct change change = no_change;
+    if (!(oto_fabs(length_m) > 0.0))
+        return oto_fail(p->error, OTO_INVALID, "segments[%u]: a %s needs a speed that is not 0 and a duration_s above 0",
+                        p->segment, what);
+    if (wanted > most)
+        return oto_fail(p->error, OTO_INVALID,
+                        "segments[%u]: offset_m %g is too far for %g s at %g m/s; give at least %.3g s", p->segment,
+                        offset_m, duration_s, p->at->speed_m_s, oto_fabs(offset_m / p->at->speed_m_s) / most);
+    if (offset_m == 0.0)
+        return add_piece(p, ns_of(duration_s), &no_change);
+    change.heading_profile = NUM_PROFILE_BUMP;
+    change.heading_gain_rad = peak_of_mean_sine(wanted) * (offset_m * length_m < 0.0 ? -1.0 : 1.0);
+    return add_piece(p, ns_of(duration_s), &change);
 }
 
 static enum oto_status plan_lane_change(struct planner *p, const struct script_segment *g)
 {
-    double length_m = p->speed_m_s * g->duration_s, wanted, low = 0.0, high = LANE_CHANGE_MAX_RAD;
-    struct change change = {0.0, NULL, 0.0, bump};
-    if (!(oto_fabs(length_m) > 0.0) || g->duration_s > CURVED_LONGEST_S)
+    return add_aside(p, g->offset_m, g->duration_s, "lane change");
+}
+
+/* Left of the first gate, right of the second, …, back to the line: the first and last way aside are half as far. */
+static enum oto_status plan_slalom(struct planner *p, const struct script_segment *g)
+{
+    double speed_m_s = oto_fabs(p->at->speed_m_s), gate_s = g->distance_m / speed_m_s, side = 1.0;
+    enum oto_status status;
+    if (!(speed_m_s > 0.0) || !(g->distance_m > 0.0))
         return oto_fail(p->error, OTO_INVALID,
-                        "segments[%u]: a lane change needs a speed that is not 0 and a duration_s above 0, at most %g",
-                        p->segment, CURVED_LONGEST_S);
-    wanted = oto_fabs(g->offset_m / length_m);
-    if (wanted > mean_sine(LANE_CHANGE_MAX_RAD))
-        return oto_fail(p->error, OTO_INVALID,
-                        "segments[%u]: offset_m %g is too far for %g s at %g m/s; give at least %.3g s", p->segment,
-                        g->offset_m, g->duration_s, p->speed_m_s,
-                        oto_fabs(g->offset_m / p->speed_m_s) / mean_sine(LANE_CHANGE_MAX_RAD));
-    for (int i = 0; i < 60; i++) {
-        double middle = 0.5 * (low + high);
-        if (mean_sine(middle) < wanted)
-            low = middle;
-        else
-            high = middle;
+                        "segments[%u]: a slalom needs a speed that is not 0 and a distance_m above 0 between its gates",
+                        p->segment);
+    if (g->count < 1 || g->count > MOST_GATES)
+        return oto_fail(p->error, OTO_INVALID, "segments[%u]: a slalom of count %lld gates; give 1 to %d", p->segment,
+                        (long long)g->count, MOST_GATES);
+    status = add_aside(p, 0.5 * g->offset_m, gate_s, "slalom");
+    for (int64_t gate = 1; gate < g->count && status == OTO_OK; gate++) {
+        side = -side;
+        status = add_aside(p, side * g->offset_m, gate_s, "slalom");
     }
-    change.heading_gain_rad = g->offset_m * length_m < 0.0 ? -high : high;
-    return add_piece(p, ns_of(g->duration_s), &change);
+    return status == OTO_OK ? add_aside(p, -0.5 * side * g->offset_m, gate_s, "slalom") : status;
+}
+
+/*
+ * Straight from the crossing, a loop to the left, straight over the crossing, a loop to the right, straight to the
+ * crossing. A loop's chord stands at half its angle to its entry, so straights of chord/(2 sin(angle/2 - 90 deg)) close it.
+ */
+static enum oto_status plan_figure_eight(struct planner *p, const struct script_segment *g)
+{
+    double rate_rad_s = turn_rate_of(p, g, "figure eight"), turn_rad = FIGURE_EIGHT_TURN_RAD, straight_s;
+    struct script_sink nowhere = {NULL, 0, 0};
+    struct script_anchor end = *p->at;
+    struct planner probe = {&nowhere, &end, p->error, p->segment};
+    enum oto_status status = rate_rad_s == 0.0 ? OTO_INVALID : OTO_OK;
+    if (status == OTO_OK && p->at->speed_m_s == 0.0)
+        status = oto_fail(p->error, OTO_INVALID, "segments[%u]: a figure eight needs a speed that is not 0", p->segment);
+    if (status == OTO_OK && (g->count < 1 || g->count > MOST_EIGHTS))
+        status = oto_fail(p->error, OTO_INVALID, "segments[%u]: a figure eight driven count %lld times; give 1 to %d",
+                          p->segment, (long long)g->count, MOST_EIGHTS);
+    if (status == OTO_OK)
+        status = add_pulse(&probe, turn_rad, rate_rad_s, g->ramp_s, true);
+    if (status != OTO_OK)
+        return status;
+    straight_s = oto_hypot(end.x_m - p->at->x_m, end.y_m - p->at->y_m) /
+                 (2.0 * oto_sin(0.5 * turn_rad - OTO_HALF_PI) * oto_fabs(p->at->speed_m_s));
+    if (rate_rad_s < 0.0)
+        turn_rad = -turn_rad;
+    for (int64_t i = 0; i < 2 * g->count && status == OTO_OK; i++) {
+        status = add_piece(p, ns_of(straight_s), &no_change);
+        if (status == OTO_OK)
+            status = add_pulse(p, turn_rad, rate_rad_s, g->ramp_s, true);
+        if (status == OTO_OK)
+            status = add_piece(p, ns_of(straight_s), &no_change);
+        turn_rad = -turn_rad;
+    }
+    return status;
+}
+
+/* To standstill, backwards over distance_m at up to to_speed_m_s, to standstill, and standing. */
+static enum oto_status plan_reverse(struct planner *p, const struct script_segment *g)
+{
+    double speed_m_s = g->to_speed_m_s != 0.0 ? oto_fabs(g->to_speed_m_s) : 2.0, change_m;
+    enum oto_status status = OTO_OK;
+    if (!(g->distance_m > 0.0))
+        return oto_fail(p->error, OTO_INVALID, "segments[%u]: a reverse needs a distance_m above 0", p->segment);
+    /* A change of speed is symmetric, so it takes v/2 · time; where both do not fit, the speed is lower. */
+    change_m = speed_m_s * (oto_fabs(speed_m_s / g->accel_m_s2) + g->ramp_s);
+    if (speed_m_s < g->accel_m_s2 * g->ramp_s)
+        change_m = speed_m_s * 2.0 * g->ramp_s;
+    if (change_m > g->distance_m) {
+        double ramp_m_s = g->accel_m_s2 * g->ramp_s;
+        speed_m_s = 0.5 * (oto_sqrt(ramp_m_s * ramp_m_s + 4.0 * g->accel_m_s2 * g->distance_m) - ramp_m_s);
+        if (speed_m_s < ramp_m_s)
+            speed_m_s = g->distance_m / (2.0 * g->ramp_s);
+        change_m = g->distance_m;
+    }
+    if (p->at->speed_m_s != 0.0)
+        status = reach_speed(p, g, 0.0);
+    if (status == OTO_OK)
+        status = reach_speed(p, g, -speed_m_s);
+    if (status == OTO_OK)
+        status = add_piece(p, ns_of((g->distance_m - change_m) / speed_m_s), &no_change);
+    if (status == OTO_OK)
+        status = reach_speed(p, g, 0.0);
+    return status == OTO_OK ? add_piece(p, ns_of(g->duration_s), &no_change) : status;
 }
 
 static enum oto_status plan_segment(struct planner *p, const struct script_segment *g)
@@ -266,6 +323,8 @@ static enum oto_status plan_segment(struct planner *p, const struct script_segme
         [SCRIPT_CRUISE] = plan_cruise, [SCRIPT_ACCELERATE] = plan_accelerate,
         [SCRIPT_BRAKE] = plan_brake,   [SCRIPT_STOP] = plan_stop,
         [SCRIPT_TURN] = plan_turn,     [SCRIPT_LANE_CHANGE] = plan_lane_change,
+        [SCRIPT_SLALOM] = plan_slalom, [SCRIPT_FIGURE_EIGHT] = plan_figure_eight,
+        [SCRIPT_REVERSE] = plan_reverse,
     };
     if (g->kind <= 0 || g->kind >= SCRIPT_KIND_COUNT)
         return oto_fail(p->error, OTO_INVALID, "segments[%u]: %lld is no kind of segment; 1 to %d are", p->segment,
@@ -276,54 +335,61 @@ static enum oto_status plan_segment(struct planner *p, const struct script_segme
     return plan[g->kind](p, g);
 }
 
-/* What a next lap begins with, and whether it may. */
-static enum oto_status close_script(struct planner *p)
+enum oto_status script_plan_segments(struct script_sink *sink, struct script_anchor *at,
+                                     const struct script_segment *segments, uint32_t count, struct oto_error *error)
 {
-    struct script *script = p->script;
-    double turn_rad = oto_wrap_pi(p->heading_rad - script->start.heading_rad);
-    script->period_ns = p->t_ns;
-    script->end_m = p->at_m;
-    script->end_heading_rad = p->heading_rad;
-    script->end_speed_m_s = p->speed_m_s;
+    struct planner p = {sink, at, error, 0};
+    enum oto_status status = OTO_OK;
+    for (; p.segment < count && status == OTO_OK; p.segment++)
+        status = plan_segment(&p, &segments[p.segment]);
+    return status;
+}
+
+/* What a next lap begins with, and whether it may. */
+static enum oto_status close_script(struct script *script, struct oto_error *error)
+{
+    double turn_rad = oto_wrap_pi(script->end.heading_rad - script->start.heading_rad);
+    script->period_ns = script->end.t_ns;
     script->lap_turn_rad = oto_fabs(turn_rad) < 1e-12 ? 0.0 : turn_rad;
-    if (p->t_ns <= 0)
-        return oto_fail(p->error, OTO_INVALID, "segments: they take no time; give one a duration_s");
-    if (script->repeat && oto_fabs(p->speed_m_s - script->start.speed_m_s) > 1e-9)
-        return oto_fail(p->error, OTO_INVALID,
+    if (script->period_ns <= 0)
+        return oto_fail(error, OTO_INVALID, "segments: they take no time; give one a duration_s");
+    if (script->repeat && oto_fabs(script->end.speed_m_s - script->start.speed_m_s) > 1e-9)
+        return oto_fail(error, OTO_INVALID,
                         "segments: they end at %g m/s but begin again at speed_m_s %g; add a segment that leads back, "
                         "or set repeat to false",
-                        p->speed_m_s, script->start.speed_m_s);
+                        script->end.speed_m_s, script->start.speed_m_s);
     return OTO_OK;
 }
 
-enum oto_status script_plan(struct script *script, const struct script_start *start,
+enum oto_status script_plan(struct script *script, const struct script_anchor *start,
                             const struct script_segment *segments, uint32_t count, bool repeat, script_alloc *alloc,
                             void *alloc_context, struct oto_error *error)
 {
-    struct planner p = {script, alloc, alloc_context, error, 0, 0, start->speed_m_s, start->heading_rad,
-                        {start->position_enu_m.x, start->position_enu_m.y}};
-    enum oto_status status = OTO_OK;
+    struct script_sink sink = {NULL, 0, 0};
+    enum oto_status status;
     memset(script, 0, sizeof *script);
-    script->start = *start;
+    script->start = script->end = *start;
     script->repeat = repeat;
-    script->pieces = alloc(alloc_context, (size_t)count * SCRIPT_PIECES_PER_SEGMENT * sizeof *script->pieces);
-    if (script->pieces == NULL)
-        return no_memory(&p);
-    for (; p.segment < count && status == OTO_OK; p.segment++) {
-        status = plan_segment(&p, &segments[p.segment]);
-        if (status == OTO_OK && (double)p.t_ns * 1e-9 > LONGEST_S)
-            status = oto_fail(error, OTO_RANGE, "segments[%u]: the script gets longer than %g s", p.segment, LONGEST_S);
-    }
-    return status == OTO_OK ? close_script(&p) : status;
+    status = script_plan_segments(&sink, &script->end, segments, count, error);
+    if (status != OTO_OK)
+        return status;
+    sink = (struct script_sink){alloc(alloc_context, (size_t)(sink.count + 1) * sizeof *sink.pieces), sink.count, 0};
+    if (sink.pieces == NULL)
+        return oto_fail(error, OTO_NO_MEMORY, "segments: out of memory for %u pieces", sink.capacity);
+    script->end = *start;
+    status = script_plan_segments(&sink, &script->end, segments, count, error);
+    script->pieces = sink.pieces;
+    script->piece_count = sink.count;
+    return status == OTO_OK ? close_script(script, error) : status;
 }
 
 /* clang-format off */
-#define STOP(stand_s)              {SCRIPT_STOP, stand_s, 0.0, 2.2, 0.0, 0.0, 0.0, 0.0, 1.0}
-#define CRUISE(for_s)              {SCRIPT_CRUISE, for_s, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.8}
-#define SPEED_UP(to_m_s, by_m_s2)  {SCRIPT_ACCELERATE, 0.0, to_m_s, by_m_s2, 0.0, 0.0, 0.0, 0.0, 0.9}
-#define SLOW_DOWN(to_m_s, by_m_s2) {SCRIPT_BRAKE, 0.0, to_m_s, by_m_s2, 0.0, 0.0, 0.0, 0.0, 0.9}
-#define TURN(by_deg, round_m)      {SCRIPT_TURN, 0.0, 0.0, 2.0, by_deg, round_m, 0.0, 0.0, 1.0}
-#define LANE(by_m, in_s)           {SCRIPT_LANE_CHANGE, in_s, 0.0, 2.0, 0.0, 0.0, 0.0, by_m, 0.8}
+#define STOP(stand_s)              {SCRIPT_STOP, stand_s, 0.0, 2.2, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0}
+#define CRUISE(for_s)              {SCRIPT_CRUISE, for_s, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.8, 0.0, 0}
+#define SPEED_UP(to_m_s, by_m_s2)  {SCRIPT_ACCELERATE, 0.0, to_m_s, by_m_s2, 0.0, 0.0, 0.0, 0.0, 0.9, 0.0, 0}
+#define SLOW_DOWN(to_m_s, by_m_s2) {SCRIPT_BRAKE, 0.0, to_m_s, by_m_s2, 0.0, 0.0, 0.0, 0.0, 0.9, 0.0, 0}
+#define TURN(by_deg, round_m)      {SCRIPT_TURN, 0.0, 0.0, 2.0, by_deg, round_m, 0.0, 0.0, 1.0, 0.0, 0}
+#define LANE(by_m, in_s)           {SCRIPT_LANE_CHANGE, in_s, 0.0, 2.0, 0.0, 0.0, 0.0, by_m, 0.8, 0.0, 0}
 /* Half a circuit that turns by 180 deg: two of them close exactly, whatever is in it. */
 #define HALF_CIRCUIT \
     STOP(3.0), SPEED_UP(13.0, 2.0), CRUISE(5.0), LANE(3.5, 4.0), CRUISE(6.0), LANE(-3.5, 4.5), CRUISE(3.0), \

@@ -57,6 +57,18 @@ static void the_unity_world_has_a_sensor_above_its_clock(void **state)
     srv_world_config_finish(&config);
 }
 
+static void the_generated_city_has_no_end(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    load_example("generated_city.yaml", &config);
+    const struct srv_node_config *motion = find_node(&config, "car", "motion");
+    assert_param(motion, "road.grade_rms_deg", 1.0, 1.0);
+    assert_param(motion, "suspension.pitch_compliance_deg_s2_m", -0.3, -0.3);
+    assert_param(motion, "duration_s", 0.0, 0.0);
+    srv_world_config_finish(&config);
+}
+
 static void the_smallest_world_loads(void **state)
 {
     (void)state;
@@ -117,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_world_is_the_documented_one),
+        cmocka_unit_test(the_generated_city_has_no_end),
         cmocka_unit_test(the_smallest_world_loads),
         cmocka_unit_test(the_unity_world_has_a_sensor_above_its_clock),
         cmocka_unit_test(the_recorded_drive_takes_the_path_of_its_recording),

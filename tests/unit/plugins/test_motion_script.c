@@ -1,8 +1,19 @@
+#include "chassis.h"
 #include "motion_check.h"
 #include "script.h"
 
 static struct motion_memory memory;
 static struct oto_error failure;
+
+/* In the plane, 5 m up. */
+static void script_evaluate(const struct script *script, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+{
+    static const struct chassis chassis = {.plain = true};
+    static const struct chassis_cache cache;
+    struct script_instant now;
+    script_instant_at(script, t_ns, sub_ns, &now);
+    chassis_truth(&chassis, &cache, &now, 0.0, 5.0, truth);
+}
 
 static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
 {
@@ -18,7 +29,7 @@ static int drop_memory(void **unused)
 
 static struct script plan(double speed_m_s, const struct script_segment *segments, uint32_t count, bool repeat)
 {
-    const struct script_start start = {{10.0, -20.0, 5.0}, 0.5, speed_m_s};
+    const struct script_anchor start = {0, 10.0, -20.0, 0.0, 0.5, speed_m_s};
     struct script script;
     assert_ok(script_plan(&script, &start, segments, count, repeat, motion_alloc, &memory, &failure), failure);
     return script;
@@ -31,7 +42,7 @@ static struct script plan_city(void)
 
 static void refused(double speed_m_s, const struct script_segment *segments, uint32_t count, const char *word)
 {
-    const struct script_start start = {{0.0, 0.0, 0.0}, 0.0, speed_m_s};
+    const struct script_anchor start = {0, 0.0, 0.0, 0.0, 0.0, speed_m_s};
     struct script script;
     assert_int_not_equal(script_plan(&script, &start, segments, count, true, motion_alloc, &memory, &failure), OTO_OK);
     if (strstr(failure.text, word) == NULL)
@@ -61,7 +72,7 @@ static void city_drive_is_its_own_derivatives_over_two_laps(void **unused)
     for (uint32_t lap = 0; lap < 2; lap++) {
         for (uint32_t i = 0; i < script.piece_count; i++) {
             int64_t from_ns = script.pieces[i].start_ns + lap * script.period_ns;
-            int64_t to_ns = from_ns + (int64_t)(script.pieces[i].duration_s * 1e9);
+            int64_t to_ns = from_ns + script.pieces[i].duration_ns;
             take_larger(&worst, motion_worst(evaluate, &script, from_ns, to_ns, 7000003));
         }
     }
@@ -99,8 +110,8 @@ static void city_drive_closes_and_a_lap_far_away_is_the_first(void **unused)
     const struct script script = plan_city();
     const int64_t lap = 1000000;
     (void)unused;
-    assert_near(script.end_m.x_m, 10.0, 1e-9);
-    assert_near(script.end_m.y_m, -20.0, 1e-9);
+    assert_near(script.end.x_m, 10.0, 1e-9);
+    assert_near(script.end.y_m, -20.0, 1e-9);
     for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 1777777777) {
         struct oto_truth_record first, far;
         script_evaluate(&script, t_ns, 0.25, &first);
@@ -161,11 +172,11 @@ static void each_manoeuvre_reaches_what_it_says(void **unused)
         script = plan(0.0, segments, count, false);
         script_evaluate(&script, script.period_ns, 0.0, &truth);
         assert_near(truth.longitudinal_speed_m_s, count < 4 ? 12.0 : 8.0, 1e-12);
-        assert_near(script.end_heading_rad, 0.5 - (count >= 2 ? OTO_HALF_PI : 0.0), 1e-12);
+        assert_near(script.end.heading_rad, 0.5 - (count >= 2 ? OTO_HALF_PI : 0.0), 1e-12);
     }
     {
         struct script before = plan(0.0, segments, 2, false), after = plan(0.0, segments, 3, false);
-        double dx = after.end_m.x_m - before.end_m.x_m, dy = after.end_m.y_m - before.end_m.y_m, heading = 0.5 - OTO_HALF_PI;
+        double dx = after.end.x_m - before.end.x_m, dy = after.end.y_m - before.end.y_m, heading = 0.5 - OTO_HALF_PI;
         assert_near(-dx * oto_sin(heading) + dy * oto_cos(heading), 3.5, 1e-9);
         assert_near(dx * oto_cos(heading) + dy * oto_sin(heading), 48.0, 0.5);
     }
@@ -222,8 +233,8 @@ static void reverse_turns_the_way_it_is_told(void **unused)
     segments[1].angle_deg = 45.0;
     segments[1].radius_m = 10.0;
     script = plan(0.0, segments, 2, false);
-    assert_near(script.end_heading_rad, 0.5 + 45.0 * OTO_DEG, 1e-12);
-    assert_near(script.end_speed_m_s, -3.0, 0.0);
+    assert_near(script.end.heading_rad, 0.5 + 45.0 * OTO_DEG, 1e-12);
+    assert_near(script.end.speed_m_s, -3.0, 0.0);
 }
 
 /* One instant written in two ways, and the same instant asked for in another order. */

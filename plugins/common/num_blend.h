@@ -1,0 +1,37 @@
+/*
+ * How a motion that is a function of its own time (a script, a spline, a replay) goes on from another motion's truth:
+ * its time zero is laid at that instant, its place and yaw by a rigid move, and what is then left of velocity,
+ * acceleration, attitude and angular rate goes away smoothly. Plain data; pure functions, callable from any thread.
+ */
+#ifndef NUM_BLEND_H
+#define NUM_BLEND_H
+
+#include <stdint.h>
+
+#include "otolith/records.h"
+#include "otolith/status.h"
+
+/* Zero bytes: the motion is as it is, from time zero of the world on. */
+struct num_blend {
+    int64_t active;
+    int64_t epoch_ns;
+    double epoch_sub_ns;
+    double duration_s;
+    oto_vec3 source_position_enu_m; /* at the source's time zero */
+    oto_quat q_enu_from_source;     /* a yaw */
+    oto_vec3 velocity_left_enu_m_s, accel_left_enu_m_s2;
+    oto_quat attitude_left, attitude_rate_left; /* at the epoch, right of the source's attitude */
+    struct oto_truth_record adopted;
+};
+
+/* `source` is the motion's own truth at its time zero. INVALID, and nothing changed, where a number is not finite. */
+enum oto_status num_blend_begin(struct num_blend *blend, const struct oto_truth_record *source,
+                                const struct oto_truth_record *adopted, int64_t t_ns, double sub_ns);
+
+/* The source's own time, from 0 on. */
+void num_blend_source_time(const struct num_blend *blend, int64_t *t_ns, double *sub_ns);
+
+/* From the source's truth at its own time to that of the vehicle. Before the epoch: as the adopted motion was. */
+void num_blend_apply(const struct num_blend *blend, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Profiles over s in [0, 1], by which a speed, a heading or a blend changes: polynomials with their exact derivatives
+ * and integral. Pure functions, callable from any thread.
+ */
+#ifndef NUM_PROFILE_H
+#define NUM_PROFILE_H
+
+#include <stdint.h>
+
+/*
+ * UP is the integral of the quintic smoothstep 10s³ - 15s⁴ + 6s⁵, from 0 to 1/2; DOWN that of one minus it. BUMP is
+ * 256 s⁴(1 - s)⁴: up to one and back, with three derivatives that vanish at both ends. STEP is the smoothstep itself.
+ */
+enum num_profile {
+    NUM_PROFILE_NONE = 0,
+    NUM_PROFILE_STEADY = 1, /* s */
+    NUM_PROFILE_UP = 2,
+    NUM_PROFILE_DOWN = 3,
+    NUM_PROFILE_BUMP = 4,
+    NUM_PROFILE_STEP = 5,
+    NUM_PROFILE_COUNT = 6
+};
+
+struct num_jet {
+    double value, first, second, third; /* with respect to s */
+};
+
+struct num_jet num_profile_jet(uint32_t profile, double s);
+double num_profile_value(uint32_t profile, double s);
+/* ∫₀ˢ of the profile. */
+double num_profile_integral(uint32_t profile, double s);
+/* Its value at s = 1, exactly. */
+double num_profile_end(uint32_t profile);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * The body on its springs on the road: from the path in the plane to the truth in space. The path's distance picks the
+ * road's grade and bank, its accelerations pitch and roll the body by the suspension's compliance, time and speed shake
+ * it. All of it is differentiated exactly. Pure functions, callable from any thread.
+ *
+ * Signs. Grade: uphill is positive. Bank: positive where the left side is higher. Pitch and roll of the body are
+ * rotations about its y and x axes, so nose-up pitch is negative and left-up roll positive: a usual car has a negative
+ * pitch compliance and a positive roll compliance.
+ */
+#ifndef CHASSIS_H
+#define CHASSIS_H
+
+#include "road.h"
+#include "script.h"
+
+#define CHASSIS_TONES 8
+
+struct chassis_params {
+    double grade_deg, grade_rms_deg;
+    double bank_deg, bank_rms_deg;
+    double correlation_length_m;
+    double crown_deg;
+    int64_t traffic_side; /* 1: right; -1: left */
+    double pitch_compliance_deg_s2_m, roll_compliance_deg_s2_m;
+    double pitch_vibration_deg, roll_vibration_deg; /* rms */
+    double vertical_vibration_m_s2;                 /* rms */
+    double angle_band_hz[2], vertical_band_hz[2];
+    double half_speed_m_s;
+};
+
+/* A vibration: sines of random phase, each at a random frequency in its part of the band. */
+struct chassis_tones {
+    double rate_rad_s[CHASSIS_TONES], phase_rad[CHASSIS_TONES], amplitude[CHASSIS_TONES];
+};
+
+struct chassis {
+    bool plain; /* level, stiff and calm: the truth lies in the plane */
+    bool shakes;
+    double slope, bank_rad;
+    struct road_wander slope_wander, bank_wander_rad;
+    double pitch_compliance_rad_s2_m, roll_compliance_rad_s2_m;
+    double half_speed_sq_m2_s2;
+    struct chassis_tones pitch, roll, vertical; /* rad, rad, m */
+};
+
+/* What makes the next instants cheap: part of the state, filled by chassis_begin. */
+struct chassis_cache {
+    struct road_window slope, bank;
+};
+
+enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng_key key, struct chassis *chassis,
+                             struct oto_error *error);
+
+/* The cache of distance 0; then that of another. */
+void chassis_begin(const struct chassis *chassis, struct chassis_cache *cache);
+void chassis_follow(const struct chassis *chassis, double distance_m, struct chassis_cache *cache);
+
+/* t_s: of the vibration. `height_m` is the road's at distance 0. Writes every member. */
+void chassis_truth(const struct chassis *chassis, const struct chassis_cache *cache, const struct script_instant *now,
+                   double t_s, double height_m, struct oto_truth_record *truth);
+
+#endif

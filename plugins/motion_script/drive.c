@@ -1,0 +1,74 @@
+#include "drive.h"
+
+#include <string.h>
+
+enum oto_status drive_make(const struct drive_plan *plan, struct drive *drive, script_alloc *alloc, void *alloc_context,
+                           struct oto_error *error)
+{
+    enum oto_status status;
+    memset(drive, 0, sizeof *drive);
+    drive->height_m = plan->height_m;
+    drive->generator = (struct generator){plan->style, plan->key, (int64_t)oto_round_half_away(plan->duration_s * 1e9),
+                                          plan->start};
+    status = chassis_make(plan->chassis, plan->key, &drive->chassis, error);
+    if (status != OTO_OK || plan->style != GENERATOR_NONE)
+        return status;
+    return script_plan(&drive->script, &plan->start, plan->segments, plan->segment_count, plan->repeat, alloc,
+                       alloc_context, error);
+}
+
+static void instant_at(const struct drive *drive, const struct drive_state *state, int64_t t_ns, double sub_ns,
+                       struct script_instant *now)
+{
+    if (drive->generator.style != GENERATOR_NONE)
+        generator_instant_at(&drive->generator, &state->generator, t_ns, sub_ns, now);
+    else
+        script_instant_at(&drive->script, t_ns, sub_ns, now);
+}
+
+void drive_begin(const struct drive *drive, struct drive_state *state)
+{
+    memset(state, 0, sizeof *state);
+    if (drive->generator.style != GENERATOR_NONE)
+        generator_begin(&drive->generator, &state->generator);
+    chassis_begin(&drive->chassis, &state->road);
+}
+
+void drive_advance(const struct drive *drive, struct drive_state *state, int64_t t_ns)
+{
+    struct script_instant now;
+    double sub_ns = 0.0;
+    num_blend_source_time(&state->blend, &t_ns, &sub_ns);
+    if (drive->generator.style != GENERATOR_NONE)
+        generator_advance(&drive->generator, &state->generator, t_ns);
+    if (drive->chassis.plain)
+        return;
+    instant_at(drive, state, t_ns, sub_ns, &now);
+    chassis_follow(&drive->chassis, now.distance_m, &state->road);
+}
+
+void drive_truth(const struct drive *drive, const struct drive_state *state, int64_t t_ns, double sub_ns,
+                 struct oto_truth_record *truth)
+{
+    struct script_instant now;
+    int64_t own_ns = t_ns;
+    double own_sub_ns = sub_ns;
+    num_blend_source_time(&state->blend, &own_ns, &own_sub_ns);
+    instant_at(drive, state, own_ns, own_sub_ns, &now);
+    chassis_truth(&drive->chassis, &state->road, &now, ((double)own_ns + own_sub_ns) * 1e-9, drive->height_m, truth);
+    num_blend_apply(&state->blend, t_ns, sub_ns, truth);
+}
+
+enum oto_status drive_adopt(const struct drive *drive, struct drive_state *state, const struct oto_truth_record *truth,
+                            int64_t t_ns, double sub_ns)
+{
+    struct oto_truth_record own;
+    struct num_blend blend;
+    enum oto_status status;
+    drive_begin(drive, state);
+    drive_truth(drive, state, 0, 0.0, &own);
+    status = num_blend_begin(&blend, &own, truth, t_ns, sub_ns);
+    if (status == OTO_OK)
+        state->blend = blend;
+    return status;
+}

@@ -1,0 +1,51 @@
+/*
+ * A vehicle's whole motion: a script or a generated drive, on a road, on its springs, and going on from another motion
+ * if it took over from one. `drive_make` may allocate and fail; the rest is pure on the state, in bounded time about the
+ * present, and from any thread.
+ */
+#ifndef DRIVE_H
+#define DRIVE_H
+
+#include "chassis.h"
+#include "generator.h"
+#include "num_blend.h"
+#include "script.h"
+
+struct drive_plan {
+    struct script_anchor start;
+    double height_m;
+    int64_t style; /* enum generator_style; NONE: the segments */
+    double duration_s;
+    struct oto_rng_key key;
+    bool repeat;
+    const struct script_segment *segments;
+    uint32_t segment_count;
+    const struct chassis_params *chassis;
+};
+
+struct drive {
+    struct generator generator;
+    struct script script; /* where nothing is generated */
+    struct chassis chassis;
+    double height_m;
+};
+
+/* Plain data. */
+struct drive_state {
+    struct num_blend blend;
+    struct chassis_cache road;
+    struct generator_state generator;
+};
+
+enum oto_status drive_make(const struct drive_plan *plan, struct drive *drive, script_alloc *alloc, void *alloc_context,
+                           struct oto_error *error);
+void drive_begin(const struct drive *drive, struct drive_state *state);
+/* Makes instants up to t_ns cheap. */
+void drive_advance(const struct drive *drive, struct drive_state *state, int64_t t_ns);
+void drive_truth(const struct drive *drive, const struct drive_state *state, int64_t t_ns, double sub_ns,
+                 struct oto_truth_record *truth);
+/* The drive begins at this instant, where and how the vehicle is. */
+enum oto_status drive_adopt(const struct drive *drive, struct drive_state *state, const struct oto_truth_record *truth,
+                            int64_t t_ns, double sub_ns);
+
+#endif

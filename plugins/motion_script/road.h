@@ -1,0 +1,43 @@
+/*
+ * A road that wanders: a Gaussian process over distance as a quintic B-spline of independent normal steps, so its first
+ * four derivatives are continuous, and its integral (the height that a slope leads to) is in closed form. The same road
+ * at the same distance, whenever asked. Pure functions, callable from any thread.
+ */
+#ifndef ROAD_H
+#define ROAD_H
+
+#include "otolith/rng.h"
+
+struct road_wander {
+    double rms;   /* of the process, in its own unit */
+    double knot_m; /* between steps */
+    struct oto_rng_key key;
+    uint64_t term;
+    double integral_at_0;
+};
+
+/* The polynomial between knot and knot + 1, of u = distance/knot_m - knot. */
+struct road_window {
+    int64_t knot;
+    double coefficients[6];
+    double integral; /* at u = 0, in knots */
+};
+
+/* Value, its derivatives by the distance, and its integral from distance 0. */
+struct road_jet {
+    double integral, value, first, second;
+};
+
+/* The process' autocorrelation falls to 1/e within length_m > 0. */
+struct road_wander road_wander_make(double rms, double length_m, struct oto_rng_key key, uint64_t term);
+
+/* The window that the distance is in. */
+void road_window_at(const struct road_wander *wander, double distance_m, struct road_window *window);
+
+/* The same, if the window is not that already. */
+void road_window_follow(const struct road_wander *wander, double distance_m, struct road_window *window);
+
+/* `window` spares work where the distance is in it; any other does no harm. All zero where rms is 0. */
+struct road_jet road_wander_at(const struct road_wander *wander, const struct road_window *window, double distance_m);
+
+#endif
