@@ -52,6 +52,37 @@ struct oto_odometry_record {
     int64_t age_ns;            /* how long before t_ns the reported motion was (transport delay) */
 };
 
+/* What an estimator says of a vehicle: the same record of every estimator, so that one may replace another. 400 bytes. */
+struct oto_estimate_record {
+    oto_vec3 position_enu_m; /* of the body origin; what the estimator does not know is level, at rest and at zero */
+    oto_vec3 velocity_enu_m_s;
+    oto_quat q_enu_from_body;
+    oto_vec3 angular_rate_body_rad_s;
+    oto_vec3 gyro_bias_sensor_rad_s;
+    oto_vec3 accel_bias_sensor_m_s2;
+    double speed_scale; /* odometer's speed over the true one */
+    /* One standard deviation of each; -1 where the estimator does not estimate it. */
+    oto_vec3 position_sigma_enu_m;
+    oto_vec3 velocity_sigma_enu_m_s;
+    oto_vec3 attitude_sigma_body_rad; /* of small turns about body axes */
+    oto_vec3 angular_rate_sigma_body_rad_s;
+    oto_vec3 gyro_bias_sigma_sensor_rad_s;
+    oto_vec3 accel_bias_sigma_sensor_m_s2;
+    double speed_scale_sigma;
+    double nis;          /* innovation of the last measurement that was used, squared, over its covariance */
+    double nis_degrees;  /* its rows: what `nis` is on average of a consistent filter */
+    double nees;         /* error against the truth, squared, over its covariance; -1: no truth is bound */
+    double nees_degrees; /* states that it is over */
+    uint64_t status;     /* enum oto_estimate_status */
+    uint64_t used, gated, refused, late, singular; /* measurements since the start */
+    int64_t age_ns;      /* since the last measurement that was used */
+};
+
+enum oto_estimate_status {
+    OTO_ESTIMATE_ALIGNING = 0, /* the record is the initial one */
+    OTO_ESTIMATE_RUNNING = 1,
+};
+
 /* What happened in a world: swaps, faults, overruns, mode changes. Channel `world/@events`. */
 struct oto_event_record {
     uint32_t kind;     /* enum oto_event_kind */
@@ -101,6 +132,7 @@ _Static_assert(sizeof(struct oto_truth_record) == 200, "truth record layout");
 _Static_assert(sizeof(struct oto_imu_record) == 37 * 8, "imu record layout");
 _Static_assert(sizeof(struct oto_mag_record) == 12 * 8, "mag record layout");
 _Static_assert(sizeof(struct oto_odometry_record) == 7 * 8, "odometry record layout");
+_Static_assert(sizeof(struct oto_estimate_record) == 50 * 8, "estimate record layout");
 _Static_assert(sizeof(struct oto_event_record) == 240, "event record layout");
 #endif
 
@@ -155,6 +187,39 @@ static const struct oto_field oto_odometry_fields[] = {
 };
 static const struct oto_record_type oto_odometry_type = {
     "odometry", sizeof(struct oto_odometry_record), sizeof oto_odometry_fields / sizeof *oto_odometry_fields, oto_odometry_fields};
+
+static const struct oto_field oto_estimate_fields[] = {
+    OTO_FIELD_XYZ_(struct oto_estimate_record, position_enu_m, "position_enu_m", "m", "enu", "position of the body origin"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, velocity_enu_m_s, "velocity_enu_m_s", "m/s", "enu", "velocity"),
+    {"q_enu_from_body.w", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_estimate_record, q_enu_from_body), "1", "enu", "attitude quaternion w"},
+    {"q_enu_from_body.x", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_estimate_record, q_enu_from_body) + 8, "1", "enu", "attitude quaternion x"},
+    {"q_enu_from_body.y", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_estimate_record, q_enu_from_body) + 16, "1", "enu", "attitude quaternion y"},
+    {"q_enu_from_body.z", OTO_FIELD_F64, 1, (uint32_t)offsetof(struct oto_estimate_record, q_enu_from_body) + 24, "1", "enu", "attitude quaternion z"},
+    OTO_FIELD_XYZ_(struct oto_estimate_record, angular_rate_body_rad_s, "angular_rate_body_rad_s", "rad/s", "body", "angular rate"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, gyro_bias_sensor_rad_s, "gyro_bias_sensor_rad_s", "rad/s", "sensor", "bias of the gyroscope"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, accel_bias_sensor_m_s2, "accel_bias_sensor_m_s2", "m/s^2", "sensor", "bias of the accelerometer"),
+    OTO_FIELD_(struct oto_estimate_record, speed_scale, "speed_scale", OTO_FIELD_F64, 1, "1", "", "the odometer's speed over the true one"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, position_sigma_enu_m, "position_sigma_enu_m", "m", "enu", "standard deviation, -1 unknown; position"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, velocity_sigma_enu_m_s, "velocity_sigma_enu_m_s", "m/s", "enu", "standard deviation, -1 unknown; velocity"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, attitude_sigma_body_rad, "attitude_sigma_body_rad", "rad", "body", "standard deviation, -1 unknown; turn about"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, angular_rate_sigma_body_rad_s, "angular_rate_sigma_body_rad_s", "rad/s", "body", "standard deviation, -1 unknown; angular rate"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, gyro_bias_sigma_sensor_rad_s, "gyro_bias_sigma_sensor_rad_s", "rad/s", "sensor", "standard deviation, -1 unknown; gyroscope bias"),
+    OTO_FIELD_XYZ_(struct oto_estimate_record, accel_bias_sigma_sensor_m_s2, "accel_bias_sigma_sensor_m_s2", "m/s^2", "sensor", "standard deviation, -1 unknown; accelerometer bias"),
+    OTO_FIELD_(struct oto_estimate_record, speed_scale_sigma, "speed_scale_sigma", OTO_FIELD_F64, 1, "1", "", "standard deviation, -1 unknown; speed scale"),
+    OTO_FIELD_(struct oto_estimate_record, nis, "nis", OTO_FIELD_F64, 1, "1", "", "normalised innovation squared of the last measurement used"),
+    OTO_FIELD_(struct oto_estimate_record, nis_degrees, "nis_degrees", OTO_FIELD_F64, 1, "1", "", "rows of that measurement"),
+    OTO_FIELD_(struct oto_estimate_record, nees, "nees", OTO_FIELD_F64, 1, "1", "", "normalised estimation error squared; -1: no truth is bound"),
+    OTO_FIELD_(struct oto_estimate_record, nees_degrees, "nees_degrees", OTO_FIELD_F64, 1, "1", "", "states that the error is over"),
+    OTO_FIELD_(struct oto_estimate_record, status, "status", OTO_FIELD_U64, 1, "", "", "0 aligning, 1 running"),
+    OTO_FIELD_(struct oto_estimate_record, used, "used", OTO_FIELD_U64, 1, "", "", "measurements used since the start"),
+    OTO_FIELD_(struct oto_estimate_record, gated, "gated", OTO_FIELD_U64, 1, "", "", "measurements beyond their gate"),
+    OTO_FIELD_(struct oto_estimate_record, refused, "refused", OTO_FIELD_U64, 1, "", "", "measurements that are not finite or not defined in this state"),
+    OTO_FIELD_(struct oto_estimate_record, late, "late", OTO_FIELD_U64, 1, "", "", "measurements that came too late"),
+    OTO_FIELD_(struct oto_estimate_record, singular, "singular", OTO_FIELD_U64, 1, "", "", "measurements whose innovation covariance has no inverse"),
+    OTO_FIELD_(struct oto_estimate_record, age_ns, "age_ns", OTO_FIELD_I64, 1, "ns", "", "since the last measurement that was used"),
+};
+static const struct oto_record_type oto_estimate_type = {
+    "estimate", sizeof(struct oto_estimate_record), sizeof oto_estimate_fields / sizeof *oto_estimate_fields, oto_estimate_fields};
 
 static const struct oto_field oto_event_fields[] = {
     OTO_FIELD_(struct oto_event_record, kind, "kind", OTO_FIELD_U32, 1, "", "", "number of the kind of event"),

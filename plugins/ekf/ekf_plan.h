@@ -1,0 +1,48 @@
+/*
+ * From parameters and bound inputs to what a step needs: names become places. [loop]
+ */
+#ifndef EKF_PLAN_H
+#define EKF_PLAN_H
+
+#include "ekf_filter.h"
+#include "otolith/estimator.h"
+
+/* A number of a record. */
+struct ekf_number {
+    struct oto_field field;
+    uint32_t element;
+};
+
+/* Where a row's numbers come from. */
+struct ekf_source {
+    uint32_t input; /* UINT32_MAX: not bound, the row is idle */
+    bool optional;  /* a sample without any of the fields is none of this row's */
+    bool has_covariance, has_age;
+    struct ekf_number fields[4];
+    struct ekf_number covariance, age;
+};
+
+/* Prepared data: all that is fixed, constants of the model included. */
+struct ekf_prepared {
+    struct ekf_plan plan;
+    struct ekf_source sources[EKF_MOST_ROWS];
+    uint32_t truth_input; /* UINT32_MAX: not bound */
+    bool truth_by_model;  /* the truth record as a whole; else one field for each state */
+    struct ekf_number truth_fields[OTO_MODEL_MAX_STATES];
+    struct num_estimator_constants estimator;
+    struct num_bicycle_constants bicycle;
+    struct num_tyre_constants tyre;
+    struct num_body_constants body;
+};
+
+enum { EKF_TRUTH_NUMBERS = 20 }; /* of the standard truth: position, velocity, acceleration, attitude, rates, speed */
+
+enum oto_status ekf_plan_make(const struct oto_host *host, const struct oto_setup *setup,
+                              const struct ekf_params *params, struct ekf_prepared *prepared, struct oto_error *error);
+
+static inline double ekf_number_of(const struct ekf_number *number, const void *payload)
+{
+    return oto_input_number(&number->field, number->element, payload);
+}
+
+#endif

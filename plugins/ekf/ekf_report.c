@@ -1,0 +1,173 @@
+#include "ekf_report.h"
+
+/* clang-format off */
+#define FIELD(record, member, kind, n, u, t) {#member, kind, n, (uint32_t)offsetof(record, member), u, "", t}
+#define STATE(member, n, kind, u, t) FIELD(struct ekf_state_record, member, kind, n, u, t)
+#define INNOVATION(member, n, kind, u, t) FIELD(struct ekf_innovation_record, member, kind, n, u, t)
+
+static const struct oto_field state_fields[] = {
+    STATE(state, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "states, in the model's order and units"),
+    STATE(sigma, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "standard deviation of each"),
+    STATE(error, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "against the last truth"),
+    STATE(rmse, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "root of the mean square of the errors so far"),
+    STATE(nees_mean, 1, OTO_FIELD_F64, "1", "mean of the normalised estimation error squared so far"),
+    STATE(truths, 1, OTO_FIELD_U64, "", "truths that the means are of"),
+    STATE(size, 1, OTO_FIELD_U64, "", "states that there are"),
+    STATE(model_hash, 1, OTO_FIELD_U64, "", "FNV-1a-64 of the model's name and size"),
+};
+static const struct oto_field innovation_fields[] = {
+    INNOVATION(innovation, EKF_MOST_ROWS * NUM_KALMAN_ROWS, OTO_FIELD_F64, "", "measured minus expected, three for each row of measurements"),
+    INNOVATION(sigma, EKF_MOST_ROWS * NUM_KALMAN_ROWS, OTO_FIELD_F64, "", "standard deviation of each"),
+    INNOVATION(nis, EKF_MOST_ROWS, OTO_FIELD_F64, "1", "normalised innovation squared"),
+    INNOVATION(t_ns, EKF_MOST_ROWS, OTO_FIELD_I64, "ns", "when it was measured"),
+    INNOVATION(used, EKF_MOST_ROWS, OTO_FIELD_U64, "", "measurements used"),
+    INNOVATION(gated, EKF_MOST_ROWS, OTO_FIELD_U64, "", "measurements beyond the gate"),
+    INNOVATION(refused, EKF_MOST_ROWS, OTO_FIELD_U64, "", "not finite, or not defined in this state"),
+    INNOVATION(late, EKF_MOST_ROWS, OTO_FIELD_U64, "", "came too late"),
+    INNOVATION(singular, EKF_MOST_ROWS, OTO_FIELD_U64, "", "innovation covariance without inverse"),
+    INNOVATION(size, 1, OTO_FIELD_U64, "", "rows that there are"),
+};
+/* clang-format on */
+const struct oto_record_type ekf_state_type = {"ekf_state", sizeof(struct ekf_state_record),
+                                               sizeof state_fields / sizeof *state_fields, state_fields};
+const struct oto_record_type ekf_innovation_type = {"ekf_innovation", sizeof(struct ekf_innovation_record),
+                                                    sizeof innovation_fields / sizeof *innovation_fields,
+                                                    innovation_fields};
+_Static_assert(sizeof(struct ekf_innovation_record) <= OTO_RECORD_MAX_BYTES, "a record has at most 4096 bytes");
+
+static double root(double variance)
+{
+    return variance > 0.0 ? oto_sqrt(variance) : 0.0;
+}
+
+static double sigma_of(const struct ekf_plan *plan, const double *p, uint32_t state)
+{
+    return state != EKF_ABSENT ? root(p[state * plan->n + state]) : -1.0;
+}
+
+/* Of a vector whose Jacobian is known; -1 along axes that no state tells of. */
+static oto_vec3 sigma_of_vector(const struct ekf_plan *plan, const double *p, const struct ekf_vector *vector)
+{
+    double sigma[3];
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        const double *row = vector->j + axis * plan->n;
+        bool told = false;
+        for (uint32_t s = 0; s < plan->n; s++) {
+            told = told || row[s] != 0.0;
+        }
+        sigma[axis] = told ? root(num_matrix_quadratic(plan->n, row, p)) : -1.0;
+    }
+    return oto_vec3_from_array(sigma);
+}
+
+/* Small turns about body axes: E (droll, dpitch, dyaw), or 2 vec(q⁻¹ dq). */
+static oto_vec3 attitude_sigma(const struct ekf_plan *plan, const double *x, const double *p)
+{
+    const struct ekf_view *v = &plan->view;
+    struct ekf_vector turn = {.v = {0}};
+    if (v->qw != EKF_ABSENT) {
+        const double w = x[v->qw], i = x[v->qw + 1], j = x[v->qw + 2], k = x[v->qw + 3];
+        const double rows[3][4] = {{-i, w, k, -j}, {-j, -k, w, i}, {-k, j, -i, w}};
+        for (uint32_t axis = 0; axis < 3; axis++) {
+            for (uint32_t c = 0; c < 4; c++) {
+                turn.j[axis * plan->n + v->qw + c] = 2.0 * rows[axis][c];
+            }
+        }
+    } else if (v->roll != EKF_ABSENT && v->pitch != EKF_ABSENT && v->yaw != EKF_ABSENT) {
+        const uint32_t places[3] = {v->roll, v->pitch, v->yaw};
+        const oto_mat3 e = ekf_rates_from_angles(x[v->roll], x[v->pitch]);
+        for (uint32_t axis = 0; axis < 3; axis++) {
+            for (uint32_t c = 0; c < 3; c++) {
+                turn.j[axis * plan->n + places[c]] = e.m[axis][c];
+            }
+        }
+    } else {
+        return oto_vec3_make(-1, -1, sigma_of(plan, p, v->yaw));
+    }
+    return sigma_of_vector(plan, p, &turn);
+}
+
+static void sum_rows(const struct ekf_plan *plan, const struct ekf_state *state, int64_t t_ns,
+                     struct oto_estimate_record *record)
+{
+    for (uint32_t i = 0; i < plan->row_count; i++) {
+        const struct ekf_row_state *row = &state->rows[i];
+        record->used += row->used;
+        record->gated += row->gated;
+        record->refused += row->refused;
+        record->late += row->late;
+        record->singular += row->singular;
+    }
+    record->age_ns = state->started != 0 ? t_ns - state->used_ns : 0;
+}
+
+void ekf_report_estimate(const struct ekf_plan *plan, const struct ekf_state *state, const double *x, const double *p,
+                         int64_t t_ns, struct oto_estimate_record *record)
+{
+    static const oto_vec3 unknown = {-1, -1, -1};
+    const struct ekf_view *view = &plan->view;
+    struct oto_truth_record truth = {.q_enu_from_body = {1, 0, 0, 0}};
+    struct ekf_vector vector;
+    plan->model->to_truth(plan->constants, x, &truth);
+    record->position_enu_m = truth.position_enu_m;
+    record->velocity_enu_m_s = truth.velocity_enu_m_s;
+    record->q_enu_from_body = truth.q_enu_from_body;
+    record->angular_rate_body_rad_s = truth.angular_rate_body_rad_s;
+    record->speed_scale = 1.0;
+    record->position_sigma_enu_m =
+        oto_vec3_make(sigma_of(plan, p, view->x), sigma_of(plan, p, view->y), sigma_of(plan, p, view->z));
+    record->velocity_sigma_enu_m_s = unknown;
+    record->angular_rate_sigma_body_rad_s = unknown;
+    if ((view->needs & EKF_VELOCITY) != 0) {
+        ekf_enu_velocity(view, x, &vector);
+        record->velocity_sigma_enu_m_s = sigma_of_vector(plan, p, &vector);
+    }
+    if ((view->needs & EKF_YAW_RATE) != 0 && ekf_body_rate(view, x, &vector)) {
+        record->angular_rate_sigma_body_rad_s = sigma_of_vector(plan, p, &vector);
+    }
+    record->attitude_sigma_body_rad = attitude_sigma(plan, x, p);
+    record->gyro_bias_sigma_sensor_rad_s = record->accel_bias_sigma_sensor_m_s2 = unknown;
+    record->speed_scale_sigma = -1.0;
+    record->nis = state->nis;
+    record->nis_degrees = state->nis_rows;
+    record->nees = state->nees;
+    record->nees_degrees = plan->truth_count;
+    record->status = state->started != 0 ? OTO_ESTIMATE_RUNNING : OTO_ESTIMATE_ALIGNING;
+    sum_rows(plan, state, t_ns, record);
+}
+
+void ekf_report_state(const struct ekf_plan *plan, const struct ekf_state *state, const double *x, const double *p,
+                      struct ekf_state_record *record)
+{
+    const double count = state->truths > 0 ? (double)state->truths : 1.0;
+    for (uint32_t i = 0; i < plan->n; i++) {
+        record->state[i] = x[i];
+        record->sigma[i] = root(p[i * plan->n + i]);
+        record->error[i] = state->error[i];
+        record->rmse[i] = root(state->square_sum[i] / count);
+    }
+    record->nees_mean = state->nees_sum / count;
+    record->truths = state->truths;
+    record->size = plan->n;
+    record->model_hash = plan->model_hash;
+}
+
+void ekf_report_innovation(const struct ekf_plan *plan, const struct ekf_state *state,
+                           struct ekf_innovation_record *record)
+{
+    record->size = plan->row_count;
+    for (uint32_t i = 0; i < plan->row_count; i++) {
+        const struct ekf_row_state *row = &state->rows[i];
+        for (uint32_t k = 0; k < NUM_KALMAN_ROWS; k++) {
+            record->innovation[i * NUM_KALMAN_ROWS + k] = row->innovation[k];
+            record->sigma[i * NUM_KALMAN_ROWS + k] = row->sigma[k];
+        }
+        record->nis[i] = row->nis;
+        record->t_ns[i] = row->t_ns;
+        record->used[i] = row->used;
+        record->gated[i] = row->gated;
+        record->refused[i] = row->refused;
+        record->late[i] = row->late;
+        record->singular[i] = row->singular;
+    }
+}
