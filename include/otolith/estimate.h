@@ -52,7 +52,7 @@ OTO_API const struct oto_record_type *oto_log_type(const struct oto_log *log);
 OTO_API uint64_t oto_log_count(const struct oto_log *log);
 /* Sample `index`; the payload is valid until the log grows or ends. `input` is 0. */
 OTO_API struct oto_input_sample oto_log_sample(const struct oto_log *log, uint64_t index);
-/* One over the mean step of the log's times; 0 where there are fewer than two. */
+/* One over the mean step of the log's times, whole where it is so to a millionth; 0 where there are fewer than two. */
 OTO_API double oto_log_rate_hz(const struct oto_log *log);
 
 /* ---- an estimator over logs ---- */

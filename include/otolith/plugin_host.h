@@ -61,6 +61,10 @@ OTO_API const struct oto_estimator_extension *oto_plugin_estimator(const struct 
 /* Whether a record has the fields that an input of an estimator needs; the error names the first that it has not. */
 OTO_API enum oto_status oto_input_check_fields(const struct oto_input_port *port, const struct oto_record_type *type,
                                                struct oto_error *error);
+/* Whether an estimator can work with these inputs: all that it requires, none that it does not know, in its order. */
+OTO_API enum oto_status oto_inputs_check(const struct oto_estimator_extension *estimator,
+                                         const struct oto_input_binding *bindings, uint32_t count,
+                                         struct oto_error *error);
 /* Whether a swap may go on from a truth with this motion. */
 static inline bool oto_motion_adopts(const struct oto_motion_extension *motion)
 {

@@ -21,14 +21,19 @@ void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *pl
     binder->warn(binder->warn_context, sentence);
 }
 
-static enum oto_status check_kind(struct srv_binder *binder, const struct oto_value *place, const char *wanted,
+static enum oto_status check_kind(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
                                   const struct oto_plugin *plugin)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
-    if (strcmp(descriptor->kind, wanted) != 0)
+    const struct oto_value *place = raw->plugin;
+    if ((strcmp(descriptor->kind, OTO_KIND_MOTION) == 0) != is_motion)
         return oto_value_fail(place, binder->error, OTO_INVALID, "plugin '%s' is of kind %s, expected a %s here",
-                              descriptor->id, descriptor->kind, wanted);
-    if (strcmp(wanted, OTO_KIND_MOTION) == 0 && oto_plugin_motion(plugin) == NULL)
+                              descriptor->id, descriptor->kind, is_motion ? "motion" : "sensor or estimator");
+    if (raw->inputs != NULL && strcmp(descriptor->kind, OTO_KIND_ESTIMATOR) != 0)
+        return oto_value_fail_key(raw->inputs, binder->error, OTO_INVALID,
+                                  "plugin '%s' is a %s and listens to no channel; only estimators have inputs",
+                                  descriptor->id, descriptor->kind);
+    if (is_motion && oto_plugin_motion(plugin) == NULL)
         return oto_value_fail(place, binder->error, OTO_PLUGIN, "motion plugin '%s' does not offer the extension '%s'",
                               descriptor->id, OTO_EXTENSION_MOTION);
     return OTO_OK;
@@ -108,6 +113,10 @@ static enum oto_status check_rate(struct srv_binder *binder, const struct oto_va
         return oto_value_fail(place, binder->error, OTO_RANGE,
                               "the rate of '%s' is %.10g Hz, expected at most the clock's %.10g Hz (clock.rate_hz)",
                               node->name, rate_hz, base_hz);
+    if (strcmp(oto_plugin_descriptor(node->plugin)->kind, OTO_KIND_ESTIMATOR) == 0 && rate_hz < 1.0)
+        return oto_value_fail(place, binder->error, OTO_RANGE,
+                              "the rate of '%s' is %.10g Hz, expected at least 1 Hz of an estimator: its inputs are kept for "
+                              "one second", node->name, rate_hz);
     return OTO_OK;
 }
 
@@ -133,7 +142,7 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
 {
     enum oto_status status = srv_plugin_cache_open(&binder->plugins, raw->plugin, &node->plugin, binder->error);
     if (status == OTO_OK)
-        status = check_kind(binder, raw->plugin, is_motion ? OTO_KIND_MOTION : OTO_KIND_SENSOR, node->plugin);
+        status = check_kind(binder, raw, is_motion, node->plugin);
     if (status == OTO_OK)
         status = bind_params(binder, raw, map, node);
     if (status == OTO_OK)

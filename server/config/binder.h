@@ -47,6 +47,8 @@ void srv_vibration_finish(struct srv_vibration *vibration);
 /* Plugin, parameters and rate of a node; `map` is where it stands. */
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node);
+/* What the estimators listen to, when all nodes are there: named, found, and with the fields that they need. */
+enum oto_status srv_bind_inputs(struct srv_binder *binder);
 /* The parameters of the node's part, and the name of its unit's stream of random numbers. */
 enum oto_status srv_apply_part(struct srv_binder *binder, const struct srv_raw_node *raw, struct srv_node_config *node);
 /* Warns of parameters that are probably wrong. */

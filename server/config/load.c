@@ -38,6 +38,8 @@ enum oto_status srv_world_config_load(const char *path, const struct srv_overrid
     if (status == OTO_OK)
         status = srv_load_vehicles(&binder, raw.vehicles);
     if (status == OTO_OK)
+        status = srv_bind_inputs(&binder);
+    if (status == OTO_OK)
         status = srv_check_topics(&binder);
     srv_plugin_cache_finish(&binder.plugins);
     srv_part_cache_finish(&binder.parts);
@@ -52,6 +54,7 @@ void srv_world_config_finish(struct srv_world_config *config)
         return;
     for (uint32_t i = 0; i < config->node_count; i++) {
         oto_params_free(&config->nodes[i].params);
+        free(config->nodes[i].inputs);
         (void)oto_plugin_close(config->nodes[i].plugin);
     }
     for (uint32_t i = 0; i < config->vehicle_count; i++)

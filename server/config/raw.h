@@ -53,6 +53,7 @@ struct srv_raw_node {
     char topic[OTO_TOPIC_BYTES];
     char frame_id[OTO_WORLD_NAME_BYTES];
     const struct oto_value *plugin, *params, *params_file;
+    const struct oto_value *inputs; /* NULL: not given */
     const struct oto_value *part, *mode; /* NULL: not given */
     uint32_t unit;
     uint64_t rate_num, rate_den; /* 0: not given */

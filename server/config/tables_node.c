@@ -34,6 +34,8 @@ static const struct srv_key node_keys[] = {
     {"mount", SRV_FORM_SECTION, .section = &mount, .text = "where the sensor sits on the body"},
     {"topic", SRV_FORM_TOPIC, AT(srv_raw_node, topic), .text = "another name for the first channel's topic"},
     {"frame_id", SRV_FORM_TOPIC, AT(srv_raw_node, frame_id), .text = "of the messages; vehicle/name without it"},
+    {"inputs", SRV_FORM_MAP, AT(srv_raw_node, inputs),
+     .text = "of an estimator: a channel for each of its inputs, as imu, car/imu, imu.delta or an alias"},
     {"part", SRV_FORM_VALUE, AT(srv_raw_node, part),
      .text = "a real sensor, vendor/part of configs/parts or a file: its parameters come before params_file and params"},
     {"mode", SRV_FORM_VALUE, AT(srv_raw_node, mode), .text = "operating mode of the part; its default one without it"},

@@ -77,6 +77,13 @@ struct srv_vibration {
     struct srv_vibration_line *lines;
 };
 
+/* A channel that an estimator listens to. */
+struct srv_input_config {
+    char name[SRV_NAME_BYTES]; /* of the input */
+    uint32_t node;             /* index: whose channel */
+    uint32_t port;             /* which one; 0 of a motion node is the truth */
+};
+
 struct srv_node_config {
     char name[SRV_NAME_BYTES];  /* "motion" for the motion node */
     char alias[OTO_TOPIC_BYTES]; /* topic of the first channel, "" for world/vehicle/node */
@@ -89,6 +96,9 @@ struct srv_node_config {
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
     const struct oto_value *place; /* in the document, for messages; NULL in made-up worlds */
+    /* estimators only: in the order of the plugin's table, then the open ones; owned */
+    struct srv_input_config *inputs;
+    uint32_t input_count;
 };
 
 struct srv_vehicle_config {

@@ -105,6 +105,21 @@ static enum oto_status compare_motions(const struct srv_change_base *base, struc
     return OTO_OK;
 }
 
+/* An estimator goes on with the channels that it listens to. */
+static enum oto_status compare_inputs(const struct srv_change_base *base, struct oto_plugin *plugin,
+                                      struct oto_error *error)
+{
+    const struct oto_estimator_extension *next = oto_plugin_estimator(plugin);
+    struct oto_error why = {0};
+    if (strcmp(oto_plugin_descriptor(plugin)->kind, OTO_KIND_ESTIMATOR) != 0) {
+        return OTO_OK;
+    }
+    const enum oto_status status = oto_inputs_check(next, base->setup->inputs, base->setup->input_count, &why);
+    return status == OTO_OK ? OTO_OK
+                            : oto_fail(error, status, "%s cannot go on with the inputs of '%s': %.300s",
+                                       oto_plugin_path(plugin), base->topic, why.text);
+}
+
 /* How the new plugin comes to its state. */
 static bool state_is_same(uint32_t version, uint64_t bytes, const struct oto_plugin_descriptor *next)
 {
@@ -187,6 +202,9 @@ static enum oto_status open_plugin(const struct srv_change_base *base, const cha
     status = compare_ports(base, now, next, error);
     if (status == OTO_OK) {
         status = compare_motions(base, change->open.plugin, error);
+    }
+    if (status == OTO_OK) {
+        status = compare_inputs(base, change->open.plugin, error);
     }
     if (status == OTO_OK) {
         status = compare_states(base, now, change->open.plugin, error);

@@ -30,10 +30,12 @@ static enum oto_status check_kind(const struct srv_world_config *world, const st
                                   struct oto_error *error)
 {
     const bool motion = is_motion(world, node->config, node->index);
-    const char *wanted = motion ? OTO_KIND_MOTION : OTO_KIND_SENSOR;
-    if (strcmp(node->descriptor->kind, wanted) != 0) {
+    const char *kind = node->descriptor->kind;
+    const bool fits = motion ? strcmp(kind, OTO_KIND_MOTION) == 0 : strcmp(kind, OTO_KIND_MOTION) != 0;
+    if (!fits) {
         return oto_fail(error, OTO_INVALID, "node '%s': plugin '%s' is of kind '%s'; '%s' is accepted here",
-                        node->topic, node->descriptor->id, node->descriptor->kind, wanted);
+                        node->topic, node->descriptor->id, kind,
+                        motion ? OTO_KIND_MOTION : OTO_KIND_SENSOR "' or '" OTO_KIND_ESTIMATOR);
     }
     if (motion && oto_plugin_motion(node->plugin) == NULL) {
         return oto_fail(error, OTO_PLUGIN, "node '%s': motion plugin '%s' does not offer the extension '%s'",
@@ -152,6 +154,21 @@ static enum oto_status make_outputs(struct srv_node *node, struct oto_error *err
     return OTO_OK;
 }
 
+static enum oto_status make_inputs(const struct srv_world_config *world, struct srv_node *node,
+                                   struct oto_error *error)
+{
+    struct oto_error why = {0};
+    node->is_estimator = strcmp(node->descriptor->kind, OTO_KIND_ESTIMATOR) == 0;
+    if (!node->is_estimator) {
+        return OTO_OK;
+    }
+    const enum oto_status status = srv_inputs_init(world, node->config, &node->inputs, &why);
+    node->setup->inputs = node->inputs.bindings;
+    node->setup->input_count = node->inputs.count;
+    return status == OTO_OK ? OTO_OK : oto_fail(error, status, "node '%s' (plugin %s): %.300s", node->topic,
+                                                node->descriptor->id, why.text);
+}
+
 void srv_node_bind(struct srv_node *node, struct oto_plugin *plugin)
 {
     const struct oto_motion_extension *motion = oto_plugin_motion(plugin);
@@ -194,6 +211,9 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     }
     if (status == OTO_OK) {
         srv_setup_fill(world, node->config, node->setup);
+        status = make_inputs(world, node, error);
+    }
+    if (status == OTO_OK) {
         status = make_instance(node, warn, warn_context, error);
     }
     if (status != OTO_OK) {
@@ -213,6 +233,7 @@ void srv_node_finish(struct srv_node *node)
     free(node->setup);
     free(node->payloads);
     free(node->runs);
+    srv_inputs_finish(&node->inputs);
     (void)oto_plugin_close(node->plugin);
     memset(node, 0, sizeof *node);
 }

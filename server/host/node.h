@@ -10,6 +10,7 @@
 
 #include "clock/schedule.h"
 #include "config/world_config.h"
+#include "host/inputs.h"
 #include "plugin/finite.h"
 #include "shm/segment.h"
 #include "shm/writer.h"
@@ -37,6 +38,7 @@ struct srv_node {
     uint32_t index;
     uint32_t port_count;
     bool quarantined;
+    bool is_estimator; /* stepped after all sensors of the tick */
     uint64_t state_bytes;  /* of the descriptor */
     uint64_t hashed_bytes; /* rounded up to whole words; the rest is zero */
     struct srv_beat beat;  /* instants of samples; at the next one */
@@ -51,6 +53,7 @@ struct srv_node {
     struct oto_prepared prepared;
     uint64_t revision; /* changes applied so far */
     uint32_t generation; /* swaps applied so far */
+    struct srv_inputs inputs; /* of an estimator */
     /* fixed */
     const struct srv_node_config *config;
     struct oto_setup *setup;

@@ -77,7 +77,7 @@ static enum oto_status make_nodes(struct srv_engine *engine, oto_warn_function w
         }
     }
     engine->event_channel = engine->channel_count++;
-    return status;
+    return status == OTO_OK ? srv_estimators_make(engine, error) : status;
 }
 
 static void describe_events(const struct srv_world_config *config, struct srv_channel_spec *spec)
@@ -176,6 +176,7 @@ static void attach_channels(struct srv_engine *engine)
         const uint32_t channel = engine->first_channels[vehicle->motion->index];
         vehicle->ring = srv_ring_make(base, &engine->segment.directory[channel]);
     }
+    srv_estimators_attach(engine);
     engine->events = srv_ring_make(base, &engine->segment.directory[engine->event_channel]);
 }
 
@@ -392,6 +393,7 @@ void srv_engine_destroy(struct srv_engine *engine)
     free(engine->truth_runs);
     free(engine->nodes);
     free(engine->views);
+    free(engine->estimators);
     free(engine->first_channels);
     free(engine);
 }

@@ -71,6 +71,8 @@ struct srv_engine {
     uint32_t node_count, vehicle_count, channel_count, event_channel;
     uint64_t last_tick; /* the run ends after so many ticks; UINT64_MAX: never */
     uint32_t *first_channels; /* of each node */
+    struct srv_node **estimators; /* in the order of the file */
+    uint32_t estimator_count;
 
     /* tick thread */
     uint64_t tick; /* completed */
@@ -143,6 +145,8 @@ static inline void srv_assert_tick_thread(const struct srv_engine *engine)
 void srv_tick_begin_world(struct srv_engine *engine);
 /* Makes tick `engine->tick` and completes it. */
 void srv_tick_make(struct srv_engine *engine);
+/* Publishes what a node's outputs hold, watched and hashed; `flags` come to each sample's own. */
+void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags);
 /* Moves a vehicle on by a tick and publishes its truth. */
 void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick);
 /* Its truth at time zero. */
@@ -155,6 +159,14 @@ void srv_node_quarantine(struct srv_engine *engine, struct srv_node *node, enum 
                          const char *why);
 /* Breadcrumb, step, and what a step may not do. */
 enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step);
+
+/* ---- estimators.c ---- */
+
+/* Finds the estimators among the nodes [loop]; points their inputs at the rings once these are there [loop]. */
+enum oto_status srv_estimators_make(struct srv_engine *engine, struct oto_error *error);
+void srv_estimators_attach(struct srv_engine *engine);
+/* Steps those that are due in this tick, after its sensors. */
+void srv_estimators_step(struct srv_engine *engine, uint64_t tick);
 
 /* ---- events.c ---- */
 

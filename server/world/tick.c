@@ -42,7 +42,7 @@ static void check_record(struct srv_engine *engine, struct srv_node *node, struc
     port->was_finite = finite;
 }
 
-static void publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
 {
     for (uint32_t i = 0; i < node->port_count; i++) {
         struct srv_port *port = &node->ports[i];
@@ -84,7 +84,7 @@ static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, 
     const enum oto_step_status status = srv_node_run(engine, node, &step);
     srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
-        publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
     }
 }
 
@@ -110,9 +110,12 @@ void srv_tick_make(struct srv_engine *engine)
         struct srv_vehicle *vehicle = &engine->vehicles[v];
         srv_truth_advance(engine, vehicle, tick);
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
-            take_due_samples(engine, vehicle, &vehicle->first_sensor[i], tick);
+            if (!vehicle->first_sensor[i].is_estimator) {
+                take_due_samples(engine, vehicle, &vehicle->first_sensor[i], tick);
+            }
         }
     }
+    srv_estimators_step(engine, tick);
     engine->chain = srv_state_hash_end(&engine->hash);
     engine->tick = tick + 1;
 }

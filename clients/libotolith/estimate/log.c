@@ -1,61 +1,20 @@
 /* Samples in memory: heads and payloads of one record type, one after the other. */
 #include "estimate/log.h"
+#include "plugin/record_copy.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_BYTES (UINT64_C(1) << 40)
-enum { MOST_TEXT = 256 };
 
 struct oto_log {
     char *source;
-    struct oto_record_type type; /* with its fields and their texts in `fields` and `texts` */
-    struct oto_field *fields;
-    char *texts;
+    struct oto_record_type *type;
     size_t stride;
     uint64_t count, capacity;
     unsigned char *rows; /* head, payload */
 };
-
-/* ---- the type ---- */
-
-static char *keep(char **at, const char *text)
-{
-    char *kept = *at;
-    const size_t bytes = strnlen(text != NULL ? text : "", MOST_TEXT);
-    memcpy(kept, text != NULL ? text : "", bytes);
-    kept[bytes] = '\0';
-    *at += bytes + 1;
-    return kept;
-}
-
-static size_t text_bytes(const char *text)
-{
-    return text != NULL ? strnlen(text, MOST_TEXT) + 1 : 1;
-}
-
-static bool copy_type(struct oto_log *log, const struct oto_record_type *type)
-{
-    size_t bytes = text_bytes(type->name);
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        const struct oto_field *field = &type->fields[i];
-        bytes += text_bytes(field->name) + text_bytes(field->unit) + text_bytes(field->frame) + text_bytes(field->text);
-    }
-    log->fields = calloc(type->field_count + 1, sizeof *log->fields);
-    log->texts = malloc(bytes);
-    if (log->fields == NULL || log->texts == NULL) {
-        return false;
-    }
-    char *at = log->texts;
-    log->type = (struct oto_record_type){keep(&at, type->name), type->bytes, type->field_count, log->fields};
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        const struct oto_field *field = &type->fields[i];
-        log->fields[i] = (struct oto_field){keep(&at, field->name), field->type,           field->count,
-                                            field->offset,          keep(&at, field->unit), keep(&at, field->frame),
-                                            keep(&at, field->text)};
-    }
-    return true;
-}
 
 enum oto_status oto_log_create(const char *source, const struct oto_record_type *type, struct oto_log **log,
                                struct oto_error *error)
@@ -68,7 +27,8 @@ enum oto_status oto_log_create(const char *source, const struct oto_record_type 
                         OTO_RECORD_MAX_FIELDS);
     }
     struct oto_log *made = calloc(1, sizeof *made);
-    if (made == NULL || (made->source = strdup(source)) == NULL || !copy_type(made, type)) {
+    if (made == NULL || (made->source = strdup(source)) == NULL ||
+        (made->type = oto_record_type_copy(type)) == NULL) {
         oto_log_close(made);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the log '%.200s'", source);
     }
@@ -81,8 +41,7 @@ void oto_log_close(struct oto_log *log)
 {
     if (log != NULL) {
         free(log->source);
-        free(log->fields);
-        free(log->texts);
+        free(log->type);
         free(log->rows);
         free(log);
     }
@@ -125,9 +84,9 @@ enum oto_status oto_log_add(struct oto_log *log, const struct oto_sample_head *h
     unsigned char *row = log->rows + log->count * log->stride;
     struct oto_sample_head own = *head;
     own.seq = head->seq != 0 ? head->seq : log->count + 1;
-    own.bytes = log->type.bytes;
+    own.bytes = log->type->bytes;
     memcpy(row, &own, sizeof own);
-    memcpy(row + sizeof own, payload, log->type.bytes);
+    memcpy(row + sizeof own, payload, log->type->bytes);
     log->count++;
     return OTO_OK;
 }
@@ -139,7 +98,7 @@ const char *oto_log_source(const struct oto_log *log)
 
 const struct oto_record_type *oto_log_type(const struct oto_log *log)
 {
-    return &log->type;
+    return log->type;
 }
 
 uint64_t oto_log_count(const struct oto_log *log)
@@ -159,5 +118,7 @@ double oto_log_rate_hz(const struct oto_log *log)
         return 0.0;
     }
     const double span_ns = (double)head_at(log, log->count - 1)->t_ns - (double)head_at(log, 0)->t_ns;
-    return span_ns > 0.0 ? (double)(log->count - 1) * 1e9 / span_ns : 0.0;
+    const double rate_hz = span_ns > 0.0 ? (double)(log->count - 1) * 1e9 / span_ns : 0.0;
+    /* Times in whole ns are no exact reciprocals: what is whole to a millionth is meant to be whole. */
+    return fabs(rate_hz - round(rate_hz)) < 1e-6 * rate_hz ? round(rate_hz) : rate_hz;
 }

@@ -25,3 +25,50 @@ enum oto_status oto_input_check_fields(const struct oto_input_port *port, const 
     }
     return OTO_OK;
 }
+
+/* The place of a name in the plugin's table; its end for the open ones. */
+static uint32_t rank_of(const struct oto_estimator_extension *estimator, const char *name)
+{
+    uint32_t i = 0;
+    while (i < estimator->input_count && strcmp(estimator->inputs[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static bool is_bound(const struct oto_input_binding *bindings, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(bindings[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum oto_status oto_inputs_check(const struct oto_estimator_extension *estimator,
+                                 const struct oto_input_binding *bindings, uint32_t count, struct oto_error *error)
+{
+    uint32_t last = 0;
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < count; i++) {
+        const uint32_t rank = rank_of(estimator, bindings[i].name);
+        if (rank == estimator->input_count && (estimator->flags & OTO_ESTIMATOR_OPEN_INPUTS) == 0) {
+            return oto_fail(error, OTO_INVALID, "it has no input '%s'", bindings[i].name);
+        }
+        if (rank < last) {
+            return oto_fail(error, OTO_INVALID, "its input '%s' stands elsewhere in its table", bindings[i].name);
+        }
+        last = rank;
+        if (rank < estimator->input_count) {
+            status = oto_input_check_fields(&estimator->inputs[rank], bindings[i].type, error);
+        }
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < estimator->input_count; i++) {
+        const struct oto_input_port *port = &estimator->inputs[i];
+        if ((port->flags & OTO_INPUT_OPTIONAL) == 0 && !is_bound(bindings, count, port->name)) {
+            status = oto_fail(error, OTO_INVALID, "its input '%s' (%s) is not bound", port->name, port->text);
+        }
+    }
+    return status;
+}

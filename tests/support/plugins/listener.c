@@ -2,6 +2,7 @@
  * An estimator that remembers what it was given: how much, in what order, and a hash of every sample. What it publishes
  * is the same wherever it is given the same. Inputs of any names; `imu` must have a gyroscope.
  */
+#include "listener.h"
 #include "otolith/estimator.h"
 
 #ifndef LISTENER_REVISION
@@ -35,15 +36,7 @@ struct state {
     double sum;
 };
 
-struct record {
-    uint64_t step, samples; /* of this step */
-    uint64_t steps, total, disorder, losses, hash;
-    int64_t first_t_ns, last_t_ns;
-    uint64_t flags;
-    double sum;
-    uint64_t revision;
-};
-#define U64(member, text) {#member, OTO_FIELD_U64, 1, offsetof(struct record, member), "1", "", text}
+#define U64(member, text) {#member, OTO_FIELD_U64, 1, offsetof(struct listener_record, member), "1", "", text}
 static const struct oto_field fields[] = {
     U64(step, "number of the step"),
     U64(samples, "given at this step"),
@@ -52,13 +45,15 @@ static const struct oto_field fields[] = {
     U64(disorder, "samples that came before an earlier one"),
     U64(losses, "gaps of seq"),
     U64(hash, "of every sample so far"),
-    {"first_t_ns", OTO_FIELD_I64, 1, offsetof(struct record, first_t_ns), "ns", "", "of this step's samples"},
-    {"last_t_ns", OTO_FIELD_I64, 1, offsetof(struct record, last_t_ns), "ns", "", "of this step's samples"},
+    {"first_t_ns", OTO_FIELD_I64, 1, offsetof(struct listener_record, first_t_ns), "ns", "", "of this step's samples"},
+    {"last_t_ns", OTO_FIELD_I64, 1, offsetof(struct listener_record, last_t_ns), "ns", "", "of this step's samples"},
     U64(flags, "all flags of this step's samples"),
-    {"sum", OTO_FIELD_F64, 1, offsetof(struct record, sum), "", "", "of the first field of every sample, times the gain"},
+    {"sum", OTO_FIELD_F64, 1, offsetof(struct listener_record, sum), "", "", "of the first field of every sample, times the gain"},
     U64(revision, "of the plugin"),
+    {"rate_hz", OTO_FIELD_F64, 1, offsetof(struct listener_record, rate_hz), "Hz", "", "of all inputs"},
+    {"mount_x_m", OTO_FIELD_F64, 1, offsetof(struct listener_record, mount_x_m), "m", "body", "of all inputs, turned into their frames"},
 };
-static const struct oto_record_type type = {"listener", sizeof(struct record), sizeof fields / sizeof *fields, fields};
+static const struct oto_record_type type = {"listener", sizeof(struct listener_record), sizeof fields / sizeof *fields, fields};
 static const struct oto_port outputs[] = {{"", &type, OTO_PORT_ALWAYS, 0},
                                           {"loud", &type, OTO_PARAM_AT(struct params, loud), 0}};
 
@@ -90,7 +85,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const struct params *p = instance->params;
     struct state *state = instance->state;
     state->steps++;
-    struct record record = {.step = now->n, .samples = now->sample_count, .steps = state->steps,
+    struct listener_record record = {.step = now->n, .samples = now->sample_count, .steps = state->steps,
                             .revision = LISTENER_REVISION};
     for (uint32_t i = 0; i < now->sample_count; i++) {
         take(state, instance->setup, &now->samples[i]);
@@ -105,6 +100,11 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     record.losses = state->losses;
     record.hash = state->hash;
     record.sum = p->nan_at > 0 && now->n == (uint64_t)p->nan_at ? (double)__builtin_nanf("") : p->gain * state->sum;
+    for (uint32_t i = 0; i < instance->setup->input_count; i++) {
+        const struct oto_input_binding *input = &instance->setup->inputs[i];
+        record.rate_hz += input->rate_hz;
+        record.mount_x_m += oto_quat_rotate(input->q_body_from_sensor, input->mount_position_body_m).x;
+    }
     memcpy(now->outputs[0].payload, &record, sizeof record);
     if (now->outputs[1].emit) {
         memcpy(now->outputs[1].payload, &record, sizeof record);
@@ -125,7 +125,11 @@ static const struct oto_input_port inputs[] = {
     {"main", "what is heard", NULL, 0, 0},
     {"imu", "a gyroscope", imu_fields, OTO_INPUT_OPTIONAL, 0},
 };
+#ifdef LISTENER_CLOSED
+static const struct oto_estimator_extension estimator = {sizeof estimator, 0, inputs, 2, 0};
+#else
 static const struct oto_estimator_extension estimator = {sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, 2, 0};
+#endif
 
 static const void *extension(const char *id)
 {

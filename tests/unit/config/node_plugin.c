@@ -1,9 +1,11 @@
 /* A motion that stands still, or a sensor of one number: enough for a world file to name. */
-#include "otolith/plugin.h"
+#include "otolith/estimator.h"
 
 #ifndef NODE_KIND
-#ifdef NODE_MOTION
+#if defined(NODE_MOTION)
 #define NODE_KIND OTO_KIND_MOTION
+#elif defined(NODE_ESTIMATOR)
+#define NODE_KIND OTO_KIND_ESTIMATOR
 #else
 #define NODE_KIND OTO_KIND_SENSOR
 #endif
@@ -100,7 +102,19 @@ static const struct oto_port outputs[] = {{"", &number_type, OTO_PORT_ALWAYS, 0}
                                           {"taps", &number_type, OTO_PORT_ALWAYS, 0}};
 #define OUTPUTS outputs
 #define OUTPUT_COUNT 2
+#ifdef NODE_ESTIMATOR
+static const char *const needed[] = {"number", NULL};
+static const struct oto_input_port inputs[] = {{"main", "a number", needed, 0, 0},
+                                               {"truth", "anything", NULL, OTO_INPUT_OPTIONAL, 0}};
+static const struct oto_estimator_extension estimator = {sizeof estimator, NODE_ESTIMATOR, inputs, 2, 0};
+static const void *extension(const char *id)
+{
+    return strcmp(id, OTO_EXTENSION_ESTIMATOR) == 0 ? &estimator : NULL;
+}
+#define EXTENSION extension
+#else
 #define EXTENSION NULL
+#endif
 #endif
 
 static const struct oto_plugin_descriptor descriptor = {.size = sizeof descriptor,

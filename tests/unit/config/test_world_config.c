@@ -279,6 +279,43 @@ static void sdf_imu_alone_may_be_faster_than_the_clock(void **state)
     srv_world_config_finish(&config);
 }
 
+static void assert_input(const struct srv_node_config *node, uint32_t index, const char *name, uint32_t of,
+                         uint32_t port)
+{
+    assert_string_equal(node->inputs[index].name, name);
+    assert_int_equal(node->inputs[index].node, of);
+    assert_int_equal(node->inputs[index].port, port);
+}
+
+static void inputs_are_found_by_every_name_that_a_channel_has(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    struct oto_error error = {0};
+    assert_ok(load_text("world: w\nvehicles:\n"
+                        "  - {name: one, motion: {plugin: still}, nodes: [{name: imu, plugin: probe, topic: /unity/imu}]}\n"
+                        "  - name: two\n    motion: {plugin: still}\n    nodes:\n"
+                        "      - {name: ekf, plugin: open_watcher, rate_hz: 10,\n"
+                        "         inputs: {b: one/imu, truth: motion, main: imu.taps, a: /unity/imu, c: w/one/imu.taps,\n"
+                        "                  d: one/motion, e: late}}\n"
+                        "      - {name: imu, plugin: probe}\n"
+                        "      - {name: late, plugin: watcher, inputs: {main: ekf}}\n",
+                        NULL, 0, NULL, &config, &error),
+              error);
+    const struct srv_node_config *ekf = &config.nodes[3];
+    assert_int_equal(ekf->input_count, 7);
+    assert_input(ekf, 0, "main", 4, 1); /* the plugin's own in its order, then the others as they stand */
+    assert_input(ekf, 1, "truth", 2, 0);
+    assert_input(ekf, 2, "b", 1, 0);
+    assert_input(ekf, 3, "a", 1, 0);
+    assert_input(ekf, 4, "c", 1, 1);
+    assert_input(ekf, 5, "d", 0, 0);
+    assert_input(ekf, 6, "e", 5, 0);
+    assert_input(&config.nodes[5], 0, "main", 3, 0);
+    assert_int_equal(config.nodes[5].rate_num, 1000);
+    srv_world_config_finish(&config);
+}
+
 static void ten_thousand_vehicles_are_loaded(void **state)
 {
     (void)state;
@@ -308,6 +345,7 @@ int main(void)
         cmocka_unit_test(settings_of_the_command_line_come_before_anything_is_read),
         cmocka_unit_test(a_topic_that_begins_another_is_warned_of),
         cmocka_unit_test(sdf_imu_alone_may_be_faster_than_the_clock),
+        cmocka_unit_test(inputs_are_found_by_every_name_that_a_channel_has),
         cmocka_unit_test(ten_thousand_vehicles_are_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,8 +237,38 @@ static void plugins_that_do_not_fit_are_refused(void **state)
         {NODES("      - {name: imu, plugin: still}\n"),
          "w.yaml:6:29:",
          {"'still' is of kind motion, expected a sensor"}},
-        {NODES("      - {name: imu, plugin: watcher}\n"), "w.yaml:6:29:", {"is of kind estimator, expected a sensor"}},
+        {"world: w\nvehicles: [{name: car, motion: {plugin: watcher}}]\n",
+         "w.yaml:2:41:",
+         {"'watcher' is of kind estimator, expected a motion"}},
         {"world: w\nvehicles: [{name: car, motion: {plugin: probe}}]\n", "w.yaml:2:41:", {"expected a motion"}},
+    };
+    TABLE_TEST(cases);
+}
+
+#define PROBE "      - {name: imu, plugin: probe}\n"
+#define WATCHER(rest) NODES(PROBE "      - {name: ekf, plugin: watcher" rest "}\n")
+
+static void inputs_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const struct bad_world cases[] = {
+        {WATCHER(""), "w.yaml:7:9:", {"estimator 'ekf' needs the input 'main' (a number)", "`inputs: {main: CHANNEL}`"}},
+        {WATCHER(", inputs: {truth: imu}"), "w.yaml:7:46:", {"estimator 'ekf' needs the input 'main'"}},
+        {WATCHER(", inputs: imu"), "w.yaml:7:46:", {"expected a map, got 'imu'"}},
+        {WATCHER(", inputs: {main: [imu]}"), "w.yaml:7:53:", {"got a list"}},
+        {WATCHER(", inputs: {main: imu, trueth: imu}"), "w.yaml:7:58:", {"no input 'trueth': did you mean 'truth'", "accepted: main, truth"}},
+        {WATCHER(", inputs: {main: imo}"), "w.yaml:7:53:", {"there is no channel 'imo': did you mean 'imu'"}},
+        {WATCHER(", inputs: {main: car/imo}"), "w.yaml:7:53:", {"there is no channel 'car/imo': did you mean 'car/imu'"}},
+        {WATCHER(", inputs: {main: nothing_like_it}"), "w.yaml:7:53:", {"expected NODE or NODE.CHANNEL of 'car'"}},
+        {WATCHER(", inputs: {main: imu.tops}"), "w.yaml:7:53:", {"node 'imu' has no channel 'tops': did you mean 'taps'"}},
+        {WATCHER(", inputs: {main: motion.taps}"), "w.yaml:7:53:", {"node 'motion' has no channel 'taps'"}},
+        {WATCHER(", inputs: {main: ekf}"), "w.yaml:7:53:", {"'ekf' would listen to itself"}},
+        {WATCHER(", inputs: {main: motion}"), "w.yaml:7:53:", {"input 'main' (a number) needs the field 'number'", "'truth'"}},
+        {WATCHER(", inputs: {main: imu}, rate_hz: 0.5"), "w.yaml:7:68:", {"0.5 Hz, expected at least 1 Hz"}},
+        {WATCHER(", inputs: {main: imu}, rate_hz: 2000"), "w.yaml:7:68:", {"at most the clock's 1000 Hz"}},
+        {NODES("      - {name: imu, plugin: probe, inputs: {main: imu}}\n"), "w.yaml:6:36:", {"only estimators have inputs"}},
+        {NODES(PROBE "      - {name: ekf, plugin: open_watcher, inputs: {main: imu, a_name_that_is_far_longer_than_allowed: imu}}\n"),
+         "w.yaml:7:63:", {"has a name of 38 bytes, expected 1 to 31"}},
     };
     TABLE_TEST(cases);
 }
@@ -323,6 +353,7 @@ int main(void)
         cmocka_unit_test(values_out_of_range_are_refused_with_unit),
         cmocka_unit_test(duplicates_are_refused),
         cmocka_unit_test(plugins_that_do_not_fit_are_refused),
+        cmocka_unit_test(inputs_that_do_not_fit_are_refused),
         cmocka_unit_test(params_files_are_refused_where_they_are_wrong),
         cmocka_unit_test(huge_worlds_are_refused_by_a_limit),
         cmocka_unit_test(settings_are_refused_with_their_path),

@@ -2,21 +2,13 @@
 #include "oto_test.h"
 
 #include "otolith/estimate.h"
+#include "plugins/listener.h"
 
 #define LISTENER OTO_TEST_PLUGIN_DIR "/listener.so"
 
-/* As listener.c publishes it. */
-struct heard {
-    uint64_t step, samples, steps, total, disorder, losses, hash;
-    int64_t first_t_ns, last_t_ns;
-    uint64_t flags;
-    double sum;
-    uint64_t revision;
-};
-
 enum { MOST_HEARD = 4096 };
 struct ear {
-    struct heard records[MOST_HEARD];
+    struct listener_record records[MOST_HEARD];
     struct oto_sample_head heads[MOST_HEARD];
     uint32_t count, loud;
 };

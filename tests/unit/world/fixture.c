@@ -88,6 +88,18 @@ struct srv_node_config *fixture_sensor(struct fixture *fixture, const char *name
     return node;
 }
 
+void fixture_input(struct fixture *fixture, const char *name, uint32_t node, uint32_t port)
+{
+    struct srv_node_config *estimator = &fixture->nodes[fixture->config.node_count - 1];
+    struct srv_input_config *grown =
+        realloc(estimator->inputs, (estimator->input_count + 1) * sizeof *estimator->inputs);
+    assert_non_null(grown);
+    estimator->inputs = grown;
+    struct srv_input_config *input = &estimator->inputs[estimator->input_count++];
+    *input = (struct srv_input_config){.node = node, .port = port};
+    (void)snprintf(input->name, sizeof input->name, "%s", name);
+}
+
 void fixture_set(struct srv_node_config *node, const char *key, const char *yaml)
 {
     struct oto_error error = {0};
@@ -113,6 +125,7 @@ void fixture_end(struct fixture *fixture)
 {
     srv_engine_destroy(fixture->engine);
     for (uint32_t i = 0; i < fixture->config.node_count; i++) {
+        free(fixture->nodes[i].inputs);
         oto_params_free(&fixture->nodes[i].params);
         (void)oto_plugin_close(fixture->nodes[i].plugin);
     }

@@ -40,6 +40,8 @@ void fixture_begin(struct fixture *fixture, uint64_t rate_num, uint64_t rate_den
 void fixture_vehicle(struct fixture *fixture, const char *name, const char *motion);
 struct srv_node_config *fixture_sensor(struct fixture *fixture, const char *name, const char *plugin, uint64_t rate_num,
                                        uint64_t rate_den);
+/* Binds an input of the estimator that was added last to a channel of the world: node by its index. */
+void fixture_input(struct fixture *fixture, const char *name, uint32_t node, uint32_t port);
 /* Sets a parameter before the start. */
 void fixture_set(struct srv_node_config *node, const char *key, const char *yaml);
 /* Path of a plugin built for tests. */

@@ -14,6 +14,9 @@ static void begin(struct fixture *fixture)
     fixture_begin(fixture, 1000, 1);
     fixture_vehicle(fixture, "car", "circle");
     fixture_set(fixture_sensor(fixture, "witness", "witness", 300, 1), "delay_ms", "12.5");
+    (void)fixture_sensor(fixture, "ears", "listener", 300, 1);
+    fixture_input(fixture, "main", 0, 0);
+    fixture_input(fixture, "witness", 1, 0);
     fixture_vehicle(fixture, "van", "circle_tick_only");
     fixture_set(fixture_sensor(fixture, "witness", "witness", 1000, 1), "delay_ms", "250");
     fixture_set(fixture_sensor(fixture, "nan", "counter", 100, 1), "trouble", "nan");

@@ -1,0 +1,76 @@
+/* Estimators: stepped when all sensors of the tick have been taken, in the order of the file. */
+#include <stdlib.h>
+
+#include "world/engine_private.h"
+
+enum oto_status srv_estimators_make(struct srv_engine *engine, struct oto_error *error)
+{
+    engine->estimators = calloc(engine->node_count, sizeof *engine->estimators);
+    if (engine->estimators == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", engine->node_count);
+    }
+    for (uint32_t i = 0; i < engine->node_count; i++) {
+        if (engine->nodes[i].is_estimator) {
+            engine->estimators[engine->estimator_count++] = &engine->nodes[i];
+        }
+    }
+    return OTO_OK;
+}
+
+static const struct srv_ring *ring_of(const struct srv_engine *engine, const struct srv_input_config *input)
+{
+    const struct srv_node *node = &engine->nodes[input->node];
+    return node->evaluate != NULL ? &engine->vehicles[node->config->vehicle].ring : &node->ports[input->port].ring;
+}
+
+void srv_estimators_attach(struct srv_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->estimator_count; i++) {
+        struct srv_node *node = engine->estimators[i];
+        for (uint32_t k = 0; k < node->inputs.count; k++) {
+            node->inputs.rings[k] = ring_of(engine, &node->config->inputs[k]);
+        }
+    }
+}
+
+static void take_step(struct srv_engine *engine, struct srv_node *node, uint64_t tick)
+{
+    const uint64_t lost = node->inputs.lost;
+    const uint32_t count = srv_inputs_take(&node->inputs);
+    const struct oto_step step = {.size = sizeof step,
+                                  .tick = tick,
+                                  .n = node->beat.n,
+                                  .t_ns = node->beat.t_ns,
+                                  .sub_ns = srv_beat_sub_ns(&node->beat),
+                                  .outputs = node->outputs,
+                                  .samples = node->inputs.samples,
+                                  .sample_count = count};
+    if (node->inputs.lost != lost) {
+        srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)(node->inputs.lost - lost), node->topic,
+                        "samples were overwritten before this estimator took them");
+    }
+    srv_node_clear_outputs(node, step.t_ns);
+    const enum oto_step_status status = srv_node_run(engine, node, &step);
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&engine->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
+    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
+        srv_tick_publish(engine, node, status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0);
+    }
+}
+
+/* A quarantined estimator's steps go on without it, and what it would have been given: a swap revives it in the present. */
+void srv_estimators_step(struct srv_engine *engine, uint64_t tick)
+{
+    for (uint32_t i = 0; i < engine->estimator_count; i++) {
+        struct srv_node *node = engine->estimators[i];
+        while (srv_due_tick(&node->due) == tick) {
+            if (node->quarantined) {
+                srv_inputs_skip(&node->inputs);
+            } else {
+                take_step(engine, node, tick);
+            }
+            srv_beat_advance(&node->beat);
+            srv_due_advance(&node->due);
+        }
+    }
+}
