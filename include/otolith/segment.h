@@ -73,7 +73,9 @@ enum oto_clock_mode {
     X(RESIDENT_LIBRARIES, "resident_libraries") \
     X(CLIENTS, "clients") \
     X(NON_FINITE, "non_finite_samples") \
-    X(STALLS, "stalls")                   /* ticks that the watchdog found stuck */
+    X(STALLS, "stalls")                   /* ticks that the watchdog found stuck */ \
+    X(STALE, "stale_samples")             /* repeated because a plugin host did not answer */ \
+    X(HOST_RESTARTS, "plugin_host_restarts")
 /* clang-format on */
 
 enum oto_counter {

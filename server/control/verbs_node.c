@@ -82,7 +82,8 @@ static enum oto_status fill_table(struct part *part, const struct oto_plugin_des
     return OTO_OK;
 }
 
-uint32_t srv_request_node(struct srv_request *request)
+/* UINT32_MAX, and answered, when there is no such node. */
+static uint32_t find_node(struct srv_request *request)
 {
     struct oto_error error = {0};
     const char *name;
@@ -99,7 +100,7 @@ uint32_t srv_request_node(struct srv_request *request)
 void srv_verb_get(struct srv_request *request)
 {
     struct oto_error error = {0};
-    const uint32_t node = srv_request_node(request);
+    const uint32_t node = find_node(request);
     if (node == UINT32_MAX) {
         return;
     }
@@ -131,7 +132,7 @@ void srv_verb_set(struct srv_request *request)
 {
     struct oto_error error = {0};
     const char *key, *value;
-    const uint32_t node = srv_request_node(request);
+    const uint32_t node = find_node(request);
     if (node == UINT32_MAX) {
         return;
     }
@@ -152,7 +153,7 @@ void srv_verb_swap(struct srv_request *request)
 {
     struct oto_error error = {0};
     const char *path;
-    const uint32_t node = srv_request_node(request);
+    const uint32_t node = find_node(request);
     if (node == UINT32_MAX) {
         return;
     }

@@ -10,7 +10,6 @@
 
 #include "clock/schedule.h"
 #include "config/world_config.h"
-#include "host/fault.h"
 #include "host/inputs.h"
 #include "plugin/finite.h"
 #include "shm/segment.h"
@@ -30,6 +29,8 @@ struct srv_port {
     bool was_finite; /* of the last record */
 };
 
+struct srv_member; /* world/isolated.h */
+
 struct srv_node {
     /* read by each step */
     struct oto_instance instance;
@@ -39,11 +40,8 @@ struct srv_node {
     uint32_t index;
     uint32_t port_count;
     bool quarantined;
-    bool labelled; /* there is a channel of fault labels, after those of the ports */
-    struct srv_fault *faults; /* that wait or are active, in the order in which they came; mostly none */
-    struct srv_ring label_ring;
-    uint32_t label_channel;
     bool is_estimator; /* stepped after all sensors of the tick */
+    struct srv_member *member; /* NULL: it runs in this process */
     uint64_t state_bytes;  /* of the descriptor */
     uint64_t hashed_bytes; /* rounded up to whole words; the rest is zero */
     struct srv_beat beat;  /* instants of samples; at the next one */

@@ -69,7 +69,6 @@ static enum oto_status make_nodes(struct srv_engine *engine, oto_warn_function w
         struct srv_node *node = &engine->nodes[i];
         status = srv_node_init(engine->config, i, warn, warn_context, node, error);
         if (status == OTO_OK) {
-            status = srv_faults_load(engine, node, error);
             engine->node_count = i + 1;
             engine->first_channels[i] = engine->channel_count;
             engine->channel_count += srv_node_channel_count(node);
@@ -236,6 +235,12 @@ static enum oto_status build(struct srv_engine *engine, oto_warn_function warn, 
         status = make_shell(engine, error);
     }
     if (status == OTO_OK) {
+        status = srv_groups_make(engine, warn, warn_context, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_keeper_start(engine, warn, warn_context, error);
+    }
+    if (status == OTO_OK) {
         srv_environment_init(&engine->environment, engine->config);
         attach_channels(engine);
         begin_clock(engine);
@@ -346,13 +351,10 @@ static void drop_queues(struct srv_engine *engine)
     struct srv_reply reply;
     while (engine->commands.items != NULL && srv_queue_pop(&engine->commands, &command)) {
         (void)srv_change_free(command.change);
-        srv_fault_free(command.fault);
     }
     while (engine->replies.items != NULL && srv_queue_pop(&engine->replies, &reply)) {
         (void)srv_change_free(reply.change);
-        srv_fault_free(reply.faults);
     }
-    srv_fault_free(engine->retired_faults);
     free(engine->commands.items);
     free(engine->replies.items);
 }
@@ -378,6 +380,8 @@ void srv_engine_destroy(struct srv_engine *engine)
         return;
     }
     drop_queues(engine);
+    srv_keeper_stop(engine);
+    srv_groups_drop(engine);
     close_segment(engine);
     for (uint32_t v = 0; v < engine->vehicle_count; v++) {
         free(engine->vehicles[v].history.records);

@@ -16,6 +16,7 @@
 #include "world/engine.h"
 #include "world/environment.h"
 #include "world/history.h"
+#include "world/isolated.h"
 #include "world/queue.h"
 #include "world/state_hash.h"
 
@@ -33,6 +34,7 @@ struct srv_vehicle {
     bool any_time; /* the motion node can be asked about any instant */
     bool stale;    /* the motion node is broken: the truth is the last good one */
     bool truth_was_finite;
+    uint32_t truth_flags; /* of the last truth */
     struct oto_truth_record truth;      /* at the last tick's end */
     struct oto_truth_record truth_zero; /* at time zero */
     struct srv_history history;         /* only without any_time */
@@ -73,6 +75,9 @@ struct srv_engine {
     uint32_t *first_channels; /* of each node */
     struct srv_node **estimators; /* in the order of the file */
     uint32_t estimator_count;
+    struct srv_group *groups; /* of isolated nodes */
+    uint32_t group_count;
+    struct srv_keeper *keeper; /* NULL: no groups */
 
     /* tick thread */
     uint64_t tick; /* completed */
@@ -80,8 +85,6 @@ struct srv_engine {
     uint64_t chain;
     struct srv_state_hash hash;
     struct srv_ring events;
-    struct oto_fault_label_record label; /* of the sample that is taken */
-    struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
     enum oto_clock_mode mode;
     bool paused, ended, faulted;
     uint32_t shown_state;
@@ -117,7 +120,6 @@ struct srv_engine {
     struct srv_lossless_reader lossless[SRV_LOSSLESS_READERS];
 
     /* main thread */
-    uint64_t last_fault_id;
     pthread_t thread;
     bool started;
     sem_t ready;
@@ -150,8 +152,9 @@ void srv_tick_begin_world(struct srv_engine *engine);
 void srv_tick_make(struct srv_engine *engine);
 /* Publishes what a node's outputs hold, watched and hashed; `flags` come to each sample's own. */
 void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags);
-/* Moves a vehicle on by a tick and publishes its truth. */
+/* Moves a vehicle on by a tick, and publishes its truth. */
 void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick);
+void srv_truth_publish(struct srv_engine *engine, struct srv_vehicle *vehicle);
 /* Its truth at time zero. */
 void srv_truth_begin(struct srv_engine *engine, struct srv_vehicle *vehicle);
 /* The truth at an instant of the current tick, or up to a second earlier. False: there is none, the motion is broken. */
@@ -162,6 +165,21 @@ void srv_node_quarantine(struct srv_engine *engine, struct srv_node *node, enum 
                          const char *why);
 /* Breadcrumb, step, and what a step may not do. */
 enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step);
+/* What follows from what a step said: enum oto_step_status, SRV_STEP_FLOAT_MODE, or something it may not say. */
+enum oto_step_status srv_node_account(struct srv_engine *engine, struct srv_node *node, uint32_t said);
+
+/* What a node is exposed to at its next sample; returns the flags that its truth brings. */
+uint32_t srv_sample_input(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct srv_node *node,
+                          struct oto_sensor_input *input);
+/* What srv_input_at needs of a sample that is being taken. */
+struct srv_looking_back {
+    struct srv_engine *engine;
+    struct srv_vehicle *vehicle;
+    const struct srv_node *node;
+    int64_t t_ns;
+    double sub_ns;
+};
+enum oto_step_status srv_input_at(void *looking_back, int64_t t_ns, double sub_ns, struct oto_sensor_input *input);
 
 /* ---- estimators.c ---- */
 
@@ -176,20 +194,6 @@ void srv_estimators_step(struct srv_engine *engine, uint64_t tick);
 void srv_event_write(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, int64_t value,
                      const char *source, const char *text);
 void srv_event_push(struct srv_engine *engine, struct oto_event_record *event);
-
-/* ---- faults.c ---- */
-
-#define SRV_FAULTS_OF_A_NODE 1024
-
-/* Around the publication of a sample of a node that has faults: what is active, each record, the label. */
-void srv_faults_begin_sample(struct srv_engine *engine, struct srv_node *node);
-void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_t port, uint32_t *flags);
-void srv_faults_end_sample(struct srv_engine *engine, struct srv_node *node);
-/* The timeline of the world's file, before the first tick. */
-enum oto_status srv_faults_load(struct srv_engine *engine, struct srv_node *node, struct oto_error *error);
-/* At a boundary: takes a fault on; or ends one, or all with id 0. */
-enum oto_status srv_fault_begin(struct srv_engine *engine, struct srv_fault *fault, const char **reason);
-enum oto_status srv_fault_clear(struct srv_engine *engine, uint32_t node, uint64_t id, const char **reason);
 
 /* ---- commands.c ---- */
 

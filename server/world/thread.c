@@ -158,6 +158,9 @@ void *srv_tick_thread(void *argument)
         if (!srv_queue_is_empty(&engine->commands)) {
             srv_commands_apply(engine);
         }
+        if (engine->keeper != NULL) {
+            srv_keeper_news(engine);
+        }
         srv_state_show(engine);
         if (!may_tick(engine)) {
             if (engine->wake_pending) {

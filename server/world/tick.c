@@ -2,18 +2,9 @@
 
 #include "world/engine_private.h"
 
-/* What `input_at` needs of a sample that is being taken. */
-struct looking_back {
-    struct srv_engine *engine;
-    struct srv_vehicle *vehicle;
-    const struct srv_node *node;
-    int64_t t_ns;
-    double sub_ns;
-};
-
-static enum oto_step_status input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+enum oto_step_status srv_input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
 {
-    const struct looking_back *back = input_context;
+    const struct srv_looking_back *back = input_context;
     const bool later = t_ns > back->t_ns || (t_ns == back->t_ns && sub_ns > back->sub_ns);
     const bool too_early = t_ns < back->t_ns - SRV_NS_PER_S;
     if (later || too_early) {
@@ -44,56 +35,49 @@ static void check_record(struct srv_engine *engine, struct srv_node *node, struc
 
 void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
 {
-    const bool faulty = node->faults != NULL;
-    if (faulty) {
-        srv_faults_begin_sample(engine, node);
-    }
     for (uint32_t i = 0; i < node->port_count; i++) {
         struct srv_port *port = &node->ports[i];
         const struct oto_output *output = &node->outputs[i];
-        uint32_t record_flags = output->flags | flags;
         if (output->emit == 0 || !port->enabled) {
             continue;
         }
-        check_record(engine, node, port, output, &record_flags);
-        if (faulty) {
-            srv_faults_inject(engine, node, i, &record_flags);
-        }
-        if (output->emit == 0) {
-            continue;
-        }
         struct oto_sample_head head = {
-            .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = record_flags};
+            .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = output->flags | flags};
+        check_record(engine, node, port, output, &head.flags);
         srv_ring_push(&port->ring, &head, output->payload);
         srv_state_hash_absorb(&engine->hash, &head, sizeof head);
         srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
     }
-    if (faulty) {
-        srv_faults_end_sample(engine, node);
+}
+
+uint32_t srv_sample_input(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct srv_node *node,
+                          struct oto_sensor_input *input)
+{
+    const struct srv_exposure exposure = {vehicle->vibration, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
+    if (srv_due_at_end(&node->due)) {
+        input->truth = vehicle->truth;
+    } else if (!srv_truth_at(engine, vehicle, exposure.t_ns, exposure.sub_ns, &input->truth)) {
+        flags |= OTO_SAMPLE_STALE;
     }
+    srv_environment_fill(&engine->environment, node->setup, &exposure, input);
+    return flags;
 }
 
 static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
 {
     struct oto_sensor_input input;
-    struct looking_back back = {engine, vehicle, node, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    struct srv_looking_back back = {engine, vehicle, node, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = node->beat.n,
                                   .t_ns = back.t_ns,
                                   .sub_ns = back.sub_ns,
                                   .input = &input,
-                                  .input_at = input_at,
+                                  .input_at = srv_input_at,
                                   .input_context = &back,
                                   .outputs = node->outputs};
-    uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
-    if (srv_due_at_end(&node->due)) {
-        input.truth = vehicle->truth;
-    } else if (!srv_truth_at(engine, vehicle, back.t_ns, back.sub_ns, &input.truth)) {
-        flags |= OTO_SAMPLE_STALE;
-    }
-    const struct srv_exposure exposure = {vehicle->vibration, back.t_ns, back.sub_ns};
-    srv_environment_fill(&engine->environment, node->setup, &exposure, &input);
+    const uint32_t flags = srv_sample_input(engine, vehicle, node, &input);
     srv_node_clear_outputs(node, back.t_ns);
     const enum oto_step_status status = srv_node_run(engine, node, &step);
     srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
@@ -106,6 +90,10 @@ static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, 
 static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node,
                              uint64_t tick)
 {
+    if (node->member != NULL) {
+        srv_member_take(engine, node->member, tick);
+        return;
+    }
     while (srv_due_tick(&node->due) == tick) {
         if (!node->quarantined) {
             take_sample(engine, vehicle, node, tick);
@@ -115,14 +103,33 @@ static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehi
     }
 }
 
+/* One request goes out for nodes of all vehicles: all must have moved before it. */
+static void move_all(struct srv_engine *engine, uint64_t tick)
+{
+    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
+        srv_truth_advance(engine, &engine->vehicles[v], tick);
+    }
+}
+
 void srv_tick_make(struct srv_engine *engine)
 {
     const uint64_t tick = engine->tick;
+    const bool hosts = engine->group_count > 0;
+    if (hosts) {
+        srv_groups_collect(engine);
+    }
     srv_beat_advance(&engine->beat);
     srv_state_hash_begin(&engine->hash, engine->chain);
+    if (hosts) {
+        move_all(engine, tick);
+        srv_groups_request(engine, tick);
+    }
     for (uint32_t v = 0; v < engine->vehicle_count; v++) {
         struct srv_vehicle *vehicle = &engine->vehicles[v];
-        srv_truth_advance(engine, vehicle, tick);
+        if (!hosts) {
+            srv_truth_advance(engine, vehicle, tick);
+        }
+        srv_truth_publish(engine, vehicle);
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
                 take_due_samples(engine, vehicle, &vehicle->first_sensor[i], tick);

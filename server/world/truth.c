@@ -12,6 +12,15 @@ enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *no
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     if (!srv_fpu_is_pinned()) {
         srv_fpu_pin();
+        status = (enum oto_step_status)SRV_STEP_FLOAT_MODE;
+    }
+    return srv_node_account(engine, node, (uint32_t)status);
+}
+
+enum oto_step_status srv_node_account(struct srv_engine *engine, struct srv_node *node, uint32_t said)
+{
+    const enum oto_step_status status = said <= OTO_STEP_FATAL ? (enum oto_step_status)said : OTO_STEP_ERROR;
+    if (said == SRV_STEP_FLOAT_MODE) {
         srv_node_quarantine(engine, node, OTO_STEP_ERROR, "changed the floating-point mode; quarantined");
         return OTO_STEP_ERROR;
     }
@@ -130,7 +139,6 @@ static void check_truth(struct srv_engine *engine, struct srv_vehicle *vehicle, 
 
 void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick)
 {
-    struct srv_node *motion = vehicle->motion;
     uint32_t flags = 0;
     step_motion(engine, vehicle, tick, &flags);
     if (vehicle->stale) {
@@ -140,7 +148,14 @@ void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, u
     if (!vehicle->any_time) {
         srv_history_put(&vehicle->history, engine->beat.n, &vehicle->truth);
     }
-    struct oto_sample_head head = {.t_ns = engine->beat.t_ns, .sensor_time_ns = engine->beat.t_ns, .flags = flags};
+    vehicle->truth_flags = flags;
+}
+
+void srv_truth_publish(struct srv_engine *engine, struct srv_vehicle *vehicle)
+{
+    const struct srv_node *motion = vehicle->motion;
+    struct oto_sample_head head = {
+        .t_ns = engine->beat.t_ns, .sensor_time_ns = engine->beat.t_ns, .flags = vehicle->truth_flags};
     srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
     srv_state_hash_absorb(&engine->hash, motion->instance.state, motion->hashed_bytes);
     srv_state_hash_absorb(&engine->hash, &head, sizeof head);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "elf_imports.h"
 #include "elf_view.h"
 #include "otolith/plugin.h"
 
@@ -234,4 +235,29 @@ bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_
     memset(result, 0, sizeof *result);
     return check_header(&check) && read_segments(&check) && check_segments(&check) && check_dynamic(&check) &&
            check_symbols(&check);
+}
+
+/* Each symbol that the file expects of others. Weak ones of the compiler's start files stand in the list too. */
+bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result)
+{
+    struct check check = {.view = {.bytes = bytes, .size = size}, .relaxed = relaxed, .result = result};
+    memset(result, 0, sizeof *result);
+    if (!check_header(&check) || !read_segments(&check) || !check_dynamic(&check) || !check_symbols(&check)) {
+        return false;
+    }
+    uint64_t table = 0;
+    const uint64_t count = elf_symbol_count(&check.view, &check.dynamic);
+    (void)elf_offset(&check.view, check.dynamic.symtab, count * sizeof(Elf64_Sym), &table);
+    for (uint64_t i = 1; i < count; i++) {
+        Elf64_Sym symbol;
+        if (!elf_take(&check.view, table + i * sizeof symbol, &symbol, sizeof symbol) ||
+            symbol.st_shndx != SHN_UNDEF) {
+            continue;
+        }
+        const char *name = elf_string(&check.view, &check.dynamic, symbol.st_name);
+        if (name == NULL || (!relaxed && !oto_elf_import_is_allowed(name))) {
+            return refuse(&check, OTO_ELF_IMPORTS, "it takes '%.100s' from another library", name != NULL ? name : "");
+        }
+    }
+    return true;
 }

@@ -30,7 +30,8 @@
     X(IFUNC,         "indirect-function", "an indirect function runs code while loading and differs between machines") \
     X(CONSTRUCTORS,  "constructors",      "a plugin runs no code when it is loaded or unloaded") \
     X(NEEDS,         "needs",             "a plugin needs nothing but libc.so.6 and libm.so.6") \
-    X(ENTRY,         "entry",             "a plugin exports the constant `otolith_plugin`: end it with OTO_PLUGIN_DEFINE")
+    X(ENTRY,         "entry",             "a plugin exports the constant `otolith_plugin`: end it with OTO_PLUGIN_DEFINE") \
+    X(IMPORTS,       "imports",           "an isolated plugin imports only functions that touch nothing but its memory")
 /* clang-format on */
 
 enum oto_elf_rule {
@@ -50,6 +51,9 @@ struct oto_elf_result {
 
 /* `relaxed` for sanitizer and coverage builds: their objects bring constructors, libraries and TLS of their own. */
 bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result);
+
+/* For a file that passed: whether all that it takes from other libraries is on the list for isolated plugins. */
+bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result);
 
 /* The rule's name in messages and in README.md; what would be accepted instead. */
 const char *oto_elf_rule_name(enum oto_elf_rule rule);

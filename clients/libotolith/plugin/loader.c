@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "descriptor_check.h"
+#include "isolated.h"
 #include "otolith/plugin_host.h"
 #include "stage.h"
 
@@ -114,26 +115,26 @@ static enum oto_status read_entry(struct oto_plugin *plugin, struct oto_error *e
     return OTO_OK;
 }
 
-enum oto_status oto_plugin_load(const char *path, const char *keep_directory, struct oto_plugin **plugin,
-                                struct oto_error *error)
+static struct oto_plugin *begin(const char *path, struct oto_error *error)
 {
-    *plugin = NULL;
     struct oto_plugin *made = calloc(1, sizeof *made);
     char *own_path = strdup(path);
     if (made == NULL || own_path == NULL) {
         free(made);
         free(own_path);
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin '%.256s'", path);
+        (void)oto_fail(error, OTO_NO_MEMORY, "no memory for plugin '%.256s'", path);
+        return NULL;
     }
     made->holders = 1;
     made->path = own_path;
-    enum oto_status status = oto_stage_open(path, &made->stage, error);
-    if (keep_directory == NULL) {
-        keep_directory = getenv("OTOLITH_KEEP_PLUGINS");
-    }
-    if (status == OTO_OK && keep_directory != NULL && keep_directory[0] != '\0') {
-        status = oto_stage_keep(&made->stage, path, keep_directory, error);
-    }
+    made->stage.fd = -1;
+    return made;
+}
+
+/* Maps what was staged. */
+static enum oto_status finish(struct oto_plugin *made, enum oto_status status, struct oto_plugin **plugin,
+                              struct oto_error *error)
+{
     if (status == OTO_OK) {
         status = load(made, error);
     }
@@ -146,6 +147,39 @@ enum oto_status oto_plugin_load(const char *path, const char *keep_directory, st
     }
     *plugin = made;
     return OTO_OK;
+}
+
+enum oto_status oto_plugin_load(const char *path, const char *keep_directory, struct oto_plugin **plugin,
+                                struct oto_error *error)
+{
+    *plugin = NULL;
+    struct oto_plugin *made = begin(path, error);
+    if (made == NULL) {
+        return OTO_NO_MEMORY;
+    }
+    enum oto_status status = oto_stage_open(path, &made->stage, error);
+    if (keep_directory == NULL) {
+        keep_directory = getenv("OTOLITH_KEEP_PLUGINS");
+    }
+    if (status == OTO_OK && keep_directory != NULL && keep_directory[0] != '\0') {
+        status = oto_stage_keep(&made->stage, path, keep_directory, error);
+    }
+    return finish(made, status, plugin, error);
+}
+
+enum oto_status oto_plugin_load_copy(int fd, const char *path, struct oto_plugin **plugin, struct oto_error *error)
+{
+    *plugin = NULL;
+    struct oto_plugin *made = begin(path, error);
+    if (made == NULL) {
+        return OTO_NO_MEMORY;
+    }
+    return finish(made, oto_stage_adopt(fd, path, &made->stage, error), plugin, error);
+}
+
+enum oto_status oto_plugin_check_isolated(const struct oto_plugin *plugin, struct oto_error *error)
+{
+    return oto_stage_check_isolated(&plugin->stage, plugin->path, error);
 }
 
 /* The first code of the plugin that runs. */

@@ -16,6 +16,8 @@
 #define RELAXED false
 #endif
 
+#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
+
 static enum oto_status open_source(const char *path, int *fd, struct oto_error *error)
 {
     struct stat info;
@@ -68,19 +70,44 @@ static bool copy(int from, int to, struct oto_stage *stage)
     return true;
 }
 
+static enum oto_status refuse(const char *path, const struct oto_elf_result *result, struct oto_error *error)
+{
+    return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' is refused: %s; %s (rule '%s')", path, result->found,
+                    oto_elf_rule_accepted(result->rule), oto_elf_rule_name(result->rule));
+}
+
 static enum oto_status check_bytes(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error)
 {
     struct oto_elf_result result;
     struct oto_abi_block abi;
     if (!oto_elf_check(bytes, count, RELAXED, &result)) {
-        return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' is refused: %s; %s (rule '%s')", path, result.found,
-                        oto_elf_rule_accepted(result.rule), oto_elf_rule_name(result.rule));
+        return refuse(path, &result, error);
     }
     memcpy(&abi, bytes + result.entry_offset + offsetof(struct oto_plugin_entry, abi), sizeof abi);
     struct oto_error inner;
     const enum oto_status status = oto_abi_check(&abi, &inner);
     return status == OTO_OK ? OTO_OK : oto_fail(error, status, "plugin '%.128s' is refused: %s (rule 'abi')", path,
                                                 inner.text);
+}
+
+static enum oto_status check_imports(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error)
+{
+    struct oto_elf_result result;
+    return oto_elf_check_imports(bytes, count, RELAXED, &result) ? OTO_OK : refuse(path, &result, error);
+}
+
+typedef enum oto_status check_function(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error);
+
+static enum oto_status check_mapped(const char *path, const struct oto_stage *stage, check_function *check,
+                                    struct oto_error *error)
+{
+    void *map = mmap(NULL, stage->bytes, PROT_READ, MAP_PRIVATE, stage->fd, 0);
+    if (map == MAP_FAILED) {
+        return oto_fail(error, OTO_NO_MEMORY, "cannot map the copy of plugin '%.256s': %s", path, strerror(errno));
+    }
+    const enum oto_status status = check(path, map, stage->bytes, error);
+    (void)munmap(map, stage->bytes);
+    return status;
 }
 
 static enum oto_status check_copy(const char *path, const struct oto_stage *stage, struct oto_error *error)
@@ -90,13 +117,12 @@ static enum oto_status check_copy(const char *path, const struct oto_stage *stag
                         stage->bytes == 0 ? "is empty" : "is larger", oto_elf_rule_accepted(OTO_ELF_SIZE),
                         oto_elf_rule_name(OTO_ELF_SIZE));
     }
-    void *map = mmap(NULL, stage->bytes, PROT_READ, MAP_PRIVATE, stage->fd, 0);
-    if (map == MAP_FAILED) {
-        return oto_fail(error, OTO_NO_MEMORY, "cannot map the copy of plugin '%.256s': %s", path, strerror(errno));
-    }
-    const enum oto_status status = check_bytes(path, map, stage->bytes, error);
-    (void)munmap(map, stage->bytes);
-    return status;
+    return check_mapped(path, stage, check_bytes, error);
+}
+
+enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error)
+{
+    return check_mapped(path, stage, check_imports, error);
 }
 
 enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct oto_error *error)
@@ -112,12 +138,29 @@ enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct
     (void)snprintf(name, sizeof name, "otolith-%.40s", slash != NULL ? slash + 1 : path);
     stage->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (stage->fd < 0 || !copy(source, stage->fd, stage) ||
-        fcntl(stage->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+        fcntl(stage->fd, F_ADD_SEALS, SEALS) != 0) {
         status = oto_fail(error, OTO_IO, "cannot copy plugin '%.256s' into memory: %s", path, strerror(errno));
     } else {
         status = check_copy(path, stage, error);
     }
     (void)close(source);
+    if (status != OTO_OK) {
+        oto_stage_close(stage);
+    }
+    return status;
+}
+
+enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stage, struct oto_error *error)
+{
+    struct stat info;
+    *stage = (struct oto_stage){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+    enum oto_status status = OTO_OK;
+    if (stage->fd < 0 || fstat(stage->fd, &info) != 0 || (fcntl(stage->fd, F_GET_SEALS) & SEALS) != SEALS) {
+        status = oto_fail(error, OTO_INVALID, "the copy of plugin '%.256s' is not sealed", path);
+    } else {
+        stage->bytes = (size_t)info.st_size;
+        status = check_copy(path, stage, error);
+    }
     if (status != OTO_OK) {
         oto_stage_close(stage);
     }

@@ -15,6 +15,10 @@ struct oto_stage {
 
 /* Copies, seals and checks (file rules and ABI block); nothing of it has run. On failure nothing is left. */
 enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct oto_error *error);
+/* Takes a duplicate of another's sealed copy, and checks it likewise. */
+enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stage, struct oto_error *error);
+/* The further rules for plugins that run in a plugin host. */
+enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error);
 void oto_stage_close(struct oto_stage *stage);
 /* Writes the copy to DIRECTORY/<file name without .so>-<hash>.so, whole or not at all. */
 enum oto_status oto_stage_keep(const struct oto_stage *stage, const char *path, const char *directory,

@@ -1,0 +1,25 @@
+/* What the files of otolith-plugin-host share. One thread. */
+#ifndef SRV_PLUGIN_HOST_HOST_H
+#define SRV_PLUGIN_HOST_HOST_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "mailbox.h"
+#include "otolith/plugin_host.h"
+
+/* What the server sent at the start. */
+struct host_job {
+    struct srv_host_start start;
+    void *memory; /* the first descriptor, mapped */
+    int plugin_fds[SRV_BOX_MAX_PLUGINS];
+};
+
+/* One message to the server; false when it is gone. */
+bool host_say(enum srv_host_saying saying, uint32_t slot, enum oto_status status, const char *text);
+
+/* The work of a start message; returns the exit code. */
+int host_run(struct host_job *job);
+int host_probe(struct host_job *job);
+
+#endif

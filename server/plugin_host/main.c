@@ -1,0 +1,100 @@
+/* otolith-plugin-host: runs plugins in a process of their own, for otolithd. See README.md of this folder. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host.h"
+#include "otolith/version.h"
+#include "sandbox.h"
+
+#define EXIT_USAGE 2
+
+bool host_say(enum srv_host_saying saying, uint32_t slot, enum oto_status status, const char *text)
+{
+    struct srv_host_message message = {.saying = saying, .slot = slot, .status = status};
+    (void)snprintf(message.text, sizeof message.text, "%s", text);
+    return send(SRV_HOST_CONTROL_FD, &message, sizeof message, MSG_NOSIGNAL) == (ssize_t)sizeof message;
+}
+
+/* The start message and its descriptors: the memory, then the plugins. False: this is not how otolithd starts it. */
+static bool receive(struct host_job *job, int *memory_fd)
+{
+    union {
+        struct cmsghdr head;
+        unsigned char bytes[CMSG_SPACE((1 + SRV_BOX_MAX_PLUGINS) * sizeof(int))];
+    } control;
+    struct iovec part = {&job->start, sizeof job->start};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    if (recvmsg(SRV_HOST_CONTROL_FD, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof job->start ||
+        job->start.magic != SRV_BOX_MAGIC || job->start.version != SRV_BOX_VERSION ||
+        job->start.plugin_count > SRV_BOX_MAX_PLUGINS) {
+        return false;
+    }
+    const struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    const size_t count = 1 + (size_t)job->start.plugin_count;
+    if (rights == NULL || rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS ||
+        rights->cmsg_len != CMSG_LEN(count * sizeof(int))) {
+        return false;
+    }
+    memcpy(memory_fd, CMSG_DATA(rights), sizeof *memory_fd);
+    memcpy(job->plugin_fds, CMSG_DATA(rights) + sizeof(int), job->start.plugin_count * sizeof(int));
+    return true;
+}
+
+static bool map(struct host_job *job, int memory_fd)
+{
+    struct stat facts;
+    if (fstat(memory_fd, &facts) != 0 || (uint64_t)facts.st_size != job->start.bytes ||
+        job->start.bytes < sizeof(struct srv_box_head)) {
+        return false;
+    }
+    job->memory = mmap(NULL, job->start.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_fd, 0);
+    (void)close(memory_fd);
+    return job->memory != MAP_FAILED;
+}
+
+static int work(struct host_job *job)
+{
+    switch (job->start.work) {
+    case SRV_HOST_RUN:
+        return host_run(job);
+    case SRV_HOST_PROBE:
+        return host_probe(job);
+    default:
+        return EXIT_USAGE;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct host_job job = {0};
+    struct oto_error error = {0};
+    int memory_fd = -1;
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        return printf("otolith-plugin-host %s\n", OTO_VERSION_STRING) > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    if (argc > 1 || !receive(&job, &memory_fd)) {
+        (void)fprintf(stderr, "otolith-plugin-host is started by otolithd, for nodes with `isolation: process` and to try "
+                              "plugins before a swap; it takes no arguments but --version\n");
+        return EXIT_USAGE;
+    }
+    /* Ctrl-C and a closed terminal are the server's to answer. */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    if (host_sandbox_begin((pid_t)job.start.server_pid, &error) != OTO_OK) {
+        (void)host_say(SRV_HOST_FAILED, UINT32_MAX, error.status, error.text);
+        return EXIT_FAILURE;
+    }
+    if (!map(&job, memory_fd)) {
+        (void)host_say(SRV_HOST_FAILED, UINT32_MAX, OTO_IO, "the shared memory cannot be mapped");
+        return EXIT_FAILURE;
+    }
+    return work(&job);
+}

@@ -1,0 +1,17 @@
+/* What the plugin host may do: little from its start, and next to nothing once its plugins are ready. */
+#ifndef SRV_PLUGIN_HOST_SANDBOX_H
+#define SRV_PLUGIN_HOST_SANDBOX_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "otolith/status.h"
+
+/* Ends with its server, gains no privileges, opens few files, leaves no core, takes bounded memory. */
+enum oto_status host_sandbox_begin(pid_t server, struct oto_error *error);
+/* From here on a system call beyond the few that stepping needs is SIGSYS. */
+enum oto_status host_sandbox_close(struct oto_error *error);
+/* False in builds whose sanitizers need more system calls. */
+bool host_sandbox_is_closable(void);
+
+#endif

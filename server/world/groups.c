@@ -1,0 +1,228 @@
+/* Groups of isolated nodes: from the configuration to their first states. [loop] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world/engine_private.h"
+
+#define RELEASED_CAPACITY 64u /* a power of two; the keeper empties it at once */
+
+static struct srv_group *find_group(struct srv_engine *engine, const char *name)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        if (strcmp(engine->groups[i].name, name) == 0) {
+            return &engine->groups[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *group_name(const struct srv_node *node)
+{
+    const char *name = node->config->isolation.group;
+    return name[0] != '\0' ? name : node->setup->node;
+}
+
+static enum oto_status check_node(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
+{
+    const struct srv_clock_config *clock = &engine->config->clock;
+    const struct srv_node_config *config = node->config;
+    if (strcmp(node->descriptor->kind, OTO_KIND_SENSOR) != 0) {
+        return oto_fail(error, OTO_UNSUPPORTED, "node '%s' is a %s; `isolation: process` is for sensors: motions and "
+                        "estimators run in the server's process", node->topic, node->descriptor->kind);
+    }
+    if ((__uint128_t)config->rate_num * clock->rate_den > (__uint128_t)clock->rate_num * config->rate_den) {
+        return oto_fail(error, OTO_UNSUPPORTED, "node '%s' samples faster than the clock ticks; in a plugin host at most "
+                        "one sample a tick is accepted", node->topic);
+    }
+    return OTO_OK;
+}
+
+/* Nodes that name a group must mean the same group. */
+static enum oto_status join(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
+{
+    const struct srv_isolation_config *wanted = &node->config->isolation;
+    struct srv_group *group = find_group(engine, group_name(node));
+    const int64_t budget_ns = wanted->budget_ns > 0 ? wanted->budget_ns : SRV_GROUP_BUDGET_NS;
+    if (group == NULL && engine->group_count == SRV_GROUP_MAX) {
+        return oto_fail(error, OTO_LIMIT, "node '%s' asks for plugin host number %u; at most %u are accepted: nodes share "
+                        "one with `isolation: {process: NAME}`", node->topic, engine->group_count + 1, SRV_GROUP_MAX);
+    }
+    if (group == NULL) {
+        group = &engine->groups[engine->group_count++];
+        group->engine = engine;
+        (void)pthread_mutex_init(&group->lock, NULL);
+        group->async = wanted->async;
+        group->budget_ns = budget_ns;
+        (void)snprintf(group->name, sizeof group->name, "%s", group_name(node));
+    }
+    if (group->async != wanted->async || group->budget_ns != budget_ns) {
+        return oto_fail(error, OTO_CONFLICT, "node '%s' gives plugin host '%s' mode %s and %lld us, an earlier one mode %s "
+                        "and %lld us: one of each is accepted", node->topic, group->name,
+                        wanted->async ? "async" : "sync", (long long)(budget_ns / 1000),
+                        group->async ? "async" : "sync", (long long)(group->budget_ns / 1000));
+    }
+    group->member_count++;
+    return OTO_OK;
+}
+
+static struct srv_vehicle *vehicle_of(struct srv_engine *engine, const struct srv_node *node)
+{
+    return &engine->vehicles[node->config->vehicle];
+}
+
+static enum oto_status make_member(struct srv_engine *engine, struct srv_group *group, uint32_t slot,
+                                   struct srv_node *node, struct oto_error *error)
+{
+    struct srv_member *member = &group->members[slot];
+    uint64_t payload_bytes = 0;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        payload_bytes += srv_state_rounded(node->ports[i].payload_bytes);
+    }
+    *member = (struct srv_member){.node = node, .vehicle = vehicle_of(engine, node), .group = group, .slot = slot};
+    member->last = srv_state_alloc(payload_bytes);
+    node->member = member;
+    return member->last != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", node->topic);
+}
+
+static enum oto_status fill(struct srv_engine *engine, struct srv_group *group, struct oto_error *error)
+{
+    uint32_t slot = 0;
+    enum oto_status status = OTO_OK;
+    group->members = calloc(group->member_count, sizeof *group->members);
+    group->released = (struct srv_queue){.capacity = RELEASED_CAPACITY, .item_bytes = sizeof(struct srv_box *)};
+    group->released.items = calloc(RELEASED_CAPACITY, sizeof(struct srv_box *));
+    if (group->members == NULL || group->released.items == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
+        struct srv_node *node = &engine->nodes[i];
+        if (node->config->isolation.process && find_group(engine, group_name(node)) == group) {
+            status = make_member(engine, group, slot++, node, error);
+        }
+    }
+    return status;
+}
+
+static enum oto_status make_seats(struct srv_group *group, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    group->seats = calloc(group->member_count, sizeof *group->seats);
+    if (group->seats == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
+        const struct srv_node *node = group->members[i].node;
+        group->seats[i] = (struct srv_box_seat){
+            .topic = node->topic, .setup = node->setup, .plugin = node->plugin, .flags = SRV_SLOT_FRESH};
+        status = oto_params_copy(&node->params, &group->seats[i].params, error);
+    }
+    return status;
+}
+
+enum oto_status srv_group_set_params(struct srv_group *group, const struct srv_box *box, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
+        struct oto_params params = {0};
+        status = oto_params_copy(&box->places[i].params, &params, error);
+        if (status == OTO_OK) {
+            oto_params_free(&group->seats[i].params);
+            group->seats[i].params = params;
+        }
+    }
+    group->seats_revision = box->revision;
+    return status;
+}
+
+/* The first host of a group: its instances make the first states. */
+static enum oto_status start(struct srv_group *group, oto_warn_function warn, void *warn_context,
+                             struct oto_error *error)
+{
+    uint32_t culprit = 0;
+    enum oto_status status = make_seats(group, error);
+    if (status == OTO_OK) {
+        status = srv_box_start(group->seats, group->member_count, warn, warn_context, &group->live, &culprit, error);
+    }
+    if (status != OTO_OK) {
+        return status;
+    }
+    group->watched = group->live;
+    group->pid = (int32_t)group->live->pid;
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        const struct srv_box_place *place = &group->live->places[i];
+        memcpy(group->members[i].node->instance.state, srv_box_at(group->live, place->state_offset), place->state_bytes);
+        group->seats[i].flags = 0;
+    }
+    return OTO_OK;
+}
+
+enum oto_status srv_groups_make(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+                                struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    engine->groups = calloc(SRV_GROUP_MAX, sizeof *engine->groups);
+    if (engine->groups == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin hosts");
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
+        const struct srv_node *node = &engine->nodes[i];
+        if (node->config->isolation.process) {
+            status = check_node(engine, node, error);
+            status = status == OTO_OK ? join(engine, node, error) : status;
+        }
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->group_count; i++) {
+        status = fill(engine, &engine->groups[i], error);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->group_count; i++) {
+        status = start(&engine->groups[i], warn, warn_context, error);
+    }
+    return status;
+}
+
+bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct srv_group_facts *facts)
+{
+    if (index >= engine->group_count) {
+        return false;
+    }
+    const struct srv_group *group = &engine->groups[index];
+    *facts = (struct srv_group_facts){.name = group->name,
+                                      .nodes = group->member_count,
+                                      .async = group->async,
+                                      .budget_ns = group->budget_ns,
+                                      .pid = __atomic_load_n(&group->pid, __ATOMIC_RELAXED),
+                                      .restarts = __atomic_load_n(&group->restarts, __ATOMIC_RELAXED),
+                                      .stale = __atomic_load_n(&group->stale, __ATOMIC_RELAXED)};
+    return true;
+}
+
+static void finish_group(struct srv_group *group)
+{
+    struct srv_box *box = NULL;
+    while (group->released.items != NULL && srv_queue_pop(&group->released, &box)) {
+        srv_box_end(box);
+    }
+    srv_box_end(group->next);
+    srv_box_end(group->live);
+    for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
+        free(group->members[i].last);
+    }
+    for (uint32_t i = 0; group->seats != NULL && i < group->member_count; i++) {
+        oto_params_free(&group->seats[i].params);
+    }
+    (void)pthread_mutex_destroy(&group->lock);
+    free(group->seats);
+    free(group->released.items);
+    free(group->members);
+}
+
+void srv_groups_drop(struct srv_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        finish_group(&engine->groups[i]);
+    }
+    free(engine->groups);
+    engine->groups = NULL;
+    engine->group_count = 0;
+}

@@ -1,0 +1,365 @@
+#include <string.h>
+
+#include "plugin_host/futex.h"
+#include "world/engine_private.h"
+#include "world/text.h"
+
+#define SPIN_NS 60000 /* a host that is awake answers within it */
+#define SPIN_STEPS 32
+#define LATE_NS 200000 /* what a tick gives to a request of an earlier one */
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static void answer(struct srv_engine *engine, struct srv_group *group, uint32_t asked)
+{
+    struct srv_box_head *memory = group->live->memory;
+    const struct srv_box_question question = memory->question;
+    struct oto_sensor_input input;
+    enum oto_step_status status = OTO_STEP_ERROR;
+    memset(&input, 0, sizeof input);
+    if (group->answers_left > 0 && question.slot < group->member_count && group->members[question.slot].in_request) {
+        const struct srv_member *member = &group->members[question.slot];
+        struct srv_looking_back back = {engine, member->vehicle, member->node, member->now.t_ns, member->now.sub_ns};
+        group->answers_left--;
+        status = srv_input_at(&back, question.t_ns, question.sub_ns, &input);
+    }
+    memory->answer = input;
+    memory->answer_status = (uint32_t)status;
+    group->answered = asked;
+    __atomic_store_n(&memory->answered, asked, __ATOMIC_RELEASE);
+    srv_futex_wake(&memory->answered);
+}
+
+/* Waits for the answer to the group's request; false when the budget or the host is at its end. */
+static bool await(struct srv_engine *engine, struct srv_group *group, int64_t budget_ns)
+{
+    const struct srv_box *box = group->live;
+    const int64_t start_ns = srv_now_ns();
+    int64_t passed_ns = 0;
+    for (uint32_t steps = 1;; steps++) {
+        const uint32_t news = __atomic_load_n(&box->memory->news, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&box->memory->done, __ATOMIC_ACQUIRE) == group->request) {
+            return true;
+        }
+        const uint32_t asked = __atomic_load_n(&box->memory->asked, __ATOMIC_ACQUIRE);
+        if (asked != group->answered) {
+            answer(engine, group, asked);
+            continue;
+        }
+        if (__atomic_load_n(&box->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns) {
+            return false;
+        }
+        if (steps % SPIN_STEPS != 0) {
+            srv_pause();
+            continue;
+        }
+        passed_ns = srv_now_ns() - start_ns;
+        if (passed_ns > SPIN_NS && passed_ns < budget_ns) {
+            srv_futex_wait(&box->memory->news, news, budget_ns - passed_ns);
+            passed_ns = srv_now_ns() - start_ns;
+        }
+    }
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
+
+static void release(struct srv_group *group, struct srv_box *box)
+{
+    if (box != NULL) {
+        (void)srv_queue_push(&group->released, &box);
+        srv_keeper_wake(group->engine);
+    }
+}
+
+void srv_group_adopt(struct srv_group *group, struct srv_box *box)
+{
+    release(group, group->live);
+    group->live = box;
+    group->open = group->waiting = false;
+    group->request = group->answered = 0;
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        struct srv_member *member = &group->members[i];
+        const struct srv_box_place *place = &box->places[i];
+        memcpy(srv_box_at(box, place->state_offset), member->node->instance.state, place->state_bytes);
+        member->in_request = false;
+    }
+}
+
+/* A process that was started meanwhile, unless its parameters were changed since. */
+static void take_next(struct srv_group *group)
+{
+    struct srv_box *next = __atomic_exchange_n(&group->next, NULL, __ATOMIC_ACQ_REL);
+    if (next != NULL && next->revision == group->revision) {
+        srv_group_adopt(group, next);
+    } else {
+        release(group, next);
+    }
+}
+
+static void drop_dead(struct srv_group *group)
+{
+    if (group->live != NULL && __atomic_load_n(&group->live->dead, __ATOMIC_ACQUIRE) != 0) {
+        release(group, group->live);
+        group->live = NULL;
+        group->open = group->waiting = false;
+    }
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+/* Copied once; what is looked at afterwards is the copy. */
+static void copy_state(const struct srv_box *box, struct srv_member *member)
+{
+    const struct srv_box_place *place = &box->places[member->slot];
+    memcpy(member->node->instance.state, srv_box_at(box, place->state_offset), place->state_bytes);
+}
+
+static void copy_outputs(const struct srv_box *box, struct srv_member *member)
+{
+    const struct srv_box_place *place = &box->places[member->slot];
+    const struct srv_box_slot *slot = srv_box_slot(box, member->slot);
+    struct srv_node *node = member->node;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        const struct srv_box_output made = slot->outputs[i];
+        struct oto_output *output = &node->outputs[i];
+        output->t_ns = made.t_ns;
+        output->sensor_time_ns = made.sensor_time_ns;
+        output->flags = made.flags;
+        output->emit = made.emit;
+        if (output->emit != 0) {
+            memcpy(output->payload, srv_box_at(box, place->payload_offset[i]), place->payload_bytes[i]);
+        }
+    }
+    member->now.status = slot->status;
+}
+
+/* An answer that came in time brings samples; one that came late brings only states to go on from. */
+static void take_answers(struct srv_group *group, bool in_time)
+{
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        struct srv_member *member = &group->members[i];
+        if (!member->in_request) {
+            continue;
+        }
+        member->in_request = false;
+        copy_state(group->live, member);
+        if (in_time && member->now.asked) {
+            copy_outputs(group->live, member);
+            member->now.answered = true;
+        }
+    }
+    group->open = false;
+    group->told_late = false;
+}
+
+static void tell_late(struct srv_engine *engine, struct srv_group *group)
+{
+    char sentence[152];
+    const uint32_t culprit = srv_box_culprit(group->live);
+    const char *topic = culprit < group->member_count ? group->members[culprit].node->topic : "";
+    struct srv_text words = srv_text_begin(sentence, sizeof sentence);
+    group->told_late = true;
+    srv_text_add(&words, "did not answer within its budget of ");
+    srv_text_add_u64(&words, (uint64_t)(group->budget_ns / 1000));
+    srv_text_add(&words, " us, in the step of ");
+    srv_text_add(&words, topic);
+    srv_text_add(&words, "; its samples are stale");
+    srv_event_write(engine, OTO_EVENT_PLUGIN_HOST, 1, __atomic_load_n(&group->pid, __ATOMIC_RELAXED), group->name, sentence);
+}
+
+static void look_for_stuck(struct srv_engine *engine, struct srv_group *group)
+{
+    if (srv_now_ns() - group->since_ns >= SRV_GROUP_STUCK_NS) {
+        __atomic_store_n(&group->kill_wanted, 1, __ATOMIC_RELEASE);
+        srv_keeper_wake(engine);
+    }
+}
+
+/* Without a pace there is nothing to be late for: the answer, or a host that is stuck. */
+static int64_t patience_ns(const struct srv_engine *engine, const struct srv_group *group)
+{
+    const bool paced = engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0;
+    return paced ? group->budget_ns : SRV_GROUP_STUCK_NS;
+}
+
+static uint32_t node_at(const struct srv_group *group)
+{
+    const uint32_t culprit = srv_box_culprit(group->live);
+    return culprit < group->member_count ? group->members[culprit].node->index + 1 : 0;
+}
+
+/* The tick's one wait for the group. */
+static void finish(struct srv_engine *engine, struct srv_group *group)
+{
+    uint32_t *breadcrumb = &engine->segment.header->current_node;
+    group->waiting = false;
+    __atomic_store_n(breadcrumb, node_at(group), __ATOMIC_RELAXED);
+    const bool answered = await(engine, group, patience_ns(engine, group));
+    __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
+    if (answered) {
+        take_answers(group, true);
+        return;
+    }
+    drop_dead(group);
+    if (group->live != NULL) {
+        if (!group->told_late) {
+            tell_late(engine, group);
+        }
+        look_for_stuck(engine, group);
+    }
+}
+
+void srv_groups_collect(struct srv_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        struct srv_group *group = &engine->groups[i];
+        if (group->waiting) {
+            finish(engine, group);
+        }
+    }
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static void condemn(struct srv_engine *engine, struct srv_member *member)
+{
+    if (__atomic_exchange_n(&member->condemned, 0, __ATOMIC_ACQ_REL) != 0) {
+        srv_node_quarantine(engine, member->node, OTO_STEP_ERROR,
+                            "ended its plugin host three times within a minute; quarantined");
+    }
+}
+
+/* The sample that falls into this tick, with what the node is exposed to. */
+static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t tick, struct srv_box *box)
+{
+    struct srv_node *node = member->node;
+    struct oto_sensor_input input;
+    member->now = (struct srv_sample){.asked = true, .t_ns = node->beat.t_ns, .sub_ns = srv_beat_sub_ns(&node->beat)};
+    if (box == NULL) {
+        return;
+    }
+    member->now.flags = srv_sample_input(engine, member->vehicle, node, &input);
+    struct srv_box_slot *slot = srv_box_slot(box, member->slot);
+    slot->tick = tick;
+    slot->n = node->beat.n;
+    slot->t_ns = member->now.t_ns;
+    slot->sub_ns = member->now.sub_ns;
+    slot->input = input;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        slot->outputs[i] = (struct srv_box_output){member->now.t_ns, member->now.t_ns, 0, node->ports[i].enabled};
+    }
+    member->in_request = true;
+}
+
+static void request(struct srv_engine *engine, struct srv_group *group, uint64_t tick)
+{
+    struct srv_box *box = group->open ? NULL : group->live;
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        struct srv_member *member = &group->members[i];
+        const bool due = srv_due_tick(&member->node->due) == tick && !member->node->quarantined;
+        member->before = member->now;
+        member->now = (struct srv_sample){0};
+        if (due) {
+            ask(engine, member, tick, box);
+        }
+        if (box != NULL) {
+            srv_box_slot(box, i)->due = due;
+            asked += due;
+        }
+    }
+    if (asked > 0) {
+        group->open = group->waiting = true;
+        group->answers_left = asked * SRV_BOX_ASKS_A_STEP;
+        group->since_ns = srv_now_ns();
+        __atomic_store_n(&box->memory->request, ++group->request, __ATOMIC_RELEASE);
+        srv_futex_wake(&box->memory->request);
+    }
+}
+
+void srv_groups_request(struct srv_engine *engine, uint64_t tick)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        struct srv_group *group = &engine->groups[i];
+        for (uint32_t m = 0; m < group->member_count; m++) {
+            condemn(engine, &group->members[m]);
+        }
+        drop_dead(group);
+        if (__atomic_load_n(&group->next, __ATOMIC_RELAXED) != NULL) {
+            take_next(group);
+        }
+        if (group->open && await(engine, group, LATE_NS)) {
+            take_answers(group, false);
+        } else if (group->open) {
+            look_for_stuck(engine, group);
+        }
+        request(engine, group, tick);
+    }
+}
+
+/* ---- at the node's place ----------------------------------------------------------------------------------------- */
+
+static void keep_last(struct srv_member *member)
+{
+    const struct srv_node *node = member->node;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        if (node->outputs[i].emit != 0 && node->ports[i].enabled) {
+            const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
+            memcpy(member->last + offset, node->outputs[i].payload, node->ports[i].payload_bytes);
+            member->has_last |= 1u << i;
+        }
+    }
+}
+
+/* The last record again, at the instant of the sample that was not made. */
+static void repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample)
+{
+    struct srv_node *node = member->node;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
+        struct oto_output *output = &node->outputs[i];
+        output->t_ns = output->sensor_time_ns = sample->t_ns;
+        output->flags = OTO_SAMPLE_STALE;
+        output->emit = (member->has_last >> i) & 1u;
+        memcpy(output->payload, member->last + offset, node->ports[i].payload_bytes);
+    }
+    srv_count(engine, OTO_COUNTER_STALE, 1);
+    (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    srv_tick_publish(engine, node, 0);
+}
+
+/* The same as for a node in this process, with what its host answered. */
+static void settle(struct srv_engine *engine, struct srv_member *member, struct srv_sample *sample)
+{
+    struct srv_node *node = member->node;
+    const bool asked = sample->asked;
+    sample->asked = false;
+    if (!asked || node->quarantined) {
+        return;
+    }
+    if (!sample->answered) {
+        repeat(engine, member, sample);
+        return;
+    }
+    const enum oto_step_status status = srv_node_account(engine, node, sample->status);
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
+        srv_tick_publish(engine, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        keep_last(member);
+    }
+}
+
+void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick)
+{
+    struct srv_group *group = member->group;
+    struct srv_node *node = member->node;
+    if (!group->async && group->waiting && member->now.asked) {
+        finish(engine, group);
+    }
+    settle(engine, member, group->async ? &member->before : &member->now);
+    while (srv_due_tick(&node->due) == tick) {
+        srv_beat_advance(&node->beat);
+        srv_due_advance(&node->due);
+    }
+}

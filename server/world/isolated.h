@@ -1,0 +1,134 @@
+/*
+ * Nodes that run in a plugin host (A17). A group is the nodes of one host: one request a tick for all that are due,
+ * published at their places in the order of nodes. In mode sync a tick waits for the answer, up to the group's budget;
+ * in mode async the samples of tick k are published in tick k+1, always.
+ *
+ * The tick thread writes requests and takes answers; the keeper's thread watches the processes, tells of their deaths
+ * and starts new ones, from the last good states, which are the nodes' own (node->instance.state).
+ */
+#ifndef SRV_WORLD_ISOLATED_H
+#define SRV_WORLD_ISOLATED_H
+
+#include <pthread.h>
+
+#include "host/box.h"
+#include "host/node.h"
+#include "world/queue.h"
+
+#define SRV_GROUP_MAX 64u
+#define SRV_GROUP_NAME_BYTES 96
+#define SRV_GROUP_BUDGET_NS INT64_C(20000000) /* of a paced tick, where the world gives none */
+#define SRV_GROUP_STUCK_NS INT64_C(500000000) /* without an answer for so long, a host is ended */
+#define SRV_CRASHES_ALLOWED 3u                /* within SRV_CRASH_WINDOW_NS; with the last the node is quarantined */
+#define SRV_CRASH_WINDOW_NS INT64_C(60000000000)
+
+struct srv_engine;
+struct srv_vehicle;
+struct srv_group;
+
+/* One sample that was asked of a host. */
+struct srv_sample {
+    bool asked, answered;
+    uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
+    uint32_t flags;  /* of its truth: OTO_SAMPLE_STALE or 0 */
+    int64_t t_ns;
+    double sub_ns;
+};
+
+struct srv_member {
+    struct srv_node *node;
+    struct srv_vehicle *vehicle;
+    struct srv_group *group;
+    uint32_t slot;
+    /* tick thread */
+    struct srv_sample now;
+    struct srv_sample before; /* mode async: of the tick before */
+    bool in_request;
+    uint32_t has_last; /* bit i: port i has published */
+    unsigned char *last; /* the last payloads, as node->payloads */
+    /* keeper */
+    int64_t crash_ns[SRV_CRASHES_ALLOWED];
+    uint32_t crashes;
+    bool off;
+    /* keeper to tick thread */
+    uint32_t condemned;
+};
+
+struct srv_group {
+    char name[SRV_GROUP_NAME_BYTES];
+    struct srv_engine *engine;
+    bool async;
+    int64_t budget_ns;
+    uint32_t member_count;
+    struct srv_member *members;
+    /* tick thread */
+    struct srv_box *live;
+    uint64_t revision; /* of the parameters; counts changes */
+    uint32_t request, answered;
+    uint32_t answers_left;
+    bool open;    /* a request is without an answer */
+    bool waiting; /* and this tick has not waited for it yet */
+    bool told_late;
+    int64_t since_ns; /* when it was made */
+    /* between the threads */
+    struct srv_box *next;       /* keeper to tick thread */
+    struct srv_box *adopted;    /* tick thread to keeper: a change brought it */
+    struct srv_queue released;  /* boxes, tick thread to keeper */
+    uint32_t kill_wanted;       /* tick thread to keeper */
+    /* keeper and loader, under the lock: how the next host is made */
+    pthread_mutex_t lock;
+    struct srv_box_seat *seats; /* own their parameters */
+    uint64_t seats_revision;
+    /* keeper */
+    struct srv_box *watched; /* the newest that it knows of */
+    int64_t restart_ns;      /* when to start another; 0: not planned */
+    int64_t pause_ns;
+    /* for those who look: relaxed */
+    uint64_t restarts, stale;
+    int32_t pid;
+};
+
+/* What somebody sees of a group. */
+struct srv_group_facts {
+    const char *name;
+    uint32_t nodes;
+    bool async;
+    int64_t budget_ns;
+    int32_t pid; /* 0: not running */
+    uint64_t restarts, stale;
+};
+
+/* ---- isolated.c: [tick] ---- */
+
+/* Before a tick: answers of async groups, and of late ones. */
+void srv_groups_collect(struct srv_engine *engine);
+/* After all vehicles have moved: one request for each group with nodes that are due. */
+void srv_groups_request(struct srv_engine *engine, uint64_t tick);
+/* At the node's place in the order. */
+void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick);
+/* Takes another box as the live one and gives it the states. */
+void srv_group_adopt(struct srv_group *group, struct srv_box *box);
+
+/* ---- groups.c: [loop] ---- */
+
+/* Makes the groups that the nodes name, starts their hosts and takes the first states from them. */
+enum oto_status srv_groups_make(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+                                struct oto_error *error);
+void srv_groups_drop(struct srv_engine *engine); /* after the keeper has ended */
+/* Parameters that the next host of the group begins with. The lock is held. */
+enum oto_status srv_group_set_params(struct srv_group *group, const struct srv_box *box, struct oto_error *error);
+/* Group `index` of a world, for those who look; false beyond the last. */
+bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct srv_group_facts *facts);
+
+/* ---- keeper.c ---- */
+
+/* [loop] Nothing happens without groups. */
+enum oto_status srv_keeper_start(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+                                 struct oto_error *error);
+void srv_keeper_stop(struct srv_engine *engine);
+/* [any] The keeper has something to do. */
+void srv_keeper_wake(struct srv_engine *engine);
+/* [tick] Writes its events. */
+void srv_keeper_news(struct srv_engine *engine);
+
+#endif
