@@ -38,6 +38,7 @@ int cli_doctor(int argc, char **argv);
 int cli_sense(int argc, char **argv);
 int cli_environment(int argc, char **argv);
 int cli_allan(int argc, char **argv);
+int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);
 int cli_parts(int argc, char **argv);

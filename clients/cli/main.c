@@ -24,6 +24,7 @@ static const struct cli_command commands[] = {
     {"check", cli_check, "check a world file without running it"},
     {"doctor", cli_doctor, "tell whether this machine is fit for real time"},
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
+    {"plot", cli_plot, "draw columns of CSV files as SVG"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
     {"parts", cli_parts, "real sensors: their data in every convention; import and export"},
     {"sdf", cli_sdf, "IMUs between SDF XML and worlds"},

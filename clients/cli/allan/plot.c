@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "svg.h"
+
 enum { WIDTH = 900, HEIGHT = 560, LEFT = 84, RIGHT = 230, TOP = 44, BOTTOM = 60, LEGEND = 80 };
+static const struct svg_page page = {WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM};
 
 /* A point with fewer degrees of freedom says little: its bar may leave the picture. */
 #define LEAST_EDF 3.0
@@ -13,8 +16,6 @@ struct frame {
     FILE *to;
     double low_x, high_x, low_y, high_y; /* decades */
 };
-
-static const char *const colours[] = {"#1b6ca8", "#c1440e", "#2e7d32", "#7b3fa0", "#8a6d00", "#007c80"};
 
 static double x_of(const struct frame *frame, double tau_s)
 {
@@ -47,15 +48,6 @@ static void find_range(struct frame *frame, const struct plot_curve *curves, siz
     }
 }
 
-/* Text of a person's, as XML. */
-static void draw_text(FILE *to, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        const char *entity = *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : NULL;
-        (void)(entity != NULL ? fputs(entity, to) : fputc(*text, to));
-    }
-}
-
 /* 10 to a whole power, in characters that every viewer shows alike. */
 static const char *power_of_ten(double exponent, char text[32])
 {
@@ -66,11 +58,6 @@ static const char *power_of_ten(double exponent, char text[32])
     return text;
 }
 
-static void draw_line(const struct frame *frame, double x1, double y1, double x2, double y2, const char *stroke)
-{
-    (void)fprintf(frame->to, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s'/>\n", x1, y1, x2, y2, stroke);
-}
-
 /* Whole decades darker and with their number, what lies between them fainter. */
 static void draw_grid(const struct frame *frame)
 {
@@ -78,7 +65,7 @@ static void draw_grid(const struct frame *frame)
     for (double decade = frame->low_x; decade <= frame->high_x + 0.5; decade++) {
         for (int i = 1; i < (decade < frame->high_x ? 10 : 2); i++) {
             const double x = x_of(frame, i * pow(10.0, decade));
-            draw_line(frame, x, TOP, x, HEIGHT - BOTTOM, i == 1 ? "#ccc" : "#f0f0f0");
+            svg_line(frame->to, x, TOP, x, HEIGHT - BOTTOM, i == 1 ? "#ccc" : "#f0f0f0");
         }
         (void)fprintf(frame->to, "<text x='%.1f' y='%d' text-anchor='middle'>%s</text>\n", x_of(frame, pow(10.0, decade)),
                       HEIGHT - BOTTOM + 20, power_of_ten(decade, text));
@@ -86,13 +73,12 @@ static void draw_grid(const struct frame *frame)
     for (double decade = frame->low_y; decade <= frame->high_y + 0.5; decade++) {
         for (int i = 1; i < (decade < frame->high_y ? 10 : 2); i++) {
             const double y = y_of(frame, i * pow(10.0, decade));
-            draw_line(frame, LEFT, y, WIDTH - RIGHT, y, i == 1 ? "#ccc" : "#f0f0f0");
+            svg_line(frame->to, LEFT, y, WIDTH - RIGHT, y, i == 1 ? "#ccc" : "#f0f0f0");
         }
         (void)fprintf(frame->to, "<text x='%d' y='%.1f' text-anchor='end'>%s</text>\n", LEFT - 8,
                       y_of(frame, pow(10.0, decade)) + 4, power_of_ten(decade, text));
     }
-    (void)fprintf(frame->to, "<rect x='%d' y='%d' width='%d' height='%d' fill='none' stroke='#333'/>\n", LEFT, TOP,
-                  WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
+    svg_frame(frame->to, &page);
 }
 
 /* A curve of the model, in runs that lie in the picture. */
@@ -146,7 +132,7 @@ static void draw_legend(const struct frame *frame, const struct plot_curve *curv
 {
     const int y = TOP + 14 + LEGEND * (int)index;
     (void)fprintf(frame->to, "<text x='%d' y='%d' fill='%s' font-weight='bold'>", WIDTH - RIGHT + 14, y, colour);
-    draw_text(frame->to, curve->name);
+    svg_text(frame->to, curve->name);
     (void)fputs("</text>\n", frame->to);
     draw_coefficient(frame, y + 16, 'N', curve->fit.n, curve->fit.n_se);
     draw_coefficient(frame, y + 32, 'B', curve->fit.b, curve->fit.b_se);
@@ -157,15 +143,10 @@ void plot_svg(FILE *to, const char *title, const struct plot_curve *curves, size
 {
     struct frame frame = {.to = to};
     find_range(&frame, curves, count);
-    (void)fprintf(to, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%.0f' font-family='sans-serif' font-size='12'>\n"
-                      "<rect width='100%%' height='100%%' fill='white'/>\n"
-                      "<text x='%d' y='26' font-size='15'>",
-                  WIDTH, fmax(HEIGHT, TOP + LEGEND * (double)count + 20), LEFT);
-    draw_text(to, title);
-    (void)fputs("</text>\n", to);
+    svg_begin(to, &page, fmax(HEIGHT, TOP + LEGEND * (double)count + 20), title);
     draw_grid(&frame);
     for (size_t c = 0; c < count; c++) {
-        const char *colour = colours[c % (sizeof colours / sizeof *colours)];
+        const char *colour = svg_colour(c);
         const struct allan_fit n = {.n = curves[c].fit.n}, b = {.b = curves[c].fit.b}, k = {.k = curves[c].fit.k};
         draw_model(&frame, &n, colour, "stroke-dasharray='2 4'");
         draw_model(&frame, &b, colour, "stroke-dasharray='2 4'");
@@ -174,7 +155,5 @@ void plot_svg(FILE *to, const char *title, const struct plot_curve *curves, size
         draw_points(&frame, &curves[c], colour);
         draw_legend(&frame, &curves[c], c, colour);
     }
-    (void)fprintf(to, "<text x='%d' y='%d' text-anchor='middle'>averaging time, s</text>\n", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16);
-    (void)fprintf(to, "<text transform='translate(20 %d) rotate(-90)' text-anchor='middle'>overlapping Allan deviation, unit of the column; bars: 95 %%</text>\n</svg>\n",
-                  (TOP + HEIGHT - BOTTOM) / 2);
+    svg_end(to, &page, "averaging time, s", "overlapping Allan deviation, unit of the column; bars: 95 %");
 }
