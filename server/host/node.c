@@ -87,7 +87,7 @@ static void warn_with_name(void *context, const char *sentence)
 {
     const struct naming *naming = context;
     const struct oto_value *place = naming->node->config->place;
-    char named[640], where[240] = "";
+    char named[800], where[240] = "";
     if (naming->warn == NULL) {
         return;
     }
