@@ -33,6 +33,7 @@ int cli_resume(int argc, char **argv);
 int cli_step(int argc, char **argv);
 int cli_scale(int argc, char **argv);
 int cli_swap(int argc, char **argv);
+int cli_fault(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_sense(int argc, char **argv);

@@ -21,6 +21,7 @@ static const struct cli_command commands[] = {
     {"step", cli_step, "run a number of ticks, then pause"},
     {"scale", cli_scale, "set simulated seconds per real second"},
     {"swap", cli_swap, "replace a node's plugin while the world runs"},
+    {"fault", cli_fault, "make a sensor's samples go wrong for a while, with the truth of it beside"},
     {"check", cli_check, "check a world file without running it"},
     {"doctor", cli_doctor, "tell whether this machine is fit for real time"},
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},

@@ -141,6 +141,15 @@ OTO_API enum oto_status oto_control_get(struct oto_client *client, const char *n
                                         oto_param_function each, void *context, struct oto_error *error);
 OTO_API enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
                                          struct oto_reply *reply, struct oto_error *error);
+/*
+ * Injects a fault into a sensor's samples. `spec` is YAML, one item of a world's `faults:` list, as
+ * "{kind: bias, value: 0.1, fields: angular_velocity.x, for_s: 5}"; the reply's text is "fault NUMBER".
+ */
+OTO_API enum oto_status oto_control_fault(struct oto_client *client, const char *node, const char *spec,
+                                          struct oto_reply *reply, struct oto_error *error);
+/* Ends a fault; all of the node's with number 0. */
+OTO_API enum oto_status oto_control_clear_faults(struct oto_client *client, const char *node, uint64_t fault,
+                                                 struct oto_reply *reply, struct oto_error *error);
 OTO_API enum oto_status oto_control_shutdown(struct oto_client *client, struct oto_reply *reply,
                                              struct oto_error *error);
 /* The server's own facts as a JSON text in reply->text: endpoints, drivers, privileges, options. */

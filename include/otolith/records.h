@@ -94,6 +94,59 @@ struct oto_event_record {
 };
 
 /* clang-format off */
+/* Kinds of injected faults: number, name, and what `amount` of the label is. */
+#define OTO_FAULT_TABLE(X) \
+    X(STUCK,        1, "stuck",        "nothing") \
+    X(DROPOUT,      2, "dropout",      "nothing") \
+    X(INTERMITTENT, 3, "intermittent", "1 while the sample is lost, else 0") \
+    X(BIAS,         4, "bias",         "what is added") \
+    X(RAMP,         5, "ramp",         "what is added now") \
+    X(SCALE,        6, "scale",        "the factor") \
+    X(SPIKES,       7, "spikes",       "what is added to this sample, mostly 0") \
+    X(NOISE,        8, "noise",        "standard deviation of what is added") \
+    X(SATURATION,   9, "saturation",   "the level") \
+    X(SIGN,        10, "sign",         "nothing") \
+    X(AXES,        11, "axes",         "nothing") \
+    X(DELAY,       12, "delay",        "seconds by which the values are late") \
+    X(TIME_JUMP,   13, "time_jump",    "seconds added to the stamps") \
+    X(TIME_JITTER, 14, "time_jitter",  "seconds added to the stamps of this sample") \
+    X(REPEAT,      15, "repeat",       "how often this sample was given before") \
+    X(NAN,         16, "nan",          "nothing")
+
+enum oto_fault_kind {
+#define OTO_X(name, number, text, amount) OTO_FAULT_##name = number,
+    OTO_FAULT_TABLE(OTO_X)
+#undef OTO_X
+    OTO_FAULT_MAX_ = 17
+};
+
+static inline const char *oto_fault_kind_text(uint32_t kind)
+{
+#define OTO_X(name, number, text, amount) text,
+    static const char *const texts[] = {"", OTO_FAULT_TABLE(OTO_X)};
+#undef OTO_X
+    return kind < OTO_FAULT_MAX_ ? texts[kind] : "";
+}
+
+#define OTO_FAULT_LABELS 8
+#define OTO_FAULT_CLEAN_NUMBERS 40
+
+/*
+ * The truth of what was injected into a node's sample, beside it in the channel `NODE.label`: one for each sample that
+ * a fault was active in, lost ones included.
+ */
+struct oto_fault_label_record {
+    uint64_t sample_seq; /* of the sample in the node's first channel; 0: lost */
+    uint64_t sample;     /* its number n, from 1 */
+    uint64_t kinds;      /* bit k: a fault of kind k was active */
+    uint32_t count;      /* of the faults below */
+    uint32_t lost;       /* 1: the sample was not published */
+    uint32_t id[OTO_FAULT_LABELS];
+    uint32_t kind[OTO_FAULT_LABELS];
+    double amount[OTO_FAULT_LABELS];       /* see OTO_FAULT_TABLE */
+    double clean[OTO_FAULT_CLEAN_NUMBERS]; /* the first record's floating-point numbers in order, as the sensor gave them */
+};
+
 #define OTO_EVENT_TABLE(X) \
     X(STARTED,     1, "started") \
     X(STOPPED,     2, "stopped") \
@@ -110,8 +163,9 @@ struct oto_event_record {
     X(PUBLISHER,  13, "publisher") \
     X(REALTIME,   14, "realtime") \
     X(CLOCK_FAULT,15, "clock-fault") \
-    X(PLUGIN_HOST,16, "plugin-host") \
-    X(MAX_,       17, "")
+    X(FAULT,      16, "fault") \
+    X(PLUGIN_HOST,17, "plugin-host") \
+    X(MAX_,       18, "")
 /* clang-format on */
 
 enum oto_event_kind {
@@ -135,6 +189,7 @@ _Static_assert(sizeof(struct oto_mag_record) == 12 * 8, "mag record layout");
 _Static_assert(sizeof(struct oto_odometry_record) == 7 * 8, "odometry record layout");
 _Static_assert(sizeof(struct oto_estimate_record) == 50 * 8, "estimate record layout");
 _Static_assert(sizeof(struct oto_event_record) == 240, "event record layout");
+_Static_assert(sizeof(struct oto_fault_label_record) == 480, "fault label layout");
 #endif
 
 /* clang-format off */
@@ -221,6 +276,21 @@ static const struct oto_field oto_estimate_fields[] = {
 };
 static const struct oto_record_type oto_estimate_type = {
     "estimate", sizeof(struct oto_estimate_record), sizeof oto_estimate_fields / sizeof *oto_estimate_fields, oto_estimate_fields};
+
+static const struct oto_field oto_fault_label_fields[] = {
+    OTO_FIELD_(struct oto_fault_label_record, sample_seq, "sample_seq", OTO_FIELD_U64, 1, "", "", "seq of the sample; 0 where it was lost"),
+    OTO_FIELD_(struct oto_fault_label_record, sample, "sample", OTO_FIELD_U64, 1, "", "", "number of the sample"),
+    OTO_FIELD_(struct oto_fault_label_record, kinds, "kinds", OTO_FIELD_U64, 1, "", "", "bit k: a fault of kind k"),
+    OTO_FIELD_(struct oto_fault_label_record, count, "count", OTO_FIELD_U32, 1, "", "", "faults in the lists"),
+    OTO_FIELD_(struct oto_fault_label_record, lost, "lost", OTO_FIELD_U32, 1, "", "", "1: the sample was not published"),
+    OTO_FIELD_(struct oto_fault_label_record, id, "id", OTO_FIELD_U32, OTO_FAULT_LABELS, "", "", "number of each fault"),
+    OTO_FIELD_(struct oto_fault_label_record, kind, "kind", OTO_FIELD_U32, OTO_FAULT_LABELS, "", "", "kind of each fault"),
+    OTO_FIELD_(struct oto_fault_label_record, amount, "amount", OTO_FIELD_F64, OTO_FAULT_LABELS, "", "", "what each fault did"),
+    OTO_FIELD_(struct oto_fault_label_record, clean, "clean", OTO_FIELD_F64, OTO_FAULT_CLEAN_NUMBERS, "", "", "the record's numbers before the faults"),
+};
+static const struct oto_record_type oto_fault_label_type = {
+    "fault_label", sizeof(struct oto_fault_label_record), sizeof oto_fault_label_fields / sizeof *oto_fault_label_fields,
+    oto_fault_label_fields};
 
 static const struct oto_field oto_event_fields[] = {
     OTO_FIELD_(struct oto_event_record, kind, "kind", OTO_FIELD_U32, 1, "", "", "number of the kind of event"),

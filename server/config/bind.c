@@ -147,8 +147,14 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
         status = bind_params(binder, raw, map, node);
     if (status == OTO_OK)
         status = bind_rate(binder, raw, map, is_motion, node);
+    if (status == OTO_OK)
+        status = srv_bind_faults(binder, raw->faults, node);
     if (status != OTO_OK)
         return status;
+    if (!is_motion)
+        node->labels = oto_value_get(map, "labels") == NULL ? SRV_LABELS_AUTO
+                       : raw->labels                        ? SRV_LABELS_ON
+                                                            : SRV_LABELS_OFF;
     const double rad = OTO_PI / 180;
     node->place = map;
     node->mount_position_body_m = oto_vec3_from_array(raw->position_m);

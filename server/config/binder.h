@@ -51,6 +51,8 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
 enum oto_status srv_bind_inputs(struct srv_binder *binder);
 /* The parameters of the node's part, and the name of its unit's stream of random numbers. */
 enum oto_status srv_apply_part(struct srv_binder *binder, const struct srv_raw_node *raw, struct srv_node_config *node);
+/* The node's timeline of faults; `list` may be NULL. */
+enum oto_status srv_bind_faults(struct srv_binder *binder, const struct oto_value *list, struct srv_node_config *node);
 /* Warns of parameters that are probably wrong. */
 void srv_check_plausible(const struct srv_binder *binder, const struct oto_value *place,
                          const struct srv_node_config *node);

@@ -277,7 +277,7 @@ enum oto_status srv_word_read(const struct srv_key *key, const struct oto_value 
                               struct oto_error *error)
 {
     uint32_t offset = key->form == SRV_FORM_WORD ? key->offset : key->word_offset;
-    char what[160] = "";
+    char what[400] = "";
     size_t used = 0;
     for (uint32_t i = 0; i < key->word_count && value->kind == OTO_VALUE_SCALAR; i++) {
         if (strcmp(key->words[i].name, value->text) != 0)

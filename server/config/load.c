@@ -55,6 +55,7 @@ void srv_world_config_finish(struct srv_world_config *config)
     for (uint32_t i = 0; i < config->node_count; i++) {
         oto_params_free(&config->nodes[i].params);
         free(config->nodes[i].inputs);
+        free(config->nodes[i].faults);
         (void)oto_plugin_close(config->nodes[i].plugin);
     }
     for (uint32_t i = 0; i < config->vehicle_count; i++)

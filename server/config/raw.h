@@ -55,7 +55,9 @@ struct srv_raw_node {
     const struct oto_value *plugin, *params, *params_file;
     const struct oto_value *inputs; /* NULL: not given */
     const struct oto_value *part, *mode; /* NULL: not given */
+    const struct oto_value *faults; /* NULL: not given */
     uint32_t unit;
+    bool labels;
     uint64_t rate_num, rate_den; /* 0: not given */
     double position_m[3], rpy_deg[3];
 };

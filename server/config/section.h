@@ -64,7 +64,8 @@ struct srv_section {
     uint32_t key_count;
 };
 
-extern const struct srv_section srv_section_world, srv_section_vehicle, srv_section_motion, srv_section_node;
+extern const struct srv_section srv_section_world, srv_section_vehicle, srv_section_motion, srv_section_node,
+    srv_section_fault;
 extern const struct srv_section srv_section_vibration, srv_section_sine, srv_section_psd, srv_section_engine,
     srv_section_order;
 

@@ -42,7 +42,11 @@ static const struct srv_key node_keys[] = {
     {"unit", SRV_FORM_U32, AT(srv_raw_node, unit), .maximum = 4294967295.0, .default_text = "0",
      .text = "serial number: the same unit has the same offsets and scale errors in every world"},
     {"isolation", SRV_FORM_LATER, .text = "plugins run in the server's process"},
-    {"faults", SRV_FORM_LATER, .text = "leave the key out"},
+    {"faults", SRV_FORM_LIST, AT(srv_raw_node, faults), .section = &srv_section_fault,
+     .text = "what goes wrong with the node's samples, and when; `otolith fault` adds others while the world runs"},
+    {"labels", SRV_FORM_BOOL, AT(srv_raw_node, labels),
+     .text = "room for the channel NODE.label, the truth of injected faults; without it where there are faults, or at most "
+             "64 nodes"},
 };
 const struct srv_section srv_section_node = {"a node", "a sensor or estimator of the vehicle", KEYS(node_keys)};
 

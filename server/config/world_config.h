@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/fault_spec.h"
 #include "config/table.h"
 #include "otolith/plugin_host.h"
 #include "otolith/segment.h"
@@ -84,6 +85,10 @@ struct srv_input_config {
     uint32_t port;             /* which one; 0 of a motion node is the truth */
 };
 
+/* Whether a node's channel of fault labels is there; AUTO: where it has faults, or the world few nodes. */
+enum srv_labels { SRV_LABELS_OFF = 0, SRV_LABELS_ON = 1, SRV_LABELS_AUTO = 2 };
+#define SRV_LABELS_AUTO_NODES 64
+
 /* Where a node runs. */
 struct srv_isolation_config {
     bool process;    /* in a plugin host */
@@ -104,6 +109,9 @@ struct srv_node_config {
     struct srv_isolation_config isolation;
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
+    struct srv_fault_spec *faults; /* the timeline: owned, in the file's order */
+    uint32_t fault_count;
+    enum srv_labels labels;
     const struct oto_value *place; /* in the document, for messages; NULL in made-up worlds */
     /* estimators only: in the order of the plugin's table, then the open ones; owned */
     struct srv_input_config *inputs;

@@ -139,6 +139,7 @@ static void answer_closed(struct srv_courier *courier, struct parcel_list *list,
                                         .kind = parcel->command.kind,
                                         .status = OTO_CLOSED,
                                         .change = posted ? NULL : parcel->command.change,
+                                        .faults = posted ? NULL : parcel->command.fault,
                                         .reason = "the server ends"};
         if (parcel->done != NULL) {
             deliver(courier, parcel, &reply);

@@ -28,6 +28,7 @@ struct srv_ticket {
     struct srv_connection *connection;
     struct srv_courier *courier;
     uint64_t id; /* the client's */
+    uint64_t value; /* the verb's own */
     char what[152];
 };
 
@@ -52,8 +53,13 @@ void srv_verb_mode(struct srv_request *request);
 void srv_verb_get(struct srv_request *request);
 void srv_verb_set(struct srv_request *request);
 void srv_verb_swap(struct srv_request *request);
+void srv_verb_fault(struct srv_request *request);
+void srv_verb_clear_faults(struct srv_request *request);
 void srv_verb_lossless(struct srv_request *request);
 void srv_verb_acknowledge(struct srv_request *request);
+
+/* The node that the request names; UINT32_MAX, and answered, when there is no such node. */
+uint32_t srv_request_node(struct srv_request *request);
 
 /* A reply under construction in the control's buffer. */
 void srv_reply_begin(struct srv_request *request, struct oto_message_writer *writer, enum oto_status status,

@@ -82,8 +82,7 @@ static enum oto_status fill_table(struct part *part, const struct oto_plugin_des
     return OTO_OK;
 }
 
-/* UINT32_MAX, and answered, when there is no such node. */
-static uint32_t find_node(struct srv_request *request)
+uint32_t srv_request_node(struct srv_request *request)
 {
     struct oto_error error = {0};
     const char *name;
@@ -100,7 +99,7 @@ static uint32_t find_node(struct srv_request *request)
 void srv_verb_get(struct srv_request *request)
 {
     struct oto_error error = {0};
-    const uint32_t node = find_node(request);
+    const uint32_t node = srv_request_node(request);
     if (node == UINT32_MAX) {
         return;
     }
@@ -132,7 +131,7 @@ void srv_verb_set(struct srv_request *request)
 {
     struct oto_error error = {0};
     const char *key, *value;
-    const uint32_t node = find_node(request);
+    const uint32_t node = srv_request_node(request);
     if (node == UINT32_MAX) {
         return;
     }
@@ -153,7 +152,7 @@ void srv_verb_swap(struct srv_request *request)
 {
     struct oto_error error = {0};
     const char *path;
-    const uint32_t node = find_node(request);
+    const uint32_t node = srv_request_node(request);
     if (node == UINT32_MAX) {
         return;
     }

@@ -10,6 +10,7 @@
 
 #include "clock/schedule.h"
 #include "config/world_config.h"
+#include "host/fault.h"
 #include "host/inputs.h"
 #include "plugin/finite.h"
 #include "shm/segment.h"
@@ -40,6 +41,10 @@ struct srv_node {
     uint32_t index;
     uint32_t port_count;
     bool quarantined;
+    bool labelled; /* there is a channel of fault labels, after those of the ports */
+    struct srv_fault *faults; /* that wait or are active, in the order in which they came; mostly none */
+    struct srv_ring label_ring;
+    uint32_t label_channel;
     bool is_estimator; /* stepped after all sensors of the tick */
     struct srv_member *member; /* NULL: it runs in this process */
     uint64_t state_bytes;  /* of the descriptor */

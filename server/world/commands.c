@@ -145,6 +145,30 @@ static bool apply_change(struct srv_engine *engine, const struct srv_command *co
     return true;
 }
 
+static void take_retired(struct srv_engine *engine, struct srv_reply *reply)
+{
+    reply->faults = engine->retired_faults;
+    engine->retired_faults = NULL;
+}
+
+static bool apply_fault(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    take_retired(engine, reply);
+    reply->status = srv_fault_begin(engine, command->fault, &reply->reason);
+    if (reply->status != OTO_OK) {
+        command->fault->next = reply->faults;
+        reply->faults = command->fault;
+    }
+    return true;
+}
+
+static bool apply_clear_faults(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    reply->status = srv_fault_clear(engine, command->node, command->fault_id, &reply->reason);
+    take_retired(engine, reply);
+    return true;
+}
+
 static bool apply_event(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
     struct oto_event_record event = command->event;
@@ -177,7 +201,8 @@ static const struct verb verbs[] = {
     [SRV_COMMAND_STEP] = {apply_step, false},     [SRV_COMMAND_SCALE] = {apply_scale, false},
     [SRV_COMMAND_MODE] = {apply_mode, false},     [SRV_COMMAND_PARAMS] = {apply_change, false},
     [SRV_COMMAND_SWAP] = {apply_change, false},   [SRV_COMMAND_EVENT] = {apply_event, true},
-    [SRV_COMMAND_STOP] = {apply_stop, true},
+    [SRV_COMMAND_STOP] = {apply_stop, true},      [SRV_COMMAND_FAULT] = {apply_fault, false},
+    [SRV_COMMAND_CLEAR_FAULTS] = {apply_clear_faults, false},
 };
 
 static void apply_one(struct srv_engine *engine, const struct srv_command *command)
@@ -186,8 +211,9 @@ static void apply_one(struct srv_engine *engine, const struct srv_command *comma
                               .kind = command->kind,
                               .status = OTO_OK,
                               .tick = engine->tick,
-                              .change = command->change};
-    const bool known = command->kind >= SRV_COMMAND_PAUSE && command->kind <= SRV_COMMAND_STOP;
+                              .change = command->change,
+                              .faults = command->fault};
+    const bool known = command->kind >= SRV_COMMAND_PAUSE && (size_t)command->kind < sizeof verbs / sizeof *verbs;
     bool now = true;
     srv_count(engine, OTO_COUNTER_COMMANDS, 1);
     if (!known) {

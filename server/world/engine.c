@@ -69,6 +69,7 @@ static enum oto_status make_nodes(struct srv_engine *engine, oto_warn_function w
         struct srv_node *node = &engine->nodes[i];
         status = srv_node_init(engine->config, i, warn, warn_context, node, error);
         if (status == OTO_OK) {
+            status = srv_faults_load(engine, node, error);
             engine->node_count = i + 1;
             engine->first_channels[i] = engine->channel_count;
             engine->channel_count += srv_node_channel_count(node);
@@ -351,10 +352,13 @@ static void drop_queues(struct srv_engine *engine)
     struct srv_reply reply;
     while (engine->commands.items != NULL && srv_queue_pop(&engine->commands, &command)) {
         (void)srv_change_free(command.change);
+        srv_fault_free(command.fault);
     }
     while (engine->replies.items != NULL && srv_queue_pop(&engine->replies, &reply)) {
         (void)srv_change_free(reply.change);
+        srv_fault_free(reply.faults);
     }
+    srv_fault_free(engine->retired_faults);
     free(engine->commands.items);
     free(engine->replies.items);
 }

@@ -56,7 +56,9 @@ enum srv_command_kind {
     SRV_COMMAND_PARAMS,  /* node, change: new block and prepared data, already checked */
     SRV_COMMAND_SWAP,    /* node, change: new plugin, block and prepared data, already checked */
     SRV_COMMAND_EVENT,   /* event: written to the event ring; with id 0 there is no reply */
-    SRV_COMMAND_STOP     /* the run ends at the next boundary */
+    SRV_COMMAND_STOP,    /* the run ends at the next boundary */
+    SRV_COMMAND_FAULT,   /* fault: taken on */
+    SRV_COMMAND_CLEAR_FAULTS /* node, fault_id (0: all of the node) */
 };
 
 /* What a change brings to a node; after its reply the same struct holds what was replaced, to be freed by the caller. */
@@ -76,6 +78,9 @@ struct srv_command {
     enum oto_clock_mode mode;
     struct srv_node_change *change; /* heap; ownership returns with the reply */
     struct oto_event_record event;
+    struct srv_fault *fault; /* made by srv_engine_fault_make; ownership goes over, or returns with a refusal */
+    uint32_t node;
+    uint64_t fault_id;
 };
 
 struct srv_reply {
@@ -84,6 +89,7 @@ struct srv_reply {
     enum oto_status status;
     uint64_t tick; /* boundary at which it was applied */
     struct srv_node_change *change;
+    struct srv_fault *faults; /* a list to be freed: those that are over, and one that was refused */
     const char *reason; /* of a refusal, static text; or NULL */
 };
 
@@ -100,6 +106,9 @@ uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name,
 struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint32_t node);
 const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node);
 const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node);
+
+/* A fault of the node, with a number of its own; NULL when out of memory. Freed by srv_fault_free unless it is posted. */
+struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node, const struct srv_fault_spec *spec);
 
 /*
  * A change is made from what the node runs when it is begun. Is another change of that node applied first, the later

@@ -85,6 +85,8 @@ struct srv_engine {
     uint64_t chain;
     struct srv_state_hash hash;
     struct srv_ring events;
+    struct oto_fault_label_record label; /* of the sample that is taken */
+    struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
     enum oto_clock_mode mode;
     bool paused, ended, faulted;
     uint32_t shown_state;
@@ -120,6 +122,7 @@ struct srv_engine {
     struct srv_lossless_reader lossless[SRV_LOSSLESS_READERS];
 
     /* main thread */
+    uint64_t last_fault_id;
     pthread_t thread;
     bool started;
     sem_t ready;
@@ -194,6 +197,20 @@ void srv_estimators_step(struct srv_engine *engine, uint64_t tick);
 void srv_event_write(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, int64_t value,
                      const char *source, const char *text);
 void srv_event_push(struct srv_engine *engine, struct oto_event_record *event);
+
+/* ---- faults.c ---- */
+
+#define SRV_FAULTS_OF_A_NODE 1024
+
+/* Around the publication of a sample of a node that has faults: what is active, each record, the label. */
+void srv_faults_begin_sample(struct srv_engine *engine, struct srv_node *node);
+void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_t port, uint32_t *flags);
+void srv_faults_end_sample(struct srv_engine *engine, struct srv_node *node);
+/* The timeline of the world's file, before the first tick. */
+enum oto_status srv_faults_load(struct srv_engine *engine, struct srv_node *node, struct oto_error *error);
+/* At a boundary: takes a fault on; or ends one, or all with id 0. */
+enum oto_status srv_fault_begin(struct srv_engine *engine, struct srv_fault *fault, const char **reason);
+enum oto_status srv_fault_clear(struct srv_engine *engine, uint32_t node, uint64_t id, const char **reason);
 
 /* ---- commands.c ---- */
 

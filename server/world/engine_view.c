@@ -109,6 +109,14 @@ uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name,
     return not_found(engine, name, error);
 }
 
+struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node, const struct srv_fault_spec *spec)
+{
+    struct srv_fault_spec numbered = *spec;
+    numbered.id = ++engine->last_fault_id;
+    return srv_fault_make(&numbered, node, oto_plugin_descriptor(engine->nodes[node].config->plugin),
+                          engine->nodes[node].setup->rate_hz);
+}
+
 void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters)
 {
     __atomic_store_n(&engine->waiters, waiters, __ATOMIC_RELAXED);

@@ -35,18 +35,32 @@ static void check_record(struct srv_engine *engine, struct srv_node *node, struc
 
 void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
 {
+    const bool faulty = node->faults != NULL;
+    if (faulty) {
+        srv_faults_begin_sample(engine, node);
+    }
     for (uint32_t i = 0; i < node->port_count; i++) {
         struct srv_port *port = &node->ports[i];
         const struct oto_output *output = &node->outputs[i];
+        uint32_t record_flags = output->flags | flags;
         if (output->emit == 0 || !port->enabled) {
             continue;
         }
+        check_record(engine, node, port, output, &record_flags);
+        if (faulty) {
+            srv_faults_inject(engine, node, i, &record_flags);
+        }
+        if (output->emit == 0) {
+            continue;
+        }
         struct oto_sample_head head = {
-            .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = output->flags | flags};
-        check_record(engine, node, port, output, &head.flags);
+            .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = record_flags};
         srv_ring_push(&port->ring, &head, output->payload);
         srv_state_hash_absorb(&engine->hash, &head, sizeof head);
         srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+    }
+    if (faulty) {
+        srv_faults_end_sample(engine, node);
     }
 }
 

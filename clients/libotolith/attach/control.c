@@ -110,6 +110,24 @@ enum oto_status oto_control_swap(struct oto_client *client, const char *node, co
     return ask(client, &request, reply, error);
 }
 
+enum oto_status oto_control_fault(struct oto_client *client, const char *node, const char *spec,
+                                  struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "fault");
+    oto_message_add_text(&request, "node", node);
+    oto_message_add_text(&request, "spec", spec);
+    return ask(client, &request, reply, error);
+}
+
+enum oto_status oto_control_clear_faults(struct oto_client *client, const char *node, uint64_t fault,
+                                         struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "clear_faults");
+    oto_message_add_text(&request, "node", node);
+    oto_message_add_u64(&request, "id_of_fault", fault);
+    return ask(client, &request, reply, error);
+}
+
 enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_error *error)
 {
     struct oto_message_writer request = oto_control_request(&client->control, "wake");

@@ -15,6 +15,8 @@
  *                                             (a node's table in parts: `first` (u64) asks from there, `total` says how many)
  *   set {node: text, param: text, value: text}
  *   swap {node: text, plugin: text}
+ *   fault {node: text, spec: text}            spec: YAML as in a world's `faults:`; text: the fault's number
+ *   clear_faults {node: text, id_of_fault: u64 or absent}
  *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it
  *   ack {next: list of u64}                   no reply
  *

@@ -135,6 +135,15 @@ class World:
         """Replaces the plugin of a node by that of a file, while it runs."""
         return self._ask("oto_control_swap", node.encode(), str(plugin).encode())
 
+    def fault(self, node, kind, **terms):
+        """Injects a fault into a sensor's samples: fault("car/imu", "bias", value=0.1, fields="angular_velocity.x",
+        for_s=5). The terms are those of a world's `faults:`. Returns a reply whose text is "fault NUMBER"."""
+        return self._ask("oto_control_fault", node.encode(), json.dumps({"kind": kind, **terms}).encode())
+
+    def clear_faults(self, node, fault=0):
+        """Ends one fault of a node by its number, or all of them."""
+        return self._ask("oto_control_clear_faults", node.encode(), fault)
+
     def shutdown(self):
         return self._ask("oto_control_shutdown")
 

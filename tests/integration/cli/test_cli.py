@@ -67,6 +67,11 @@ class Case(unittest.TestCase):
     def sample(self, topic="clitest/car/imu", *options):
         return json.loads(self.otolith("echo", topic, "--json", "-n", 1, *options))
 
+    def until(self, condition, what):
+        deadline = time.monotonic() + 30
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
+
     def seq(self, topic):
         """Of the newest sample, also while the world is paused."""
         listing = json.loads(self.otolith("ls", "--json"))
@@ -138,6 +143,22 @@ class Live(Case):
         with open(record, newline="") as file:
             numbers = [int(row["seq"]) for row in csv.DictReader(file)]
         self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+
+    def test_a_fault_changes_the_samples_for_its_time_and_is_labelled(self):
+        self.start()
+        imu = "clitest/car/imu"
+        answer = json.loads(self.otolith("fault", imu, "bias", "100", "--field", "linear_acceleration.z", "--json"))
+        self.assertRegex(answer["text"], "^fault [0-9]+$")
+        self.until(lambda: self.sample(imu)["linear_acceleration"]["z"] > 100, "the bias")
+        label = self.sample(imu + ".label")
+        self.assertEqual(label["kind"][0], 4)
+        self.assertEqual(label["amount"][0], 100)
+        self.assertLess(label["clean"][4 + 9 + 3 + 9 + 2], 20)
+        self.otolith("fault", imu, "--clear")
+        self.until(lambda: self.sample(imu)["linear_acceleration"]["z"] < 20, "the sensor's own samples")
+        self.assertIn("needs a value", self.otolith("fault", imu, "noise", code=1))
+        self.assertIn("did you mean 'angular_velocity.x'?",
+                      self.otolith("fault", imu, "scale", "2", "--field", "angular_velocty", code=1))
 
     def test_mistakes_are_answered_with_what_would_be_right(self):
         self.start()

@@ -1,5 +1,7 @@
 #include "fake_engine.h"
 
+#include "host/fault.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -277,4 +279,9 @@ enum oto_status oto_params_get(const struct oto_plugin_descriptor *descriptor, c
     memset(text, '1', text_bytes - 1); /* long, so that answers are large */
     text[text_bytes - 1] = 0;
     return OTO_OK;
+}
+
+struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node, const struct srv_fault_spec *spec)
+{
+    return srv_fault_make(spec, node, oto_plugin_descriptor(engine->node.plugin), 1000.0);
 }

@@ -1,0 +1,174 @@
+/* otolith fault: makes a sensor's samples go wrong, or lets them be right again. */
+#include "cli.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "otolith/records.h"
+
+#define SPEC_BYTES 1024
+
+struct fault_options {
+    struct cli_common common;
+    const char *node, *kind;
+    const char *channel, *duration, *at;
+    char fields[512];
+    char spec[SPEC_BYTES];
+    size_t used;
+    bool clear;
+    uint64_t clear_id;
+};
+
+enum { KEY_FOR = 256, KEY_AT, KEY_CHANNEL, KEY_CLEAR };
+
+static const struct argp_option options[] = {
+    {"field", 'f', "NAME", 0, "a field, or its beginning before a dot; may be given again (default: all that are measured)", 0},
+    {"channel", KEY_CHANNEL, "NAME", 0, "of the node, where it is not the first", 0},
+    {"for", KEY_FOR, "TIME", 0, "simulated time: 5s, 200ms; without it until it is cleared", 0},
+    {"at", KEY_AT, "TIME", 0, "simulated time since the start; without it now", 0},
+    {"clear", KEY_CLEAR, "NUMBER", OPTION_ARG_OPTIONAL, "end that fault of the node, or all of them", 0},
+    {0},
+};
+
+static void add(struct argp_state *state, const char *key, const char *value, bool quoted)
+{
+    struct fault_options *o = state->input;
+    const char *mark = quoted ? "\"" : "";
+    const int length = snprintf(o->spec + o->used, sizeof o->spec - o->used, "%s%s: %s%s%s", o->used > 1 ? ", " : "", key,
+                                mark, value, mark);
+    if (length < 0 || (size_t)length >= sizeof o->spec - o->used - 1 || (quoted && strpbrk(value, "\"\\") != NULL)) {
+        argp_error(state, "'%.40s' is too long, or holds a quotation mark", value);
+    }
+    o->used += (size_t)length;
+}
+
+/* "5s" as the seconds of the specification. */
+static void add_time(struct argp_state *state, const char *key, const char *text)
+{
+    struct oto_error error = {0};
+    char seconds[40];
+    int64_t ns = 0;
+    if (cli_duration(text, &ns, &error) != OTO_OK) {
+        argp_error(state, "%s", error.text);
+    }
+    (void)snprintf(seconds, sizeof seconds, "%" PRId64 ".%09" PRId64, ns / 1000000000, ns % 1000000000);
+    add(state, key, seconds, false);
+}
+
+/* "value=0.1", or the value alone. */
+static void add_term(struct argp_state *state, char *text)
+{
+    char *equals = strchr(text, '=');
+    if (equals == NULL) {
+        const struct fault_options *o = state->input;
+        const bool axes = strcmp(o->kind, "axes") == 0 || strcmp(o->kind, "axis_swap") == 0;
+        const bool count = strcmp(o->kind, "repeat") == 0;
+        add(state, axes ? "axes" : count ? "count" : "value", text, axes);
+        return;
+    }
+    *equals = '\0';
+    add(state, text, equals + 1, false);
+}
+
+static void add_field(struct argp_state *state, const char *name)
+{
+    struct fault_options *o = state->input;
+    const size_t used = strlen(o->fields);
+    const int length = snprintf(o->fields + used, sizeof o->fields - used, "%s%s", used > 0 ? "," : "", name);
+    if (length < 0 || (size_t)length >= sizeof o->fields - used) {
+        argp_error(state, "the fields are longer than %zu bytes together", sizeof o->fields - 1);
+    }
+}
+
+static void finish(struct argp_state *state)
+{
+    struct fault_options *o = state->input;
+    if (o->node == NULL || (o->kind == NULL && !o->clear)) {
+        argp_error(state, "NODE and KIND are needed, or NODE and --clear");
+    }
+    if (o->fields[0] != '\0') {
+        add(state, "fields", o->fields, true);
+    }
+    if (o->channel != NULL) {
+        add(state, "channel", o->channel, true);
+    }
+    if (o->duration != NULL) {
+        add_time(state, "for_s", o->duration);
+    }
+    if (o->at != NULL) {
+        add_time(state, "at_s", o->at);
+    }
+    o->spec[o->used++] = '}';
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct fault_options *o = state->input;
+    struct oto_error error = {0};
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case 'f': add_field(state, argument); return 0;
+    case KEY_CHANNEL: o->channel = argument; return 0;
+    case KEY_FOR: o->duration = argument; return 0;
+    case KEY_AT: o->at = argument; return 0;
+    case KEY_CLEAR:
+        o->clear = true;
+        if (argument != NULL && cli_count(argument, &o->clear_id, &error) != OTO_OK) {
+            argp_error(state, "%s", error.text);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (state->arg_num == 0) {
+            o->node = argument;
+        } else if (state->arg_num == 1) {
+            o->kind = argument;
+            add(state, "kind", argument, true);
+        } else {
+            add_term(state, argument);
+        }
+        return 0;
+    case ARGP_KEY_END: finish(state); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+static const struct argp fault_argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "NODE KIND [VALUE] [TERM=VALUE...]\nNODE --clear[=NUMBER]",
+    .doc = "Make a sensor's samples go wrong between the sensor and its channel; its own state and noise go on untouched.\v"
+           "Kinds: stuck, dropout, intermittent (period_s, probability), bias VALUE, ramp VALUE (per second), scale FACTOR, "
+           "spikes VALUE (rate_hz), noise SIGMA, saturation LEVEL, sign, axes ORDER (yxz, -xzy), delay SECONDS, "
+           "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. A negative VALUE is written value=-0.5. The truth "
+           "of what was injected is in the channel NODE.label.",
+    .children = children,
+};
+
+int cli_fault(int argc, char **argv)
+{
+    struct fault_options o = {.spec = "{", .used = 1};
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    (void)argp_parse(&fault_argp, argc, argv, 0, NULL, &o);
+    struct oto_client *client = cli_open(o.common.world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    const enum oto_status status = o.clear ? oto_control_clear_faults(client, o.node, o.clear_id, &reply, &error)
+                                           : oto_control_fault(client, o.node, o.spec, &reply, &error);
+    oto_client_close(client);
+    if (status != OTO_OK) {
+        return cli_say(&error);
+    }
+    if (o.common.json) {
+        (void)printf("{\"tick\": %" PRIu64 ", \"text\": ", reply.tick);
+        json_text(stdout, reply.text);
+        (void)printf("}\n");
+    } else {
+        (void)printf("%s from tick %" PRIu64 "\n", o.clear ? "cleared" : reply.text, reply.tick);
+    }
+    return CLI_OK;
+}
