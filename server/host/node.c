@@ -192,6 +192,12 @@ static enum oto_status name_node(const struct srv_world_config *world, struct sr
     return OTO_OK;
 }
 
+static bool wants_labels(const struct srv_world_config *world, const struct srv_node_config *config)
+{
+    return config->labels == SRV_LABELS_ON ||
+           (config->labels == SRV_LABELS_AUTO && (config->fault_count > 0 || world->node_count <= SRV_LABELS_AUTO_NODES));
+}
+
 enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t index, oto_warn_function warn,
                               void *warn_context, struct srv_node *node, struct oto_error *error)
 {
@@ -212,6 +218,7 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     }
     if (status == OTO_OK) {
         srv_setup_fill(world, node->config, node->setup);
+        node->labelled = node->evaluate == NULL && wants_labels(world, node->config);
         status = make_inputs(world, node, error);
     }
     if (status == OTO_OK) {
@@ -229,6 +236,7 @@ void srv_node_finish(struct srv_node *node)
         return;
     }
     free(node->instance.state);
+    srv_fault_free(node->faults);
     oto_prepared_free(&node->prepared);
     oto_params_free(&node->params);
     free(node->setup);
@@ -241,7 +249,7 @@ void srv_node_finish(struct srv_node *node)
 
 uint32_t srv_node_channel_count(const struct srv_node *node)
 {
-    return node->evaluate != NULL ? 1 : node->port_count;
+    return node->evaluate != NULL ? 1 : node->port_count + node->labelled;
 }
 
 static enum oto_status name_channel(const struct srv_node *node, const char *port, struct srv_channel_spec *spec,
@@ -266,21 +274,33 @@ static uint32_t wanted_capacity(const struct srv_world_config *world, uint64_t r
     return wanted > UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
 }
 
+/* The channel behind those of the ports. A second of labels is enough: they are short of sight, not a log. */
+static enum oto_status describe_label(const struct srv_node *node, struct srv_channel_spec *spec,
+                                      struct oto_error *error)
+{
+    spec->type = &oto_fault_label_type;
+    spec->capacity = (uint32_t)(spec->rate_num / spec->rate_den + 1);
+    return name_channel(node, "label", spec, error);
+}
+
 enum oto_status srv_node_describe(const struct srv_world_config *world, const struct srv_node *node, uint32_t channel,
                                   struct srv_channel_spec *spec, struct oto_error *error)
 {
     const bool motion = node->evaluate != NULL;
-    const struct oto_port *port = motion ? NULL : &node->descriptor->outputs[channel];
+    const struct oto_port *port = motion || channel >= node->port_count ? NULL : &node->descriptor->outputs[channel];
     memset(spec, 0, sizeof *spec);
     spec->plugin = node->descriptor->id;
     spec->plugin_version = node->descriptor->version;
     spec->frame_id = node->config->frame_id[0] != '\0' ? node->config->frame_id : node->setup->node;
-    spec->type = motion ? &oto_truth_type : port->type;
+    spec->type = port != NULL ? port->type : &oto_truth_type;
     spec->rate_num = motion ? world->clock.rate_num : node->config->rate_num;
     spec->rate_den = motion ? world->clock.rate_den : node->config->rate_den;
     spec->capacity = wanted_capacity(world, spec->rate_num, spec->rate_den);
     spec->node_index = node->index;
     spec->flags = motion ? OTO_CHANNEL_TRUTH | OTO_CHANNEL_ENABLED : 0;
+    if (!motion && port == NULL) {
+        return describe_label(node, spec, error);
+    }
     return name_channel(node, motion ? "" : port->name, spec, error);
 }
 
@@ -289,6 +309,10 @@ void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_
     for (uint32_t i = 0; i < node->port_count; i++) {
         node->ports[i].channel = first_channel + i;
         node->ports[i].ring = srv_ring_make(segment->header, &segment->directory[first_channel + i]);
+    }
+    if (node->labelled) {
+        node->label_channel = first_channel + node->port_count;
+        node->label_ring = srv_ring_make(segment->header, &segment->directory[node->label_channel]);
     }
     srv_node_update_ports(node, segment->directory);
 }
