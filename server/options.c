@@ -11,7 +11,7 @@ enum {
 
 static const struct argp_option rows[] = {
     {"set", KEY_SET, "PATH=VALUE", 0, "Set a value of the world file, as vehicles.car.nodes.imu.params.law=mems", 0},
-    {"mode", KEY_MODE, "MODE", 0, "realtime, asap or step", 0},
+    {"mode", KEY_MODE, "MODE", 0, "realtime, asap, step, lockstep or external", 0},
     {"scale", KEY_SCALE, "X", 0, "Simulated seconds in a real second", 0},
     {"rate", KEY_RATE, "HZ", 0, "Ticks in a simulated second, also as a fraction: 60000/1001", 0},
     {"seed", KEY_SEED, "N", 0, "Seed of all noise, 0 to 18446744073709551615", 0},

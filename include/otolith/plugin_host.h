@@ -46,6 +46,9 @@ OTO_API enum oto_status oto_plugin_open(const char *path, const char *keep_direc
 OTO_API enum oto_status oto_plugin_load(const char *path, const char *keep_directory, struct oto_plugin **plugin,
                                         struct oto_error *error);
 OTO_API enum oto_status oto_plugin_begin(struct oto_plugin *plugin, struct oto_error *error);
+/* A plugin that is part of the program: nothing is staged or loaded, its fd is -1 and its hash 0. */
+OTO_API enum oto_status oto_plugin_wrap(const struct oto_plugin_entry *entry, struct oto_plugin **plugin,
+                                        struct oto_error *error);
 /* The sealed copy that is mapped: the plugin's own descriptor, close-on-exec. */
 OTO_API int oto_plugin_fd(const struct oto_plugin *plugin);
 /* Unloads; returns false if the library stays mapped nevertheless (counted by the caller). NULL: true. */

@@ -165,7 +165,8 @@ struct oto_fault_label_record {
     X(CLOCK_FAULT,15, "clock-fault") \
     X(FAULT,      16, "fault") \
     X(PLUGIN_HOST,17, "plugin-host") \
-    X(MAX_,       18, "")
+    X(PARTICIPANT,18, "participant") \
+    X(MAX_,       19, "")
 /* clang-format on */
 
 enum oto_event_kind {

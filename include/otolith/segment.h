@@ -75,7 +75,10 @@ enum oto_clock_mode {
     X(NON_FINITE, "non_finite_samples") \
     X(STALLS, "stalls")                   /* ticks that the watchdog found stuck */ \
     X(STALE, "stale_samples")             /* repeated because a plugin host did not answer */ \
-    X(HOST_RESTARTS, "plugin_host_restarts")
+    X(HOST_RESTARTS, "plugin_host_restarts") \
+    X(PARTICIPANT_LATE, "participant_late")       /* answers that did not come within the timeout */ \
+    X(PARTICIPANT_REFUSED, "participant_refused") /* answers that were not accepted */ \
+    X(PARTICIPANT_HELD, "participant_held")       /* ticks for which a vehicle held its last truth */
 /* clang-format on */
 
 enum oto_counter {

@@ -8,20 +8,11 @@ static void wait_uv(struct srv_clock_driver *driver, int64_t deadline_ns, int64_
     srv_waiter_wait(driver->waiter, deadline_ns);
 }
 
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static void spin_until(struct srv_spin_budget *budget, int64_t deadline_ns, int64_t now_ns)
 {
     const int64_t start_ns = now_ns;
     while (now_ns < deadline_ns) {
-        relax();
+        srv_spin_pause();
         now_ns = srv_now_ns();
     }
     srv_spin_used(budget, now_ns - start_ns);

@@ -26,4 +26,14 @@ void srv_spin_used(struct srv_spin_budget *budget, int64_t spun_ns);
 /* True once: the budget ran out for the first time. */
 bool srv_spin_exhausted_now(struct srv_spin_budget *budget);
 
+/* Tells the core that this is a loop that waits. */
+static inline void srv_spin_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif

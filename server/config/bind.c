@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "clock/schedule.h"
+#include "host/external.h"
 #include "plugin/params.h"
 
 void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
@@ -140,7 +141,9 @@ static enum oto_status bind_rate(struct srv_binder *binder, const struct srv_raw
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node)
 {
-    enum oto_status status = srv_plugin_cache_open(&binder->plugins, raw->plugin, &node->plugin, binder->error);
+    enum oto_status status = raw->plugin == NULL
+                                 ? srv_external_open(&node->plugin, binder->error)
+                                 : srv_plugin_cache_open(&binder->plugins, raw->plugin, &node->plugin, binder->error);
     if (status == OTO_OK)
         status = check_kind(binder, raw, is_motion, node->plugin);
     if (status == OTO_OK)

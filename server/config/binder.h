@@ -38,6 +38,13 @@ struct srv_binder {
 void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The participants that the world declares, and the clock's master. Before the vehicles. */
+enum oto_status srv_load_participants(struct srv_binder *binder, const struct srv_raw_world *raw);
+/* The number of the participant of that name, which a motion or the clock names: it is added if nothing declared it. */
+enum oto_status srv_participant_named(struct srv_binder *binder, const struct oto_value *name,
+                                      enum oto_participant_role role, uint32_t *number);
+/* What is only known after the vehicles. */
+enum oto_status srv_check_participants(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Vehicles and their nodes, bound and checked. */
 enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_value *vehicles);
 /* What shakes the vehicle. On failure what was made is the vehicle's, and goes with it. */

@@ -36,7 +36,11 @@ enum oto_status srv_world_config_load(const char *path, const struct srv_overrid
     if (status == OTO_OK)
         srv_check_field(&binder, &raw);
     if (status == OTO_OK)
+        status = srv_load_participants(&binder, &raw);
+    if (status == OTO_OK)
         status = srv_load_vehicles(&binder, raw.vehicles);
+    if (status == OTO_OK)
+        status = srv_check_participants(&binder, &raw);
     if (status == OTO_OK)
         status = srv_bind_inputs(&binder);
     if (status == OTO_OK)
@@ -64,6 +68,7 @@ void srv_world_config_finish(struct srv_world_config *config)
     free(config->environment.pressure_along_time_pa.rows);
     free(config->nodes);
     free(config->vehicles);
+    free(config->participants);
     oto_document_close(config->document);
     *config = (struct srv_world_config){0};
 }

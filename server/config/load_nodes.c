@@ -44,11 +44,30 @@ static enum oto_status check_names(struct srv_binder *binder, const struct oto_v
     return status;
 }
 
+/* A motion is a plugin's or a participant's. */
+static enum oto_status take_participant(struct srv_binder *binder, const struct srv_raw_node *raw,
+                                        const struct oto_value *map, struct srv_vehicle_config *vehicle)
+{
+    if ((raw->plugin == NULL) == (raw->participant == NULL))
+        return oto_value_fail(map, binder->error, OTO_INVALID,
+                              raw->plugin == NULL ? "'plugin' is missing in motion, or 'participant' in its place"
+                                                  : "a motion has a 'plugin' or a 'participant', not both");
+    if (raw->participant == NULL)
+        return OTO_OK;
+    const enum oto_status status =
+        srv_participant_named(binder, raw->participant, OTO_ROLE_PHYSICS, &vehicle->participant);
+    if (status == OTO_OK)
+        binder->config->participants[vehicle->participant - 1].vehicle_count++;
+    return status;
+}
+
 static enum oto_status load_motion(struct srv_binder *binder, uint32_t vehicle, const struct oto_value *map,
                                    struct srv_node_config *node)
 {
     struct srv_raw_node raw = {0};
     enum oto_status status = srv_section_read(&srv_section_motion, map, &raw, binder->error);
+    if (status == OTO_OK)
+        status = take_participant(binder, &raw, map, &binder->config->vehicles[vehicle]);
     node->vehicle = vehicle;
     (void)snprintf(node->name, sizeof node->name, "motion");
     (void)snprintf(node->frame_id, sizeof node->frame_id, "%s", binder->config->vehicles[vehicle].name);

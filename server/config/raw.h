@@ -10,7 +10,8 @@ enum { SRV_ATMOSPHERE_CONSTANT = 0, SRV_ATMOSPHERE_ISA = 1 };
 
 struct srv_raw_world {
     struct srv_world_config config;
-    const struct oto_value *vehicles;
+    const struct oto_value *vehicles, *participants;
+    const struct oto_value *master; /* NULL: not given */
     int32_t gravity;        /* SRV_GRAVITY_…; with VECTOR it is in config */
     int32_t magnetic_field; /* SRV_FIELD_…, likewise */
     int32_t atmosphere;     /* SRV_ATMOSPHERE_… */
@@ -56,6 +57,7 @@ struct srv_raw_node {
     const struct oto_value *inputs; /* NULL: not given */
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
+    const struct oto_value *participant; /* of a motion, in place of `plugin` */
     uint32_t unit;
     bool labels;
     uint64_t rate_num, rate_den; /* 0: not given */

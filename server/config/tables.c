@@ -26,7 +26,7 @@ static const struct srv_section origin = {"origin", "where and when the world is
 
 static const struct srv_word modes[] = {
     {"realtime", OTO_MODE_REALTIME, NULL}, {"asap", OTO_MODE_ASAP, NULL}, {"step", OTO_MODE_STEP, NULL},
-    {"lockstep", 0, "use realtime, asap or step"}, {"external", 0, "use realtime, asap or step"},
+    {"lockstep", OTO_MODE_LOCKSTEP, NULL}, {"external", OTO_MODE_EXTERNAL, NULL},
 };
 static const struct srv_word drivers[] = {{"uv", SRV_DRIVER_UV, NULL}, {"hybrid", SRV_DRIVER_HYBRID, NULL}};
 static const struct srv_word overruns[] = {
@@ -48,9 +48,12 @@ static const struct srv_key clock_keys[] = {
     {"rate_hz", SRV_FORM_RATE, AT(config.clock.rate_num), RANGE(1e-6, 1e6), .unit = "Hz", .default_text = "1000",
      .text = "ticks a second: a number, or a fraction such as 60000/1001"},
     {"mode", SRV_FORM_WORD, AT(config.clock.mode), WORDS(modes), .default_text = "realtime",
-     .text = "realtime: by the clock, times scale; asap: as fast as it goes; step: on command"},
+     .text = "realtime: by the clock, times scale; asap: as fast as it goes; step: on command; lockstep: as fast as its "
+             "participants go; external: as its master grants"},
     {"scale", SRV_FORM_F64, AT(config.clock.scale), RANGE(0, 1e6), .flags = SRV_KEY_OPEN_MIN, .default_text = "1",
-     .text = "realtime: simulated seconds in a second"},
+     .text = "realtime, and lockstep if paced: simulated seconds in a second"},
+    {"paced", SRV_FORM_BOOL, AT(config.clock.paced), .default_text = "false", .text = "lockstep: no faster than scale says"},
+    {"master", SRV_FORM_VALUE, AT(master), .text = "external: the participant whose grants drive the clock"},
     {"driver", SRV_FORM_WORD, AT(config.clock.driver), WORDS(drivers), .default_text = "uv",
      .text = "uv: a timer; hybrid: a timer, then spinning for the last 60 microseconds"},
     {"overrun", SRV_FORM_WORD, AT(config.clock.overrun), WORDS(overruns), .section = &overrun, .default_text = "slip",
@@ -116,6 +119,7 @@ static const struct srv_key world_keys[] = {
     {"ring_capacity", SRV_FORM_U32, AT(config.ring_capacity), RANGE(2, 1048576), .unit = "samples",
      .default_text = "1024", .text = "at least this many samples of each channel are kept in shared memory"},
     {"recorder", SRV_FORM_LATER, .text = "record with `otolith run --csv` or from a client"},
-    {"participants", SRV_FORM_LATER, .text = "motion comes from motion plugins"},
+    {"participants", SRV_FORM_LIST, AT(participants), .section = &srv_section_participant,
+     .text = "other processes that give vehicles their truth, or keep step with the ticks"},
 };
 const struct srv_section srv_section_world = {"the world", "an otolith world", KEYS(world_keys)};

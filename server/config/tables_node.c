@@ -6,8 +6,8 @@
 #define KEYS(table) .keys = (table), .key_count = COUNT(table)
 #define AT(type, member) .offset = (uint32_t)offsetof(struct type, member), \
                          .bytes = (uint32_t)sizeof(((struct type *)0)->member)
-#define PLUGIN_KEYS \
-    {"plugin", SRV_FORM_VALUE, AT(srv_raw_node, plugin), .flags = SRV_KEY_REQUIRED, \
+#define PLUGIN_KEYS(flags_) \
+    {"plugin", SRV_FORM_VALUE, AT(srv_raw_node, plugin), .flags = (flags_), \
      .text = "name of a plugin, or the path of its .so"}, \
     {"params", SRV_FORM_MAP, AT(srv_raw_node, params), .flags = SRV_KEY_MAY_BE_NULL, \
      .text = "the plugin's parameters, nested or with dotted keys: see its README"}, \
@@ -22,13 +22,17 @@ static const struct srv_key mount_keys[] = {
 };
 static const struct srv_section mount = {"mount", "where the sensor sits on the body", KEYS(mount_keys)};
 
-static const struct srv_key motion_keys[] = {PLUGIN_KEYS};
+static const struct srv_key motion_keys[] = {
+    PLUGIN_KEYS(0),
+    {"participant", SRV_FORM_VALUE, AT(srv_raw_node, participant),
+     .text = "in place of a plugin: the participant that gives the truth; `params` then say where the vehicle stands at first"},
+};
 const struct srv_section srv_section_motion = {"motion", "what moves the vehicle", KEYS(motion_keys)};
 
 static const struct srv_key node_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_raw_node, name), .flags = SRV_KEY_REQUIRED,
      .text = "of the node: its topic is world/vehicle/name"},
-    PLUGIN_KEYS,
+    PLUGIN_KEYS(SRV_KEY_REQUIRED),
     {"rate_hz", SRV_FORM_RATE, AT(srv_raw_node, rate_num), .minimum = 1e-6, .maximum = 1e6, .unit = "Hz",
      .text = "samples a second, at most the clock's rate; without it the parameters' rate, else the clock's"},
     {"mount", SRV_FORM_SECTION, .section = &mount, .text = "where the sensor sits on the body"},
@@ -49,6 +53,32 @@ static const struct srv_key node_keys[] = {
              "64 nodes"},
 };
 const struct srv_section srv_section_node = {"a node", "a sensor or estimator of the vehicle", KEYS(node_keys)};
+
+static const struct srv_word roles[] = {
+    {"physics", OTO_ROLE_PHYSICS, NULL}, {"controller", OTO_ROLE_CONTROLLER, NULL}, {"master", OTO_ROLE_MASTER, NULL}};
+static const struct srv_word policies[] = {{"wait", OTO_TIMEOUT_WAIT, NULL}, {"hold", OTO_TIMEOUT_HOLD, NULL},
+                                           {"drop", OTO_TIMEOUT_DROP, NULL}, {"fault", OTO_TIMEOUT_FAULT, NULL}};
+static const struct srv_key participant_keys[] = {
+    {"name", SRV_FORM_NAME, AT(srv_participant_config, name), .flags = SRV_KEY_REQUIRED,
+     .text = "by which a process joins"},
+    {"role", SRV_FORM_WORD, AT(srv_participant_config, role), .words = roles, .word_count = COUNT(roles),
+     .text = "physics: owns vehicles; controller: the ticks wait for it; master: its grants drive mode external; without "
+             "it physics where a motion names it, else controller"},
+    {"timeout_ms", SRV_FORM_NS, AT(srv_participant_config, timeout_ns), .maximum = 600000, .scale = 1e6, .unit = "ms",
+     .default_text = "1000", .text = "real time that a tick waits for its answer before on_timeout"},
+    {"on_timeout", SRV_FORM_WORD, AT(srv_participant_config, on_timeout), .words = policies,
+     .word_count = COUNT(policies), .default_text = "wait",
+     .text = "wait: go on waiting, up to wait_limit_s; hold: its vehicles keep their last truth, flagged stale, until it "
+             "answers; drop: hold, and it must join again; fault: the run stops"},
+    {"wait_limit_s", SRV_FORM_NS, AT(srv_participant_config, wait_limit_ns), .flags = SRV_KEY_OPEN_MIN,
+     .maximum = 86400, .scale = 1e9, .unit = "s", .default_text = "60",
+     .text = "policy wait: without an answer for so long the run stops by a fault"},
+    {"max_step_n", SRV_FORM_U32, AT(srv_participant_config, max_step_n), .minimum = 1,
+     .maximum = OTO_MAILBOX_MAX_STEP_N, .unit = "ticks", .default_text = "1000",
+     .text = "most ticks that one answer may cover; between its ends the truth is interpolated"},
+};
+const struct srv_section srv_section_participant = {"a participant", "another process that takes part in the ticks",
+                                                    KEYS(participant_keys)};
 
 static const struct srv_key vehicle_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_raw_vehicle, name), .flags = SRV_KEY_REQUIRED, .text = "of the vehicle, in topics"},

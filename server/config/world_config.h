@@ -10,12 +10,14 @@
 
 #include "config/fault_spec.h"
 #include "config/table.h"
+#include "otolith/mailbox.h"
 #include "otolith/plugin_host.h"
 #include "otolith/segment.h"
 
 #define SRV_MAX_VEHICLES 10000
 #define SRV_MAX_NODES 65000
 #define SRV_MAX_LISTEN 8
+#define SRV_MAX_PARTICIPANTS 64
 #define SRV_NAME_BYTES 32 /* of a vehicle or node: [A-Za-z0-9_-]+ */
 
 enum srv_driver { SRV_DRIVER_UV = 0, SRV_DRIVER_HYBRID = 1 };
@@ -23,7 +25,9 @@ enum srv_overrun { SRV_OVERRUN_SLIP = 0, SRV_OVERRUN_CATCHUP = 1, SRV_OVERRUN_FA
 
 struct srv_clock_config {
     uint64_t rate_num, rate_den; /* ticks per second */
-    enum oto_clock_mode mode;    /* REALTIME, ASAP or STEP */
+    enum oto_clock_mode mode;
+    uint32_t master;             /* 1 + the participant whose grants drive mode external; 0: none */
+    bool paced;                  /* mode lockstep keeps to the scale */
     double scale;                /* simulated seconds per real second */
     enum srv_driver driver;
     enum srv_overrun overrun;
@@ -42,6 +46,24 @@ struct srv_field_change {
     double first_ut_m[6];     /* xx xy xz yy yz zz */
     oto_vec3 second_ut_m2[6]; /* half the second derivatives, of each of those along x, y, z */
 };
+
+/* Another process that the ticks wait for; its mailbox is made when it joins. */
+struct srv_participant_config {
+    char name[OTO_PARTICIPANT_NAME_BYTES];
+    enum oto_participant_role role;
+    enum oto_timeout_policy on_timeout;
+    int64_t timeout_ns;    /* of an answer */
+    int64_t wait_limit_ns; /* policy wait: then the run stops */
+    uint32_t max_step_n;   /* ticks that one answer may cover */
+    uint32_t vehicle_count;
+    const struct oto_value *place; /* in the document; NULL in made-up worlds */
+};
+
+/* A master without vehicles grants ticks and is not waited for. */
+static inline bool srv_participant_is_waited_for(const struct srv_participant_config *participant)
+{
+    return participant->role != OTO_ROLE_MASTER || participant->vehicle_count > 0;
+}
 
 struct srv_environment_config {
     bool gravity_wgs84;
@@ -121,6 +143,7 @@ struct srv_node_config {
 struct srv_vehicle_config {
     char name[SRV_NAME_BYTES];
     uint32_t motion;                 /* index into nodes */
+    uint32_t participant;            /* 1 + the one that gives its truth; 0: its motion node does */
     uint32_t first_node, node_count; /* sensors and estimators, in order */
     struct srv_vibration vibration;  /* felt by its sensors; owned */
 };
@@ -143,6 +166,8 @@ struct srv_world_config {
     uint32_t vehicle_count, node_count;
     struct srv_vehicle_config *vehicles;
     struct srv_node_config *nodes; /* motion nodes too; a vehicle's motion node stands before its others */
+    uint32_t participant_count;
+    struct srv_participant_config *participants; /* inputs are applied in this order */
     struct srv_publish_config publish;
     uint32_t ring_capacity;          /* slots of a channel's ring, default 1024, at least one second */
     struct oto_document *document;   /* owned */

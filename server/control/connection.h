@@ -23,6 +23,7 @@
 #define SRV_CLIENT_NAME_BYTES 40
 
 struct srv_control;
+struct srv_mailbox;
 struct srv_packet;
 
 /* What a reader that wants to be lossless declared and acknowledged. */
@@ -51,6 +52,8 @@ struct srv_connection {
     bool closed;        /* no more reading or writing */
     bool handle_closed; /* libuv has let go */
     struct srv_lossless lossless;
+    bool joining;                /* a participant, or about to be one */
+    struct srv_mailbox *mailbox; /* of the participant; the engine's */
     struct srv_packet *out_first, *out_last;
     size_t out_bytes;
 };

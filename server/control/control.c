@@ -76,6 +76,7 @@ void srv_control_forget(struct srv_connection *connection)
 {
     struct srv_control *control = connection->control;
     srv_control_set_wake(connection, false);
+    srv_connection_leave(connection, control->courier);
     if (connection->lossless.slot >= 0) {
         srv_engine_lossless_end(control->engine, connection->lossless.slot);
         connection->lossless.slot = -1;

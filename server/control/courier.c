@@ -140,6 +140,7 @@ static void answer_closed(struct srv_courier *courier, struct parcel_list *list,
                                         .status = OTO_CLOSED,
                                         .change = posted ? NULL : parcel->command.change,
                                         .faults = posted ? NULL : parcel->command.fault,
+                                        .mailbox = posted ? NULL : parcel->command.mailbox,
                                         .reason = "the server ends"};
         if (parcel->done != NULL) {
             deliver(courier, parcel, &reply);

@@ -57,6 +57,7 @@ void srv_verb_fault(struct srv_request *request);
 void srv_verb_clear_faults(struct srv_request *request);
 void srv_verb_lossless(struct srv_request *request);
 void srv_verb_acknowledge(struct srv_request *request);
+void srv_verb_join(struct srv_request *request);
 
 /* The node that the request names; UINT32_MAX, and answered, when there is no such node. */
 uint32_t srv_request_node(struct srv_request *request);
@@ -74,11 +75,15 @@ struct srv_ticket *srv_ticket_open(struct srv_request *request, const char *form
     __attribute__((format(printf, 2, 3)));
 /* Answers, records the mutation in the event ring, and frees the ticket. */
 void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text);
+/* With memory of so many bytes that goes along. */
+void srv_ticket_close_passing(struct srv_ticket *ticket, uint64_t tick, uint64_t bytes, int passed_fd);
 
 /* What the control keeps for its verbs. */
 void srv_control_set_wake(struct srv_connection *connection, bool on);
 struct srv_loader *srv_control_loader(struct srv_control *control);
 const struct srv_control_hooks *srv_control_get_hooks(const struct srv_control *control);
+/* The connection is no participant any more. */
+void srv_connection_leave(struct srv_connection *connection, struct srv_courier *courier);
 /* "name (pid 12)" */
 void srv_connection_who(const struct srv_connection *connection, char *who, size_t bytes);
 

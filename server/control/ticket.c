@@ -40,7 +40,8 @@ static void record(const struct srv_ticket *ticket, enum oto_status status, uint
     srv_courier_event(ticket->courier, OTO_EVENT_CLIENT, status == OTO_OK ? 0 : 1, (int64_t)tick, who, sentence);
 }
 
-void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text)
+static void answer(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text, uint64_t bytes,
+                   int passed_fd)
 {
     unsigned char data[1024];
     struct oto_message_writer writer;
@@ -48,8 +49,21 @@ void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_
     oto_message_add_u64(&writer, "status", (uint64_t)status);
     oto_message_add_u64(&writer, "tick", tick);
     oto_message_add_text(&writer, "text", text);
-    srv_connection_send(ticket->connection, data, oto_message_finish(&writer), -1);
+    if (passed_fd >= 0) {
+        oto_message_add_u64(&writer, "bytes", bytes);
+    }
+    srv_connection_send(ticket->connection, data, oto_message_finish(&writer), passed_fd);
     record(ticket, status, tick, text);
     srv_connection_release(ticket->connection);
     free(ticket);
+}
+
+void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text)
+{
+    answer(ticket, status, tick, text, 0, -1);
+}
+
+void srv_ticket_close_passing(struct srv_ticket *ticket, uint64_t tick, uint64_t bytes, int passed_fd)
+{
+    answer(ticket, OTO_OK, tick, "", bytes, passed_fd);
 }

@@ -14,6 +14,7 @@ const struct srv_verb srv_verbs[] = {
     {"fault", srv_verb_fault, SRV_MESSAGE_COST_US},       {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US},
    
     {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US}, {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US},
+    {"join", srv_verb_join, SRV_MESSAGE_COST_US},
 };
 const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
 

@@ -65,7 +65,8 @@ void srv_verb_scale(struct srv_request *request)
 static const struct {
     const char *name;
     enum oto_clock_mode mode;
-} modes[] = {{"realtime", OTO_MODE_REALTIME}, {"asap", OTO_MODE_ASAP}, {"step", OTO_MODE_STEP}};
+} modes[] = {{"realtime", OTO_MODE_REALTIME}, {"asap", OTO_MODE_ASAP}, {"step", OTO_MODE_STEP},
+             {"lockstep", OTO_MODE_LOCKSTEP}, {"external", OTO_MODE_EXTERNAL}};
 
 void srv_verb_mode(struct srv_request *request)
 {
@@ -82,7 +83,7 @@ void srv_verb_mode(struct srv_request *request)
         }
     }
     if (command.mode == 0) {
-        (void)oto_fail(&error, OTO_INVALID, "unknown mode '%.40s': realtime, asap or step", name);
+        (void)oto_fail(&error, OTO_INVALID, "unknown mode '%.40s': realtime, asap, step, lockstep or external", name);
         srv_reply_error(request, &error);
         return;
     }

@@ -49,6 +49,10 @@ enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node
     struct srv_change_base base;
     *change = NULL;
     enum oto_status status = begin_change(engine, node, &base, error);
+    if (status == OTO_OK && srv_external_is(base.plugin)) {
+        status = oto_fail(error, OTO_UNSUPPORTED, "'%s' is moved by a participant: it has no plugin that could be swapped",
+                          base.topic);
+    }
     if (status == OTO_OK) {
         status = srv_change_make_plugin(&base, path, change, error);
     }

@@ -98,10 +98,17 @@ static bool apply_scale(struct srv_engine *engine, const struct srv_command *com
 static bool apply_mode(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
     static const char *const names[] = {[OTO_MODE_REALTIME] = "realtime", [OTO_MODE_ASAP] = "asap",
-                                        [OTO_MODE_STEP] = "step"};
+                                        [OTO_MODE_STEP] = "step", [OTO_MODE_LOCKSTEP] = "lockstep",
+                                        [OTO_MODE_EXTERNAL] = "external"};
     const uint32_t mode = (uint32_t)command->mode;
     if (mode >= sizeof names / sizeof *names || names[mode] == NULL) {
-        return refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap and step are accepted");
+        return refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap, step, lockstep and external are accepted");
+    }
+    if (mode == OTO_MODE_LOCKSTEP && !srv_participants_any_waited_for(engine)) {
+        return refuse(reply, OTO_UNSUPPORTED, "mode lockstep needs a participant, and the world has none");
+    }
+    if (mode == OTO_MODE_EXTERNAL && engine->participants.master == NULL) {
+        return refuse(reply, OTO_UNSUPPORTED, "mode external needs a clock.master, and the world has none");
     }
     engine->mode = command->mode;
     engine->anchored = false;
@@ -191,6 +198,19 @@ static bool apply_stop(struct srv_engine *engine, const struct srv_command *comm
     return true;
 }
 
+static bool apply_join(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    const char *reason = srv_participant_join(engine, command->mailbox);
+    return reason == NULL || refuse(reply, OTO_EXISTS, reason);
+}
+
+static bool apply_leave(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    (void)reply;
+    srv_participant_leave(engine, command->mailbox);
+    return true;
+}
+
 struct verb {
     apply_function *apply;
     bool when_over; /* also after the run has ended or faulted */
@@ -203,6 +223,8 @@ static const struct verb verbs[] = {
     [SRV_COMMAND_SWAP] = {apply_change, false},   [SRV_COMMAND_EVENT] = {apply_event, true},
     [SRV_COMMAND_STOP] = {apply_stop, true},      [SRV_COMMAND_FAULT] = {apply_fault, false},
     [SRV_COMMAND_CLEAR_FAULTS] = {apply_clear_faults, false},
+    [SRV_COMMAND_JOIN] = {apply_join, false},
+    [SRV_COMMAND_LEAVE] = {apply_leave, true},
 };
 
 static void apply_one(struct srv_engine *engine, const struct srv_command *command)
@@ -212,7 +234,8 @@ static void apply_one(struct srv_engine *engine, const struct srv_command *comma
                               .status = OTO_OK,
                               .tick = engine->tick,
                               .change = command->change,
-                              .faults = command->fault};
+                              .faults = command->fault,
+                              .mailbox = command->mailbox};
     const bool known = command->kind >= SRV_COMMAND_PAUSE && (size_t)command->kind < sizeof verbs / sizeof *verbs;
     bool now = true;
     srv_count(engine, OTO_COUNTER_COMMANDS, 1);

@@ -19,14 +19,38 @@
 
 /* ---- checks ---- */
 
+/* Modes that follow somebody need somebody to follow. */
+static enum oto_status check_participants(const struct srv_world_config *config, struct oto_error *error)
+{
+    bool waited_for = false;
+    if (config->participant_count > SRV_MAX_PARTICIPANTS || config->clock.master > config->participant_count) {
+        return oto_fail(error, OTO_LIMIT, "world '%s' has %u participants, of which %u is the clock's master; at most %d "
+                        "are accepted", config->name, config->participant_count, config->clock.master,
+                        SRV_MAX_PARTICIPANTS);
+    }
+    for (uint32_t p = 0; p < config->participant_count; p++) {
+        waited_for = waited_for || srv_participant_is_waited_for(&config->participants[p]);
+    }
+    if (config->clock.mode == OTO_MODE_LOCKSTEP && !waited_for) {
+        return oto_fail(error, OTO_UNSUPPORTED, "mode lockstep needs a participant, and world '%s' has none",
+                        config->name);
+    }
+    if (config->clock.mode == OTO_MODE_EXTERNAL && config->clock.master == 0) {
+        return oto_fail(error, OTO_UNSUPPORTED, "mode external needs a clock.master, and world '%s' has none",
+                        config->name);
+    }
+    return OTO_OK;
+}
+
 static enum oto_status check_clock(const struct srv_clock_config *clock, struct oto_error *error)
 {
     const enum oto_status status = srv_rate_check("the clock's rate", clock->rate_num, clock->rate_den, error);
     if (status != OTO_OK) {
         return status;
     }
-    if (clock->mode != OTO_MODE_REALTIME && clock->mode != OTO_MODE_ASAP && clock->mode != OTO_MODE_STEP) {
-        return oto_fail(error, OTO_UNSUPPORTED, "clock mode %d; realtime, asap and step are accepted", (int)clock->mode);
+    if (clock->mode < OTO_MODE_REALTIME || clock->mode > OTO_MODE_EXTERNAL) {
+        return oto_fail(error, OTO_UNSUPPORTED, "clock mode %d; realtime, asap, step, lockstep and external are accepted",
+                        (int)clock->mode);
     }
     if (!(clock->scale >= SRV_SCALE_MIN && clock->scale <= SRV_SCALE_MAX)) {
         return oto_fail(error, OTO_RANGE, "clock scale %g; from %g to %g is accepted", clock->scale, SRV_SCALE_MIN,
@@ -50,7 +74,8 @@ static enum oto_status check_world(const struct srv_world_config *config, struct
                             config->node_count);
         }
     }
-    return check_clock(&config->clock, error);
+    const enum oto_status status = check_participants(config, error);
+    return status == OTO_OK ? check_clock(&config->clock, error) : status;
 }
 
 /* ---- parts of creation ---- */
@@ -233,6 +258,9 @@ static enum oto_status build(struct srv_engine *engine, oto_warn_function warn, 
         status = make_vehicles(engine, error);
     }
     if (status == OTO_OK) {
+        status = srv_participants_begin(engine, error);
+    }
+    if (status == OTO_OK) {
         status = make_shell(engine, error);
     }
     if (status == OTO_OK) {
@@ -336,6 +364,7 @@ static bool stop_thread(struct srv_engine *engine)
     }
     __atomic_store_n(&engine->quit, 1, __ATOMIC_RELEASE);
     srv_waiter_wake(&engine->waiter);
+    srv_participants_wake(engine);
     while (__atomic_load_n(&engine->gone, __ATOMIC_ACQUIRE) == 0 && srv_now_ns() < deadline_ns) {
         struct pollfd news = {.fd = engine->notify_fd, .events = POLLIN};
         uint64_t count;
@@ -353,10 +382,16 @@ static void drop_queues(struct srv_engine *engine)
     while (engine->commands.items != NULL && srv_queue_pop(&engine->commands, &command)) {
         (void)srv_change_free(command.change);
         srv_fault_free(command.fault);
+        if (command.kind == SRV_COMMAND_JOIN) {
+            srv_mailbox_close(command.mailbox);
+        }
     }
     while (engine->replies.items != NULL && srv_queue_pop(&engine->replies, &reply)) {
         (void)srv_change_free(reply.change);
         srv_fault_free(reply.faults);
+        if ((reply.kind == SRV_COMMAND_JOIN) == (reply.status != OTO_OK)) {
+            srv_mailbox_close(reply.mailbox); /* a join that was refused, a leave that was done */
+        }
     }
     srv_fault_free(engine->retired_faults);
     free(engine->commands.items);
@@ -386,6 +421,8 @@ void srv_engine_destroy(struct srv_engine *engine)
     drop_queues(engine);
     srv_keeper_stop(engine);
     srv_groups_drop(engine);
+    srv_participants_close(engine);
+    srv_participants_finish(engine);
     close_segment(engine);
     for (uint32_t v = 0; v < engine->vehicle_count; v++) {
         free(engine->vehicles[v].history.records);

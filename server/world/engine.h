@@ -12,6 +12,7 @@
 #include "config/world_config.h"
 #include "otolith/records.h"
 #include "otolith/segment.h"
+#include "world/mailbox.h"
 
 struct srv_engine;
 
@@ -58,7 +59,9 @@ enum srv_command_kind {
     SRV_COMMAND_EVENT,   /* event: written to the event ring; with id 0 there is no reply */
     SRV_COMMAND_STOP,    /* the run ends at the next boundary */
     SRV_COMMAND_FAULT,   /* fault: taken on */
-    SRV_COMMAND_CLEAR_FAULTS /* node, fault_id (0: all of the node) */
+    SRV_COMMAND_CLEAR_FAULTS, /* node, fault_id (0: all of the node) */
+    SRV_COMMAND_JOIN,    /* mailbox: its participant takes part from the next tick; a refusal gives it back */
+    SRV_COMMAND_LEAVE    /* mailbox: its participant is gone; the reply gives it back */
 };
 
 /* What a change brings to a node; after its reply the same struct holds what was replaced, to be freed by the caller. */
@@ -77,6 +80,7 @@ struct srv_command {
     double scale;
     enum oto_clock_mode mode;
     struct srv_node_change *change; /* heap; ownership returns with the reply */
+    struct srv_mailbox *mailbox;
     struct oto_event_record event;
     struct srv_fault *fault; /* made by srv_engine_fault_make; ownership goes over, or returns with a refusal */
     uint32_t node;
@@ -90,6 +94,7 @@ struct srv_reply {
     uint64_t tick; /* boundary at which it was applied */
     struct srv_node_change *change;
     struct srv_fault *faults; /* a list to be freed: those that are over, and one that was refused */
+    struct srv_mailbox *mailbox; /* JOIN and LEAVE: as in the command */
     const char *reason; /* of a refusal, static text; or NULL */
 };
 
@@ -124,6 +129,16 @@ enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node
                                   struct srv_node_change **change, struct oto_error *error);
 /* Frees a change and what it holds. Returns false if a library stayed mapped. */
 bool srv_change_free(struct srv_node_change *change);
+
+/*
+ * A mailbox for a participant that joins; it takes part after SRV_COMMAND_JOIN. The engine holds it until a LEAVE, or its
+ * end, and then the caller closes it. UINT32_MAX and an error that suggests the nearest where there is none of that name.
+ */
+uint32_t srv_engine_participant_find(const struct srv_engine *engine, const char *name, struct oto_error *error);
+const struct srv_participant_config *srv_engine_participant_config(const struct srv_engine *engine,
+                                                                   uint32_t participant);
+enum oto_status srv_engine_mailbox_create(const struct srv_engine *engine, const struct srv_join *join,
+                                          struct srv_mailbox **mailbox, struct oto_error *error);
 
 /* How many clients wait on the tick futex: 0 saves the wake. */
 void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters);

@@ -17,6 +17,7 @@
 #include "world/environment.h"
 #include "world/history.h"
 #include "world/isolated.h"
+#include "world/participants.h"
 #include "world/queue.h"
 #include "world/state_hash.h"
 
@@ -78,6 +79,7 @@ struct srv_engine {
     struct srv_group *groups; /* of isolated nodes */
     uint32_t group_count;
     struct srv_keeper *keeper; /* NULL: no groups */
+    struct srv_participants participants; /* the tick thread's after the start */
 
     /* tick thread */
     uint64_t tick; /* completed */

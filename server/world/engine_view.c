@@ -28,6 +28,7 @@ bool srv_engine_post(struct srv_engine *engine, const struct srv_command *comman
     }
     engine->outstanding += answered ? 1 : 0;
     srv_waiter_wake(&engine->waiter);
+    srv_participants_wake(engine);
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "host/interpolate.h"
 #include "otolith/records.h"
 
 struct srv_history {
@@ -25,9 +26,5 @@ static inline void srv_history_put(struct srv_history *history, uint64_t m, cons
 /* `newest` is the newest m put. The instant lies between the oldest kept and the newest. */
 void srv_history_get(const struct srv_history *history, uint64_t newest, int64_t t_ns, double sub_ns,
                      struct oto_truth_record *truth);
-
-/* Between a (s = 0) and b (s = 1), dt_s apart. */
-void srv_truth_interpolate(const struct oto_truth_record *a, const struct oto_truth_record *b, double dt_s, double s,
-                           struct oto_truth_record *truth);
 
 #endif

@@ -11,9 +11,17 @@ static bool may_tick(const struct srv_engine *engine)
     return engine->steps_left > 0 || (!engine->paused && engine->mode != OTO_MODE_STEP);
 }
 
+/* In mode external ticks are the master's to grant, but for those of a `step`. */
+static bool waits_for_master(struct srv_engine *engine)
+{
+    return engine->mode == OTO_MODE_EXTERNAL && engine->steps_left == 0 && !srv_master_allows(engine);
+}
+
 static bool is_paced(const struct srv_engine *engine)
 {
-    return engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0;
+    const bool by_clock = engine->mode == OTO_MODE_REALTIME ||
+                          (engine->mode == OTO_MODE_LOCKSTEP && engine->config->clock.paced);
+    return by_clock && engine->steps_left == 0;
 }
 
 static uint32_t state_of(const struct srv_engine *engine)
@@ -37,6 +45,7 @@ void srv_state_show(struct srv_engine *engine)
     __atomic_store_n(&engine->segment.header->state, state, __ATOMIC_RELEASE);
     engine->wake_pending = true;
     if (state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT) {
+        srv_participants_close(engine);
         srv_notify_main(engine);
     }
 }
@@ -82,6 +91,9 @@ static void run_paced(struct srv_engine *engine)
         srv_factor_reset(&engine->factor);
         engine->anchored = true;
     }
+    if (engine->now_ns >= srv_pacer_deadline_ns(&engine->pacer) && !srv_participants_clear(engine)) {
+        return;
+    }
     const struct srv_pace pace = srv_pacer_plan(&engine->pacer, engine->now_ns);
     srv_pace_account(engine, &pace);
     if (!pace.run) {
@@ -104,7 +116,7 @@ static void run_paced(struct srv_engine *engine)
 /* Ticks follow each other; the clock is read and readers are woken only now and then. */
 static void run_unpaced(struct srv_engine *engine)
 {
-    if (!srv_lossless_clear(engine)) {
+    if (!srv_participants_clear(engine) || !srv_lossless_clear(engine)) {
         return;
     }
     const bool few = engine->steps_left > 0 && engine->steps_left <= SRV_UNPACED_CLOCK_TICKS;
@@ -126,6 +138,7 @@ static void after_tick(struct srv_engine *engine, uint64_t before)
     if (engine->tick == before) {
         return;
     }
+    srv_participants_grant(engine);
     if (engine->steps_left > 0 && --engine->steps_left == 0) {
         srv_commands_finish_step(engine, OTO_OK, NULL);
     }
@@ -169,6 +182,8 @@ void *srv_tick_thread(void *argument)
             engine->anchored = false;
             srv_factor_reset(&engine->factor);
             srv_waiter_wait(&engine->waiter, SRV_WAIT_FOR_EVER);
+        } else if (waits_for_master(engine)) {
+            srv_master_wait(engine);
         } else if (is_paced(engine)) {
             run_paced(engine);
         } else {

@@ -132,6 +132,7 @@ void srv_tick_make(struct srv_engine *engine)
     if (hosts) {
         srv_groups_collect(engine);
     }
+    srv_participants_apply(engine);
     srv_beat_advance(&engine->beat);
     srv_state_hash_begin(&engine->hash, engine->chain);
     if (hosts) {

@@ -94,10 +94,10 @@ static enum oto_status refuse(const struct oto_plugin *plugin, const struct oto_
 }
 
 /* Takes over what the entry says, once it is known to make sense. */
-static enum oto_status read_entry(struct oto_plugin *plugin, struct oto_error *error)
+static enum oto_status read_entry(struct oto_plugin *plugin, const struct oto_plugin_entry *entry,
+                                  struct oto_error *error)
 {
     struct oto_error reason = {.status = OTO_PLUGIN};
-    const struct oto_plugin_entry *entry = dlsym(plugin->handle, OTO_PLUGIN_SYMBOL);
     if (entry == NULL || oto_abi_check(&entry->abi, &reason) != OTO_OK) {
         return refuse(plugin, &reason, error);
     }
@@ -139,7 +139,7 @@ static enum oto_status finish(struct oto_plugin *made, enum oto_status status, s
         status = load(made, error);
     }
     if (status == OTO_OK) {
-        status = read_entry(made, error);
+        status = read_entry(made, dlsym(made->handle, OTO_PLUGIN_SYMBOL), error);
     }
     if (status != OTO_OK) {
         (void)oto_plugin_close(made);
@@ -211,6 +211,32 @@ enum oto_status oto_plugin_open(const char *path, const char *keep_directory, st
         *plugin = NULL;
     }
     return status;
+}
+
+enum oto_status oto_plugin_wrap(const struct oto_plugin_entry *entry, struct oto_plugin **plugin,
+                                struct oto_error *error)
+{
+    *plugin = NULL;
+    struct oto_plugin *made = calloc(1, sizeof *made);
+    char *path = strdup("(built in)");
+    if (made == NULL || path == NULL) {
+        free(made);
+        free(path);
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a built-in plugin");
+    }
+    made->holders = 1;
+    made->path = path;
+    made->stage.fd = -1;
+    enum oto_status status = read_entry(made, entry, error);
+    if (status == OTO_OK) {
+        status = oto_plugin_begin(made, error);
+    }
+    if (status != OTO_OK) {
+        (void)oto_plugin_close(made);
+        return status;
+    }
+    *plugin = made;
+    return OTO_OK;
 }
 
 int oto_plugin_fd(const struct oto_plugin *plugin)

@@ -19,6 +19,9 @@
  *   clear_faults {node: text, id_of_fault: u64 or absent}
  *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it
  *   ack {next: list of u64}                   no reply
+ *   join {name: text}                         reply: mailbox fd by SCM_RIGHTS, bytes, tick (otolith/mailbox.h); may also
+ *                                             have role, on_timeout (texts), step_n (u64), timeout_ms (f64); once a
+ *                                             connection, whose end is the leave
  *
  * An empty list is of both kinds: it is given as U64_LIST with count 0, and both list pointers are set. A negative
  * whole number is an F64. Texts are valid UTF-8: decoding refuses others, writing turns a bad byte into '?'.

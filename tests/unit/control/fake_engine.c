@@ -285,3 +285,34 @@ struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node
 {
     return srv_fault_make(spec, node, oto_plugin_descriptor(engine->node.plugin), 1000.0);
 }
+
+/* ---- participants: there are none ---- */
+
+uint32_t srv_engine_participant_find(const struct srv_engine *engine, const char *name, struct oto_error *error)
+{
+    (void)engine;
+    (void)oto_fail(error, OTO_NOT_FOUND, "there is no participant '%s'", name);
+    return UINT32_MAX;
+}
+
+const struct srv_participant_config *srv_engine_participant_config(const struct srv_engine *engine,
+                                                                   uint32_t participant)
+{
+    (void)engine;
+    (void)participant;
+    return NULL;
+}
+
+enum oto_status srv_engine_mailbox_create(const struct srv_engine *engine, const struct srv_join *join,
+                                          struct srv_mailbox **mailbox, struct oto_error *error)
+{
+    (void)engine;
+    (void)join;
+    *mailbox = NULL;
+    return oto_fail(error, OTO_NOT_FOUND, "there are no participants");
+}
+
+void srv_mailbox_close(struct srv_mailbox *mailbox)
+{
+    (void)mailbox;
+}

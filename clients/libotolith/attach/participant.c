@@ -1,0 +1,419 @@
+#include "otolith/participant.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/client_private.h"
+
+#define SPIN_NS 20000
+#define SPIN_LOOKS 32         /* between two readings of the clock */
+#define SLICE_NS 50000000     /* how late the death of the server may be noticed */
+#define NS_PER_MS INT64_C(1000000)
+
+struct oto_participant {
+    struct oto_client *client;
+    struct oto_mailbox_header *header; /* the mapping, readable and writable */
+    uint64_t bytes;
+    uint32_t vehicle_count;
+    const struct oto_mailbox_vehicle *vehicles;
+    uint64_t output_offset;
+    struct oto_mailbox_vehicle *now; /* private copies at the grant: names and truths */
+    uint64_t lock;     /* of the grant that is to be answered */
+    bool may_answer;
+    uint64_t refused_told;
+    double rate_hz;
+};
+
+/* ---- joining ---- */
+
+static enum oto_status refuse_mailbox(struct oto_error *error, const char *what)
+{
+    return oto_fail(error, OTO_CORRUPT, "the mailbox that the server gave is not usable: %s", what);
+}
+
+static enum oto_status map(struct oto_participant *participant, int fd, uint64_t bytes, struct oto_error *error)
+{
+    struct stat facts;
+    const int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    if (bytes < OTO_MAILBOX_HEADER_BYTES || fstat(fd, &facts) != 0 || (uint64_t)facts.st_size != bytes) {
+        return refuse_mailbox(error, "its size is not the one announced");
+    }
+    if ((fcntl(fd, F_GET_SEALS) & wanted) != wanted) {
+        return refuse_mailbox(error, "its size is not sealed");
+    }
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED) {
+        return oto_fail(error, OTO_NO_MEMORY, "cannot map a mailbox of %llu bytes", (unsigned long long)bytes);
+    }
+    participant->header = base;
+    participant->bytes = bytes;
+    return OTO_OK;
+}
+
+static enum oto_status check(struct oto_participant *participant, struct oto_error *error)
+{
+    const struct oto_mailbox_header *header = participant->header;
+    const uint64_t count = header->vehicle_count;
+    if (__atomic_load_n(&header->magic, __ATOMIC_ACQUIRE) != OTO_MAILBOX_MAGIC || header->endian != OTO_MAILBOX_ENDIAN) {
+        return refuse_mailbox(error, "it does not begin as a mailbox");
+    }
+    if (header->major != OTO_MAILBOX_MAJOR) {
+        return oto_fail(error, OTO_VERSION, "the server's mailbox has layout %u.%u, this library knows %u", header->major,
+                        header->minor, OTO_MAILBOX_MAJOR);
+    }
+    const uint64_t output_end = header->output_offset + count * 2 * sizeof(struct oto_mailbox_record);
+    const uint64_t vehicle_end = header->vehicle_offset + count * sizeof(struct oto_mailbox_vehicle);
+    if (header->record_bytes != sizeof(struct oto_mailbox_record) || header->mailbox_bytes != participant->bytes ||
+        count > participant->bytes / sizeof(struct oto_mailbox_record) || header->output_offset > participant->bytes ||
+        header->vehicle_offset > participant->bytes || header->output_offset % 64 != 0 ||
+        header->vehicle_offset % 64 != 0 || output_end > participant->bytes || vehicle_end > participant->bytes ||
+        header->rate_num == 0 || header->rate_den == 0) {
+        return refuse_mailbox(error, "its parts lie beyond its end");
+    }
+    participant->vehicle_count = (uint32_t)count;
+    participant->output_offset = header->output_offset;
+    participant->vehicles = (const void *)((const unsigned char *)header + header->vehicle_offset);
+    participant->rate_hz = (double)header->rate_num / (double)header->rate_den;
+    participant->now = calloc(count + 1, sizeof *participant->now);
+    if (participant->now == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu vehicles", (unsigned long long)count);
+    }
+    memcpy(participant->now, participant->vehicles, count * sizeof *participant->now);
+    for (uint32_t i = 0; i < participant->vehicle_count; i++) {
+        participant->now[i].name[sizeof participant->now[i].name - 1] = '\0';
+    }
+    return OTO_OK;
+}
+
+static enum oto_status ask(struct oto_participant *participant, const struct oto_participant_options *options,
+                           struct oto_error *error)
+{
+    struct oto_control_socket *socket = &participant->client->control;
+    struct oto_message_writer request = oto_control_request(socket, "join");
+    uint64_t bytes = 0;
+    int fd = -1;
+    oto_message_add_text(&request, "name", options->name);
+    if (options->role != NULL) {
+        oto_message_add_text(&request, "role", options->role);
+    }
+    if (options->on_timeout != NULL) {
+        oto_message_add_text(&request, "on_timeout", options->on_timeout);
+    }
+    if (options->step_n != 0) {
+        oto_message_add_u64(&request, "step_n", options->step_n);
+    }
+    if (options->answer_ms >= 0) {
+        oto_message_add_u64(&request, "timeout_ms", (uint64_t)options->answer_ms);
+    }
+    enum oto_status status = oto_control_exchange(socket, &request, socket->timeout_ms, &fd, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    status = oto_message_u64(&socket->reply, "bytes", &bytes, error);
+    if (status == OTO_OK && fd < 0) {
+        status = oto_fail(error, OTO_CORRUPT, "the server did not pass a mailbox");
+    }
+    if (status == OTO_OK) {
+        status = map(participant, fd, bytes, error);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status == OTO_OK ? check(participant, error) : status;
+}
+
+enum oto_status oto_participant_join(const struct oto_participant_options *options,
+                                     struct oto_participant **participant, struct oto_error *error)
+{
+    struct oto_participant_options asked = {.size = sizeof asked, .answer_ms = -1};
+    *participant = NULL;
+    memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
+    if (asked.name == NULL || asked.name[0] == '\0') {
+        return oto_fail(error, OTO_INVALID, "a participant joins by the name that the world file gives it; there is none");
+    }
+    struct oto_participant *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a participant");
+    }
+    const struct oto_client_options client = {.size = sizeof client,
+                                              .timeout_ms = asked.timeout_ms,
+                                              .world = asked.world,
+                                              .socket_path = asked.socket_path,
+                                              .name = asked.name};
+    enum oto_status status = oto_client_open(&client, &made->client, error);
+    if (status == OTO_OK) {
+        status = ask(made, &asked, error);
+    }
+    if (status != OTO_OK) {
+        oto_participant_leave(made);
+        return status;
+    }
+    *participant = made;
+    return OTO_OK;
+}
+
+void oto_participant_leave(struct oto_participant *participant)
+{
+    if (participant == NULL) {
+        return;
+    }
+    oto_client_close(participant->client);
+    if (participant->header != NULL) {
+        (void)munmap(participant->header, participant->bytes);
+    }
+    free(participant->now);
+    free(participant);
+}
+
+/* ---- facts ---- */
+
+struct oto_client *oto_participant_client(struct oto_participant *participant)
+{
+    return participant->client;
+}
+
+enum oto_participant_role oto_participant_role_of(const struct oto_participant *participant)
+{
+    return (enum oto_participant_role)participant->header->role;
+}
+
+uint32_t oto_participant_vehicle_count(const struct oto_participant *participant)
+{
+    return participant->vehicle_count;
+}
+
+const char *oto_participant_vehicle(const struct oto_participant *participant, uint32_t vehicle)
+{
+    return vehicle < participant->vehicle_count ? participant->now[vehicle].name : NULL;
+}
+
+struct oto_mailbox_header *oto_participant_mailbox(struct oto_participant *participant)
+{
+    return participant->header;
+}
+
+const struct oto_truth_record *oto_participant_truth(const struct oto_participant *participant, uint32_t vehicle)
+{
+    return vehicle < participant->vehicle_count ? &participant->now[vehicle].truth : NULL;
+}
+
+/* ---- waiting ---- */
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Waits for a change of the grant's futex from `seen`, spinning first. Returns after at most a slice. */
+static void wait_bell(const struct oto_participant *participant, uint32_t seen, int64_t deadline_ns)
+{
+    struct oto_mailbox_header *header = participant->header;
+    uint32_t *word = &header->grant.futex;
+    const int64_t start_ns = now_ns();
+    int64_t at_ns = start_ns;
+    while (at_ns - start_ns < SPIN_NS) {
+        for (int i = 0; i < SPIN_LOOKS; i++) {
+            if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != seen) {
+                return;
+            }
+            relax();
+        }
+        at_ns = now_ns();
+    }
+    const int64_t left_ns = deadline_ns - at_ns;
+    if (left_ns > 0) {
+        const struct timespec timeout = {.tv_sec = 0, .tv_nsec = (long)(left_ns < SLICE_NS ? left_ns : SLICE_NS)};
+        __atomic_store_n(&header->participant_waits, 1, __ATOMIC_SEQ_CST);
+        (void)syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+        __atomic_store_n(&header->participant_waits, 0, __ATOMIC_RELAXED);
+    }
+}
+
+/* OTO_OK: it may go on. */
+static enum oto_status look_at_state(struct oto_participant *participant, struct oto_error *error)
+{
+    switch (__atomic_load_n(&participant->header->grant.state, __ATOMIC_ACQUIRE)) {
+    case OTO_MAILBOX_JOINED:
+        return OTO_OK;
+    case OTO_MAILBOX_DROPPED:
+        return oto_fail(error, OTO_CLOSED, "the world dropped participant '%.31s', which did not answer well or in time: "
+                        "join again", participant->header->name);
+    default:
+        return oto_fail(error, OTO_CLOSED, "the run has ended");
+    }
+}
+
+static enum oto_status look_at_refusals(struct oto_participant *participant, struct oto_error *error)
+{
+    const struct oto_mailbox_notice *notice = &participant->header->notice;
+    const uint64_t refused = __atomic_load_n(&notice->refused, __ATOMIC_ACQUIRE);
+    if (refused == participant->refused_told) {
+        return OTO_OK;
+    }
+    participant->refused_told = refused;
+    participant->may_answer = false;
+    return oto_fail(error, OTO_INVALID, "at tick %llu %.150s", (unsigned long long)notice->tick, notice->text);
+}
+
+/* Takes a grant that stands and is another than `lock`. */
+static bool take_grant(struct oto_participant *participant, struct oto_grant *grant)
+{
+    const struct oto_mailbox_grant *shared = &participant->header->grant;
+    const uint64_t lock = __atomic_load_n(&shared->lock, __ATOMIC_ACQUIRE);
+    if (lock % 2 != 0 || lock == 0 || lock == participant->lock) {
+        return false;
+    }
+    grant->tick = __atomic_load_n(&shared->tick, OTO_ORDER_LOAD_);
+    grant->until = __atomic_load_n(&shared->until, OTO_ORDER_LOAD_);
+    grant->t_ns = __atomic_load_n(&shared->t_ns, OTO_ORDER_LOAD_);
+    grant->until_ns = __atomic_load_n(&shared->until_ns, OTO_ORDER_LOAD_);
+    for (uint32_t i = 0; i < participant->vehicle_count; i++) {
+        oto_words_load(&participant->now[i].truth, &participant->vehicles[i].truth, sizeof(struct oto_truth_record));
+    }
+    OTO_FENCE_(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&shared->lock, OTO_ORDER_LOAD_) != lock) {
+        return false;
+    }
+    grant->dt_s = (double)(grant->until - grant->tick) / participant->rate_hz;
+    participant->lock = lock;
+    participant->may_answer = true;
+    return true;
+}
+
+static enum oto_status closed_by_death(struct oto_error *error)
+{
+    return oto_fail(error, OTO_CLOSED, "the server has ended");
+}
+
+enum oto_status oto_participant_wait(struct oto_participant *participant, int32_t timeout_ms, struct oto_grant *grant,
+                                     struct oto_error *error)
+{
+    int64_t deadline_ns = 0;
+    for (bool first = true;; first = false) {
+        const uint32_t seen = __atomic_load_n(&participant->header->grant.futex, __ATOMIC_ACQUIRE);
+        enum oto_status status = look_at_state(participant, error);
+        if (status == OTO_OK) {
+            status = look_at_refusals(participant, error);
+        }
+        if (status != OTO_OK || take_grant(participant, grant)) {
+            return status;
+        }
+        const int64_t at_ns = now_ns();
+        deadline_ns = first ? at_ns + timeout_ms * NS_PER_MS : deadline_ns;
+        if (!first && !oto_client_server_alive(participant->client)) {
+            return closed_by_death(error);
+        }
+        if (at_ns >= deadline_ns) {
+            return oto_fail(error, OTO_TIMEOUT, "there was no grant within %d ms", timeout_ms);
+        }
+        wait_bell(participant, seen, deadline_ns);
+    }
+}
+
+/* ---- answering ---- */
+
+static void ring_bell(struct oto_participant *participant)
+{
+    struct oto_mailbox_header *header = participant->header;
+    (void)__atomic_add_fetch(&header->answer.futex, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&header->server_waits, __ATOMIC_SEQ_CST) != 0) {
+        (void)syscall(SYS_futex, &header->answer.futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+}
+
+enum oto_status oto_participant_set(struct oto_participant *participant, uint32_t vehicle,
+                                    const struct oto_truth_record *truth, uint32_t flags)
+{
+    if (vehicle >= participant->vehicle_count) {
+        return OTO_RANGE;
+    }
+    if (!participant->may_answer) {
+        return OTO_AGAIN;
+    }
+    struct oto_mailbox_record *record = oto_mailbox_records(participant->header, participant->output_offset,
+                                                            participant->vehicle_count, participant->lock) +
+                                        vehicle;
+    oto_words_store(&record->truth, truth, sizeof *truth);
+    __atomic_store_n(&record->flags, flags, __ATOMIC_RELAXED);
+    return OTO_OK;
+}
+
+enum oto_status oto_participant_done(struct oto_participant *participant, uint64_t tick)
+{
+    struct oto_mailbox_answer *answer = &participant->header->answer;
+    if (!participant->may_answer) {
+        return OTO_AGAIN;
+    }
+    struct oto_mailbox_record *records = oto_mailbox_records(participant->header, participant->output_offset,
+                                                             participant->vehicle_count, participant->lock);
+    for (uint32_t i = 0; i < participant->vehicle_count; i++) {
+        __atomic_store_n(&records[i].tick, tick, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&answer->tick, tick, __ATOMIC_RELAXED);
+    __atomic_store_n(&answer->bytes, participant->vehicle_count * (uint64_t)sizeof *records, __ATOMIC_RELAXED);
+    __atomic_store_n(&answer->grant, participant->lock, __ATOMIC_RELEASE);
+    participant->may_answer = false;
+    ring_bell(participant);
+    return OTO_OK;
+}
+
+/* ---- the clock's master ---- */
+
+uint64_t oto_participant_completed(const struct oto_participant *participant)
+{
+    return __atomic_load_n(&participant->header->grant.completed, __ATOMIC_ACQUIRE);
+}
+
+enum oto_status oto_participant_run_until(struct oto_participant *participant, uint64_t tick, struct oto_error *error)
+{
+    const uint64_t completed = oto_participant_completed(participant);
+    if (tick > completed && tick - completed > OTO_MAILBOX_MAX_RUN_TICKS) {
+        return oto_fail(error, OTO_RANGE, "%llu ticks beyond the %llu completed; at most %llu are accepted",
+                        (unsigned long long)(tick - completed), (unsigned long long)completed,
+                        (unsigned long long)OTO_MAILBOX_MAX_RUN_TICKS);
+    }
+    __atomic_store_n(&participant->header->answer.run_until, tick, __ATOMIC_RELEASE);
+    ring_bell(participant);
+    return OTO_OK;
+}
+
+enum oto_status oto_participant_wait_completed(struct oto_participant *participant, uint64_t tick, int32_t timeout_ms,
+                                               struct oto_error *error)
+{
+    const int64_t deadline_ns = now_ns() + timeout_ms * NS_PER_MS;
+    for (bool first = true;; first = false) {
+        const uint32_t seen = __atomic_load_n(&participant->header->grant.futex, __ATOMIC_ACQUIRE);
+        if (oto_participant_completed(participant) >= tick) {
+            return OTO_OK;
+        }
+        const enum oto_status status = look_at_state(participant, error);
+        if (status != OTO_OK) {
+            return status;
+        }
+        if (!first && !oto_client_server_alive(participant->client)) {
+            return closed_by_death(error);
+        }
+        if (now_ns() >= deadline_ns) {
+            return oto_fail(error, OTO_TIMEOUT, "tick %llu was not completed within %d ms", (unsigned long long)tick,
+                            timeout_ms);
+        }
+        wait_bell(participant, seen, deadline_ns);
+    }
+}
