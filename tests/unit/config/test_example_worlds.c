@@ -96,7 +96,7 @@ static void the_recorded_drive_takes_the_path_of_its_recording(void **state)
     srv_world_config_finish(&config);
 }
 
-static void a_mavs_sensor_file_configures_every_section_of_the_right_sensor(void **state)
+static void A20_a_mavs_sensor_file_configures_every_section_of_the_right_sensor(void **state)
 {
     (void)state;
     struct srv_world_config config;
@@ -125,6 +125,67 @@ static void a_mavs_sensor_file_configures_every_section_of_the_right_sensor(void
     srv_world_config_finish(&config);
 }
 
+#define WITH(node) "world: w\nvehicles: [{name: car, motion: {plugin: motion_stationary}, nodes: [" node "]}]\n"
+
+static void assert_refused(const char *text, const char *words)
+{
+    struct srv_world_config config, zero = {0};
+    struct oto_error error = {0};
+    memset(&config, 0x55, sizeof config);
+    assert_int_not_equal(load_text(text, NULL, 0, NULL, &config, &error), OTO_OK);
+    assert_memory_equal(&config, &zero, sizeof config);
+    if (strstr(error.text, words) == NULL)
+        fail_msg("'%s' is not in: %s", words, error.text);
+}
+
+/* The original takes every unknown kind for an accelerometer. */
+static void A2_an_unknown_kind_of_sensor_is_refused(void **state)
+{
+    (void)state;
+    assert_refused(WITH("{name: a, plugin: foo}"), "there is no plugin 'foo'");
+    assert_refused(WITH("{name: a, plugin: magnetometre}"), "magnetometer");
+    assert_refused(WITH("{name: a, plugin: mems_imu, params: {accelerometre: {resolution_m_s2: 1}}}"), "accelerometer");
+    assert_refused(WITH("{name: a, plugin: mems_imu, params: {foo: {resolution_m_s2: 1}}}"), "foo");
+    assert_refused(WITH("{name: a, plugin: mems_imu, params: {law: foo}}"), "mems");
+}
+
+/* The original reads past its arrays and goes on without a file. */
+static void A21_a_bad_mavs_file_is_refused_where_it_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *words;
+    } rows[] = {
+        {"{\"Accelerometer\": {\"Constant Bias\": [0.49, 0.49]}}", "m.json:1:37"},
+        {"{\"Accelerometer\": {\"Constant Bias\": [1, 2, 3, 4]}}", "m.json:1:37"},
+        {"{\"Accelerometer\": {\"Resolution\": \"fine\"}}", "got the text"},
+        {"{\"Accelerometer\": {\"Resolution\": -1}}", "m.json:1:34"},
+        {"{\"Accelerometer\": {\"Resolutoin\": 1}}", "did you mean 'accelerometer.resolution_m_s2'"},
+        {"{\"Acelerometer\": {}}", "no parameter 'Acelerometer'; accepted here"},
+        {"{\"Accelerometer\": 5}", "m.json:1:19"},
+        {"[1, 2]", "m.json:1:1"},
+        {"{\"Accelerometer\": {", "m.json:2:1"},
+        {"", "m.json:1:1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_text("m.json", rows[i].json);
+        assert_refused(WITH("{name: a, plugin: mems_imu, params_file: m.json}"), rows[i].words);
+    }
+    assert_refused(WITH("{name: a, plugin: mems_imu, params_file: absent.json}"), "absent.json");
+}
+
+static void A13_A27_the_documents_world_gives_temperature_and_sine_to_both_sensors(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    load_example("mavs_document.yaml", &config);
+    assert_near(srv_table_value(&config.environment.temperature_along_time_degc, 4.99), 25 + 4.99, 0);
+    assert_int_equal(config.vehicles[0].vibration.line_count, 1);
+    assert_near(config.vehicles[0].vibration.lines[0].factor * 2 * OTO_PI, 1, 2e-16);
+    assert_param(find_node(&config, "car", "imu2"), "accelerometer.noise_density_m_s2_rthz", 0.025, 0.025);
+    srv_world_config_finish(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,7 +194,10 @@ int main(void)
         cmocka_unit_test(the_smallest_world_loads),
         cmocka_unit_test(the_unity_world_has_a_sensor_above_its_clock),
         cmocka_unit_test(the_recorded_drive_takes_the_path_of_its_recording),
-        cmocka_unit_test(a_mavs_sensor_file_configures_every_section_of_the_right_sensor),
+        cmocka_unit_test(A2_an_unknown_kind_of_sensor_is_refused),
+        cmocka_unit_test(A21_a_bad_mavs_file_is_refused_where_it_is_wrong),
+        cmocka_unit_test(A13_A27_the_documents_world_gives_temperature_and_sine_to_both_sensors),
+        cmocka_unit_test(A20_a_mavs_sensor_file_configures_every_section_of_the_right_sensor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

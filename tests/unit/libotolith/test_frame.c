@@ -86,7 +86,7 @@ static void golden_imu(struct oto_buffer *buffer)
 }
 
 /* The file is written by tests/golden/make_imu_frame.py with Python's msgpack. */
-static void an_imu_frame_has_the_bytes_that_another_encoder_makes(void **state)
+static void A26_an_imu_frame_has_the_bytes_that_another_encoder_makes(void **state)
 {
     (void)state;
     unsigned char golden[4096];
@@ -407,7 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_comes_back_as_it_was),
-        cmocka_unit_test(an_imu_frame_has_the_bytes_that_another_encoder_makes),
+        cmocka_unit_test(A26_an_imu_frame_has_the_bytes_that_another_encoder_makes),
         cmocka_unit_test(keys_stand_in_the_order_of_sensor_msgs_imu),
         cmocka_unit_test(every_truncation_of_a_frame_is_refused),
         cmocka_unit_test(no_changed_byte_leads_astray),

@@ -38,7 +38,7 @@ static void assert_vec(oto_vec3 got, oto_vec3 expected, double tolerance)
     assert_near(got.z, expected.z, tolerance);
 }
 
-static void at_rest_and_level_a_sensor_feels_gravity_upward_exactly(void **unused)
+static void A16_at_rest_and_level_a_sensor_feels_gravity_upward_exactly(void **unused)
 {
     (void)unused;
     const struct srv_world_config world = flat_world();
@@ -49,7 +49,7 @@ static void at_rest_and_level_a_sensor_feels_gravity_upward_exactly(void **unuse
     assert_vec(input.position_sensor_enu_m, oto_vec3_make(1, 2, 3), 0.0);
 }
 
-static void a_sensor_off_the_axis_feels_the_lever_arm(void **unused)
+static void A18_a_sensor_off_the_axis_feels_the_lever_arm(void **unused)
 {
     (void)unused;
     const struct srv_world_config world = flat_world();
@@ -62,7 +62,7 @@ static void a_sensor_off_the_axis_feels_the_lever_arm(void **unused)
     assert_vec(input.velocity_sensor_enu_m_s, oto_vec3_make(0, 0.6, 0), 1e-15);
 }
 
-static void the_lever_arm_equals_the_second_derivative_of_the_mounts_path(void **unused)
+static void A18_the_lever_arm_equals_the_second_derivative_of_the_mounts_path(void **unused)
 {
     (void)unused;
     const struct srv_world_config world = flat_world();
@@ -81,7 +81,7 @@ static void the_lever_arm_equals_the_second_derivative_of_the_mounts_path(void *
     assert_vec(input.specific_force_sensor_m_s2, oto_quat_rotate_inv(truth.q_enu_from_body, force_enu), 1e-6);
 }
 
-static void a_turned_mount_turns_everything_it_measures(void **unused)
+static void A14_A15_a_turned_mount_turns_everything_it_measures(void **unused)
 {
     (void)unused;
     const struct srv_world_config world = flat_world();
@@ -95,6 +95,75 @@ static void a_turned_mount_turns_everything_it_measures(void **unused)
     assert_vec(oto_quat_rotate(q, turned.angular_rate_sensor_rad_s), straight.angular_rate_sensor_rad_s, 1e-14);
     assert_vec(oto_quat_rotate(q, turned.mag_field_sensor_ut), straight.mag_field_sensor_ut, 1e-13);
     assert_near(oto_quat_angle_between(turned.q_enu_from_sensor, oto_quat_mul(truth.q_enu_from_body, q)), 0.0, 1e-15);
+}
+
+static void A15_with_its_nose_to_the_north_an_eastward_acceleration_pushes_to_the_right(void **unused)
+{
+    (void)unused;
+    struct srv_world_config world = flat_world();
+    world.environment.gravity_enu_m_s2 = oto_vec3_zero();
+    struct oto_truth_record truth = {.q_enu_from_body = oto_quat_from_rpy(0, 0, OTO_HALF_PI)};
+    truth.accel_enu_m_s2 = oto_vec3_make(1, 0, 0);
+    truth.angular_rate_body_rad_s = oto_vec3_make(0.3, 0.2, 0.1); /* is the body's own already */
+    const struct oto_sensor_input input = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity());
+    assert_vec(input.specific_force_sensor_m_s2, oto_vec3_make(0, -1, 0), 1e-15);
+    assert_vec(input.angular_rate_sensor_rad_s, truth.angular_rate_body_rad_s, 0);
+}
+
+static void A16_six_faces_read_one_g_upward_and_free_fall_reads_none(void **unused)
+{
+    (void)unused;
+    const struct srv_world_config world = flat_world();
+    static const double faces[6][5] = {/* roll, pitch; what is read */
+                                       {0, 0, 0, 0, 9.8},          {OTO_PI, 0, 0, 0, -9.8},
+                                       {OTO_HALF_PI, 0, 0, 9.8, 0}, {-OTO_HALF_PI, 0, 0, -9.8, 0},
+                                       {0, -OTO_HALF_PI, 9.8, 0, 0}, {0, OTO_HALF_PI, -9.8, 0, 0}};
+    for (size_t i = 0; i < 6; i++) {
+        struct oto_truth_record truth = {.q_enu_from_body = oto_quat_from_rpy(faces[i][0], faces[i][1], 0)};
+        struct oto_sensor_input input = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity());
+        assert_vec(input.specific_force_sensor_m_s2, oto_vec3_from_array(&faces[i][2]), 1e-14);
+        truth.accel_enu_m_s2 = world.environment.gravity_enu_m_s2;
+        input = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity());
+        assert_vec(input.specific_force_sensor_m_s2, oto_vec3_zero(), 0);
+    }
+}
+
+/* The default field in ENU axes; its norm is 31.998 µT in any attitude. */
+static void A17_the_field_turns_with_yaw_pitch_and_roll_and_keeps_its_norm(void **unused)
+{
+    (void)unused;
+    struct srv_world_config world = flat_world();
+    world.environment.mag_field_enu_ut = oto_vec3_make(-2.4169, 27.5550, 16.0849);
+    static const double rows[4][6] = {{0, 0, 0, -2.4169, 27.5550, 16.0849},
+                                      {0, 0, OTO_HALF_PI, 27.5550, 2.4169, 16.0849},   /* x to the north */
+                                      {0, OTO_HALF_PI, 0, -16.0849, 27.5550, -2.4169}, /* x downward */
+                                      {OTO_HALF_PI, 0, 0, -2.4169, 16.0849, -27.5550}}; /* y upward */
+    for (size_t i = 0; i < 4; i++) {
+        const struct oto_truth_record truth = {.q_enu_from_body = oto_quat_from_rpy(rows[i][0], rows[i][1], rows[i][2])};
+        const oto_vec3 field = fill(&world, &truth, oto_vec3_zero(), oto_quat_identity()).mag_field_sensor_ut;
+        assert_vec(field, oto_vec3_from_array(&rows[i][3]), 1e-14);
+        assert_near(oto_vec3_norm(field), 31.998, 5e-4);
+    }
+}
+
+/* q ← q ⊗ exp(ω dt) over the samples of a gyroscope; 1000 roundings of a unit quaternion and its rate. */
+static void A24_integrated_rate_leads_to_the_attitude_of_the_closed_form(void **unused)
+{
+    (void)unused;
+    const struct srv_world_config world = flat_world();
+    const oto_vec3 rate = oto_vec3_make(0.03, -0.4, 0.9);
+    const oto_quat start = oto_quat_from_rpy(0.1, 0.2, 0.3), q_body_from_sensor = oto_quat_from_rpy(0.5, -0.2, 2);
+    oto_quat q = oto_quat_mul(start, q_body_from_sensor);
+    for (int n = 1; n <= 1000; n++) {
+        struct oto_truth_record truth = {.angular_rate_body_rad_s = rate};
+        truth.q_enu_from_body = oto_quat_mul(start, oto_quat_from_rotvec(oto_vec3_scale(rate, 0.01 * n)));
+        const struct oto_sensor_input input = fill(&world, &truth, oto_vec3_zero(), q_body_from_sensor);
+        q = oto_quat_mul(q, oto_quat_from_rotvec(oto_vec3_scale(input.angular_rate_sensor_rad_s, 0.01)));
+        assert_near(oto_quat_angle_between(q, input.q_enu_from_sensor), 0.0, 1e-12);
+    }
+    /* The rates that the original gives as zero at dt = 1 ms (A.4). */
+    const struct oto_truth_record slow = {.q_enu_from_body = {1, 0, 0, 0}, .angular_rate_body_rad_s = {0, 0, 0.05}};
+    assert_near(fill(&world, &slow, oto_vec3_zero(), oto_quat_identity()).angular_rate_sensor_rad_s.z, 0.05, 0);
 }
 
 /* The exact way: geodetic place, Somigliana's magnitude, along the ellipsoid's normal there. */
@@ -357,10 +426,14 @@ static void the_hash_is_the_same_on_every_machine(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_rest_and_level_a_sensor_feels_gravity_upward_exactly),
-        cmocka_unit_test(a_sensor_off_the_axis_feels_the_lever_arm),
-        cmocka_unit_test(the_lever_arm_equals_the_second_derivative_of_the_mounts_path),
-        cmocka_unit_test(a_turned_mount_turns_everything_it_measures),
+        cmocka_unit_test(A16_at_rest_and_level_a_sensor_feels_gravity_upward_exactly),
+        cmocka_unit_test(A18_a_sensor_off_the_axis_feels_the_lever_arm),
+        cmocka_unit_test(A18_the_lever_arm_equals_the_second_derivative_of_the_mounts_path),
+        cmocka_unit_test(A14_A15_a_turned_mount_turns_everything_it_measures),
+        cmocka_unit_test(A15_with_its_nose_to_the_north_an_eastward_acceleration_pushes_to_the_right),
+        cmocka_unit_test(A16_six_faces_read_one_g_upward_and_free_fall_reads_none),
+        cmocka_unit_test(A17_the_field_turns_with_yaw_pitch_and_roll_and_keeps_its_norm),
+        cmocka_unit_test(A24_integrated_rate_leads_to_the_attitude_of_the_closed_form),
         cmocka_unit_test(gravity_follows_the_ellipsoid_as_a_vehicle_leaves_the_origin),
         cmocka_unit_test(at_rest_a_gyroscope_feels_the_earth_turn_only_where_the_world_says_so),
         cmocka_unit_test(eastward_motion_weighs_less_as_eotvos_says),
