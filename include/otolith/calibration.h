@@ -105,7 +105,7 @@ OTO_CALIBRATION_TEXT_(oto_calibration_monitor_text, OTO_CALIBRATION_MONITOR_TABL
 #define OTO_CALIBRATION_SIGNAL_PITCH (1u << 4)
 #define OTO_CALIBRATION_SIGNAL_YAW (1u << 5)
 
-/* Port "": the result so far. A bound is infinite while it is not known. */
+/* Port "": the result so far. A bound is 180, any angle, while nothing is known. */
 struct oto_mount_calibration_record {
     uint32_t state;  /* enum oto_calibration_state */
     uint32_t reason; /* enum oto_calibration_reason */
@@ -145,10 +145,10 @@ struct oto_mount_calibration_diagnostics_record {
     double up_outliers, forward_outliers;
     double short_up_votes, short_forward_votes; /* in the short histograms */
     double inclination_azimuth_deg[4];          /* peaks: up inclination, up azimuth, forward inclination, forward azimuth */
-    double residual_ratio[5]; /* innovations over their bound: speed, sideways, vertical, bank, grade */
-    double halves_deg[3];     /* how far independent parts of the drive are apart, in sigma */
+    double residual_ratio[4]; /* innovations over what was assumed: speed, sideways, vertical, bank */
+    double widening[3];       /* of the bounds: how much more the result has moved than it should */
     oto_vec3 gravity_residual_m_s2; /* of the self-check: mean specific force less motion less gravity, body */
-    double bank_deg, grade_deg;     /* rms of the road as seen */
+    double bank_deg, heave_deg; /* rms of the road's bank as seen; of the body's slow pitch against its path */
     uint64_t turns_left, turns_right, starts, stops, reverses;
 };
 
@@ -178,7 +178,7 @@ static const struct oto_field oto_mount_calibration_fields[] = {
     OTO_CAL_(running, OTO_FIELD_U32, 1, "", "", "0 while stopped"),
     OTO_CAL_(percent, OTO_FIELD_F64, 1, "%", "", "progress to acceptance"),
     OTO_CAL_(rpy_deg, OTO_FIELD_F64, 3, "deg", "body", "estimated mount: roll, pitch, yaw"),
-    OTO_CAL_(bound_3sigma_deg, OTO_FIELD_F64, 3, "deg", "body", "3-sigma bound of each angle, infinite while unknown"),
+    OTO_CAL_(bound_3sigma_deg, OTO_FIELD_F64, 3, "deg", "body", "3-sigma bound of each angle, 180 while unknown"),
     OTO_CAL_(nominal_rpy_deg, OTO_FIELD_F64, 3, "deg", "body", "nominal mount"),
     OTO_CAL_(correction_rpy_deg, OTO_FIELD_F64, 3, "deg", "sensor", "what the estimate adds to the nominal mount"),
     OTO_FIELD_CAL_(struct oto_mount_calibration_record, q_body_from_sensor, "q_body_from_sensor.w", OTO_FIELD_F64, 1, "1", "body", "estimated mount, quaternion w"),
@@ -225,11 +225,11 @@ static const struct oto_field oto_mount_calibration_diagnostics_fields[] = {
     OTO_CAL_(short_up_votes, OTO_FIELD_F64, 1, "", "", "votes in the short histogram"),
     OTO_CAL_(short_forward_votes, OTO_FIELD_F64, 1, "", "", "votes in the short histogram"),
     OTO_CAL_(inclination_azimuth_deg, OTO_FIELD_F64, 4, "deg", "", "peaks: up inclination, up azimuth, forward inclination, forward azimuth"),
-    OTO_CAL_(residual_ratio, OTO_FIELD_F64, 5, "1", "", "innovations over their bound: speed, sideways, vertical, bank, grade"),
-    OTO_CAL_(halves_deg, OTO_FIELD_F64, 3, "1", "", "how far parts of the drive are apart, in sigma: roll, pitch, yaw"),
+    OTO_CAL_(residual_ratio, OTO_FIELD_F64, 4, "1", "", "innovations over what was assumed: speed, sideways, vertical, bank"),
+    OTO_CAL_(widening, OTO_FIELD_F64, 3, "1", "", "of the bounds: how much more the result has moved than it should"),
     OTO_FIELD_CAL_XYZ_(struct oto_mount_calibration_diagnostics_record, gravity_residual_m_s2, "gravity_residual", "m/s^2", "body", "gravity self-check"),
     OTO_CAL_(bank_deg, OTO_FIELD_F64, 1, "deg", "", "rms of the road's bank"),
-    OTO_CAL_(grade_deg, OTO_FIELD_F64, 1, "deg", "", "rms of the road's grade"),
+    OTO_CAL_(heave_deg, OTO_FIELD_F64, 1, "deg", "", "rms of the body's slow pitch against its path"),
     OTO_CAL_(turns_left, OTO_FIELD_U64, 1, "", "", "left turns used"),
     OTO_CAL_(turns_right, OTO_FIELD_U64, 1, "", "", "right turns used"),
     OTO_CAL_(starts, OTO_FIELD_U64, 1, "", "", "starts used"),

@@ -38,10 +38,11 @@ struct mountcal_params {
     double compliance_sigma_deg_s2_m[2];
     double crown_deg; /* mean roll of the lane, positive where its right side is lower */
     double crown_sigma_deg;
-    double bank_deg, grade_deg, road_length_m; /* rms, correlation length */
+    double bank_deg, road_length_m; /* of the road: rms of its bank, correlation length */
     double vibration_deg;                      /* rms pitch and roll of the chassis on its springs */
     /* Parts. */
     double gyro_bias_range_rad_s;
+    double accel_bias_sigma_m_s2;
     double gyro_noise_rad_s_rthz, accel_noise_m_s2_rthz;
     double speed_noise_m_s, speed_scale_sigma;
     /* Acceptance. */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <math.h>
 
+#include "estimator_inputs.h"
 #include "oto_test.h"
 #include "otolith/plugin_host.h"
 
@@ -64,6 +65,7 @@ struct subject {
     unsigned char *memory;  /* guard, state, guard */
     unsigned char *payload; /* the same for each port */
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct estimator_inputs inputs;
     uint64_t hash; /* of every output so far */
     unsigned emitted, discarded;
     const char *broken; /* what a step did wrong, NULL: nothing */
@@ -118,6 +120,9 @@ static void subject_open(struct subject *s, const char *path)
     s->ops = oto_plugin_ops(s->plugin);
     bind(s);
     fill_setup(&s->setup, strcmp(s->descriptor->kind, OTO_KIND_MOTION) == 0 ? 1000 : 200);
+    if (oto_plugin_estimator(s->plugin) != NULL) {
+        estimator_bind(oto_plugin_estimator(s->plugin), &s->inputs, &s->setup);
+    }
     assert_ok(oto_prepare(s->plugin, &s->setup, &s->params, NULL, NULL, &s->prepared, &error), error);
     make_memory(s);
     if (s->ops->init != NULL) {
@@ -225,6 +230,11 @@ static void run(struct subject *s, uint64_t first, uint64_t last)
         input_when((double)now.t_ns * 1e-9, &input);
         now.input = motion ? NULL : &input;
         now.input_at = motion ? NULL : input_at;
+        if (s->inputs.count > 0) {
+            estimator_feed(&s->inputs, &input, n, &now);
+            now.input = NULL;
+            now.input_at = NULL;
+        }
         for (uint32_t i = 0; i < s->descriptor->output_count; i++) {
             void *payload = s->payload + (size_t)i * (OTO_RECORD_MAX_BYTES + GUARD_BYTES);
             memset(payload, 0, s->descriptor->outputs[i].type->bytes);

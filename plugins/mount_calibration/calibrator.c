@@ -1,0 +1,280 @@
+#include "calibrator.h"
+
+#include <string.h>
+
+#include "verdict.h"
+
+#define LEVEL_DEG 0.1 /* of a garage's floor */
+#define GARAGE_BOUND_DEG 1.0
+#define SINCE_DEG 0.03 /* that a mount may have moved since a result from before */
+#define STILL_M_S 0.06
+#define STILL_BLOCKS 3
+#define STILL_FELT_M_S2 0.5 /* of the size of what is felt, about gravity's */
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+void mountcal_params_default(struct mountcal_params *params)
+{
+    static const struct mountcal_params usual = {
+        .method = OTO_CALIBRATION_JOINT,
+        .running = 1,
+        .box_deg = {10.0, 5.0, 5.0},
+        .compliance_deg_s2_m = {-0.3, 0.35},
+        .compliance_sigma_deg_s2_m = {0.15, 0.15},
+        .crown_deg = 0.5,
+        .crown_sigma_deg = 0.05,
+        .bank_deg = 0.8,
+        .road_length_m = 150.0,
+        .vibration_deg = 0.2,
+        .gyro_bias_range_rad_s = 0.2,
+        .accel_bias_sigma_m_s2 = 0.1,
+        .gyro_noise_rad_s_rthz = 0.01 * OTO_DEG,
+        .accel_noise_m_s2_rthz = 0.003,
+        .speed_noise_m_s = 0.03,
+        .speed_scale_sigma = 0.02,
+        .accept_bound_deg = {0.30, 0.30, 0.30},
+        .histogram_range_deg = {10.0, 5.0, 5.0, 5.0},
+        .histogram_min_votes = 60.0,
+        .histogram_noise_votes = 2.0,
+        .histogram_sigma_deg = 0.7,
+        .histogram_decay = 0.9995,
+        .histogram_short_scale = 0.1,
+    };
+    *params = usual;
+}
+
+static bool is_box(const double box_deg[3])
+{
+    return box_deg[0] > 0.0 && box_deg[1] > 0.0 && box_deg[2] > 0.0 && box_deg[0] <= 45.0 && box_deg[1] <= 45.0 &&
+           box_deg[2] <= 45.0;
+}
+
+static oto_quat quat_of_deg(const double rpy_deg[3])
+{
+    return oto_quat_from_rpy(rpy_deg[0] * OTO_DEG, rpy_deg[1] * OTO_DEG, rpy_deg[2] * OTO_DEG);
+}
+
+static void plan_joint(const struct mountcal_params *params, struct joint_plan *joint)
+{
+    memset(joint, 0, sizeof *joint);
+    joint->q_nominal = quat_of_deg(params->nominal_rpy_deg);
+    joint->q_prior = joint->q_nominal;
+    for (int i = 0; i < 3; i++) {
+        joint->box_rad[i] = params->box_deg[i] * OTO_DEG;
+        joint->prior_sigma_rad[i] = joint->box_rad[i];
+    }
+    for (int i = 0; i < 2; i++) {
+        joint->compliance_rad_s2_m[i] = params->compliance_deg_s2_m[i] * OTO_DEG;
+        joint->compliance_sigma_rad_s2_m[i] = params->compliance_sigma_deg_s2_m[i] * OTO_DEG;
+    }
+    joint->level = params->garage != 0;
+    joint->bank_rad = (joint->level ? LEVEL_DEG : params->bank_deg) * OTO_DEG;
+    joint->road_length_m = params->road_length_m;
+    joint->vibration_rad = params->vibration_deg * OTO_DEG;
+    joint->gyro_bias_range_rad_s = params->gyro_bias_range_rad_s;
+    joint->gyro_noise = params->gyro_noise_rad_s_rthz;
+    joint->accel_bias_sigma_m_s2 = params->accel_bias_sigma_m_s2;
+    joint->accel_noise = params->accel_noise_m_s2_rthz;
+    joint->speed_noise_m_s = params->speed_noise_m_s;
+    joint->speed_scale_sigma = params->speed_scale_sigma;
+}
+
+static void plan_histogram(const struct mountcal_params *params, const struct joint_plan *joint,
+                           struct histogram_plan *histogram)
+{
+    histogram->q_nominal = joint->q_nominal;
+    for (int i = 0; i < HISTOGRAM_COUNT; i++) {
+        histogram->range_rad[i] = params->histogram_range_deg[i] * OTO_DEG;
+    }
+    histogram->min_votes = params->histogram_min_votes;
+    histogram->noise_votes = params->histogram_noise_votes;
+    histogram->sigma_rad = params->histogram_sigma_deg * OTO_DEG;
+    histogram->decay = params->histogram_decay;
+    histogram->short_decay = 1.0 - (1.0 - params->histogram_decay) / params->histogram_short_scale;
+    histogram->pitch_compliance_rad_s2_m = joint->compliance_rad_s2_m[0];
+    histogram->roll_compliance_rad_s2_m = joint->compliance_rad_s2_m[1];
+}
+
+/* On a garage's floor there is no crown, and a minute must do. */
+static void plan_verdict(const struct mountcal_params *params, struct mountcal_plan *plan)
+{
+    const bool garage = params->garage != 0;
+    const double *bound_deg = params->previous_bound_deg;
+    plan->least_s = garage ? 15.0 : 60.0;
+    plan->crown_rad = garage ? 0.0 : params->crown_deg * OTO_DEG;
+    plan->crown_sigma_rad = (garage ? LEVEL_DEG : params->crown_sigma_deg) * OTO_DEG;
+    plan->has_previous = bound_deg[0] > 0.0 && bound_deg[1] > 0.0 && bound_deg[2] > 0.0;
+    plan->q_previous = quat_of_deg(params->previous_rpy_deg);
+    for (int i = 0; i < 3; i++) {
+        const double sigma_rad = bound_deg[i] * OTO_DEG / 3.0, since_rad = SINCE_DEG * OTO_DEG;
+        plan->accept_rad[i] = (garage ? GARAGE_BOUND_DEG : params->accept_bound_deg[i]) * OTO_DEG;
+        plan->previous_variance[i] = sigma_rad * sigma_rad + since_rad * since_rad;
+    }
+}
+
+enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mountcal_plan *plan,
+                                 struct oto_error *error)
+{
+    if (!is_box(params->box_deg)) {
+        return oto_fail(error, OTO_RANGE, "box_deg: [%g, %g, %g] is no box; give three angles above 0 and up to 45 deg",
+                        params->box_deg[0], params->box_deg[1], params->box_deg[2]);
+    }
+    if (!(params->histogram_decay > 0.0 && params->histogram_decay < 1.0 && params->histogram_short_scale > 0.0 &&
+          1.0 - params->histogram_decay < params->histogram_short_scale)) {
+        return oto_fail(error, OTO_RANGE,
+                        "histogram.decay %g with histogram.short_scale %g leaves no memory; give a decay below 1 and a scale "
+                        "above 1 - decay",
+                        params->histogram_decay, params->histogram_short_scale);
+    }
+    plan->params = *params;
+    plan_joint(params, &plan->joint);
+    plan_histogram(params, &plan->joint, &plan->histogram);
+    plan->monitors.gyro_bias_range_rad_s = params->gyro_bias_range_rad_s;
+    plan_verdict(params, plan);
+    return OTO_OK;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static void begin_anew(const struct mountcal_plan *plan, struct mountcal_state *state)
+{
+    memset(&state->gather, 0, sizeof state->gather);
+    memset(&state->driven, 0, sizeof state->driven);
+    state->gather.q_start_from_now = oto_quat_identity();
+    state->gather.breaks = 1;
+    monitors_init(&state->monitors);
+    histogram_init(&state->histogram);
+    joint_init(&plan->joint, &state->joint);
+    mountcal_verdict_begin(plan, &state->verdict);
+    state->verdict.running = plan->params.running != 0;
+}
+
+void mountcal_init(const struct mountcal_plan *plan, struct mountcal_state *state)
+{
+    memset(state, 0, sizeof *state);
+    begin_anew(plan, state);
+}
+
+void mountcal_adapt(const struct mountcal_plan *plan, const struct mountcal_params *old, struct mountcal_state *state)
+{
+    const struct mountcal_params *now = &plan->params;
+    const bool anew = now->reset != old->reset || now->method != old->method ||
+                      memcmp(now->nominal_rpy_deg, old->nominal_rpy_deg, sizeof now->nominal_rpy_deg) != 0 ||
+                      memcmp(now->box_deg, old->box_deg, sizeof now->box_deg) != 0 ||
+                      memcmp(now->previous_rpy_deg, old->previous_rpy_deg, sizeof now->previous_rpy_deg) != 0 ||
+                      memcmp(now->previous_bound_deg, old->previous_bound_deg, sizeof now->previous_bound_deg) != 0;
+    if (anew) {
+        const uint32_t changes = state->verdict.changes, resets = state->verdict.resets;
+        begin_anew(plan, state);
+        state->verdict.changes = changes + 1;
+        state->verdict.resets = resets + 1;
+    }
+    if ((now->running != 0) != (state->verdict.running != 0)) {
+        state->verdict.running = now->running != 0;
+        state->gather.breaks = 1;
+        state->gather.has_sample = 0;
+    }
+}
+
+/* ---- samples to blocks ------------------------------------------------------------------------------------------- */
+
+static void open_block(struct mountcal_state *state, int64_t t_ns)
+{
+    struct mountcal_gather *gather = &state->gather;
+    gather->start_ns = t_ns;
+    gather->velocity_gain_m_s = oto_vec3_zero();
+    gather->q_start_from_now = oto_quat_identity();
+    gather->gyro_bias_rad_s = state->joint.filter.gyro_bias_rad_s;
+    gather->speed_sum_m_s = 0.0;
+    gather->speed_time_sum_s = 0.0;
+    gather->speeds = 0;
+}
+
+/* By the mean of this sample and the one before, over the time between them. */
+static void gather_sample(struct mountcal_gather *gather, int64_t t_ns, oto_vec3 felt, oto_vec3 rate)
+{
+    const double dt = (double)(t_ns - gather->last_ns) * 1e-9;
+    oto_vec3 mean_rate = oto_vec3_scale(oto_vec3_add(rate, gather->angular_rate_rad_s), 0.5);
+    oto_vec3 turn = oto_vec3_scale(oto_vec3_sub(mean_rate, gather->gyro_bias_rad_s), dt);
+    oto_vec3 gain = oto_vec3_scale(oto_vec3_add(felt, gather->specific_force_m_s2), 0.5 * dt);
+    const double eighth = 0.125 * oto_vec3_norm_sq(turn);
+    oto_quat q = oto_quat_make(1.0 - eighth, 0.5 * turn.x, 0.5 * turn.y, 0.5 * turn.z);
+    gain = oto_vec3_add(gain, oto_vec3_scale(oto_vec3_cross(turn, gain), 0.5));
+    gather->velocity_gain_m_s = oto_vec3_add(gather->velocity_gain_m_s, oto_quat_rotate(gather->q_start_from_now, gain));
+    gather->q_start_from_now = oto_quat_mul(gather->q_start_from_now, q);
+}
+
+static bool is_still(struct mountcal_gather *gather, const struct joint_block *block, double gravity_m_s2)
+{
+    const double felt_m_s2 = oto_vec3_norm(block->velocity_gain_m_s) / block->duration_s;
+    if (block->speeds == 0) {
+        return gather->slow_blocks >= STILL_BLOCKS && oto_fabs(felt_m_s2 - gravity_m_s2) < STILL_FELT_M_S2;
+    }
+    gather->slow_blocks = oto_fabs(block->speed_m_s) < STILL_M_S ? gather->slow_blocks + 1 : 0;
+    return gather->slow_blocks >= STILL_BLOCKS && oto_fabs(felt_m_s2 - gravity_m_s2) < STILL_FELT_M_S2;
+}
+
+static void close_block(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns)
+{
+    struct mountcal_gather *gather = &state->gather;
+    struct joint_block block = {.velocity_gain_m_s = gather->velocity_gain_m_s,
+                                .turn_rad = oto_quat_to_rotvec(gather->q_start_from_now),
+                                .gyro_bias_rad_s = gather->gyro_bias_rad_s,
+                                .duration_s = (double)(t_ns - gather->start_ns) * 1e-9,
+                                .speeds = gather->speeds,
+                                .breaks = gather->breaks};
+    if (gather->speeds > 0) {
+        block.speed_m_s = gather->speed_sum_m_s / gather->speeds;
+        block.speed_age_s = block.duration_s - gather->speed_time_sum_s / gather->speeds;
+    }
+    block.still = is_still(gather, &block, state->monitors.felt_m_s2);
+    gather->breaks = 0;
+    open_block(state, t_ns);
+    mountcal_take_block(plan, state, &block);
+}
+
+void mountcal_push_imu(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
+                       const double specific_force_m_s2[3], const double angular_rate_rad_s[3])
+{
+    const int64_t block_ns = (int64_t)(JOINT_BLOCK_S * 1e9);
+    struct mountcal_gather *gather = &state->gather;
+    oto_vec3 felt = oto_vec3_from_array(specific_force_m_s2), rate = oto_vec3_from_array(angular_rate_rad_s);
+    enum monitors_answer answer;
+    if (!state->verdict.running) {
+        return;
+    }
+    answer = monitors_imu(&state->monitors, t_ns, felt, rate);
+    if (answer == MONITORS_DROP) {
+        mountcal_review_dropped(plan, state);
+        return;
+    }
+    joint_work(&plan->joint, &state->joint);
+    if (answer == MONITORS_BREAK || !gather->has_sample) {
+        gather->breaks = 1;
+        gather->has_sample = 1;
+        gather->slow_blocks = 0;
+        open_block(state, t_ns);
+    } else {
+        gather_sample(gather, t_ns, felt, rate);
+    }
+    gather->last_ns = t_ns;
+    gather->specific_force_m_s2 = felt;
+    gather->angular_rate_rad_s = rate;
+    if (t_ns - gather->start_ns >= block_ns) {
+        close_block(plan, state, t_ns);
+    }
+}
+
+void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns, double speed_m_s)
+{
+    struct mountcal_gather *gather = &state->gather;
+    (void)plan;
+    if (!state->verdict.running || monitors_speed(&state->monitors, t_ns, speed_m_s) == MONITORS_DROP) {
+        return;
+    }
+    if (gather->has_sample) {
+        gather->speed_sum_m_s += speed_m_s;
+        gather->speed_time_sum_s += (double)(t_ns - gather->start_ns) * 1e-9;
+        gather->speeds++;
+    }
+}

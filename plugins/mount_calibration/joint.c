@@ -1,0 +1,94 @@
+/* When the first blocks are run through again, and what is shown meanwhile. */
+#include <string.h>
+
+#include "joint.h"
+
+#define REPLAYS 2
+#define LAST_REPLAY_BLOCKS 700 /* leaves room for those that come in meanwhile */
+#define ROUGH_RAD (0.7 * OTO_DEG)   /* of pitch and yaw */
+#define ROUGH_ROLL_RAD (4.0 * OTO_DEG)
+
+static void begin_replay(const struct joint_plan *plan, struct joint *joint)
+{
+    static const double sigma_rad[3] = {3.0 * OTO_DEG, 1.5 * OTO_DEG, 1.5 * OTO_DEG};
+    oto_quat q_body_from_sensor = joint->filter.q_body_from_sensor;
+    joint->shown = joint->filter;
+    joint->replays++;
+    joint->replayed = 0;
+    joint_filter_init(plan, q_body_from_sensor, sigma_rad, &joint->filter);
+}
+
+static bool is_rough_done(const struct joint_filter *filter)
+{
+    return joint_sigma(filter, JOINT_MOUNT + 1) < ROUGH_RAD && joint_sigma(filter, JOINT_MOUNT + 2) < ROUGH_RAD &&
+           joint_sigma(filter, JOINT_MOUNT) < ROUGH_ROLL_RAD;
+}
+
+bool joint_is_replaying(const struct joint *joint)
+{
+    return joint->replayed < joint->kept_count;
+}
+
+/* One block of those that are kept. */
+static void replay_one(const struct joint_plan *plan, struct joint *joint)
+{
+    joint_filter_step(plan, &joint->filter, &joint->kept[joint->replayed++]);
+}
+
+void joint_init(const struct joint_plan *plan, struct joint *joint)
+{
+    memset(joint, 0, sizeof *joint);
+    joint_filter_init(plan, plan->q_prior, plan->prior_sigma_rad, &joint->filter);
+}
+
+void joint_work(const struct joint_plan *plan, struct joint *joint)
+{
+    for (int i = 0; i < 2 && joint_is_replaying(joint); i++) {
+        replay_one(plan, joint);
+    }
+}
+
+/* Kept blocks begin anew where the mount is not even roughly known when there is no more room. */
+static void make_room(const struct joint_plan *plan, struct joint *joint)
+{
+    if (joint->kept_count < LAST_REPLAY_BLOCKS || joint->replays >= REPLAYS) {
+        return;
+    }
+    if (is_rough_done(&joint->filter)) {
+        begin_replay(plan, joint);
+        joint->replays = REPLAYS;
+    } else {
+        joint->kept_count = 0;
+        joint->replayed = 0;
+        joint_filter_init(plan, plan->q_prior, plan->prior_sigma_rad, &joint->filter);
+    }
+}
+
+void joint_push_block(const struct joint_plan *plan, struct joint *joint, const struct joint_block *block)
+{
+    const bool keep = joint->kept_count < JOINT_KEPT_BLOCKS;
+    if (keep) {
+        joint->kept[joint->kept_count++] = *block;
+    }
+    if (!keep) {
+        while (joint_is_replaying(joint)) { /* not reached where joint_work is called for every sample */
+            replay_one(plan, joint);
+        }
+        joint_filter_step(plan, &joint->filter, block);
+        return;
+    }
+    replay_one(plan, joint);
+    if (joint_is_replaying(joint)) {
+        return;
+    }
+    if (joint->replays == 0 && is_rough_done(&joint->filter)) {
+        begin_replay(plan, joint);
+    } else {
+        make_room(plan, joint);
+    }
+}
+
+const struct joint_filter *joint_shown(const struct joint *joint)
+{
+    return joint_is_replaying(joint) ? &joint->shown : &joint->filter;
+}

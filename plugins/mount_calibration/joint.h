@@ -1,0 +1,132 @@
+/*
+ * The joint method: one Kalman filter over the sensor's velocity and gravity in the sensor's own axes, both biases, the
+ * mount, and what a vehicle does besides rolling along its x axis. It steps over blocks of a tenth of a second. Where the
+ * mount has become roughly known, the first blocks are run through it again from there, so that no first guess stays in
+ * the result. Pure numbers, plain state, no allocation.
+ */
+#ifndef MOUNT_CALIBRATION_JOINT_H
+#define MOUNT_CALIBRATION_JOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "otolith/vecmath.h"
+
+#define JOINT_BLOCK_S 0.1
+#define JOINT_KEPT_BLOCKS 900 /* a minute and a half */
+
+/* Of the filter's state; the mount's error is a rotation of the vehicle's axes. */
+enum {
+    JOINT_VELOCITY = 0,   /* of the sensor, sensor axes */
+    JOINT_GRAVITY = 3,    /* sensor axes */
+    JOINT_ACCEL_BIAS = 6,
+    JOINT_GYRO_BIAS = 9,
+    JOINT_MOUNT = 12,
+    JOINT_PITCH_COMPLIANCE = 15, /* rad per m/s² */
+    JOINT_ROLL_COMPLIANCE,
+    JOINT_SPEED_SCALE, /* less one */
+    JOINT_SPEED_LAG,   /* s */
+    JOINT_LEVER,       /* m ahead of the axle that does not slip */
+    JOINT_SLIP,        /* rad of drift per m/s² sideways */
+    JOINT_HEAVE,       /* rad: slow pitch of the body against its path */
+    JOINT_BANK,        /* rad: of the road, less its mean */
+    JOINT_STATES
+};
+#define JOINT_EXTRAS (JOINT_STATES - JOINT_PITCH_COMPLIANCE)
+
+/* What of the parameters the filter uses, in SI units. */
+struct joint_plan {
+    oto_quat q_nominal; /* body from sensor */
+    double box_rad[3];
+    double compliance_rad_s2_m[2], compliance_sigma_rad_s2_m[2];
+    double bank_rad, road_length_m, vibration_rad;
+    double gyro_bias_range_rad_s, accel_bias_sigma_m_s2, gyro_noise, accel_noise;
+    bool level; /* the floor is: bank is measured at rest, too */
+    double speed_noise_m_s, speed_scale_sigma;
+    double prior_sigma_rad[3]; /* of the mount */
+    oto_quat q_prior;
+};
+
+/* A tenth of a second, integrated in the axes of its beginning. */
+struct joint_block {
+    oto_vec3 velocity_gain_m_s;  /* ∫ f dt */
+    oto_vec3 turn_rad;           /* rotation vector, gyro_bias taken off */
+    oto_vec3 gyro_bias_rad_s;    /* what was taken off */
+    double duration_s;
+    double speed_m_s;            /* mean of the reports in it */
+    double speed_age_s;          /* of that mean, at its end */
+    uint32_t speeds;             /* reports; 0: none */
+    uint32_t still;              /* at rest since a while */
+    uint32_t breaks;             /* nothing is known of what was just before it */
+    uint32_t spare;
+};
+
+/* Of measurements of one kind. */
+struct joint_channel {
+    double scale;    /* of the noise's variance, adapted */
+    double sum;      /* of innovations over their sigma, this second */
+    double together; /* mean square of that sum over what independent ones would give */
+    uint64_t summed;
+};
+
+enum { JOINT_FORWARD, JOINT_SIDEWAYS, JOINT_UPWARD, JOINT_ROAD_BANK, JOINT_CHANNELS };
+
+struct joint_filter {
+    oto_vec3 velocity_m_s, gravity_m_s2, accel_bias_m_s2, gyro_bias_rad_s; /* sensor axes */
+    oto_quat q_body_from_sensor;
+    double extra[JOINT_EXTRAS];
+    double covariance[JOINT_STATES][JOINT_STATES];
+    struct joint_channel channels[JOINT_CHANNELS];
+    double heave_power;      /* rad² */
+    double bank_sum, bank_square_sum, bank_weight; /* over distance, for the road's rms */
+    double bank_power;       /* rad² */
+    double distance_m, since_bank_m;
+    double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
+    uint64_t gated, blocks;
+    uint32_t begun;
+    uint32_t refused; /* in a row */
+    uint32_t lost;    /* how often the velocity had to be set anew */
+    uint32_t is_signed;
+};
+
+struct joint {
+    struct joint_filter filter;
+    struct joint_block kept[JOINT_KEPT_BLOCKS];
+    uint32_t kept_count;
+    uint32_t replayed;  /* blocks of the replay; = kept_count: it is live */
+    uint32_t replays;   /* done or under way */
+    uint32_t spare;
+    struct joint_filter shown; /* what is published meanwhile */
+};
+
+void joint_init(const struct joint_plan *plan, struct joint *joint);
+/* Takes a block, and works at most one. */
+void joint_push_block(const struct joint_plan *plan, struct joint *joint, const struct joint_block *block);
+/* Work left over from a replay, a little of it. Called once a sample. */
+void joint_work(const struct joint_plan *plan, struct joint *joint);
+const struct joint_filter *joint_shown(const struct joint *joint);
+bool joint_is_replaying(const struct joint *joint);
+
+/* joint_filter.c */
+void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_sensor, const double sigma_rad[3],
+                       struct joint_filter *filter);
+void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block);
+double joint_sigma(const struct joint_filter *filter, int state);
+
+/* joint_linear.c */
+struct joint_row {
+    int count;
+    int at[12];
+    double by[12];
+};
+void joint_row_put(struct joint_row *row, int state, double by);
+void joint_row_put3(struct joint_row *row, int state, oto_vec3 by);
+/* Variance of what the row measures. */
+double joint_row_variance(const struct joint_filter *filter, const struct joint_row *row);
+/* Measured less predicted is `innovation`. */
+void joint_update(struct joint_filter *filter, const struct joint_row *row, double innovation, double variance);
+/* Rows JOINT_VELOCITY … JOINT_ACCEL_BIAS - 1 become `transition` times rows 0 … 11. */
+void joint_transit(struct joint_filter *filter, const double transition[6][12]);
+void joint_fade(struct joint_filter *filter, int state, double by, double power);
+
+#endif

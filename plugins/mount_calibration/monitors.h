@@ -1,0 +1,56 @@
+/*
+ * What is wrong with the samples that come in: each sample is looked at alone and against the ones before it. Raw bits are
+ * what is wrong now, debounced ones what has been for a while. Pure, plain state.
+ */
+#ifndef MOUNT_CALIBRATION_MONITORS_H
+#define MOUNT_CALIBRATION_MONITORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "otolith/calibration.h"
+#include "otolith/vecmath.h"
+
+struct monitors_plan {
+    double gyro_bias_range_rad_s;
+};
+
+struct monitors {
+    uint64_t imu_used, imu_dropped, speed_used, speed_dropped;
+    int64_t imu_t_ns, speed_t_ns, begun_ns; /* the last ones, and the first sample of all */
+    int64_t imu_changed_ns, speed_changed_ns; /* when the values last changed */
+    oto_vec3 specific_force_m_s2, angular_rate_rad_s;
+    double speed_m_s, speed_when_imu_changed_m_s;
+    double period_s, felt_m_s2, still_rate_rad_s; /* means */
+    double conflict;                                     /* share of refused blocks */
+    uint32_t has_imu, has_speed;
+    uint32_t raw, debounced; /* bits by enum oto_calibration_monitor */
+    uint32_t once;           /* raised by single samples since the last review */
+    uint32_t spare;
+    int32_t level[OTO_CALIBRATION_MONITORS]; /* tenths of a second, up while raw */
+};
+
+enum monitors_answer { MONITORS_DROP, MONITORS_USE, MONITORS_BREAK };
+
+void monitors_init(struct monitors *monitors);
+/* BREAK: the sample is good, but what was before it is too long ago. */
+enum monitors_answer monitors_imu(struct monitors *monitors, int64_t t_ns, oto_vec3 specific_force_m_s2,
+                                  oto_vec3 angular_rate_rad_s);
+enum monitors_answer monitors_speed(struct monitors *monitors, int64_t t_ns, double speed_m_s);
+/* Once a block: `refused` says that the filter could make nothing of it. */
+void monitors_review(const struct monitors_plan *plan, struct monitors *monitors, bool still, bool moving, bool refused);
+
+/* Bits after which no result is believed. */
+#define MONITORS_INPUT_UNITS                                                                                           \
+    (1u << OTO_CALIBRATION_MONITOR_ACCEL_RANGE | 1u << OTO_CALIBRATION_MONITOR_GYRO_RANGE |                            \
+     1u << OTO_CALIBRATION_MONITOR_SPEED_RANGE)
+#define MONITORS_NO_SPEED                                                                                              \
+    (1u << OTO_CALIBRATION_MONITOR_SPEED_MISSING | 1u << OTO_CALIBRATION_MONITOR_SPEED_NOT_FINITE |                    \
+     1u << OTO_CALIBRATION_MONITOR_SPEED_STUCK | 1u << OTO_CALIBRATION_MONITOR_SPEED_TIME)
+#define MONITORS_NO_IMU                                                                                                \
+    (1u << OTO_CALIBRATION_MONITOR_IMU_MISSING | 1u << OTO_CALIBRATION_MONITOR_IMU_NOT_FINITE |                        \
+     1u << OTO_CALIBRATION_MONITOR_IMU_STUCK | 1u << OTO_CALIBRATION_MONITOR_IMU_RATE |                                \
+     1u << OTO_CALIBRATION_MONITOR_IMU_TIME)
+#define MONITORS_CONFLICT (1u << OTO_CALIBRATION_MONITOR_SPEED_CONFLICT)
+
+#endif

@@ -1,0 +1,466 @@
+#include "verdict.h"
+
+#include <string.h>
+
+#define RECORD_EVERY_S 20.0 /* of marks, doubled when they are full */
+#define TURN_RAD_S 0.12
+#define TURN_LEAST_RAD (40.0 * OTO_DEG)
+#define START_M_S 2.0
+#define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has, in pitch and yaw */
+#define DOUBT_S 8.0      /* of contradiction, until the mount is said to have moved */
+#define DOUBT_MOST_S 12.0
+#define MOVED_SHOWN_S 20.0
+#define GARAGE_REST_S 5.0
+
+/* ---- the estimate ------------------------------------------------------------------------------------------------ */
+
+static void to_rpy(oto_quat q, double rpy_rad[3])
+{
+    oto_vec3_to_array(oto_rpy_from_quat(q), rpy_rad);
+}
+
+/* Of roll, pitch, yaw from those of a rotation about the vehicle's axes: rpy' = E(rpy) turn. */
+static void to_rpy_variance(const struct joint_filter *filter, double crown_sigma_rad, const double rpy_rad[3],
+                            double variance[3])
+{
+    double sp, cp, sy, cy, by[3][3];
+    oto_sincos(rpy_rad[1], &sp, &cp);
+    oto_sincos(rpy_rad[2], &sy, &cy);
+    cp = oto_fabs(cp) < 0.01 ? 0.01 : cp;
+    oto_vec3_to_array(oto_vec3_make(cy / cp, sy / cp, 0.0), by[0]);
+    oto_vec3_to_array(oto_vec3_make(-sy, cy, 0.0), by[1]);
+    oto_vec3_to_array(oto_vec3_make(cy * sp / cp, sy * sp / cp, 1.0), by[2]);
+    for (int i = 0; i < 3; i++) {
+        variance[i] = by[i][0] * by[i][0] * crown_sigma_rad * crown_sigma_rad;
+        for (int j = 0; j < 3; j++) {
+            for (int k = 0; k < 3; k++) {
+                variance[i] += by[i][j] * by[i][k] * filter->covariance[JOINT_MOUNT + j][JOINT_MOUNT + k];
+            }
+        }
+    }
+}
+
+static void estimate_joint(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                           struct mountcal_estimate *estimate)
+{
+    const struct joint_filter *filter = joint_shown(&state->joint);
+    const double crown_rad = filter->distance_m > 0.0 ? plan->crown_rad : 0.0;
+    oto_quat q_level = oto_quat_from_axis_angle(oto_vec3_make(1.0, 0.0, 0.0), -crown_rad);
+    estimate->q_body_from_sensor = oto_quat_mul(q_level, filter->q_body_from_sensor);
+    to_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
+    to_rpy_variance(filter, plan->crown_sigma_rad, estimate->rpy_rad, estimate->variance);
+    for (int i = 0; i < 3; i++) {
+        estimate->variance[i] += SYSTEMATIC_RAD * SYSTEMATIC_RAD;
+    }
+}
+
+/* With a result from before that fits, the two are taken together, each by its variance. */
+static void join_previous(const struct mountcal_plan *plan, struct mountcal_estimate *estimate)
+{
+    double previous_rad[3], by[3];
+    to_rpy(plan->q_previous, previous_rad);
+    for (int i = 0; i < 3; i++) {
+        const double total = estimate->variance[i] + plan->previous_variance[i];
+        by[i] = estimate->variance[i] / total;
+        estimate->rpy_rad[i] += by[i] * oto_wrap_pi(previous_rad[i] - estimate->rpy_rad[i]);
+        estimate->variance[i] *= 1.0 - by[i];
+    }
+    estimate->q_body_from_sensor = oto_quat_from_rpy(estimate->rpy_rad[0], estimate->rpy_rad[1], estimate->rpy_rad[2]);
+}
+
+static void estimate_histogram(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                               struct mountcal_estimate *estimate)
+{
+    double bound_rad[3], progress;
+    histogram_result(&plan->histogram, &state->histogram, &estimate->q_body_from_sensor, bound_rad, &progress);
+    to_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
+    for (int i = 0; i < 3; i++) {
+        estimate->variance[i] = bound_rad[i] * bound_rad[i] / 9.0;
+    }
+}
+
+static void estimate_alone(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                           struct mountcal_estimate *estimate)
+{
+    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
+        estimate_histogram(plan, state, estimate);
+    } else {
+        estimate_joint(plan, state, estimate);
+    }
+}
+
+void mountcal_estimate_now(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                           struct mountcal_estimate *estimate)
+{
+    estimate_alone(plan, state, estimate);
+    if (state->verdict.previous == MOUNTCAL_PREVIOUS_TAKEN) {
+        join_previous(plan, estimate);
+    }
+}
+
+void mountcal_bound(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                    const struct mountcal_estimate *estimate, double bound_rad[3])
+{
+    const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
+    for (int i = 0; i < 3; i++) {
+        const double bound = 3.0 * oto_sqrt(estimate->variance[i]) * state->verdict.widening[i];
+        bound_rad[i] = says_nothing || !(bound < OTO_PI) ? OTO_PI : bound;
+    }
+}
+
+/* ---- marks: how far the result has moved since ------------------------------------------------------------------- */
+
+void mountcal_verdict_begin(const struct mountcal_plan *plan, struct mountcal_verdict *verdict)
+{
+    memset(verdict, 0, sizeof *verdict);
+    verdict->since_moved_s = -1.0;
+    verdict->previous = plan->has_previous ? MOUNTCAL_PREVIOUS_OPEN : MOUNTCAL_NO_PREVIOUS;
+    for (int i = 0; i < 3; i++) {
+        verdict->widening[i] = 1.0;
+    }
+}
+
+static void thin_marks(struct mountcal_verdict *verdict)
+{
+    for (uint32_t i = 0; 2 * i + 1 < MOUNTCAL_MARKS; i++) {
+        verdict->marks[i] = verdict->marks[2 * i + 1];
+    }
+    verdict->mark_count = MOUNTCAL_MARKS / 2;
+}
+
+/*
+ * An optimal estimate moves from one time to a later one by the difference of its variances. Where it moves more than
+ * three times that, bounds are widened by as much.
+ */
+static void compare_marks(struct mountcal_verdict *verdict, const struct mountcal_estimate *now)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        double most = 1.0;
+        for (uint32_t i = 0; i < verdict->mark_count; i++) {
+            const struct mountcal_mark *mark = &verdict->marks[i];
+            double moved = oto_wrap_pi(now->rpy_rad[axis] - mark->rpy_rad[axis]);
+            double allowed = 6.25 * (mark->variance[axis] - 0.5 * now->variance[axis]);
+            double ratio = allowed > 0.0 ? moved * moved / allowed : 1.0;
+            most = ratio > most ? ratio : most;
+        }
+        verdict->widening[axis] = oto_sqrt(most);
+    }
+}
+
+static void mark(struct mountcal_verdict *verdict, const struct mountcal_estimate *now)
+{
+    const double since_s =
+        verdict->mark_count > 0 ? verdict->seconds - verdict->marks[verdict->mark_count - 1].seconds : verdict->seconds;
+    struct mountcal_mark *next;
+    if (verdict->mark_count == MOUNTCAL_MARKS) {
+        thin_marks(verdict);
+    }
+    if (since_s < RECORD_EVERY_S || (verdict->seconds > 600.0 && since_s < 60.0)) {
+        return;
+    }
+    next = &verdict->marks[verdict->mark_count++];
+    memcpy(next->rpy_rad, now->rpy_rad, sizeof next->rpy_rad);
+    memcpy(next->variance, now->variance, sizeof next->variance);
+    next->seconds = verdict->seconds;
+}
+
+/* ---- what was driven --------------------------------------------------------------------------------------------- */
+
+static void note_turn(struct mountcal_driven *driven, const struct joint_filter *filter, double dt)
+{
+    const double rate = filter->yaw_rate_rad_s;
+    if (oto_fabs(rate) > TURN_RAD_S && oto_fabs(filter->speed_m_s) > 1.0) {
+        driven->turn_rad += rate * dt;
+        return;
+    }
+    driven->turns_left += driven->turn_rad > TURN_LEAST_RAD;
+    driven->turns_right += driven->turn_rad < -TURN_LEAST_RAD;
+    driven->turn_rad = 0.0;
+}
+
+static void note_driven(struct mountcal_driven *driven, const struct joint_filter *filter, const struct joint_block *block)
+{
+    if (block->still) {
+        driven->stops += driven->was_still == 0 && driven->rest_s == 0.0;
+        driven->rest_s += block->duration_s;
+        driven->rests_s += block->duration_s;
+        driven->brakes += driven->braking;
+        driven->braking = 0;
+        driven->starting = 1;
+    } else if (driven->starting && oto_fabs(filter->speed_m_s) > START_M_S) {
+        driven->starts += filter->speed_m_s > 0.0;
+        driven->reverses += filter->speed_m_s < 0.0;
+        driven->starting = 0;
+        driven->rest_s = 0.0;
+    }
+    if (filter->accel_ahead_m_s2 < -0.8) {
+        driven->braking = 1;
+    } else if (filter->accel_ahead_m_s2 > 0.3 && driven->braking) {
+        driven->brakes++;
+        driven->braking = 0;
+    }
+    driven->was_still = block->still;
+    note_turn(driven, filter, block->duration_s);
+}
+
+double mountcal_manoeuvre_progress(const struct mountcal_state *state, uint32_t manoeuvre)
+{
+    const struct mountcal_driven *driven = &state->driven;
+    const double done[OTO_CALIBRATION_MANOEUVRES] = {
+        [OTO_CALIBRATION_MANOEUVRE_STOP] = driven->rests_s / 10.0,
+        [OTO_CALIBRATION_MANOEUVRE_FORWARD_START] = (double)driven->starts / 3.0,
+        [OTO_CALIBRATION_MANOEUVRE_BRAKE] = (double)driven->brakes / 3.0,
+        [OTO_CALIBRATION_MANOEUVRE_TURN_LEFT] = (double)driven->turns_left / 2.0,
+        [OTO_CALIBRATION_MANOEUVRE_TURN_RIGHT] = (double)driven->turns_right / 2.0,
+        [OTO_CALIBRATION_MANOEUVRE_DISTANCE] = state->verdict.percent / 100.0,
+    };
+    return done[manoeuvre] < 1.0 ? done[manoeuvre] : 1.0;
+}
+
+/* ---- the state --------------------------------------------------------------------------------------------------- */
+
+static void become(struct mountcal_verdict *verdict, uint32_t state, uint32_t reason)
+{
+    verdict->changes += verdict->state != state;
+    verdict->state = state;
+    verdict->reason = reason;
+}
+
+static uint32_t input_reason(const struct mountcal_state *state)
+{
+    const uint32_t bits = state->monitors.debounced;
+    return (bits & MONITORS_INPUT_UNITS) != 0 ? OTO_CALIBRATION_REASON_INPUT_UNITS
+           : (bits & MONITORS_NO_IMU) != 0    ? OTO_CALIBRATION_REASON_NO_IMU
+           : (bits & MONITORS_NO_SPEED) != 0  ? OTO_CALIBRATION_REASON_NO_SPEED
+           : (bits & MONITORS_CONFLICT) != 0  ? OTO_CALIBRATION_REASON_INPUT_CONFLICT
+                                              : OTO_CALIBRATION_REASON_COLLECTING;
+}
+
+/* Of the correction to the nominal mount, beyond the box by more than it is unsure. */
+static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_estimate *now, double more)
+{
+    double apart_rad[3];
+    to_rpy(oto_quat_mul(oto_quat_conj(plan->joint.q_nominal), now->q_body_from_sensor), apart_rad);
+    for (int i = 0; i < 3; i++) {
+        const double unsure = 3.0 * oto_sqrt(now->variance[i]);
+        if (unsure < 0.3 * plan->joint.box_rad[i] && oto_fabs(apart_rad[i]) > plan->joint.box_rad[i] + more * unsure) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static double progress_of(const struct mountcal_plan *plan, const struct mountcal_state *state, const double bound_rad[3])
+{
+    double least = 1.0;
+    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
+        oto_quat q;
+        double unused_rad[3];
+        const bool accepted = histogram_result(&plan->histogram, &state->histogram, &q, unused_rad, &least);
+        return accepted ? 1.0 : least < 0.99 ? least : 0.99;
+    }
+    for (int i = 0; i < 3; i++) {
+        const double first = 3.0 * plan->joint.box_rad[i];
+        const double part = oto_log(first / bound_rad[i]) / oto_log(first / plan->accept_rad[i]);
+        least = part < least ? part : least;
+    }
+    return least > 0.0 ? least : 0.0;
+}
+
+static bool has_driven_enough(const struct mountcal_plan *plan, const struct mountcal_state *state)
+{
+    const struct mountcal_verdict *verdict = &state->verdict;
+    const bool rested = !plan->joint.level || verdict->rest_s >= GARAGE_REST_S;
+    return verdict->seconds > plan->least_s && rested && state->driven.starts >= 1 && !joint_is_replaying(&state->joint);
+}
+
+/*
+ * A result from before is taken once the new data alone agree with it well enough to have shown a difference that
+ * matters, and is wrong once they disagree.
+ */
+static void judge_previous(const struct mountcal_plan *plan, struct mountcal_state *state)
+{
+    static const double sharp_rad[3] = {0.5 * OTO_DEG, 0.1 * OTO_DEG, 0.1 * OTO_DEG};
+    struct mountcal_estimate alone;
+    double previous_rad[3];
+    bool sharp = true;
+    estimate_alone(plan, state, &alone);
+    to_rpy(plan->q_previous, previous_rad);
+    for (int i = 0; i < 3; i++) {
+        const double apart = oto_wrap_pi(alone.rpy_rad[i] - previous_rad[i]);
+        if (apart * apart > 12.0 * (alone.variance[i] + plan->previous_variance[i])) {
+            state->verdict.previous = MOUNTCAL_PREVIOUS_WRONG;
+            return;
+        }
+        sharp = sharp && alone.variance[i] < sharp_rad[i] * sharp_rad[i];
+    }
+    if (sharp) {
+        state->verdict.previous = MOUNTCAL_PREVIOUS_TAKEN;
+    }
+}
+
+static uint32_t reason_to_wait(const struct mountcal_verdict *verdict)
+{
+    return verdict->previous == MOUNTCAL_PREVIOUS_WRONG ? OTO_CALIBRATION_REASON_WRONG_PRIOR
+           : verdict->widening[0] > 1.5 || verdict->widening[1] > 1.5 || verdict->widening[2] > 1.5
+               ? OTO_CALIBRATION_REASON_PARTS_DISAGREE
+               : OTO_CALIBRATION_REASON_COLLECTING;
+}
+
+static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_state *state, const struct mountcal_estimate *now)
+{
+    struct mountcal_verdict *verdict = &state->verdict;
+    double bound_rad[3], progress;
+    mountcal_bound(plan, state, now, bound_rad);
+    progress = progress_of(plan, state, bound_rad);
+    if (is_outside(plan, now, 1.0)) {
+        become(verdict, OTO_CALIBRATION_FAILED, OTO_CALIBRATION_REASON_OUTSIDE_BOX);
+        return;
+    }
+    if (verdict->state != OTO_CALIBRATION_ACCEPTED) {
+        become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict));
+        if (progress >= 1.0 && verdict->doubt_s <= 0.0 && has_driven_enough(plan, state) && !is_outside(plan, now, 0.0)) {
+            become(verdict, OTO_CALIBRATION_ACCEPTED, OTO_CALIBRATION_REASON_CONSISTENT);
+        }
+    }
+    if (verdict->state == OTO_CALIBRATION_ACCEPTED) {
+        verdict->percent = 100.0;
+    } else {
+        progress = 100.0 * (progress > 0.99 ? 0.99 : progress);
+        verdict->percent = progress > verdict->percent ? progress : verdict->percent;
+    }
+}
+
+/* ---- a mount that moved, and inputs that contradict each other ---------------------------------------------------- */
+
+static void begin_estimate(const struct mountcal_plan *plan, struct mountcal_state *state)
+{
+    struct mountcal_verdict *verdict = &state->verdict;
+    joint_init(&plan->joint, &state->joint);
+    histogram_init(&state->histogram);
+    state->gather.breaks = 1;
+    verdict->mark_count = 0;
+    verdict->percent = 0.0;
+    verdict->seconds = 0.0;
+    verdict->doubt_s = 0.0;
+    verdict->resets++;
+    verdict->previous = MOUNTCAL_NO_PREVIOUS;
+    for (int i = 0; i < 3; i++) {
+        verdict->widening[i] = 1.0;
+    }
+}
+
+static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal_state *state)
+{
+    struct mountcal_estimate now;
+    double bound_rad[3];
+    mountcal_estimate_now(plan, state, &now);
+    mountcal_bound(plan, state, &now, bound_rad);
+    for (int i = 0; i < 3 && plan->params.method == OTO_CALIBRATION_JOINT; i++) {
+        if (bound_rad[i] > 2.0 * plan->accept_rad[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Doubt grows while the filter refuses what comes in. Enough of it, and all begins anew. */
+static void doubt(const struct mountcal_plan *plan, struct mountcal_state *state, double dt)
+{
+    struct mountcal_verdict *verdict = &state->verdict;
+    const bool accepted = verdict->state == OTO_CALIBRATION_ACCEPTED;
+    const double change = state->monitors.conflict > 0.3 ? dt : -dt;
+    verdict->doubt_s += change;
+    verdict->doubt_s = verdict->doubt_s < 0.0 ? 0.0 : verdict->doubt_s;
+    verdict->since_moved_s += verdict->since_moved_s >= 0.0 ? dt : 0.0;
+    if (accepted && has_wandered(plan, state)) {
+        verdict->doubt_s = DOUBT_S;
+    }
+    if (verdict->doubt_s < (accepted ? DOUBT_S : DOUBT_MOST_S)) {
+        return;
+    }
+    begin_estimate(plan, state);
+    state->monitors.conflict = accepted ? 0.0 : state->monitors.conflict;
+    if (accepted) {
+        become(verdict, OTO_CALIBRATION_FAILED, OTO_CALIBRATION_REASON_MOVED);
+        verdict->since_moved_s = 0.0;
+    }
+}
+
+/* What is felt less motion and gravity, over four seconds; in the result's axes. */
+static void check_gravity(struct mountcal_state *state, const struct joint_block *block)
+{
+    const struct joint_filter *filter = &state->joint.filter;
+    const double by = 2.0 / 41.0;
+    oto_vec3 felt = oto_vec3_add_scaled(oto_vec3_scale(block->velocity_gain_m_s, 1.0 / block->duration_s),
+                                        filter->accel_bias_m_s2, -1.0);
+    oto_vec3 motion = oto_vec3_make(filter->accel_ahead_m_s2, filter->accel_left_m_s2, 9.80665);
+    oto_vec3 rest = oto_vec3_sub(oto_quat_rotate(filter->q_body_from_sensor, felt), motion);
+    if (block->still) {
+        rest = oto_vec3_add(rest, oto_vec3_make(motion.x, motion.y, 0.0));
+    }
+    state->verdict.gravity_residual_m_s2 = oto_vec3_lerp(state->verdict.gravity_residual_m_s2, rest, by);
+    if (oto_fabs(state->verdict.gravity_residual_m_s2.z) > 0.6) {
+        state->monitors.once |= 1u << OTO_CALIBRATION_MONITOR_GRAVITY;
+    }
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static void work_on(const struct mountcal_plan *plan, struct mountcal_state *state, const struct joint_block *block)
+{
+    struct mountcal_verdict *verdict = &state->verdict;
+    struct joint_filter *filter = &state->joint.filter;
+    verdict->seconds += block->duration_s;
+    verdict->distance_m += block->speeds > 0 && !block->still ? oto_fabs(block->speed_m_s) * block->duration_s : 0.0;
+    joint_push_block(&plan->joint, &state->joint, block);
+    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
+        histogram_push_block(&plan->histogram, &state->histogram, block);
+    }
+    if (joint_is_replaying(&state->joint)) {
+        return;
+    }
+    note_driven(&state->driven, filter, block);
+    verdict->rest_s = state->driven.rest_s > verdict->rest_s ? state->driven.rest_s : verdict->rest_s;
+    check_gravity(state, block);
+}
+
+void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state *state, const struct joint_block *block)
+{
+    struct mountcal_verdict *verdict = &state->verdict;
+    struct mountcal_estimate now;
+    bool refused;
+    work_on(plan, state, block);
+    refused = !joint_is_replaying(&state->joint) && state->joint.filter.refused > 0;
+    monitors_review(&plan->monitors, &state->monitors, block->still != 0, oto_fabs(block->speed_m_s) > 1.0, refused);
+    doubt(plan, state, block->duration_s);
+    if (!joint_is_replaying(&state->joint)) {
+        estimate_alone(plan, state, &now);
+        compare_marks(verdict, &now);
+        mark(verdict, &now);
+        if (verdict->previous == MOUNTCAL_PREVIOUS_OPEN && plan->params.method == OTO_CALIBRATION_JOINT) {
+            judge_previous(plan, state);
+        }
+    }
+    if (input_reason(state) != OTO_CALIBRATION_REASON_COLLECTING) {
+        become(verdict, OTO_CALIBRATION_INVALID, input_reason(state));
+        return;
+    }
+    if (verdict->since_moved_s >= 0.0 && verdict->since_moved_s < MOVED_SHOWN_S) {
+        return;
+    }
+    mountcal_estimate_now(plan, state, &now);
+    accept_or_not(plan, state, &now);
+}
+
+void mountcal_review_dropped(const struct mountcal_plan *plan, struct mountcal_state *state)
+{
+    const uint64_t dropped = state->monitors.imu_dropped;
+    if (dropped % 10 != 0) {
+        return;
+    }
+    monitors_review(&plan->monitors, &state->monitors, false, false, false);
+    if (input_reason(state) != OTO_CALIBRATION_REASON_COLLECTING) {
+        become(&state->verdict, OTO_CALIBRATION_INVALID, input_reason(state));
+    }
+}

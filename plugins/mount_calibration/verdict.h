@@ -1,0 +1,24 @@
+/* From blocks to a verdict: what was driven, whether the result holds together, and whether it is accepted. */
+#ifndef MOUNT_CALIBRATION_VERDICT_H
+#define MOUNT_CALIBRATION_VERDICT_H
+
+#include "calibrator.h"
+
+/* The method's estimate, with the mean crown of the lane taken off. */
+struct mountcal_estimate {
+    oto_quat q_body_from_sensor;
+    double rpy_rad[3];
+    double variance[3];
+};
+
+void mountcal_verdict_begin(const struct mountcal_plan *plan, struct mountcal_verdict *verdict);
+void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state *state, const struct joint_block *block);
+/* Where samples are dropped there are no blocks: monitors go on all the same. */
+void mountcal_review_dropped(const struct mountcal_plan *plan, struct mountcal_state *state);
+void mountcal_estimate_now(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                           struct mountcal_estimate *estimate);
+/* 3-sigma bound, widened by what the marks say; a half turn, which is any angle, while nothing is known. */
+void mountcal_bound(const struct mountcal_plan *plan, const struct mountcal_state *state, const struct mountcal_estimate *estimate, double bound_rad[3]);
+double mountcal_manoeuvre_progress(const struct mountcal_state *state, uint32_t manoeuvre);
+
+#endif
