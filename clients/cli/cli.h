@@ -37,6 +37,7 @@ int cli_fault(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_sense(int argc, char **argv);
+int cli_estimate(int argc, char **argv);
 int cli_environment(int argc, char **argv);
 int cli_allan(int argc, char **argv);
 int cli_plot(int argc, char **argv);

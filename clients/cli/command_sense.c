@@ -1,14 +1,12 @@
 /* otolith sense: a sensor plugin over a CSV of true sensor-frame inputs, without a server. */
 #include "csv.h"
+#include "output.h"
 #include "sense_input.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "otolith/parts.h"
@@ -36,9 +34,7 @@ struct run {
     void *payloads;
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
     struct sense_history history;
-    FILE *out;
-    char temporary[PATH_BYTES + 8]; /* renamed to `target` at the end; "" when written in place */
-    char target[PATH_BYTES];
+    struct cli_output out;
     uint64_t rows, seq, discarded, warned;
 };
 
@@ -241,15 +237,15 @@ static enum oto_status write_sample(struct run *run, const struct oto_row *row, 
         return sense_fail(row, error, OTO_PLUGIN, "the plugin's step failed");
     }
     if (result == OTO_STEP_DISCARD || output->emit == 0) {
-        write_empty(run->out, type, output->t_ns);
+        write_empty(run->out.file, type, output->t_ns);
         run->discarded++;
     } else {
         const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++run->seq, output->flags, type->bytes};
-        csv_sample(run->out, type, &head, output->payload);
+        csv_sample(run->out.file, type, &head, output->payload);
         run->warned += result == OTO_STEP_WARN;
     }
     run->rows++;
-    return ferror(run->out) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", run->options->out);
+    return ferror(run->out.file) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", run->options->out);
 }
 
 static enum oto_status each_row(void *context, const struct oto_row *row, struct oto_error *error)
@@ -265,51 +261,6 @@ static enum oto_status each_row(void *context, const struct oto_row *row, struct
     return write_sample(run, row, step(run, sense_history_newest(&run->history)), error);
 }
 
-/* ---- the output ---- */
-
-/* A file appears whole or not at all; what is no regular file (a pipe, a terminal) is written as it comes. */
-static enum oto_status open_output(struct run *run, struct oto_error *error)
-{
-    struct stat info;
-    const char *path = run->options->out;
-    if (strcmp(path, "-") == 0) {
-        run->out = stdout;
-        return OTO_OK;
-    }
-    const bool exists = stat(path, &info) == 0;
-    char resolved[PATH_BYTES];
-    const char *target = exists && realpath(path, resolved) != NULL ? resolved : path;
-    if ((size_t)snprintf(run->target, sizeof run->target, "%s", target) >= sizeof run->target) {
-        return oto_fail(error, OTO_LIMIT, "the path '%.64s…' is too long", path);
-    }
-    if (exists && !S_ISREG(info.st_mode)) {
-        run->out = fopen(path, "we");
-    } else {
-        const mode_t mask = umask(0);
-        (void)umask(mask);
-        (void)snprintf(run->temporary, sizeof run->temporary, "%s.XXXXXX", run->target);
-        const int fd = mkostemp(run->temporary, O_CLOEXEC);
-        run->temporary[fd < 0 ? 0 : strlen(run->temporary)] = '\0';
-        run->out = fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
-    }
-    return run->out != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %m", path);
-}
-
-static enum oto_status close_output(struct run *run, enum oto_status status, struct oto_error *error)
-{
-    bool good = run->out == NULL || (fflush(run->out) == 0 && ferror(run->out) == 0);
-    if (run->out != NULL && run->out != stdout) {
-        good = fclose(run->out) == 0 && good;
-    }
-    if (status == OTO_OK && good && run->temporary[0] != '\0') {
-        good = rename(run->temporary, run->target) == 0;
-    }
-    if ((status != OTO_OK || !good) && run->temporary[0] != '\0') {
-        (void)unlink(run->temporary);
-    }
-    return status != OTO_OK || good ? status : oto_fail(error, OTO_IO, "cannot write '%.256s': %m", run->options->out);
-}
-
 static enum oto_status sense(struct run *run, struct oto_error *error)
 {
     enum oto_status status = open_plugin(run, error);
@@ -321,13 +272,13 @@ static enum oto_status sense(struct run *run, struct oto_error *error)
         status = make_instance(run, error);
     }
     if (status == OTO_OK) {
-        status = open_output(run, error);
+        status = cli_output_open(&run->out, run->options->out, error);
     }
     if (status == OTO_OK) {
-        csv_header(run->out, oto_plugin_descriptor(run->plugin)->outputs[0].type);
+        csv_header(run->out.file, oto_plugin_descriptor(run->plugin)->outputs[0].type);
         status = oto_table_each(run->options->in, sense_columns, SENSE_COLUMNS, each_row, run, error);
     }
-    return close_output(run, status, error);
+    return cli_output_close(&run->out, status, error);
 }
 
 static void run_finish(struct run *run)

@@ -27,6 +27,7 @@ static const struct cli_command commands[] = {
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
     {"plot", cli_plot, "draw columns of CSV files as SVG"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
+    {"estimate", cli_estimate, "run an estimator plugin over recorded logs"},
     {"parts", cli_parts, "real sensors: their data in every convention; import and export"},
     {"sdf", cli_sdf, "IMUs between SDF XML and worlds"},
     {"model", cli_model, "motion models: list them, predict states, Jacobians and roll-outs"},

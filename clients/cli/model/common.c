@@ -2,12 +2,9 @@
 #include "model/model.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "json.h"
 #include "otolith/document.h"
@@ -145,44 +142,6 @@ enum oto_status model_number(const char *text, double *number, struct oto_error 
         return oto_fail(error, OTO_INVALID, "expected a finite number, got '%.60s'", text);
     }
     return OTO_OK;
-}
-
-enum oto_status model_output_open(struct model_output *output, const char *path, struct oto_error *error)
-{
-    struct stat info;
-    *output = (struct model_output){.path = path};
-    if (path == NULL || strcmp(path, "-") == 0) {
-        output->file = stdout;
-        return OTO_OK;
-    }
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        output->file = fopen(path, "we");
-    } else if (strlen(path) < PATH_MAX) {
-        const mode_t mask = umask(0);
-        (void)umask(mask);
-        (void)snprintf(output->temporary, sizeof output->temporary, "%s.XXXXXX", path);
-        const int fd = mkostemp(output->temporary, O_CLOEXEC);
-        output->temporary[fd < 0 ? 0 : strlen(output->temporary)] = '\0';
-        output->file = fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
-    }
-    return output->file != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %m", path);
-}
-
-enum oto_status model_output_close(struct model_output *output, enum oto_status status, struct oto_error *error)
-{
-    bool good = output->file == NULL || (fflush(output->file) == 0 && ferror(output->file) == 0);
-    if (output->file != NULL && output->file != stdout) {
-        good = fclose(output->file) == 0 && good;
-    }
-    if (output->temporary[0] != '\0') {
-        good = good && (status != OTO_OK || rename(output->temporary, output->path) == 0);
-        if (status != OTO_OK || !good) {
-            (void)unlink(output->temporary);
-        }
-    }
-    return status != OTO_OK || good ? status
-                                    : oto_fail(error, OTO_IO, "cannot write '%.256s': %m",
-                                               output->path != NULL ? output->path : "-");
 }
 
 void model_print_number(FILE *to, double number)

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "cli.h"
+#include "output.h"
 #include "otolith/plugin_host.h"
 
 enum { MODEL_MOST_SETS = 256 };
@@ -33,15 +34,6 @@ const char *model_name(const struct oto_plugin *plugin);
 /* A finite number and nothing else. */
 enum oto_status model_number(const char *text, double *number, struct oto_error *error);
 
-/* A file that appears whole or not at all; "-" and NULL are stdout. */
-struct model_output {
-    FILE *file;
-    const char *path;
-    char temporary[PATH_MAX + 8];
-};
-enum oto_status model_output_open(struct model_output *output, const char *path, struct oto_error *error);
-/* Keeps the file only after OTO_OK; returns the status, or that of closing. */
-enum oto_status model_output_close(struct model_output *output, enum oto_status status, struct oto_error *error);
 /* Shortest digits that read back. */
 void model_print_number(FILE *to, double number);
 

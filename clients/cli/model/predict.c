@@ -17,7 +17,7 @@ struct param_column {
 struct run {
     const struct model_options *options;
     struct oto_model *model;
-    struct model_output output;
+    struct cli_output output;
     uint32_t size;                       /* numbers in the state */
     uint32_t columns[OTO_MODEL_MAX_STATES]; /* of the states */
     uint32_t dt_column;
@@ -218,13 +218,13 @@ static enum oto_status predict(struct run *run, struct oto_error *error)
     enum oto_status status = model_open(run->options, &run->model, error);
     if (status == OTO_OK) {
         run->size = oto_model_size(run->model);
-        status = model_output_open(&run->output, run->options->out, error);
+        status = cli_output_open(&run->output, run->options->out, error);
     }
     if (status == OTO_OK) {
         write_header(run);
         status = oto_table_each_text(run->options->in, each_row, run, error);
     }
-    return model_output_close(&run->output, status, error);
+    return cli_output_close(&run->output, status, error);
 }
 
 int model_predict(int argc, char **argv)

@@ -105,7 +105,7 @@ static enum oto_status roll(FILE *to, struct oto_model *model, uint64_t steps, i
 
 static enum oto_status rollout(const struct model_options *options, struct oto_model **model, struct oto_error *error)
 {
-    struct model_output output = {0};
+    struct cli_output output = {0};
     uint64_t steps = 0;
     int64_t dt_ns = 0;
     enum oto_status status = cli_count(options->steps, &steps, error);
@@ -121,11 +121,11 @@ static enum oto_status rollout(const struct model_options *options, struct oto_m
     if (status != OTO_OK) {
         return status;
     }
-    status = model_output_open(&output, options->out, error);
+    status = cli_output_open(&output, options->out, error);
     if (status == OTO_OK) {
         status = roll(output.file, *model, steps, dt_ns, options->derived, error);
     }
-    return model_output_close(&output, status, error);
+    return cli_output_close(&output, status, error);
 }
 
 int model_rollout(int argc, char **argv)

@@ -47,7 +47,7 @@ static const struct oto_field fields[] = {
     U64(hash, "of every sample so far"),
     {"first_t_ns", OTO_FIELD_I64, 1, offsetof(struct listener_record, first_t_ns), "ns", "", "of this step's samples"},
     {"last_t_ns", OTO_FIELD_I64, 1, offsetof(struct listener_record, last_t_ns), "ns", "", "of this step's samples"},
-    U64(flags, "all flags of this step's samples"),
+    U64(given_flags, "all flags of this step's samples"),
     {"sum", OTO_FIELD_F64, 1, offsetof(struct listener_record, sum), "", "", "of the first field of every sample, times the gain"},
     U64(revision, "of the plugin"),
     {"rate_hz", OTO_FIELD_F64, 1, offsetof(struct listener_record, rate_hz), "Hz", "", "of all inputs"},
@@ -89,7 +89,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
                             .revision = LISTENER_REVISION};
     for (uint32_t i = 0; i < now->sample_count; i++) {
         take(state, instance->setup, &now->samples[i]);
-        record.flags |= now->samples[i].flags;
+        record.given_flags |= now->samples[i].flags;
     }
     if (now->sample_count > 0) {
         record.first_t_ns = now->samples[0].t_ns;

@@ -1,0 +1,170 @@
+/* Which log is which input. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimate/estimate.h"
+#include "otolith/environment.h"
+
+static enum oto_status keep(struct estimate_logs *logs, struct oto_log *log, struct oto_error *error)
+{
+    if (logs->count == sizeof logs->logs / sizeof *logs->logs) {
+        oto_log_close(log);
+        return oto_fail(error, OTO_LIMIT, "more than %zu logs", sizeof logs->logs / sizeof *logs->logs);
+    }
+    logs->logs[logs->count++] = log;
+    return OTO_OK;
+}
+
+static bool is_input(const struct oto_estimate *estimate, const char *name)
+{
+    const struct oto_estimator_extension *plugin = oto_plugin_estimator(oto_estimate_plugin(estimate));
+    for (uint32_t i = 0; i < plugin->input_count; i++) {
+        if (strcmp(plugin->inputs[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void base_name(const char *path, char *name, size_t bytes)
+{
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(name, bytes, "%s", slash != NULL ? slash + 1 : path);
+    char *dot = strchr(name, '.');
+    if (dot != NULL) {
+        *dot = '\0';
+    }
+}
+
+/* Without a name: the input that the file is called after, or the only one. */
+static enum oto_status guess(const struct oto_estimate *estimate, const char *path, char *name, size_t bytes,
+                             struct oto_error *error)
+{
+    const struct oto_plugin *plugin = oto_estimate_plugin(estimate);
+    const struct oto_estimator_extension *extension = oto_plugin_estimator(plugin);
+    char list[256] = "";
+    size_t used = 0;
+    base_name(path, name, bytes);
+    if (is_input(estimate, name) || (extension->flags & OTO_ESTIMATOR_OPEN_INPUTS) != 0) {
+        return OTO_OK;
+    }
+    if (extension->input_count == 1) {
+        (void)snprintf(name, bytes, "%s", extension->inputs[0].name);
+        return OTO_OK;
+    }
+    for (uint32_t i = 0; i < extension->input_count && used < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", extension->inputs[i].name);
+    }
+    return oto_fail(error, OTO_INVALID, "'%.200s': say which input of '%s' it is, as --in NAME=%.200s; its inputs: %s", path,
+                    oto_plugin_descriptor(plugin)->id, path, list);
+}
+
+/* Each log of a tagged file that the estimator can take, or the one that was asked for. */
+static enum oto_status bind_tagged(struct oto_estimate *estimate, const char *name, const char *path,
+                                   struct estimate_logs *logs, struct oto_error *error)
+{
+    struct tagged_logs tagged;
+    enum oto_status status = tagged_read(path, &tagged, error);
+    const struct {
+        const char *name;
+        struct oto_log *log;
+    } parts[] = {{"lidar", tagged.lidar}, {"radar", tagged.radar}, {"truth", tagged.truth}};
+    bool found = false;
+    for (size_t i = 0; status == OTO_OK && i < sizeof parts / sizeof *parts; i++) {
+        const bool wanted = parts[i].log != NULL && (name == NULL || strcmp(name, parts[i].name) == 0);
+        if (wanted) {
+            found = true;
+            status = oto_estimate_bind(estimate, parts[i].name, parts[i].log, error);
+        }
+        if (parts[i].log != NULL) {
+            const enum oto_status kept = keep(logs, parts[i].log, error);
+            status = status == OTO_OK ? kept : status;
+        }
+    }
+    return status != OTO_OK || found ? status
+                                     : oto_fail(error, OTO_NOT_FOUND, "%.200s has no '%s'; its logs are lidar, radar and "
+                                                "truth", path, name != NULL ? name : "line");
+}
+
+enum oto_status estimate_bind(struct oto_estimate *estimate, const char *argument, struct estimate_logs *logs,
+                              struct oto_error *error)
+{
+    char name[64] = "";
+    struct oto_log *log = NULL;
+    const char *equals = strchr(argument, '=');
+    const char *path = equals != NULL ? equals + 1 : argument;
+    if (equals != NULL) {
+        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - argument), argument);
+    }
+    if (tagged_is(path)) {
+        return bind_tagged(estimate, equals != NULL ? name : NULL, path, logs, error);
+    }
+    enum oto_status status = equals != NULL ? OTO_OK : guess(estimate, path, name, sizeof name, error);
+    if (status == OTO_OK) {
+        status = oto_log_read(path, &log, error);
+    }
+    if (status == OTO_OK) {
+        status = keep(logs, log, error);
+    }
+    return status == OTO_OK ? oto_estimate_bind(estimate, name, log, error) : status;
+}
+
+void estimate_logs_finish(struct estimate_logs *logs)
+{
+    for (uint32_t i = 0; i < logs->count; i++) {
+        oto_log_close(logs->logs[i]);
+    }
+    logs->count = 0;
+}
+
+/* `least` to `most` finite numbers with commas between them; returns how many, 0 when the text is something else. */
+static int numbers_of(const char *text, double *numbers, int least, int most)
+{
+    int count = 0;
+    while (count < most) {
+        char *end;
+        numbers[count] = strtod(text, &end);
+        if (end == text || !isfinite(numbers[count])) {
+            return 0;
+        }
+        count++;
+        if (*end == '\0') {
+            return count >= least ? count : 0;
+        }
+        if (*end != ',') {
+            return 0;
+        }
+        text = end + 1;
+    }
+    return 0;
+}
+
+enum oto_status estimate_mount(struct oto_estimate *estimate, const char *argument, struct oto_error *error)
+{
+    char name[64];
+    double n[6];
+    const double rad = OTO_PI / 180;
+    const char *equals = strchr(argument, '=');
+    if (equals == NULL || numbers_of(equals + 1, n, 6, 6) == 0) {
+        return oto_fail(error, OTO_INVALID, "--mount takes NAME=X,Y,Z,ROLL,PITCH,YAW in m and degrees, not '%.128s'",
+                        argument);
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)(equals - argument), argument);
+    return oto_estimate_mount(estimate, name, oto_vec3_make(n[0], n[1], n[2]),
+                              oto_quat_from_rpy(n[3] * rad, n[4] * rad, n[5] * rad), error);
+}
+
+enum oto_status estimate_origin(struct oto_setup *setup, const char *argument, struct oto_error *error)
+{
+    double n[3] = {0};
+    if (numbers_of(argument, n, 2, 3) == 0 || fabs(n[0]) > 90.0 || fabs(n[1]) > 360.0 || fabs(n[2]) > 1e5) {
+        return oto_fail(error, OTO_INVALID, "--origin takes LATITUDE,LONGITUDE[,ALTITUDE] in degrees and m, not '%.128s'",
+                        argument);
+    }
+    setup->origin_latitude_rad = n[0] * OTO_PI / 180;
+    setup->origin_longitude_rad = n[1] * OTO_PI / 180;
+    setup->origin_altitude_m = n[2];
+    setup->gravity_enu_m_s2 = oto_vec3_make(0.0, 0.0, -oto_gravity_wgs84(setup->origin_latitude_rad, n[2]));
+    return OTO_OK;
+}
