@@ -138,18 +138,35 @@ static enum oto_status bind_rate(struct srv_binder *binder, const struct srv_raw
     return status == OTO_OK ? check_rate(binder, place, node) : status;
 }
 
+static enum oto_status bind_isolation(struct srv_binder *binder, const struct srv_raw_node *raw,
+                                      const struct oto_value *map, struct srv_node_config *node)
+{
+    const char *kind = oto_plugin_descriptor(node->plugin)->kind;
+    if (strcmp(kind, OTO_KIND_SENSOR) != 0)
+        return oto_value_fail(oto_value_get(map, "isolation"), binder->error, OTO_UNSUPPORTED,
+                              "'%s' is a %s, and runs in the server's process; only sensors run in a plugin host",
+                              node->name, kind);
+    node->isolation = (struct srv_isolation_config){
+        .process = true, .async = raw->isolation_async != 0, .budget_ns = raw->isolation_budget_ns};
+    memcpy(node->isolation.group, raw->isolation_group, sizeof node->isolation.group);
+    return OTO_OK;
+}
+
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node)
 {
-    enum oto_status status = raw->plugin == NULL
-                                 ? srv_external_open(&node->plugin, binder->error)
-                                 : srv_plugin_cache_open(&binder->plugins, raw->plugin, &node->plugin, binder->error);
+    const bool isolated = raw->isolation != 0 || raw->isolation_group[0] != '\0';
+    enum oto_status status =
+        raw->plugin == NULL ? srv_external_open(&node->plugin, binder->error)
+                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, isolated, &node->plugin, binder->error);
     if (status == OTO_OK)
         status = check_kind(binder, raw, is_motion, node->plugin);
     if (status == OTO_OK)
         status = bind_params(binder, raw, map, node);
     if (status == OTO_OK)
         status = bind_rate(binder, raw, map, is_motion, node);
+    if (status == OTO_OK && isolated)
+        status = bind_isolation(binder, raw, map, node);
     if (status == OTO_OK)
         status = srv_bind_faults(binder, raw->faults, node);
     if (status != OTO_OK)

@@ -13,8 +13,8 @@ struct srv_plugin_cache {
     struct srv_plugin_cache_entry *entries;
     uint32_t count;
 };
-/* A held handle of the plugin that `value` names. */
-enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value,
+/* A held handle of the plugin that `value` names. Of an isolated one no code runs here: only its tables are read. */
+enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value, bool isolated,
                                       struct oto_plugin **plugin, struct oto_error *error);
 void srv_plugin_cache_finish(struct srv_plugin_cache *cache);
 

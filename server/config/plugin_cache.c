@@ -2,10 +2,13 @@
 
 #include <stdlib.h>
 
+#include "plugin/isolated.h"
+
 enum { PATH_BYTES = 4096 };
 
 struct srv_plugin_cache_entry {
     char *name; /* as the loader was asked */
+    bool isolated;
     struct oto_plugin *plugin;
 };
 
@@ -24,16 +27,28 @@ static bool is_path(const char *name)
     return strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0);
 }
 
-static struct srv_plugin_cache_entry *find(const struct srv_plugin_cache *cache, const char *name)
+static struct srv_plugin_cache_entry *find(const struct srv_plugin_cache *cache, const char *name, bool isolated)
 {
     for (uint32_t i = 0; i < cache->count; i++)
-        if (strcmp(cache->entries[i].name, name) == 0)
+        if (strcmp(cache->entries[i].name, name) == 0 && cache->entries[i].isolated == isolated)
             return &cache->entries[i];
     return NULL;
 }
 
+static enum oto_status load_isolated(const char *path, struct oto_plugin **plugin, struct oto_error *error)
+{
+    enum oto_status status = oto_plugin_load(path, NULL, plugin, error);
+    if (status == OTO_OK)
+        status = oto_plugin_check_isolated(*plugin, error);
+    if (status != OTO_OK) {
+        (void)oto_plugin_close(*plugin);
+        *plugin = NULL;
+    }
+    return status;
+}
+
 static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto_value *value, const char *name,
-                                struct oto_error *error)
+                                bool isolated, struct oto_error *error)
 {
     char path[PATH_BYTES];
     struct oto_error inner = {0};
@@ -43,12 +58,13 @@ static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
     cache->entries = entries;
     struct srv_plugin_cache_entry *entry = &entries[cache->count];
-    *entry = (struct srv_plugin_cache_entry){.name = strdup(name)};
+    *entry = (struct srv_plugin_cache_entry){.name = strdup(name), .isolated = isolated};
     if (entry->name == NULL)
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
     enum oto_status status = oto_plugin_find(name, path, sizeof path, &inner);
     if (status == OTO_OK)
-        status = oto_plugin_open(path, NULL, &entry->plugin, &inner);
+        status = isolated ? load_isolated(path, &entry->plugin, &inner)
+                          : oto_plugin_open(path, NULL, &entry->plugin, &inner);
     if (status == OTO_OK)
         cache->count++;
     else
@@ -56,17 +72,17 @@ static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto
     return status == OTO_OK ? status : oto_value_fail(value, error, status, "%.400s", inner.text);
 }
 
-enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value,
+enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value, bool isolated,
                                       struct oto_plugin **plugin, struct oto_error *error)
 {
     char *name = is_path(value->text) ? srv_resolve_path(value) : strdup(value->text);
     enum oto_status status = OTO_OK;
     if (name == NULL)
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
-    if (find(cache, name) == NULL)
-        status = open_new(cache, value, name, error);
+    if (find(cache, name, isolated) == NULL)
+        status = open_new(cache, value, name, isolated, error);
     if (status == OTO_OK)
-        *plugin = oto_plugin_hold(find(cache, name)->plugin);
+        *plugin = oto_plugin_hold(find(cache, name, isolated)->plugin);
     free(name);
     return status;
 }

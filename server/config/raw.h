@@ -59,6 +59,9 @@ struct srv_raw_node {
     const struct oto_value *faults; /* NULL: not given */
     const struct oto_value *participant; /* of a motion, in place of `plugin` */
     uint32_t unit;
+    int32_t isolation, isolation_async;
+    int64_t isolation_budget_ns;
+    char isolation_group[SRV_NAME_BYTES];
     bool labels;
     uint64_t rate_num, rate_den; /* 0: not given */
     double position_m[3], rpy_deg[3];

@@ -29,6 +29,20 @@ static const struct srv_key motion_keys[] = {
 };
 const struct srv_section srv_section_motion = {"motion", "what moves the vehicle", KEYS(motion_keys)};
 
+static const struct srv_word isolations[] = {{"none", 0, NULL}, {"process", 1, NULL}};
+static const struct srv_word isolation_modes[] = {{"sync", 0, NULL}, {"async", 1, NULL}};
+static const struct srv_key isolation_keys[] = {
+    {"process", SRV_FORM_NAME, AT(srv_raw_node, isolation_group), .flags = SRV_KEY_REQUIRED,
+     .text = "name of the plugin host: nodes that give the same one share a process"},
+    {"mode", SRV_FORM_WORD, AT(srv_raw_node, isolation_async), .words = isolation_modes,
+     .word_count = COUNT(isolation_modes), .default_text = "sync",
+     .text = "sync: a tick waits for the samples; async: the samples of a tick are published in the next one"},
+    {"budget_us", SRV_FORM_NS, AT(srv_raw_node, isolation_budget_ns), .minimum = 10, .maximum = 400000, .scale = 1e3,
+     .unit = "us", .default_text = "20000",
+     .text = "how long a paced tick waits; then the last samples are repeated, flagged stale"},
+};
+static const struct srv_section isolation = {"isolation", "where the node's plugin runs", KEYS(isolation_keys)};
+
 static const struct srv_key node_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_raw_node, name), .flags = SRV_KEY_REQUIRED,
      .text = "of the node: its topic is world/vehicle/name"},
@@ -45,7 +59,9 @@ static const struct srv_key node_keys[] = {
     {"mode", SRV_FORM_VALUE, AT(srv_raw_node, mode), .text = "operating mode of the part; its default one without it"},
     {"unit", SRV_FORM_U32, AT(srv_raw_node, unit), .maximum = 4294967295.0, .default_text = "0",
      .text = "serial number: the same unit has the same offsets and scale errors in every world"},
-    {"isolation", SRV_FORM_LATER, .text = "plugins run in the server's process"},
+    {"isolation", SRV_FORM_WORD, AT(srv_raw_node, isolation), .words = isolations, .word_count = COUNT(isolations),
+     .section = &isolation, .default_text = "none",
+     .text = "process: the plugin runs in a plugin host; as a map, nodes share one. None: in the server's process"},
     {"faults", SRV_FORM_LIST, AT(srv_raw_node, faults), .section = &srv_section_fault,
      .text = "what goes wrong with the node's samples, and when; `otolith fault` adds others while the world runs"},
     {"labels", SRV_FORM_BOOL, AT(srv_raw_node, labels),

@@ -19,7 +19,8 @@ static void answer(struct srv_engine *engine, struct srv_group *group, uint32_t 
     memset(&input, 0, sizeof input);
     if (group->answers_left > 0 && question.slot < group->member_count && group->members[question.slot].in_request) {
         const struct srv_member *member = &group->members[question.slot];
-        struct srv_looking_back back = {engine, member->vehicle, member->node, member->now.t_ns, member->now.sub_ns};
+        struct srv_looking_back back = {engine, member->vehicle, member->node, member->now.beat.t_ns,
+                                        srv_beat_sub_ns(&member->now.beat)};
         group->answers_left--;
         status = srv_input_at(&back, question.t_ns, question.sub_ns, &input);
     }
@@ -234,7 +235,7 @@ static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t t
 {
     struct srv_node *node = member->node;
     struct oto_sensor_input input;
-    member->now = (struct srv_sample){.asked = true, .t_ns = node->beat.t_ns, .sub_ns = srv_beat_sub_ns(&node->beat)};
+    member->now = (struct srv_sample){.asked = true, .beat = node->beat};
     if (box == NULL) {
         return;
     }
@@ -242,11 +243,11 @@ static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t t
     struct srv_box_slot *slot = srv_box_slot(box, member->slot);
     slot->tick = tick;
     slot->n = node->beat.n;
-    slot->t_ns = member->now.t_ns;
-    slot->sub_ns = member->now.sub_ns;
+    slot->t_ns = node->beat.t_ns;
+    slot->sub_ns = srv_beat_sub_ns(&node->beat);
     slot->input = input;
     for (uint32_t i = 0; i < node->port_count; i++) {
-        slot->outputs[i] = (struct srv_box_output){member->now.t_ns, member->now.t_ns, 0, node->ports[i].enabled};
+        slot->outputs[i] = (struct srv_box_output){node->beat.t_ns, node->beat.t_ns, 0, node->ports[i].enabled};
     }
     member->in_request = true;
 }
@@ -318,7 +319,7 @@ static void repeat(struct srv_engine *engine, struct srv_member *member, const s
     for (uint32_t i = 0; i < node->port_count; i++) {
         const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
         struct oto_output *output = &node->outputs[i];
-        output->t_ns = output->sensor_time_ns = sample->t_ns;
+        output->t_ns = output->sensor_time_ns = sample->beat.t_ns;
         output->flags = OTO_SAMPLE_STALE;
         output->emit = (member->has_last >> i) & 1u;
         memcpy(output->payload, member->last + offset, node->ports[i].payload_bytes);
@@ -357,7 +358,15 @@ void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint6
     if (!group->async && group->waiting && member->now.asked) {
         finish(engine, group);
     }
-    settle(engine, member, group->async ? &member->before : &member->now);
+    if (group->async) {
+        /* What is published now belongs to the number and instant at which it was taken. */
+        const struct srv_beat next = node->beat;
+        node->beat = member->before.asked ? member->before.beat : next;
+        settle(engine, member, &member->before);
+        node->beat = next;
+    } else {
+        settle(engine, member, &member->now);
+    }
     while (srv_due_tick(&node->due) == tick) {
         srv_beat_advance(&node->beat);
         srv_due_advance(&node->due);

@@ -31,8 +31,7 @@ struct srv_sample {
     bool asked, answered;
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t flags;  /* of its truth: OTO_SAMPLE_STALE or 0 */
-    int64_t t_ns;
-    double sub_ns;
+    struct srv_beat beat; /* its number and instant */
 };
 
 struct srv_member {

@@ -1,0 +1,222 @@
+/*
+ * Plugins that do what a plugin must not, in one operation each: HOSTILE_WHERE is the operation, HOSTILE_DEED the deed.
+ * System calls are made without the C library, so that no rule about imports stands before them.
+ */
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "otolith/plugin.h"
+
+#ifdef HOSTILE_NEEDS_LIBC
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#endif
+
+static long call(long number, long a, long b, long c)
+{
+#if defined(__x86_64__)
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+#endif
+}
+
+static void deed_null(void)
+{
+    volatile int *volatile nowhere = NULL;
+    *nowhere = 1;
+}
+static void deed_divide(void)
+{
+    volatile int zero = 0, one = 1;
+    one = one / zero;
+}
+static void deed_abort(void)
+{
+    abort();
+}
+static void deed_exit(void)
+{
+    (void)call(SYS_exit_group, 0, 0, 0);
+}
+static void deed_loop(void)
+{
+    for (volatile int forever = 1; forever != 0;) {
+    }
+}
+static void deed_open(void)
+{
+    (void)call(SYS_openat, -100, (long)(uintptr_t) "/etc/hostname", 0);
+}
+static void deed_socket(void)
+{
+    (void)call(SYS_socket, 1, 1, 0);
+}
+static void deed_fork(void)
+{
+    (void)call(SYS_clone, 17, 0, 0);
+}
+static void deed_ptrace(void)
+{
+    (void)call(SYS_ptrace, 16, 1, 0);
+}
+static void deed_kill(void)
+{
+    (void)call(SYS_kill, 1, 0, 0);
+}
+static void deed_write(void)
+{
+    (void)call(SYS_write, 1, (long)(uintptr_t) "x", 1);
+}
+static void deed_exec(void)
+{
+    (void)call(SYS_execve, (long)(uintptr_t) "/bin/true", 0, 0);
+}
+static void deed_handler(void)
+{
+    (void)call(SYS_rt_sigaction, 11, 0, 0);
+}
+static void deed_stack(void)
+{
+    volatile char much[1 << 16];
+    much[0] = 1;
+    if (much[0] == 1) {
+        deed_stack();
+    }
+    much[1] = much[0];
+}
+static void deed_float(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040u);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)1 << 24));
+#endif
+}
+static void deed_malloc(void)
+{
+    void *volatile memory = malloc(64);
+    free(memory);
+}
+static void deed_nothing(void)
+{
+}
+#ifdef HOSTILE_NEEDS_LIBC
+static void *idle(void *unused)
+{
+    for (;;) {
+        (void)call(SYS_sched_yield, 0, 0, 0);
+    }
+    return unused;
+}
+static void deed_thread(void)
+{
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, idle, NULL);
+}
+static void deed_signal(void)
+{
+    (void)signal(SIGUSR1, SIG_IGN);
+}
+static void deed_file(void)
+{
+    (void)fopen("/etc/passwd", "r");
+}
+static void deed_atexit(void)
+{
+    (void)atexit(deed_nothing);
+}
+#endif
+
+enum { WHERE_PREPARE, WHERE_INIT, WHERE_STEP, WHERE_MIGRATE, WHERE_VALIDATE };
+#define HOSTILE_CAT_(a, b) a##b
+#define HOSTILE_CAT(a, b) HOSTILE_CAT_(a, b)
+#define DEED HOSTILE_CAT(deed_, HOSTILE_DEED)
+
+/* Not all are used by each. */
+static void (*const deeds[])(void) __attribute__((unused)) = {
+    deed_null,  deed_divide, deed_abort,   deed_exit,  deed_loop,  deed_open,   deed_socket, deed_fork,   deed_ptrace,
+    deed_kill,  deed_write,  deed_exec,    deed_handler, deed_stack, deed_float, deed_malloc, deed_nothing,
+#ifdef HOSTILE_NEEDS_LIBC
+    deed_thread, deed_signal, deed_file,   deed_atexit,
+#endif
+};
+
+static void at(int where)
+{
+    if (HOSTILE_WHERE == where) {
+        DEED();
+    }
+}
+
+struct hostile_state {
+    uint64_t steps;
+};
+
+static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *params,
+                               const void **data, struct oto_error *error)
+{
+    (void)host;
+    (void)setup;
+    (void)params;
+    (void)error;
+    *data = NULL;
+    at(WHERE_PREPARE);
+    return OTO_OK;
+}
+
+static enum oto_status init(const struct oto_instance *instance, struct oto_error *error)
+{
+    (void)instance;
+    (void)error;
+    at(WHERE_INIT);
+    return OTO_OK;
+}
+
+static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
+{
+    struct hostile_state *state = instance->state;
+    state->steps++;
+    if (state->steps >= 5) {
+        at(WHERE_STEP);
+    }
+    *(uint64_t *)now->outputs[0].payload = now->n;
+    return OTO_STEP_OK;
+}
+
+static enum oto_status migrate(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
+                               uint32_t old_version)
+{
+    (void)instance;
+    (void)old_state;
+    (void)old_bytes;
+    (void)old_version;
+    at(WHERE_MIGRATE);
+    return OTO_OK;
+}
+
+static enum oto_status validate(const struct oto_instance *instance)
+{
+    (void)instance;
+    at(WHERE_VALIDATE);
+    return OTO_OK;
+}
+
+static const struct oto_field hostile_fields[] = {{"n", OTO_FIELD_U64, 1, 0, "", "", "the sample's number"}};
+static const struct oto_record_type hostile_type = {"hostile", 8, 1, hostile_fields};
+static const struct oto_port hostile_outputs[] = {{"", &hostile_type, OTO_PORT_ALWAYS, 0}};
+static const struct oto_plugin_descriptor descriptor = {
+    .size = sizeof descriptor, .id = "hostile", .kind = OTO_KIND_SENSOR, .version = "1.0.0", .text = "does harm",
+    .outputs = hostile_outputs, .output_count = 1, .state_bytes = sizeof(struct hostile_state), .state_version = 2,
+    .migrates_from = 1};
+static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .init = init, .step = step,
+                                          .migrate = migrate, .validate = validate};
+OTO_PLUGIN_DEFINE(descriptor, ops, NULL);

@@ -1,0 +1,353 @@
+/* What plugins do to their hosts, and what the server does then. */
+#include "fixture.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "world/isolated.h"
+
+#ifdef OTO_SANITIZED_BUILD
+#define SKIP_WITHOUT_FILTER()                                                                                          \
+    do {                                                                                                               \
+        print_message("sanitizer builds need more system calls than the filter lets through\n");                      \
+        skip();                                                                                                        \
+    } while (0)
+#else
+#define SKIP_WITHOUT_FILTER() ((void)0)
+#endif
+
+static void isolate(struct srv_node_config *node, const char *group)
+{
+    node->isolation.process = true;
+    (void)snprintf(node->isolation.group, sizeof node->isolation.group, "%s", group);
+}
+
+/* A troubled node and a healthy one, in hosts of their own, and one in this process. */
+static void begin(struct fixture *fixture, const char *plugin)
+{
+    fixture_begin(fixture, 1000, 1);
+    fixture_vehicle(fixture, "car", "circle");
+    isolate(fixture_sensor(fixture, "bad", plugin, 200, 1), "bad");
+    isolate(fixture_sensor(fixture, "good", "counter", 200, 1), "good");
+    (void)fixture_sensor(fixture, "inside", "counter", 200, 1);
+    fixture->options.start_paused = false;
+}
+
+static void start(struct fixture *fixture, const char *plugin)
+{
+    begin(fixture, plugin);
+    fixture_start(fixture);
+}
+
+static bool told(struct fixture *fixture, enum oto_event_kind kind, const char *words)
+{
+    struct oto_event_record event;
+    return fixture_event(fixture, kind, words, &event);
+}
+
+static void wait_told(struct fixture *fixture, enum oto_event_kind kind, const char *words)
+{
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    while (!told(fixture, kind, words)) {
+        if (fixture_now_ns() > deadline_ns) {
+            fail_msg("no event said '%s'", words);
+        }
+        fixture_wait_tick(fixture, fixture_counter(fixture, OTO_COUNTER_TICKS) + 1);
+    }
+}
+
+static struct srv_group_facts facts_of(struct fixture *fixture, const char *name)
+{
+    struct srv_group_facts facts;
+    for (uint32_t i = 0; srv_engine_group(fixture->engine, i, &facts); i++) {
+        if (strcmp(facts.name, name) == 0) {
+            return facts;
+        }
+    }
+    fail_msg("there is no plugin host '%s'", name);
+    return facts;
+}
+
+static uint64_t newest(struct fixture *fixture, const char *topic)
+{
+    const struct oto_ring_view view = fixture_ring(fixture, fixture_channel(fixture, topic));
+    return oto_ring_newest(&view);
+}
+
+static void assert_others_went_on(struct fixture *fixture)
+{
+    struct counter_record record;
+    const uint64_t before = newest(fixture, "demo/car/good");
+    fixture_wait_tick(fixture, fixture_counter(fixture, OTO_COUNTER_TICKS) + 20);
+    assert_true(newest(fixture, "demo/car/good") > before);
+    for (uint64_t seq = 1; seq <= before; seq++) {
+        const struct oto_sample_head head = fixture_record(fixture, "demo/car/good", seq, &record);
+        assert_int_equal(record.n, seq);
+        assert_int_equal(head.flags & OTO_SAMPLE_STALE, 0);
+    }
+    assert_int_equal(facts_of(fixture, "good").restarts, 0);
+}
+
+static void a_crash_is_told_with_signal_plugin_function_and_node(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct oto_event_record event;
+    start(&fixture, "hostile_step_null");
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGSEGV");
+    assert_true(fixture_event(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGSEGV", &event));
+    assert_string_equal(event.source, "demo/car/bad");
+    assert_non_null(strstr(event.text, "touching address 0x0"));
+    assert_non_null(strstr(event.text, "in step"));
+#ifndef NDEBUG
+    assert_non_null(strstr(event.text, "deed_null"));
+#endif
+    fixture_end(&fixture);
+}
+
+static void three_crashes_within_a_minute_quarantine_the_node_and_no_other(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "hostile_step_null");
+    fixture_wait_counter(&fixture, OTO_COUNTER_QUARANTINED, 1);
+    wait_told(&fixture, OTO_EVENT_PLUGIN_FAULT, "three times within a minute");
+    assert_int_equal(facts_of(&fixture, "bad").restarts, 2);
+    assert_int_equal(facts_of(&fixture, "bad").pid, 0);
+    assert_true(fixture_counter(&fixture, OTO_COUNTER_STALE) > 0);
+    const uint64_t seq = newest(&fixture, "demo/car/bad");
+    assert_others_went_on(&fixture);
+    assert_int_equal(newest(&fixture, "demo/car/bad"), seq);
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_QUARANTINED), 1);
+    fixture_end(&fixture);
+}
+
+static void in_a_shared_host_the_others_come_back_without_the_culprit(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct counter_record record;
+    begin(&fixture, "hostile_step_null");
+    isolate(&fixture.nodes[2], "bad");
+    fixture_start(&fixture);
+    fixture_wait_counter(&fixture, OTO_COUNTER_QUARANTINED, 1);
+    const uint64_t restarts = facts_of(&fixture, "bad").restarts;
+    assert_true(restarts >= 2);
+    const uint64_t seq = newest(&fixture, "demo/car/good");
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    while ((fixture_latest(&fixture, "demo/car/good", &record).flags & OTO_SAMPLE_STALE) != 0 ||
+           newest(&fixture, "demo/car/good") <= seq) {
+        assert_true(fixture_now_ns() < deadline_ns);
+        fixture_wait_tick(&fixture, fixture_counter(&fixture, OTO_COUNTER_TICKS) + 1);
+    }
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_QUARANTINED), 1);
+    fixture_end(&fixture);
+}
+
+static void a_step_without_end_is_ended(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct oto_event_record event;
+    start(&fixture, "hostile_step_loop");
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer within its budget");
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer and was ended");
+    assert_true(fixture_event(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer and was ended", &event));
+    assert_string_equal(event.source, "demo/car/bad");
+    assert_others_went_on(&fixture);
+    fixture_end(&fixture);
+}
+
+static void every_way_to_die_is_named(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *plugin, *words;
+    } cases[] = {{"hostile_step_divide", "SIGFPE"},
+                 {"hostile_step_abort", "SIGABRT"},
+                 {"hostile_step_stack", "SIGSEGV"},
+                 {"hostile_step_exit", "ended with code 0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+#if defined(__aarch64__)
+        if (i == 0) {
+            continue; /* a division by zero is no fault there */
+        }
+#endif
+        struct fixture fixture;
+        start(&fixture, cases[i].plugin);
+        wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, cases[i].words);
+        fixture_end(&fixture);
+    }
+}
+
+static void escapes_are_denied_by_the_kernel(void **unused)
+{
+    (void)unused;
+    SKIP_WITHOUT_FILTER();
+    static const struct {
+        const char *plugin, *words;
+    } cases[] = {{"hostile_step_open", "system call openat"},   {"hostile_step_socket", "system call socket"},
+                 {"hostile_step_fork", "system call clone"},    {"hostile_step_ptrace", "system call ptrace"},
+                 {"hostile_step_kill", "system call kill"},     {"hostile_step_write", "system call write"},
+                 {"hostile_step_exec", "system call execve"},   {"hostile_step_handler", "system call rt_sigaction"},
+                 {"hostile_step_thread", "was ended by SIGSYS"}, {"hostile_step_file", "was ended by SIGSYS"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        start(&fixture, cases[i].plugin);
+        wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, cases[i].words);
+        fixture_end(&fixture);
+    }
+}
+
+static void a_changed_floating_point_mode_is_an_error_of_the_node(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "hostile_step_float");
+    wait_told(&fixture, OTO_EVENT_PLUGIN_FAULT, "changed the floating-point mode");
+    assert_others_went_on(&fixture);
+    assert_int_equal(facts_of(&fixture, "bad").restarts, 0);
+    fixture_end(&fixture);
+}
+
+static void a_host_that_cannot_start_says_where_it_died(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *plugin, *words;
+    } cases[] = {{"hostile_prepare_null", "SIGSEGV"}, {"hostile_init_null", "SIGSEGV"},
+                 {"hostile_init_exit", "ended with code 0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        struct oto_error error = {0};
+        begin(&fixture, cases[i].plugin);
+        assert_int_equal(srv_engine_create(&fixture.config, &fixture.options, NULL, NULL, &fixture.engine, &error),
+                         OTO_PLUGIN);
+        if (strstr(error.text, cases[i].words) == NULL || strstr(error.text, "demo/car/bad") == NULL) {
+            fail_msg("%s: %s", cases[i].plugin, error.text);
+        }
+        fixture_end(&fixture);
+    }
+}
+
+/* The healthy one's records: numbers as the clock has them, values that go on from the last good state. */
+static uint64_t check_recovered(struct fixture *fixture, uint64_t from, uint64_t to)
+{
+    struct counter_record record, last = {0};
+    uint64_t stale = 0;
+    bool first = true;
+    for (uint64_t seq = from; seq <= to; seq++) {
+        const struct oto_sample_head head = fixture_record(fixture, "demo/car/good", seq, &record);
+        if ((head.flags & OTO_SAMPLE_STALE) != 0) {
+            stale++;
+            continue;
+        }
+        assert_int_equal(record.n, head.t_ns / 5000000);
+        if (!first) {
+            assert_true(record.value == last.value + 1.0);
+            assert_true(record.n > last.n);
+        }
+        first = false;
+        last = record;
+    }
+    return stale;
+}
+
+static void a_host_that_is_killed_again_and_again_comes_back_each_time(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "counter");
+    fixture_wait_tick(&fixture, 50);
+    for (uint64_t kills = 0; kills < 15; kills++) {
+        const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+        const uint64_t ticks = fixture_counter(&fixture, OTO_COUNTER_TICKS);
+        struct srv_group_facts facts = facts_of(&fixture, "good");
+        assert_int_equal(kill(facts.pid, SIGKILL), 0);
+        while (facts_of(&fixture, "good").restarts == kills) {
+            assert_true(fixture_now_ns() < deadline_ns);
+        }
+        fixture_wait_tick(&fixture, ticks + 100);
+        assert_true(facts_of(&fixture, "good").restarts > kills);
+    }
+    const uint64_t last = newest(&fixture, "demo/car/good");
+    (void)check_recovered(&fixture, last > 800 ? last - 800 : 1, last);
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_QUARANTINED), 0);
+    assert_true(told(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGKILL from outside"));
+    assert_true(told(&fixture, OTO_EVENT_PLUGIN_HOST, "runs again"));
+    fixture_end(&fixture);
+}
+
+/* Stopped, so that a whole request goes by unanswered, then killed. */
+static void what_a_dead_host_did_not_make_is_repeated_and_flagged(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "counter");
+    fixture_wait_tick(&fixture, 50);
+    const int32_t pid = facts_of(&fixture, "good").pid;
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 3);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "runs again");
+    const uint64_t ticks = fixture_counter(&fixture, OTO_COUNTER_TICKS);
+    fixture_wait_tick(&fixture, ticks + 100);
+    const uint64_t last = newest(&fixture, "demo/car/good");
+    assert_true(check_recovered(&fixture, 1, last) >= 3);
+    struct counter_record record;
+    assert_int_equal(fixture_latest(&fixture, "demo/car/good", &record).flags & OTO_SAMPLE_STALE, 0);
+    fixture_end(&fixture);
+}
+
+static void a_host_that_was_stopped_and_goes_on_catches_up(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "counter");
+    fixture_wait_tick(&fixture, 50);
+    const int32_t pid = facts_of(&fixture, "good").pid;
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 2);
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    struct counter_record record;
+    while ((fixture_latest(&fixture, "demo/car/good", &record).flags & OTO_SAMPLE_STALE) != 0) {
+        assert_true(fixture_now_ns() < deadline_ns);
+        fixture_wait_tick(&fixture, fixture_counter(&fixture, OTO_COUNTER_TICKS) + 1);
+    }
+    assert_true(told(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer within its budget of 20000 us"));
+    fixture_end(&fixture);
+}
+
+static void hosts_end_with_their_world(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "counter");
+    const int32_t pids[] = {facts_of(&fixture, "good").pid, facts_of(&fixture, "bad").pid};
+    assert_true(pids[0] > 0 && pids[1] > 0 && pids[0] != pids[1]);
+    fixture_end(&fixture);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(kill(pids[i], 0), -1);
+        assert_int_equal(errno, ESRCH);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_crash_is_told_with_signal_plugin_function_and_node),
+        cmocka_unit_test(three_crashes_within_a_minute_quarantine_the_node_and_no_other),
+        cmocka_unit_test(in_a_shared_host_the_others_come_back_without_the_culprit),
+        cmocka_unit_test(a_step_without_end_is_ended),
+        cmocka_unit_test(every_way_to_die_is_named),
+        cmocka_unit_test(escapes_are_denied_by_the_kernel),
+        cmocka_unit_test(a_changed_floating_point_mode_is_an_error_of_the_node),
+        cmocka_unit_test(a_host_that_cannot_start_says_where_it_died),
+        cmocka_unit_test(a_host_that_is_killed_again_and_again_comes_back_each_time),
+        cmocka_unit_test(what_a_dead_host_did_not_make_is_repeated_and_flagged),
+        cmocka_unit_test(a_host_that_was_stopped_and_goes_on_catches_up),
+        cmocka_unit_test(hosts_end_with_their_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
