@@ -179,6 +179,17 @@ NUM_INLINE num_pair num_mavs(const struct num_sample *sample, uint32_t lane)
     return d;
 }
 
+/* What the specific force along the two other axes adds. */
+NUM_INLINE num_pair num_g_cross(const struct num_sample *sample, uint32_t lane)
+{
+    const double *force = sample->specific_force_m_s2;
+    const uint32_t axis = lane % 3, next = (lane + 1) % 3;
+    const num_pair first = num_pair_gather(&force[axis == 0 ? 1 : 0], &force[next == 0 ? 1 : 0]);
+    const num_pair second = num_pair_gather(&force[axis == 2 ? 1 : 2], &force[next == 2 ? 1 : 2]);
+    return num_pair_load(&sample->plan->extras.g_cross_u_m_s2[0][lane]) * first +
+           num_pair_load(&sample->plan->extras.g_cross_u_m_s2[1][lane]) * second;
+}
+
 /* Everything of law mems that is the same at every sample of the same truth, but for temperature. */
 NUM_INLINE num_pair num_mems_certain(const struct num_sample *sample, uint32_t lane)
 {
@@ -202,6 +213,11 @@ NUM_INLINE num_pair num_mems_certain(const struct num_sample *sample, uint32_t l
                                 num_pair_gather(&force[lane % 3], &force[(lane + 1) % 3]);
         value_u += felt_u;
         num_tap_write(sample, NUM_TAP_G_SENSITIVITY, lane, felt_u);
+    }
+    if (sample->extended && (plan->terms & NUM_HAS_G_CROSS) != 0) {
+        const num_pair felt_u = num_g_cross(sample, lane);
+        value_u += felt_u;
+        num_tap_write(sample, NUM_TAP_G_CROSS, lane, felt_u);
     }
     if (sample->extended && (plan->terms & NUM_HAS_G2_SENSITIVITY) != 0) {
         const num_pair f = num_pair_gather(&force[lane % 3], &force[(lane + 1) % 3]);

@@ -59,6 +59,7 @@ static void warn_unused(const struct oto_host *host, enum num_triad_id id, const
         {"nonlinearity_quadratic_ppm", params->nonlinearity_quadratic_ppm, 3},
         {"nonlinearity_cubic_ppm", params->nonlinearity_cubic_ppm, 3},
         {"g2_sensitivity", params->g2_sensitivity_u_m2_s4, 3},
+        {"acceleration_cross", params->acceleration_cross_u_m_s2, 6},
         {"temperature_bias_quadratic", params->temperature_bias_quadratic_u_degc2, 3},
         {"temperature_bias_cubic", params->temperature_bias_cubic_u_degc3, 3},
         {"temperature_scale_factor_quadratic", params->temperature_scale_factor_quadratic_percent_degc2, 3},

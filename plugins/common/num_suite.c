@@ -70,6 +70,8 @@ static void pack_extras(const struct num_triad_params *params, const struct num_
         extras->quadratic_1_u[lane] = triad->quadratic_1_u[axis];
         extras->cubic_1_u2[lane] = triad->cubic_1_u2[axis];
         extras->g2_sensitivity_u_m2_s4[lane] = triad->g2_sensitivity_u_m2_s4[axis];
+        extras->g_cross_u_m_s2[0][lane] = triad->g_cross_u_m_s2[axis][0];
+        extras->g_cross_u_m_s2[1][lane] = triad->g_cross_u_m_s2[axis][1];
         extras->thermal_bias2_u_degc2[lane] = triad->thermal_bias2_u_degc2[axis];
         extras->thermal_bias3_u_degc3[lane] = triad->thermal_bias3_u_degc3[axis];
         extras->thermal_scale2_percent_degc2[lane] = triad->thermal_scale2_percent_degc2[axis];

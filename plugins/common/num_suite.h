@@ -35,6 +35,7 @@ struct num_suite_extras {
     double constant_bias_u[NUM_LANES], turn_on_bias_u[NUM_LANES], unit_bias_u[NUM_LANES];
     double quadratic_1_u[NUM_LANES], cubic_1_u2[NUM_LANES];
     double g2_sensitivity_u_m2_s4[NUM_LANES];
+    double g_cross_u_m_s2[2][NUM_LANES];
     double thermal_bias2_u_degc2[NUM_LANES], thermal_bias3_u_degc3[NUM_LANES];
     double thermal_scale2_percent_degc2[NUM_LANES], thermal_scale3_percent_degc3[NUM_LANES];
     double self_heating_degc, self_heating_samples; /* the time constant in samples */

@@ -12,7 +12,7 @@
 
 enum num_tap {
     NUM_TAP_TRUTH,    /* at the sample's instant */
-    NUM_TAP_SAMPLING, /* boxcar and transport delay */
+    NUM_TAP_SAMPLING, /* band limit, boxcar and transport delay */
     NUM_TAP_SOFT_IRON,
     NUM_TAP_HARD_IRON,
     NUM_TAP_MOTOR_CURRENT,
@@ -20,6 +20,7 @@ enum num_tap {
     NUM_TAP_MISALIGNMENT, /* with cross-axis */
     NUM_TAP_NONLINEARITY,
     NUM_TAP_G_SENSITIVITY,
+    NUM_TAP_G_CROSS,
     NUM_TAP_G2_SENSITIVITY,
     NUM_TAP_CONSTANT_BIAS,
     NUM_TAP_TURN_ON_BIAS,
@@ -54,7 +55,7 @@ void num_taps_close(const num_tap_row *taps, uint32_t slot, double unit, oto_vec
 /* The fields of triad T, the I-th of its record, in three parts: what stands in the middle is the triad's own. */
 #define NUM_TAP_FIELDS_HEAD(T, I, U) \
     NUM_TAP_FIELD_(T, I, TRUTH, "truth", U, "true input at the sample's instant"), \
-    NUM_TAP_FIELD_(T, I, SAMPLING, "sampling", U, "added by boxcar and transport delay")
+    NUM_TAP_FIELD_(T, I, SAMPLING, "sampling", U, "added by band limit, boxcar and transport delay")
 #define NUM_TAP_FIELDS_IRON(T, I, U) \
     NUM_TAP_FIELD_(T, I, SOFT_IRON, "soft_iron", U, "added by soft iron"), \
     NUM_TAP_FIELD_(T, I, HARD_IRON, "hard_iron", U, "added by hard iron"), \
@@ -64,7 +65,8 @@ void num_taps_close(const num_tap_row *taps, uint32_t slot, double unit, oto_vec
     NUM_TAP_FIELD_(T, I, MISALIGNMENT, "misalignment", U, "added by misalignment and cross-axis"), \
     NUM_TAP_FIELD_(T, I, NONLINEARITY, "nonlinearity", U, "added by non-linearity")
 #define NUM_TAP_FIELDS_G(T, I, U) \
-    NUM_TAP_FIELD_(T, I, G_SENSITIVITY, "g_sensitivity", U, "added by specific force")
+    NUM_TAP_FIELD_(T, I, G_SENSITIVITY, "g_sensitivity", U, "added by specific force along the axis"), \
+    NUM_TAP_FIELD_(T, I, G_CROSS, "g_cross_sensitivity", U, "added by specific force along the other axes")
 #define NUM_TAP_FIELDS_G2(T, I, U) \
     NUM_TAP_FIELD_(T, I, G2_SENSITIVITY, "g2_sensitivity", U, "added by the square of specific force")
 #define NUM_TAP_FIELDS_TAIL(T, I, U) \

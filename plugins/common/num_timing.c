@@ -12,6 +12,15 @@ static enum oto_status check(const struct num_timing_params *params, double rate
                              struct oto_error *error)
 {
     const double back_s = params->transport_delay_s + params->boxcar_s;
+    if (params->boxcar_s > 0.0 && params->band.limit_hz > 0.0) {
+        return oto_fail(error, OTO_INVALID, "boxcar_s = %g and band_limit_hz = %g: one of them is accepted", params->boxcar_s,
+                        params->band.limit_hz);
+    }
+    if (params->band.limit_hz > 0.0 && params->transport_delay_s + 1.0 / rate_hz > 1.0) {
+        return oto_fail(error, OTO_RANGE,
+                        "band_limit_hz: a sample each %g s with transport_delay_s = %g reaches more than 1 s back; raise "
+                        "rate_hz", 1.0 / rate_hz, params->transport_delay_s);
+    }
     if (back_s > 1.0) {
         return oto_fail(error, OTO_RANGE,
                         "transport_delay_s = %g and boxcar_s = %g reach %g s back: a sensor may look back 1 s",
@@ -37,7 +46,8 @@ enum oto_status num_timing_prepare(const struct num_timing_params *params, const
     timing->delay_ns = params->transport_delay_s * NS_PER_S;
     timing->boxcar_ns = params->boxcar_s * NS_PER_S;
     timing->subsamples = params->boxcar_s > 0.0 ? params->boxcar_subsamples : 1;
-    timing->looks_back = params->transport_delay_s > 0.0 || params->boxcar_s > 0.0;
+    timing->looks_back =
+        params->transport_delay_s > 0.0 || params->boxcar_s > 0.0 || params->band.limit_hz > 0.0;
     timing->period_ns = NS_PER_S / setup->rate_hz;
     timing->clock_error =
         1e-6 * (params->clock_error_ppm + params->clock_unit_error_ppm * oto_normal_from_bits(unit.v[0])) +
@@ -47,7 +57,8 @@ enum oto_status num_timing_prepare(const struct num_timing_params *params, const
     timing->has_clock =
         timing->clock_error != 0.0 || timing->clock_drift_1_s != 0.0 || timing->clock_jitter_ns != 0.0;
     timing->noise_key = setup->noise_key;
-    return check(params, setup->rate_hz, delta, error);
+    const enum oto_status status = check(params, setup->rate_hz, delta, error);
+    return status == OTO_OK ? num_band_prepare(&params->band, 1.0 / setup->rate_hz, &timing->band, error) : status;
 }
 
 int64_t num_timing_clock_ns(const struct num_timing *timing, uint64_t n, int64_t t_ns)
@@ -72,9 +83,62 @@ static enum oto_step_status input_before(const struct oto_step *step, double bac
                                                    off_ns - (double)whole_ns, input);
 }
 
-enum oto_step_status num_timing_feel(const struct num_timing *timing, const struct oto_step *step,
-                                     const oto_vec3 *own_field_enu_ut, struct oto_sensor_input *felt)
+/* What the low-pass is given at an instant. */
+static enum oto_step_status band_input(const struct oto_step *step, double back_ns, const oto_vec3 *own_field_enu_ut,
+                                       double input[NUM_BAND_CHANNELS], double *temperature_degc)
 {
+    struct oto_sensor_input past;
+    const enum oto_step_status status = input_before(step, back_ns, &past);
+    if (status >= OTO_STEP_DISCARD) {
+        return status;
+    }
+    oto_vec3_to_array(past.specific_force_sensor_m_s2, &input[0]);
+    oto_vec3_to_array(past.angular_rate_sensor_rad_s, &input[3]);
+    oto_vec3_to_array(own_field_enu_ut != NULL ? oto_quat_rotate_inv(past.q_enu_from_sensor, *own_field_enu_ut)
+                                               : past.mag_field_sensor_ut,
+                      &input[6]);
+    *temperature_degc = past.temperature_degc;
+    return status;
+}
+
+static enum oto_step_status feel_filtered(const struct num_timing *timing, const struct oto_step *step,
+                                          const oto_vec3 *own_field_enu_ut, struct num_band_state *state,
+                                          struct oto_sensor_input *felt)
+{
+    const struct num_band *band = &timing->band;
+    const bool begins = state->n == 0 || state->n + 1 != step->n;
+    enum oto_step_status worst = OTO_STEP_OK;
+    *felt = *step->input;
+    for (int64_t i = begins ? 0 : 1; i <= band->substeps; i++) {
+        double input[NUM_BAND_CHANNELS];
+        const double back_ns =
+            timing->delay_ns + timing->period_ns * ((double)(band->substeps - i) / (double)band->substeps);
+        const enum oto_step_status status =
+            band_input(step, back_ns, own_field_enu_ut, input, &felt->temperature_degc);
+        worst = status > worst ? status : worst;
+        if (status >= OTO_STEP_DISCARD) {
+            return worst;
+        }
+        if (i == 0) {
+            num_band_start(state, input);
+        } else {
+            num_band_advance(band, state, input);
+        }
+    }
+    state->n = step->n;
+    felt->specific_force_sensor_m_s2 = oto_vec3_make(state->z[0][0], state->z[1][0], state->z[2][0]);
+    felt->angular_rate_sensor_rad_s = oto_vec3_make(state->z[3][0], state->z[4][0], state->z[5][0]);
+    felt->mag_field_sensor_ut = oto_vec3_make(state->z[6][0], state->z[7][0], state->z[8][0]);
+    return worst;
+}
+
+enum oto_step_status num_timing_feel(const struct num_timing *timing, const struct oto_step *step,
+                                     const oto_vec3 *own_field_enu_ut, struct num_band_state *band,
+                                     struct oto_sensor_input *felt)
+{
+    if (timing->band.substeps > 0) {
+        return feel_filtered(timing, step, own_field_enu_ut, band, felt);
+    }
     const double share = 1.0 / (double)timing->subsamples;
     *felt = *step->input;
     felt->specific_force_sensor_m_s2 = felt->angular_rate_sensor_rad_s = felt->mag_field_sensor_ut = oto_vec3_zero();

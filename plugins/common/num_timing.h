@@ -1,5 +1,5 @@
 /*
- * When a sensor looks and what its clock says: boxcar, transport delay, sensor clock, and the coning- and
+ * When a sensor looks and what its clock says: band limit or boxcar, transport delay, sensor clock, and the coning- and
  * sculling-correct integrals between two samples. For adapters alone: it asks the host for inputs of the past. Prepare
  * belongs to the loop, the rest to the tick.
  */
@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "num_band.h"
 #include "otolith/plugin.h"
 
 /* As it stands in a parameter block: all zero (and any subsamples) is a sensor that looks at once, by a perfect clock. */
@@ -20,6 +21,7 @@ struct num_timing_params {
     double clock_drift_ppm_s;
     double clock_jitter_s;            /* standard deviation of one reading */
     double output_rate_tolerance_percent; /* half width, drawn once a unit */
+    struct num_band_params band;
 };
 
 struct num_timing {
@@ -29,6 +31,7 @@ struct num_timing {
     double period_ns;
     double clock_error, clock_drift_1_s, clock_jitter_ns; /* as fractions */
     struct oto_rng_key noise_key;
+    struct num_band band;
 };
 
 /* `delta`: whether the integrals between samples are asked for. Errors: RANGE. */
@@ -39,11 +42,13 @@ enum oto_status num_timing_prepare(const struct num_timing_params *params, const
 int64_t num_timing_clock_ns(const struct num_timing *timing, uint64_t n, int64_t t_ns);
 
 /*
- * What the sensor feels at a sample: specific force, rate, field and temperature, delayed and averaged; all else is the
- * input of the sample. `own_field_enu_ut`, or NULL, replaces the field at each instant. Returns the worst status.
+ * What the sensor feels at a sample: specific force, rate, field and temperature, delayed, and filtered or averaged; all
+ * else is the input of the sample. `own_field_enu_ut`, or NULL, replaces the field at each instant. The band limit's
+ * state goes on from the sample before; where that is not the last one it begins anew, settled. Returns the worst status.
  */
 enum oto_step_status num_timing_feel(const struct num_timing *timing, const struct oto_step *step,
-                                     const oto_vec3 *own_field_enu_ut, struct oto_sensor_input *felt);
+                                     const oto_vec3 *own_field_enu_ut, struct num_band_state *band,
+                                     struct oto_sensor_input *felt);
 
 /* From the sample before to this one, in the sensor's axes at the sample before. */
 struct num_delta {
@@ -64,6 +69,16 @@ enum oto_step_status num_timing_delta(const struct num_timing *timing, const str
                     "how long before t_ns the reported input was"), \
     NUM_TIMING_ROW_(BLOCK, MEMBER.boxcar_s, "boxcar_s", 0, 1, "s", \
                     "width of the average ahead of sampling; 0: the instant"), \
+    NUM_TIMING_ROW_(BLOCK, MEMBER.band.limit_hz, "band_limit_hz", 0, 1e6, "Hz", \
+                    "low-pass ahead of sampling in place of the boxcar: -3 dB of order 1, natural frequency of order 2; 0: none"), \
+    {.key = "band_limit_order", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.band.order), \
+     .flags = OTO_PARAM_RUNTIME, .minimum = 1, .maximum = 2, .default_value = 2, .unit = "", .text = "of the low-pass"}, \
+    {.key = "band_limit_damping", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.band.damping), \
+     .flags = OTO_PARAM_RUNTIME, .minimum = 0.05, .maximum = 10, .default_value = 0.70710678118654752, .unit = "1", \
+     .text = "of order 2; 0.7071 is Butterworth's: -3 dB at the natural frequency"}, \
+    {.key = "band_limit_substeps", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.band.substeps), \
+     .flags = OTO_PARAM_RUNTIME, .minimum = 1, .maximum = 64, .default_value = 8, .unit = "", \
+     .text = "inputs of a period that the low-pass is given: what is faster than half of them aliases"}, \
     {.key = "boxcar_subsamples", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.boxcar_subsamples), \
      .flags = OTO_PARAM_RUNTIME, .minimum = 1, .maximum = 64, .default_value = 8, .unit = "", \
      .text = "equally spaced inputs that the boxcar averages"}, \

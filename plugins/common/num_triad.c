@@ -179,6 +179,8 @@ static void plan_curves(const struct num_triad_params *params, const struct num_
 {
     for (int i = 0; i < 3; i++) {
         plan->g2_sensitivity_u_m2_s4[i] = params->g2_sensitivity_u_m2_s4[i];
+        plan->g_cross_u_m_s2[i][0] = params->acceleration_cross_u_m_s2[2 * i];
+        plan->g_cross_u_m_s2[i][1] = params->acceleration_cross_u_m_s2[2 * i + 1];
         plan->thermal_bias2_u_degc2[i] = params->temperature_bias_quadratic_u_degc2[i];
         plan->thermal_bias3_u_degc3[i] = params->temperature_bias_cubic_u_degc3[i];
         plan->thermal_scale2_percent_degc2[i] = params->temperature_scale_factor_quadratic_percent_degc2[i];
@@ -187,6 +189,7 @@ static void plan_curves(const struct num_triad_params *params, const struct num_
     const bool curved = any_of(plan->thermal_bias2_u_degc2, 3) || any_of(plan->thermal_bias3_u_degc3, 3) ||
                         any_of(plan->thermal_scale2_percent_degc2, 3) || any_of(plan->thermal_scale3_percent_degc3, 3);
     plan->terms |= (any_of(plan->g2_sensitivity_u_m2_s4, 3) ? NUM_HAS_G2_SENSITIVITY : 0) |
+                   (any_of(params->acceleration_cross_u_m_s2, 6) ? NUM_HAS_G_CROSS : 0) |
                    (curved ? NUM_HAS_THERMAL_CURVE : 0) | (law->self_heating_degc != 0.0 ? NUM_HAS_SELF_HEATING : 0);
 }
 

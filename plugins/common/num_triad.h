@@ -62,6 +62,7 @@ struct num_triad_params {
     double g2_sensitivity_u_m2_s4[3]; /* vibration rectification */
     double temperature_bias_quadratic_u_degc2[3], temperature_bias_cubic_u_degc3[3];
     double temperature_scale_factor_quadratic_percent_degc2[3], temperature_scale_factor_cubic_percent_degc3[3];
+    double acceleration_cross_u_m_s2[6]; /* g-sensitivity across axes: xy xz yx yz zx zy */
     double unit_cross_axis_percent[3]; /* standard deviation from unit to unit of both cross terms of a row */
 };
 
@@ -86,7 +87,9 @@ struct num_triad_place {
 #define NUM_HAS_G2_SENSITIVITY (1u << 8)
 #define NUM_HAS_THERMAL_CURVE (1u << 9)
 #define NUM_HAS_SELF_HEATING (1u << 10)
-#define NUM_HAS_EXTENDED (NUM_HAS_NONLINEARITY | NUM_HAS_G2_SENSITIVITY | NUM_HAS_THERMAL_CURVE | NUM_HAS_SELF_HEATING)
+#define NUM_HAS_G_CROSS (1u << 11)
+#define NUM_HAS_EXTENDED \
+    (NUM_HAS_G_CROSS | NUM_HAS_NONLINEARITY | NUM_HAS_G2_SENSITIVITY | NUM_HAS_THERMAL_CURVE | NUM_HAS_SELF_HEATING)
 
 /* What the parameters come to for one triad. Made by prepare; a suite packs it into its lanes. */
 struct num_triad_plan {
@@ -109,6 +112,7 @@ struct num_triad_plan {
     double turn_on_bias_u[3], unit_bias_u[3]; /* as drawn */
     double quadratic_1_u[3], cubic_1_u2[3];   /* non-linearity */
     double g2_sensitivity_u_m2_s4[3];
+    double g_cross_u_m_s2[3][2]; /* of the two other axes, in their order */
     double thermal_bias2_u_degc2[3], thermal_bias3_u_degc3[3];
     double thermal_scale2_percent_degc2[3], thermal_scale3_percent_degc3[3];
 };

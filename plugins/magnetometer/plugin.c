@@ -10,6 +10,11 @@ struct mag_block {
     struct num_timing_params timing;
 };
 
+struct mag_node_state {
+    struct mag_state model;
+    struct num_band_state band; /* since version 2 */
+};
+
 struct mag_prepared {
     struct mag_plan plan;
     bool extended, taps;
@@ -89,7 +94,8 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
     double temperature_degc = step->input->temperature_degc;
     if (prepared->timing.looks_back) {
         const enum oto_step_status status =
-            num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL, &past);
+            num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL,
+                            &((struct mag_node_state *)instance->state)->band, &past);
         if (status >= OTO_STEP_DISCARD) {
             return status;
         }
@@ -123,6 +129,17 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
                : OTO_STEP_DISCARD;
 }
 
+/* Version 1 had no band limit: that one begins settled. */
+static enum oto_status migrate(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
+                               uint32_t old_version)
+{
+    if (old_version != 1 || old_bytes != sizeof(struct mag_state)) {
+        return OTO_VERSION;
+    }
+    memcpy(instance->state, old_state, sizeof(struct mag_state));
+    return OTO_OK;
+}
+
 static enum oto_status validate(const struct oto_instance *instance)
 {
     return mag_state_is_finite((const struct mag_state *)instance->state) ? OTO_OK : OTO_CORRUPT;
@@ -144,8 +161,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .param_count = sizeof params / sizeof *params,
     .params = params,
     .params_bytes = sizeof(struct mag_block),
-    .state_bytes = sizeof(struct mag_state),
-    .state_version = 1,
+    .state_bytes = sizeof(struct mag_node_state),
+    .state_version = 2,
     .migrates_from = 1,
 };
 
@@ -155,6 +172,7 @@ static const struct oto_plugin_ops ops = {
     .init = init,
     .set_params = set_params,
     .step = step,
+    .migrate = migrate,
     .validate = validate,
 };
 

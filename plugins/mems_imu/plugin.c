@@ -12,6 +12,11 @@ struct imu_block {
     int64_t delta_subsamples;
 };
 
+struct imu_node_state {
+    struct imu_state model;
+    struct num_band_state band; /* since version 2 */
+};
+
 struct imu_prepared {
     struct imu_plan plan;
     bool extended, taps, delta;
@@ -35,6 +40,9 @@ static const struct oto_param params[] = {
     NUM_ROW(struct imu_params, gyroscope.acceleration_bias_u_m_s2, "gyroscope.acceleration_bias_rad_s_m_s2", 3,
             NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "(rad/s)/(m/s^2)", "Gyroscope/Acceleration Bias",
             "g-sensitivity, axis by axis; law mems alone (MAVS reads it and never applies it)"),
+    NUM_ROW(struct imu_params, gyroscope.acceleration_cross_u_m_s2, "gyroscope.acceleration_cross_rad_s_m_s2", 6,
+            NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "(rad/s)/(m/s^2)", NULL,
+            "law mems: g-sensitivity across axes, xy xz yx yz zx zy: xy is what force along y adds to the rate about x"),
     NUM_TRIAD_ROWS(struct imu_params, magnetometer, "magnetometer", "ut", "uT", "Magnetometer"),
     NUM_IGNORED_ROW("Magnetometer/Acceleration Bias"),
     NUM_G2_ROW(struct imu_params, accelerometer, "accelerometer", "m_s2", "m/s^2"),
@@ -171,7 +179,8 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
     struct oto_sensor_input past;
     enum oto_step_status status = OTO_STEP_OK;
     if (prepared->timing.looks_back) {
-        status = num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL, &past);
+        status = num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL,
+                                 &((struct imu_node_state *)instance->state)->band, &past);
         felt = truth_of(step->n, &past, &past.mag_field_sensor_ut);
     }
     if (status < OTO_STEP_DISCARD &&
@@ -212,6 +221,17 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
                : OTO_STEP_DISCARD;
 }
 
+/* Version 1 had no band limit: that one begins settled. */
+static enum oto_status migrate(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
+                               uint32_t old_version)
+{
+    if (old_version != 1 || old_bytes != sizeof(struct imu_state)) {
+        return OTO_VERSION;
+    }
+    memcpy(instance->state, old_state, sizeof(struct imu_state));
+    return OTO_OK;
+}
+
 static enum oto_status validate(const struct oto_instance *instance)
 {
     return imu_state_is_finite((const struct imu_state *)instance->state) ? OTO_OK : OTO_CORRUPT;
@@ -235,8 +255,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .param_count = sizeof params / sizeof *params,
     .params = params,
     .params_bytes = sizeof(struct imu_block),
-    .state_bytes = sizeof(struct imu_state),
-    .state_version = 1,
+    .state_bytes = sizeof(struct imu_node_state),
+    .state_version = 2,
     .migrates_from = 1,
 };
 
@@ -246,6 +266,7 @@ static const struct oto_plugin_ops ops = {
     .init = init,
     .set_params = set_params,
     .step = step,
+    .migrate = migrate,
     .validate = validate,
 };
 

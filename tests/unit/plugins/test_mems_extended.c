@@ -348,6 +348,153 @@ static void transport_delay_and_boxcar_look_back_and_the_taps_say_by_how_much(vo
     mini_close(&rig.host);
 }
 
+/* A rate of 1 rad/s · sin(2πft) about x, and so a field along y and a force along z. */
+static enum oto_step_status sine_input(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+{
+    const double frequency_hz = *(const double *)context;
+    const double t_s = t_ns >= 0 ? ((double)t_ns + sub_ns) * 1e-9 : 0;
+    const double value = sin(2 * OTO_PI * frequency_hz * t_s);
+    memset(input, 0, sizeof *input);
+    input->q_enu_from_sensor = oto_quat_identity();
+    input->angular_rate_sensor_rad_s = oto_vec3_make(value, 0, 0);
+    input->specific_force_sensor_m_s2 = oto_vec3_make(0, 0, value);
+    input->mag_field_sensor_ut = oto_vec3_make(0, value, 0);
+    input->temperature_degc = 25;
+    return OTO_STEP_OK;
+}
+
+static void sample_sine(struct rig *rig, uint64_t n, double *frequency_hz)
+{
+    rig->step.input_at = sine_input;
+    rig->step.input_context = frequency_hz;
+    (void)sine_input(frequency_hz, (int64_t)n * 5000000, 0, &rig->input);
+    sample(rig, n);
+}
+
+struct tone {
+    double in_phase, quadrature;
+};
+
+/* The part of the rate's samples 2001 … 3000, whole periods of each frequency used, at the frequency. */
+static struct tone filtered_tone(struct rig *rig, double frequency_hz)
+{
+    struct tone tone = {0, 0};
+    for (uint64_t n = 1; n <= 3000; n++) {
+        const double angle = 2 * OTO_PI * frequency_hz * (double)n / 200;
+        sample_sine(rig, n, &frequency_hz);
+        assert_true(rig->imu.angular_velocity_rad_s.x == rig->imu.linear_acceleration_m_s2.z);
+        if (n > 2000) {
+            tone.in_phase += rig->imu.angular_velocity_rad_s.x * sin(angle) / 500;
+            tone.quadrature += rig->imu.angular_velocity_rad_s.x * cos(angle) / 500;
+        }
+    }
+    return tone;
+}
+
+/* H of the continuous filter, times what linear interpolation between 64 inputs a period keeps. */
+static void expect_tone(struct tone tone, double frequency_hz, double limit_hz, int order, double damping)
+{
+    const double x = frequency_hz / limit_hz, u = OTO_PI * frequency_hz / (64 * 200), kept = pow(sin(u) / u, 2);
+    const double real = order == 1 ? 1 : 1 - x * x, imaginary = order == 1 ? x : 2 * damping * x;
+    const double square = real * real + imaginary * imaginary;
+    assert_near(tone.in_phase, kept * real / square, 2e-4);
+    assert_near(tone.quadrature, -kept * imaginary / square, 2e-4);
+}
+
+static void the_band_limit_has_the_response_of_its_continuous_filter(void **state)
+{
+    static const struct {
+        double limit_hz, damping;
+        int order;
+    } filters[] = {{20, 1, 1}, {80, 1, 1}, {20, 0.70710678118654752, 2}, {50, 0.3, 2}, {10, 2, 2}};
+    static const double frequencies_hz[] = {2, 10, 20, 48, 90};
+    (void)state;
+    for (size_t f = 0; f < sizeof filters / sizeof *filters; f++) {
+        for (size_t i = 0; i < sizeof frequencies_hz / sizeof *frequencies_hz; i++) {
+            struct rig rig;
+            rig_open(&rig, 200);
+            mini_set(&rig.host, "band_limit_hz", filters[f].limit_hz);
+            mini_set(&rig.host, "band_limit_order", filters[f].order);
+            mini_set(&rig.host, "band_limit_damping", filters[f].damping);
+            mini_set(&rig.host, "band_limit_substeps", 64);
+            mini_start(&rig.host);
+            expect_tone(filtered_tone(&rig, frequencies_hz[i]), frequencies_hz[i], filters[f].limit_hz, filters[f].order,
+                        filters[f].damping);
+            mini_close(&rig.host);
+        }
+    }
+}
+
+/* 390 Hz at 200 samples a second shows as 10 Hz without a filter; with one of 40 Hz a hundredth of it is left. */
+static void the_band_limit_keeps_vibration_from_aliasing(void **state)
+{
+    double frequency_hz = 390, most = 0, bare = 0;
+    struct rig rig;
+    (void)state;
+    rig_open(&rig, 200);
+    mini_set(&rig.host, "band_limit_hz", 40);
+    mini_start(&rig.host);
+    for (uint64_t n = 1; n <= 400; n++) {
+        sample_sine(&rig, n, &frequency_hz);
+        bare = fmax(bare, fabs(rig.input.angular_rate_sensor_rad_s.x));
+        most = n > 200 ? fmax(most, fabs(rig.imu.angular_velocity_rad_s.x)) : 0;
+    }
+    assert_true(bare > 0.9);
+    /* (40/390)² = 0.0105, of which sinc²(390/1600) = 0.82 comes through, and images of it beside */
+    assert_true(most > 0.006 && most < 0.013);
+    mini_close(&rig.host);
+}
+
+static void the_band_limit_begins_settled_and_says_what_it_cannot_do(void **state)
+{
+    double frequency_hz = 5;
+    struct rig rig;
+    (void)state;
+    rig_open(&rig, 200);
+    mini_set(&rig.host, "taps", 1);
+    mini_set(&rig.host, "band_limit_hz", 2);
+    mini_start(&rig.host);
+    /* From rest the rate has risen to sin 9° in the first period, and to sin 18° in the second. */
+    sample_sine(&rig, 1, &frequency_hz);
+    assert_near(rig.taps.triads[1][3 * NUM_TAP_SAMPLING], -0.156, 0.002);
+    assert_taps_give(rig.taps.triads[1], rig.imu.angular_velocity_rad_s);
+    sample_sine(&rig, 2, &frequency_hz);
+    assert_near(rig.taps.triads[1][3 * NUM_TAP_SAMPLING], -0.307, 0.004);
+    /* After a gap there is no past to go on from: settled at sin 90°, it is sin 99° now. */
+    sample_sine(&rig, 11, &frequency_hz);
+    assert_near(rig.taps.triads[1][3 * NUM_TAP_SAMPLING], 1 - 0.988, 0.001);
+    mini_set(&rig.host, "boxcar_s", 0.01);
+    assert_int_equal(mini_prepare(&rig.host), OTO_INVALID);
+    mini_set(&rig.host, "boxcar_s", 0);
+    mini_set(&rig.host, "band_limit_substeps", 1);
+    mini_set(&rig.host, "band_limit_hz", 9e5);
+    assert_int_equal(mini_prepare(&rig.host), OTO_RANGE);
+    mini_close(&rig.host);
+}
+
+static void A19_g_sensitivity_reaches_across_axes(void **state)
+{
+    struct rig rig;
+    (void)state;
+    rig_open(&rig, 100);
+    mini_set(&rig.host, "taps", 1);
+    const struct oto_param *cross = mini_param("gyroscope.acceleration_cross_rad_s_m_s2");
+    for (uint32_t i = 0; i < 6; i++) {
+        mini_put(&rig.host, cross, i, 0.001 * (i + 1));
+    }
+    mini_set3(&rig.host, "gyroscope.acceleration_bias_rad_s_m_s2", 0.1, 0.2, 0.3);
+    mini_start(&rig.host);
+    rig.input.specific_force_sensor_m_s2 = oto_vec3_make(1, 10, 100);
+    rig.input.angular_rate_sensor_rad_s = oto_vec3_zero();
+    sample(&rig, 1);
+    assert_near(rig.imu.angular_velocity_rad_s.x, 0.1 * 1 + 0.001 * 10 + 0.002 * 100, 1e-15);
+    assert_near(rig.imu.angular_velocity_rad_s.y, 0.2 * 10 + 0.003 * 1 + 0.004 * 100, 1e-15);
+    assert_near(rig.imu.angular_velocity_rad_s.z, 0.3 * 100 + 0.005 * 1 + 0.006 * 10, 1e-14);
+    assert_near(rig.taps.triads[1][3 * NUM_TAP_G_CROSS + 1], 0.003 * 1 + 0.004 * 100, 1e-15);
+    assert_taps_give(rig.taps.triads[1], rig.imu.angular_velocity_rad_s);
+    mini_close(&rig.host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +508,10 @@ int main(void)
         cmocka_unit_test(a_unit_keeps_its_output_rate_within_the_tolerance),
         cmocka_unit_test(delta_outputs_are_right_under_coning_and_sculling),
         cmocka_unit_test(delta_outputs_carry_the_error_of_the_sample),
+        cmocka_unit_test(the_band_limit_has_the_response_of_its_continuous_filter),
+        cmocka_unit_test(the_band_limit_keeps_vibration_from_aliasing),
+        cmocka_unit_test(the_band_limit_begins_settled_and_says_what_it_cannot_do),
+        cmocka_unit_test(A19_g_sensitivity_reaches_across_axes),
         cmocka_unit_test(transport_delay_and_boxcar_look_back_and_the_taps_say_by_how_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
