@@ -159,3 +159,21 @@ void num_blend_apply(const struct num_blend *blend, int64_t t_ns, double sub_ns,
         add_attitude_left(blend, s, truth);
     truth->longitudinal_speed_m_s = oto_quat_rotate_inv(truth->q_enu_from_body, truth->velocity_enu_m_s).x;
 }
+
+void num_blend_truth(const struct num_blend *blend, num_blend_source *source, const void *motion, int64_t t_ns,
+                     double sub_ns, struct oto_truth_record *truth)
+{
+    int64_t own_ns = t_ns;
+    double own_sub_ns = sub_ns;
+    num_blend_source_time(blend, &own_ns, &own_sub_ns);
+    source(motion, own_ns, own_sub_ns, truth);
+    num_blend_apply(blend, t_ns, sub_ns, truth);
+}
+
+enum oto_status num_blend_adopt(struct num_blend *blend, num_blend_source *source, const void *motion,
+                                const struct oto_truth_record *adopted, int64_t t_ns, double sub_ns)
+{
+    struct oto_truth_record own;
+    source(motion, 0, 0.0, &own);
+    return num_blend_begin(blend, &own, adopted, t_ns, sub_ns);
+}

@@ -34,4 +34,13 @@ void num_blend_source_time(const struct num_blend *blend, int64_t *t_ns, double 
 /* From the source's truth at its own time to that of the vehicle. Before the epoch: as the adopted motion was. */
 void num_blend_apply(const struct num_blend *blend, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
 
+/* A motion as a function of its own time alone, t_ns >= 0. */
+typedef void num_blend_source(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
+
+/* Its truth in the world; and its going on from another truth, from its own time zero on. */
+void num_blend_truth(const struct num_blend *blend, num_blend_source *source, const void *motion, int64_t t_ns,
+                     double sub_ns, struct oto_truth_record *truth);
+enum oto_status num_blend_adopt(struct num_blend *blend, num_blend_source *source, const void *motion,
+                                const struct oto_truth_record *adopted, int64_t t_ns, double sub_ns);
+
 #endif

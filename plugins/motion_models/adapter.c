@@ -129,12 +129,41 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, int64_
         return OTO_STEP_ERROR;
     }
     model->to_truth(instance->params, then, truth);
+    num_blend_apply(&state->blend, t_ns, sub_ns, truth);
     return OTO_STEP_OK;
 }
 
+/*
+ * The model goes on from what it can take of the truth; the rest (height, pitch, roll, a sideways velocity, as the model
+ * may be) stays as an offset or goes away smoothly.
+ */
+static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
+                             double sub_ns)
+{
+    const struct num_model *model = model_plugin.model;
+    struct model_state *state = instance->state;
+    struct oto_truth_record own;
+    struct num_blend blend;
+    double taken[OTO_MODEL_MAX_STATES] = {0.0}, values[OTO_MODEL_MAX_STATES] = {0.0};
+    enum oto_status status;
+    model->from_truth(instance->params, truth, taken);
+    status = model_reset(instance, taken, values, NULL);
+    if (status != OTO_OK) {
+        return status;
+    }
+    model->to_truth(instance->params, values, &own);
+    status = num_blend_begin(&blend, &own, truth, t_ns, sub_ns);
+    if (status != OTO_OK) {
+        return status;
+    }
+    *state = (struct model_state){t_ns, t_ns, sub_ns, sub_ns, {0.0}, blend};
+    memcpy(state->values, values, sizeof values);
+    return OTO_OK;
+}
+
 static const struct oto_motion_extension any_time = {
-    .size = sizeof any_time, .flags = OTO_MOTION_ANY_TIME, .evaluate = evaluate};
-static const struct oto_motion_extension this_tick = {.size = sizeof this_tick, .evaluate = evaluate};
+    .size = sizeof any_time, .flags = OTO_MOTION_ANY_TIME, .evaluate = evaluate, .adopt = adopt};
+static const struct oto_motion_extension this_tick = {.size = sizeof this_tick, .evaluate = evaluate, .adopt = adopt};
 
 static const void *extension(const char *id)
 {

@@ -5,6 +5,7 @@
 #ifndef ADAPTER_H
 #define ADAPTER_H
 
+#include "num_blend.h"
 #include "num_model.h"
 
 struct model_plugin {
@@ -19,6 +20,7 @@ struct model_state {
     int64_t epoch_ns, end_ns; /* `end`: of the last tick */
     double epoch_sub_ns, end_sub_ns;
     double values[OTO_MODEL_MAX_STATES];
+    struct num_blend blend; /* of what the model cannot express of a motion that it took over from */
 };
 
 /* Defined by MODEL_PLUGIN. */
@@ -58,10 +60,10 @@ void model_from_truth(const struct oto_instance *instance, const struct oto_trut
     static const struct oto_model_quantity states[] = {QUANTITIES(NUM_QUANTITY)}; \
     const struct model_plugin model_plugin = {&num_model_##NAME, offsetof(struct params, initial), MOTION_FLAGS, WARN}; \
     const struct oto_plugin_descriptor model_descriptor = { \
-        .size = sizeof model_descriptor, .id = "motion_" #NAME, .kind = OTO_KIND_MOTION, .version = "1.0.0", \
+        .size = sizeof model_descriptor, .id = "motion_" #NAME, .kind = OTO_KIND_MOTION, .version = "1.1.0", \
         .text = TEXT, .param_count = sizeof params / sizeof *params, .params = params, \
-        .params_bytes = sizeof(struct params), .state_bytes = sizeof(struct model_state), .state_version = 1, \
-        .migrates_from = 1}; \
+        .params_bytes = sizeof(struct params), .state_bytes = sizeof(struct model_state), .state_version = 2, \
+        .migrates_from = 2}; \
     const struct oto_model_extension model_extension = { \
         .size = sizeof model_extension, .state_count = NUM_COUNT(QUANTITIES), .states = states, \
         .size_of = model_size_of, .reset = model_reset, .predict = model_predict, .jacobian = model_jacobian, \

@@ -1,6 +1,7 @@
 /* The adapter between the ABI and the trajectory: parameter table, reading of the file, truth. */
 #include "otolith/plugin.h"
 
+#include "num_blend.h"
 #include "trajectory.h"
 
 #define NAME_BYTES 64
@@ -177,7 +178,7 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     return status;
 }
 
-/* The truth is a function of time alone: there is no state to advance. */
+/* The truth is a function of time and of where the replay took over: there is nothing to advance. */
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
 {
     (void)instance;
@@ -185,15 +186,27 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     return OTO_STEP_OK;
 }
 
+static void source(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+{
+    trajectory_evaluate(motion, t_ns, sub_ns, truth);
+}
+
 static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
                                      struct oto_truth_record *truth)
 {
-    trajectory_evaluate(instance->data, t_ns, sub_ns, truth);
+    num_blend_truth(instance->state, source, instance->data, t_ns, sub_ns, truth);
     return OTO_STEP_OK;
 }
 
+/* The recording begins here and now, moved and turned as a whole. */
+static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
+                             double sub_ns)
+{
+    return num_blend_adopt(instance->state, source, instance->data, truth, t_ns, sub_ns);
+}
+
 static const struct oto_motion_extension motion = {
-    .size = sizeof motion, .flags = OTO_MOTION_ANY_TIME, .evaluate = evaluate};
+    .size = sizeof motion, .flags = OTO_MOTION_ANY_TIME, .evaluate = evaluate, .adopt = adopt};
 
 static const void *extension(const char *id)
 {
@@ -201,9 +214,9 @@ static const void *extension(const char *id)
 }
 
 static const struct oto_plugin_descriptor descriptor = {
-    .size = sizeof descriptor, .id = "motion_replay", .kind = OTO_KIND_MOTION, .version = "1.0.0",
+    .size = sizeof descriptor, .id = "motion_replay", .kind = OTO_KIND_MOTION, .version = "1.1.0",
     .text = "a recorded drive through smoothing splines, as analytic truth",
     .param_count = sizeof params / sizeof *params, .params = params, .params_bytes = sizeof(struct params),
-    .state_version = 1, .migrates_from = 1};
+    .state_bytes = sizeof(struct num_blend), .state_version = 2, .migrates_from = 2};
 static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .step = step};
 OTO_PLUGIN_DEFINE(descriptor, ops, extension);

@@ -63,12 +63,12 @@ enum oto_status drive_adopt(const struct drive *drive, struct drive_state *state
                             int64_t t_ns, double sub_ns)
 {
     struct oto_truth_record own;
-    struct num_blend blend;
+    struct drive_state fresh;
     enum oto_status status;
-    drive_begin(drive, state);
-    drive_truth(drive, state, 0, 0.0, &own);
-    status = num_blend_begin(&blend, &own, truth, t_ns, sub_ns);
+    drive_begin(drive, &fresh);
+    drive_truth(drive, &fresh, 0, 0.0, &own);
+    status = num_blend_begin(&fresh.blend, &own, truth, t_ns, sub_ns);
     if (status == OTO_OK)
-        state->blend = blend;
+        *state = fresh;
     return status;
 }
