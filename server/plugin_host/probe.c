@@ -109,11 +109,10 @@ static enum oto_status prepare(struct probe *probe)
     probe->params = (struct oto_params){.block = at(job, job->params_offset), .bytes = job->params_bytes};
     leave_crumb(probe, SRV_DOING_PREPARE, 0);
     host_watch_calls(true);
-    const uint64_t handlers = host_watch_exit_handlers();
     const enum oto_status status =
         oto_prepare(probe->plugin, &job->setup, &probe->params, NULL, NULL, &probe->prepared, probe->error);
     host_watch_calls(false);
-    if (status == OTO_OK && host_watch_exit_handlers() != handlers) {
+    if (status == OTO_OK && host_watch_exit_handlers() != 0) {
         return complain(probe, "prepare asked to be called when the process ends (atexit)");
     }
     probe->instance = (struct oto_instance){.size = sizeof probe->instance, .setup = &job->setup,
@@ -259,6 +258,9 @@ static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum ot
     if (host_watch_allocations() != allocations) {
         return complain(probe, "its step %u allocated memory, which the tick must not", step);
     }
+    if (host_watch_exit_handlers() != 0) {
+        return complain(probe, "its step %u asked to be called when the process ends (atexit)", step);
+    }
     if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL || (uint32_t)status > OTO_STEP_FATAL) {
         return complain(probe, "its step %u reported %s", step,
                         status == OTO_STEP_ERROR ? "an error" : status == OTO_STEP_FATAL ? "a fatal error"
@@ -313,7 +315,7 @@ static void keep_times(struct probe *probe)
         job->step_p50_ns = probe->times_ns[job->input_count / 2];
         job->step_max_ns = probe->times_ns[job->input_count - 1];
     }
-    job->steps += job->input_count;
+    job->steps = RUNS * job->input_count;
 }
 
 static enum oto_status run(struct probe *probe, uint64_t *hash)
