@@ -15,6 +15,7 @@ bool srv_change_free(struct srv_node_change *change)
     oto_params_free(&change->params);
     free(change->state);
     const bool unmapped = oto_plugin_close(change->plugin);
+    srv_box_end(((struct srv_change *)(void *)change)->box);
     free((struct srv_change *)(void *)change);
     return unmapped;
 }
@@ -54,7 +55,7 @@ enum oto_status srv_change_make_parameter(const struct srv_change_base *base, co
     if (status == OTO_OK) {
         status = oto_params_set(oto_plugin_descriptor(base->plugin), key, yaml, true, &change->open.params, error);
     }
-    if (status == OTO_OK) {
+    if (status == OTO_OK && !base->isolated) {
         status = oto_prepare(base->plugin, base->setup, &change->open.params, NULL, NULL, &change->open.prepared,
                              error);
     }
@@ -308,7 +309,7 @@ enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *chang
         }
     } else {
         exchange_params(node, open);
-        if (node->ops->set_params != NULL && !node->quarantined) {
+        if (node->ops->set_params != NULL && !node->quarantined && node->member == NULL) {
             node->ops->set_params(&node->instance, open->params.block);
         }
     }

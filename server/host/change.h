@@ -5,6 +5,7 @@
 #ifndef SRV_HOST_CHANGE_H
 #define SRV_HOST_CHANGE_H
 
+#include "host/box.h"
 #include "host/node.h"
 #include "world/engine.h"
 
@@ -15,6 +16,7 @@ struct srv_change {
     char text[152];              /* of the event */
     struct oto_plugin *plugin_now; /* after it was applied: what the node runs */
     struct oto_params params_now;
+    struct srv_box *box; /* isolated nodes: a host with the new parameters; or NULL */
 };
 
 /* What a node was when its change was begun: copies and held handles, so that any thread may read them. */
@@ -25,6 +27,7 @@ struct srv_change_base {
     struct oto_plugin *plugin;
     struct oto_params params;
     uint64_t revision;
+    bool isolated; /* its host prepares it */
 };
 
 enum oto_status srv_change_make_parameter(const struct srv_change_base *base, const char *key, const char *yaml,

@@ -14,6 +14,7 @@ static enum oto_status begin_change(const struct srv_engine *engine, uint32_t no
     base->node = node;
     base->topic = engine->nodes[node].topic;
     base->setup = engine->nodes[node].setup;
+    base->isolated = engine->nodes[node].member != NULL;
     (void)pthread_mutex_lock(&locked->views_lock);
     base->plugin = oto_plugin_hold(engine->views[node].plugin);
     base->revision = engine->views[node].revision;
@@ -36,7 +37,9 @@ enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t n
     struct srv_change_base base;
     *change = NULL;
     enum oto_status status = begin_change(engine, node, &base, error);
-    if (status == OTO_OK) {
+    if (status == OTO_OK && base.isolated) {
+        status = srv_member_make_parameter(engine->nodes[node].member, &base, key, yaml, change, error);
+    } else if (status == OTO_OK) {
         status = srv_change_make_parameter(&base, key, yaml, change, error);
     }
     end_change(&base);
@@ -52,6 +55,10 @@ enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node
     if (status == OTO_OK && srv_external_is(base.plugin)) {
         status = oto_fail(error, OTO_UNSUPPORTED, "'%s' is moved by a participant: it has no plugin that could be swapped",
                           base.topic);
+    }
+    if (status == OTO_OK && base.isolated) {
+        status = oto_fail(error, OTO_UNSUPPORTED, "'%s' runs in a plugin host, where nodes are not swapped; without "
+                          "`isolation` it is accepted", base.topic);
     }
     if (status == OTO_OK) {
         status = srv_change_make_plugin(&base, path, change, error);

@@ -140,7 +140,8 @@ static bool apply_change(struct srv_engine *engine, const struct srv_command *co
     }
     struct srv_node *node = &engine->nodes[change->open.node];
     srv_assert_tick_thread(engine);
-    reply->status = srv_change_apply(node, change, &reply->reason);
+    reply->status = node->member != NULL ? srv_member_apply(engine, node->member, change, &reply->reason)
+                                         : srv_change_apply(node, change, &reply->reason);
     if (reply->status == OTO_OK) {
         srv_node_update_ports(node, engine->segment.directory);
         for (uint32_t i = 0; i < srv_node_channel_count(node); i++) {

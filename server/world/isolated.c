@@ -210,13 +210,17 @@ static void finish(struct srv_engine *engine, struct srv_group *group)
     }
 }
 
+void srv_group_settle(struct srv_engine *engine, struct srv_group *group)
+{
+    if (group->waiting) {
+        finish(engine, group);
+    }
+}
+
 void srv_groups_collect(struct srv_engine *engine)
 {
     for (uint32_t i = 0; i < engine->group_count; i++) {
-        struct srv_group *group = &engine->groups[i];
-        if (group->waiting) {
-            finish(engine, group);
-        }
+        srv_group_settle(engine, &engine->groups[i]);
     }
 }
 

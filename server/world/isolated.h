@@ -107,6 +107,20 @@ void srv_groups_request(struct srv_engine *engine, uint64_t tick);
 void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick);
 /* Takes another box as the live one and gives it the states. */
 void srv_group_adopt(struct srv_group *group, struct srv_box *box);
+/* At a boundary: what an async group was asked is answered, or late. */
+void srv_group_settle(struct srv_engine *engine, struct srv_group *group);
+
+/* ---- isolated_change.c ---- */
+
+struct srv_change;
+struct srv_change_base;
+struct srv_node_change;
+/* [loop] A changed parameter, with a host that has it. */
+enum oto_status srv_member_make_parameter(struct srv_member *member, const struct srv_change_base *base, const char *key,
+                                          const char *yaml, struct srv_node_change **change, struct oto_error *error);
+/* [tick] As srv_change_apply. */
+enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
+                                 const char **reason);
 
 /* ---- groups.c: [loop] ---- */
 

@@ -197,7 +197,7 @@ static void take_released(struct srv_group *group)
 static void take_adopted(struct srv_keeper *keeper, struct srv_group *group)
 {
     struct oto_error error = {0};
-    struct srv_box *box = __atomic_exchange_n(&group->adopted, NULL, __ATOMIC_ACQ_REL);
+    struct srv_box *box = __atomic_load_n(&group->adopted, __ATOMIC_ACQUIRE);
     if (box == NULL) {
         return;
     }
@@ -210,6 +210,8 @@ static void take_adopted(struct srv_keeper *keeper, struct srv_group *group)
     group->watched = box;
     group->restart_ns = 0;
     __atomic_store_n(&group->pid, (int32_t)box->pid, __ATOMIC_RELAXED);
+    /* Another may have been adopted meanwhile: then it is its turn next. */
+    (void)__atomic_compare_exchange_n(&group->adopted, &box, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 static void look_after(struct srv_keeper *keeper, struct srv_group *group)

@@ -1,6 +1,8 @@
 /* A node in a plugin host gives what it gives in the server's process (A17, A19). */
 #include "fixture.h"
 
+#include <signal.h>
+
 #include "world/isolated.h"
 
 #define TICKS 2000
@@ -141,6 +143,83 @@ static void async_runs_are_the_same_each_time(void **unused)
     assert_int_equal(samples[0], samples[1]);
 }
 
+/* The same change at the same boundary, in the server and in a host. */
+static uint64_t run_with_change(struct world world, bool isolated)
+{
+    struct fixture fixture;
+    world.isolated = isolated;
+    begin(&fixture, &world);
+    fixture.options.start_paused = true;
+    fixture_start(&fixture);
+    fixture_step(&fixture, 500);
+    assert_int_equal(fixture_change(&fixture, 1, "increment", "3").status, OTO_OK);
+    assert_int_equal(fixture_change(&fixture, 3, "increment", "0.125").status, OTO_OK);
+    fixture_step(&fixture, 500);
+    const struct oto_clock clock = fixture_clock(&fixture);
+    struct counter_record record;
+    (void)fixture_latest(&fixture, "demo/car/first", &record);
+    assert_true(record.value == 100.0 + 3.0 * 100.0);
+    fixture_end(&fixture);
+    return clock.state_hash;
+}
+
+static void changed_parameters_give_the_same_bits_too(void **unused)
+{
+    (void)unused;
+    const struct world world = {.plugin = "counter", .rate = 200};
+    assert_int_equal(run_with_change(world, true), run_with_change(world, false));
+}
+
+static void changed_parameters_outlive_the_host_that_brought_them(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct srv_group_facts facts;
+    struct counter_record before, after;
+    const struct world world = {.isolated = true, .plugin = "counter", .rate = 1000};
+    begin(&fixture, &world);
+    fixture.config.clock.until_ns = 0;
+    fixture.config.clock.mode = OTO_MODE_REALTIME;
+    fixture_start(&fixture);
+    fixture_wait_tick(&fixture, 20);
+    assert_int_equal(fixture_change(&fixture, 1, "increment", "7").status, OTO_OK);
+    fixture_wait_tick(&fixture, fixture_counter(&fixture, OTO_COUNTER_TICKS) + 50);
+    assert_true(srv_engine_group(fixture.engine, 0, &facts));
+    assert_int_equal(kill(facts.pid, SIGKILL), 0);
+    fixture_wait_counter(&fixture, OTO_COUNTER_HOST_RESTARTS, 1);
+    fixture_wait_tick(&fixture, fixture_counter(&fixture, OTO_COUNTER_TICKS) + 50);
+    const struct oto_ring_view view = fixture_ring(&fixture, fixture_channel(&fixture, "demo/car/first"));
+    const uint64_t last = oto_ring_newest(&view);
+    (void)fixture_record(&fixture, "demo/car/first", last - 1, &before);
+    const struct oto_sample_head head = fixture_record(&fixture, "demo/car/first", last, &after);
+    assert_int_equal(head.flags & OTO_SAMPLE_STALE, 0);
+    assert_true(after.value == before.value + 7.0);
+    fixture_end(&fixture);
+}
+
+static void a_change_that_is_refused_leaves_the_host_as_it_is(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct oto_error error = {0};
+    struct srv_node_change *change = NULL;
+    const struct world world = {.isolated = true, .plugin = "counter", .rate = 200};
+    begin(&fixture, &world);
+    fixture.options.start_paused = true;
+    fixture_start(&fixture);
+    assert_int_equal(srv_change_parameter(fixture.engine, 1, "trouble", "prepare", &change, &error), OTO_INVALID);
+    assert_non_null(strstr(error.text, "prepare was told to fail"));
+    assert_int_equal(srv_change_parameter(fixture.engine, 1, "increment", "5000", &change, &error), OTO_RANGE);
+    char path[512];
+    assert_int_equal(srv_change_plugin(fixture.engine, 1, fixture_plugin(path, sizeof path, "counter_by_ten"), &change,
+                                       &error),
+                     OTO_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "runs in a plugin host"));
+    fixture_step(&fixture, 100);
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_STALE), 0);
+    fixture_end(&fixture);
+}
+
 static void expect_refusal(struct fixture *fixture, const char *words)
 {
     struct oto_error error = {0};
@@ -190,6 +269,9 @@ int main(void)
         cmocka_unit_test(warnings_discards_and_errors_are_the_same_too),
         cmocka_unit_test(async_publishes_the_same_samples_one_tick_later),
         cmocka_unit_test(async_runs_are_the_same_each_time),
+        cmocka_unit_test(changed_parameters_give_the_same_bits_too),
+        cmocka_unit_test(changed_parameters_outlive_the_host_that_brought_them),
+        cmocka_unit_test(a_change_that_is_refused_leaves_the_host_as_it_is),
         cmocka_unit_test(what_cannot_be_isolated_is_refused_with_a_reason),
         cmocka_unit_test(a_plugin_that_refuses_its_parameters_ends_the_start),
     };
