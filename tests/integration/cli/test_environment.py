@@ -1,8 +1,12 @@
 """otolith environment: numbers of a place and date, and what bad input gets."""
+import csv
 import json
+import math
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 OTOLITH = str(pathlib.Path(sys.argv.pop(1)) / "otolith")
@@ -90,6 +94,64 @@ class Environment(unittest.TestCase):
         self.assertIn("wmm2020 is not valid in 2026", message)
         self.assertIn("2020.0 to 2025.0", message)
         self.assertIn("wmm2020 or wmm2025", self.run_it("--model", "igrf", code=1))
+
+
+WORLD = """world: felt
+origin: {{latitude_deg: 48.137, longitude_deg: 11.575, altitude_m: 520, date: 2026-07-01}}
+clock: {{rate_hz: 1000, mode: asap, until_s: 2}}
+environment: {{{environment}}}
+vehicles:
+  - name: car
+    motion: {{plugin: motion_stationary}}
+    vibration: [{vibration}]
+    nodes:
+      - {{name: imu, plugin: mems_imu, rate_hz: 300, params: {{{params}}}}}
+"""
+
+
+class Felt(unittest.TestCase):
+    """What a world's environment gives an ideal part that is at rest, through the whole server."""
+
+    def samples(self, environment="", vibration="", params=""):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "w.yaml").write_text(WORLD.format(environment=environment, vibration=vibration, params=params))
+            done = subprocess.run([OTOLITH, "run", path / "w.yaml", "-q", "-P", f"--csv=car/imu={path}/imu.csv"],
+                                  env=dict(os.environ, XDG_RUNTIME_DIR=folder), capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path / "imu.csv", encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 600)
+        return rows
+
+    def test_the_earth_turns_only_where_the_world_says_so(self):
+        for given, rate in (("earth_rate: true", 7.292115e-5), ("", 0)):
+            row = self.samples(environment=given)[-1]
+            for axis, wanted in (("x", 0), ("y", rate * math.cos(math.radians(48.137))), ("z", rate * math.sin(math.radians(48.137)))):
+                self.assertAlmostEqual(float(row["angular_velocity." + axis]), wanted, delta=1e-18)
+            self.assertAlmostEqual(float(row["linear_acceleration.z"]), 9.807427963, delta=1e-8)
+
+    def test_a_transport_delay_reaches_back_to_the_vibration_of_its_instant(self):
+        """300 Hz on 1000 Hz: samples and what they look back to lie between ticks."""
+        sine = "sine: {frequency_hz: 40, accel_body_m_s2: [3, 0, 0]}"
+        for delay in (0, 0.0123):
+            for n, row in enumerate(self.samples(vibration="{%s}" % sine, params=f"transport_delay_s: {delay}"), 1):
+                t = max(n / 300 - delay, 0)
+                self.assertAlmostEqual(float(row["linear_acceleration.x"]), 3 * math.sin(2 * math.pi * 40 * t), delta=2e-6)
+                # 1 ns that the delay is rounded to is 7.5e-7 m/s^2
+
+    def test_a_boxcar_takes_its_share_of_a_vibration(self):
+        """m inputs over W keep sin(pi f W) / (m sin(pi f W / m)) of a sine (plugins/common/README.md)."""
+        rows = self.samples(vibration="{sine: {frequency_hz: 90, accel_body_m_s2: [0, 1, 0]}}", params="boxcar_s: 0.005")
+        largest = max(abs(float(row["linear_acceleration.y"])) for row in rows[100:])
+        kept = math.sin(math.pi * 90 * 0.005) / (8 * math.sin(math.pi * 90 * 0.005 / 8))
+        self.assertAlmostEqual(largest, abs(kept), delta=0.02)  # 300 Hz meets 10 phases of 90 Hz: cos(9 deg) at worst
+
+    def test_a_profile_of_temperature_warms_the_part(self):
+        rows = self.samples(environment="temperature_degc: [[0, 25], [1, 45]]",
+                            params="accelerometer: {temperature_bias_m_s2_degc: [0.001, 0, 0]}")
+        for n, row in enumerate(rows, 1):
+            self.assertAlmostEqual(float(row["linear_acceleration.x"]), 0.001 * 20 * min(n / 300, 1), delta=1e-10)
 
 
 if __name__ == "__main__":

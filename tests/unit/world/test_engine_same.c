@@ -92,6 +92,56 @@ static void another_seed_or_parameter_gives_another_chain(void **unused)
     assert_int_not_equal(finish(&fixture), hash);
 }
 
+/* A world in which everything changes: vibration, air, the turning Earth, a field that follows the place. */
+static uint64_t run_changing(enum oto_clock_mode mode, double scale)
+{
+    struct srv_table_row temperatures[] = {{0, 20, 10, 0}, {3, 50, 0, 105}}, speeds[] = {{0, 600, 800, 0}, {3, 3000, 0, 5400}};
+    struct srv_vibration_line lines[] = {
+        {37.5, {1, 2, 3}, {0.5, 0, -1}, {0.01, 0, 0}, {0, 0.02, 0}},
+        {2, {0, 0, 1}, {0, 0, 0}, {0, 0, 0.003}, {0, 0, 0}},
+    };
+    struct srv_vibration_source sources[] = {
+        {.turns = true, .first_line = 0, .line_count = 1},
+        {.is_engine = true, .turns = true, .reference_rpm = 2000, .rpm_along_time = {0, 2, speeds}, .first_line = 1, .line_count = 1},
+    };
+    struct fixture fixture;
+    begin(&fixture);
+    struct srv_environment_config *environment = &fixture.config.environment;
+    environment->gravity_wgs84 = true;
+    environment->earth_rate = true;
+    environment->air_follows_altitude = true;
+    environment->field_follows_place = true;
+    environment->mag_field_change.first_ut_m[1] = 1e-5;
+    environment->mag_field_change.second_ut_m2[3] = oto_vec3_make(1e-9, -2e-9, 0);
+    environment->temperature_along_time_degc = (struct srv_table){0, 2, temperatures};
+    fixture.vehicles[0].vibration = (struct srv_vibration){2, 2, sources, lines};
+    fixture.vehicles[1].vibration = (struct srv_vibration){1, 2, sources, lines};
+    fixture.config.clock.mode = mode;
+    fixture.config.clock.scale = scale;
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    if (mode == OTO_MODE_STEP) {
+        fixture_step(&fixture, 7);
+        fixture_step(&fixture, TICKS - 7);
+    }
+    return finish(&fixture);
+}
+
+#define KNOWN_CHANGING_CHAIN UINT64_C(0x3bec448be50bf88f)
+
+static void a_world_that_shakes_warms_and_turns_gives_the_known_chain_in_every_mode(void **unused)
+{
+    (void)unused;
+    const uint64_t hash = run_changing(OTO_MODE_ASAP, 1.0);
+    assert_int_equal(run_changing(OTO_MODE_STEP, 1.0), hash);
+    assert_int_equal(run_changing(OTO_MODE_REALTIME, 100.0), hash);
+    assert_int_not_equal(hash, reference());
+    if (hash != KNOWN_CHANGING_CHAIN) {
+        fail_msg("the hash chain is %016llx, known is %016llx", (unsigned long long)hash,
+                 (unsigned long long)KNOWN_CHANGING_CHAIN);
+    }
+}
+
 struct reading {
     const struct oto_segment_header *header;
     const struct oto_segment_channel *directory;
@@ -229,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mode_and_driver_gives_the_same_hash_chain),
         cmocka_unit_test(the_hash_chain_is_the_known_one_however_it_was_compiled),
+        cmocka_unit_test(a_world_that_shakes_warms_and_turns_gives_the_known_chain_in_every_mode),
         cmocka_unit_test(another_seed_or_parameter_gives_another_chain),
         cmocka_unit_test(readers_change_nothing),
         cmocka_unit_test(pauses_scales_and_changes_of_mode_change_nothing),
