@@ -104,6 +104,18 @@ class Estimate(unittest.TestCase):
         self.estimate("--plugin", "listener", *arguments, "--out", "out.csv")
         return self.rows("out.csv")
 
+    def test_the_smallest_estimator_is_the_filter_of_its_readme(self):
+        self.write("speed.csv", "t_s,v_m_s\n0,4\n1,nan\n2,6\n")
+        self.write("imu.csv", "t_s,ax,ay\n0.5,1,7\n1.5,-1,7\n")
+        self.estimate("--plugin", "template_estimator", "--in", "speed.csv", "--in", "imu.csv", "--out", "est.csv")
+        rows = self.rows("est.csv")
+        self.assertEqual([float(row["speed_m_s"]) for row in rows[:4]], [4, 4, 4.5, 5])
+        before = 0.1 ** 2 + 0.5 ** 2 * 2  # variance at 2 s, before the sample
+        gain = before / (before + 0.1 ** 2)
+        self.assertAlmostEqual(float(rows[4]["speed_m_s"]), 4.5 + gain * 1.5, delta=1e-12)
+        self.assertAlmostEqual(float(rows[4]["speed_sigma_m_s"]), math.sqrt(gain * 0.1 ** 2), delta=1e-12)
+        self.assertEqual([row["used"] for row in rows], ["1", "1", "1", "1", "2"])
+
     # ---- comparison ----
 
     def test_a_reference_is_interpolated_and_angles_are_taken_round_the_circle(self):
