@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "num_cholesky.h"
-
 static double seconds(int64_t ns)
 {
     return (double)ns / 1e9;
@@ -17,7 +15,7 @@ void ekf_filter_init(const struct ekf_plan *plan, struct ekf_state *state)
         state->x[i] = plan->initial[i];
         state->p[i * plan->n + i] = plan->initial_sigma[i] * plan->initial_sigma[i];
     }
-    state->nees = -1.0;
+    state->truths.nees = -1.0;
 }
 
 /* ---- prediction ---- */
@@ -229,18 +227,12 @@ static void make_unit(const struct ekf_plan *plan, double *x)
     }
 }
 
-static enum ekf_outcome update(const struct ekf_plan *plan, struct ekf_state *state, uint32_t index,
+static enum num_outcome update(const struct ekf_plan *plan, struct ekf_state *state, uint32_t index,
                                struct num_kalman_row *measured)
 {
-    struct ekf_row_state *told = &state->rows[index];
     double dx[NUM_MATRIX_MOST];
-    const enum num_kalman_result result = num_kalman_update(plan->n, measured, state->p, dx);
-    for (uint32_t i = 0; i < NUM_KALMAN_ROWS; i++) {
-        told->innovation[i] = i < measured->m ? measured->innovation[i] : 0.0;
-        told->sigma[i] = i < measured->m ? measured->sigma[i] : 0.0;
-    }
-    told->nis = measured->nis;
-    if (result == NUM_KALMAN_USED) {
+    const enum num_outcome outcome = num_filter_update(plan->n, measured, state->p, dx, &state->rows[index]);
+    if (outcome == NUM_USED) {
         for (uint32_t s = 0; s < plan->n; s++) {
             state->x[s] += dx[s];
         }
@@ -248,24 +240,23 @@ static enum ekf_outcome update(const struct ekf_plan *plan, struct ekf_state *st
         state->measured |= told_states(plan, measured);
         state->nis = measured->nis;
         state->nis_rows = measured->m;
-        return EKF_USED;
     }
-    return result == NUM_KALMAN_GATED ? EKF_GATED : result == NUM_KALMAN_SINGULAR ? EKF_SINGULAR : EKF_REFUSED;
+    return outcome;
 }
 
-static enum ekf_outcome measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t index, int64_t t_ns,
+static enum num_outcome measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t index, int64_t t_ns,
                                 const double *z, const double *noise)
 {
     const struct ekf_row *row = &plan->rows[index];
     struct num_kalman_row measured;
     if (!num_all_finite(z, row->sensor.field_count)) {
-        return EKF_REFUSED;
+        return NUM_REFUSED;
     }
     if (state->started != 0 && t_ns < state->time_ns && seconds(state->time_ns - t_ns) > plan->late_limit_s) {
-        return EKF_LATE;
+        return NUM_LATE;
     }
     if (!advance(plan, state, t_ns)) {
-        return EKF_REFUSED;
+        return NUM_REFUSED;
     }
     const bool past = t_ns < state->time_ns;
     const bool defined = past ? measure_past(plan, state, row, t_ns, z, &measured)
@@ -275,21 +266,17 @@ static enum ekf_outcome measure(const struct ekf_plan *plan, struct ekf_state *s
     measured.gate = row->gate;
     if (row->initialise != EKF_NEVER && !past && (defined || is_polar(row)) &&
         start_states(plan, state, row, &measured, z)) {
-        return EKF_USED;
+        return NUM_USED;
     }
-    return defined ? update(plan, state, index, &measured) : EKF_REFUSED;
+    return defined ? update(plan, state, index, &measured) : NUM_REFUSED;
 }
 
-enum ekf_outcome ekf_filter_measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t row, int64_t t_ns,
+enum num_outcome ekf_filter_measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t row, int64_t t_ns,
                                     const double *z, const double *noise)
 {
-    const enum ekf_outcome outcome = measure(plan, state, row, t_ns, z, noise);
-    struct ekf_row_state *told = &state->rows[row];
-    uint64_t *const counters[] = {[EKF_USED] = &told->used, [EKF_GATED] = &told->gated, [EKF_REFUSED] = &told->refused,
-                                  [EKF_LATE] = &told->late, [EKF_SINGULAR] = &told->singular};
-    told->t_ns = t_ns;
-    state->used_ns = outcome == EKF_USED && t_ns > state->used_ns ? t_ns : state->used_ns;
-    (*counters[outcome])++;
+    const enum num_outcome outcome = measure(plan, state, row, t_ns, z, noise);
+    num_filter_count(&state->rows[row], outcome, t_ns);
+    state->used_ns = outcome == NUM_USED && t_ns > state->used_ns ? t_ns : state->used_ns;
     return outcome;
 }
 
@@ -303,18 +290,18 @@ void ekf_filter_truth(const struct ekf_plan *plan, struct ekf_state *state, int6
     memcpy(state->truth, truth, plan->truth_count * sizeof *truth);
 }
 
-/* eᵀ P⁻¹ e over the states whose truth is known; -1 where P has no inverse there. */
-static double squared_error(const struct ekf_plan *plan, const double *p, const double *error)
+/* The normalised error over the states whose truth is known. */
+static void add_nees(const struct ekf_plan *plan, const double *p, struct num_filter_truths *truths)
 {
     const uint32_t k = plan->truth_count;
-    double l[NUM_MATRIX_MOST * NUM_MATRIX_MOST], e[OTO_MODEL_MAX_STATES];
+    double part[NUM_MATRIX_MOST * NUM_MATRIX_MOST], e[OTO_MODEL_MAX_STATES];
     for (uint32_t i = 0; i < k; i++) {
-        e[i] = error[plan->truth_states[i]];
+        e[i] = truths->error[plan->truth_states[i]];
         for (uint32_t j = 0; j < k; j++) {
-            l[i * k + j] = p[plan->truth_states[i] * plan->n + plan->truth_states[j]];
+            part[i * k + j] = p[plan->truth_states[i] * plan->n + plan->truth_states[j]];
         }
     }
-    return num_cholesky(k, l) ? num_cholesky_distance(k, l, e) : -1.0;
+    num_filter_add_nees(truths, k, part, e);
 }
 
 void ekf_filter_compare(const struct ekf_plan *plan, struct ekf_state *state, int64_t t_ns)
@@ -335,10 +322,8 @@ void ekf_filter_compare(const struct ekf_plan *plan, struct ekf_state *state, in
     for (uint32_t i = 0; i < plan->truth_count; i++) {
         const uint32_t s = plan->truth_states[i];
         const double e = x[s] - state->truth[i];
-        state->error[s] = plan->angles[s] != 0 ? oto_wrap_pi(e) : e;
-        state->square_sum[s] += state->error[s] * state->error[s];
+        state->truths.error[s] = plan->angles[s] != 0 ? oto_wrap_pi(e) : e;
+        state->truths.square_sum[s] += state->truths.error[s] * state->truths.error[s];
     }
-    state->truths++;
-    state->nees = squared_error(plan, p, state->error);
-    state->nees_sum += state->nees > 0.0 ? state->nees : 0.0;
+    add_nees(plan, p, &state->truths);
 }

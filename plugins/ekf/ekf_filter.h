@@ -6,6 +6,7 @@
 #define EKF_FILTER_H
 
 #include "ekf_measure.h"
+#include "num_filter.h"
 
 /* A prediction over a gap is cut in steps of max_step_s, but in at most this many. */
 #define EKF_MOST_SUBSTEPS 64
@@ -39,14 +40,6 @@ struct ekf_plan {
     struct ekf_row rows[EKF_MOST_ROWS];
 };
 
-/* What became of the measurements of a row. */
-struct ekf_row_state {
-    int64_t t_ns; /* of the last one */
-    double innovation[NUM_KALMAN_ROWS], sigma[NUM_KALMAN_ROWS];
-    double nis;
-    uint64_t used, gated, refused, late, singular;
-};
-
 struct ekf_state {
     uint64_t model_hash;
     uint64_t started;
@@ -54,7 +47,7 @@ struct ekf_state {
     uint64_t measured; /* bits: states that a measurement has told of */
     double x[OTO_MODEL_MAX_STATES];
     double p[NUM_MATRIX_MOST * NUM_MATRIX_MOST]; /* n × n */
-    struct ekf_row_state rows[EKF_MOST_ROWS];
+    struct num_filter_row rows[EKF_MOST_ROWS];
     double nis, nis_rows; /* of the last measurement that was used */
     int64_t used_ns;      /* its time; of the first sample before there is one */
     uint64_t refused_predictions;
@@ -62,18 +55,14 @@ struct ekf_state {
     uint64_t pending;
     int64_t pending_ns;
     double truth[OTO_MODEL_MAX_STATES];
-    uint64_t truths; /* that the sums are of */
-    double nees, nees_sum;
-    double error[OTO_MODEL_MAX_STATES], square_sum[OTO_MODEL_MAX_STATES];
+    struct num_filter_truths truths;
 };
-
-enum ekf_outcome { EKF_USED, EKF_GATED, EKF_REFUSED, EKF_LATE, EKF_SINGULAR };
 
 void ekf_filter_init(const struct ekf_plan *plan, struct ekf_state *state);
 /* x and p (n, n × n) from one time to a later one. False, and nothing changed, where the model cannot go so far. */
 bool ekf_filter_predict(const struct ekf_plan *plan, int64_t from_ns, int64_t to_ns, double *x, double *p);
 /* One measurement of a row: `z` its fields, scaled; `noise` m × m in place of the row's own, or NULL. */
-enum ekf_outcome ekf_filter_measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t row, int64_t t_ns,
+enum num_outcome ekf_filter_measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t row, int64_t t_ns,
                                     const double *z, const double *noise);
 /* The truth of the plan's truth_states at an instant: kept until the filter has passed it. */
 void ekf_filter_truth(const struct ekf_plan *plan, struct ekf_state *state, int64_t t_ns, const double *truth);

@@ -7,7 +7,7 @@
 #include "num_model.h"
 
 enum {
-    EKF_MOST_ROWS = 16,
+    EKF_MOST_ROWS = 16, /* = NUM_FILTER_ROWS */
     EKF_MOST_NOISES = 48,
     EKF_MOST_FIELDS = 6, /* of one measurement */
     EKF_NAME = 32,

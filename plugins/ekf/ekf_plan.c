@@ -44,33 +44,10 @@ static bool next_name(const char **at, char *name, size_t bytes)
     return true;
 }
 
-/* "name", or "name.3" as element 3 of an array. */
-static bool find_number(const struct oto_record_type *type, const char *name, struct ekf_number *number)
-{
-    char stem[OTO_FIELD_NAME_BYTES + EKF_FIELD];
-    const struct oto_field *field = oto_record_field(type, name);
-    const char *dot = strrchr(name, '.');
-    number->element = 0;
-    if (field == NULL && dot != NULL && dot[1] != '\0' && strspn(dot + 1, "0123456789") == strlen(dot + 1) &&
-        strlen(dot) < 5 && (size_t)(dot - name) < sizeof stem) {
-        memcpy(stem, name, (size_t)(dot - name));
-        stem[dot - name] = '\0';
-        field = oto_record_field(type, stem);
-        for (const char *digit = dot + 1; *digit != '\0'; digit++) {
-            number->element = number->element * 10 + (uint32_t)(*digit - '0');
-        }
-    }
-    if (field == NULL || field->type == OTO_FIELD_TEXT || number->element >= field->count) {
-        return false;
-    }
-    number->field = *field;
-    return true;
-}
-
 static enum oto_status want_number(const struct oto_input_binding *input, const char *where, uint32_t row,
-                                   const char *name, struct ekf_number *number, struct oto_error *error)
+                                   const char *name, struct num_number *number, struct oto_error *error)
 {
-    if (find_number(input->type, name, number)) {
+    if (num_number_find(input->type, name, number)) {
         return OTO_OK;
     }
     return oto_fail(error, OTO_NOT_FOUND, "%s[%u]: input '%s' (%s) has no numeric field '%s'", where, row, input->name,

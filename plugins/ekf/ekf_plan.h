@@ -5,21 +5,15 @@
 #define EKF_PLAN_H
 
 #include "ekf_filter.h"
-#include "otolith/estimator.h"
-
-/* A number of a record. */
-struct ekf_number {
-    struct oto_field field;
-    uint32_t element;
-};
+#include "num_input.h"
 
 /* Where a row's numbers come from. */
 struct ekf_source {
     uint32_t input; /* UINT32_MAX: not bound, the row is idle */
     bool optional;  /* a sample without any of the fields is none of this row's */
     bool has_covariance, has_age;
-    struct ekf_number fields[4];
-    struct ekf_number covariance, age;
+    struct num_number fields[4];
+    struct num_number covariance, age;
 };
 
 /* Prepared data: all that is fixed, constants of the model included. */
@@ -28,7 +22,7 @@ struct ekf_prepared {
     struct ekf_source sources[EKF_MOST_ROWS];
     uint32_t truth_input; /* UINT32_MAX: not bound */
     bool truth_by_model;  /* the truth record as a whole; else one field for each state */
-    struct ekf_number truth_fields[OTO_MODEL_MAX_STATES];
+    struct num_number truth_fields[OTO_MODEL_MAX_STATES];
     struct num_estimator_constants estimator;
     struct num_bicycle_constants bicycle;
     struct num_tyre_constants tyre;
@@ -39,10 +33,5 @@ enum { EKF_TRUTH_NUMBERS = 20 }; /* of the standard truth: position, velocity, a
 
 enum oto_status ekf_plan_make(const struct oto_host *host, const struct oto_setup *setup,
                               const struct ekf_params *params, struct ekf_prepared *prepared, struct oto_error *error);
-
-static inline double ekf_number_of(const struct ekf_number *number, const void *payload)
-{
-    return oto_input_number(&number->field, number->element, payload);
-}
 
 #endif

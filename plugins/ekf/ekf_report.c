@@ -1,48 +1,8 @@
 #include "ekf_report.h"
 
-/* clang-format off */
-#define FIELD(record, member, kind, n, u, t) {#member, kind, n, (uint32_t)offsetof(record, member), u, "", t}
-#define STATE(member, n, kind, u, t) FIELD(struct ekf_state_record, member, kind, n, u, t)
-#define INNOVATION(member, n, kind, u, t) FIELD(struct ekf_innovation_record, member, kind, n, u, t)
-
-static const struct oto_field state_fields[] = {
-    STATE(state, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "states, in the model's order and units"),
-    STATE(sigma, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "standard deviation of each"),
-    STATE(error, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "against the last truth"),
-    STATE(rmse, OTO_MODEL_MAX_STATES, OTO_FIELD_F64, "", "root of the mean square of the errors so far"),
-    STATE(nees_mean, 1, OTO_FIELD_F64, "1", "mean of the normalised estimation error squared so far"),
-    STATE(truths, 1, OTO_FIELD_U64, "", "truths that the means are of"),
-    STATE(size, 1, OTO_FIELD_U64, "", "states that there are"),
-    STATE(model_hash, 1, OTO_FIELD_U64, "", "FNV-1a-64 of the model's name and size"),
-};
-static const struct oto_field innovation_fields[] = {
-    INNOVATION(innovation, EKF_MOST_ROWS * NUM_KALMAN_ROWS, OTO_FIELD_F64, "", "measured minus expected, three for each row of measurements"),
-    INNOVATION(sigma, EKF_MOST_ROWS * NUM_KALMAN_ROWS, OTO_FIELD_F64, "", "standard deviation of each"),
-    INNOVATION(nis, EKF_MOST_ROWS, OTO_FIELD_F64, "1", "normalised innovation squared"),
-    INNOVATION(t_ns, EKF_MOST_ROWS, OTO_FIELD_I64, "ns", "when it was measured"),
-    INNOVATION(used, EKF_MOST_ROWS, OTO_FIELD_U64, "", "measurements used"),
-    INNOVATION(gated, EKF_MOST_ROWS, OTO_FIELD_U64, "", "measurements beyond the gate"),
-    INNOVATION(refused, EKF_MOST_ROWS, OTO_FIELD_U64, "", "not finite, or not defined in this state"),
-    INNOVATION(late, EKF_MOST_ROWS, OTO_FIELD_U64, "", "came too late"),
-    INNOVATION(singular, EKF_MOST_ROWS, OTO_FIELD_U64, "", "innovation covariance without inverse"),
-    INNOVATION(size, 1, OTO_FIELD_U64, "", "rows that there are"),
-};
-/* clang-format on */
-const struct oto_record_type ekf_state_type = {"ekf_state", sizeof(struct ekf_state_record),
-                                               sizeof state_fields / sizeof *state_fields, state_fields};
-const struct oto_record_type ekf_innovation_type = {"ekf_innovation", sizeof(struct ekf_innovation_record),
-                                                    sizeof innovation_fields / sizeof *innovation_fields,
-                                                    innovation_fields};
-_Static_assert(sizeof(struct ekf_innovation_record) <= OTO_RECORD_MAX_BYTES, "a record has at most 4096 bytes");
-
-static double root(double variance)
-{
-    return variance > 0.0 ? oto_sqrt(variance) : 0.0;
-}
-
 static double sigma_of(const struct ekf_plan *plan, const double *p, uint32_t state)
 {
-    return state != EKF_ABSENT ? root(p[state * plan->n + state]) : -1.0;
+    return state != EKF_ABSENT ? num_sigma(p[state * plan->n + state]) : -1.0;
 }
 
 /* Of a vector whose Jacobian is known; -1 along axes that no state tells of. */
@@ -55,7 +15,7 @@ static oto_vec3 sigma_of_vector(const struct ekf_plan *plan, const double *p, co
         for (uint32_t s = 0; s < plan->n; s++) {
             told = told || row[s] != 0.0;
         }
-        sigma[axis] = told ? root(num_matrix_quadratic(plan->n, row, p)) : -1.0;
+        sigma[axis] = told ? num_sigma(num_matrix_quadratic(plan->n, row, p)) : -1.0;
     }
     return oto_vec3_from_array(sigma);
 }
@@ -87,20 +47,6 @@ static oto_vec3 attitude_sigma(const struct ekf_plan *plan, const double *x, con
     return sigma_of_vector(plan, p, &turn);
 }
 
-static void sum_rows(const struct ekf_plan *plan, const struct ekf_state *state, int64_t t_ns,
-                     struct oto_estimate_record *record)
-{
-    for (uint32_t i = 0; i < plan->row_count; i++) {
-        const struct ekf_row_state *row = &state->rows[i];
-        record->used += row->used;
-        record->gated += row->gated;
-        record->refused += row->refused;
-        record->late += row->late;
-        record->singular += row->singular;
-    }
-    record->age_ns = state->started != 0 ? t_ns - state->used_ns : 0;
-}
-
 void ekf_report_estimate(const struct ekf_plan *plan, const struct ekf_state *state, const double *x, const double *p,
                          int64_t t_ns, struct oto_estimate_record *record)
 {
@@ -130,44 +76,21 @@ void ekf_report_estimate(const struct ekf_plan *plan, const struct ekf_state *st
     record->speed_scale_sigma = -1.0;
     record->nis = state->nis;
     record->nis_degrees = state->nis_rows;
-    record->nees = state->nees;
+    record->nees = state->truths.nees;
     record->nees_degrees = plan->truth_count;
     record->status = state->started != 0 ? OTO_ESTIMATE_RUNNING : OTO_ESTIMATE_ALIGNING;
-    sum_rows(plan, state, t_ns, record);
+    num_filter_sum(state->rows, plan->row_count, record);
+    record->age_ns = state->started != 0 ? t_ns - state->used_ns : 0;
 }
 
 void ekf_report_state(const struct ekf_plan *plan, const struct ekf_state *state, const double *x, const double *p,
-                      struct ekf_state_record *record)
+                      struct num_filter_state_record *record)
 {
-    const double count = state->truths > 0 ? (double)state->truths : 1.0;
     for (uint32_t i = 0; i < plan->n; i++) {
         record->state[i] = x[i];
-        record->sigma[i] = root(p[i * plan->n + i]);
-        record->error[i] = state->error[i];
-        record->rmse[i] = root(state->square_sum[i] / count);
+        record->sigma[i] = num_sigma(p[i * plan->n + i]);
     }
-    record->nees_mean = state->nees_sum / count;
-    record->truths = state->truths;
+    num_filter_report_truths(&state->truths, plan->n, record);
     record->size = plan->n;
     record->model_hash = plan->model_hash;
-}
-
-void ekf_report_innovation(const struct ekf_plan *plan, const struct ekf_state *state,
-                           struct ekf_innovation_record *record)
-{
-    record->size = plan->row_count;
-    for (uint32_t i = 0; i < plan->row_count; i++) {
-        const struct ekf_row_state *row = &state->rows[i];
-        for (uint32_t k = 0; k < NUM_KALMAN_ROWS; k++) {
-            record->innovation[i * NUM_KALMAN_ROWS + k] = row->innovation[k];
-            record->sigma[i * NUM_KALMAN_ROWS + k] = row->sigma[k];
-        }
-        record->nis[i] = row->nis;
-        record->t_ns[i] = row->t_ns;
-        record->used[i] = row->used;
-        record->gated[i] = row->gated;
-        record->refused[i] = row->refused;
-        record->late[i] = row->late;
-        record->singular[i] = row->singular;
-    }
 }

@@ -30,7 +30,7 @@ static void take_truth(const struct ekf_prepared *prepared, struct ekf_state *st
     struct oto_truth_record truth = {.q_enu_from_body = {1, 0, 0, 0}};
     const uint32_t count = prepared->truth_by_model ? (uint32_t)EKF_TRUTH_NUMBERS : plan->truth_count;
     for (uint32_t i = 0; i < count; i++) {
-        numbers[i] = ekf_number_of(&prepared->truth_fields[i], sample->payload);
+        numbers[i] = num_number_of(&prepared->truth_fields[i], sample->payload);
     }
     if (prepared->truth_by_model) {
         memcpy(&truth, numbers, EKF_TRUTH_NUMBERS * sizeof *numbers); /* the fields are the record from its start on */
@@ -60,7 +60,7 @@ static bool own_noise(const struct ekf_source *source, const struct ekf_sensor *
     return true;
 }
 
-static enum ekf_outcome take_row(const struct ekf_prepared *prepared, struct ekf_state *state, uint32_t row,
+static enum num_outcome take_row(const struct ekf_prepared *prepared, struct ekf_state *state, uint32_t row,
                                  const struct oto_input_sample *sample)
 {
     const struct ekf_source *source = &prepared->sources[row];
@@ -69,14 +69,14 @@ static enum ekf_outcome take_row(const struct ekf_prepared *prepared, struct ekf
     uint32_t absent = 0;
     int64_t t_ns = sample->t_ns;
     for (uint32_t i = 0; i < sensor->field_count; i++) {
-        z[i] = sensor->scale * ekf_number_of(&source->fields[i], sample->payload);
+        z[i] = sensor->scale * num_number_of(&source->fields[i], sample->payload);
         absent += z[i] != z[i];
     }
     if (source->optional && absent == sensor->field_count) {
-        return EKF_USED;
+        return NUM_USED;
     }
     if (source->has_age) {
-        const double age_ns = ekf_number_of(&source->age, sample->payload);
+        const double age_ns = num_number_of(&source->age, sample->payload);
         t_ns -= age_ns > 0.0 && age_ns < 9e18 ? (int64_t)age_ns : 0;
     }
     const bool own = own_noise(source, sensor, sample->payload, noise);
@@ -99,7 +99,7 @@ static enum oto_step_status take_samples(const struct ekf_prepared *prepared, st
                 continue;
             }
             state->rows[row].refused += early;
-            if (early || take_row(prepared, state, row, sample) >= EKF_REFUSED) {
+            if (early || take_row(prepared, state, row, sample) >= NUM_REFUSED) {
                 status = OTO_STEP_WARN;
             }
         }
@@ -129,10 +129,11 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     }
     ekf_report_estimate(plan, state, now_x, now_p, step->t_ns, (struct oto_estimate_record *)step->outputs[0].payload);
     if (step->outputs[1].emit != 0) {
-        ekf_report_state(plan, state, now_x, now_p, (struct ekf_state_record *)step->outputs[1].payload);
+        ekf_report_state(plan, state, now_x, now_p, (struct num_filter_state_record *)step->outputs[1].payload);
     }
     if (step->outputs[2].emit != 0) {
-        ekf_report_innovation(plan, state, (struct ekf_innovation_record *)step->outputs[2].payload);
+        num_filter_report(state->rows, plan->row_count,
+                          (struct num_filter_innovation_record *)step->outputs[2].payload);
     }
     return status;
 }
@@ -153,8 +154,8 @@ static enum oto_status validate(const struct oto_instance *instance)
 
 static const struct oto_port outputs[] = {
     {"", &oto_estimate_type, OTO_PORT_ALWAYS, 0},
-    {"state", &ekf_state_type, OTO_PORT_ALWAYS, 0},
-    {"innovation", &ekf_innovation_type, OTO_PORT_ALWAYS, 0},
+    {"state", &num_filter_state_type, OTO_PORT_ALWAYS, 0},
+    {"innovation", &num_filter_innovation_type, OTO_PORT_ALWAYS, 0},
 };
 static const struct oto_input_port inputs[] = {
     {"truth", "what the estimate is compared with", NULL, OTO_INPUT_OPTIONAL, 0},

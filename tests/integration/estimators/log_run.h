@@ -46,7 +46,7 @@ static inline void log_run_open(struct log_run *run, const char *plugin, const c
     if (yaml != NULL) {
         assert_ok(oto_document_parse("params", yaml, strlen(yaml), NULL, &run->document, &run->error), run->error);
     } else {
-        (void)snprintf(path, sizeof path, OTO_SOURCE_DIR "/configs/estimators/%s", params_file);
+        (void)snprintf(path, sizeof path, OTO_SOURCE_DIR "/configs/estimators/%s", params_file != NULL ? params_file : "");
         assert_ok(oto_document_read(path, NULL, &run->document, &run->error), run->error);
     }
     assert_ok(oto_params_apply(oto_plugin_descriptor(oto_estimate_plugin(run->estimate)),

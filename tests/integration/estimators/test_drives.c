@@ -4,7 +4,7 @@
 
 #include "log_run.h"
 
-#include "../../../plugins/ekf/ekf_report.h"
+#include "num_filter.h"
 
 /* A line is L px py, or R rho phi rho_dot; then the time in µs and the truth. */
 static void read_udacity(struct log_run *run, const char *path)
@@ -39,7 +39,7 @@ static void the_udacity_set_has_the_published_errors(void **unused)
     log_run_open(&run, "ekf", "udacity_ekf.yaml", NULL);
     read_udacity(&run, path);
     log_run_execute(&run);
-    const struct ekf_state_record *state = (const struct ekf_state_record *)run.last[1];
+    const struct num_filter_state_record *state = (const struct num_filter_state_record *)run.last[1];
     assert_int_equal(state->truths, 500);
     for (int i = 0; i < 4; i++) {
         print_message("rmse %.6f\n", state->rmse[i]);

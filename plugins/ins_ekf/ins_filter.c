@@ -1,0 +1,267 @@
+/* Propagation, correction and comparison with the truth. */
+#include "ins_filter.h"
+
+#include <string.h>
+
+#define MOST_SUBSTEPS 64
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
+{
+    memset(state, 0, sizeof *state);
+    const struct ins_params *p = &plan->params;
+    const oto_quat q = oto_quat_from_rpy(p->rpy_deg[0] * OTO_DEG, p->rpy_deg[1] * OTO_DEG, p->rpy_deg[2] * OTO_DEG);
+    num_strapdown_start(&state->nav, q, oto_vec3_from_array(p->velocity_enu_m_s),
+                        oto_vec3_add(oto_vec3_from_array(p->position_enu_m), oto_quat_rotate(q, plan->imu_body_m)));
+    state->gyro_bias = plan->gyroscope.bias_u;
+    state->accel_bias = plan->accelerometer.bias_u;
+    state->scale = 1.0;
+    state->odometer_ns = state->still_since_ns = state->nonholonomic_ns = state->still_ns = INT64_MIN;
+    state->truths.nees = -1.0;
+    for (uint32_t i = 0; i < 3; i++) {
+        const double sigmas[5] = {p->position_sigma_m[i], p->velocity_sigma_m_s, p->rpy_sigma_deg[i] * OTO_DEG,
+                                  plan->gyroscope.bias_sigma_u, plan->accelerometer.bias_sigma_u};
+        for (uint32_t block = 0; block < 5; block++) {
+            state->p[(3 * block + i) * (INS_STATES + 1)] = sigmas[block] * sigmas[block];
+        }
+    }
+    state->p[INS_SCALE * (INS_STATES + 1)] = p->odometer_scale_sigma * p->odometer_scale_sigma;
+}
+
+/* ---- propagation ---- */
+
+static void add_noise(const struct ins_plan *plan, double dt_s, double *p)
+{
+    const struct {
+        uint32_t place;
+        double psd;
+    } blocks[] = {{INS_V, plan->accelerometer.noise_psd},
+                  {INS_THETA, plan->gyroscope.noise_psd},
+                  {INS_BG, plan->gyroscope.bias_psd},
+                  {INS_BA, plan->accelerometer.bias_psd}};
+    for (uint32_t b = 0; b < 4; b++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            p[(blocks[b].place + i) * (INS_STATES + 1)] += blocks[b].psd * dt_s;
+        }
+    }
+}
+
+/* What is unknown of a gap: constant acceleration and rate of that deviation. */
+static void add_gap(const struct ins_plan *plan, double dt_s, double *p)
+{
+    const double v = plan->params.gap_accel_m_s2 * dt_s, theta = plan->params.gap_rate_rad_s * dt_s;
+    for (uint32_t i = 0; i < 3; i++) {
+        p[(INS_P + i) * (INS_STATES + 1)] += 0.25 * v * v * dt_s * dt_s;
+        p[(INS_V + i) * (INS_STATES + 1)] += v * v;
+        p[(INS_THETA + i) * (INS_STATES + 1)] += theta * theta;
+    }
+}
+
+/* d error(t + dt) / d error(t), of the increments between two samples. */
+static void transition(const struct ins_plan *plan, const struct ins_state *state,
+                       const struct num_strapdown_delta *delta, double dt_s, double *f)
+{
+    const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body), identity = oto_mat3_identity();
+    const oto_mat3 rs = oto_mat3_mul(r, plan->body_from_sensor);
+    const oto_mat3 r_dv = oto_mat3_mul(r, oto_mat3_skew(delta->velocity_m_s));
+    const oto_mat3 half_turn = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), -0.5));
+    memset(f, 0, INS_STATES * INS_STATES * sizeof *f);
+    ins_put(f, INS_P, INS_P, identity);
+    ins_put(f, INS_P, INS_V, oto_mat3_scale(identity, dt_s));
+    ins_put(f, INS_P, INS_THETA, oto_mat3_scale(r_dv, -0.5 * dt_s));
+    ins_put(f, INS_P, INS_BA, oto_mat3_scale(rs, -0.5 * dt_s * dt_s));
+    ins_put(f, INS_V, INS_V, identity);
+    ins_put(f, INS_V, INS_THETA, oto_mat3_scale(r_dv, -1.0));
+    ins_put(f, INS_V, INS_BG, oto_mat3_scale(oto_mat3_mul(r_dv, plan->body_from_sensor), 0.5 * dt_s));
+    ins_put(f, INS_V, INS_BA, oto_mat3_scale(rs, -dt_s));
+    ins_put(f, INS_THETA, INS_THETA, oto_mat3_transpose(oto_mat3_from_quat(oto_quat_from_rotvec(delta->angle_rad))));
+    ins_put(f, INS_THETA, INS_BG, oto_mat3_scale(oto_mat3_mul(half_turn, plan->body_from_sensor), -dt_s));
+    ins_put(f, INS_BG, INS_BG, oto_mat3_scale(identity, oto_exp(-plan->gyroscope.bias_rate_1_s * dt_s)));
+    ins_put(f, INS_BA, INS_BA, oto_mat3_scale(identity, oto_exp(-plan->accelerometer.bias_rate_1_s * dt_s)));
+    f[INS_SCALE * (INS_STATES + 1)] = 1.0;
+}
+
+/* Biases that forget go back to what is known of them. */
+static oto_vec3 relaxed(oto_vec3 bias, const struct ins_triad *triad, double dt_s)
+{
+    const double left = oto_exp(-triad->bias_rate_1_s * dt_s);
+    return oto_vec3_add_scaled(triad->bias_u, oto_vec3_sub(bias, triad->bias_u), left);
+}
+
+static struct num_strapdown_sample corrected(const struct ins_plan *plan, const struct ins_state *state,
+                                             const struct num_strapdown_sample *raw)
+{
+    return (struct num_strapdown_sample){
+        oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(raw->angular_rate_rad_s, state->gyro_bias)),
+        oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(raw->specific_force_m_s2, state->accel_bias))};
+}
+
+static void propagate(const struct ins_plan *plan, struct ins_state *state, const struct num_strapdown_sample *before,
+                      const struct num_strapdown_sample *now, double dt_s)
+{
+    double f[INS_STATES * INS_STATES];
+    const struct num_strapdown_delta delta = num_strapdown_between(before, now, dt_s);
+    transition(plan, state, &delta, dt_s, f);
+    add_noise(plan, 0.5 * dt_s, state->p);
+    num_matrix_propagate(INS_STATES, f, state->p);
+    add_noise(plan, 0.5 * dt_s, state->p);
+    num_strapdown_advance(&state->nav, &delta, dt_s, plan->gravity_enu_m_s2, plan->earth_rate_enu_rad_s);
+    state->gyro_bias = relaxed(state->gyro_bias, &plan->gyroscope, dt_s);
+    state->accel_bias = relaxed(state->accel_bias, &plan->accelerometer, dt_s);
+}
+
+static struct num_strapdown_sample mix(const struct num_strapdown_sample *a, const struct num_strapdown_sample *b, double s)
+{
+    return (struct num_strapdown_sample){oto_vec3_lerp(a->angular_rate_rad_s, b->angular_rate_rad_s, s),
+                                         oto_vec3_lerp(a->specific_force_m_s2, b->specific_force_m_s2, s)};
+}
+
+/* From the last sample to this one; a gap goes in steps along the straight line between them. */
+static void advance(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
+                    const struct num_strapdown_sample *sample)
+{
+    const double gap_s = seconds(t_ns - state->time_ns), longest_s = plan->params.max_imu_gap_s;
+    const struct num_strapdown_sample from = corrected(plan, state, &state->sample), to = corrected(plan, state, sample);
+    uint32_t steps = 1;
+    if (gap_s > longest_s) {
+        steps = gap_s / longest_s < MOST_SUBSTEPS ? (uint32_t)(gap_s / longest_s) + 1u : MOST_SUBSTEPS;
+        add_gap(plan, gap_s, state->p);
+    }
+    for (uint32_t k = 0; k < steps; k++) {
+        const struct num_strapdown_sample a = mix(&from, &to, (double)k / steps), b = mix(&from, &to, (k + 1.0) / steps);
+        propagate(plan, state, &a, &b, gap_s / steps);
+    }
+    state->time_ns = t_ns;
+}
+
+static bool is_sane(const struct ins_state *state)
+{
+    return oto_vec3_is_finite(state->nav.position_enu_m) && oto_vec3_is_finite(state->nav.velocity_enu_m_s) &&
+           oto_quat_is_finite(state->nav.q_enu_from_body) && num_all_finite(state->p, INS_STATES * INS_STATES);
+}
+
+static enum num_outcome take_imu(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
+                                 const struct num_strapdown_sample *sample)
+{
+    if (!oto_vec3_is_finite(sample->angular_rate_rad_s) || !oto_vec3_is_finite(sample->specific_force_m_s2)) {
+        return NUM_REFUSED;
+    }
+    if (state->has_sample != 0 && t_ns <= state->time_ns) {
+        return NUM_LATE;
+    }
+    if (state->running != 0) {
+        const struct ins_state before = *state;
+        advance(plan, state, t_ns, sample);
+        if (!is_sane(state)) {
+            *state = before;
+            return NUM_REFUSED;
+        }
+    }
+    state->sample = *sample;
+    state->has_sample = 1;
+    state->time_ns = t_ns;
+    if (state->running == 0) {
+        ins_align(plan, state, t_ns);
+    } else {
+        ins_say_what_holds(plan, state);
+    }
+    return NUM_USED;
+}
+
+enum num_outcome ins_filter_imu(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
+                                const struct num_strapdown_sample *sample)
+{
+    const enum num_outcome outcome = take_imu(plan, state, t_ns, sample);
+    if (outcome != NUM_USED) {
+        num_filter_count(&state->rows[INS_ROW_IMU], outcome, t_ns);
+    }
+    return outcome;
+}
+
+/* ---- correction ---- */
+
+/* The error moves into the estimate, and P to the new attitude: δθ' = (I − ½[δθ]×) δθ. */
+static void inject(struct ins_state *state, const double *dx)
+{
+    const oto_vec3 turn = oto_vec3_from_array(dx + INS_THETA);
+    double g[INS_STATES * INS_STATES] = {0};
+    state->nav.position_enu_m = oto_vec3_add(state->nav.position_enu_m, oto_vec3_from_array(dx + INS_P));
+    state->nav.velocity_enu_m_s = oto_vec3_add(state->nav.velocity_enu_m_s, oto_vec3_from_array(dx + INS_V));
+    state->nav.q_enu_from_body =
+        oto_quat_normalize(oto_quat_mul(state->nav.q_enu_from_body, oto_quat_from_rotvec(turn)));
+    state->gyro_bias = oto_vec3_add(state->gyro_bias, oto_vec3_from_array(dx + INS_BG));
+    state->accel_bias = oto_vec3_add(state->accel_bias, oto_vec3_from_array(dx + INS_BA));
+    state->scale += dx[INS_SCALE];
+    for (uint32_t i = 0; i < INS_STATES; i++) {
+        g[i * (INS_STATES + 1)] = 1.0;
+    }
+    ins_put(g, INS_THETA, INS_THETA, oto_mat3_add(oto_mat3_identity(), oto_mat3_scale(oto_mat3_skew(turn), -0.5)));
+    num_matrix_propagate(INS_STATES, g, state->p);
+}
+
+enum num_outcome ins_correct(struct ins_state *state, enum ins_row row, int64_t t_ns, struct num_kalman_row *measured)
+{
+    double dx[NUM_MATRIX_MOST];
+    const enum num_outcome outcome = num_filter_update(INS_STATES, measured, state->p, dx, &state->rows[row]);
+    if (outcome == NUM_USED) {
+        inject(state, dx);
+        state->nis = measured->nis;
+        state->nis_rows = measured->m;
+        state->used_ns = t_ns > state->used_ns ? t_ns : state->used_ns;
+    }
+    num_filter_count(&state->rows[row], outcome, t_ns);
+    return outcome;
+}
+
+/* ---- truth ---- */
+
+void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state *state, double *j)
+{
+    const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body);
+    const oto_mat3 lever = oto_mat3_skew(plan->imu_body_m);
+    const oto_vec3 swing = oto_vec3_cross(ins_rate_body(plan, state), plan->imu_body_m);
+    memset(j, 0, 9 * INS_STATES * sizeof *j);
+    ins_put(j, 0, INS_P, oto_mat3_identity());
+    ins_put(j, 0, INS_THETA, oto_mat3_mul(r, lever));
+    ins_put(j, 3, INS_V, oto_mat3_identity());
+    ins_put(j, 3, INS_THETA, oto_mat3_mul(r, oto_mat3_skew(swing)));
+    ins_put(j, 3, INS_BG, oto_mat3_scale(oto_mat3_mul(oto_mat3_mul(r, lever), plan->body_from_sensor), -1.0));
+    ins_put(j, 6, INS_THETA, oto_mat3_identity());
+}
+
+void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, oto_vec3 position_enu_m,
+                      oto_vec3 velocity_enu_m_s, oto_quat q_enu_from_body)
+{
+    double j[9 * INS_STATES], jp[9 * INS_STATES], part[81], e[9];
+    oto_vec3 position, velocity;
+    if (state->running == 0 || t_ns != state->time_ns || !oto_vec3_is_finite(position_enu_m) ||
+        !oto_vec3_is_finite(velocity_enu_m_s) || !oto_quat_is_unit(q_enu_from_body, 1e-6)) {
+        return;
+    }
+    const oto_quat q = state->nav.q_enu_from_body;
+    position = oto_vec3_sub(state->nav.position_enu_m, oto_quat_rotate(q, plan->imu_body_m));
+    velocity = oto_vec3_sub(state->nav.velocity_enu_m_s,
+                            oto_quat_rotate(q, oto_vec3_cross(ins_rate_body(plan, state), plan->imu_body_m)));
+    oto_vec3_to_array(oto_vec3_sub(position_enu_m, position), e);
+    oto_vec3_to_array(oto_vec3_sub(velocity_enu_m_s, velocity), e + 3);
+    oto_vec3_to_array(oto_quat_to_rotvec(oto_quat_mul(oto_quat_conj(q), q_enu_from_body)), e + 6);
+    for (uint32_t i = 0; i < 9; i++) {
+        state->truths.error[i] = e[i];
+        state->truths.square_sum[i] += e[i] * e[i];
+    }
+    ins_body_error_jacobian(plan, state, j);
+    num_matrix_mul(9, INS_STATES, INS_STATES, j, state->p, jp);
+    for (uint32_t a = 0; a < 9; a++) {
+        for (uint32_t b = 0; b < 9; b++) {
+            part[a * 9 + b] = 0.0;
+            for (uint32_t k = 0; k < INS_STATES; k++) {
+                part[a * 9 + b] += jp[a * INS_STATES + k] * j[b * INS_STATES + k];
+            }
+        }
+    }
+    num_filter_add_nees(&state->truths, 9, part, e);
+}

@@ -1,0 +1,57 @@
+/* The parameters of the inertial navigation filter, as the host binds them. */
+#ifndef INS_PARAMS_H
+#define INS_PARAMS_H
+
+#include <stdint.h>
+
+#include "otolith/plugin.h"
+
+/* The value of a `position_m` that leaves it to the channel, of a declination that leaves it to the world. */
+#define INS_OF_CHANNEL 1e9
+#define INS_OF_WORLD 1e9
+
+enum ins_align { INS_ALIGN_REST = 0, INS_ALIGN_GIVEN = 1 };
+enum ins_heading { INS_HEADING_GIVEN = 0, INS_HEADING_MAGNETOMETER = 1 };
+enum ins_psd { INS_PSD_SINGLE = 0, INS_PSD_DOUBLE = 1 };
+
+/* Of a triad of the IMU; u is its unit, m/s² or rad/s. */
+struct ins_triad_params {
+    double noise_density_u_rthz;
+    double bias_u[3];        /* known of it */
+    double bias_sigma_u;     /* of what is not */
+    double bias_tau_s;       /* 0: it walks; else it forgets, with bias_sigma_u in the end */
+    double bias_walk_u_rts;
+};
+
+struct ins_params {
+    double sample_rate_hz;
+    int64_t psd; /* enum ins_psd */
+    struct ins_triad_params gyroscope, accelerometer;
+    int64_t earth_rate;
+    /* alignment */
+    int64_t align;          /* enum ins_align */
+    int64_t heading;        /* enum ins_heading */
+    double align_s;
+    double align_rate_rad_s, align_force_m_s2; /* at rest it moves less */
+    /* at the start */
+    double position_enu_m[3], position_sigma_m[3];
+    double velocity_enu_m_s[3], velocity_sigma_m_s;
+    double rpy_deg[3], rpy_sigma_deg[3];
+    int64_t position_from_fix;
+    /* aids */
+    char odometer_field[48];
+    double odometer_position_m[3], odometer_sigma_m_s, odometer_gate;
+    double odometer_scale_sigma;
+    int64_t odometer_signed;
+    double nonholonomic_rate_hz, nonholonomic_position_m[3], nonholonomic_sigma_m_s[2], nonholonomic_gate;
+    double still_rate_hz, still_threshold_m_s, still_s, still_sigma_m_s, still_sigma_rad_s;
+    double magnetometer_sigma_deg, magnetometer_declination_deg, magnetometer_magnitude_percent, magnetometer_gate;
+    double position_fix_m[3], position_fix_sigma_m[3], position_fix_gate;
+    /* time */
+    double late_limit_s, max_imu_gap_s, gap_accel_m_s2, gap_rate_rad_s;
+};
+
+enum { INS_PARAM_COUNT = 51 };
+extern const struct oto_param ins_param_table[INS_PARAM_COUNT];
+
+#endif

@@ -1,0 +1,32 @@
+/* From parameters and bound inputs to what a step needs. [loop] */
+#ifndef INS_PLAN_H
+#define INS_PLAN_H
+
+#include "ins_filter.h"
+#include "num_input.h"
+
+/* In the order of the plugin's table. */
+enum ins_input { INS_IMU, INS_ODOMETER, INS_MAGNETOMETER, INS_POSITION, INS_TRUTH, INS_INPUTS };
+
+enum { INS_MOST_NUMBERS = 10 }; /* of one input: the truth's position, velocity, attitude */
+
+struct ins_source {
+    bool bound;
+    bool has_age;
+    struct num_number numbers[INS_MOST_NUMBERS];
+    struct num_number age;
+};
+
+struct ins_prepared {
+    struct ins_plan plan;
+    struct ins_source sources[INS_INPUTS];
+    uint32_t kinds[OTO_ESTIMATOR_MAX_INPUTS]; /* of the bound inputs: enum ins_input */
+    oto_quat q_body_from_magnetometer;
+};
+
+extern const struct oto_input_port ins_inputs[INS_INPUTS];
+
+enum oto_status ins_plan_make(const struct oto_host *host, const struct oto_setup *setup,
+                              const struct ins_params *params, struct ins_prepared *prepared, struct oto_error *error);
+
+#endif

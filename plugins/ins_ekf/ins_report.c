@@ -1,0 +1,70 @@
+#include "ins_report.h"
+
+#include "otolith/hash.h"
+
+static oto_vec3 sigmas(const struct ins_state *state, uint32_t place)
+{
+    double sigma[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        sigma[i] = num_sigma(state->p[(place + i) * (INS_STATES + 1)]);
+    }
+    return oto_vec3_from_array(sigma);
+}
+
+void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns,
+                         struct oto_estimate_record *record)
+{
+    double j[9 * INS_STATES], sigma[6];
+    const oto_quat q = state->nav.q_enu_from_body;
+    const oto_vec3 rate = ins_rate_body(plan, state);
+    const double ahead_s = state->running != 0 && t_ns > state->time_ns ? (double)(t_ns - state->time_ns) / 1e9 : 0.0;
+    ins_body_error_jacobian(plan, state, j);
+    for (uint32_t i = 0; i < 6; i++) {
+        sigma[i] = num_sigma(num_matrix_quadratic(INS_STATES, j + i * INS_STATES, state->p));
+    }
+    record->velocity_enu_m_s =
+        oto_vec3_sub(state->nav.velocity_enu_m_s, oto_quat_rotate(q, oto_vec3_cross(rate, plan->imu_body_m)));
+    record->position_enu_m = oto_vec3_add_scaled(
+        oto_vec3_sub(state->nav.position_enu_m, oto_quat_rotate(q, plan->imu_body_m)), record->velocity_enu_m_s, ahead_s);
+    record->q_enu_from_body =
+        oto_quat_normalize(oto_quat_mul(q, oto_quat_from_rotvec(oto_vec3_scale(rate, ahead_s))));
+    record->angular_rate_body_rad_s = rate;
+    record->gyro_bias_sensor_rad_s = state->gyro_bias;
+    record->accel_bias_sensor_m_s2 = state->accel_bias;
+    record->speed_scale = state->scale;
+    record->position_sigma_enu_m = oto_vec3_from_array(sigma);
+    record->velocity_sigma_enu_m_s = oto_vec3_from_array(sigma + 3);
+    record->attitude_sigma_body_rad = sigmas(state, INS_THETA);
+    record->gyro_bias_sigma_sensor_rad_s = sigmas(state, INS_BG);
+    record->accel_bias_sigma_sensor_m_s2 = sigmas(state, INS_BA);
+    const double noise = plan->gyroscope.noise_psd * plan->imu_rate_hz;
+    const oto_vec3 bias = record->gyro_bias_sigma_sensor_rad_s;
+    record->angular_rate_sigma_body_rad_s =
+        oto_vec3_make(num_sigma(bias.x * bias.x + noise), num_sigma(bias.y * bias.y + noise), num_sigma(bias.z * bias.z + noise));
+    record->speed_scale_sigma =
+        plan->params.odometer_scale_sigma > 0.0 ? num_sigma(state->p[INS_SCALE * (INS_STATES + 1)]) : -1.0;
+    record->nis = state->nis;
+    record->nis_degrees = state->nis_rows;
+    record->nees = state->truths.nees;
+    record->nees_degrees = 9.0;
+    record->status = state->running != 0 ? OTO_ESTIMATE_RUNNING : OTO_ESTIMATE_ALIGNING;
+    num_filter_sum(state->rows, INS_ROWS, record);
+    record->age_ns = state->running != 0 ? t_ns - state->used_ns : 0;
+}
+
+void ins_report_state(const struct ins_plan *plan, const struct ins_state *state, struct num_filter_state_record *record)
+{
+    (void)plan;
+    oto_vec3_to_array(state->nav.position_enu_m, record->state + INS_P);
+    oto_vec3_to_array(state->nav.velocity_enu_m_s, record->state + INS_V);
+    oto_vec3_to_array(oto_rpy_from_quat(state->nav.q_enu_from_body), record->state + INS_THETA);
+    oto_vec3_to_array(state->gyro_bias, record->state + INS_BG);
+    oto_vec3_to_array(state->accel_bias, record->state + INS_BA);
+    record->state[INS_SCALE] = state->scale;
+    for (uint32_t i = 0; i < INS_STATES; i++) {
+        record->sigma[i] = num_sigma(state->p[i * (INS_STATES + 1)]);
+    }
+    num_filter_report_truths(&state->truths, INS_STATES, record);
+    record->size = INS_STATES;
+    record->model_hash = oto_fnv1a64_text(OTO_FNV1A64_START, "ins_ekf");
+}

@@ -1,0 +1,12 @@
+/* What the inertial navigation publishes. [tick] */
+#ifndef INS_REPORT_H
+#define INS_REPORT_H
+
+#include "ins_filter.h"
+
+void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns,
+                         struct oto_estimate_record *record);
+/* Place and velocity of the IMU, roll, pitch, yaw, biases, scale; sigma of the error state beside. */
+void ins_report_state(const struct ins_plan *plan, const struct ins_state *state, struct num_filter_state_record *record);
+
+#endif
