@@ -99,6 +99,33 @@ static void put_clock(struct sheet *sheet, const struct srv_server *server)
         (unsigned long long)server->config.seed, (long long)clock->until_ns, (unsigned long long)now.tick);
 }
 
+#define HOST_ROOM 400 /* of a plugin host with its first nodes; what does not fit is left out */
+
+static void put_host(struct sheet *sheet, const struct srv_server *server, uint32_t index,
+                     const struct srv_group_facts *host)
+{
+    put(sheet, "%s{\"name\": ", index > 0 ? ", " : "");
+    put_text(sheet, host->name);
+    put(sheet, ", \"pid\": %d, \"mode\": \"%s\", \"budget_us\": %lld, \"restarts\": %llu, \"stale\": %llu, \"nodes\": [",
+        host->pid, host->async ? "async" : "sync", (long long)(host->budget_ns / 1000),
+        (unsigned long long)host->restarts, (unsigned long long)host->stale);
+    for (uint32_t i = 0; i < host->nodes && sheet->used + HOST_ROOM < sheet->bytes; i++) {
+        put(sheet, "%s", i > 0 ? ", " : "");
+        put_text(sheet, srv_engine_group_node(server->engine, index, i));
+    }
+    put(sheet, "]}");
+}
+
+static void put_hosts(struct sheet *sheet, const struct srv_server *server)
+{
+    struct srv_group_facts host;
+    put(sheet, ", \"plugin_hosts\": [");
+    for (uint32_t i = 0; sheet->used + HOST_ROOM < sheet->bytes && srv_engine_group(server->engine, i, &host); i++) {
+        put_host(sheet, server, i, &host);
+    }
+    put(sheet, "]");
+}
+
 static bool is_whole(const struct sheet *sheet)
 {
     return sheet->used < sheet->bytes;
@@ -113,10 +140,12 @@ bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
     put_member(&sheet, "privileges", server->privileges);
     put_member(&sheet, "file", server->options->world_path);
     const bool publishes = server->supervisor != NULL;
-    put(&sheet, "\"publisher_pid\": %ld, \"publisher_restarts\": %llu, \"clients\": %u, \"nodes\": %u}",
+    put(&sheet, "\"publisher_pid\": %ld, \"publisher_restarts\": %llu, \"clients\": %u, \"nodes\": %u",
         publishes ? (long)srv_supervisor_pid(server->supervisor) : 0L,
         publishes ? (unsigned long long)srv_supervisor_restarts(server->supervisor) : 0ULL,
         srv_control_connection_count(server->control), srv_engine_node_count(server->engine));
+    put_hosts(&sheet, server);
+    put(&sheet, "}");
     return is_whole(&sheet);
 }
 

@@ -141,6 +141,15 @@ static void look_at_seals(struct finding *finding)
     say_finding(finding, sealed ? GOOD : BAD, sealed ? "memfd with F_SEAL_FUTURE_WRITE" : "not available", "otolith needs Linux 5.1 or newer");
 }
 
+static void look_at_filter(struct finding *finding)
+{
+    char actions[160];
+    const bool filters = read_line("/proc/sys/kernel/seccomp/actions_avail", actions, sizeof actions) &&
+                         strstr(actions, "trap") != NULL;
+    say_finding(finding, filters ? GOOD : BAD, filters ? "seccomp filters: plugin hosts are confined" : "no seccomp filters",
+                "nodes with `isolation: process` and probes of swaps do not start: build the kernel with CONFIG_SECCOMP_FILTER");
+}
+
 static void look_at_memory(struct finding *finding)
 {
     struct statvfs space;
@@ -201,6 +210,7 @@ static const struct {
     {"frequency governor", look_at_governor},
     {"idle states", look_at_idle},
     {"sealed memory", look_at_seals},
+    {"plugin isolation", look_at_filter},
     {"shared memory", look_at_memory},
     {"lateness", look_at_lateness},
 };

@@ -1,5 +1,6 @@
 /* otolith info TOPIC: what a topic is: node, plugin, rate, record and fields. */
 #include "json.h"
+#include "otolith/document.h"
 #include "source.h"
 
 #include <inttypes.h>
@@ -46,7 +47,51 @@ static void fields_as_json(const struct oto_record_type *type)
     (void)printf("]");
 }
 
-static void channel_as_json(const struct oto_channel *channel)
+/* The plugin host that the server says the node runs in; NULL: it runs in the server. */
+static const struct oto_value *find_host(const struct oto_value *info, const char *node)
+{
+    const struct oto_value *hosts = oto_value_get(info, "plugin_hosts");
+    for (uint32_t i = 0; hosts != NULL && i < hosts->count; i++) {
+        const struct oto_value *nodes = oto_value_get(hosts->items[i], "nodes");
+        for (uint32_t n = 0; nodes != NULL && n < nodes->count; n++) {
+            if (nodes->items[n]->text != NULL && strcmp(nodes->items[n]->text, node) == 0) {
+                return hosts->items[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static const char *member(const struct oto_value *host, const char *key)
+{
+    const struct oto_value *value = oto_value_get(host, key);
+    return value != NULL && value->text != NULL ? value->text : "";
+}
+
+/* Where the node runs; nothing for one in the server's process, or of a server that does not tell. */
+static void host_of(struct oto_client *client, const char *node, bool json)
+{
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    struct oto_document *document = NULL;
+    if (oto_control_info(client, &reply, &error) != OTO_OK ||
+        oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, &error) != OTO_OK) {
+        return;
+    }
+    const struct oto_value *host = find_host(oto_document_root(document), node);
+    if (host != NULL && json) {
+        (void)printf("\"plugin_host\": {\"name\": ");
+        json_text(stdout, member(host, "name"));
+        (void)printf(", \"pid\": %s, \"mode\": \"%s\", \"restarts\": %s, \"stale\": %s}, ", member(host, "pid"),
+                     member(host, "mode"), member(host, "restarts"), member(host, "stale"));
+    } else if (host != NULL) {
+        (void)printf("host       plugin host %s, pid %s, %s; started again %s times, %s stale samples\n", member(host, "name"),
+                     member(host, "pid"), member(host, "mode"), member(host, "restarts"), member(host, "stale"));
+    }
+    oto_document_close(document);
+}
+
+static void channel_as_json(struct oto_client *client, const struct oto_channel *channel)
 {
     const char *const texts[][2] = {{"topic", channel->topic},
                                     {"node", channel->node},
@@ -59,6 +104,7 @@ static void channel_as_json(const struct oto_channel *channel)
         json_text(stdout, texts[i][1]);
         (void)printf(", ");
     }
+    host_of(client, channel->node, true);
     (void)printf("\"rate_hz\": ");
     json_double(stdout, (double)channel->rate_num / (double)channel->rate_den);
     (void)printf(", \"rate\": [%" PRIu64 ", %" PRIu64 "], \"schema\": \"%016" PRIx64 "\", \"samples\": %" PRIu64 ", \"ring\": %" PRIu32 ", ",
@@ -68,10 +114,11 @@ static void channel_as_json(const struct oto_channel *channel)
     (void)printf("}\n");
 }
 
-static void channel_as_text(const struct oto_channel *channel)
+static void channel_as_text(struct oto_client *client, const struct oto_channel *channel)
 {
     (void)printf("topic      %s\nnode       %s\nplugin     %s %s\n", channel->topic, channel->node, channel->plugin,
                  channel->plugin_version);
+    host_of(client, channel->node, false);
     if (channel->rate_num > 0) {
         (void)printf("rate       %g Hz (%" PRIu64 "/%" PRIu64 ")\n", (double)channel->rate_num / (double)channel->rate_den,
                      channel->rate_num, channel->rate_den);
@@ -127,9 +174,9 @@ int cli_info(int argc, char **argv)
     if (source->subscriber != NULL) {
         code = info_remote(source, &options);
     } else if (options.common.json) {
-        channel_as_json(source->channel);
+        channel_as_json(source->client, source->channel);
     } else {
-        channel_as_text(source->channel);
+        channel_as_text(source->client, source->channel);
     }
     cli_source_close(source);
     free(source);

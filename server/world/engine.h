@@ -155,6 +155,20 @@ void srv_engine_lossless_end(struct srv_engine *engine, int slot);
 /* To be called some times a second: names a stuck node in `sentence` (and counts it) once for each stall. */
 bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes);
 
+/* A plugin host, as one sees it from outside. */
+struct srv_group_facts {
+    const char *name;
+    uint32_t nodes;
+    bool async;
+    int64_t budget_ns;
+    int32_t pid; /* 0: not running */
+    uint64_t restarts, stale;
+};
+
+/* Plugin host `index` of the world, false beyond the last; and the topic of its node `member`, NULL beyond. */
+bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct srv_group_facts *facts);
+const char *srv_engine_group_node(const struct srv_engine *engine, uint32_t index, uint32_t member);
+
 /* Counters of the main loop's own (clients, publisher restarts, refused swaps): relaxed adds to the segment. */
 void srv_engine_count(struct srv_engine *engine, enum oto_counter counter, int64_t delta);
 

@@ -197,6 +197,12 @@ bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct sr
     return true;
 }
 
+const char *srv_engine_group_node(const struct srv_engine *engine, uint32_t index, uint32_t member)
+{
+    const bool known = index < engine->group_count && member < engine->groups[index].member_count;
+    return known ? engine->groups[index].members[member].node->topic : NULL;
+}
+
 static void finish_group(struct srv_group *group)
 {
     struct srv_box *box = NULL;

@@ -87,16 +87,6 @@ struct srv_group {
     int32_t pid;
 };
 
-/* What somebody sees of a group. */
-struct srv_group_facts {
-    const char *name;
-    uint32_t nodes;
-    bool async;
-    int64_t budget_ns;
-    int32_t pid; /* 0: not running */
-    uint64_t restarts, stale;
-};
-
 /* ---- isolated.c: [tick] ---- */
 
 /* Before a tick: answers of async groups, and of late ones. */
@@ -130,8 +120,6 @@ enum oto_status srv_groups_make(struct srv_engine *engine, oto_warn_function war
 void srv_groups_drop(struct srv_engine *engine); /* after the keeper has ended */
 /* Parameters that the next host of the group begins with. The lock is held. */
 enum oto_status srv_group_set_params(struct srv_group *group, const struct srv_box *box, struct oto_error *error);
-/* Group `index` of a world, for those who look; false beyond the last. */
-bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct srv_group_facts *facts);
 
 /* ---- keeper.c ---- */
 

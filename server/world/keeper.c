@@ -178,7 +178,7 @@ static void restart(struct srv_keeper *keeper, struct srv_group *group)
     (void)__atomic_add_fetch(&group->restarts, 1, __ATOMIC_RELAXED);
     srv_engine_count(keeper->engine, OTO_COUNTER_HOST_RESTARTS, 1);
     (void)snprintf(sentence, sizeof sentence, "the plugin host runs again (pid %ld)", (long)box->pid);
-    __atomic_store_n(&group->next, box, __ATOMIC_RELEASE);
+    srv_box_end(__atomic_exchange_n(&group->next, box, __ATOMIC_ACQ_REL)); /* one that a pause kept from being taken */
     tell(keeper, group, NULL, 0, sentence);
 }
 

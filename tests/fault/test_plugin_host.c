@@ -1,0 +1,190 @@
+/* Plugin hosts beside a real server: from the world file to the end of either. */
+#include "oto_test.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "otolith/document.h"
+#include "world_process.h"
+
+static const char *const isolated_yaml =
+    "world: w\n"
+    "clock: {rate_hz: 1000}\n"
+    "vehicles:\n"
+    "  - name: car\n"
+    "    motion: {plugin: motion_script}\n"
+    "    nodes:\n"
+    "      - {name: imu, plugin: mems_imu, rate_hz: 200, isolation: process}\n"
+    "      - {name: mag, plugin: magnetometer, rate_hz: 50, isolation: {process: shared, budget_us: 30000}}\n"
+    "      - {name: odo, plugin: odometer, rate_hz: 100, isolation: {process: shared, budget_us: 30000}}\n"
+    "      - {name: odd, plugin: " OTO_TEST_PLUGIN_DIR "/counter.so, rate_hz: 100, isolation: {process: odd, mode: async}}\n";
+
+static int set_up(void **state)
+{
+    struct world_process *world = calloc(1, sizeof *world);
+    world_make(world, isolated_yaml);
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    world_remove(*state);
+    free(*state);
+    return 0;
+}
+
+static bool log_says(const struct world_process *world, const char *text)
+{
+    char *log = world_log(world);
+    const bool found = strstr(log, text) != NULL;
+    free(log);
+    return found;
+}
+
+/* A member of the host of that name as text. */
+static void host_fact(struct oto_client *client, const char *name, const char *key, char *text, size_t bytes)
+{
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    struct oto_document *document = NULL;
+    text[0] = '\0';
+    assert_ok(oto_control_info(client, &reply, &error), error);
+    assert_ok(oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, &error), error);
+    const struct oto_value *hosts = oto_value_get(oto_document_root(document), "plugin_hosts");
+    assert_non_null(hosts);
+    for (uint32_t i = 0; i < hosts->count; i++) {
+        if (strcmp(oto_value_get(hosts->items[i], "name")->text, name) == 0) {
+            (void)snprintf(text, bytes, "%s", oto_value_get(hosts->items[i], key)->text);
+        }
+    }
+    oto_document_close(document);
+}
+
+static pid_t pid_of(struct oto_client *client, const char *name)
+{
+    char text[32];
+    host_fact(client, name, "pid", text, sizeof text);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static bool is_gone(pid_t pid)
+{
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+static uint64_t samples(const struct oto_client *client, const char *topic)
+{
+    struct oto_error error = {0};
+    const struct oto_channel *channel = oto_client_find(client, topic, &error);
+    if (channel == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return oto_ring_newest(&channel->view);
+}
+
+static bool has_samples(const struct oto_client *client, const char *topic, uint64_t count)
+{
+    return samples(client, topic) >= count;
+}
+
+static void the_server_tells_its_hosts_and_ends_them(void **state)
+{
+    struct world_process *world = *state;
+    char mode[16];
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    const pid_t own = pid_of(client, "car/imu"), shared = pid_of(client, "shared"), odd = pid_of(client, "odd");
+    assert_true(own > 0 && shared > 0 && odd > 0 && own != shared && shared != odd);
+    host_fact(client, "odd", "mode", mode, sizeof mode);
+    assert_string_equal(mode, "async");
+    wait_for(has_samples(client, "w/car/imu", 20) && has_samples(client, "w/car/mag", 5) &&
+             has_samples(client, "w/car/odo", 10) && has_samples(client, "w/car/odd", 10));
+    assert_int_equal(world_stop(world), 0);
+    assert_true(is_gone(own) && is_gone(shared) && is_gone(odd));
+    assert_false(world_left_something(world));
+    oto_client_close(client);
+}
+
+static void a_killed_server_leaves_no_host(void **state)
+{
+    struct world_process *world = *state;
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    const pid_t own = pid_of(client, "car/imu"), shared = pid_of(client, "shared");
+    assert_int_equal(kill(world->pid, SIGKILL), 0);
+    (void)world_wait(world);
+    wait_for(is_gone(own) && is_gone(shared));
+    oto_client_close(client);
+}
+
+static void a_host_that_was_killed_is_started_again(void **state)
+{
+    struct world_process *world = *state;
+    char restarts[16] = "";
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    const pid_t before = pid_of(client, "shared");
+    assert_int_equal(kill(before, SIGSEGV), 0);
+    wait_for((host_fact(client, "shared", "restarts", restarts, sizeof restarts), strcmp(restarts, "1") == 0));
+    wait_for(pid_of(client, "shared") > 0 && pid_of(client, "shared") != before);
+    assert_true(log_says(world, "the plugin host was ended by SIGSEGV"));
+    const uint64_t seq = samples(client, "w/car/odo");
+    wait_for(has_samples(client, "w/car/odo", seq + 5));
+    assert_int_equal(world_stop(world), 0);
+    oto_client_close(client);
+}
+
+static void a_parameter_of_an_isolated_node_can_be_set(void **state)
+{
+    struct world_process *world = *state;
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    const pid_t before = pid_of(client, "odd");
+    assert_ok(oto_control_set(client, "car/odd", "increment", "5", &reply, &error), error);
+    wait_for(pid_of(client, "odd") > 0 && pid_of(client, "odd") != before);
+    wait_for(is_gone(before));
+    assert_int_equal(world_stop(world), 0);
+    oto_client_close(client);
+}
+
+static void a_plugin_that_takes_more_than_it_may_is_refused_before_it_runs(void **state)
+{
+    struct world_process *world = *state;
+    static const char *const escaping[] = {
+        "--set=vehicles.car.nodes.odd.plugin=" OTO_TEST_PLUGIN_DIR "/hostile_step_file.so", "--check", NULL};
+    world_start(world, escaping);
+#ifdef OTO_SANITIZED_BUILD
+    assert_int_equal(world_wait(world), 0); /* sanitized objects bring imports of their own */
+#else
+    assert_int_equal(world_wait(world), 1);
+    assert_true(log_says(world, "from another library"));
+    assert_true(log_says(world, "rule 'imports'"));
+#endif
+}
+
+static void a_mode_that_is_not_one_is_refused(void **state)
+{
+    struct world_process *world = *state;
+    static const char *const arguments[] = {"--set=vehicles.car.nodes.odd.isolation.mode=sometimes", "--check", NULL};
+    world_start(world, arguments);
+    assert_int_equal(world_wait(world), 1);
+    assert_true(log_says(world, "expected sync or async"));
+}
+
+#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_world(the_server_tells_its_hosts_and_ends_them),
+        in_world(a_killed_server_leaves_no_host),
+        in_world(a_host_that_was_killed_is_started_again),
+        in_world(a_parameter_of_an_isolated_node_can_be_set),
+        in_world(a_plugin_that_takes_more_than_it_may_is_refused_before_it_runs),
+        in_world(a_mode_that_is_not_one_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
