@@ -40,7 +40,7 @@ struct record {
 static const struct oto_field fields[] = {
     {"speed_m_s", OTO_FIELD_F64, 1, offsetof(struct record, speed_m_s), "m/s", "body", "speed along x"},
     {"speed_sigma_m_s", OTO_FIELD_F64, 1, offsetof(struct record, speed_sigma_m_s), "m/s", "body", "standard deviation"},
-    {"used", OTO_FIELD_U64, 1, offsetof(struct record, used), "1", "", "samples of the speed so far"},
+    {"used", OTO_FIELD_U64, 1, offsetof(struct record, used), "", "", "samples of the speed so far"},
 };
 static const struct oto_record_type type = {"speed_estimate", sizeof(struct record), 3, fields};
 static const struct oto_port outputs[] = {{"", &type, OTO_PORT_ALWAYS, 0}};
