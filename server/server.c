@@ -7,6 +7,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "host/probe.h"
+
 #define WATCHDOG_MS 20
 #define ENDING_MS 5
 #define STOP_LIMIT_MS 1000
@@ -214,7 +216,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         (void)close(listen_fd);
         return status;
     }
-    const struct srv_control_hooks hooks = {server, tell_info, on_shutdown};
+    const struct srv_control_hooks hooks = {server, tell_info, on_shutdown, srv_probe_run};
     return srv_control_create(&server->loop, server->engine, server->courier, &hooks, listen_fd, &server->control,
                               error);
 }

@@ -1,11 +1,8 @@
-/* otolith pause, resume, step, scale, swap: what changes the running world, and from which tick it holds. */
+/* otolith pause, resume, step, scale: what changes the running world, and from which tick it holds. */
 #include "cli.h"
 #include "json.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 static int finish(struct oto_client *client, const struct cli_common *common, enum oto_status status,
                   const struct oto_reply *reply, const struct oto_error *error, const char *what)
@@ -89,26 +86,4 @@ int cli_scale(int argc, char **argv)
     struct oto_reply reply;
     const enum oto_status status = oto_control_scale(client, scale, &reply, &error);
     return finish(client, &simple.common, status, &reply, &error, "scaled");
-}
-
-int cli_swap(int argc, char **argv)
-{
-    struct cli_simple simple;
-    cli_parse_simple(argc, argv, "NODE PLUGIN|FILE.so",
-                     "Replace a node's plugin at a tick boundary: no tick is missed, no sequence number skipped, noise goes on.", 2,
-                     2, &simple);
-    struct oto_client *client = cli_open(simple.common.world);
-    if (client == NULL) {
-        return CLI_FAILED;
-    }
-    /* A path is the caller's, not the server's: made absolute here. */
-    const char *plugin = simple.arguments[1];
-    char absolute[PATH_MAX];
-    if (strchr(plugin, '/') != NULL || (strlen(plugin) > 3 && strcmp(plugin + strlen(plugin) - 3, ".so") == 0)) {
-        plugin = realpath(plugin, absolute) != NULL ? absolute : plugin;
-    }
-    struct oto_reply reply;
-    struct oto_error error = {0};
-    const enum oto_status status = oto_control_swap(client, simple.arguments[0], plugin, &reply, &error);
-    return finish(client, &simple.common, status, &reply, &error, "swapped");
 }

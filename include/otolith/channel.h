@@ -76,8 +76,7 @@ _Static_assert(sizeof(struct oto_sample_head) == 32, "the sample head is 32 byte
 #define OTO_SAMPLE_FAULT (1u << 16)     /* a fault was injected into this sample */
 #define OTO_SAMPLE_STALE (1u << 17)     /* the producer did not answer; this repeats the last record */
 #define OTO_SAMPLE_WARN (1u << 18)      /* the producer said OTO_STEP_WARN */
-#define OTO_SAMPLE_PROBATION (1u << 19) /* made by a plugin on probation that was rolled back later */
-
+#define OTO_SAMPLE_PROBATION (1u << 19) /* its plugin was on probation: the swap may have been taken back since */
 #define OTO_SAMPLE_NON_FINITE (1u << 20) /* a NaN or an infinity is in the record */
 
 /* Bytes of one element of `type`, 0 for an unknown type. */

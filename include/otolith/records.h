@@ -166,7 +166,9 @@ struct oto_fault_label_record {
     X(FAULT,      16, "fault") \
     X(PLUGIN_HOST,17, "plugin-host") \
     X(PARTICIPANT,18, "participant") \
-    X(MAX_,       19, "")
+    X(SWAP_KEPT,  19, "swap-kept") \
+    X(SWAP_ROLLED_BACK, 20, "swap-rolled-back") \
+    X(MAX_,       21, "")
 /* clang-format on */
 
 enum oto_event_kind {

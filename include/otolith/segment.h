@@ -78,7 +78,8 @@ enum oto_clock_mode {
     X(HOST_RESTARTS, "plugin_host_restarts") \
     X(PARTICIPANT_LATE, "participant_late")       /* answers that did not come within the timeout */ \
     X(PARTICIPANT_REFUSED, "participant_refused") /* answers that were not accepted */ \
-    X(PARTICIPANT_HELD, "participant_held")       /* ticks for which a vehicle held its last truth */
+    X(PARTICIPANT_HELD, "participant_held")       /* ticks for which a vehicle held its last truth */ \
+    X(SWAPS_ROLLED_BACK, "swaps_rolled_back")
 /* clang-format on */
 
 enum oto_counter {
@@ -207,10 +208,18 @@ struct oto_segment_channel {
     uint32_t node_index;                  /* nodes are numbered in tick order; UINT32_MAX for the world's own */
     uint32_t generation;                  /* counts the swaps of the producer; relaxed */
     uint32_t flags;                       /* OTO_CHANNEL_… */
-    unsigned char reserved[512 - 400];
+    uint32_t identity_lock;               /* odd while a swap writes plugin, plugin_version and generation */
+    unsigned char reserved[512 - 404];
 };
 
-/* FNV-1a-64 over the field table, then the directory with `generation` and `flags`, which change while it runs, as 0. */
+/* What a channel is made by, which swaps change. The server ends its texts with a NUL. */
+struct oto_channel_identity {
+    char plugin[32];
+    char plugin_version[16];
+    uint32_t generation;
+};
+
+/* FNV-1a-64 over the field table, then the directory, with what changes while it runs (the identity, `flags`) as 0. */
 static inline uint64_t oto_segment_layout_hash(const struct oto_segment_field *fields, uint32_t field_count,
                                                const struct oto_segment_channel *channels, uint32_t channel_count)
 {
@@ -218,8 +227,11 @@ static inline uint64_t oto_segment_layout_hash(const struct oto_segment_field *f
     for (uint32_t i = 0; i < channel_count; i++) {
         struct oto_segment_channel channel;
         memcpy(&channel, &channels[i], sizeof channel);
+        memset(channel.plugin, 0, sizeof channel.plugin);
+        memset(channel.plugin_version, 0, sizeof channel.plugin_version);
         channel.generation = 0;
         channel.flags = 0;
+        channel.identity_lock = 0;
         hash = oto_fnv1a64_more(hash, &channel, sizeof channel);
     }
     return hash;
@@ -291,6 +303,23 @@ static inline void oto_words_store(void *to, const void *from, size_t bytes)
         memcpy(&word, source + 8 * i, 8);
         __atomic_store_n(&target[i], word, OTO_ORDER_STORE_);
     }
+}
+
+/* What fills a channel now. OTO_OK, or OTO_AGAIN when swaps followed each other faster than it could be read. */
+static inline enum oto_status oto_channel_identity_read(const struct oto_segment_channel *channel,
+                                                        struct oto_channel_identity *identity)
+{
+    for (int attempt = 0; attempt < 16; attempt++) {
+        const uint32_t before = __atomic_load_n(&channel->identity_lock, __ATOMIC_ACQUIRE);
+        oto_words_load(identity->plugin, channel->plugin, sizeof identity->plugin);
+        oto_words_load(identity->plugin_version, channel->plugin_version, sizeof identity->plugin_version);
+        identity->generation = __atomic_load_n(&channel->generation, __ATOMIC_RELAXED);
+        OTO_FENCE_(__ATOMIC_ACQUIRE);
+        if (before % 2 == 0 && __atomic_load_n(&channel->identity_lock, OTO_ORDER_LOAD_) == before) {
+            return OTO_OK;
+        }
+    }
+    return OTO_AGAIN;
 }
 
 /* A ring as a reader sees it; made once from a checked directory entry. */

@@ -40,7 +40,8 @@ static void on_handle_closed(uv_handle_t *handle)
     free_if_done(connection);
 }
 
-struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd, pid_t pid)
+struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd,
+                                           const struct ucred *peer)
 {
     struct srv_connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL || uv_poll_init(loop, &connection->poll, fd) != 0) {
@@ -50,7 +51,8 @@ struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_
     }
     connection->control = control;
     connection->fd = fd;
-    connection->pid = pid;
+    connection->pid = peer->pid;
+    connection->uid = peer->uid;
     connection->poll.data = connection;
     connection->lossless.slot = -1;
     connection->opened_ms = uv_now(loop);

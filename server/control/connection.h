@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -40,6 +41,7 @@ struct srv_connection {
     uv_poll_t poll;
     int fd;
     pid_t pid;
+    uid_t uid;
     char name[SRV_CLIENT_NAME_BYTES];
     uint64_t opened_ms;
     int64_t credit_us; /* below zero: not read until it has grown */
@@ -59,7 +61,8 @@ struct srv_connection {
 };
 
 /* Takes the descriptor over, also on failure (NULL). */
-struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd, pid_t pid);
+struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd,
+                                           const struct ucred *peer);
 /* Ends it and releases all it held in the engine; the memory goes when nothing refers to it any more. */
 void srv_connection_close(struct srv_connection *connection);
 /* Counts a request under way, or its end. */

@@ -118,7 +118,7 @@ static void welcome(struct srv_control *control, int fd)
         refuse(fd, "64 clients are connected already: close one and try again");
         return;
     }
-    struct srv_connection *connection = srv_connection_open(control, control->loop, fd, peer.pid);
+    struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer);
     if (connection == NULL) {
         return;
     }
@@ -291,7 +291,7 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
         made->courier = courier;
         made->hooks = *hooks;
         made->listen_fd = listen_fd;
-        made->loader = srv_loader_create(loop, engine, courier);
+        made->loader = srv_loader_create(loop, engine, courier, hooks->probe);
     }
     enum oto_status status = OTO_OK;
     if (made == NULL || made->loader == NULL) {

@@ -22,6 +22,8 @@ struct srv_control_hooks {
     bool (*info)(void *context, char *text, size_t bytes);
     /* An orderly end was asked for by `who`. */
     void (*shutdown)(void *context, const char *who);
+    /* [worker] Tries a swap's candidate in another process; NULL: swaps go without. */
+    srv_probe_function *probe;
 };
 
 /* Takes `listen_fd` over (also on failure). The courier is borrowed and stopped after the control. */

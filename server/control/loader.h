@@ -10,14 +10,26 @@
 
 #include "control/request.h"
 
-struct srv_loader *srv_loader_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier);
+/* `probe` is asked before each swap that does not go without; NULL: there is none. */
+struct srv_loader *srv_loader_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
+                                     srv_probe_function *probe);
 /* Takes no more work, and answers what has not begun. */
 void srv_loader_stop(struct srv_loader *loader);
 void srv_loader_destroy(struct srv_loader *loader); /* after the loop has run out; NULL is allowed */
 
-/* Sets one parameter (plugin NULL) or swaps the plugin; copies its texts, owns the ticket, answers by it. */
+/* Each copies its texts, owns the ticket and answers by it; without a ticket (NULL) nobody is answered. */
 void srv_loader_set(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node, const char *key,
                     const char *yaml);
-void srv_loader_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node, const char *path);
+/*
+ * A second swap of a node is refused with CONFLICT until the first is live; then it ends the first one's probation. `options->probe` is not looked at: the
+ * loader has its own. With `wait` the answer comes when the probation is over.
+ */
+void srv_loader_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+                     const struct srv_swap_options *options, bool wait);
+/* Takes a swap back: one on probation at once, else by a swap to what was before, as `options` wish it. */
+void srv_loader_undo(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+                     const struct srv_swap_options *options, bool wait);
+/* Ends a swap that is not live yet. */
+void srv_loader_cancel(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node);
 
 #endif

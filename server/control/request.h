@@ -62,6 +62,9 @@ void srv_verb_join(struct srv_request *request);
 /* The node that the request names; UINT32_MAX, and answered, when there is no such node. */
 uint32_t srv_request_node(struct srv_request *request);
 
+/* The node that the argument `node` names; UINT32_MAX, and answered, when there is none. */
+uint32_t srv_request_node(struct srv_request *request);
+
 /* A reply under construction in the control's buffer. */
 void srv_reply_begin(struct srv_request *request, struct oto_message_writer *writer, enum oto_status status,
                      const char *text);
@@ -73,6 +76,13 @@ void srv_reply_error(struct srv_request *request, const struct oto_error *error)
 /* NULL, and already answered, when the connection has too many requests under way or memory is out. */
 struct srv_ticket *srv_ticket_open(struct srv_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A number that an answer carries besides. */
+struct srv_ticket_number {
+    const char *key;
+    uint64_t value;
+};
+void srv_ticket_close_with(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text,
+                           const struct srv_ticket_number *numbers, uint32_t count);
 /* Answers, records the mutation in the event ring, and frees the ticket. */
 void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text);
 /* With memory of so many bytes that goes along. */

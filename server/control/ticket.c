@@ -40,17 +40,17 @@ static void record(const struct srv_ticket *ticket, enum oto_status status, uint
     srv_courier_event(ticket->courier, OTO_EVENT_CLIENT, status == OTO_OK ? 0 : 1, (int64_t)tick, who, sentence);
 }
 
-static void answer(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text, uint64_t bytes,
-                   int passed_fd)
+static void answer(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text,
+                   const struct srv_ticket_number *numbers, uint32_t count, int passed_fd)
 {
-    unsigned char data[1024];
+    unsigned char data[4096];
     struct oto_message_writer writer;
     oto_message_begin(&writer, data, sizeof data, ticket->id, "reply");
     oto_message_add_u64(&writer, "status", (uint64_t)status);
     oto_message_add_u64(&writer, "tick", tick);
     oto_message_add_text(&writer, "text", text);
-    if (passed_fd >= 0) {
-        oto_message_add_u64(&writer, "bytes", bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        oto_message_add_u64(&writer, numbers[i].key, numbers[i].value);
     }
     srv_connection_send(ticket->connection, data, oto_message_finish(&writer), passed_fd);
     record(ticket, status, tick, text);
@@ -60,10 +60,17 @@ static void answer(struct srv_ticket *ticket, enum oto_status status, uint64_t t
 
 void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text)
 {
-    answer(ticket, status, tick, text, 0, -1);
+    answer(ticket, status, tick, text, NULL, 0, -1);
+}
+
+void srv_ticket_close_with(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text,
+                           const struct srv_ticket_number *numbers, uint32_t count)
+{
+    answer(ticket, status, tick, text, numbers, count, -1);
 }
 
 void srv_ticket_close_passing(struct srv_ticket *ticket, uint64_t tick, uint64_t bytes, int passed_fd)
 {
-    answer(ticket, OTO_OK, tick, "", bytes, passed_fd);
+    const struct srv_ticket_number numbers[] = {{"bytes", bytes}};
+    answer(ticket, OTO_OK, tick, "", numbers, passed_fd >= 0 ? 1 : 0, passed_fd);
 }

@@ -1,4 +1,4 @@
-/* Verbs about a node: get its parameters, set one, swap its plugin. */
+/* Verbs about a node: get its parameters, set one. */
 #include "control/loader.h"
 #include "control/request.h"
 
@@ -144,30 +144,5 @@ void srv_verb_set(struct srv_request *request)
         request, "set %s %s = %.64s", oto_message_find(request->message, "node")->text, key, value);
     if (ticket != NULL) {
         srv_loader_set(srv_control_loader(request->control), ticket, node, key, value);
-    }
-}
-
-/* A relative path would start at the server's folder, not at the client's. */
-void srv_verb_swap(struct srv_request *request)
-{
-    struct oto_error error = {0};
-    const char *path;
-    const uint32_t node = srv_request_node(request);
-    if (node == UINT32_MAX) {
-        return;
-    }
-    if (oto_message_text(request->message, "plugin", &path, &error) == OTO_OK && path[0] != '/' &&
-        strchr(path, '/') != NULL) {
-        (void)oto_fail(&error, OTO_INVALID, "swap: '%.200s' is a relative path: the name of a plugin or an absolute path is needed",
-                       path);
-    }
-    if (error.status != OTO_OK) {
-        srv_reply_error(request, &error);
-        return;
-    }
-    struct srv_ticket *ticket =
-        srv_ticket_open(request, "swap %s %s", oto_message_find(request->message, "node")->text, path);
-    if (ticket != NULL) {
-        srv_loader_swap(srv_control_loader(request->control), ticket, node, path);
     }
 }

@@ -125,34 +125,11 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
     return status == OTO_OK ? OTO_OK : fail_with_name(node, status, error);
 }
 
-/* Buffers for the payloads, each on a line of its own, and the runs of numbers in them. */
 static enum oto_status make_outputs(struct srv_node *node, struct oto_error *error)
 {
-    uint64_t payload_bytes = 0, fields = 0;
     node->port_count = node->descriptor->output_count;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        payload_bytes += srv_state_rounded(node->descriptor->outputs[i].type->bytes);
-        fields += node->descriptor->outputs[i].type->field_count;
-    }
-    node->payloads = srv_state_alloc(payload_bytes);
-    node->runs = calloc(fields + 1, sizeof *node->runs);
-    if (node->payloads == NULL || node->runs == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of node '%s'", node->topic);
-    }
-    unsigned char *payload = node->payloads;
-    struct oto_float_run *runs = node->runs;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        const struct oto_record_type *type = node->descriptor->outputs[i].type;
-        struct srv_port *port = &node->ports[i];
-        node->outputs[i].payload = payload;
-        port->payload_bytes = type->bytes;
-        port->runs = runs;
-        port->run_count = oto_float_runs(type, runs);
-        port->was_finite = true;
-        payload += srv_state_rounded(type->bytes);
-        runs += port->run_count;
-    }
-    return OTO_OK;
+    return srv_ports_make(node->descriptor, node->config, 0, node->outputs, node->ports, &node->payloads, &node->runs,
+                          error);
 }
 
 static enum oto_status make_inputs(const struct srv_world_config *world, struct srv_node *node,
@@ -240,6 +217,7 @@ void srv_node_finish(struct srv_node *node)
     oto_prepared_free(&node->prepared);
     oto_params_free(&node->params);
     free(node->setup);
+    free(node->own_setup);
     free(node->payloads);
     free(node->runs);
     srv_inputs_finish(&node->inputs);
@@ -306,10 +284,12 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
 
 void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_t first_channel)
 {
+    node->first_channel = first_channel;
+    node->channel_count = node->evaluate != NULL ? 1 : node->port_count;
     for (uint32_t i = 0; i < node->port_count; i++) {
         node->ports[i].channel = first_channel + i;
-        node->ports[i].ring = srv_ring_make(segment->header, &segment->directory[first_channel + i]);
     }
+    srv_node_join_rings(node, segment);
     if (node->labelled) {
         node->label_channel = first_channel + node->port_count;
         node->label_ring = srv_ring_make(segment->header, &segment->directory[node->label_channel]);

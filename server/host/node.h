@@ -24,13 +24,16 @@ struct srv_port {
     const struct oto_float_run *runs;
     uint32_t run_count;
     uint32_t payload_bytes;
-    uint32_t channel;       /* index in the directory */
+    uint32_t channel;       /* index in the directory; SRV_NO_CHANNEL: the port has none, what it says is dropped */
     uint32_t enable_offset; /* into the parameter block, or OTO_PORT_ALWAYS */
     bool enabled;
     bool was_finite; /* of the last record */
 };
 
 struct srv_member; /* world/isolated.h */
+#define SRV_NO_CHANNEL UINT32_MAX
+
+struct srv_change;
 
 struct srv_node {
     /* read by each step */
@@ -59,14 +62,18 @@ struct srv_node {
     const struct oto_plugin_ops *ops;
     struct oto_params params;
     struct oto_prepared prepared;
-    uint64_t revision; /* changes applied so far */
-    uint32_t generation; /* swaps applied so far */
-    struct srv_inputs inputs; /* of an estimator */
-    /* fixed */
-    const struct srv_node_config *config;
-    struct oto_setup *setup;
+    struct oto_setup *own_setup; /* of a plugin that was given another part or unit; NULL: `setup` */
     unsigned char *payloads;     /* one buffer for all ports */
     struct oto_float_run *runs;  /* of all ports */
+    uint64_t revision; /* changes applied so far */
+    uint32_t generation; /* swaps applied so far, and those taken back */
+    struct srv_change *trial; /* two plugins are kept in step (server/world/trial.c), or NULL */
+    struct srv_ring silent[OTO_PLUGIN_MAX_PORTS]; /* of channels that no port fills, for estimators that listen */
+    struct srv_inputs inputs; /* of an estimator */
+    /* fixed */
+    uint32_t first_channel, channel_count; /* in the directory, the label's not counted */
+    const struct srv_node_config *config;
+    struct oto_setup *setup;
     char topic[OTO_TOPIC_BYTES]; /* "world/vehicle/node" */
 };
 
@@ -96,8 +103,19 @@ void *srv_state_alloc(uint64_t bytes);
 uint64_t srv_state_rounded(uint64_t bytes);
 
 /* [tick] Zeroes the payloads and sets what a step finds in its outputs. */
-void srv_node_clear_outputs(struct srv_node *node, int64_t t_ns);
-/* [tick] Reads which ports the parameters enable, and says so in the directory. */
+void srv_outputs_clear(struct oto_output *outputs, const struct srv_port *ports, uint32_t count, int64_t t_ns);
+/*
+ * Buffers and runs for the ports of a descriptor; the channels are those that `config` was made with, found by name and
+ * record type, from first_channel on.
+ */
+enum oto_status srv_ports_make(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
+                               uint32_t first_channel, struct oto_output *outputs, struct srv_port *ports,
+                               unsigned char **payloads, struct oto_float_run **runs, struct oto_error *error);
+/* [tick] Joins the ports to their rings, after the segment was made or another plugin has taken them over. */
+void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment);
+/* [tick] Reads which ports the parameters enable. */
+void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params);
+/* [tick] The same, and says so in the directory; a channel without a port is silent. */
 void srv_node_update_ports(struct srv_node *node, struct oto_segment_channel *directory);
 
 #endif

@@ -48,6 +48,23 @@ static inline void srv_ring_push(struct srv_ring *ring, struct oto_sample_head *
     ring->head = seq;
 }
 
+/* Says what fills a channel from now on. */
+static inline void srv_channel_identify(struct oto_segment_channel *channel, const char *plugin, const char *version,
+                                        uint32_t generation)
+{
+    _Alignas(8) struct oto_channel_identity identity;
+    memset(&identity, 0, sizeof identity);
+    (void)strncpy(identity.plugin, plugin, sizeof identity.plugin - 1);
+    (void)strncpy(identity.plugin_version, version, sizeof identity.plugin_version - 1);
+    const uint32_t lock = __atomic_load_n(&channel->identity_lock, __ATOMIC_RELAXED);
+    __atomic_store_n(&channel->identity_lock, lock + 1, OTO_ORDER_STORE_);
+    OTO_FENCE_(__ATOMIC_RELEASE);
+    oto_words_store(channel->plugin, identity.plugin, sizeof identity.plugin);
+    oto_words_store(channel->plugin_version, identity.plugin_version, sizeof identity.plugin_version);
+    __atomic_store_n(&channel->generation, generation, OTO_ORDER_STORE_);
+    __atomic_store_n(&channel->identity_lock, lock + 2, __ATOMIC_RELEASE);
+}
+
 /* Leaves one reading of the clock. */
 static inline void srv_clock_publish(struct oto_segment_header *header, const struct oto_clock *clock)
 {

@@ -13,7 +13,7 @@ static bool refuse(struct srv_reply *reply, enum oto_status status, const char *
     return true;
 }
 
-static void send_reply(struct srv_engine *engine, const struct srv_reply *reply)
+void srv_reply_send_now(struct srv_engine *engine, const struct srv_reply *reply)
 {
     srv_state_show(engine); /* who has the reply sees its effect */
     /* There is room: no more than a queue of commands is ever without a taken reply. */
@@ -29,7 +29,7 @@ void srv_commands_finish_step(struct srv_engine *engine, enum oto_status status,
         engine->step_reply.status = status;
         engine->step_reply.reason = reason;
         engine->step_reply.tick = engine->tick;
-        send_reply(engine, &engine->step_reply);
+        srv_reply_send_now(engine, &engine->step_reply);
     }
 }
 
@@ -118,38 +118,94 @@ static bool apply_mode(struct srv_engine *engine, const struct srv_command *comm
     return true;
 }
 
-static void say_change(struct srv_engine *engine, const struct srv_node *node, const struct srv_change *change,
-                       bool swap, const struct srv_reply *reply)
+/* The change, when it is one of this kind; else *reply refuses. */
+static struct srv_change *change_of(struct srv_engine *engine, const struct srv_command *command, bool swap,
+                                    struct srv_reply *reply)
 {
-    if (reply->status == OTO_OK) {
-        srv_count(engine, swap ? OTO_COUNTER_SWAPS : OTO_COUNTER_PARAMETER_CHANGES, 1);
-        srv_event_write(engine, swap ? OTO_EVENT_SWAP : OTO_EVENT_PARAMETER, 0,
-                        swap ? (int64_t)node->generation : (int64_t)node->revision, node->topic, change->text);
-    } else if (swap) {
-        srv_count(engine, OTO_COUNTER_SWAPS_REFUSED, 1);
-        srv_event_write(engine, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)node->generation, node->topic, reply->reason);
+    struct srv_change *change = (struct srv_change *)(void *)command->change;
+    if (change == NULL || change->open.node >= engine->node_count || change->open.swap != swap) {
+        (void)refuse(reply, OTO_INVALID, "the change is not one of a node of this world");
+        return NULL;
     }
+    return change;
 }
 
-static bool apply_change(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+void srv_reply_show_node(const struct srv_node *node, struct srv_reply *reply)
 {
-    const bool swap = command->kind == SRV_COMMAND_SWAP;
-    struct srv_change *change = (struct srv_change *)(void *)command->change;
-    if (change == NULL || change->open.node >= engine->node_count || (change->open.plugin != NULL) != swap) {
-        return refuse(reply, OTO_INVALID, "the change is not one of a node of this world");
+    reply->plugin = node->plugin;
+    reply->params = node->params;
+    reply->own_setup = node->own_setup;
+    reply->revision = node->revision;
+}
+
+static bool apply_params(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    struct srv_change *change = change_of(engine, command, false, reply);
+    if (change == NULL) {
+        return true;
     }
     struct srv_node *node = &engine->nodes[change->open.node];
     srv_assert_tick_thread(engine);
+    if (node->trial != NULL) {
+        return refuse(reply, OTO_CONFLICT,
+                      "a swap of this node is on probation or in its shadow: set it when that is over, or undo the swap");
+    }
     reply->status = node->member != NULL ? srv_member_apply(engine, node->member, change, &reply->reason)
                                          : srv_change_apply(node, change, &reply->reason);
-    if (reply->status == OTO_OK) {
-        srv_node_update_ports(node, engine->segment.directory);
-        for (uint32_t i = 0; i < srv_node_channel_count(node); i++) {
-            uint32_t *generation = &engine->segment.directory[engine->first_channels[node->index] + i].generation;
-            __atomic_store_n(generation, node->generation, __ATOMIC_RELAXED);
-        }
+    if (reply->status != OTO_OK) {
+        return true;
     }
-    say_change(engine, node, change, swap, reply);
+    srv_node_update_ports(node, engine->segment.directory);
+    srv_reply_show_node(node, reply);
+    srv_count(engine, OTO_COUNTER_PARAMETER_CHANGES, 1);
+    srv_event_write(engine, OTO_EVENT_PARAMETER, 0, (int64_t)node->revision, node->topic, change->text);
+    return true;
+}
+
+static bool apply_swap(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    struct srv_change *change = change_of(engine, command, true, reply);
+    return change == NULL || srv_trial_begin(engine, &engine->nodes[change->open.node], change, reply);
+}
+
+static bool apply_snapshot(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    struct srv_change *change = change_of(engine, command, true, reply);
+    if (change == NULL) {
+        return true;
+    }
+    const struct srv_node *node = &engine->nodes[change->open.node];
+    if (change->revision != node->revision || change->snapshot == NULL) {
+        return refuse(reply, OTO_CONFLICT, "another change of this node was applied meanwhile; ask again");
+    }
+    memcpy(change->snapshot, node->instance.state, node->state_bytes);
+    change->truth = engine->vehicles[node->config->vehicle].truth;
+    change->t_ns = engine->beat.t_ns;
+    change->sub_ns = srv_beat_sub_ns(&engine->beat);
+    return true;
+}
+
+static bool apply_settle(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    struct srv_change *change = change_of(engine, command, true, reply);
+    return change == NULL || srv_trial_settle(engine, change, reply);
+}
+
+static bool apply_cancel(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    if (command->node >= engine->node_count) {
+        return refuse(reply, OTO_INVALID, "there is no such node");
+    }
+    srv_trial_cancel(engine, &engine->nodes[command->node], reply);
+    return true;
+}
+
+static bool apply_undo(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    if (command->node >= engine->node_count) {
+        return refuse(reply, OTO_INVALID, "there is no such node");
+    }
+    srv_trial_undo(engine, &engine->nodes[command->node], reply);
     return true;
 }
 
@@ -220,12 +276,16 @@ struct verb {
 static const struct verb verbs[] = {
     [SRV_COMMAND_PAUSE] = {apply_pause, false},   [SRV_COMMAND_RESUME] = {apply_resume, false},
     [SRV_COMMAND_STEP] = {apply_step, false},     [SRV_COMMAND_SCALE] = {apply_scale, false},
-    [SRV_COMMAND_MODE] = {apply_mode, false},     [SRV_COMMAND_PARAMS] = {apply_change, false},
-    [SRV_COMMAND_SWAP] = {apply_change, false},   [SRV_COMMAND_EVENT] = {apply_event, true},
+    [SRV_COMMAND_MODE] = {apply_mode, false},     [SRV_COMMAND_PARAMS] = {apply_params, false},
+    [SRV_COMMAND_SWAP] = {apply_swap, false},     [SRV_COMMAND_EVENT] = {apply_event, true},
     [SRV_COMMAND_STOP] = {apply_stop, true},      [SRV_COMMAND_FAULT] = {apply_fault, false},
     [SRV_COMMAND_CLEAR_FAULTS] = {apply_clear_faults, false},
     [SRV_COMMAND_JOIN] = {apply_join, false},
     [SRV_COMMAND_LEAVE] = {apply_leave, true},
+    [SRV_COMMAND_SNAPSHOT] = {apply_snapshot, false},
+    [SRV_COMMAND_SETTLE] = {apply_settle, true},
+    [SRV_COMMAND_CANCEL] = {apply_cancel, false},
+    [SRV_COMMAND_UNDO] = {apply_undo, false},
 };
 
 static void apply_one(struct srv_engine *engine, const struct srv_command *command)
@@ -248,7 +308,7 @@ static void apply_one(struct srv_engine *engine, const struct srv_command *comma
         now = verbs[command->kind].apply(engine, command, &reply);
     }
     if (now && !srv_command_is_unanswered(command)) {
-        send_reply(engine, &reply);
+        srv_reply_send_now(engine, &reply);
     }
 }
 

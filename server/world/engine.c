@@ -380,19 +380,21 @@ static void drop_queues(struct srv_engine *engine)
     struct srv_command command;
     struct srv_reply reply;
     while (engine->commands.items != NULL && srv_queue_pop(&engine->commands, &command)) {
-        (void)srv_change_free(command.change);
+        /* what waits to be settled is among the trials */
+        (void)srv_change_free(command.kind == SRV_COMMAND_SETTLE ? NULL : command.change);
         srv_fault_free(command.fault);
         if (command.kind == SRV_COMMAND_JOIN) {
             srv_mailbox_close(command.mailbox);
         }
     }
     while (engine->replies.items != NULL && srv_queue_pop(&engine->replies, &reply)) {
-        (void)srv_change_free(reply.change);
+        (void)srv_change_free(reply.settling ? NULL : reply.change);
         srv_fault_free(reply.faults);
         if ((reply.kind == SRV_COMMAND_JOIN) == (reply.status != OTO_OK)) {
             srv_mailbox_close(reply.mailbox); /* a join that was refused, a leave that was done */
         }
     }
+    srv_trials_finish(engine);
     srv_fault_free(engine->retired_faults);
     free(engine->commands.items);
     free(engine->replies.items);

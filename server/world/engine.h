@@ -61,16 +61,18 @@ enum srv_command_kind {
     SRV_COMMAND_FAULT,   /* fault: taken on */
     SRV_COMMAND_CLEAR_FAULTS, /* node, fault_id (0: all of the node) */
     SRV_COMMAND_JOIN,    /* mailbox: its participant takes part from the next tick; a refusal gives it back */
-    SRV_COMMAND_LEAVE    /* mailbox: its participant is gone; the reply gives it back */
+    SRV_COMMAND_LEAVE,   /* mailbox: its participant is gone; the reply gives it back */
+    SRV_COMMAND_SNAPSHOT, /* change: the live state is copied into it, for its probe */
+    SRV_COMMAND_SETTLE,  /* change: answered when its probation is over; ownership returns with that reply */
+    SRV_COMMAND_CANCEL,  /* node: ends what is before the flip; its swap is answered CLOSED */
+    SRV_COMMAND_UNDO     /* node: ends a probation by taking the swap back */
 };
 
 /* What a change brings to a node; after its reply the same struct holds what was replaced, to be freed by the caller. */
 struct srv_node_change {
     uint32_t node;
-    struct oto_plugin *plugin; /* SWAP; NULL for PARAMS */
-    struct oto_params params;
-    struct oto_prepared prepared;
-    void *state; /* SWAP: zeroed, of the new descriptor's size; else NULL */
+    bool swap;                 /* else a change of parameters */
+    struct oto_plugin *plugin; /* SWAP: the candidate, the change's own until it is freed */
 };
 
 struct srv_command {
@@ -83,7 +85,7 @@ struct srv_command {
     struct srv_mailbox *mailbox;
     struct oto_event_record event;
     struct srv_fault *fault; /* made by srv_engine_fault_make; ownership goes over, or returns with a refusal */
-    uint32_t node;
+    uint32_t node; /* CLEAR_FAULTS, CANCEL, UNDO */
     uint64_t fault_id;
 };
 
@@ -96,6 +98,16 @@ struct srv_reply {
     struct srv_fault *faults; /* a list to be freed: those that are over, and one that was refused */
     struct srv_mailbox *mailbox; /* JOIN and LEAVE: as in the command */
     const char *reason; /* of a refusal, static text; or NULL */
+    /*
+     * SWAP: the engine keeps the change, whose plugin is live, until its probation is over: ask by SETTLE. Its answer is
+     * OK when the plugin stays, PLUGIN or CLOSED when the one before is back.
+     */
+    bool settling;
+    /* What the node runs from `tick` on, where that has changed. */
+    struct oto_plugin *plugin;
+    struct oto_params params; /* borrowed from the node */
+    const struct oto_setup *own_setup;
+    uint64_t revision;
 };
 
 /* False when 256 commands are without a taken reply: try again after replies. */
@@ -125,8 +137,58 @@ struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node
  */
 enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
                                      struct srv_node_change **change, struct oto_error *error);
+/* A swap of the plainest kind: parameters carried over, no probe, no shadow, no probation. */
 enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node, const char *path,
                                   struct srv_node_change **change, struct oto_error *error);
+
+struct srv_probe_request;
+struct srv_probe_result;
+typedef enum oto_status srv_probe_function(const struct srv_probe_request *request, struct srv_probe_result *result,
+                                           struct oto_error *error);
+
+/* What a node ran before a swap, to go back to. */
+struct srv_previous {
+    struct oto_plugin *plugin; /* held; NULL: there is nothing */
+    struct oto_params params;
+    struct oto_setup setup;
+    bool has_setup; /* of its own */
+};
+enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to);
+void srv_previous_finish(struct srv_previous *previous);
+
+/* How a swap is wished; zeroed is the plainest. Texts are borrowed during the call. */
+struct srv_swap_options {
+    const char *plugin;      /* name or file */
+    const char *params_path; /* applied over what is carried over or the part's; or NULL */
+    const char *part, *mode; /* parameters of a part, over the plugin's defaults; or NULL */
+    bool unit_given;
+    uint32_t unit;
+    bool reset_state;        /* the state is made anew, also where it could be taken over */
+    int64_t probation_ns;    /* simulated; 0: none */
+    int64_t shadow_ns;       /* simulated; 0: none */
+    double shadow_tolerance; /* no number of the first channel may be further apart, in its unit; 0: finite is enough */
+    int64_t budget_ns;       /* of a step; three in a row above take the swap back. 0: none; below: half a period if paced */
+    bool unprobed;                       /* not to be probed, though there is a probe */
+    srv_probe_function *probe;           /* NULL: there is none */
+    const struct srv_previous *previous; /* instead of `plugin`: back to it */
+};
+
+/*
+ * A swap in steps, so that the live state can be fetched between them: load (worker), post SNAPSHOT where
+ * srv_swap_wants_snapshot, ready (worker), post SWAP. On failure of `ready` the change is still to be freed.
+ */
+enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, const struct srv_swap_options *options,
+                              struct srv_node_change **change, struct oto_error *error);
+bool srv_swap_wants_snapshot(const struct srv_node_change *change);
+enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_change *change,
+                               struct oto_error *error);
+/* After the flip: what was done, in words. After the end: how it went. */
+void srv_swap_describe(const struct srv_node_change *change, char *text, size_t bytes);
+void srv_swap_describe_end(const struct srv_node_change *change, char *text, size_t bytes);
+/* The shadow's differences, "" without one. */
+void srv_swap_describe_shadow(const struct srv_node_change *change, char *text, size_t bytes);
+/* After the end: takes what was replaced out for a later undo; the change is freed as usual. */
+enum oto_status srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous);
 /* Frees a change and what it holds. Returns false if a library stayed mapped. */
 bool srv_change_free(struct srv_node_change *change);
 

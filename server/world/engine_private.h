@@ -32,13 +32,14 @@ struct srv_vehicle {
     struct srv_node *motion;
     struct srv_node *first_sensor;
     uint32_t sensor_count;
-    bool any_time; /* the motion node can be asked about any instant */
+    bool any_time; /* the motion node can be asked about any instant from any_from_ns on */
+    int64_t any_from_ns;
     bool stale;    /* the motion node is broken: the truth is the last good one */
     bool truth_was_finite;
     uint32_t truth_flags; /* of the last truth */
     struct oto_truth_record truth;      /* at the last tick's end */
     struct oto_truth_record truth_zero; /* at time zero */
-    struct srv_history history;         /* only without any_time */
+    struct srv_history history; /* without any_time, or once the motion was swapped */
     struct srv_ring ring;
     uint32_t channel;
     const struct srv_vibration *vibration; /* NULL: nothing shakes it */
@@ -111,6 +112,7 @@ struct srv_engine {
     uint64_t lossless_safe_ticks, lossless_seen_epoch;
     int64_t lossless_deadline_ns; /* of the wait that goes on, 0: none */
     struct srv_rights rights;
+    struct srv_change *trials; /* swaps that the tick thread has: filling, in shadow, on probation, or settled */
 
     /* both */
     struct srv_queue commands, replies;
@@ -133,6 +135,7 @@ struct srv_engine {
     struct srv_node_view {
         struct oto_plugin *plugin;
         struct oto_params params; /* borrowed from the node */
+        const struct oto_setup *own_setup; /* likewise; NULL: the node's */
         uint64_t revision;
     } *views;
     struct srv_watchdog {
@@ -157,6 +160,8 @@ void srv_tick_begin_world(struct srv_engine *engine);
 void srv_tick_make(struct srv_engine *engine);
 /* Publishes what a node's outputs hold, watched and hashed; `flags` come to each sample's own. */
 void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags);
+/* The same, but not hashed. */
+void srv_tick_publish_aside(struct srv_engine *engine, struct srv_node *node, uint32_t flags);
 /* Moves a vehicle on by a tick, and publishes its truth. */
 void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick);
 void srv_truth_publish(struct srv_engine *engine, struct srv_vehicle *vehicle);
@@ -188,11 +193,39 @@ enum oto_step_status srv_input_at(void *looking_back, int64_t t_ns, double sub_n
 
 /* ---- estimators.c ---- */
 
-/* Finds the estimators among the nodes [loop]; points their inputs at the rings once these are there [loop]. */
+/* Finds the estimators among the nodes [loop]; points their inputs at the rings, again when a swap has moved ports. */
 enum oto_status srv_estimators_make(struct srv_engine *engine, struct oto_error *error);
 void srv_estimators_attach(struct srv_engine *engine);
 /* Steps those that are due in this tick, after its sensors. */
 void srv_estimators_step(struct srv_engine *engine, uint64_t tick);
+
+/* Breadcrumb and step of an instance, no more. False: it changed the floating-point mode, which is put back. */
+bool srv_node_call(struct srv_engine *engine, const struct srv_node *node,
+                   enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
+                   const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status);
+/* One tick of the motion, and the truth at its end; *flags gets what is to be said of it. */
+void srv_motion_step(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+                     uint32_t *flags);
+
+/* ---- trial.c ---- */
+
+/* Takes a swap: at once, or through history and shadow. True: *reply is to be sent. */
+bool srv_trial_begin(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
+                     struct srv_reply *reply);
+/* A boundary has come. */
+void srv_trials_advance(struct srv_engine *engine);
+/* A sample of a sensor or estimator, and a motion's tick, of a node that has a trial. */
+void srv_trial_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step, uint32_t flags);
+void srv_trial_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+                      uint32_t *flags);
+/* The candidate of a motion could not be evaluated. True: the motion before it is back and may be asked. */
+bool srv_trial_save_motion(struct srv_engine *engine, struct srv_node *motion);
+/* Commands. True: *reply is to be sent. */
+bool srv_trial_settle(struct srv_engine *engine, struct srv_change *change, struct srv_reply *reply);
+void srv_trial_cancel(struct srv_engine *engine, struct srv_node *node, struct srv_reply *reply);
+void srv_trial_undo(struct srv_engine *engine, struct srv_node *node, struct srv_reply *reply);
+/* [loop] Drops what the tick thread still had. */
+void srv_trials_finish(struct srv_engine *engine);
 
 /* ---- events.c ---- */
 
@@ -222,6 +255,10 @@ static inline bool srv_command_is_unanswered(const struct srv_command *command)
     return command->kind == SRV_COMMAND_EVENT && command->id == 0;
 }
 void srv_commands_apply(struct srv_engine *engine);
+/* An answer that was owed. */
+void srv_reply_send_now(struct srv_engine *engine, const struct srv_reply *reply);
+/* What the node runs now goes into the reply. */
+void srv_reply_show_node(const struct srv_node *node, struct srv_reply *reply);
 /* Answers a `step` that waits, if any. */
 void srv_commands_finish_step(struct srv_engine *engine, enum oto_status status, const char *reason);
 

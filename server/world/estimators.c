@@ -17,10 +17,21 @@ enum oto_status srv_estimators_make(struct srv_engine *engine, struct oto_error 
     return OTO_OK;
 }
 
-static const struct srv_ring *ring_of(const struct srv_engine *engine, const struct srv_input_config *input)
+/* Of a channel that a node was made with: the port that fills it now, or its own while none does. */
+static const struct srv_ring *ring_of(struct srv_engine *engine, const struct srv_input_config *input)
 {
-    const struct srv_node *node = &engine->nodes[input->node];
-    return node->evaluate != NULL ? &engine->vehicles[node->config->vehicle].ring : &node->ports[input->port].ring;
+    struct srv_node *node = &engine->nodes[input->node];
+    if (node->evaluate != NULL) {
+        return &engine->vehicles[node->config->vehicle].ring;
+    }
+    const uint32_t channel = node->first_channel + input->port;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        if (node->ports[i].channel == channel) {
+            return &node->ports[i].ring;
+        }
+    }
+    node->silent[input->port] = srv_ring_make(engine->segment.header, &engine->segment.directory[channel]);
+    return &node->silent[input->port];
 }
 
 void srv_estimators_attach(struct srv_engine *engine)
@@ -49,7 +60,11 @@ static void take_step(struct srv_engine *engine, struct srv_node *node, uint64_t
         srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)(node->inputs.lost - lost), node->topic,
                         "samples were overwritten before this estimator took them");
     }
-    srv_node_clear_outputs(node, step.t_ns);
+    if (node->trial != NULL) {
+        srv_trial_sample(engine, node, &step, 0);
+        return;
+    }
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, step.t_ns);
     const enum oto_step_status status = srv_node_run(engine, node, &step);
     srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
     srv_state_hash_absorb(&engine->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
@@ -64,7 +79,7 @@ void srv_estimators_step(struct srv_engine *engine, uint64_t tick)
     for (uint32_t i = 0; i < engine->estimator_count; i++) {
         struct srv_node *node = engine->estimators[i];
         while (srv_due_tick(&node->due) == tick) {
-            if (node->quarantined) {
+            if (node->quarantined && node->trial == NULL) {
                 srv_inputs_skip(&node->inputs);
             } else {
                 take_step(engine, node, tick);

@@ -87,6 +87,7 @@ void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_
                                             .n = node->beat.n,
                                             .t_ns = node->beat.t_ns,
                                             .rate_hz = node->setup->rate_hz};
+    const uint32_t channel = node->ports[port].channel - node->first_channel; /* what a fault calls its port */
     uint32_t index = 0;
     if (port == 0) {
         copy_clean(&node->ports[0], output->payload, label->clean);
@@ -95,7 +96,7 @@ void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_
         if (!srv_fault_is_active(fault, node->beat.t_ns)) {
             continue;
         }
-        if (fault->spec.port == port) {
+        if (fault->spec.port == channel) {
             const double amount = srv_fault_apply(fault, &moment, output);
             *flags |= OTO_SAMPLE_FAULT | (fault->spec.kind == OTO_FAULT_NAN ? OTO_SAMPLE_NON_FINITE : 0);
             if (index < OTO_FAULT_LABELS) {

@@ -19,7 +19,7 @@ static enum oto_status start(struct srv_group *group, const struct srv_member *m
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a change of '%s'", base->topic);
     }
     memcpy(seats, group->seats, group->member_count * sizeof *seats);
-    seats[member->slot].params = change->open.params;
+    seats[member->slot].params = change->params;
     seats[member->slot].old_params = &base->params;
     const enum oto_status status =
         srv_box_start(seats, group->member_count, NULL, NULL, &change->box, &culprit, error);

@@ -33,7 +33,7 @@ static void check_record(struct srv_engine *engine, struct srv_node *node, struc
     port->was_finite = finite;
 }
 
-void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+static inline void publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags, bool absorb)
 {
     const bool faulty = node->faults != NULL;
     if (faulty) {
@@ -56,12 +56,24 @@ void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t
         struct oto_sample_head head = {
             .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = record_flags};
         srv_ring_push(&port->ring, &head, output->payload);
-        srv_state_hash_absorb(&engine->hash, &head, sizeof head);
-        srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+        if (absorb) {
+            srv_state_hash_absorb(&engine->hash, &head, sizeof head);
+            srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+        }
     }
     if (faulty) {
         srv_faults_end_sample(engine, node);
     }
+}
+
+void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+{
+    publish(engine, node, flags, true);
+}
+
+void srv_tick_publish_aside(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+{
+    publish(engine, node, flags, false);
 }
 
 uint32_t srv_sample_input(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct srv_node *node,
@@ -92,7 +104,11 @@ static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, 
                                   .input_context = &back,
                                   .outputs = node->outputs};
     const uint32_t flags = srv_sample_input(engine, vehicle, node, &input);
-    srv_node_clear_outputs(node, back.t_ns);
+    if (node->trial != NULL) {
+        srv_trial_sample(engine, node, &step, flags);
+        return;
+    }
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, back.t_ns);
     const enum oto_step_status status = srv_node_run(engine, node, &step);
     srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
@@ -109,7 +125,7 @@ static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehi
         return;
     }
     while (srv_due_tick(&node->due) == tick) {
-        if (!node->quarantined) {
+        if (!node->quarantined || node->trial != NULL) {
             take_sample(engine, vehicle, node, tick);
         }
         srv_beat_advance(&node->beat);
@@ -154,6 +170,9 @@ void srv_tick_make(struct srv_engine *engine)
     srv_estimators_step(engine, tick);
     engine->chain = srv_state_hash_end(&engine->hash);
     engine->tick = tick + 1;
+    if (engine->trials != NULL) {
+        srv_trials_advance(engine);
+    }
 }
 
 void srv_tick_begin_world(struct srv_engine *engine)

@@ -3,18 +3,35 @@
 #include "host/fpu.h"
 #include "world/engine_private.h"
 
-enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step)
+static inline bool call(struct srv_engine *engine, const struct srv_node *node,
+                        enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
+                        const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status)
 {
     uint32_t *breadcrumb = &engine->segment.header->current_node;
     srv_assert_tick_thread(engine);
     __atomic_store_n(breadcrumb, node->index + 1, __ATOMIC_RELAXED);
-    enum oto_step_status status = node->step(&node->instance, step);
+    *status = step_function(instance, step);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     if (!srv_fpu_is_pinned()) {
         srv_fpu_pin();
-        status = (enum oto_step_status)SRV_STEP_FLOAT_MODE;
+        *status = OTO_STEP_ERROR;
+        return false;
     }
-    return srv_node_account(engine, node, (uint32_t)status);
+    return true;
+}
+
+bool srv_node_call(struct srv_engine *engine, const struct srv_node *node,
+                   enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
+                   const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status)
+{
+    return call(engine, node, step_function, instance, step, status);
+}
+
+enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step)
+{
+    enum oto_step_status status;
+    const bool kept_mode = call(engine, node, node->step, &node->instance, step, &status);
+    return srv_node_account(engine, node, kept_mode ? (uint32_t)status : SRV_STEP_FLOAT_MODE);
 }
 
 enum oto_step_status srv_node_account(struct srv_engine *engine, struct srv_node *node, uint32_t said)
@@ -73,6 +90,9 @@ static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, int
     const enum oto_step_status status = motion->evaluate(&motion->instance, t_ns, sub_ns, truth);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL) {
+        if (motion->trial != NULL && srv_trial_save_motion(engine, motion)) {
+            return evaluate(engine, vehicle, t_ns, sub_ns, truth);
+        }
         srv_node_quarantine(engine, motion, status, "could not evaluate the motion; quarantined");
     }
     return status == OTO_STEP_OK || status == OTO_STEP_WARN;
@@ -88,7 +108,7 @@ bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_
         *truth = vehicle->truth_zero;
     } else if (t_ns == end->t_ns && sub_ns == srv_beat_sub_ns(end)) {
         *truth = vehicle->truth;
-    } else if (vehicle->any_time || t_ns >= start_ns) {
+    } else if ((vehicle->any_time && t_ns >= vehicle->any_from_ns) || t_ns >= start_ns) {
         made = evaluate(engine, vehicle, t_ns, sub_ns, truth);
     } else {
         srv_history_get(&vehicle->history, end->n, t_ns, sub_ns, truth);
@@ -99,25 +119,20 @@ bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_
     return made;
 }
 
-static void step_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick, uint32_t *flags)
+void srv_motion_step(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+                     uint32_t *flags)
 {
-    const struct srv_beat *end = &engine->beat;
-    const struct oto_step step = {.size = sizeof step,
-                                  .tick = tick,
-                                  .n = tick + 1,
-                                  .t_ns = end->t_ns,
-                                  .sub_ns = srv_beat_sub_ns(end)};
     struct oto_truth_record truth;
     vehicle->stale = true;
     if (vehicle->motion->quarantined) {
         return;
     }
-    const enum oto_step_status status = srv_node_run(engine, vehicle->motion, &step);
+    const enum oto_step_status status = srv_node_run(engine, vehicle->motion, step);
     if (status == OTO_STEP_WARN) {
         *flags |= OTO_SAMPLE_WARN;
     }
     if ((status == OTO_STEP_OK || status == OTO_STEP_WARN) &&
-        evaluate(engine, vehicle, step.t_ns, step.sub_ns, &truth)) {
+        evaluate(engine, vehicle, step->t_ns, step->sub_ns, &truth)) {
         vehicle->truth = truth;
         vehicle->stale = false;
     }
@@ -139,13 +154,23 @@ static void check_truth(struct srv_engine *engine, struct srv_vehicle *vehicle, 
 
 void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick)
 {
+    const struct srv_node *motion = vehicle->motion;
+    const struct oto_step step = {.size = sizeof step,
+                                  .tick = tick,
+                                  .n = tick + 1,
+                                  .t_ns = engine->beat.t_ns,
+                                  .sub_ns = srv_beat_sub_ns(&engine->beat)};
     uint32_t flags = 0;
-    step_motion(engine, vehicle, tick, &flags);
+    if (motion->trial == NULL) {
+        srv_motion_step(engine, vehicle, &step, &flags);
+    } else {
+        srv_trial_motion(engine, vehicle, &step, &flags);
+    }
     if (vehicle->stale) {
         flags |= OTO_SAMPLE_STALE;
     }
     check_truth(engine, vehicle, &flags);
-    if (!vehicle->any_time) {
+    if (vehicle->history.records != NULL) {
         srv_history_put(&vehicle->history, engine->beat.n, &vehicle->truth);
     }
     vehicle->truth_flags = flags;
@@ -168,7 +193,7 @@ void srv_truth_begin(struct srv_engine *engine, struct srv_vehicle *vehicle)
     if (evaluate(engine, vehicle, 0, 0.0, &vehicle->truth_zero)) {
         vehicle->truth = vehicle->truth_zero;
     }
-    if (!vehicle->any_time) {
+    if (vehicle->history.records != NULL) {
         srv_history_put(&vehicle->history, 0, &vehicle->truth_zero);
     }
 }

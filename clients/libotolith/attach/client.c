@@ -200,6 +200,20 @@ uint32_t oto_client_channel_count(const struct oto_client *client)
     return client->directory.channel_count;
 }
 
+enum oto_status oto_client_channel_identity(const struct oto_client *client, const struct oto_channel *channel,
+                                            struct oto_channel_identity *identity)
+{
+    const struct oto_segment_channel *entries =
+        (const void *)((const unsigned char *)client->header + client->header->directory_offset);
+    if (channel->index >= client->header->channel_count) {
+        return OTO_RANGE;
+    }
+    const enum oto_status status = oto_channel_identity_read(&entries[channel->index], identity);
+    identity->plugin[sizeof identity->plugin - 1] = '\0';
+    identity->plugin_version[sizeof identity->plugin_version - 1] = '\0';
+    return status;
+}
+
 const struct oto_channel *oto_client_channel(const struct oto_client *client, uint32_t index)
 {
     return index < client->directory.channel_count ? &client->directory.channels[index] : NULL;

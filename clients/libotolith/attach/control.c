@@ -104,10 +104,70 @@ enum oto_status oto_control_set(struct oto_client *client, const char *node, con
 enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
                                  struct oto_reply *reply, struct oto_error *error)
 {
+    struct oto_swap swap = OTO_SWAP_DEFAULTS;
+    swap.plugin = plugin;
+    return oto_control_swap_with(client, node, &swap, reply, NULL, error);
+}
+
+static void add_text(struct oto_message_writer *request, const char *key, const char *text)
+{
+    if (text != NULL) {
+        oto_message_add_text(request, key, text);
+    }
+}
+
+static void add_flag(struct oto_message_writer *request, const char *key, bool flag)
+{
+    if (flag) {
+        oto_message_add_bool(request, key, true);
+    }
+}
+
+/* Simulated time that the answer may take, in real ms at the pace asked for. */
+static int64_t swap_timeout_ms(const struct oto_client *client, const struct oto_swap *swap)
+{
+    struct oto_clock clock = {.scale = 1.0};
+    (void)oto_segment_clock(client->header, &clock);
+    const double pace = clock.scale > 0.0 && clock.scale < 1.0 ? clock.scale : 1.0;
+    const double ns = (double)swap->shadow_ns + (swap->wait ? (double)swap->probation_ns : 0.0);
+    const double ms = 2e-6 * ns / pace;
+    return 2 * (int64_t)client->control.timeout_ms + (ms < 1e12 ? (int64_t)ms : INT64_C(1000000000000));
+}
+
+enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
+                                      struct oto_reply *reply, uint64_t *ticks, struct oto_error *error)
+{
     struct oto_message_writer request = oto_control_request(&client->control, "swap");
+    if (swap->probation_ns < 0 || swap->shadow_ns < 0 || swap->shadow_tolerance < 0.0) {
+        return oto_fail(error, OTO_RANGE, "swap: probation, shadow and tolerance are not negative");
+    }
     oto_message_add_text(&request, "node", node);
-    oto_message_add_text(&request, "plugin", plugin);
-    return ask(client, &request, reply, error);
+    add_text(&request, "plugin", swap->plugin);
+    add_text(&request, "params", swap->params);
+    add_text(&request, "part", swap->part);
+    add_text(&request, "mode", swap->mode);
+    if (swap->has_unit) {
+        oto_message_add_u64(&request, "unit", swap->unit);
+    }
+    oto_message_add_u64(&request, "probation_ns", (uint64_t)swap->probation_ns);
+    oto_message_add_u64(&request, "shadow_ns", (uint64_t)swap->shadow_ns);
+    oto_message_add_f64(&request, "shadow_tolerance", swap->shadow_tolerance);
+    if (swap->budget_ns >= 0) {
+        oto_message_add_u64(&request, "budget_ns", (uint64_t)swap->budget_ns);
+    }
+    add_flag(&request, "reset_state", swap->reset_state);
+    add_flag(&request, "no_probe", swap->no_probe);
+    add_flag(&request, "wait", swap->wait);
+    add_flag(&request, "undo", swap->undo);
+    add_flag(&request, "cancel", swap->cancel);
+    const enum oto_status status = ask_within(client, &request, swap_timeout_ms(client, swap), reply, error);
+    if (ticks != NULL) {
+        *ticks = 0;
+        if (status == OTO_OK) {
+            (void)oto_message_u64(&client->control.reply, "ticks", ticks, NULL);
+        }
+    }
+    return status;
 }
 
 enum oto_status oto_control_fault(struct oto_client *client, const char *node, const char *spec,

@@ -78,6 +78,21 @@ static enum oto_status check_tables(const struct oto_segment_header *header, uin
     return OTO_OK;
 }
 
+/* A swap may have written names while the tables were copied. */
+static void take_identities(const unsigned char *base, const struct oto_segment_header *header,
+                            struct oto_segment_directory *directory)
+{
+    const struct oto_segment_channel *entries =
+        (const struct oto_segment_channel *)(const void *)(base + header->directory_offset);
+    for (uint32_t i = 0; i < header->channel_count; i++) {
+        struct oto_channel_identity identity;
+        if (oto_channel_identity_read(&entries[i], &identity) == OTO_OK) {
+            memcpy(directory->entries[i].plugin, identity.plugin, sizeof identity.plugin);
+            memcpy(directory->entries[i].plugin_version, identity.plugin_version, sizeof identity.plugin_version);
+        }
+    }
+}
+
 /* Copies the two tables, then sees that their copies are the ones the header was made for. */
 static enum oto_status copy_tables(const unsigned char *base, const struct oto_segment_header *header,
                                    struct oto_segment_directory *directory, struct oto_error *error)
@@ -95,6 +110,7 @@ static enum oto_status copy_tables(const unsigned char *base, const struct oto_s
     }
     oto_words_load(directory->field_entries, base + header->field_offset, field_bytes);
     oto_words_load(directory->entries, base + header->directory_offset, entry_bytes);
+    take_identities(base, header, directory);
     const uint64_t hash = oto_segment_layout_hash(directory->field_entries, header->field_count, directory->entries,
                                                   header->channel_count);
     if (hash != header->layout_hash) {

@@ -14,7 +14,10 @@
  *   get {node: text, param: text or absent}   keys, values, units, texts: lists of text; runtime: list of u64
  *                                             (a node's table in parts: `first` (u64) asks from there, `total` says how many)
  *   set {node: text, param: text, value: text}
- *   swap {node: text, plugin: text}
+ *   swap {node: text, plugin: text}           ticks (u64): from the request to the flip; see struct oto_swap for what may
+ *                                             be said besides: params, part, mode: text; unit, probation_ns, shadow_ns,
+ *                                             budget_ns: u64; shadow_tolerance: f64; reset_state, no_probe, wait: bool;
+ *                                             instead of plugin: undo or cancel: bool
  *   fault {node: text, spec: text}            spec: YAML as in a world's `faults:`; text: the fault's number
  *   clear_faults {node: text, id_of_fault: u64 or absent}
  *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it

@@ -187,6 +187,11 @@ const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, u
     return &engine->setup;
 }
 
+struct fake_change {
+    struct srv_node_change open; /* first */
+    struct fake_facts *facts;
+};
+
 /* [worker] Fails for the key "bad"; counts how many are at work at once. */
 enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
                                      struct srv_node_change **change, struct oto_error *error)
@@ -201,24 +206,78 @@ enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t n
     if (strcmp(key, "bad") == 0) {
         return oto_fail(error, OTO_NOT_FOUND, "there is no parameter 'bad'; did you mean 'gain'?");
     }
-    *change = calloc(1, sizeof **change);
-    (*change)->node = node;
+    struct fake_change *made = calloc(1, sizeof *made);
+    made->open.node = node;
+    made->facts = facts;
     (void)__atomic_add_fetch(&facts->changes_alive, 1, __ATOMIC_ACQ_REL);
-    (*change)->params.block = facts;
+    *change = &made->open;
     return OTO_OK;
 }
 
-enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node, const char *path,
-                                  struct srv_node_change **change, struct oto_error *error)
+enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, const struct srv_swap_options *options,
+                              struct srv_node_change **change, struct oto_error *error)
 {
-    return srv_change_parameter(engine, node, path, "", change, error);
+    return srv_change_parameter(engine, node, options->plugin, "", change, error);
+}
+
+bool srv_swap_wants_snapshot(const struct srv_node_change *change)
+{
+    (void)change;
+    return true;
+}
+
+enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_change *change, struct oto_error *error)
+{
+    (void)engine;
+    (void)change;
+    (void)error;
+    return OTO_OK;
+}
+
+void srv_swap_describe(const struct srv_node_change *change, char *text, size_t bytes)
+{
+    (void)change;
+    (void)snprintf(text, bytes, "swapped");
+}
+
+void srv_swap_describe_end(const struct srv_node_change *change, char *text, size_t bytes)
+{
+    (void)change;
+    (void)snprintf(text, bytes, "kept");
+}
+
+void srv_swap_describe_shadow(const struct srv_node_change *change, char *text, size_t bytes)
+{
+    (void)change;
+    (void)bytes;
+    text[0] = '\0';
+}
+
+enum oto_status srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous)
+{
+    (void)change;
+    memset(previous, 0, sizeof *previous);
+    return OTO_OK;
+}
+
+enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to)
+{
+    *to = *from;
+    return OTO_OK;
+}
+
+void srv_previous_finish(struct srv_previous *previous)
+{
+    memset(previous, 0, sizeof *previous);
 }
 
 bool srv_change_free(struct srv_node_change *change)
 {
-    struct fake_facts *facts = change->params.block;
-    (void)__atomic_sub_fetch(&facts->changes_alive, 1, __ATOMIC_ACQ_REL);
-    free(change);
+    if (change != NULL) {
+        struct fake_change *made = (struct fake_change *)(void *)change;
+        (void)__atomic_sub_fetch(&made->facts->changes_alive, 1, __ATOMIC_ACQ_REL);
+        free(made);
+    }
     return true;
 }
 

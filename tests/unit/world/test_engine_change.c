@@ -173,9 +173,6 @@ static void a_state_that_nobody_can_take_over_is_refused_with_both_versions(void
     assert_int_not_equal(
         srv_change_plugin(fixture.engine, 2, fixture_plugin(path, sizeof path, "circle"), &change, &error), OTO_OK);
     assert_non_null(strstr(error.text, "sensor"));
-    assert_int_not_equal(
-        srv_change_plugin(fixture.engine, 0, fixture_plugin(path, sizeof path, "circle_tick_only"), &change, &error),
-        OTO_OK);
     assert_int_not_equal(srv_change_plugin(fixture.engine, 2, "/nowhere/none.so", &change, &error), OTO_OK);
     assert_null(change);
     fixture_end(&fixture);
