@@ -29,6 +29,7 @@ struct srv_binder {
     struct srv_world_config *config;
     struct srv_plugin_cache plugins;
     struct srv_part_cache parts;
+    uint64_t vibration_lines; /* so far, of all vehicles */
     oto_warn_function warn;
     void *warn_context;
     struct oto_error *error;

@@ -6,7 +6,7 @@
 #include "otolith/geodesy.h"
 #include "otolith/rng.h"
 
-enum { MAX_SOURCES = 64, MAX_ORDERS = 64 };
+enum { MAX_SOURCES = 64, MAX_ORDERS = 64, MAX_LINES = 1000000 /* of a world, 104 bytes each */ };
 
 #define GOLDEN_RATIO 0.6180339887498949
 
@@ -17,23 +17,29 @@ struct maker {
     uint32_t source; /* which one is being made */
 };
 
-/* Room for more lines, zeroed; NULL when out of memory. */
-static struct srv_vibration_line *add_lines(struct srv_vibration *vibration, uint32_t count)
-{
-    const size_t all = (size_t)vibration->line_count + count;
-    struct srv_vibration_line *lines = realloc(vibration->lines, all * sizeof *lines);
-    if (lines == NULL)
-        return NULL;
-    vibration->lines = lines;
-    lines += vibration->line_count;
-    memset(lines, 0, count * sizeof *lines);
-    vibration->line_count += count;
-    return lines;
-}
-
 static enum oto_status no_memory(const struct maker *maker, const struct oto_value *place)
 {
     return oto_value_fail(place, maker->binder->error, OTO_NO_MEMORY, "out of memory for vibration");
+}
+
+/* Room for more lines, zeroed. */
+static enum oto_status add_lines(struct maker *maker, const struct oto_value *place, uint32_t count,
+                                 struct srv_vibration_line **added)
+{
+    struct srv_vibration *vibration = maker->vibration;
+    maker->binder->vibration_lines += count;
+    if (maker->binder->vibration_lines > MAX_LINES)
+        return oto_value_fail(place, maker->binder->error, OTO_LIMIT,
+                              "more than %d lines of vibration in a world, the most that is accepted", MAX_LINES);
+    const size_t all = (size_t)vibration->line_count + count;
+    struct srv_vibration_line *lines = realloc(vibration->lines, all * sizeof *lines);
+    if (lines == NULL)
+        return no_memory(maker, place);
+    vibration->lines = lines;
+    *added = lines + vibration->line_count;
+    memset(*added, 0, count * sizeof *lines);
+    vibration->line_count += count;
+    return OTO_OK;
 }
 
 /* A sin(θ + φ) = A cos φ sin θ + A sin φ cos θ, axis by axis. */
@@ -64,13 +70,12 @@ static enum oto_status make_sine(struct maker *maker, const struct oto_value *ma
     struct srv_raw_sine raw = {0};
     srv_section_defaults(&srv_section_sine, &raw);
     enum oto_status status = srv_section_read(&srv_section_sine, map, &raw, maker->binder->error);
-    if (status != OTO_OK)
-        return status;
-    struct srv_vibration_line *line = add_lines(maker->vibration, 1);
-    if (line == NULL)
-        return no_memory(maker, map);
-    source->turns = fill_line(&raw, raw.frequency_hz, line);
-    return OTO_OK;
+    struct srv_vibration_line *line = NULL;
+    if (status == OTO_OK)
+        status = add_lines(maker, map, 1, &line);
+    if (status == OTO_OK)
+        source->turns = fill_line(&raw, raw.frequency_hz, line);
+    return status;
 }
 
 static enum oto_status make_order(struct maker *maker, const struct oto_value *map, struct srv_vibration_source *source,
@@ -98,9 +103,8 @@ static enum oto_status make_engine(struct maker *maker, const struct oto_value *
     if (raw.orders->count == 0 || raw.orders->count > MAX_ORDERS)
         return oto_value_fail(raw.orders, maker->binder->error, OTO_LIMIT, "expected 1 to %d orders, got %u",
                               MAX_ORDERS, raw.orders->count);
-    struct srv_vibration_line *lines = add_lines(maker->vibration, raw.orders->count);
-    if (lines == NULL)
-        return no_memory(maker, map);
+    struct srv_vibration_line *lines = NULL;
+    status = add_lines(maker, map, raw.orders->count, &lines);
     for (uint32_t i = 0; i < raw.orders->count && status == OTO_OK; i++)
         status = make_order(maker, raw.orders->items[i], source, &lines[i]);
     return status;
@@ -174,13 +178,12 @@ static enum oto_status make_psd(struct maker *maker, const struct oto_value *map
     enum oto_status status = srv_section_read(&srv_section_psd, map, &raw, maker->binder->error);
     if (status == OTO_OK)
         status = check_psd(maker, map, &raw);
+    struct srv_vibration_line *lines = NULL;
+    if (status == OTO_OK)
+        status = add_lines(maker, map, raw.lines, &lines);
     if (status == OTO_OK) {
-        struct srv_vibration_line *lines = add_lines(maker->vibration, raw.lines);
         const bool in_g = raw.g2_hz.count > 0;
-        if (lines == NULL)
-            status = no_memory(maker, map);
-        else
-            fill_spectrum(maker, &raw, in_g ? &raw.g2_hz : &raw.m2_s4_hz, in_g ? OTO_STANDARD_GRAVITY_M_S2 : 1, lines);
+        fill_spectrum(maker, &raw, in_g ? &raw.g2_hz : &raw.m2_s4_hz, in_g ? OTO_STANDARD_GRAVITY_M_S2 : 1, lines);
     }
     free(raw.g2_hz.rows);
     free(raw.m2_s4_hz.rows);

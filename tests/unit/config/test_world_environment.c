@@ -273,20 +273,32 @@ static void random_vibration_has_the_spectrum_and_the_rms_of_its_profile(void **
     /* 80 Hz by an ascent of 3 dB: ∫ = 0.04/160 (80² - 20²) = 1.5 g² */
     const double g2 = OTO_STANDARD_GRAVITY_M_S2 * OTO_STANDARD_GRAVITY_M_S2;
     const double expected = g2 * (1.5 + 0.04 * 270 + 0.04 * 350 * log(2000.0 / 350));
-    double lines = 0, square = 0;
+    double lines = 0, lines_square = 0, square = 0, fourth = 0, z_square = 0, product = 0;
     const struct srv_vibration *vibration = &world.config.vehicles[0].vibration;
-    for (uint32_t i = 0; i < vibration->line_count; i++)
-        lines += 0.5 * (oto_vec3_norm_sq(oto_vec3_make(vibration->lines[i].accel_sin_m_s2.x, vibration->lines[i].accel_cos_m_s2.x, 0)));
+    for (uint32_t i = 0; i < vibration->line_count; i++) {
+        const struct srv_vibration_line *line = &vibration->lines[i];
+        const double power = 0.5 * (line->accel_sin_m_s2.x * line->accel_sin_m_s2.x + line->accel_cos_m_s2.x * line->accel_cos_m_s2.x);
+        lines += power;
+        lines_square += power * power;
+    }
     assert_near(lines, expected, 1e-12 * expected);
     for (uint32_t i = 0; i < POINTS; i++) {
         const oto_vec3 a = srv_vibration_at(vibration, i / SAMPLE_HZ).accel_m_s2;
         assert_near(a.y, 0, 0);
         square += a.x * a.x / POINTS;
+        fourth += a.x * a.x * a.x * a.x / POINTS;
+        z_square += a.z * a.z / POINTS;
+        product += a.x * a.z / POINTS;
         re[i] = a.x * 0.5 * (1 - cos(2 * OTO_PI * i / POINTS));
     }
     /* Neighbouring lines are at least 2.3 % of 20 Hz apart: over 8 s four periods of their beat, of which the rest of a
      * period is left over, weighted by two amplitudes of 200. */
     assert_near(sqrt(square / expected), 1, 0.01);
+    /* A sum of sines of powers p has the kurtosis 3 - 1.5 Σp²/(Σp)²; that of 65536 Gaussian values spreads by
+     * sqrt(24/65536) = 0.02, and neighbours are not independent. Phases of two axes are: the sum of p cos(difference). */
+    assert_near(fourth / (square * square), 3 - 1.5 * lines_square / (lines * lines), 0.15);
+    assert_near(z_square / square, 0.25, 0.01);
+    assert_true(fabs(product) / sqrt(square * z_square) < 4 * sqrt(0.5 * lines_square) / lines);
     transform(re, im);
     /* Third octaves hold ten of 200 lines in 6.6 octaves; one more or less at its edges is 10 %. */
     for (double f = 25; f * cbrt(2) < 2000; f *= cbrt(2)) {

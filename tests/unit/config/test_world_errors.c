@@ -168,6 +168,25 @@ static void bad_tables_and_vibrations_are_refused(void **state)
     TABLE_TEST(cases);
 }
 
+/* A few kilobytes of text would ask for gigabytes. */
+static void more_lines_of_vibration_than_a_world_may_have_are_refused(void **state)
+{
+    (void)state;
+    enum { VEHICLES = 4, SPECTRA = 64, ROOM = 64 * 1024 };
+    char *text = malloc(ROOM);
+    assert_non_null(text);
+    size_t used = (size_t)snprintf(text, ROOM, "world: w\nvehicles:\n");
+    for (int v = 0; v < VEHICLES; v++) {
+        used += (size_t)snprintf(text + used, ROOM - used, "  - {name: v%d, motion: {plugin: still}, vibration: [", v);
+        for (int i = 0; i < SPECTRA; i++)
+            used += (size_t)snprintf(text + used, ROOM - used, "%s{psd: {lines: 4096, level_g2_hz: [[1, 1], [2, 1]]}}", i > 0 ? ", " : "");
+        used += (size_t)snprintf(text + used, ROOM - used, "]}\n");
+    }
+    const struct bad_world bad = {text, "w.yaml:6:", {"more than 1000000 lines of vibration"}};
+    assert_refused(&bad, NULL, 0);
+    free(text);
+}
+
 static void values_out_of_range_are_refused_with_unit(void **state)
 {
     (void)state;
@@ -350,6 +369,7 @@ int main(void)
         cmocka_unit_test(unknown_and_missing_keys_are_refused_with_a_suggestion),
         cmocka_unit_test(wrong_types_are_refused),
         cmocka_unit_test(models_outside_their_validity_are_refused_where_it_was_left),
+        cmocka_unit_test(more_lines_of_vibration_than_a_world_may_have_are_refused),
         cmocka_unit_test(bad_tables_and_vibrations_are_refused),
         cmocka_unit_test(values_out_of_range_are_refused_with_unit),
         cmocka_unit_test(duplicates_are_refused),
