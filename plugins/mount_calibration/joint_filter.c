@@ -5,8 +5,9 @@
 
 #define GRAVITY_M_S2 9.80665
 #define GRAVITY_SIGMA_M_S2 0.03  /* from place to place, and of the accelerometer's scale */
-#define HEAVE_LENGTH_M 60.0
+#define HEAVE_LENGTH_M 150.0
 #define HEAVE_LEAST_RAD (0.03 * OTO_DEG)
+#define HEAVE_FIRST_RAD (0.3 * OTO_DEG)
 #define HEAVE_MOST_RAD (2.0 * OTO_DEG)
 #define GATE_SQ 25.0
 #define REFUSED_AT_MOST 20 /* two seconds */
@@ -56,7 +57,7 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
     for (int i = 0; i < JOINT_CHANNELS; i++) {
         filter->channels[i].scale = 1.0;
     }
-    filter->heave_power = squared(HEAVE_LEAST_RAD);
+    filter->heave_power = squared(HEAVE_FIRST_RAD);
     filter->bank_power = squared(plan->bank_rad);
 }
 
@@ -318,6 +319,9 @@ static void measure_rest(struct joint_filter *filter, const struct joint_block *
         oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
     }
     measure_gravity(filter, 10.0 * GRAVITY_SIGMA_M_S2);
+    forget_rows(filter, JOINT_HEAVE, JOINT_BANK);
+    filter->covariance[JOINT_HEAVE][JOINT_HEAVE] = squared(HEAVE_LEAST_RAD);
+    *extra_of(filter, JOINT_HEAVE) = 0.0;
 }
 
 /* The velocity is set anew where it has been contradicted for long. */
@@ -349,7 +353,7 @@ static double with_sign(struct joint_filter *filter, double speed_m_s, double ve
 static void learn_heave(struct joint_filter *filter)
 {
     const double together = filter->channels[JOINT_UPWARD].together;
-    double power = filter->heave_power * (together > 1.5 ? 1.02 : together < 1.0 ? 0.99 : 1.0);
+    double power = filter->heave_power * (together > 1.5 ? 1.03 : together < 1.0 ? 0.99 : 1.0);
     power = power < squared(HEAVE_LEAST_RAD) ? squared(HEAVE_LEAST_RAD) : power;
     filter->heave_power = power > squared(HEAVE_MOST_RAD) ? squared(HEAVE_MOST_RAD) : power;
 }

@@ -1,0 +1,262 @@
+/* The joint method on drives whose mount is known. Rows D… of the calibration table are named in the tests. */
+#include "mount_drive.h"
+
+static struct mount_rig rig;
+
+static void open_city(uint64_t seed, enum mount_world world)
+{
+    const struct mount_drive_setup setup = {.world = world, .style = GENERATOR_CITY, .seed = seed,
+                                            .rpy_deg = {-7.3, 3.1, -4.2}};
+    mount_rig_open(&rig, &setup);
+}
+
+static void d1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_a_degree(void **state)
+{
+    static const double mounts[][3] = {{0, 0, 0},   {10, 5, 5},   {-10, -5, -5}, {10, -5, 5},
+                                       {-10, 5, -5}, {10, 5, -5}, {3.3, -1.7, 4}, {-6, 2.5, -0.4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
+        struct mount_drive_setup setup = {.world = MOUNT_PERFECT, .style = GENERATOR_CITY, .seed = 40 + i};
+        memcpy(setup.rpy_deg, mounts[i], sizeof setup.rpy_deg);
+        mount_rig_open(&rig, &setup);
+        mount_rig_start(&rig);
+        mount_rig_run(&rig, 360);
+        assert_mount(&rig, 0.01, 0.01, 0.01);
+        mount_rig_close(&rig);
+    }
+}
+
+/* D.4: R_corr = inverse of the nominal mount times the estimated one, roll = atan2(R21, R22) and so on. */
+static void d1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount(void **state)
+{
+    const struct mount_drive_setup setup = {.world = MOUNT_PERFECT, .style = GENERATOR_CITY, .seed = 8,
+                                            .rpy_deg = {176, 2, 88}};
+    oto_quat q_nominal = oto_quat_from_rpy(OTO_PI, 0, 90 * OTO_DEG), q_correction;
+    oto_mat3 m;
+    (void)state;
+    mount_rig_open(&rig, &setup);
+    rig.params.nominal_rpy_deg[0] = 180;
+    rig.params.nominal_rpy_deg[2] = 90;
+    mount_rig_start(&rig);
+    mount_rig_run(&rig, 300);
+    assert_mount(&rig, 0.01, 0.01, 0.01);
+    q_correction = oto_quat_mul(oto_quat_conj(q_nominal), rig.record.q_body_from_sensor);
+    m = oto_mat3_from_quat(q_correction);
+    assert_near(rig.record.correction_rpy_deg[0], atan2(m.m[2][1], m.m[2][2]) / OTO_DEG, 1e-9);
+    assert_near(rig.record.correction_rpy_deg[1], atan2(-m.m[2][0], hypot(m.m[0][0], m.m[1][0])) / OTO_DEG, 1e-9);
+    assert_near(rig.record.correction_rpy_deg[2], atan2(m.m[1][0], m.m[0][0]) / OTO_DEG, 1e-9);
+    m = oto_mat3_from_quat(rig.record.q_body_from_sensor);
+    assert_memory_equal(rig.record.rotation_body_from_sensor, m.m, sizeof m.m);
+    mount_rig_close(&rig);
+}
+
+static void d2_a_mount_outside_the_box_fails_and_is_never_accepted(void **state)
+{
+    static const double mounts[][3] = {{18, 0, 0}, {0, 9, 0}, {0, 0, -9}, {0, 0, 180}, {90, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
+        struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 60 + i};
+        memcpy(setup.rpy_deg, mounts[i], sizeof setup.rpy_deg);
+        mount_rig_open(&rig, &setup);
+        for (int axis = 0; axis < 3; axis++) {
+            rig.params.accept_bound_deg[axis] = 2.0; /* an easy gate, so that only the box can hold it back */
+        }
+        mount_rig_start(&rig);
+        for (double t_s = 60; t_s <= 600; t_s += 20) {
+            mount_rig_run(&rig, t_s);
+            assert_int_not_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
+        }
+        if (i < 3) {
+            assert_int_equal(rig.record.state, OTO_CALIBRATION_FAILED);
+            assert_int_equal(rig.record.reason, OTO_CALIBRATION_REASON_OUTSIDE_BOX);
+        }
+        mount_rig_close(&rig);
+    }
+}
+
+static void d10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acceptance(void **state)
+{
+    double before = 0;
+    (void)state;
+    open_city(5, MOUNT_CITY);
+    rig.params.accept_bound_deg[0] = 0.9;
+    mount_rig_start(&rig);
+    for (double t_s = 1; t_s <= 420; t_s += 1) {
+        mount_rig_run(&rig, t_s);
+        assert_true(rig.record.percent >= before && rig.record.percent <= 100);
+        assert_true((rig.record.percent == 100) == (rig.record.state == OTO_CALIBRATION_ACCEPTED));
+        before = rig.record.percent;
+    }
+    assert_int_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
+    mount_rig_close(&rig);
+}
+
+/*
+ * 40 drives, three angles at four times: with 3-sigma bounds that hold in 99 % of cases, seven or more misses among 480
+ * (which are not independent; 160 drives and angles are) come in fewer than one of a thousand such suites.
+ */
+static void d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted(void **state)
+{
+    const double at_s[4] = {120, 240, 420, 660};
+    double square[3] = {0};
+    int outside = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = seed};
+        for (int i = 0; i < 3; i++) {
+            setup.rpy_deg[i] = (i == 0 ? 10 : 5) * oto_u11(oto_rng_block(oto_rng_key_make(seed, "mount"), 0, 0, 0, 0).v[i]);
+        }
+        mount_rig_open(&rig, &setup);
+        mount_rig_start(&rig);
+        for (int k = 0; k < 4; k++) {
+            mount_rig_run(&rig, at_s[k]);
+            for (int i = 0; i < 3; i++) {
+                outside += fabs(rig.error_deg[i]) > rig.record.bound_3sigma_deg[i];
+            }
+        }
+        for (int i = 0; i < 3; i++) {
+            square[i] += rig.error_deg[i] * rig.error_deg[i] / 40;
+        }
+        assert_int_equal(rig.accepted_wrong, 0);
+        mount_rig_close(&rig);
+    }
+    print_message("    11 min: rms roll %.3f pitch %.3f yaw %.3f deg; %d of 480 outside 3 sigma\n", sqrt(square[0]),
+                  sqrt(square[1]), sqrt(square[2]), outside);
+    assert_true(outside < 7);
+    /* The road's bank lets roll be no better than 0.7 deg · sqrt(265 m / way): 0.17 deg at 4.3 km. */
+    assert_true(sqrt(square[0]) < 0.25);
+    assert_true(sqrt(square[1]) < 0.05);
+    assert_true(sqrt(square[2]) < 0.05);
+}
+
+static void d8_d28_harsh_drives_are_never_accepted_wrongly(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        open_city(200 + seed, MOUNT_HARSH);
+        mount_rig_start(&rig);
+        mount_rig_run(&rig, 900);
+        assert_int_equal(rig.accepted_wrong, 0);
+        assert_near(rig.error_deg[1], 0, 0.2);
+        assert_near(rig.error_deg[2], 0, 0.2);
+        mount_rig_close(&rig);
+    }
+}
+
+static void d14_the_estimate_goes_on_getting_better_after_acceptance(void **state)
+{
+    double early[3] = {0}, late[3] = {0};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        open_city(300 + seed, MOUNT_CITY);
+        rig.params.accept_bound_deg[0] = 1.2;
+        mount_rig_start(&rig);
+        mount_rig_run(&rig, 240);
+        assert_int_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
+        for (int i = 0; i < 3; i++) {
+            early[i] += rig.record.bound_3sigma_deg[i];
+        }
+        mount_rig_run(&rig, 900);
+        assert_int_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
+        for (int i = 0; i < 3; i++) {
+            late[i] += rig.record.bound_3sigma_deg[i];
+        }
+        mount_rig_close(&rig);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(late[i] < 0.8 * early[i]);
+    }
+}
+
+static void d19_compliance_is_found_where_it_is_far_from_what_was_assumed(void **state)
+{
+    (void)state;
+    open_city(11, MOUNT_CITY);
+    rig.params.compliance_deg_s2_m[0] = -0.05;
+    rig.params.compliance_deg_s2_m[1] = 0.05;
+    rig.params.compliance_sigma_deg_s2_m[0] = rig.params.compliance_sigma_deg_s2_m[1] = 0.4;
+    mount_rig_start(&rig);
+    mount_rig_run(&rig, 660);
+    assert_near(rig.record.compliance_deg_s2_m[0], rig.drive.chassis.pitch_compliance_deg_s2_m, 0.05);
+    assert_near(rig.record.compliance_deg_s2_m[1], rig.drive.chassis.roll_compliance_deg_s2_m, 0.08);
+    assert_near(rig.error_deg[1], 0, 0.1);
+    mount_rig_close(&rig);
+}
+
+static void d20_d31_biases_up_to_their_range_are_found_and_do_no_harm(void **state)
+{
+    static const double gyro_rad_s[3] = {0.15, -0.18, 0.12}, accel_m_s2[3] = {0.1, -0.12, 0.08};
+    (void)state;
+    open_city(12, MOUNT_CITY);
+    memcpy(rig.drive.gyro_bias_rad_s, gyro_rad_s, sizeof gyro_rad_s);
+    memcpy(rig.drive.accel_bias_m_s2, accel_m_s2, sizeof accel_m_s2);
+    mount_rig_start(&rig);
+    mount_rig_run(&rig, 480);
+    assert_near(rig.record.gyro_bias_rad_s.x, gyro_rad_s[0], 2e-4);
+    assert_near(rig.record.gyro_bias_rad_s.y, gyro_rad_s[1], 2e-4);
+    assert_near(rig.record.gyro_bias_rad_s.z, gyro_rad_s[2], 2e-4);
+    assert_near(rig.record.accel_bias_m_s2.x, accel_m_s2[0], 0.03);
+    assert_near(rig.record.accel_bias_m_s2.y, accel_m_s2[1], 0.03);
+    assert_near(rig.record.speed_scale, rig.drive.speed_scale, 0.004);
+    assert_near(rig.error_deg[1], 0, 0.1);
+    assert_near(rig.error_deg[2], 0, 0.1);
+    mount_rig_close(&rig);
+}
+
+static void d27_any_rate_from_50_hz_gives_the_same_mount(void **state)
+{
+    static const double rates_hz[] = {50, 104, 200, 1000};
+    (void)state;
+    for (size_t i = 0; i < sizeof rates_hz / sizeof *rates_hz; i++) {
+        const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 14,
+                                                .rate_hz = rates_hz[i], .rpy_deg = {-7.3, 3.1, -4.2}};
+        mount_rig_open(&rig, &setup);
+        mount_rig_start(&rig);
+        mount_rig_run(&rig, 240);
+        assert_int_equal(rig.record.monitors, 0);
+        assert_near(rig.error_deg[1], 0, 0.1);
+        assert_near(rig.error_deg[2], 0, 0.1);
+        assert_true(fabs(rig.error_deg[0]) < rig.record.bound_3sigma_deg[0]);
+        mount_rig_close(&rig);
+    }
+}
+
+static void the_wheel_speed_may_be_late(void **state)
+{
+    struct mount_sample sample;
+    double late_m_s[12] = {0};
+    (void)state;
+    open_city(15, MOUNT_CITY);
+    mount_rig_start(&rig);
+    while (rig.drive.n < 30000) {
+        double now_m_s;
+        mount_drive_next(&rig.drive, &sample);
+        now_m_s = sample.speed_m_s;
+        sample.speed_m_s = late_m_s[rig.drive.n % 12];
+        late_m_s[rig.drive.n % 12] = now_m_s;
+        mount_rig_push(&rig, &sample);
+    }
+    mount_rig_look(&rig);
+    assert_near(rig.record.speed_lag_s, 0.12, 0.02);
+    assert_near(rig.error_deg[1], 0, 0.1);
+    assert_near(rig.error_deg[2], 0, 0.1);
+    mount_rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(d1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_a_degree),
+        cmocka_unit_test(d1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount),
+        cmocka_unit_test(d2_a_mount_outside_the_box_fails_and_is_never_accepted),
+        cmocka_unit_test(d10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acceptance),
+        cmocka_unit_test(d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted),
+        cmocka_unit_test(d8_d28_harsh_drives_are_never_accepted_wrongly),
+        cmocka_unit_test(d14_the_estimate_goes_on_getting_better_after_acceptance),
+        cmocka_unit_test(d19_compliance_is_found_where_it_is_far_from_what_was_assumed),
+        cmocka_unit_test(d20_d31_biases_up_to_their_range_are_found_and_do_no_harm),
+        cmocka_unit_test(d27_any_rate_from_50_hz_gives_the_same_mount),
+        cmocka_unit_test(the_wheel_speed_may_be_late),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
