@@ -4,9 +4,10 @@ subscribe over nng. A ctypes layer over libotolith; see README.md beside this pa
 """
 from ._errors import Closed, NotFound, OtolithError, Timeout
 from ._model import Model
+from ._participant import Participant
 from ._subscriber import Sample, Subscriber
 from ._world import Channel, Param, Reader, Reply, World, worlds
 
-__all__ = ["Channel", "Closed", "Model", "NotFound", "OtolithError", "Param", "Reader", "Reply", "Sample", "Subscriber",
-           "Timeout", "World", "worlds"]
+__all__ = ["Channel", "Closed", "Model", "NotFound", "OtolithError", "Param", "Participant", "Reader", "Reply", "Sample",
+           "Subscriber", "Timeout", "World", "worlds"]
 __version__ = "0.1.0"

@@ -60,6 +60,18 @@ class ClientOptions(ct.Structure):
                 ("socket_path", ct.c_char_p), ("name", ct.c_char_p)]
 
 
+class ParticipantOptions(ct.Structure):
+    _fields_ = [("size", ct.c_uint32), ("timeout_ms", ct.c_int32), ("world", ct.c_char_p),
+                ("socket_path", ct.c_char_p), ("name", ct.c_char_p), ("role", ct.c_char_p), ("step_n", ct.c_uint32),
+                ("answer_ms", ct.c_int32), ("on_timeout", ct.c_char_p)]
+
+
+class Grant(ct.Structure):
+    """What is asked for: the truth at tick `until`, `dt_s` after that of tick `tick`."""
+    _fields_ = [("tick", ct.c_uint64), ("until", ct.c_uint64), ("t_ns", ct.c_int64), ("until_ns", ct.c_int64),
+                ("dt_s", ct.c_double)]
+
+
 class WorldEntry(ct.Structure):
     _fields_ = [("name", ct.c_char * WORLD_NAME_BYTES), ("pid", ct.c_int64), ("alive", ct.c_bool)]
 
@@ -122,6 +134,19 @@ _FUNCTIONS = {
     "oto_control_info": (ct.c_int, _P, _REPLY, _ERROR),
     "oto_lossless_begin": (ct.c_int, _P, ct.POINTER(ct.POINTER(Channel)), ct.c_uint32, _ERROR),
     "oto_lossless_acknowledge": (ct.c_int, _P, ct.POINTER(ct.c_uint64), ct.c_uint32),
+    "oto_participant_join": (ct.c_int, ct.POINTER(ParticipantOptions), ct.POINTER(_P), _ERROR),
+    "oto_participant_leave": (None, _P),
+    "oto_participant_client": (_P, _P),
+    "oto_participant_role_of": (ct.c_int, _P),
+    "oto_participant_vehicle_count": (ct.c_uint32, _P),
+    "oto_participant_vehicle": (ct.c_char_p, _P, ct.c_uint32),
+    "oto_participant_wait": (ct.c_int, _P, ct.c_int32, ct.POINTER(Grant), _ERROR),
+    "oto_participant_truth": (_P, _P, ct.c_uint32),
+    "oto_participant_set": (ct.c_int, _P, ct.c_uint32, _P, ct.c_uint32),
+    "oto_participant_done": (ct.c_int, _P, ct.c_uint64),
+    "oto_participant_run_until": (ct.c_int, _P, ct.c_uint64, _ERROR),
+    "oto_participant_completed": (ct.c_uint64, _P),
+    "oto_participant_wait_completed": (ct.c_int, _P, ct.c_uint64, ct.c_int32, _ERROR),
     "oto_model_open": (ct.c_int, ct.c_char_p, _P, _P, _P, ct.POINTER(_P), _ERROR),
     "oto_model_close": (None, _P),
     "oto_model_set": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, _ERROR),

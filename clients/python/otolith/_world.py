@@ -34,15 +34,25 @@ class World:
         options = c.ClientOptions(ct.sizeof(c.ClientOptions), max(1, int(timeout_s * 1000)), _encode(world),
                                   _encode(socket_path), _encode(name))
         check(c.lib.oto_client_open(ct.byref(options), ct.byref(handle), ct.byref(error)), error)
-        self._handle = handle
+        self._take(handle, True)
+
+    @classmethod
+    def _borrow(cls, handle):
+        """A world whose client another object closes."""
+        world = cls.__new__(cls)
+        world._take(handle, False)
+        return world
+
+    def _take(self, handle, owned):
+        self._handle, self._owned = handle, owned
         count = c.lib.oto_client_channel_count(handle)
         self.channels = [Channel(self, c.lib.oto_client_channel(handle, i)) for i in range(count)]
 
     def close(self):
         """Lets go of the world; channels and readers of it must not be used afterwards."""
-        if self._handle is not None:
+        if self._handle is not None and self._owned:
             c.lib.oto_client_close(self._handle)
-            self._handle = None
+        self._handle = None
 
     def __enter__(self):
         return self

@@ -1,0 +1,130 @@
+"""Taking part in a world: giving vehicles their truth, keeping step with its ticks, or driving its clock."""
+import ctypes as ct
+
+import numpy as np
+
+from . import _library as c
+from ._errors import OtolithError, check
+from ._world import World, _encode
+
+_RECORD = 25  # doubles of struct oto_truth_record; the last five are spare
+TRUTH = np.dtype([("position_enu_m", "f8", 3), ("velocity_enu_m_s", "f8", 3), ("accel_enu_m_s2", "f8", 3),
+                  ("q_enu_from_body", "f8", 4), ("angular_rate_body_rad_s", "f8", 3),
+                  ("angular_accel_body_rad_s2", "f8", 3), ("longitudinal_speed_m_s", "f8"), ("spare", "f8", 5)])
+_HAS_ACCEL, _HAS_ANGULAR_ACCEL, _HAS_SPEED, _CONTINUES, _JUMPS = 1, 2, 4, 8, 16
+_SLICE_MS = 200  # in which an interrupt is noticed
+_ROLES = (None, "physics", "controller", "master")
+
+
+class Participant:
+    """
+    One participant of a world, by the name that its file gives it; for one thread. It leaves when it is closed.
+
+    `step_n`: ticks of one answer; `answer_s`: how long a tick waits for it; `on_timeout`: "hold" or "drop" in place of the
+    world's policy. None: as the world file says. `world` names the world, as for World.
+    """
+
+    def __init__(self, name, world=None, *, role=None, step_n=None, answer_s=None, on_timeout=None, timeout_s=5.0,
+                 socket_path=None):
+        self._handle = None
+        handle, error = ct.c_void_p(), c.Error()
+        options = c.ParticipantOptions(ct.sizeof(c.ParticipantOptions), max(1, int(timeout_s * 1000)), _encode(world),
+                                       _encode(socket_path), _encode(name), _encode(role), step_n or 0,
+                                       -1 if answer_s is None else round(answer_s * 1000), _encode(on_timeout))
+        check(c.lib.oto_participant_join(ct.byref(options), ct.byref(handle), ct.byref(error)), error)
+        self._handle = handle
+        self.world = World._borrow(ct.c_void_p(c.lib.oto_participant_client(handle)))
+        self.role = _ROLES[c.lib.oto_participant_role_of(handle)]
+        count = c.lib.oto_participant_vehicle_count(handle)
+        self.vehicles = [c.lib.oto_participant_vehicle(handle, i).decode() for i in range(count)]
+        self._grant, self._error = c.Grant(), c.Error()
+        self._refs = ct.byref(self._grant), ct.byref(self._error)
+        self._truth = (ct.c_double * _RECORD)()
+        self._address = ct.addressof(self._truth)
+
+    def close(self):
+        """Leaves the world."""
+        if self._handle is not None:
+            self.world.close()
+            c.lib.oto_participant_leave(self._handle)
+            self._handle = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+    def _open(self):
+        if self._handle is None:
+            raise OtolithError("the participant has left", c.CLOSED)
+        return self._handle
+
+    def _index(self, vehicle):
+        return vehicle if isinstance(vehicle, int) else self.vehicles.index(vehicle)
+
+    def wait(self, timeout_s=10.0):
+        """The next grant: tick, until, t_ns, until_ns, dt_s. Raises Timeout, Closed, or OtolithError that says why the
+        last answer was refused; another try is then granted. The object is filled anew by the next wait."""
+        handle, left_ms = self._open(), int(timeout_s * 1000)
+        while True:
+            status = c.lib.oto_participant_wait(handle, min(left_ms, _SLICE_MS), *self._refs)
+            left_ms -= _SLICE_MS
+            if status == c.OK:
+                return self._grant
+            if status != c.TIMEOUT or left_ms <= 0:
+                check(status, self._error)
+
+    def truth(self, vehicle=0):
+        """The vehicle's truth at grant.tick, as the server has it: a scalar of dtype TRUTH."""
+        address = c.lib.oto_participant_truth(self._open(), self._index(vehicle))
+        return np.frombuffer(ct.string_at(address, TRUTH.itemsize), TRUTH)[0]
+
+    def set(self, position_enu_m, velocity_enu_m_s, q_enu_from_body, angular_rate_body_rad_s, accel_enu_m_s2=None,
+            angular_accel_body_rad_s2=None, longitudinal_speed_m_s=None, *, vehicle=0, continues=False, jumps=False):
+        """
+        The vehicle's truth at grant.until. The quaternion is (w, x, y, z). Accelerations that are not given follow from the
+        velocities. `continues`: the first record goes on from truth(); `jumps`: a later one does not from the one before.
+        """
+        record, flags = self._truth, _CONTINUES * continues | _JUMPS * jumps
+        record[0:3], record[3:6] = position_enu_m, velocity_enu_m_s
+        record[9:13], record[13:16] = q_enu_from_body, angular_rate_body_rad_s
+        if accel_enu_m_s2 is not None:
+            record[6:9] = accel_enu_m_s2
+            flags |= _HAS_ACCEL
+        if angular_accel_body_rad_s2 is not None:
+            record[16:19] = angular_accel_body_rad_s2
+            flags |= _HAS_ANGULAR_ACCEL
+        if longitudinal_speed_m_s is not None:
+            record[19] = longitudinal_speed_m_s
+            flags |= _HAS_SPEED
+        status = c.lib.oto_participant_set(self._open(), self._index(vehicle), self._address, flags)
+        if status != c.OK:
+            check(status, None, f"setting the truth of vehicle {vehicle}")
+
+    def done(self, tick=None):
+        """Answers for the grant, or only up to `tick` of it."""
+        status = c.lib.oto_participant_done(self._open(), self._grant.until if tick is None else tick)
+        if status != c.OK:
+            check(status, None, "answering without a grant")
+
+    # ---- the clock's master, in mode external ----
+
+    @property
+    def completed(self):
+        return c.lib.oto_participant_completed(self._open())
+
+    def run(self, ticks=1, timeout_s=10.0):
+        """Lets so many ticks be made, and waits until they are."""
+        until, error, left_ms = self.completed + ticks, c.Error(), int(timeout_s * 1000)
+        check(c.lib.oto_participant_run_until(self._open(), until, ct.byref(error)), error)
+        while True:
+            status = c.lib.oto_participant_wait_completed(self._handle, until, min(left_ms, _SLICE_MS), ct.byref(error))
+            left_ms -= _SLICE_MS
+            if status == c.OK:
+                return until
+            if status != c.TIMEOUT or left_ms <= 0:
+                check(status, error)
