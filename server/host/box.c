@@ -154,7 +154,8 @@ static enum oto_status await_ready(struct srv_box *box, oto_warn_function warn, 
     }
 }
 
-static enum oto_status make(struct srv_box *box, const struct srv_box_seat *seats, struct oto_error *error)
+static enum oto_status make(struct srv_box *box, const struct srv_box_seat *seats, int32_t fifo_priority,
+                            struct oto_error *error)
 {
     int fds[SRV_BOX_MAX_PLUGINS], memory_fd = -1;
     uint32_t plugin_count = 0;
@@ -177,7 +178,10 @@ static enum oto_status make(struct srv_box *box, const struct srv_box_seat *seat
         fill_slot(box, i, &seats[i]);
     }
     struct srv_host_process process;
-    status = srv_host_spawn(SRV_HOST_RUN, memory_fd, box->bytes, fds, plugin_count, &process, error);
+    const struct srv_host_order order = {.work = SRV_HOST_RUN, .memory_fd = memory_fd, .bytes = box->bytes,
+                                         .plugin_fds = fds, .plugin_count = plugin_count,
+                                         .fifo_priority = fifo_priority};
+    status = srv_host_spawn(&order, &process, error);
     (void)close(memory_fd);
     box->pid = process.pid;
     box->pid_fd = process.pid_fd;
@@ -185,8 +189,9 @@ static enum oto_status make(struct srv_box *box, const struct srv_box_seat *seat
     return status;
 }
 
-enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_count, oto_warn_function warn,
-                              void *warn_context, struct srv_box **out, uint32_t *culprit, struct oto_error *error)
+enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_count, int32_t fifo_priority,
+                              oto_warn_function warn, void *warn_context, struct srv_box **out, uint32_t *culprit,
+                              struct oto_error *error)
 {
     *out = NULL;
     *culprit = UINT32_MAX;
@@ -204,7 +209,7 @@ enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_co
     box->places = places;
     box->slot_count = seat_count;
     box->pid_fd = box->control_fd = -1;
-    enum oto_status status = make(box, seats, error);
+    enum oto_status status = make(box, seats, fifo_priority, error);
     if (status == OTO_OK) {
         status = await_ready(box, warn, warn_context, culprit, error);
     }

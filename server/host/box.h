@@ -49,9 +49,13 @@ struct srv_box {
     int how_code, how_status; /* of its end: CLD_… and the code or signal */
 };
 
-/* Starts a host and waits until its instances are ready. On failure nothing is left; *culprit is the seat it was at. */
-enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_count, oto_warn_function warn,
-                              void *warn_context, struct srv_box **box, uint32_t *culprit, struct oto_error *error);
+/*
+ * Starts a host and waits until its instances are ready. `fifo_priority` is wanted, not needed; 0: none. On failure nothing
+ * is left; *culprit is the seat it was at.
+ */
+enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_count, int32_t fifo_priority,
+                              oto_warn_function warn, void *warn_context, struct srv_box **box, uint32_t *culprit,
+                              struct oto_error *error);
 /* Takes the process's end without waiting; false: it lives. Who waits for its news is woken. */
 bool srv_box_reap(struct srv_box *box);
 /* Kills the process if it lives, and frees all. NULL is allowed. */
@@ -82,8 +86,16 @@ struct srv_host_process {
 };
 
 /* Spawns otolith-plugin-host (OTOLITH_PLUGIN_HOST, else beside this program) and sends the start message. */
-enum oto_status srv_host_spawn(enum srv_host_work work, int memory_fd, uint64_t bytes, const int *plugin_fds,
-                               uint32_t plugin_count, struct srv_host_process *process, struct oto_error *error);
+struct srv_host_order {
+    enum srv_host_work work;
+    int memory_fd;
+    uint64_t bytes; /* of it */
+    const int *plugin_fds;
+    uint32_t plugin_count;
+    int32_t fifo_priority;
+};
+enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_host_process *process,
+                               struct oto_error *error);
 /*
  * Its next message, within the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: it is gone, and how is filled.
  */

@@ -119,7 +119,9 @@ enum oto_status srv_probe_run(const struct srv_probe_request *request, struct sr
         return OTO_NO_MEMORY;
     }
     const uint64_t bytes = job->bytes;
-    enum oto_status status = srv_host_spawn(SRV_HOST_PROBE, fd, bytes, &request->plugin_fd, 1, &process, error);
+    const struct srv_host_order order = {
+        .work = SRV_HOST_PROBE, .memory_fd = fd, .bytes = bytes, .plugin_fds = &request->plugin_fd, .plugin_count = 1};
+    enum oto_status status = srv_host_spawn(&order, &process, error);
     (void)close(fd);
     if (status == OTO_OK) {
         status = await_verdict(request, &process, job, result, error);

@@ -109,13 +109,14 @@ static bool open_sockets(int ends[2])
     return high >= 0;
 }
 
-enum oto_status srv_host_spawn(enum srv_host_work work, int memory_fd, uint64_t bytes, const int *plugin_fds,
-                               uint32_t plugin_count, struct srv_host_process *process, struct oto_error *error)
+enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_host_process *process,
+                               struct oto_error *error)
 {
     char program[4096];
     int ends[2];
-    const struct srv_host_start start = {.magic = SRV_BOX_MAGIC, .version = SRV_BOX_VERSION, .work = work,
-                                         .plugin_count = plugin_count, .server_pid = (int32_t)getpid(), .bytes = bytes};
+    const struct srv_host_start start = {.magic = SRV_BOX_MAGIC, .version = SRV_BOX_VERSION, .work = order->work,
+                                         .plugin_count = order->plugin_count, .server_pid = (int32_t)getpid(),
+                                         .bytes = order->bytes, .fifo_priority = order->fifo_priority};
     *process = (struct srv_host_process){.pid_fd = -1, .control_fd = -1};
     if (!find_program(program, sizeof program) || access(program, X_OK) != 0) {
         return oto_fail(error, OTO_UNSUPPORTED, "the program " PROGRAM " is not there (%.200s)", program);
@@ -128,7 +129,7 @@ enum oto_status srv_host_spawn(enum srv_host_work work, int memory_fd, uint64_t 
     process->control_fd = ends[0];
     process->pid = failed == 0 ? process->pid : 0;
     process->pid_fd = failed == 0 ? pidfd_open(process->pid, 0) : -1;
-    if (failed != 0 || process->pid_fd < 0 || !send_start(ends[0], &start, memory_fd, plugin_fds)) {
+    if (failed != 0 || process->pid_fd < 0 || !send_start(ends[0], &start, order->memory_fd, order->plugin_fds)) {
         const int reason = failed != 0 ? failed : errno;
         srv_host_finish(process);
         return oto_fail(error, OTO_IO, "%.200s cannot be started: %s", program, strerror(reason));

@@ -134,6 +134,8 @@ struct srv_host_start {
     uint32_t plugin_count;
     int32_t server_pid;
     uint64_t bytes; /* of the first descriptor */
+    int32_t fifo_priority; /* of SCHED_FIFO, where it is granted; 0: none is wanted */
+    uint32_t reserved;
 };
 
 enum srv_host_saying { SRV_HOST_READY = 1, SRV_HOST_FAILED = 2, SRV_HOST_WARNS = 3 };

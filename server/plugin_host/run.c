@@ -242,6 +242,7 @@ int host_run(struct host_job *job)
     }
     if (status == OTO_OK) {
         failed = UINT32_MAX;
+        host_sandbox_take_priority(job->start.fifo_priority);
         status = host_sandbox_close(&error);
     }
     if (status != OTO_OK) {

@@ -5,9 +5,11 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -82,6 +84,17 @@ static void write_program(struct program *program)
     add_allow_with(program, SYS_sendto, SRV_HOST_CONTROL_FD);
     add_allow_with(program, SYS_tgkill, (unsigned)getpid()); /* abort() */
     add(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
+}
+
+/* A step without end is ended by the server; if that gets no processor, by the kernel after a second of it. */
+void host_sandbox_take_priority(int fifo_priority)
+{
+    const struct sched_param wanted = {.sched_priority = fifo_priority};
+    const struct rlimit second = {1000000, 1000000};
+    if (fifo_priority > 0 && setrlimit(RLIMIT_RTTIME, &second) == 0 &&
+        sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &wanted) == 0) {
+        (void)mlockall(MCL_CURRENT);
+    }
 }
 
 bool host_sandbox_is_closable(void)

@@ -9,6 +9,8 @@
 
 /* Ends with its server, gains no privileges, opens few files, leaves no core, takes bounded memory. */
 enum oto_status host_sandbox_begin(pid_t server, struct oto_error *error);
+/* Runs as its server's tick thread does, a little below it; where that is not granted, as any process. */
+void host_sandbox_take_priority(int fifo_priority);
 /* From here on a system call beyond the few that stepping needs is SIGSYS. */
 enum oto_status host_sandbox_close(struct oto_error *error);
 /* False in builds whose sanitizers need more system calls. */

@@ -42,6 +42,7 @@ static enum oto_status check_node(struct srv_engine *engine, const struct srv_no
 static enum oto_status join(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
 {
     const struct srv_isolation_config *wanted = &node->config->isolation;
+    const struct srv_clock_config *clock = &engine->config->clock;
     struct srv_group *group = find_group(engine, group_name(node));
     const int64_t budget_ns = wanted->budget_ns > 0 ? wanted->budget_ns : SRV_GROUP_BUDGET_NS;
     if (group == NULL && engine->group_count == SRV_GROUP_MAX) {
@@ -54,6 +55,7 @@ static enum oto_status join(struct srv_engine *engine, const struct srv_node *no
         (void)pthread_mutex_init(&group->lock, NULL);
         group->async = wanted->async;
         group->budget_ns = budget_ns;
+        group->fifo_priority = clock->mode == OTO_MODE_REALTIME && clock->fifo_priority > 1 ? clock->fifo_priority - 1 : 0;
         (void)snprintf(group->name, sizeof group->name, "%s", group_name(node));
     }
     if (group->async != wanted->async || group->budget_ns != budget_ns) {
@@ -142,7 +144,8 @@ static enum oto_status start(struct srv_group *group, oto_warn_function warn, vo
     uint32_t culprit = 0;
     enum oto_status status = make_seats(group, error);
     if (status == OTO_OK) {
-        status = srv_box_start(group->seats, group->member_count, warn, warn_context, &group->live, &culprit, error);
+        status = srv_box_start(group->seats, group->member_count, group->fifo_priority, warn, warn_context,
+                               &group->live, &culprit, error);
     }
     if (status != OTO_OK) {
         return status;

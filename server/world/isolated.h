@@ -58,6 +58,7 @@ struct srv_group {
     struct srv_engine *engine;
     bool async;
     int64_t budget_ns;
+    int32_t fifo_priority; /* of its hosts, one below that of the tick thread */
     uint32_t member_count;
     struct srv_member *members;
     /* tick thread */

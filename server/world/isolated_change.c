@@ -22,7 +22,7 @@ static enum oto_status start(struct srv_group *group, const struct srv_member *m
     seats[member->slot].params = change->params;
     seats[member->slot].old_params = &base->params;
     const enum oto_status status =
-        srv_box_start(seats, group->member_count, NULL, NULL, &change->box, &culprit, error);
+        srv_box_start(seats, group->member_count, group->fifo_priority, NULL, NULL, &change->box, &culprit, error);
     if (status == OTO_OK) {
         change->box->revision = group->seats_revision + 1;
     }

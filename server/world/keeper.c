@@ -165,7 +165,8 @@ static void restart(struct srv_keeper *keeper, struct srv_group *group)
     char sentence[152];
     group->restart_ns = 0;
     (void)pthread_mutex_lock(&group->lock);
-    const enum oto_status status = srv_box_start(group->seats, group->member_count, NULL, NULL, &box, &culprit, &error);
+    const enum oto_status status = srv_box_start(group->seats, group->member_count, group->fifo_priority, NULL, NULL, &box,
+                                                 &culprit, &error);
     const uint64_t revision = group->seats_revision;
     (void)pthread_mutex_unlock(&group->lock);
     if (status != OTO_OK) {

@@ -19,6 +19,7 @@ static const struct {
     {"asap", bench_asap, "simulated seconds per CPU second"},
     {"sensor", bench_sensor, "one sample of mems_imu"},
     {"model", bench_model, "one prediction of a motion model"},
+    {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 

@@ -1,0 +1,38 @@
+/* What a plugin host costs a tick: the same three sensors at 1 kHz, in one host and in the server's process. */
+#include "bench.h"
+
+#define EACH_TICK(node) "--set", "vehicles.car.nodes." node ".rate_hz=1000"
+#define IN_HOST(node, mode) "--set", "vehicles.car.nodes." node ".isolation={process: bench, mode: " mode "}"
+
+static bool measure(const char *const *options, double seconds, struct bench_result *result)
+{
+    struct bench_world world;
+    const bool ran = bench_world_start(&world, options) && bench_world_run(&world, seconds);
+    if (ran) {
+        result_from_histogram(result, &oto_client_header(world.client)->work);
+        (void)snprintf(result->note, sizeof result->note, "%llu stale samples",
+                       (unsigned long long)oto_client_header(world.client)->counter[OTO_COUNTER_STALE]);
+    }
+    bench_world_stop(&world);
+    return ran;
+}
+
+void bench_isolated(struct bench_context *context)
+{
+    static const char *const inside[] = {"--no-publish", EACH_TICK("imu"), EACH_TICK("mag"), EACH_TICK("odo"), NULL};
+    static const char *const sync[] = {"--no-publish", EACH_TICK("imu"), EACH_TICK("mag"), EACH_TICK("odo"),
+                                       IN_HOST("imu", "sync"), IN_HOST("mag", "sync"), IN_HOST("odo", "sync"), NULL};
+    static const char *const async[] = {"--no-publish", EACH_TICK("imu"), EACH_TICK("mag"), EACH_TICK("odo"),
+                                        IN_HOST("imu", "async"), IN_HOST("mag", "async"), IN_HOST("odo", "async"), NULL};
+    const double seconds = context->smoke ? 0.5 : 10.0;
+    struct bench_result reference = {0};
+    struct bench_result waits = {.name = "isolated_tick", .unit = "us", .goal = 50.0,
+                                 .reference = "the same sensors in the server's process"};
+    struct bench_result defers = {.name = "isolated_async_tick", .unit = "us", .goal = 50.0,
+                                  .reference = "the same sensors in the server's process"};
+    if (measure(inside, seconds, &reference) && measure(sync, seconds, &waits) && measure(async, seconds, &defers)) {
+        waits.reference_p50 = defers.reference_p50 = reference.p50;
+        bench_print(context, &waits);
+        bench_print(context, &defers);
+    }
+}
