@@ -51,12 +51,14 @@ struct mountcal_verdict {
     double percent;
     double widening[3]; /* of the bound, from the marks */
     double seconds, distance_m;
-    double since_accepted_s, since_moved_s; /* the latter negative: it has not moved */
+    double since_moved_s; /* negative: it has not moved */
     double doubt_s;     /* how long IMU, speed and result have contradicted each other, less how long they have not */
     double rest_s;      /* the longest rest */
+    double losses;      /* of the velocity, of late */
+    uint64_t lost;      /* of the filter, when last looked */
     oto_vec3 gravity_residual_m_s2;
     struct mountcal_mark marks[MOUNTCAL_MARKS];
-    uint32_t mark_count, spare;
+    uint32_t mark_count, has_been_accepted;
 };
 
 /* What was driven. */

@@ -5,12 +5,14 @@
 #define RECORD_EVERY_S 20.0 /* of marks, doubled when they are full */
 #define TURN_RAD_S 0.12
 #define TURN_LEAST_RAD (40.0 * OTO_DEG)
-#define START_M_S 2.0
+#define START_M_S 0.7
 #define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has, in pitch and yaw */
 #define DOUBT_S 8.0      /* of contradiction, until the mount is said to have moved */
 #define DOUBT_MOST_S 12.0
 #define MOVED_SHOWN_S 20.0
 #define GARAGE_REST_S 5.0
+#define LOSS_MEMORY_S 300.0
+#define LOSSES_MOST 1.5
 
 /* ---- the estimate ------------------------------------------------------------------------------------------------ */
 
@@ -271,7 +273,8 @@ static bool has_driven_enough(const struct mountcal_plan *plan, const struct mou
 {
     const struct mountcal_verdict *verdict = &state->verdict;
     const bool rested = !plan->joint.level || verdict->rest_s >= GARAGE_REST_S;
-    return verdict->seconds > plan->least_s && rested && state->driven.starts >= 1 && !joint_is_replaying(&state->joint);
+    return verdict->seconds > plan->least_s && rested && state->driven.starts >= 1 && verdict->losses < LOSSES_MOST &&
+           !joint_is_replaying(&state->joint);
 }
 
 /*
@@ -321,6 +324,7 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
         become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict));
         if (progress >= 1.0 && verdict->doubt_s <= 0.0 && has_driven_enough(plan, state) && !is_outside(plan, now, 0.0)) {
             become(verdict, OTO_CALIBRATION_ACCEPTED, OTO_CALIBRATION_REASON_CONSISTENT);
+            verdict->has_been_accepted = 1;
         }
     }
     if (verdict->state == OTO_CALIBRATION_ACCEPTED) {
@@ -344,6 +348,7 @@ static void begin_estimate(const struct mountcal_plan *plan, struct mountcal_sta
     verdict->seconds = 0.0;
     verdict->doubt_s = 0.0;
     verdict->resets++;
+    verdict->has_been_accepted = 0;
     verdict->previous = MOUNTCAL_NO_PREVIOUS;
     for (int i = 0; i < 3; i++) {
         verdict->widening[i] = 1.0;
@@ -364,11 +369,24 @@ static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal
     return false;
 }
 
+/* A velocity that had to be set anew is a contradiction that a share of refused blocks does not show. */
+static void count_losses(struct mountcal_state *state, double dt)
+{
+    struct mountcal_verdict *verdict = &state->verdict;
+    const uint64_t lost = state->joint.filter.lost;
+    verdict->losses -= verdict->losses * dt / LOSS_MEMORY_S;
+    if (lost > verdict->lost) {
+        verdict->losses += 1.0;
+        state->monitors.conflict += 0.3 * (1.0 - state->monitors.conflict);
+    }
+    verdict->lost = lost;
+}
+
 /* Doubt grows while the filter refuses what comes in. Enough of it, and all begins anew. */
 static void doubt(const struct mountcal_plan *plan, struct mountcal_state *state, double dt)
 {
     struct mountcal_verdict *verdict = &state->verdict;
-    const bool accepted = verdict->state == OTO_CALIBRATION_ACCEPTED;
+    const bool accepted = verdict->has_been_accepted != 0;
     const double change = state->monitors.conflict > 0.3 ? dt : -dt;
     verdict->doubt_s += change;
     verdict->doubt_s = verdict->doubt_s < 0.0 ? 0.0 : verdict->doubt_s;
@@ -433,6 +451,7 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
     work_on(plan, state, block);
     refused = !joint_is_replaying(&state->joint) && state->joint.filter.refused > 0;
     monitors_review(&plan->monitors, &state->monitors, block->still != 0, oto_fabs(block->speed_m_s) > 1.0, refused);
+    count_losses(state, block->duration_s);
     doubt(plan, state, block->duration_s);
     if (!joint_is_replaying(&state->joint)) {
         estimate_alone(plan, state, &now);
@@ -442,11 +461,11 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
             judge_previous(plan, state);
         }
     }
-    if (input_reason(state) != OTO_CALIBRATION_REASON_COLLECTING) {
-        become(verdict, OTO_CALIBRATION_INVALID, input_reason(state));
+    if (verdict->since_moved_s >= 0.0 && verdict->since_moved_s < MOVED_SHOWN_S) {
         return;
     }
-    if (verdict->since_moved_s >= 0.0 && verdict->since_moved_s < MOVED_SHOWN_S) {
+    if (input_reason(state) != OTO_CALIBRATION_REASON_COLLECTING) {
+        become(verdict, OTO_CALIBRATION_INVALID, input_reason(state));
         return;
     }
     mountcal_estimate_now(plan, state, &now);
