@@ -182,6 +182,7 @@ void srv_truth_publish(struct srv_engine *engine, struct srv_vehicle *vehicle)
     struct oto_sample_head head = {
         .t_ns = engine->beat.t_ns, .sensor_time_ns = engine->beat.t_ns, .flags = vehicle->truth_flags};
     srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
+    head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
     srv_state_hash_absorb(&engine->hash, motion->instance.state, motion->hashed_bytes);
     srv_state_hash_absorb(&engine->hash, &head, sizeof head);
     srv_state_hash_absorb(&engine->hash, &vehicle->truth, sizeof vehicle->truth);

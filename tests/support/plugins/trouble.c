@@ -31,6 +31,12 @@ static const struct oto_named_value trouble_names[] = {
     {"fatal", TROUBLE_FATAL},     {"malloc", TROUBLE_MALLOC},   {"random", TROUBLE_RANDOM}, {"prepare", TROUBLE_PREPARE},
     {"init", TROUBLE_INIT},       {"invalid", TROUBLE_INVALID}};
 
+#ifndef TROUBLE_STAMP
+#define TROUBLE_STAMP 0.0
+#endif
+/* A constant of the code, to be found in the file's bytes. */
+static const volatile double stamp = TROUBLE_STAMP;
+
 struct params {
     double increment;
     int64_t trouble;
@@ -134,7 +140,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     struct record *record = now->outputs[0].payload;
     state->steps++;
     state->value += p->increment;
-    record->value = state->value;
+    record->value = state->value + stamp;
     record->n = now->n;
     return now->n >= (uint64_t)p->at ? make_trouble(p, state, record) : OTO_STEP_OK;
 }

@@ -1,7 +1,9 @@
 #include "fixture.h"
 
 #include <poll.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 int64_t fixture_now_ns(void)
 {
@@ -123,6 +125,9 @@ void fixture_start(struct fixture *fixture)
 
 void fixture_end(struct fixture *fixture)
 {
+    for (uint32_t i = 0; i < fixture->kept_count; i++) {
+        (void)srv_change_free(fixture->kept[i].settling ? NULL : fixture->kept[i].change);
+    }
     srv_engine_destroy(fixture->engine);
     for (uint32_t i = 0; i < fixture->config.node_count; i++) {
         free(fixture->nodes[i].inputs);
@@ -132,26 +137,53 @@ void fixture_end(struct fixture *fixture)
     memset(fixture, 0, sizeof *fixture);
 }
 
-struct srv_reply fixture_command(struct fixture *fixture, struct srv_command command)
+uint64_t fixture_post(struct fixture *fixture, struct srv_command command)
 {
-    struct srv_reply reply;
     const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
     command.id = fixture->next_id++;
     while (!srv_engine_post(fixture->engine, &command)) {
         look_again(deadline_ns);
     }
+    return command.id;
+}
+
+static bool was_kept(struct fixture *fixture, uint64_t id, struct srv_reply *reply)
+{
+    for (uint32_t i = 0; i < fixture->kept_count; i++) {
+        if (fixture->kept[i].id == id) {
+            *reply = fixture->kept[i];
+            fixture->kept[i] = fixture->kept[--fixture->kept_count];
+            return true;
+        }
+    }
+    return false;
+}
+
+struct srv_reply fixture_await(struct fixture *fixture, uint64_t id)
+{
+    struct srv_reply reply;
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    if (was_kept(fixture, id, &reply)) {
+        return reply;
+    }
     for (;;) {
         struct pollfd ready = {.fd = srv_engine_notify_fd(fixture->engine), .events = POLLIN};
         while (srv_engine_take_reply(fixture->engine, &reply)) {
-            if (reply.id == command.id) {
+            if (reply.id == id) {
                 return reply;
             }
-            (void)srv_change_free(reply.change);
+            assert_true(fixture->kept_count < FIXTURE_KEPT);
+            fixture->kept[fixture->kept_count++] = reply;
         }
         if (poll(&ready, 1, 1000) == 0 && fixture_now_ns() > deadline_ns) {
             fail_msg("a command was not answered");
         }
     }
+}
+
+struct srv_reply fixture_command(struct fixture *fixture, struct srv_command command)
+{
+    return fixture_await(fixture, fixture_post(fixture, command));
 }
 
 struct srv_reply fixture_do(struct fixture *fixture, enum srv_command_kind kind)
@@ -208,6 +240,51 @@ struct srv_reply fixture_swap(struct fixture *fixture, uint32_t node, const char
     const struct srv_reply reply = fixture_command(fixture, command);
     (void)srv_change_free(reply.change);
     return reply;
+}
+
+struct srv_node_change *fixture_make_swap(struct fixture *fixture, uint32_t node, const char *plugin,
+                                          struct srv_swap_options options)
+{
+    char path[512];
+    struct oto_error error = {0};
+    struct srv_node_change *change = NULL;
+    options.plugin = plugin != NULL ? fixture_plugin(path, sizeof path, plugin) : NULL;
+    assert_ok(srv_swap_load(fixture->engine, node, &options, &change, &error), error);
+    if (srv_swap_wants_snapshot(change)) {
+        const struct srv_command snapshot = {.kind = SRV_COMMAND_SNAPSHOT, .change = change};
+        assert_int_equal(fixture_command(fixture, snapshot).status, OTO_OK);
+    }
+    assert_ok(srv_swap_ready(fixture->engine, change, &error), error);
+    return change;
+}
+
+struct srv_reply fixture_flip(struct fixture *fixture, struct srv_node_change *change)
+{
+    const struct srv_reply reply =
+        fixture_command(fixture, (struct srv_command){.kind = SRV_COMMAND_SWAP, .change = change});
+    assert_int_equal(reply.status, OTO_OK);
+    return reply;
+}
+
+struct srv_reply fixture_settle(struct fixture *fixture, struct srv_node_change *change, uint64_t ticks)
+{
+    const uint64_t id = fixture_post(fixture, (struct srv_command){.kind = SRV_COMMAND_SETTLE, .change = change});
+    fixture_step(fixture, ticks);
+    struct srv_reply reply = fixture_await(fixture, id);
+    assert_ptr_equal(reply.change, change);
+    (void)srv_change_free(reply.change);
+    reply.change = NULL;
+    return reply;
+}
+
+const char *fixture_params(char *path, size_t bytes, const char *yaml)
+{
+    (void)snprintf(path, bytes, "%s/otolith-params-XXXXXX", P_tmpdir);
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, yaml, strlen(yaml)), (ssize_t)strlen(yaml));
+    (void)close(fd);
+    return path;
 }
 
 struct oto_clock fixture_clock(struct fixture *fixture)

@@ -7,6 +7,7 @@
 #include "world/engine.h"
 
 #define FIXTURE_NODES 16
+#define FIXTURE_KEPT 16
 #define FIXTURE_PATIENCE_NS INT64_C(20000000000)
 
 struct fixture {
@@ -17,6 +18,8 @@ struct fixture {
     struct srv_engine *engine;
     char privileges[256];
     uint64_t next_id;
+    struct srv_reply kept[FIXTURE_KEPT]; /* that came before they were waited for */
+    uint32_t kept_count;
 };
 
 /* What witness.c publishes. */
@@ -51,7 +54,9 @@ void fixture_create(struct fixture *fixture);
 void fixture_start(struct fixture *fixture); /* creates too if that was not done */
 void fixture_end(struct fixture *fixture);   /* destroys engine and configuration */
 
-/* Posts a command and waits for its reply. */
+/* Posts a command and waits for its reply; or one after the other. */
+uint64_t fixture_post(struct fixture *fixture, struct srv_command command);
+struct srv_reply fixture_await(struct fixture *fixture, uint64_t id);
 struct srv_reply fixture_command(struct fixture *fixture, struct srv_command command);
 struct srv_reply fixture_do(struct fixture *fixture, enum srv_command_kind kind);
 void fixture_step(struct fixture *fixture, uint64_t ticks);
@@ -61,6 +66,15 @@ void fixture_wait_tick(struct fixture *fixture, uint64_t tick);
 /* Changes a parameter, or swaps; fails unless the reply has the status. */
 struct srv_reply fixture_change(struct fixture *fixture, uint32_t node, const char *key, const char *yaml);
 struct srv_reply fixture_swap(struct fixture *fixture, uint32_t node, const char *plugin);
+
+/* A swap as wished, ready to be posted; the plugin is one built for tests. Fails unless it came so far. */
+struct srv_node_change *fixture_make_swap(struct fixture *fixture, uint32_t node, const char *plugin,
+                                          struct srv_swap_options options);
+/* Posts it; fails unless it is live at once. Then waits for the end of its probation, and frees it. */
+struct srv_reply fixture_flip(struct fixture *fixture, struct srv_node_change *change);
+struct srv_reply fixture_settle(struct fixture *fixture, struct srv_node_change *change, uint64_t ticks);
+/* A file of parameters in a folder of the test's own; the text is a line of YAML or several. */
+const char *fixture_params(char *path, size_t bytes, const char *yaml);
 
 struct oto_clock fixture_clock(struct fixture *fixture);
 uint64_t fixture_counter(struct fixture *fixture, enum oto_counter counter);

@@ -4,6 +4,10 @@
  */
 #include "otolith/plugin.h"
 
+#ifndef WITNESS_ID
+#define WITNESS_ID "witness"
+#endif
+
 struct params {
     double delay_ms;
     double gain;
@@ -52,8 +56,13 @@ static const struct oto_field fields[] = {
 static const struct oto_record_type type = {"witness", sizeof(struct record), sizeof fields / sizeof *fields, fields};
 static const struct oto_field extra_fields[] = {{"value", OTO_FIELD_F64, 1, 0, "1", "", ""}};
 static const struct oto_record_type extra_type = {"extra", 8, 1, extra_fields};
+#ifdef WITNESS_OTHER_PORTS
+#define SECOND_PORT "more"
+#else
+#define SECOND_PORT "extra"
+#endif
 static const struct oto_port outputs[] = {{"", &type, OTO_PORT_ALWAYS, 0},
-                                          {"extra", &extra_type, offsetof(struct params, second_port), 0}};
+                                          {SECOND_PORT, &extra_type, offsetof(struct params, second_port), 0}};
 
 static void flip_float_mode(void)
 {
@@ -94,7 +103,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 }
 
 static const struct oto_plugin_descriptor descriptor = {
-    .size = sizeof descriptor, .id = "witness", .kind = OTO_KIND_SENSOR, .version = WITNESS_VERSION,
+    .size = sizeof descriptor, .id = WITNESS_ID, .kind = OTO_KIND_SENSOR, .version = WITNESS_VERSION,
     .text = "writes down what it is given", .outputs = outputs, .output_count = 2,
     .param_count = sizeof params / sizeof *params, .params = params, .params_bytes = sizeof(struct params),
     .state_bytes = sizeof(struct state), .state_version = 1, .migrates_from = 1};
