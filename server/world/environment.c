@@ -67,6 +67,7 @@ void srv_environment_init(struct srv_environment *environment, const struct srv_
         environment->earth_turns = true;
         environment->earth_rate_enu_rad_s = oto_earth_rate_enu_rad_s(origin.lat_rad);
     }
+    environment->changes = environment->earth_turns || environment->air_varies || environment->field_follows_place;
     environment->origin_ecef_m = oto_ecef_from_geodetic(origin);
     environment->q_enu_from_ecef = oto_q_enu_from_ecef(origin.lat_rad, origin.lon_rad);
     environment->model_at_origin_ecef_m_s2 = normal_gravity_ecef(environment->origin_ecef_m);
@@ -143,8 +144,10 @@ static void add_earth_rate(const struct srv_environment *environment, const stru
     *w = oto_vec3_add(*w, earth_body);
 }
 
-void srv_environment_fill(const struct srv_environment *environment, const struct oto_setup *setup,
-                          const struct srv_exposure *exposure, struct oto_sensor_input *input)
+/* `changes` is known where this is inlined: the world in which nothing changes has no branches and no detours. */
+static inline __attribute__((always_inline)) void fill(const struct srv_environment *environment,
+                                                       const struct oto_setup *setup, const struct srv_exposure *exposure,
+                                                       bool changes, struct oto_sensor_input *input)
 {
     const struct oto_truth_record *truth = &input->truth;
     const oto_vec3 r = setup->mount_position_body_m;
@@ -152,7 +155,7 @@ void srv_environment_fill(const struct srv_environment *environment, const struc
     const oto_quat q_enu_from_body = truth->q_enu_from_body;
     const oto_quat q_sensor_from_body = oto_quat_conj(setup->q_body_from_sensor);
     struct srv_shake shake;
-    if (exposure->vibration != NULL) {
+    if (changes && exposure->vibration != NULL) {
         shake = srv_vibration_at(exposure->vibration, seconds_of(exposure));
         turn_body(&shake, &w, &alpha);
     }
@@ -163,14 +166,15 @@ void srv_environment_fill(const struct srv_environment *environment, const struc
         oto_vec3_add(truth->velocity_enu_m_s, oto_quat_rotate(q_enu_from_body, w_cross_r));
     const oto_vec3 gravity = srv_gravity_enu_m_s2(environment, truth->position_enu_m);
     oto_vec3 f_enu = oto_vec3_sub(truth->accel_enu_m_s2, gravity);
-    if (environment->earth_turns) {
+    if (changes && environment->earth_turns) {
         add_earth_rate(environment, input, &f_enu, &w, &alpha);
     }
     oto_vec3 f_body = oto_vec3_add(oto_quat_rotate_inv(q_enu_from_body, f_enu), lever);
-    if (exposure->vibration != NULL) {
+    if (changes && exposure->vibration != NULL) {
         f_body = oto_vec3_add(f_body, shake.accel_m_s2);
     }
-    const oto_vec3 mag_enu = srv_mag_field_enu_ut(environment, truth->position_enu_m);
+    const oto_vec3 mag_enu =
+        changes ? srv_mag_field_enu_ut(environment, truth->position_enu_m) : environment->mag_field_enu_ut;
     const oto_vec3 mag_body = oto_quat_rotate_inv(q_enu_from_body, mag_enu);
     input->specific_force_sensor_m_s2 = oto_quat_rotate(q_sensor_from_body, f_body);
     input->angular_rate_sensor_rad_s = oto_quat_rotate(q_sensor_from_body, w);
@@ -179,7 +183,24 @@ void srv_environment_fill(const struct srv_environment *environment, const struc
     input->q_enu_from_sensor = oto_quat_mul(q_enu_from_body, setup->q_body_from_sensor);
     input->temperature_degc = environment->temperature_degc;
     input->pressure_pa = environment->pressure_pa;
-    if (environment->air_varies) {
+    if (changes && environment->air_varies) {
         fill_air(environment, seconds_of(exposure), input);
+    }
+}
+
+static __attribute__((noinline)) void fill_changing(const struct srv_environment *environment,
+                                                    const struct oto_setup *setup, const struct srv_exposure *exposure,
+                                                    struct oto_sensor_input *input)
+{
+    fill(environment, setup, exposure, true, input);
+}
+
+void srv_environment_fill(const struct srv_environment *environment, const struct oto_setup *setup,
+                          const struct srv_exposure *exposure, struct oto_sensor_input *input)
+{
+    if (environment->changes || exposure->vibration != NULL) {
+        fill_changing(environment, setup, exposure, input);
+    } else {
+        fill(environment, setup, exposure, false, input);
     }
 }

@@ -13,6 +13,7 @@ struct srv_environment {
     bool air_varies; /* along time or altitude */
     bool air_follows_altitude;
     bool field_follows_place;
+    bool changes; /* by any of the four above */
     oto_vec3 gravity_enu_m_s2; /* at the origin */
     oto_vec3 mag_field_enu_ut;
     double temperature_degc, pressure_pa;
