@@ -33,7 +33,7 @@ void mountcal_params_default(struct mountcal_params *params)
         .speed_noise_m_s = 0.03,
         .speed_scale_sigma = 0.02,
         .accept_bound_deg = {0.30, 0.30, 0.30},
-        .histogram_range_deg = {10.0, 5.0, 5.0, 5.0},
+        .histogram_range_deg = {12.0, 7.0, 7.0, 7.0},
         .histogram_min_votes = 60.0,
         .histogram_noise_votes = 2.0,
         .histogram_sigma_deg = 0.7,

@@ -37,7 +37,7 @@ static void decay(struct histogram_votes *votes, double by, double recent_by)
 }
 
 /* Shared between the two bins that the angle lies between, so that the place of a peak is finer than a bin. */
-static void vote(const struct histogram_plan *plan, struct histogram *histogram, int which, double angle_rad)
+void histogram_vote(const struct histogram_plan *plan, struct histogram *histogram, int which, double angle_rad)
 {
     struct histogram_votes *votes = &histogram->of[which];
     const double at = (angle_rad + plan->range_rad[which]) / width_of(plan, which);
@@ -65,9 +65,9 @@ static void vote_up(const struct histogram_plan *plan, struct histogram *histogr
         return;
     }
     up = oto_vec3_scale(up, up.z > 0.0 ? 1.0 : -1.0);
-    vote(plan, histogram, HISTOGRAM_UP_INCLINATION,
+    histogram_vote(plan, histogram, HISTOGRAM_UP_INCLINATION,
          oto_atan2(up.y, up.z) - plan->roll_compliance_rad_s2_m * left_m_s2);
-    vote(plan, histogram, HISTOGRAM_UP_AZIMUTH, oto_atan2(-up.x, up.z));
+    histogram_vote(plan, histogram, HISTOGRAM_UP_AZIMUTH, oto_atan2(-up.x, up.z));
     histogram->votes++;
 }
 
@@ -80,9 +80,9 @@ static void vote_forward(const struct histogram_plan *plan, struct histogram *hi
     if (ahead.x < START_M_S2 || oto_vec3_norm(rate) > START_RAD_S) {
         return;
     }
-    vote(plan, histogram, HISTOGRAM_FORWARD_INCLINATION,
+    histogram_vote(plan, histogram, HISTOGRAM_FORWARD_INCLINATION,
          oto_atan2(ahead.z, ahead.x) - plan->pitch_compliance_rad_s2_m * ahead.x / (lean * lean));
-    vote(plan, histogram, HISTOGRAM_FORWARD_AZIMUTH, -oto_atan2(ahead.y, ahead.x));
+    histogram_vote(plan, histogram, HISTOGRAM_FORWARD_AZIMUTH, -oto_atan2(ahead.y, ahead.x));
     histogram->votes++;
 }
 
@@ -140,7 +140,18 @@ static bool is_under_envelope(const struct histogram_plan *plan, const struct hi
     return true;
 }
 
-static void find_peak(const struct histogram_plan *plan, struct histogram *histogram, int which)
+static double spread_of(const struct histogram_plan *plan, const struct histogram_votes *votes, int which)
+{
+    const double width = width_of(plan, which), at = (votes->peak_rad + plan->range_rad[which]) / width;
+    double sum = 0.0, weight = 0.0;
+    for (int i = 0; i < HISTOGRAM_BINS; i++) {
+        sum += votes->votes[i] * (i - at) * (i - at);
+        weight += votes->votes[i];
+    }
+    return weight > 0.0 ? width * oto_sqrt(sum / weight) : plan->range_rad[which];
+}
+
+void histogram_find_peak(const struct histogram_plan *plan, struct histogram *histogram, int which)
 {
     struct histogram_votes *votes = &histogram->of[which];
     const double width = width_of(plan, which);
@@ -154,6 +165,7 @@ static void find_peak(const struct histogram_plan *plan, struct histogram *histo
     votes->has_peak = 1;
     votes->max_votes = most;
     votes->peak_rad = at * width - plan->range_rad[which];
+    votes->spread_rad = spread_of(plan, votes, which);
     votes->accepted = inside >= plan->min_votes && inside > 0.5 * votes->total &&
                       is_under_envelope(plan, votes, which, at, most);
     best = highest_bin(votes->recent, &recent_most);
@@ -196,27 +208,16 @@ void histogram_push_block(const struct histogram_plan *plan, struct histogram *h
             histogram->rest_s = 0.0;
         }
     }
-    find_peak(plan, histogram, (int)histogram->refresh);
+    histogram_find_peak(plan, histogram, (int)histogram->refresh);
     histogram->refresh = (histogram->refresh + 1) % HISTOGRAM_COUNT;
 }
 
 /* ---- the result -------------------------------------------------------------------------------------------------- */
 
-static double spread(const struct histogram_plan *plan, const struct histogram_votes *votes, int which)
-{
-    const double width = width_of(plan, which), at = (votes->peak_rad + plan->range_rad[which]) / width;
-    double sum = 0.0, weight = 0.0;
-    for (int i = 0; i < HISTOGRAM_BINS; i++) {
-        sum += votes->votes[i] * (i - at) * (i - at);
-        weight += votes->votes[i];
-    }
-    return weight > 0.0 ? width * oto_sqrt(sum / weight) : plan->range_rad[which];
-}
-
 static double bound_of(const struct histogram_plan *plan, const struct histogram_votes *votes, int which)
 {
     const double episodes = votes->total / EPISODE_VOTES, most = plan->range_rad[which];
-    const double bound = BOUND_FLOOR_RAD + 3.0 * spread(plan, votes, which) / oto_sqrt(episodes > 1.0 ? episodes : 1.0);
+    const double bound = BOUND_FLOOR_RAD + 3.0 * votes->spread_rad / oto_sqrt(episodes > 1.0 ? episodes : 1.0);
     return bound < most ? bound : most;
 }
 

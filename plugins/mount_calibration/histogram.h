@@ -26,6 +26,7 @@ struct histogram_votes {
     double outliers; /* beyond the range, decayed as the votes */
     double peak_rad, recent_peak_rad;
     double max_votes;
+    double spread_rad; /* of all votes about the peak */
     uint32_t accepted, has_peak;
 };
 
@@ -39,6 +40,10 @@ struct histogram {
     uint32_t has_rest, refresh; /* which histogram is looked at next */
 };
 
+/* One vote; public for tests of the voting alone. */
+void histogram_vote(const struct histogram_plan *plan, struct histogram *histogram, int which, double angle_rad);
+/* Looks for the peak, and whether it is accepted. */
+void histogram_find_peak(const struct histogram_plan *plan, struct histogram *histogram, int which);
 void histogram_init(struct histogram *histogram);
 void histogram_push_block(const struct histogram_plan *plan, struct histogram *histogram, const struct joint_block *block);
 /* Angles of the mount in the nominal vehicle's axes; false while none is accepted. */
