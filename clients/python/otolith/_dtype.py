@@ -18,11 +18,20 @@ def _format(field):
     return _KINDS[field.type] if field.count == 1 else (_KINDS[field.type], (field.count,))
 
 
+_HEAD_NAMES = ["t_ns", "seq", "sensor_time_ns", "flags"]
+
+
+def _name(field):
+    """A field may be called as one of the head's: then it is "record.t_ns"."""
+    name = field.name.decode()
+    return f"record.{name}" if name in _HEAD_NAMES else name
+
+
 def sample_dtype(record_type):
     """One sample as it stands in memory: the head of 32 bytes, then the payload."""
     fields = fields_of(record_type)
     return np.dtype({
-        "names": ["t_ns", "seq", "sensor_time_ns", "flags"] + [field.name.decode() for field in fields],
+        "names": _HEAD_NAMES + [_name(field) for field in fields],
         "formats": ["<i8", "<u8", "<i8", "<u4"] + [_format(field) for field in fields],
         "offsets": [0, 16, 8, 24] + [HEAD_BYTES + field.offset for field in fields],
         "itemsize": HEAD_BYTES + record_type.bytes,

@@ -26,7 +26,7 @@ class Participant:
 
     def __init__(self, name, world=None, *, role=None, step_n=None, answer_s=None, on_timeout=None, timeout_s=5.0,
                  socket_path=None):
-        self._handle = None
+        self._handle = self.world = None
         handle, error = ct.c_void_p(), c.Error()
         options = c.ParticipantOptions(ct.sizeof(c.ParticipantOptions), max(1, int(timeout_s * 1000)), _encode(world),
                                        _encode(socket_path), _encode(name), _encode(role), step_n or 0,
@@ -44,8 +44,9 @@ class Participant:
 
     def close(self):
         """Leaves the world."""
-        if self._handle is not None:
+        if self.world is not None:
             self.world.close()
+        if self._handle is not None:
             c.lib.oto_participant_leave(self._handle)
             self._handle = None
 

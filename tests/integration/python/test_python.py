@@ -31,10 +31,10 @@ DEADLINE_S = 20.0
 class Server:
     """otolithd with a runtime directory of its own."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, world=WORLD):
         self.folder = tempfile.TemporaryDirectory(prefix="oto-py-")
         os.environ["XDG_RUNTIME_DIR"] = self.folder.name
-        self.process = subprocess.Popen([os.path.join(BIN, "otolithd"), WORLD, *options], stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen([os.path.join(BIN, "otolithd"), world, *options], stderr=subprocess.DEVNULL)
         self.url = f"ipc://{self.folder.name}/otolith/demo/pub.ipc"
         until = time.monotonic() + DEADLINE_S
         while not otolith.worlds():
@@ -53,6 +53,11 @@ class Server:
             self.process.kill()
             self.process.wait()
             self.folder.cleanup()
+
+
+def readme_blocks():
+    with open(os.path.join(SOURCE, "clients", "python", "README.md")) as file:
+        return re.findall(r"```python\n(.*?)```", file.read(), re.S)
 
 
 class Running(unittest.TestCase):
@@ -164,10 +169,11 @@ class Running(unittest.TestCase):
         self.assertRegex(out[0], r"^demo/car/mag magnetic_field.x = -?[0-9.e-]+ T$")
 
     def test_the_readme_runs(self):
-        with open(os.path.join(SOURCE, "clients", "python", "README.md")) as file:
-            blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
+        blocks = readme_blocks()
         self.assertGreaterEqual(len(blocks), 2)
         for block in blocks:
+            if "Participant(" in block:
+                continue  # needs a world of its own: Participants
             program = block.replace("ipc:///run/user/1000/otolith/demo/pub.ipc", self.server.url)
             exec(compile(program, "README.md", "exec"), {})  # noqa: S102
 
@@ -238,6 +244,61 @@ class Offline(unittest.TestCase):
             self.assertFalse(world.alive)
             self.assertIsNotNone(world["car/imu"].latest())
             self.assertRaises(otolith.Closed, world.pause)
+
+
+class Participants(unittest.TestCase):
+    """Python gives a car its truth while its sensors and its filter run."""
+
+    WORLD = os.path.join(SOURCE, "configs", "worlds", "external_truth.yaml")
+
+    def setUp(self):
+        self.server = self.enterContext(Server("--no-publish", world=self.WORLD))
+
+    def drive(self, car, ticks):
+        for _ in range(ticks):
+            t_s = car.wait(DEADLINE_S).until_ns * 1e-9
+            car.set((5 * t_s, 0, 0), (5, 0, 0), (1, 0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 0))
+            car.done()
+
+    def test_a_process_drives_a_car_in_lockstep(self):
+        with otolith.Participant("physics", role="physics") as car:
+            self.assertEqual((car.role, car.vehicles), ("physics", ["car"]))
+            self.drive(car, 500)
+            grant = car.wait(DEADLINE_S)
+            self.assertEqual((grant.tick, grant.t_ns, grant.dt_s), (500, 500_000_000, 0.001))
+            truth = car.truth()
+            self.assertEqual(list(truth["position_enu_m"]), [2.5, 0, 0])
+            self.assertEqual(car.world["car/imu"].latest()["t_ns"], 500_000_000)
+            self.assertEqual(car.world["car/mag"].latest()["seq"], 25)
+            estimate = car.world["car/ekf"].latest()
+            self.assertLess(abs(estimate["position_enu_m.x"] - 2.5), 0.5)
+
+    def test_a_bad_answer_is_an_error_that_says_why_and_may_be_given_again(self):
+        with otolith.Participant("physics") as car:
+            self.drive(car, 3)
+            car.wait(DEADLINE_S)
+            car.set((0, 0, float("nan")), (5, 0, 0), (1, 0, 0, 0), (0, 0, 0))
+            car.done()
+            with self.assertRaisesRegex(otolith.OtolithError, "the position is not finite"):
+                car.wait(DEADLINE_S)
+            self.drive(car, 3)
+            self.assertEqual(car.wait(DEADLINE_S).tick, 6)
+            car.done(7)
+            self.assertRaises(otolith.OtolithError, car.done)
+            with self.assertRaisesRegex(otolith.NotFound, "did you mean 'physics'"):
+                otolith.Participant("physic")
+        self.assertRaises(otolith.OtolithError, car.wait)
+
+    def test_the_examples_drive(self):
+        for command in ([sys.executable, os.path.join(EXAMPLES, "physics_process.py"), "1000"],
+                        [os.path.join(C_EXAMPLES, "example_physics_process"), "1000"]):
+            out = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=True).stdout
+            self.assertRegex(out, r"^done after tick \d+000: x 0?\.?\d")
+
+    def test_the_readme_drives(self):
+        blocks = [block for block in readme_blocks() if "Participant(" in block]
+        self.assertEqual(len(blocks), 1)
+        exec(compile(blocks[0], "README.md", "exec"), {})  # noqa: S102
 
 
 if __name__ == "__main__":
