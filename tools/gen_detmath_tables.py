@@ -100,6 +100,9 @@ def table():
     yield "/* pi/2 in three parts of 33 bits (times a 20-bit integer exact) and a rest */"
     for name, part in zip(names, split(half_pi, [32, 65, 98])):
         yield define(name, part)
+    yield "/* pi/2 in two parts of 48 bits (times a 5-bit integer exact) and a rest */"
+    for name, part in zip(["OTO_IMPL_PIO2_NEAR_1", "OTO_IMPL_PIO2_NEAR_2", "OTO_IMPL_PIO2_NEAR_3"], split(half_pi, [47, 95])):
+        yield define(name, part)
     for name, value in (("PIO2", half_pi), ("PI", PI)):
         hi, lo = pair(value)
         yield define(f"OTO_IMPL_{name}_HI", hi)

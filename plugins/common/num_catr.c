@@ -1,6 +1,8 @@
 #include "num_catr.h"
 
-/* In the axes of the first heading, then turned by it. */
+#include "num_pair.h"
+
+/* In the axes of the first heading, then turned by it. Every number is written once, two at a time. */
 static inline __attribute__((always_inline)) void differentiate(const struct num_catr *state,
                                                                 struct num_direction direction, double dt_s,
                                                                 const struct num_moments *m,
@@ -11,25 +13,26 @@ static inline __attribute__((always_inline)) void differentiate(const struct num
     const double along = dt_s * (v * m->cosine[0] + gain * m->cosine[1]);
     const double across = dt_s * (v * m->sine[0] + gain * m->sine[1]);
     const double along_1 = v * m->cosine[1] + gain * m->cosine[2], across_1 = v * m->sine[1] + gain * m->sine[2];
-    for (int i = 0; i < NUM_CATR_STATES; i++)
-        for (int k = 0; k < NUM_CATR_STATES; k++)
-            j[i][k] = 0.0;
-    j[0][0] = 1.0;
-    j[0][2] = dt_s * (c * m->cosine[0] - s * m->sine[0]);
-    j[0][3] = dt2 * (c * m->cosine[1] - s * m->sine[1]);
-    j[0][4] = -(s * along + c * across);
-    j[0][5] = -dt2 * (s * along_1 + c * across_1);
-    j[1][1] = 1.0;
-    j[1][2] = dt_s * (s * m->cosine[0] + c * m->sine[0]);
-    j[1][3] = dt2 * (s * m->cosine[1] + c * m->sine[1]);
-    j[1][4] = c * along - s * across;
-    j[1][5] = dt2 * (c * along_1 - s * across_1);
-    j[2][2] = 1.0;
-    j[2][3] = dt_s;
-    j[3][3] = 1.0;
-    j[4][4] = 1.0;
-    j[4][5] = dt_s;
-    j[5][5] = 1.0;
+    const num_pair steps = {dt_s, dt2}, none = {0.0, 0.0}, then_dt = {1.0, dt_s}, one_first = {1.0, 0.0}, one_last = {0.0, 1.0};
+    const num_pair cosines = {m->cosine[0], m->cosine[1]}, sines = {m->sine[0], m->sine[1]};
+    num_pair_store(&j[0][0], one_first);
+    num_pair_store(&j[0][2], steps * (num_pair_all(c) * cosines - num_pair_all(s) * sines));
+    num_pair_store(&j[0][4], (num_pair){-(s * along + c * across), -dt2 * (s * along_1 + c * across_1)});
+    num_pair_store(&j[1][0], one_last);
+    num_pair_store(&j[1][2], steps * (num_pair_all(s) * cosines + num_pair_all(c) * sines));
+    num_pair_store(&j[1][4], (num_pair){c * along - s * across, dt2 * (c * along_1 - s * across_1)});
+    num_pair_store(&j[2][0], none);
+    num_pair_store(&j[2][2], then_dt);
+    num_pair_store(&j[2][4], none);
+    num_pair_store(&j[3][0], none);
+    num_pair_store(&j[3][2], one_last);
+    num_pair_store(&j[3][4], none);
+    num_pair_store(&j[4][0], none);
+    num_pair_store(&j[4][2], none);
+    num_pair_store(&j[4][4], then_dt);
+    num_pair_store(&j[5][0], none);
+    num_pair_store(&j[5][2], none);
+    num_pair_store(&j[5][4], one_last);
 }
 
 void num_catr_predict(const struct num_catr *state, double dt_s, struct num_catr *next)

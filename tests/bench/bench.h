@@ -68,6 +68,7 @@ void bench_asap(struct bench_context *context);
 void bench_sensor(struct bench_context *context);
 void bench_model(struct bench_context *context);
 void bench_isolated(struct bench_context *context);
+void bench_motion(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 
 #endif

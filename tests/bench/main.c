@@ -20,6 +20,7 @@ static const struct {
     {"sensor", bench_sensor, "one sample of mems_imu"},
     {"model", bench_model, "one prediction of a motion model"},
     {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
+    {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 

@@ -9,6 +9,10 @@
 #define OTO_IMPL_PIO2_2 0x1.0b4611a600000p-34
 #define OTO_IMPL_PIO2_3 0x1.3198a2e000000p-69
 #define OTO_IMPL_PIO2_4 0x1.b839a252049c1p-104
+/* pi/2 in two parts of 48 bits (times a 5-bit integer exact) and a rest */
+#define OTO_IMPL_PIO2_NEAR_1 0x1.921fb54442d00p+0
+#define OTO_IMPL_PIO2_NEAR_2 0x1.8469898cc5160p-48
+#define OTO_IMPL_PIO2_NEAR_3 0x1.01b839a25204ap-96
 #define OTO_IMPL_PIO2_HI 0x1.921fb54442d18p+0
 #define OTO_IMPL_PIO2_LO 0x1.1a62633145c07p-54
 #define OTO_IMPL_PI_HI 0x1.921fb54442d18p+1

@@ -1,5 +1,5 @@
-/* sin, cos, tan. Private to detmath.h. Up to 1.6e6 the argument is reduced with pi/2 in four parts (Cody & Waite 1980,
- * remainder kept as a pair), beyond it exactly with 192 bits of 2/pi (Payne & Hanek 1983). Polynomials:
+/* sin, cos, tan. Private to detmath.h. Up to 1.6e6 the argument is reduced with pi/2 in three or four parts (Cody & Waite
+ * 1980, remainder kept as a pair), beyond it exactly with 192 bits of 2/pi (Payne & Hanek 1983). Polynomials:
  * tools/detmath_coefficients.sollya. */
 #ifndef OTOLITH_DETAIL_TRIG_H
 #define OTOLITH_DETAIL_TRIG_H
@@ -80,11 +80,20 @@ static inline struct oto_impl_angle oto_impl_reduce(double x)
 {
     struct oto_impl_angle r;
     struct oto_impl_dd a, b;
-    double shifted, n;
+    double shifted, n, near;
     if (!(x <= 0x1p20 && x >= -0x1p20))
         return oto_impl_reduce_large(x);
     shifted = x * OTO_IMPL_2_PI + 0x1.8p52;
     n = shifted - 0x1.8p52;
+    /* A few turns and not beside a multiple of pi/2, where nothing cancels: half as deep. |n| <= 21. */
+    near = x - n * OTO_IMPL_PIO2_NEAR_1; /* both operations exact, and the next product */
+    if (x <= 0x1p5 && x >= -0x1p5 && (near > 0x1p-20 || near < -0x1p-20)) {
+        a = oto_impl_fast_two_sum(near, -(n * OTO_IMPL_PIO2_NEAR_2));
+        r.hi = a.hi;
+        r.lo = a.lo - n * OTO_IMPL_PIO2_NEAR_3;
+        r.quadrant = (unsigned)oto_impl_bits(shifted) & 3u;
+        return r;
+    }
     a = oto_impl_two_sum(x - n * OTO_IMPL_PIO2_1, -(n * OTO_IMPL_PIO2_2)); /* both products exact */
     b = oto_impl_two_sum(a.hi, -(n * OTO_IMPL_PIO2_3));
     a = oto_impl_fast_two_sum(b.hi, (b.lo + a.lo) - n * OTO_IMPL_PIO2_4);
@@ -150,18 +159,42 @@ static inline double oto_cos(double x)
     return oto_impl_quadrant_sin(a, a.quadrant + 1u);
 }
 
+/* Both kernels, their polynomials side by side: lane by lane the arithmetic of the kernels above, so the same bits. */
+static inline void oto_impl_kernels(double x, double lo, double *sine, double *cosine)
+{
+    typedef double pair __attribute__((vector_size(16)));
+    const double z = x * x, half = 0.5 * z, w = 1.0 - half;
+    const pair zz = {z, z}, xz = {x, z};
+    const pair c13_14 = {0x1.5e07f52ca26a6p-33, -0x1.906b95f4cf6ddp-37}, c11_12 = {-0x1.ae60067edc15dp-26, 0x1.1eeb4cfbc5b21p-29};
+    const pair c9_10 = {0x1.71de3798c1aa5p-19, -0x1.27e4f9f8c9f96p-22}, c7_8 = {-0x1.a01a019e8ebc8p-13, 0x1.a01a019f30e6ap-16};
+    const pair c5_6 = {0x1.1111111110c4p-7, -0x1.6c16c16c168bp-10}, c3_4 = {-0x1.5555555555555p-3, 0x1.5555555555555p-5};
+    pair p = c11_12 + zz * c13_14;
+    p = c9_10 + zz * p;
+    p = c7_8 + zz * p;
+    p = c5_6 + zz * p;
+    p = c3_4 + zz * p;
+    p = (xz * zz) * p;
+    *sine = x + (p[0] + (lo - 0.5 * (z * lo)));
+    *cosine = w + (((1.0 - w) - half) + (p[1] - x * lo));
+}
+
 /* Same bits as oto_sin and oto_cos. */
 static inline void oto_sincos(double x, double *sine, double *cosine)
 {
     struct oto_impl_angle a;
+    double s, c;
+    uint64_t odd, swap;
     if (x - x != 0.0 || x == 0.0) {
         *sine = x == 0.0 ? x : x - x;
         *cosine = x == 0.0 ? 1.0 : x - x;
         return;
     }
     a = oto_impl_reduce(x);
-    *sine = oto_impl_quadrant_sin(a, a.quadrant);
-    *cosine = oto_impl_quadrant_sin(a, a.quadrant + 1u);
+    oto_impl_kernels(a.hi, a.lo, &s, &c);
+    odd = (uint64_t)0 - (a.quadrant & 1u);
+    swap = (oto_impl_bits(s) ^ oto_impl_bits(c)) & odd;
+    *sine = oto_impl_from_bits((oto_impl_bits(s) ^ swap) ^ ((uint64_t)(a.quadrant & 2u) << 62));
+    *cosine = oto_impl_from_bits((oto_impl_bits(c) ^ swap) ^ ((uint64_t)((a.quadrant + 1u) & 2u) << 62));
 }
 
 /* Quotient of the two kernels kept as pairs. */
