@@ -101,11 +101,9 @@ static void a_crash_is_told_with_signal_plugin_function_and_node(void **unused)
     wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGSEGV");
     assert_true(fixture_event(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGSEGV", &event));
     assert_string_equal(event.source, "demo/car/bad");
-    assert_non_null(strstr(event.text, "touching address 0x0"));
+    assert_non_null(strstr(event.text, "touching address 0x10"));
     assert_non_null(strstr(event.text, "in step"));
-#ifndef NDEBUG
     assert_non_null(strstr(event.text, "deed_null"));
-#endif
     fixture_end(&fixture);
 }
 
@@ -173,9 +171,9 @@ static void every_way_to_die_is_named(void **unused)
                  {"hostile_step_stack", "SIGSEGV"},
                  {"hostile_step_exit", "ended with code 0"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(OTO_SANITIZED_BUILD)
         if (i == 0) {
-            continue; /* a division by zero is no fault there */
+            continue; /* a division by zero is no fault there, or is caught by the sanitizer */
         }
 #endif
         struct fixture fixture;
