@@ -274,6 +274,16 @@ static bool heading(const struct ekf_sensor *sensor, const struct ekf_view *view
     return true;
 }
 
+/* The yaw that turns a field measured in level axes to magnetic north. */
+static bool magnetic_heading(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x,
+                             const double *z, double *y, double *h)
+{
+    const oto_vec3 field = oto_quat_rotate(sensor->q_body_from_sensor, oto_vec3_from_array(z));
+    const double square = field.x * field.x + field.y * field.y;
+    const double yaw = sensor->field_azimuth_rad - oto_atan2(field.y, field.x);
+    return square > 0.0 && heading(sensor, view, x, &yaw, y, h);
+}
+
 /* Roll, pitch and yaw; or of a quaternion the small turn 2 vec(q⁻¹ q_measured) about body axes. */
 static bool attitude(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h)
@@ -318,6 +328,7 @@ static const char *const velocity_fields[] = {"velocity_enu_m_s.x", "velocity_en
 static const char *const speed_fields[] = {"speed_m_s"};
 static const char *const rate_fields[] = {"angular_velocity.x", "angular_velocity.y", "angular_velocity.z"};
 static const char *const yaw_rate_fields[] = {"angular_velocity.z"};
+static const char *const magnetic_fields[] = {"magnetic_field.x", "magnetic_field.y", "magnetic_field.z"};
 static const char *const orientation_fields[] = {"orientation.w", "orientation.x", "orientation.y", "orientation.z"};
 static const char *const force_fields[] = {"linear_acceleration.x", "linear_acceleration.y", "linear_acceleration.z"};
 
@@ -333,6 +344,7 @@ const struct ekf_function ekf_functions[EKF_FUNCTIONS] = {
     [EKF_BODY_VELOCITY] = {"body_velocity", "velocity in the sensor's axes", 3, 3, 3, EKF_VELOCITY, 1, NULL, body_velocity},
     [EKF_ENU_VELOCITY] = {"velocity", "velocity east, north and up", 2, 3, 0, EKF_VELOCITY, 0, velocity_fields, enu_velocity},
     [EKF_HEADING_ANGLE] = {"heading", "yaw, from east", 1, 1, 0, EKF_HEADING, 0, NULL, heading},
+    [EKF_MAGNETIC_HEADING] = {"magnetic_heading", "yaw by a magnetometer that stands level", 3, 3, 1, EKF_HEADING, 0, magnetic_fields, magnetic_heading},
     [EKF_YAW_RATE_ABOUT_Z] = {"yaw_rate", "rate about body z", 1, 1, 0, EKF_YAW_RATE, 0, yaw_rate_fields, yaw_rate},
     [EKF_ANGULAR_RATE] = {"angular_rate", "rates in the sensor's axes", 3, 3, 3, EKF_YAW_RATE, 1, rate_fields, angular_rate},
     [EKF_ATTITUDE_QUATERNION] = {"attitude", "quaternion w x y z, ENU from sensor", 4, 4, 3, EKF_ATTITUDE, 1, orientation_fields, attitude},

@@ -22,6 +22,7 @@ struct ekf_sensor {
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
     double gravity_m_s2;
+    double field_azimuth_rad; /* of the magnetic field, from east */
 };
 
 struct ekf_function {
@@ -47,6 +48,7 @@ enum ekf_function_number {
     EKF_BODY_VELOCITY,
     EKF_ENU_VELOCITY,
     EKF_HEADING_ANGLE,
+    EKF_MAGNETIC_HEADING,
     EKF_YAW_RATE_ABOUT_Z,
     EKF_ANGULAR_RATE,
     EKF_ATTITUDE_QUATERNION,

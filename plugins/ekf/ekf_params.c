@@ -16,6 +16,7 @@ static const struct oto_named_value functions[] = {
     {"linear", EKF_LINEAR}, {"position", EKF_POSITION_FIX}, {"range_bearing_range_rate", EKF_RANGE_BEARING_RANGE_RATE},
     {"range_bearing", EKF_RANGE_BEARING}, {"range", EKF_RANGE}, {"bearing", EKF_BEARING}, {"body_speed", EKF_BODY_SPEED},
     {"body_velocity", EKF_BODY_VELOCITY}, {"velocity", EKF_ENU_VELOCITY}, {"heading", EKF_HEADING_ANGLE},
+    {"magnetic_heading", EKF_MAGNETIC_HEADING},
     {"yaw_rate", EKF_YAW_RATE_ABOUT_Z}, {"angular_rate", EKF_ANGULAR_RATE}, {"attitude", EKF_ATTITUDE_QUATERNION},
     {"specific_force", EKF_SPECIFIC_FORCE},
 };

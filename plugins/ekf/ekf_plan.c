@@ -313,6 +313,12 @@ static enum oto_status plan_row(const struct oto_setup *setup, const struct ekf_
                                      .sensor_position_enu_m = oto_vec3_from_array(from->sensor_position_enu_m),
                                      .gravity_m_s2 = oto_vec3_norm(setup->gravity_enu_m_s2)};
     plan_mount(from, input, &to->sensor);
+    const oto_vec3 field = setup->mag_field_enu_ut;
+    if (from->function == EKF_MAGNETIC_HEADING && !(oto_hypot(field.x, field.y) > 0.0)) {
+        return oto_fail(error, OTO_INVALID, "measurements[%u]: function 'magnetic_heading' needs the world's magnetic field, "
+                        "which is not known here", row);
+    }
+    to->sensor.field_azimuth_rad = oto_atan2(field.y, field.x);
     enum oto_status status = check_needs(&prepared->plan, function, row, error);
     if (status == OTO_OK) {
         status = plan_fields(from, row, function, input, &to->sensor, source, error);
