@@ -272,10 +272,9 @@ bool srv_box_is_guilty(const struct srv_box *box)
     if (box->was_stuck) {
         return true;
     }
-    if (crash->signal != 0) {
-        return (int32_t)crash->code > 0 || crash->signal == SIGABRT;
-    }
-    return box->how_code == CLD_EXITED;
+    const bool sent = crash->signal != 0 && crash->signal < 64 && (int32_t)crash->code <= 0 && crash->signal != SIGABRT;
+    const bool ordered = box->how_code != CLD_EXITED && (box->how_status == SIGKILL || box->how_status == SIGTERM);
+    return !sent && !ordered;
 }
 
 void srv_box_tell_death(const struct srv_box *box, char *text, size_t bytes)

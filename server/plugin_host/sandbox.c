@@ -90,7 +90,7 @@ static void write_program(struct program *program)
 void host_sandbox_take_priority(int fifo_priority)
 {
     const struct sched_param wanted = {.sched_priority = fifo_priority};
-    const struct rlimit second = {1000000, 1000000};
+    const struct rlimit second = {1000000, 2000000}; /* SIGXCPU, then SIGKILL */
     if (fifo_priority > 0 && setrlimit(RLIMIT_RTTIME, &second) == 0 &&
         sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &wanted) == 0) {
         (void)mlockall(MCL_CURRENT);

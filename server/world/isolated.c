@@ -43,22 +43,18 @@ static bool await(struct srv_engine *engine, struct srv_group *group, int64_t bu
             return true;
         }
         const uint32_t asked = __atomic_load_n(&box->memory->asked, __ATOMIC_ACQUIRE);
-        if (asked != group->answered) {
-            answer(engine, group, asked);
-            continue;
-        }
         if (__atomic_load_n(&box->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns) {
             return false;
         }
-        if (steps % SPIN_STEPS != 0) {
+        if (asked != group->answered) {
+            answer(engine, group, asked);
+        } else if (steps % SPIN_STEPS != 0) {
             srv_pause();
             continue;
-        }
-        passed_ns = srv_now_ns() - start_ns;
-        if (passed_ns > SPIN_NS && passed_ns < budget_ns) {
+        } else if (passed_ns > SPIN_NS) {
             srv_futex_wait(&box->memory->news, news, budget_ns - passed_ns);
-            passed_ns = srv_now_ns() - start_ns;
         }
+        passed_ns = srv_now_ns() - start_ns; /* questions take time too: a host may ask for ever */
     }
 }
 

@@ -82,7 +82,7 @@ struct srv_group {
     /* keeper */
     struct srv_box *watched; /* the newest that it knows of */
     int64_t restart_ns;      /* when to start another; 0: not planned */
-    int64_t pause_ns;
+    int64_t started_ns, pause_ns;
     /* for those who look: relaxed */
     uint64_t restarts, stale;
     int32_t pid;

@@ -14,8 +14,11 @@
 
 #include "world/engine_private.h"
 
+#define PROVEN_NS INT64_C(5000000000) /* a host that lived so long begins anew with the pauses below */
 #define PAUSE_FIRST_NS INT64_C(20000000)
 #define PAUSE_MAX_NS INT64_C(2000000000)
+#define BLAMELESS_FIRST_NS INT64_C(5000000) /* ended by somebody else: soon again, but never in a loop */
+#define BLAMELESS_MAX_NS INT64_C(100000000)
 #define NEWS_CAPACITY 256u
 
 struct srv_keeper {
@@ -109,13 +112,12 @@ static bool anybody_left(const struct srv_group *group)
 static void plan_restart(struct srv_group *group, bool guilty)
 {
     const int64_t now_ns = srv_now_ns();
-    if (!guilty) {
-        group->pause_ns = PAUSE_FIRST_NS;
-    }
-    group->restart_ns = anybody_left(group) ? now_ns + (guilty ? group->pause_ns : 0) : 0;
-    if (guilty) {
-        group->pause_ns = group->pause_ns * 2 > PAUSE_MAX_NS ? PAUSE_MAX_NS : group->pause_ns * 2;
-    }
+    const int64_t first_ns = guilty ? PAUSE_FIRST_NS : BLAMELESS_FIRST_NS;
+    const int64_t most_ns = guilty ? PAUSE_MAX_NS : BLAMELESS_MAX_NS;
+    int64_t pause_ns = now_ns - group->started_ns >= PROVEN_NS ? first_ns : 2 * group->pause_ns;
+    pause_ns = pause_ns < first_ns ? first_ns : pause_ns;
+    group->pause_ns = pause_ns > most_ns ? most_ns : pause_ns;
+    group->restart_ns = anybody_left(group) ? now_ns + group->pause_ns : 0;
 }
 
 static void on_death(struct srv_keeper *keeper, struct srv_group *group)
@@ -164,6 +166,7 @@ static void restart(struct srv_keeper *keeper, struct srv_group *group)
     uint32_t culprit = UINT32_MAX;
     char sentence[152];
     group->restart_ns = 0;
+    group->started_ns = srv_now_ns();
     (void)pthread_mutex_lock(&group->lock);
     const enum oto_status status = srv_box_start(group->seats, group->member_count, group->fifo_priority, NULL, NULL, &box,
                                                  &culprit, &error);

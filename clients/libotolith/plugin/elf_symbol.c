@@ -25,6 +25,7 @@ static bool read_name(const struct elf_view *view, const Elf64_Shdr *strings, ui
         if (!elf_take(view, strings->sh_offset + at + length, &name[length], 1) || name[length] == '\0') {
             break;
         }
+        name[length] = name[length] > ' ' && name[length] < 0x7f ? name[length] : '?'; /* it goes to a terminal */
     }
     name[length] = '\0';
     return length > 0;

@@ -6,6 +6,11 @@
 #include <sys/syscall.h>
 
 #include "otolith/plugin.h"
+#ifdef HOSTILE_KNOWS_MAILBOX
+#include <string.h>
+
+#include "plugin_host/mailbox.h"
+#endif
 
 #ifdef HOSTILE_NEEDS_LIBC
 #include <pthread.h>
@@ -110,6 +115,37 @@ static void deed_malloc(void)
 static void deed_nothing(void)
 {
 }
+#ifdef HOSTILE_KNOWS_MAILBOX
+/* A plugin in a host can write all of the mailbox, which its state stands in. */
+static void *own_state;
+static struct srv_box_head *mailbox(void)
+{
+    struct srv_box_head *head = (void *)((uintptr_t)own_state & ~(uintptr_t)4095);
+    while (head->magic != SRV_BOX_MAGIC) {
+        head = (void *)((unsigned char *)head - 4096);
+    }
+    return head;
+}
+static void deed_flood(void)
+{
+    struct srv_box_head *head = mailbox();
+    for (;;) {
+        head->question.slot++;
+        (void)__atomic_add_fetch(&head->asked, 1, __ATOMIC_RELEASE);
+        (void)__atomic_add_fetch(&head->news, 1, __ATOMIC_RELEASE);
+    }
+}
+static void deed_scribble(void)
+{
+    struct srv_box_head *head = mailbox();
+    for (uint32_t i = 0; i < head->slot_count; i++) {
+        struct srv_box_slot *slot = srv_box_slot_at(head, i);
+        memset(slot, 0xff, sizeof *slot);
+    }
+    memset(&head->crumb_slot, 0xff, sizeof *head - offsetof(struct srv_box_head, crumb_slot));
+    deed_null();
+}
+#endif
 #ifdef HOSTILE_NEEDS_LIBC
 static void *idle(void *unused)
 {
@@ -146,6 +182,9 @@ enum { WHERE_PREPARE, WHERE_INIT, WHERE_STEP, WHERE_MIGRATE, WHERE_VALIDATE };
 static void (*const deeds[])(void) __attribute__((unused)) = {
     deed_null,  deed_divide, deed_abort,   deed_exit,  deed_loop,  deed_open,   deed_socket, deed_fork,   deed_ptrace,
     deed_kill,  deed_write,  deed_exec,    deed_handler, deed_stack, deed_float, deed_malloc, deed_nothing,
+#ifdef HOSTILE_KNOWS_MAILBOX
+    deed_flood, deed_scribble,
+#endif
 #ifdef HOSTILE_NEEDS_LIBC
     deed_thread, deed_signal, deed_file,   deed_atexit,
 #endif
@@ -186,6 +225,9 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 {
     struct hostile_state *state = instance->state;
     state->steps++;
+#ifdef HOSTILE_KNOWS_MAILBOX
+    own_state = state;
+#endif
     if (state->steps >= 5) {
         at(WHERE_STEP);
     }

@@ -161,6 +161,26 @@ static void a_step_without_end_is_ended(void **unused)
     fixture_end(&fixture);
 }
 
+static void a_host_that_asks_for_ever_does_not_hold_the_tick(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "hostile_step_flood");
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer and was ended");
+    assert_others_went_on(&fixture);
+    fixture_end(&fixture);
+}
+
+static void a_host_that_scribbles_over_the_mailbox_harms_itself_alone(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "hostile_step_scribble");
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "runs again");
+    assert_others_went_on(&fixture);
+    fixture_end(&fixture);
+}
+
 static void every_way_to_die_is_named(void **unused)
 {
     (void)unused;
@@ -344,6 +364,8 @@ int main(void)
         cmocka_unit_test(three_crashes_within_a_minute_quarantine_the_node_and_no_other),
         cmocka_unit_test(in_a_shared_host_the_others_come_back_without_the_culprit),
         cmocka_unit_test(a_step_without_end_is_ended),
+        cmocka_unit_test(a_host_that_asks_for_ever_does_not_hold_the_tick),
+        cmocka_unit_test(a_host_that_scribbles_over_the_mailbox_harms_itself_alone),
         cmocka_unit_test(every_way_to_die_is_named),
         cmocka_unit_test(escapes_are_denied_by_the_kernel),
         cmocka_unit_test(a_changed_floating_point_mode_is_an_error_of_the_node),
