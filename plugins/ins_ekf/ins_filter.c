@@ -68,7 +68,8 @@ static void transition(const struct ins_plan *plan, const struct ins_state *stat
     const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body), identity = oto_mat3_identity();
     const oto_mat3 rs = oto_mat3_mul(r, plan->body_from_sensor);
     const oto_mat3 r_dv = oto_mat3_mul(r, oto_mat3_skew(delta->velocity_m_s));
-    const oto_mat3 half_turn = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), -0.5));
+    const oto_mat3 half_turned = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), 0.5));
+    const oto_mat3 half_back = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), -0.5));
     memset(f, 0, INS_STATES * INS_STATES * sizeof *f);
     ins_put(f, INS_P, INS_P, identity);
     ins_put(f, INS_P, INS_V, oto_mat3_scale(identity, dt_s));
@@ -77,9 +78,9 @@ static void transition(const struct ins_plan *plan, const struct ins_state *stat
     ins_put(f, INS_V, INS_V, identity);
     ins_put(f, INS_V, INS_THETA, oto_mat3_scale(r_dv, -1.0));
     ins_put(f, INS_V, INS_BG, oto_mat3_scale(oto_mat3_mul(r_dv, plan->body_from_sensor), 0.5 * dt_s));
-    ins_put(f, INS_V, INS_BA, oto_mat3_scale(rs, -dt_s));
+    ins_put(f, INS_V, INS_BA, oto_mat3_scale(oto_mat3_mul(oto_mat3_mul(r, half_turned), plan->body_from_sensor), -dt_s));
     ins_put(f, INS_THETA, INS_THETA, oto_mat3_transpose(oto_mat3_from_quat(oto_quat_from_rotvec(delta->angle_rad))));
-    ins_put(f, INS_THETA, INS_BG, oto_mat3_scale(oto_mat3_mul(half_turn, plan->body_from_sensor), -dt_s));
+    ins_put(f, INS_THETA, INS_BG, oto_mat3_scale(oto_mat3_mul(half_back, plan->body_from_sensor), -dt_s));
     ins_put(f, INS_BG, INS_BG, oto_mat3_scale(identity, oto_exp(-plan->gyroscope.bias_rate_1_s * dt_s)));
     ins_put(f, INS_BA, INS_BA, oto_mat3_scale(identity, oto_exp(-plan->accelerometer.bias_rate_1_s * dt_s)));
     f[INS_SCALE * (INS_STATES + 1)] = 1.0;

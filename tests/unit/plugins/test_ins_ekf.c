@@ -1,0 +1,456 @@
+/* The inertial navigation's parts: error propagation and aids against finite differences, alignment, bad input, state. */
+#include "mini_host.h"
+
+#include "ins_plan.h"
+
+/* ---- a host with inputs ---- */
+
+static const struct oto_field fix_fields[] = {OTO_FIELD_XYZ_(oto_vec3, x, "position_enu_m", "m", "enu", "position")};
+static const struct oto_record_type fix_type = {"fix", 24, 3, fix_fields};
+static const int64_t ms = 1000000;
+
+struct rig {
+    struct mini_host host;
+    struct oto_input_binding bindings[INS_INPUTS];
+    struct oto_estimate_record estimate;
+    struct num_filter_state_record state;
+    struct num_filter_innovation_record innovation;
+};
+
+static void rig_open(struct rig *rig)
+{
+    static const struct oto_record_type *const types[] = {&oto_imu_type, &oto_odometry_type, &oto_mag_type, &fix_type,
+                                                          &oto_truth_type};
+    memset(rig, 0, sizeof *rig);
+    mini_open(&rig->host, 100, 1);
+    (void)strcpy(((struct ins_params *)rig->host.params)->odometer_field, "speed_m_s");
+    for (int i = 0; i < INS_INPUTS; i++) {
+        rig->bindings[i] = (struct oto_input_binding){.name = ins_inputs[i].name, .type = types[i], .topic = "car/it",
+                                                      .rate_hz = 100, .q_body_from_sensor = {1, 0, 0, 0}};
+    }
+    rig->bindings[INS_IMU].mount_position_body_m = oto_vec3_make(0.3, -0.2, 0.5);
+    rig->bindings[INS_IMU].q_body_from_sensor = oto_quat_from_rpy(0.1, -0.2, 1.2);
+    rig->host.setup.inputs = rig->bindings;
+    rig->host.setup.input_count = INS_INPUTS;
+    mini_set(&rig->host, "nonholonomic.rate_hz", 0);
+}
+
+static const struct ins_plan *plan_of(const struct rig *rig)
+{
+    return &((const struct ins_prepared *)rig->host.instance.data)->plan;
+}
+
+static struct ins_state *state_of(struct rig *rig)
+{
+    return rig->host.state;
+}
+
+static enum oto_step_status give(struct rig *rig, uint32_t input, int64_t t_ns, int64_t now_ns, const void *payload)
+{
+    const struct oto_input_sample sample = {.input = input, .seq = 1, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
+    struct oto_output outputs[3] = {{&rig->estimate, now_ns, now_ns, 0, 1}, {&rig->state, now_ns, now_ns, 0, 1},
+                                    {&rig->innovation, now_ns, now_ns, 0, 1}};
+    const struct oto_step step = {.size = sizeof step, .t_ns = now_ns, .outputs = outputs, .samples = &sample,
+                                  .sample_count = payload != NULL};
+    memset(&rig->estimate, 0, sizeof rig->estimate);
+    memset(&rig->state, 0, sizeof rig->state);
+    memset(&rig->innovation, 0, sizeof rig->innovation);
+    return otolith_plugin.ops->step(&rig->host.instance, &step);
+}
+
+/* At rest in the attitude `q`, with biases; in the sensor's axes. */
+static struct oto_imu_record imu_at_rest(const struct rig *rig, oto_quat q_enu_from_body, oto_vec3 gyro_bias, oto_vec3 accel_bias)
+{
+    struct oto_imu_record record;
+    const oto_quat q = oto_quat_mul(q_enu_from_body, rig->bindings[INS_IMU].q_body_from_sensor);
+    memset(&record, 0, sizeof record);
+    record.angular_velocity_rad_s = gyro_bias;
+    record.linear_acceleration_m_s2 =
+        oto_vec3_add(oto_quat_rotate_inv(q, oto_vec3_neg(rig->host.setup.gravity_enu_m_s2)), accel_bias);
+    return record;
+}
+
+static void give_rest(struct rig *rig, int from_ms, int to_ms, oto_quat q)
+{
+    const struct oto_imu_record record = imu_at_rest(rig, q, oto_vec3_zero(), oto_vec3_zero());
+    for (int t = from_ms; t <= to_ms; t += 10) {
+        assert_int_equal(give(rig, INS_IMU, t * ms, t * ms, &record), OTO_STEP_OK);
+    }
+}
+
+/* ---- derivatives ---- */
+
+/* A moving, turning, tilted state. */
+static void set_moving(struct rig *rig)
+{
+    struct ins_state *state = state_of(rig);
+    state->running = state->has_sample = 1;
+    state->time_ns = 0;
+    num_strapdown_start(&state->nav, oto_quat_from_rpy(0.2, -0.3, 1.0), oto_vec3_make(8, 3, -1), oto_vec3_make(10, 20, 30));
+    state->gyro_bias = oto_vec3_make(0.01, -0.02, 0.015);
+    state->accel_bias = oto_vec3_make(0.1, 0.2, -0.1);
+    state->scale = 1.02;
+    state->sample = (struct num_strapdown_sample){{0.3, -0.2, 0.4}, {1.0, 2.0, 9.5}};
+    memset(state->p, 0, sizeof state->p);
+}
+
+static void perturb(struct ins_state *state, uint32_t place, double h)
+{
+    double d[INS_STATES] = {0};
+    d[place] = h;
+    state->nav.position_enu_m = oto_vec3_add(state->nav.position_enu_m, oto_vec3_from_array(d + INS_P));
+    state->nav.velocity_enu_m_s = oto_vec3_add(state->nav.velocity_enu_m_s, oto_vec3_from_array(d + INS_V));
+    state->nav.q_enu_from_body = oto_quat_mul(state->nav.q_enu_from_body, oto_quat_from_rotvec(oto_vec3_from_array(d + INS_THETA)));
+    state->gyro_bias = oto_vec3_add(state->gyro_bias, oto_vec3_from_array(d + INS_BG));
+    state->accel_bias = oto_vec3_add(state->accel_bias, oto_vec3_from_array(d + INS_BA));
+    state->scale += d[INS_SCALE];
+}
+
+static void difference(const struct ins_state *a, const struct ins_state *b, double *d)
+{
+    oto_vec3_to_array(oto_vec3_sub(a->nav.position_enu_m, b->nav.position_enu_m), d + INS_P);
+    oto_vec3_to_array(oto_vec3_sub(a->nav.velocity_enu_m_s, b->nav.velocity_enu_m_s), d + INS_V);
+    oto_vec3_to_array(oto_quat_to_rotvec(oto_quat_mul(oto_quat_conj(b->nav.q_enu_from_body), a->nav.q_enu_from_body)), d + INS_THETA);
+    oto_vec3_to_array(oto_vec3_sub(a->gyro_bias, b->gyro_bias), d + INS_BG);
+    oto_vec3_to_array(oto_vec3_sub(a->accel_bias, b->accel_bias), d + INS_BA);
+    d[INS_SCALE] = a->scale - b->scale;
+}
+
+/* With P = e eᵀ and no noise P' is (F e)(F e)ᵀ; of a step dt F is exact to third order in dt. */
+static void the_error_moves_as_the_covariance_says(void **unused)
+{
+    struct rig rig;
+    const struct num_strapdown_sample next = {{0.35, -0.15, 0.3}, {1.2, 1.8, 9.7}};
+    const double h = 1e-5;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "gyroscope.bias_tau_s", 50);
+    mini_start(&rig.host);
+    struct ins_plan plan = *plan_of(&rig);
+    plan.gyroscope.noise_psd = plan.gyroscope.bias_psd = plan.accelerometer.noise_psd = plan.accelerometer.bias_psd = 0;
+    for (uint32_t j = 0; j < INS_STATES; j++) {
+        struct ins_state plus, minus, middle;
+        double d[INS_STATES];
+        set_moving(&rig);
+        plus = minus = middle = *state_of(&rig);
+        perturb(&plus, j, h);
+        perturb(&minus, j, -h);
+        middle.p[j * (INS_STATES + 1)] = 1;
+        assert_int_equal(ins_filter_imu(&plan, &plus, 10 * ms, &next), NUM_USED);
+        assert_int_equal(ins_filter_imu(&plan, &minus, 10 * ms, &next), NUM_USED);
+        assert_int_equal(ins_filter_imu(&plan, &middle, 10 * ms, &next), NUM_USED);
+        difference(&plus, &minus, d);
+        for (uint32_t a = 0; a < INS_STATES; a++) {
+            for (uint32_t b = 0; b < INS_STATES; b++) {
+                assert_near(middle.p[a * INS_STATES + b], d[a] * d[b] / (4 * h * h), 3e-6);
+            }
+        }
+    }
+    mini_close(&rig.host);
+}
+
+static enum num_outcome aid(const struct ins_plan *plan, struct ins_state *state, enum ins_row row, int64_t age_ns)
+{
+    switch (row) {
+    case INS_ROW_ODOMETER: return ins_filter_odometer(plan, state, state->time_ns, 7.0);
+    case INS_ROW_MAGNETOMETER: return ins_filter_magnetometer(plan, state, state->time_ns, oto_vec3_make(2e-5, -1e-5, -3e-5));
+    case INS_ROW_POSITION: return ins_filter_position(plan, state, state->time_ns - age_ns, oto_vec3_make(9, 18, 31));
+    default: ins_say_what_holds(plan, state); return NUM_USED;
+    }
+}
+
+/* With P = e eᵀ the innovation's deviation is |H e|, but for the small noise. */
+static void each_aid_has_its_derivatives(void **unused)
+{
+    static const struct {
+        enum ins_row row;
+        uint32_t count;
+        int64_t age_ns;
+        double tolerance; /* of an old fix what turned the lever arm since then is left out */
+    } aids[] = {{INS_ROW_ODOMETER, 1, 0, 2e-5}, {INS_ROW_NONHOLONOMIC, 2, 0, 2e-5}, {INS_ROW_MAGNETOMETER, 1, 0, 2e-5},
+                {INS_ROW_POSITION, 3, 0, 2e-5}, {INS_ROW_POSITION, 3, 20000000, 0.04}};
+    struct rig rig;
+    const double h = 1e-5;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "nonholonomic.rate_hz", 10);
+    mini_set(&rig.host, "nonholonomic.sigma_m_s", 1e-6);
+    mini_set3(&rig.host, "nonholonomic.position_m", -1.2, 0.1, -0.3);
+    mini_set3(&rig.host, "odometer.position_m", -1.3, 0.4, -0.2);
+    mini_set3(&rig.host, "position.position_m", -0.5, 0.2, 1.4);
+    mini_set(&rig.host, "odometer.sigma_m_s", 1e-6);
+    mini_set(&rig.host, "position.sigma_m", 1e-6);
+    mini_set(&rig.host, "magnetometer.sigma_deg", 1e-5);
+    mini_set(&rig.host, "magnetometer.magnitude_percent", 0);
+    mini_start(&rig.host);
+    for (uint32_t r = 0; r < 5; r++) {
+        const enum ins_row row = aids[r].row;
+        for (uint32_t j = 0; j < INS_STATES; j++) {
+            struct ins_state plus, minus, middle;
+            set_moving(&rig);
+            plus = minus = middle = *state_of(&rig);
+            plus.nonholonomic_ns = minus.nonholonomic_ns = middle.nonholonomic_ns = INT64_MIN;
+            perturb(&plus, j, h);
+            perturb(&minus, j, -h);
+            middle.p[j * (INS_STATES + 1)] = 1;
+            assert_int_equal(aid(plan_of(&rig), &plus, row, aids[r].age_ns), NUM_USED);
+            assert_int_equal(aid(plan_of(&rig), &minus, row, aids[r].age_ns), NUM_USED);
+            assert_int_equal(aid(plan_of(&rig), &middle, row, aids[r].age_ns), NUM_USED);
+            for (uint32_t i = 0; i < aids[r].count; i++) {
+                const double slope = (plus.rows[row].innovation[i] - minus.rows[row].innovation[i]) / (2 * h);
+                assert_near(middle.rows[row].sigma[i], fabs(slope), aids[r].tolerance);
+            }
+        }
+    }
+    mini_close(&rig.host);
+}
+
+/* ---- alignment ---- */
+
+static void rest_gives_tilt_heading_and_gyroscope_bias(void **unused)
+{
+    struct rig rig;
+    const oto_quat q = oto_quat_from_rpy(0.05, -0.08, 2.1);
+    const oto_vec3 gyro_bias = {0.004, -0.003, 0.002};
+    struct oto_mag_record field;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "align.heading", INS_HEADING_MAGNETOMETER);
+    mini_start(&rig.host);
+    const struct oto_imu_record imu = imu_at_rest(&rig, q, gyro_bias, oto_vec3_zero());
+    memset(&field, 0, sizeof field);
+    field.magnetic_field_t = oto_vec3_scale(oto_quat_rotate_inv(q, rig.host.setup.mag_field_enu_ut), 1e-6);
+    for (int t = 0; t <= 1000; t += 10) {
+        assert_int_equal(rig.estimate.status, OTO_ESTIMATE_ALIGNING);
+        (void)give(&rig, INS_MAGNETOMETER, t * ms, t * ms, &field);
+        (void)give(&rig, INS_IMU, t * ms, t * ms, &imu);
+    }
+    assert_int_equal(rig.estimate.status, OTO_ESTIMATE_RUNNING);
+    assert_near(oto_quat_angle_between(rig.estimate.q_enu_from_body, q), 0, 1e-5);
+    assert_near(oto_vec3_norm(oto_vec3_sub(rig.estimate.gyro_bias_sensor_rad_s, gyro_bias)), 0, 1e-5);
+    /* what an accelerometer bias may hide of the tilt */
+    assert_near(rig.estimate.attitude_sigma_body_rad.x, 0.1 / 9.80665, 1e-3);
+    /* and what that tilt turns of a steep field: tan(dip) = 2.04 */
+    assert_near(rig.estimate.attitude_sigma_body_rad.z, hypot(3 * OTO_DEG, 2.04 * 0.0102), 2e-3);
+    assert_near(oto_vec3_norm(rig.estimate.position_enu_m), 0, 1e-9);
+    mini_close(&rig.host);
+}
+
+static void declination_turns_the_heading(void **unused)
+{
+    struct rig rig;
+    struct oto_mag_record field;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "align.heading", INS_HEADING_MAGNETOMETER);
+    mini_set(&rig.host, "magnetometer.declination_deg", 10);
+    mini_set(&rig.host, "magnetometer.magnitude_percent", 0);
+    mini_start(&rig.host);
+    const struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    memset(&field, 0, sizeof field);
+    field.magnetic_field_t = oto_vec3_make(2e-5, 0, -4e-5); /* body x points to magnetic north */
+    for (int t = 0; t <= 1000; t += 10) {
+        (void)give(&rig, INS_MAGNETOMETER, t * ms, t * ms, &field);
+        (void)give(&rig, INS_IMU, t * ms, t * ms, &imu);
+    }
+    assert_near(oto_rpy_from_quat(rig.estimate.q_enu_from_body).z, 80 * OTO_DEG, 1e-4);
+    mini_close(&rig.host);
+}
+
+static void it_waits_until_it_stands(void **unused)
+{
+    struct rig rig;
+    const struct oto_odometry_record rolling = {.speed_m_s = 3};
+    const struct oto_odometry_record standing = {.speed_m_s = 0};
+    (void)unused;
+    rig_open(&rig);
+    mini_start(&rig.host);
+    struct oto_imu_record moving = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    moving.angular_velocity_rad_s.y = 0.2;
+    (void)give(&rig, INS_ODOMETER, 0, 0, &rolling);
+    give_rest(&rig, 0, 2000, oto_quat_identity());
+    assert_int_equal(rig.estimate.status, OTO_ESTIMATE_ALIGNING); /* it looks still, but rolls */
+    (void)give(&rig, INS_ODOMETER, 2000 * ms, 2000 * ms, &standing);
+    give_rest(&rig, 2010, 2900, oto_quat_identity());
+    (void)give(&rig, INS_IMU, 2910 * ms, 2910 * ms, &moving);
+    give_rest(&rig, 2920, 3900, oto_quat_identity());
+    assert_int_equal(rig.estimate.status, OTO_ESTIMATE_ALIGNING); /* the second began anew */
+    give_rest(&rig, 3910, 3950, oto_quat_identity());
+    assert_int_equal(rig.estimate.status, OTO_ESTIMATE_RUNNING);
+    mini_close(&rig.host);
+}
+
+static void a_given_start_runs_at_once(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_set3(&rig.host, "initial.position_enu_m", 5, 6, 7);
+    mini_set3(&rig.host, "initial.rpy_deg", 0, 0, 90);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 0, oto_quat_from_rpy(0, 0, OTO_HALF_PI));
+    assert_int_equal(rig.estimate.status, OTO_ESTIMATE_RUNNING);
+    assert_near(rig.estimate.position_enu_m.y, 6, 1e-12);
+    give_rest(&rig, 10, 1000, oto_quat_from_rpy(0, 0, OTO_HALF_PI));
+    assert_near(rig.estimate.position_enu_m.x, 5, 1e-9);
+    assert_near(rig.estimate.position_enu_m.z, 7, 1e-9);
+    mini_close(&rig.host);
+}
+
+/* ---- bad input and time ---- */
+
+static void bad_imu_samples_are_refused_and_bridged(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 1200, oto_quat_identity());
+    struct oto_imu_record bad = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    bad.angular_velocity_rad_s.x = NAN;
+    assert_int_equal(give(&rig, INS_IMU, 1210 * ms, 1210 * ms, &bad), OTO_STEP_WARN);
+    bad.angular_velocity_rad_s.x = 1e300;
+    assert_int_equal(give(&rig, INS_IMU, 1220 * ms, 1220 * ms, &bad), OTO_STEP_WARN);
+    assert_int_equal(rig.estimate.refused, 2);
+    assert_int_equal(otolith_plugin.ops->validate(&rig.host.instance), OTO_OK);
+    const double sigma = rig.estimate.velocity_sigma_enu_m_s.x;
+    give_rest(&rig, 1230, 1230, oto_quat_identity());
+    assert_near(rig.estimate.velocity_sigma_enu_m_s.x, sigma, 0.01);
+    give_rest(&rig, 3230, 3230, oto_quat_identity()); /* two seconds without samples */
+    assert_true(rig.estimate.velocity_sigma_enu_m_s.x > 2.0 * 2.0 * 0.99);
+    assert_true(isfinite(rig.estimate.position_enu_m.x));
+    mini_close(&rig.host);
+}
+
+static void imu_time_that_goes_back_or_stands_is_late(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 1200, oto_quat_identity());
+    const struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    assert_int_equal(give(&rig, INS_IMU, 1200 * ms, 1200 * ms, &imu), OTO_STEP_WARN);
+    assert_int_equal(give(&rig, INS_IMU, 1100 * ms, 1200 * ms, &imu), OTO_STEP_WARN);
+    assert_int_equal(rig.estimate.late, 2);
+    assert_int_equal(give(&rig, INS_IMU, 1300 * ms, 1200 * ms, &imu), OTO_STEP_WARN); /* of the future */
+    assert_int_equal(rig.estimate.refused, 1);
+    mini_close(&rig.host);
+}
+
+static void aids_that_are_bad_late_or_outliers_are_counted(void **unused)
+{
+    struct rig rig;
+    struct oto_odometry_record odometer = {.speed_m_s = NAN};
+    oto_vec3 fix = {1e200, 0, 0};
+    struct oto_mag_record field;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "position.gate", 0.999);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 1200, oto_quat_identity());
+    assert_int_equal(give(&rig, INS_ODOMETER, 1200 * ms, 1200 * ms, &odometer), OTO_STEP_WARN);
+    assert_int_equal(rig.estimate.refused, 1);
+    odometer.speed_m_s = 0;
+    assert_int_equal(give(&rig, INS_ODOMETER, 600 * ms, 1200 * ms, &odometer), OTO_STEP_WARN);
+    assert_int_equal(rig.estimate.late, 1);
+    assert_int_equal(give(&rig, INS_POSITION, 1200 * ms, 1200 * ms, &fix), OTO_STEP_WARN); /* its square is no number */
+    assert_int_equal(rig.estimate.refused, 2);
+    fix.x = 100;
+    assert_int_equal(give(&rig, INS_POSITION, 1200 * ms, 1200 * ms, &fix), OTO_STEP_OK);
+    assert_int_equal(rig.estimate.gated, 1);
+    memset(&field, 0, sizeof field);
+    field.magnetic_field_t = oto_vec3_make(3e-4, 0, 0); /* beside iron */
+    assert_int_equal(give(&rig, INS_MAGNETOMETER, 1200 * ms, 1200 * ms, &field), OTO_STEP_OK);
+    assert_int_equal(rig.estimate.gated, 2);
+    assert_near(oto_vec3_norm(rig.estimate.position_enu_m), 0, 1e-6);
+    mini_close(&rig.host);
+}
+
+static void standstill_holds_the_velocity(void **unused)
+{
+    struct rig rig;
+    const struct oto_odometry_record standing = {.speed_m_s = 0};
+    (void)unused;
+    rig_open(&rig);
+    mini_start(&rig.host);
+    const struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_make(0.001, 0.002, -0.001), oto_vec3_make(0.02, -0.03, 0));
+    for (int t = 0; t <= 20000; t += 10) {
+        (void)give(&rig, INS_IMU, t * ms, t * ms, &imu);
+        (void)give(&rig, INS_ODOMETER, t * ms, t * ms, &standing);
+    }
+    assert_true(rig.innovation.used[INS_ROW_ZERO_VELOCITY] >= 80 && rig.innovation.used[INS_ROW_ZERO_RATE] >= 80);
+    assert_near(oto_vec3_norm(rig.estimate.velocity_enu_m_s), 0, 1e-3);
+    assert_near(rig.estimate.gyro_bias_sensor_rad_s.y, 0.002, 1e-4);
+    mini_close(&rig.host);
+}
+
+/* ---- state ---- */
+
+static void a_copied_state_goes_on_to_the_same_bits(void **unused)
+{
+    struct rig rig, other;
+    const struct oto_odometry_record slow = {.speed_m_s = 0.05};
+    (void)unused;
+    rig_open(&rig);
+    rig_open(&other);
+    mini_start(&rig.host);
+    mini_start(&other.host);
+    give_rest(&rig, 0, 1500, oto_quat_from_rpy(0.02, 0.01, 0));
+    memcpy(other.host.state, rig.host.state, sizeof(struct ins_state));
+    assert_int_equal(otolith_plugin.ops->validate(&other.host.instance), OTO_OK);
+    for (int t = 1510; t < 3000; t += 10) {
+        give_rest(&rig, t, t, oto_quat_from_rpy(0.02, 0.01, 0));
+        give_rest(&other, t, t, oto_quat_from_rpy(0.02, 0.01, 0));
+        (void)give(&rig, INS_ODOMETER, t * ms, t * ms, &slow);
+        (void)give(&other, INS_ODOMETER, t * ms, t * ms, &slow);
+    }
+    assert_memory_equal(&rig.estimate, &other.estimate, sizeof rig.estimate);
+    assert_memory_equal(rig.host.state, other.host.state, sizeof(struct ins_state));
+    state_of(&other)->p[0] = NAN;
+    assert_int_equal(otolith_plugin.ops->validate(&other.host.instance), OTO_CORRUPT);
+    mini_close(&rig.host);
+    mini_close(&other.host);
+}
+
+static void what_does_not_fit_together_is_said(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    (void)strcpy(((struct ins_params *)rig.host.params)->odometer_field, "speed_knots");
+    assert_int_equal(mini_prepare(&rig.host), OTO_NOT_FOUND);
+    assert_non_null(strstr(rig.host.error.text, "input 'odometer' (car/it) has no numeric field 'speed_knots'"));
+    mini_close(&rig.host);
+    rig_open(&rig);
+    rig.host.setup.mag_field_enu_ut = oto_vec3_zero();
+    assert_int_equal(mini_prepare(&rig.host), OTO_INVALID);
+    assert_non_null(strstr(rig.host.error.text, "magnetometer.declination_deg"));
+    mini_close(&rig.host);
+    rig_open(&rig);
+    rig.host.setup.input_count = 2;
+    mini_set(&rig.host, "align.heading", INS_HEADING_MAGNETOMETER);
+    assert_int_equal(mini_prepare(&rig.host), OTO_INVALID);
+    assert_non_null(strstr(rig.host.error.text, "no channel is bound to the input 'magnetometer'"));
+    mini_close(&rig.host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_error_moves_as_the_covariance_says),
+        cmocka_unit_test(each_aid_has_its_derivatives),
+        cmocka_unit_test(rest_gives_tilt_heading_and_gyroscope_bias),
+        cmocka_unit_test(declination_turns_the_heading),
+        cmocka_unit_test(it_waits_until_it_stands),
+        cmocka_unit_test(a_given_start_runs_at_once),
+        cmocka_unit_test(bad_imu_samples_are_refused_and_bridged),
+        cmocka_unit_test(imu_time_that_goes_back_or_stands_is_late),
+        cmocka_unit_test(aids_that_are_bad_late_or_outliers_are_counted),
+        cmocka_unit_test(standstill_holds_the_velocity),
+        cmocka_unit_test(a_copied_state_goes_on_to_the_same_bits),
+        cmocka_unit_test(what_does_not_fit_together_is_said),
+    };
+    return cmocka_run_group_tests_name("ins_ekf", tests, NULL, NULL);
+}
