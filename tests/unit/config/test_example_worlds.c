@@ -69,6 +69,16 @@ static void the_generated_city_has_no_end(void **state)
     srv_world_config_finish(&config);
 }
 
+static void the_world_of_estimators_binds_two_of_them_to_its_sensors(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    load_example("estimator.yaml", &config);
+    assert_param(find_node(&config, "car", "ins"), "gyroscope.noise_density_rad_s_rthz", 1.2e-4, 1.2e-4);
+    assert_param(find_node(&config, "car", "ekf"), "late_limit_s", 0.5, 0.5);
+    srv_world_config_finish(&config);
+}
+
 static void the_smallest_world_loads(void **state)
 {
     (void)state;
@@ -191,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_world_is_the_documented_one),
         cmocka_unit_test(the_generated_city_has_no_end),
+        cmocka_unit_test(the_world_of_estimators_binds_two_of_them_to_its_sensors),
         cmocka_unit_test(the_smallest_world_loads),
         cmocka_unit_test(the_unity_world_has_a_sensor_above_its_clock),
         cmocka_unit_test(the_recorded_drive_takes_the_path_of_its_recording),
