@@ -69,6 +69,7 @@ void bench_sensor(struct bench_context *context);
 void bench_model(struct bench_context *context);
 void bench_isolated(struct bench_context *context);
 void bench_motion(struct bench_context *context);
+void bench_lockstep(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 
 #endif

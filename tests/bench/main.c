@@ -17,6 +17,7 @@ static const struct {
     {"hop", bench_hop, "from the writer to a spinning and to a sleeping reader"},
     {"nng", bench_nng, "from the tick to 8 nng subscribers"},
     {"asap", bench_asap, "simulated seconds per CPU second"},
+    {"lockstep", bench_lockstep, "ticks a second with a participant, in C and in Python"},
     {"sensor", bench_sensor, "one sample of mems_imu"},
     {"model", bench_model, "one prediction of a motion model"},
     {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
