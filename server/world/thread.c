@@ -11,6 +11,11 @@ static bool may_tick(const struct srv_engine *engine)
     return engine->steps_left > 0 || (!engine->paused && engine->mode != OTO_MODE_STEP);
 }
 
+static bool has_participants(const struct srv_engine *engine)
+{
+    return engine->participants.count > 0;
+}
+
 /* In mode external ticks are the master's to grant, but for those of a `step`. */
 static bool waits_for_master(struct srv_engine *engine)
 {
@@ -91,7 +96,8 @@ static void run_paced(struct srv_engine *engine)
         srv_factor_reset(&engine->factor);
         engine->anchored = true;
     }
-    if (engine->now_ns >= srv_pacer_deadline_ns(&engine->pacer) && !srv_participants_clear(engine)) {
+    if (has_participants(engine) && engine->now_ns >= srv_pacer_deadline_ns(&engine->pacer) &&
+        !srv_participants_clear(engine)) {
         return;
     }
     const struct srv_pace pace = srv_pacer_plan(&engine->pacer, engine->now_ns);
@@ -116,7 +122,7 @@ static void run_paced(struct srv_engine *engine)
 /* Ticks follow each other; the clock is read and readers are woken only now and then. */
 static void run_unpaced(struct srv_engine *engine)
 {
-    if (!srv_participants_clear(engine) || !srv_lossless_clear(engine)) {
+    if ((has_participants(engine) && !srv_participants_clear(engine)) || !srv_lossless_clear(engine)) {
         return;
     }
     const bool few = engine->steps_left > 0 && engine->steps_left <= SRV_UNPACED_CLOCK_TICKS;
@@ -138,7 +144,9 @@ static void after_tick(struct srv_engine *engine, uint64_t before)
     if (engine->tick == before) {
         return;
     }
-    srv_participants_grant(engine);
+    if (has_participants(engine)) {
+        srv_participants_grant(engine);
+    }
     if (engine->steps_left > 0 && --engine->steps_left == 0) {
         srv_commands_finish_step(engine, OTO_OK, NULL);
     }

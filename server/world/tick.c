@@ -148,7 +148,9 @@ void srv_tick_make(struct srv_engine *engine)
     if (hosts) {
         srv_groups_collect(engine);
     }
-    srv_participants_apply(engine);
+    if (engine->participants.count > 0) {
+        srv_participants_apply(engine);
+    }
     srv_beat_advance(&engine->beat);
     srv_state_hash_begin(&engine->hash, engine->chain);
     if (hosts) {
