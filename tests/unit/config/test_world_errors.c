@@ -112,6 +112,30 @@ static void wrong_types_are_refused(void **state)
     TABLE_TEST(cases);
 }
 
+#define MOVED "vehicles: [{name: car, motion: {participant: physics}}]\n"
+
+static void participants_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    static const struct bad_world cases[] = {
+        {"world: w\nvehicles: [{name: car, motion: {}}]\n", "w.yaml:2:32:", {"'plugin' is missing in motion, or 'participant'"}},
+        {"world: w\nvehicles: [{name: car, motion: {plugin: still, participant: p}}]\n", "w.yaml:2:32:", {"not both"}},
+        {"world: w\nvehicles: [{name: car, motion: {participant: 'a b'}}]\n", "w.yaml:2:46:", {"a b"}},
+        {"world: w\nvehicles: [{name: car, motion: {participant: p, params: {speed_m_s: fast}}}]\n", "w.yaml:2:69:", {"fast"}},
+        {"world: w\nparticipants: [{name: p}, {name: p}]\n" MOVED, "w.yaml:2:34:", {"two participants are called 'p'"}},
+        {"world: w\nparticipants: [{role: physics}]\n" MOVED, "w.yaml:2:16:", {"'name' is missing"}},
+        {"world: w\nparticipants: [{name: p, role: observer}]\n" MOVED, "w.yaml:2:32:", {"physics or controller or master"}},
+        {"world: w\nparticipants: [{name: p, role: physics}]\n" MOVED, "w.yaml:2:16:", {"no vehicle has `motion: {participant: p}`"}},
+        {"world: w\nparticipants: [{name: physics, role: controller}]\n" MOVED, "w.yaml:2:16:", {"gives the truth of a vehicle"}},
+        {"world: w\nparticipants: [{name: physics, on_timeout: panic}]\n" MOVED, "w.yaml:2:44:", {"wait or hold or drop or fault"}},
+        {"world: w\nparticipants: [{name: physics, timeout_ms: -1}]\n" MOVED, "w.yaml:2:44:", {"from 0 to 600000 ms"}},
+        {"world: w\nparticipants: [{name: physics, wait_limit_s: 0}]\n" MOVED, "w.yaml:2:46:", {"more than 0"}},
+        {"world: w\nparticipants: [{name: physics, max_step_n: 0}]\n" MOVED, "w.yaml:2:44:", {"from 1 to 1000"}},
+        {"world: w\nparticipants: [{name: physics, timeout: 5}]\n" MOVED, "w.yaml:2:32:", {"timeout_ms"}},
+    };
+    TABLE_TEST(cases);
+}
+
 static void models_outside_their_validity_are_refused_where_it_was_left(void **state)
 {
     (void)state;
@@ -368,6 +392,7 @@ int main(void)
         cmocka_unit_test(broken_files_are_refused),
         cmocka_unit_test(unknown_and_missing_keys_are_refused_with_a_suggestion),
         cmocka_unit_test(wrong_types_are_refused),
+        cmocka_unit_test(participants_that_make_no_sense_are_refused),
         cmocka_unit_test(models_outside_their_validity_are_refused_where_it_was_left),
         cmocka_unit_test(more_lines_of_vibration_than_a_world_may_have_are_refused),
         cmocka_unit_test(bad_tables_and_vibrations_are_refused),
