@@ -62,7 +62,7 @@ struct srv_raw_node {
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;
     char isolation_group[SRV_NAME_BYTES];
-    bool labels;
+    bool labels, watch;
     uint64_t rate_num, rate_den; /* 0: not given */
     double position_m[3], rpy_deg[3];
 };

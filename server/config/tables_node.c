@@ -12,7 +12,9 @@
     {"params", SRV_FORM_MAP, AT(srv_raw_node, params), .flags = SRV_KEY_MAY_BE_NULL, \
      .text = "the plugin's parameters, nested or with dotted keys: see its README"}, \
     {"params_file", SRV_FORM_VALUE, AT(srv_raw_node, params_file), \
-     .text = "a YAML or JSON file of parameters, from this file's folder; `params` are applied over it"}
+     .text = "a YAML or JSON file of parameters, from this file's folder; `params` are applied over it"}, \
+    {"watch", SRV_FORM_BOOL, AT(srv_raw_node, watch), .default_text = "false", \
+     .text = "swap by itself when the plugin's file is replaced"}
 
 static const struct srv_key mount_keys[] = {
     {"position_m", SRV_FORM_VEC3, AT(srv_raw_node, position_m), .minimum = -1000, .maximum = 1000, .unit = "m",

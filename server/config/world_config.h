@@ -129,6 +129,7 @@ struct srv_node_config {
     struct oto_params params;
     uint64_t rate_num, rate_den; /* samples per second; the base rate where nothing was said */
     struct srv_isolation_config isolation;
+    bool watch; /* swaps by itself when the plugin's file is replaced */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
     struct srv_fault_spec *faults; /* the timeline: owned, in the file's order */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "control/loader.h"
+#include "control/watch.h"
 #include "control/request.h"
 
 #define ACCEPTS_PER_TURN 32
@@ -20,6 +21,7 @@ struct srv_control {
     struct srv_courier *courier;
     struct srv_control_hooks hooks;
     struct srv_loader *loader;
+    struct srv_watch *watch; /* NULL: nothing is watched */
     uv_poll_t listener;
     uv_timer_t refill; /* runs while a connection is throttled */
     uv_timer_t care;   /* silent connections, and a listener that ran out of descriptors */
@@ -308,6 +310,7 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
         return status;
     }
     made->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    made->watch = srv_watch_create(loop, engine, courier, made->loader);
     *control = made;
     return OTO_OK;
 }
@@ -318,6 +321,7 @@ void srv_control_stop(struct srv_control *control)
         return;
     }
     control->stopped = true;
+    srv_watch_stop(control->watch);
     srv_loader_stop(control->loader);
     while (control->connections != NULL) {
         srv_connection_close(control->connections);
@@ -334,6 +338,7 @@ void srv_control_stop(struct srv_control *control)
 void srv_control_destroy(struct srv_control *control)
 {
     if (control != NULL) {
+        srv_watch_destroy(control->watch);
         srv_loader_destroy(control->loader);
         free(control);
     }

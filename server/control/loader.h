@@ -20,12 +20,16 @@ void srv_loader_destroy(struct srv_loader *loader); /* after the loop has run ou
 /* Each copies its texts, owns the ticket and answers by it; without a ticket (NULL) nobody is answered. */
 void srv_loader_set(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node, const char *key,
                     const char *yaml);
+#define SRV_SWAP_PROBATION_NS INT64_C(1000000000) /* where nobody says otherwise */
+
 /*
  * A second swap of a node is refused with CONFLICT until the first is live; then it ends the first one's probation. `options->probe` is not looked at: the
  * loader has its own. With `wait` the answer comes when the probation is over.
  */
 void srv_loader_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
                      const struct srv_swap_options *options, bool wait);
+/* Whether a swap of the node is under way and not live yet. */
+bool srv_loader_is_swapping(const struct srv_loader *loader, uint32_t node);
 /* Takes a swap back: one on probation at once, else by a swap to what was before, as `options` wish it. */
 void srv_loader_undo(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
                      const struct srv_swap_options *options, bool wait);

@@ -198,6 +198,11 @@ static struct srv_job *under_way(const struct srv_loader *loader, uint32_t node)
     return find_swap(loader, node, SRV_JOB_WAITING, SRV_JOB_FLIPPING);
 }
 
+bool srv_loader_is_swapping(const struct srv_loader *loader, uint32_t node)
+{
+    return under_way(loader, node) != NULL;
+}
+
 static struct srv_job *on_probation(const struct srv_loader *loader, uint32_t node)
 {
     return find_swap(loader, node, SRV_JOB_SETTLING, SRV_JOB_SETTLING);

@@ -6,8 +6,6 @@
 #include "control/loader.h"
 #include "control/request.h"
 
-#define DEFAULT_PROBATION_NS INT64_C(1000000000)
-
 static bool flag(const struct oto_message *message, const char *key)
 {
     const struct oto_argument *argument = oto_message_find(message, key);
@@ -98,7 +96,7 @@ static void read_options(const struct srv_request *request, struct srv_swap_opti
     options->unit_given = unit != NULL;
     options->unit = unit != NULL ? (uint32_t)unit->u64 : 0;
     options->reset_state = flag(message, "reset_state");
-    options->probation_ns = ns_of(message, "probation_ns", DEFAULT_PROBATION_NS, error);
+    options->probation_ns = ns_of(message, "probation_ns", SRV_SWAP_PROBATION_NS, error);
     options->shadow_ns = ns_of(message, "shadow_ns", 0, error);
     options->budget_ns = ns_of(message, "budget_ns", -1, error);
     options->shadow_tolerance = tolerance != NULL ? tolerance->f64 : 0.0;

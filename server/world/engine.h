@@ -121,6 +121,7 @@ const struct srv_node_config *srv_engine_node_config(const struct srv_engine *en
 uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name, struct oto_error *error);
 /* What the node runs now (kept by the main thread: updated as replies are taken). */
 struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint32_t node);
+const char *srv_engine_node_plugin_path(const struct srv_engine *engine, uint32_t node); /* the file it came from */
 const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node);
 const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node);
 

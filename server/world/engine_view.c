@@ -68,6 +68,11 @@ struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint3
     return node < engine->node_count ? engine->views[node].plugin : NULL;
 }
 
+const char *srv_engine_node_plugin_path(const struct srv_engine *engine, uint32_t node)
+{
+    return node < engine->node_count ? oto_plugin_path(engine->views[node].plugin) : "";
+}
+
 const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node)
 {
     return node < engine->node_count ? &engine->views[node].params : NULL;

@@ -175,6 +175,13 @@ struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint3
     return NULL;
 }
 
+const char *srv_engine_node_plugin_path(const struct srv_engine *engine, uint32_t node)
+{
+    (void)engine;
+    (void)node;
+    return "";
+}
+
 const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node)
 {
     (void)node;

@@ -1,0 +1,158 @@
+"""otolith swap as a new user types it: another sensor and back, from a rebuilt file, tried in the shadow, taken back."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, PLUGINS = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
+OTOLITH = str(BIN / "otolith")
+
+WORLD = """
+world: swaptest
+seed: 7
+clock: {{rate_hz: 1000, mode: realtime}}
+vehicles:
+  - name: car
+    motion: {{plugin: motion_script}}
+    nodes:
+      - {{name: imu, plugin: mems_imu, rate_hz: 200}}
+      - {{name: mag, plugin: magnetometer, rate_hz: 50}}
+      - {{name: watched, plugin: {watched}, rate_hz: 100, watch: true}}
+"""
+
+
+class Swap(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-swap-")
+        self.path = pathlib.Path(self.directory.name)
+        os.chmod(self.path, 0o700)
+        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
+        self.environment.pop("OTOLITH_WORLD", None)
+        self.watched = self.path / "watched" / "mems_imu.so"
+        self.watched.parent.mkdir()
+        shutil.copy(PLUGINS / "mems_imu.so", self.watched)
+        world = self.path / "world.yaml"
+        world.write_text(WORLD.format(watched=self.watched))
+        self.server = subprocess.Popen([str(BIN / "otolithd"), str(world), "--no-publish"], env=self.environment,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.until(lambda: self.run_otolith("echo", "car/imu", "-n", 1).returncode == 0, "the world")
+
+    def tearDown(self):
+        self.server.terminate()
+        self.server.wait(timeout=30)
+        self.directory.cleanup()
+
+    def run_otolith(self, *arguments):
+        return subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
+                              timeout=60)
+
+    def otolith(self, *arguments, code=0):
+        done = self.run_otolith(*arguments)
+        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
+        return done.stdout if code == 0 else done.stderr
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + 20
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
+            time.sleep(0.01)
+
+    def plugin(self, topic):
+        facts = json.loads(self.otolith("info", topic, "--json"))
+        return facts["plugin"], facts["plugin_version"]
+
+    def test_another_sensor_and_back_leaves_no_gap(self):
+        reader = subprocess.Popen([OTOLITH, "echo", "car/imu", "--csv", "-n", "400"], env=self.environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        answer = json.loads(self.otolith("swap", "swaptest/car/imu", "sdf_imu", "--json"))
+        self.assertEqual(answer["done"], "swapped")
+        self.assertIn("mems_imu", answer["text"])
+        self.assertGreaterEqual(answer["ticks"], 0)
+        self.assertEqual(self.plugin("car/imu")[0], "sdf_imu")
+        self.assertIn("swapped at tick", self.otolith("swap", "swaptest/car/imu", "mems_imu"))
+        self.assertEqual(self.plugin("car/imu")[0], "mems_imu")
+        text, _ = reader.communicate(timeout=60)
+        rows = text.splitlines()
+        column = rows[0].split(",").index("seq")
+        seqs = [int(row.split(",")[column]) for row in rows[1:]]
+        self.assertEqual(seqs, list(range(seqs[0], seqs[0] + len(seqs))))
+
+    def test_the_shadow_is_told_and_the_probation_waited_for(self):
+        text = self.otolith("swap", "car/imu", "mems_imu", "--shadow", "100ms", "--probation", "100ms", "--wait")
+        self.assertIn("in the shadow: no difference", text)
+        self.assertIn("kept after its probation", text)
+
+    def test_parameters_come_from_a_file_or_a_part_and_undo_brings_the_old_ones(self):
+        before = self.otolith("get", "car/imu", "gyroscope.noise_density_rad_s_rthz")
+        params = self.path / "params.yaml"
+        params.write_text("gyroscope: {noise_density_rad_s_rthz: 0.125}\n")
+        self.otolith("swap", "car/imu", "mems_imu", "--params", params, "--probation", 0)
+        self.assertIn("0.125", self.otolith("get", "car/imu", "gyroscope.noise_density_rad_s_rthz"))
+        self.assertIn("undone", self.otolith("swap", "car/imu", "--undo", "--probation", 0))
+        self.assertEqual(self.otolith("get", "car/imu", "gyroscope.noise_density_rad_s_rthz"), before)
+        self.assertIn("tdk/icm-42688-p",
+                      self.otolith("swap", "car/imu", "mems_imu", "--part", "tdk/icm-42688-p", "--unit", 3, "--probation", 0))
+        self.assertNotEqual(self.otolith("get", "car/imu", "gyroscope.noise_density_rad_s_rthz"), before)
+
+    def test_a_swap_on_probation_is_taken_back_at_once(self):
+        self.otolith("swap", "car/imu", "sdf_imu")
+        self.otolith("swap", "car/imu", "--undo")
+        self.assertEqual(self.plugin("car/imu")[0], "mems_imu")
+        self.assertIn("not swapped", self.otolith("swap", "car/mag", "--undo", code=1))
+
+    def test_two_at_once_are_one_swap_and_one_conflict_and_the_first_can_be_cancelled(self):
+        first = subprocess.Popen([OTOLITH, "swap", "car/imu", "mems_imu", "--shadow", "20s"], env=self.environment,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.until(lambda: "under way" in self.run_otolith("swap", "car/imu", "mems_imu", "--shadow", "20s",
+                                                           "--no-probe").stderr, "the first swap")
+        self.assertIn("cancelled", self.otolith("swap", "car/imu", "--cancel"))
+        out, error = first.communicate(timeout=60)
+        self.assertEqual(first.returncode, 1)
+        self.assertIn("cancelled", error)
+        self.assertIn("no swap", self.otolith("swap", "car/imu", "--cancel", code=1))
+
+    def test_what_does_not_fit_or_crashes_elsewhere_is_refused_with_a_reason(self):
+        self.assertIn("publishes records 'imu'", self.otolith("swap", "car/imu", "magnetometer", code=1))
+        self.assertIn("there is no plugin", self.otolith("swap", "car/imu", "/nowhere/x.so", code=1))
+        self.assertIn("--shadow", self.otolith("swap", "car/imu", "mems_imu", "--shadow-tolerance", 1, code=2))
+        self.assertIn("one of them", self.otolith("swap", "car/imu", "mems_imu", "--undo", code=2))
+        self.assertIn("name the part", self.otolith("swap", "car/imu", "mems_imu", "--mode", "x", code=1))
+
+    def rebuild(self, version):
+        """The file with another version, put in place by renaming as linkers and installers do."""
+        code = (PLUGINS / "mems_imu.so").read_bytes()
+        now = self.plugin("car/imu")[1].encode()
+        self.assertGreaterEqual(code.count(b"\0" + now + b"\0"), 1)
+        code = code.replace(b"\0" + now + b"\0", b"\0" + version.encode() + b"\0")
+        fresh = self.watched.with_name("fresh")
+        fresh.write_bytes(code)
+        fresh.rename(self.watched)
+
+    def test_a_watched_file_swaps_itself(self):
+        self.rebuild("7.7.1")
+        self.until(lambda: self.plugin("car/watched") == ("mems_imu", "7.7.1"), "the watched file")
+        self.rebuild("7.7.2")
+        self.until(lambda: self.plugin("car/watched") == ("mems_imu", "7.7.2"), "the watched file")
+        log = self.path / "events"
+        with open(log, "w") as file:
+            reader = subprocess.Popen([OTOLITH, "echo", "@events", "--json"], env=self.environment, stdout=file)
+            try:
+                self.until(lambda: self.otolith("swap", "car/mag", "magnetometer", "--probation", 0) and
+                           log.read_text() != "", "the first event")
+                fresh = self.watched.with_name("fresh")
+                fresh.write_bytes(b"not a plugin")
+                fresh.rename(self.watched)
+                self.until(lambda: "is refused" in log.read_text(), "the event")
+            finally:
+                reader.terminate()
+                reader.wait(timeout=30)
+        self.assertEqual(self.plugin("car/watched"), ("mems_imu", "7.7.2"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
