@@ -67,6 +67,7 @@ void bench_nng(struct bench_context *context);
 void bench_asap(struct bench_context *context);
 void bench_sensor(struct bench_context *context);
 void bench_model(struct bench_context *context);
+void bench_estimator(struct bench_context *context);
 void bench_isolated(struct bench_context *context);
 void bench_motion(struct bench_context *context);
 void bench_lockstep(struct bench_context *context);

@@ -20,6 +20,7 @@ static const struct {
     {"lockstep", bench_lockstep, "ticks a second with a participant, in C and in Python"},
     {"sensor", bench_sensor, "one sample of mems_imu"},
     {"model", bench_model, "one prediction of a motion model"},
+    {"estimator", bench_estimator, "one step of ekf and ins_ekf"},
     {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
     {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},

@@ -1,0 +1,127 @@
+/* One step of an estimator, through the ABI, as the tick thread calls it: samples in, prediction, update, records out. */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "otolith/estimator.h"
+#include "otolith/plugin_host.h"
+
+enum { STEPS = 1000 };
+
+/* A log's record of doubles. */
+static const struct oto_field fields[] = {
+    {"angular_velocity.x", OTO_FIELD_F64, 1, 0, "", "", ""},     {"angular_velocity.y", OTO_FIELD_F64, 1, 8, "", "", ""},
+    {"angular_velocity.z", OTO_FIELD_F64, 1, 16, "", "", ""},    {"linear_acceleration.x", OTO_FIELD_F64, 1, 24, "", "", ""},
+    {"linear_acceleration.y", OTO_FIELD_F64, 1, 32, "", "", ""}, {"linear_acceleration.z", OTO_FIELD_F64, 1, 40, "", "", ""},
+};
+static const struct oto_record_type type = {"bench", 48, sizeof fields / sizeof *fields, fields};
+
+struct bench_case {
+    const char *name, *plugin, *input, *yaml;
+    double payload[6];
+    double goal;
+};
+
+struct subject {
+    struct oto_plugin *plugin;
+    struct oto_document *document;
+    struct oto_params params;
+    struct oto_prepared prepared;
+    struct oto_input_binding binding;
+    struct oto_setup setup;
+    struct oto_instance instance;
+    void *state;
+};
+
+static bool subject_open(struct subject *s, const struct bench_case *from)
+{
+    char path[4096];
+    struct oto_error error = {0};
+    *s = (struct subject){.binding = {.name = from->input, .type = &type, .topic = "bench", .rate_hz = 100,
+                                      .q_body_from_sensor = {1, 0, 0, 0}}};
+    s->setup = (struct oto_setup){.size = sizeof s->setup, .node = "bench/estimator", .base_rate_num = 1000,
+                                  .base_rate_den = 1, .rate_num = 100, .rate_den = 1, .rate_hz = 100,
+                                  .q_body_from_sensor = {1, 0, 0, 0}, .gravity_enu_m_s2 = {0, 0, -9.80665},
+                                  .mag_field_enu_ut = {1.5, 21, -43}, .inputs = &s->binding, .input_count = 1};
+    bool ok = oto_plugin_find(from->plugin, path, sizeof path, &error) == OTO_OK &&
+              oto_plugin_open(path, NULL, &s->plugin, &error) == OTO_OK;
+    const struct oto_plugin_descriptor *descriptor = ok ? oto_plugin_descriptor(s->plugin) : NULL;
+    ok = ok && oto_document_parse("bench", from->yaml, strlen(from->yaml), NULL, &s->document, &error) == OTO_OK &&
+         oto_params_default(descriptor, &s->params, &error) == OTO_OK &&
+         oto_params_apply(descriptor, oto_document_root(s->document), &s->params, NULL, NULL, &error) == OTO_OK &&
+         oto_prepare(s->plugin, &s->setup, &s->params, NULL, NULL, &s->prepared, &error) == OTO_OK;
+    s->state = ok ? calloc(1, descriptor->state_bytes) : NULL;
+    s->instance = (struct oto_instance){.size = sizeof s->instance, .setup = &s->setup, .params = s->params.block,
+                                        .data = s->prepared.data, .state = s->state};
+    ok = ok && s->state != NULL && oto_plugin_ops(s->plugin)->init(&s->instance, &error) == OTO_OK;
+    if (!ok) {
+        (void)cli_say(&error);
+    }
+    return ok;
+}
+
+static void subject_close(struct subject *s)
+{
+    free(s->state);
+    oto_prepared_free(&s->prepared);
+    oto_params_free(&s->params);
+    oto_document_close(s->document);
+    (void)oto_plugin_close(s->plugin);
+}
+
+static void measure(struct subject *s, const double *payload, uint64_t *n, struct bench_series *series)
+{
+    static double payloads[OTO_PLUGIN_MAX_PORTS][OTO_RECORD_MAX_BYTES / 8];
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(s->plugin);
+    const int64_t start_ns = cli_now_ns();
+    for (int i = 0; i < STEPS; i++, (*n)++) {
+        struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+        const int64_t t_ns = (int64_t)*n * 10000000;
+        for (uint32_t port = 0; port < descriptor->output_count; port++) {
+            outputs[port] = (struct oto_output){payloads[port], t_ns, t_ns, 0, 1};
+        }
+        const struct oto_input_sample sample = {.seq = *n, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
+        const struct oto_step step = {.size = sizeof step, .tick = *n, .n = *n, .t_ns = t_ns, .outputs = outputs,
+                                      .samples = &sample, .sample_count = 1};
+        (void)oto_plugin_ops(s->plugin)->step(&s->instance, &step);
+    }
+    series_add(series, (double)(cli_now_ns() - start_ns) / STEPS);
+}
+
+#define NOISE "process_noise: [{state: a, q: 1}, {state: w, q: 0.1}], "
+static const struct bench_case cases[] = {
+    {"ekf_6_states_2_rows", "ekf", "fix",
+     "{model: catr, " NOISE "measurements: [{input: fix, function: position, fields: angular_velocity.x "
+     "angular_velocity.y, sigma: 1}]}", {0.5, 0.2}, 1000.0},
+    {"ekf_6_states_1_row", "ekf", "imu",
+     "{model: catr, " NOISE "measurements: [{input: imu, function: yaw_rate, sigma: 0.1}]}", {0, 0, 0.1}, 1000.0},
+    {"ekf_18_states_3_rows", "ekf", "imu",
+     "{model: linear_xyzrpy, process_noise: [{state: yaw_rate, q: 1}], measurements: [{input: imu, function: "
+     "angular_rate, sigma: 0.1}]}", {0, 0, 0.1}, 0.0},
+    {"ins_ekf_imu_sample", "ins_ekf", "imu", "{align: {from: given}, nonholonomic: {rate_hz: 0}}", {0, 0, 0, 0, 0, 9.80665},
+     0.0},
+};
+
+void bench_estimator(struct bench_context *context)
+{
+    struct bench_series reference = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bench_series series = {0};
+        struct bench_result result = {.name = cases[i].name, .unit = "ns", .goal = cases[i].goal,
+                                      .reference = "six states, two rows"};
+        struct subject subject;
+        uint64_t n = 1;
+        if (subject_open(&subject, &cases[i])) {
+            for (int batch = 0; batch < (context->smoke ? 20 : 1000); batch++) {
+                measure(&subject, cases[i].payload, &n, i == 0 ? &reference : &series);
+            }
+            result_from_series(&result, i == 0 ? &reference : &series);
+            result.reference_p50 = series_quantile(&reference, 0.5);
+            bench_print(context, &result);
+        }
+        subject_close(&subject);
+        series_free(&series);
+    }
+    series_free(&reference);
+}
