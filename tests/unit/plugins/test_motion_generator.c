@@ -181,6 +181,25 @@ static void nothing_steps_within_a_generated_hour(void **unused)
     assert_true(angular_jerk < 0.0105 * 18.9 * 18.9 * 18.9 + 5.0); /* pitch and roll alike */
 }
 
+/* On a flat road, with stiff springs: 1.875 · 2.5 m/s² / 0.7 s in line, less across, and never both. */
+static void an_hour_of_city_keeps_to_its_jerk(void **unused)
+{
+    struct subject s = make(GENERATOR_CITY, 6, 0.0, &plain);
+    struct oto_truth_record last, truth;
+    double jerk = 0.0, turn = 0.0;
+    (void)unused;
+    truth_at(&s, 0, &last);
+    for (int64_t t_ns = SECOND_NS / 200; t_ns < HOUR_NS; t_ns += SECOND_NS / 200) {
+        truth_at(&s, t_ns, &truth);
+        jerk = fmax(jerk, oto_vec3_norm(oto_vec3_sub(truth.accel_enu_m_s2, last.accel_enu_m_s2)) * 200.0);
+        turn = fmax(turn, fabs(truth.angular_accel_body_rad_s2.z));
+        last = truth;
+    }
+    print_message("largest jerk %.2f m/s3, angular acceleration %.2f rad/s2\n", jerk, turn);
+    assert_true(jerk < 1.875 * 2.5 / 0.7);
+    assert_true(turn < 1.2);
+}
+
 static void the_same_seed_is_the_same_drive_in_any_order_of_asking(void **unused)
 {
     struct subject a = make(GENERATOR_CITY, 9, 0.0, &rough), b = make(GENERATOR_CITY, 9, 0.0, &rough);
@@ -263,6 +282,7 @@ int main(void)
         TEST(an_hour_of_each_kind_stays_within_its_bounds),
         TEST(everything_is_its_own_derivatives_at_random_instants),
         TEST(nothing_steps_within_a_generated_hour),
+        TEST(an_hour_of_city_keeps_to_its_jerk),
         TEST(the_same_seed_is_the_same_drive_in_any_order_of_asking),
         TEST(what_is_asked_about_the_last_second_needs_no_planning_mostly),
         TEST(a_bounded_drive_ends_at_rest_and_stays),
