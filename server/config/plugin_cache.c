@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "plugin/isolated.h"
+#include "host/describe.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -35,18 +35,6 @@ static struct srv_plugin_cache_entry *find(const struct srv_plugin_cache *cache,
     return NULL;
 }
 
-static enum oto_status load_isolated(const char *path, struct oto_plugin **plugin, struct oto_error *error)
-{
-    enum oto_status status = oto_plugin_load(path, NULL, plugin, error);
-    if (status == OTO_OK)
-        status = oto_plugin_check_isolated(*plugin, error);
-    if (status != OTO_OK) {
-        (void)oto_plugin_close(*plugin);
-        *plugin = NULL;
-    }
-    return status;
-}
-
 static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto_value *value, const char *name,
                                 bool isolated, struct oto_error *error)
 {
@@ -63,7 +51,7 @@ static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
     enum oto_status status = oto_plugin_find(name, path, sizeof path, &inner);
     if (status == OTO_OK)
-        status = isolated ? load_isolated(path, &entry->plugin, &inner)
+        status = isolated ? srv_plugin_describe(path, &entry->plugin, &inner)
                           : oto_plugin_open(path, NULL, &entry->plugin, &inner);
     if (status == OTO_OK)
         cache->count++;

@@ -16,10 +16,12 @@ struct host_job {
 };
 
 /* One message to the server; false when it is gone. */
+bool host_send(const struct srv_host_message *message);
 bool host_say(enum srv_host_saying saying, uint32_t slot, enum oto_status status, const char *text);
 
 /* The work of a start message; returns the exit code. */
 int host_run(struct host_job *job);
 int host_probe(struct host_job *job);
+int host_describe(struct host_job *job);
 
 #endif

@@ -15,11 +15,16 @@
 
 #define EXIT_USAGE 2
 
+bool host_send(const struct srv_host_message *message)
+{
+    return send(SRV_HOST_CONTROL_FD, message, sizeof *message, MSG_NOSIGNAL) == (ssize_t)sizeof *message;
+}
+
 bool host_say(enum srv_host_saying saying, uint32_t slot, enum oto_status status, const char *text)
 {
     struct srv_host_message message = {.saying = saying, .slot = slot, .status = status};
     (void)snprintf(message.text, sizeof message.text, "%s", text);
-    return send(SRV_HOST_CONTROL_FD, &message, sizeof message, MSG_NOSIGNAL) == (ssize_t)sizeof message;
+    return host_send(&message);
 }
 
 /* The start message and its descriptors: the memory, then the plugins. False: this is not how otolithd starts it. */
@@ -67,6 +72,8 @@ static int work(struct host_job *job)
         return host_run(job);
     case SRV_HOST_PROBE:
         return host_probe(job);
+    case SRV_HOST_DESCRIBE:
+        return host_describe(job);
     default:
         return EXIT_USAGE;
     }

@@ -165,6 +165,16 @@ static void a_plugin_that_takes_more_than_it_may_is_refused_before_it_runs(void 
 #endif
 }
 
+static void code_that_runs_while_a_file_is_mapped_does_not_run_in_the_server(void **state)
+{
+    struct world_process *world = *state;
+    static const char *const crashing[] = {
+        "--set=vehicles.car.nodes.odd.plugin=" OTO_TEST_PLUGIN_DIR "/hostile_load_null.so", "--check", NULL};
+    world_start(world, crashing);
+    assert_int_equal(world_wait(world), 1);
+    assert_true(log_says(world, "the plugin host that loaded it was ended by SIGSEGV"));
+}
+
 static void a_mode_that_is_not_one_is_refused(void **state)
 {
     struct world_process *world = *state;
@@ -184,6 +194,7 @@ int main(void)
         in_world(a_host_that_was_killed_is_started_again),
         in_world(a_parameter_of_an_isolated_node_can_be_set),
         in_world(a_plugin_that_takes_more_than_it_may_is_refused_before_it_runs),
+        in_world(code_that_runs_while_a_file_is_mapped_does_not_run_in_the_server),
         in_world(a_mode_that_is_not_one_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

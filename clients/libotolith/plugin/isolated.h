@@ -10,7 +10,11 @@
 /* As oto_plugin_load, from a sealed copy that another process made; the descriptor stays the caller's. */
 enum oto_status oto_plugin_load_copy(int fd, const char *path, struct oto_plugin **plugin, struct oto_error *error);
 
-/* The further rules of isolated plugins: an allow-list of imports. */
-enum oto_status oto_plugin_check_isolated(const struct oto_plugin *plugin, struct oto_error *error);
+/*
+ * A plugin of which only the tables are known: `packed` (malloc'ed, from oto_descriptor_pack in a process that loaded the
+ * copy `fd`) is taken over, also on failure. Nothing is mapped; its operations end with an error.
+ */
+enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed, size_t bytes,
+                                          struct oto_plugin **plugin, struct oto_error *error);
 
 #endif

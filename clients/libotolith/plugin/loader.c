@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "described.h"
 #include "descriptor_check.h"
 #include "isolated.h"
 #include "otolith/plugin_host.h"
@@ -20,6 +21,7 @@ struct oto_plugin {
     struct oto_stage stage;
     void *handle;
     char *path;
+    void *described; /* the tables of one that is not mapped; or NULL */
     char library[48]; /* /proc/<pid>/fd/N */
     struct oto_plugin_descriptor descriptor;
     struct oto_plugin_ops ops;
@@ -177,9 +179,49 @@ enum oto_status oto_plugin_load_copy(int fd, const char *path, struct oto_plugin
     return finish(made, oto_stage_adopt(fd, path, &made->stage, error), plugin, error);
 }
 
-enum oto_status oto_plugin_check_isolated(const struct oto_plugin *plugin, struct oto_error *error)
+static enum oto_step_status not_here(const struct oto_instance *instance, const struct oto_step *now)
 {
-    return oto_stage_check_isolated(&plugin->stage, plugin->path, error);
+    (void)instance;
+    (void)now;
+    return OTO_STEP_FATAL;
+}
+
+static enum oto_status no_migration(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
+                                    uint32_t old_version)
+{
+    (void)instance;
+    (void)old_state;
+    (void)old_bytes;
+    (void)old_version;
+    return OTO_UNSUPPORTED;
+}
+
+enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed, size_t bytes,
+                                          struct oto_plugin **plugin, struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = NULL;
+    const struct oto_plugin_ops ops = {.size = sizeof ops, .step = not_here, .migrate = no_migration};
+    struct oto_error reason = {.status = OTO_PLUGIN};
+    *plugin = NULL;
+    struct oto_plugin *made = begin(path, error);
+    if (made == NULL) {
+        free(packed);
+        return OTO_NO_MEMORY;
+    }
+    made->described = packed;
+    enum oto_status status = oto_stage_adopt(fd, path, &made->stage, error);
+    if (status == OTO_OK && (oto_descriptor_unpack(packed, bytes, &descriptor, &reason) != OTO_OK ||
+                             oto_descriptor_check(descriptor, &ops, &reason) != OTO_OK)) {
+        status = refuse(made, &reason, error);
+    }
+    if (status != OTO_OK) {
+        (void)oto_plugin_close(made);
+        return status;
+    }
+    made->descriptor = *descriptor;
+    made->ops = ops;
+    *plugin = made;
+    return OTO_OK;
 }
 
 /* The first code of the plugin that runs. */
@@ -258,6 +300,7 @@ bool oto_plugin_close(struct oto_plugin *plugin)
         oto_stage_close(&plugin->stage);
     }
     free(plugin->path);
+    free(plugin->described);
     free(plugin);
     return unloaded;
 }

@@ -174,6 +174,14 @@ static void deed_atexit(void)
 #endif
 
 enum { WHERE_PREPARE, WHERE_INIT, WHERE_STEP, WHERE_MIGRATE, WHERE_VALIDATE };
+#ifdef HOSTILE_AT_LOAD
+OTO_PLUGIN_EXPORT void at_load(void);
+void at_load(void)
+{
+    deed_null();
+}
+#endif
+
 #define HOSTILE_CAT_(a, b) a##b
 #define HOSTILE_CAT(a, b) HOSTILE_CAT_(a, b)
 #define DEED HOSTILE_CAT(deed_, HOSTILE_DEED)
