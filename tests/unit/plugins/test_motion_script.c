@@ -237,6 +237,114 @@ static void reverse_turns_the_way_it_is_told(void **unused)
     assert_near(script.end.speed_m_s, -3.0, 0.0);
 }
 
+/* Where a script's end is, along and left of its beginning at (10, -20), heading 0.5. */
+static struct script_xy end_along(const struct script *script)
+{
+    const double dx = script->end.x_m - 10.0, dy = script->end.y_m + 20.0;
+    return (struct script_xy){dx * cos(0.5) + dy * sin(0.5), -dx * sin(0.5) + dy * cos(0.5)};
+}
+
+static void a_slalom_swings_from_side_to_side_and_ends_on_the_line(void **unused)
+{
+    (void)unused;
+    for (int64_t gates = 1; gates <= 6; gates++) {
+        struct script_segment s = segment(SCRIPT_SLALOM);
+        struct script script;
+        struct oto_truth_record truth;
+        s.distance_m = 18.0;
+        s.offset_m = 3.0;
+        s.count = gates;
+        script = plan(9.0, &s, 1, false);
+        assert_int_equal(script.piece_count, gates + 1);
+        assert_near(end_along(&script).y_m, 0.0, 1e-9);
+        assert_near(script.end.heading_rad, 0.5, 1e-12);
+        assert_near(script.end.distance_m, 18.0 * (double)(gates + 1), 1e-9);
+        for (int64_t i = 1; i <= gates; i++) { /* at the gates it is half the offset aside, left first */
+            const double side = i % 2 == 1 ? 1.5 : -1.5;
+            double dx, dy;
+            script_evaluate(&script, script.pieces[i].start_ns, 0.0, &truth);
+            dx = truth.position_enu_m.x - 10.0;
+            dy = truth.position_enu_m.y + 20.0;
+            assert_near(-dx * sin(0.5) + dy * cos(0.5), side, 1e-9);
+        }
+    }
+}
+
+static void a_figure_eight_closes_on_its_crossing(void **unused)
+{
+    struct script_segment s = segment(SCRIPT_FIGURE_EIGHT);
+    struct script script;
+    struct oto_truth_record truth;
+    double furthest = 0.0, sharpest = 0.0;
+    (void)unused;
+    s.radius_m = 12.0;
+    s.count = 3;
+    script = plan(6.0, &s, 1, true);
+    assert_near(script.end.x_m, 10.0, 1e-6); /* straights are whole ns long: six times 6e-9 m */
+    assert_near(script.end.y_m, -20.0, 1e-6);
+    assert_near(oto_wrap_pi(script.end.heading_rad - 0.5), 0.0, 1e-12);
+    script_evaluate(&script, script.period_ns / 6, 0.0, &truth); /* the crossing, after one loop */
+    assert_near(hypot(truth.position_enu_m.x - 10.0, truth.position_enu_m.y + 20.0), 0.0, 1e-6);
+    for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 10000000) {
+        script_evaluate(&script, t_ns, 0.0, &truth);
+        furthest = fmax(furthest, hypot(truth.position_enu_m.x - 10.0, truth.position_enu_m.y + 20.0));
+        sharpest = fmax(sharpest, fabs(truth.angular_rate_body_rad_s.z));
+    }
+    assert_near(sharpest, 6.0 / 12.0, 1e-9);
+    assert_true(furthest > 25.0 && furthest < 40.0);
+}
+
+/* Whether the speed is reached or the way is too short for it, forward before or at rest. */
+static void reverse_goes_back_by_its_distance_and_stands(void **unused)
+{
+    static const struct {
+        double from_m_s, distance_m, to_speed_m_s;
+    } cases[] = {{0.0, 10.0, 2.0}, {0.0, 1.0, 5.0}, {0.0, 0.2, 5.0}, {5.0, 8.0, 0.0}, {-3.0, 6.0, -1.5}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct script_segment segments[2] = {segment(SCRIPT_STOP), segment(SCRIPT_REVERSE)};
+        struct oto_truth_record truth;
+        struct script stopped, script;
+        segments[0].duration_s = 1.0;
+        segments[1].distance_m = cases[i].distance_m;
+        segments[1].to_speed_m_s = cases[i].to_speed_m_s;
+        segments[1].duration_s = 2.0;
+        stopped = plan(cases[i].from_m_s, segments, 1, false);
+        script = plan(cases[i].from_m_s, segments, 2, false);
+        assert_near(script.end.distance_m, stopped.end.distance_m - cases[i].distance_m, 1e-8);
+        assert_near(end_along(&script).x_m, end_along(&stopped).x_m - cases[i].distance_m, 1e-8);
+        script_evaluate(&script, script.period_ns - 1000000000, 0.0, &truth);
+        assert_near(oto_vec3_norm(truth.velocity_enu_m_s), 0.0, 0.0);
+        assert_near(oto_wrap_pi(script.end.heading_rad - 0.5), 0.0, 1e-12);
+    }
+}
+
+static void a_cruise_may_be_given_by_its_length(void **unused)
+{
+    struct script_segment s = segment(SCRIPT_CRUISE);
+    struct script script;
+    (void)unused;
+    s.distance_m = 77.0;
+    script = plan(-7.0, &s, 1, false);
+    assert_near((double)script.period_ns, 11e9, 1.0);
+    assert_near(script.end.distance_m, -77.0, 1e-8);
+}
+
+/* A turn so fast, and ramps so long, that the quadrature is cut: the position is still the integral of the velocity. */
+static void a_spin_is_integrated_as_well(void **unused)
+{
+    struct script_segment s = segment(SCRIPT_TURN);
+    struct script script;
+    struct motion_misfit worst;
+    (void)unused;
+    s.turn_rate_deg_s = 360.0;
+    s.angle_deg = 36000.0;
+    s.ramp_s = 20.0;
+    script = plan(5.0, &s, 1, false);
+    worst = motion_worst(evaluate, &script, 0, script.pieces[0].duration_ns, 97000003);
+    assert_true(worst.velocity_m_s < 1e-8); /* h⁴/30 of 5 m/s · (2π)⁴/s⁴: 3e-10, and rounding */
+}
+
 /* One instant written in two ways, and the same instant asked for in another order. */
 static void truth_is_a_function_of_the_instant_alone(void **unused)
 {
@@ -281,6 +389,25 @@ static void a_script_that_cannot_be_driven_is_refused_by_segment(void **unused)
     s = segment(SCRIPT_LANE_CHANGE);
     s.duration_s = 1.0;
     refused(5.0, &s, 1, "give at least");
+    s = segment(SCRIPT_SLALOM);
+    s.count = 3;
+    refused(5.0, &s, 1, "distance_m above 0 between its gates");
+    s.distance_m = 20.0;
+    refused(0.0, &s, 1, "a slalom needs a speed that is not 0");
+    s.count = 65;
+    refused(5.0, &s, 1, "give 1 to 64");
+    s.count = 3;
+    s.offset_m = 30.0;
+    refused(5.0, &s, 1, "too far");
+    s = segment(SCRIPT_FIGURE_EIGHT);
+    s.count = 1;
+    refused(5.0, &s, 1, "a figure eight needs radius_m");
+    s.turn_rate_deg_s = 20.0;
+    refused(0.0, &s, 1, "a figure eight needs a speed that is not 0");
+    s.count = 17;
+    refused(5.0, &s, 1, "give 1 to 16");
+    s = segment(SCRIPT_REVERSE);
+    refused(5.0, &s, 1, "a reverse needs a distance_m above 0");
     s = segment(SCRIPT_STOP);
     refused(0.0, &s, 1, "take no time");
     s.kind = 99;
@@ -300,6 +427,11 @@ int main(void)
         TEST(after_the_end_it_goes_straight_on),
         TEST(laps_are_the_script_written_again_and_again),
         TEST(reverse_turns_the_way_it_is_told),
+        TEST(a_slalom_swings_from_side_to_side_and_ends_on_the_line),
+        TEST(a_figure_eight_closes_on_its_crossing),
+        TEST(reverse_goes_back_by_its_distance_and_stands),
+        TEST(a_cruise_may_be_given_by_its_length),
+        TEST(a_spin_is_integrated_as_well),
         TEST(truth_is_a_function_of_the_instant_alone),
         TEST(a_script_that_cannot_be_driven_is_refused_by_segment),
     };
