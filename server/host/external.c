@@ -176,10 +176,11 @@ static void complete(struct state *state)
     }
 }
 
-void srv_external_give(const struct oto_instance *instance, const struct srv_external_input *input)
+void srv_external_give(const struct oto_instance *instance, const struct oto_truth_record *from,
+                       const struct srv_external_input *input)
 {
     struct state *state = instance->state;
-    state->from = state->to;
+    state->from = *from;
     state->from_at =
         input->from_tick == state->to_at.tick ? state->to_at : instant_of(instance->setup, input->from_tick);
     state->to = input->truth;
@@ -194,10 +195,4 @@ void srv_external_hold(const struct oto_instance *instance)
 {
     struct state *state = instance->state;
     state->held = 1;
-}
-
-const struct oto_truth_record *srv_external_last(const struct oto_instance *instance)
-{
-    const struct state *state = instance->state;
-    return &state->to;
 }

@@ -24,10 +24,10 @@ struct srv_external_input {
     struct oto_truth_record truth;
 };
 
-void srv_external_give(const struct oto_instance *instance, const struct srv_external_input *input);
+/* `from` is the vehicle's truth at the start of the span. */
+void srv_external_give(const struct oto_instance *instance, const struct oto_truth_record *from,
+                       const struct srv_external_input *input);
 /* There is no truth for the ticks to come: steps are discarded until the next is given. */
 void srv_external_hold(const struct oto_instance *instance);
-/* The truth that was given last, as it was completed. */
-const struct oto_truth_record *srv_external_last(const struct oto_instance *instance);
 
 #endif

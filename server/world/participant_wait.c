@@ -74,7 +74,7 @@ void srv_participants_grant(struct srv_engine *engine)
     for (uint32_t p = 0; p < engine->participants.count; p++) {
         struct srv_participant *participant = &engine->participants.list[p];
         if (participant->mailbox != NULL && !participant->dropped && participant->is_waited_for &&
-            participant->reach <= engine->tick) {
+            !srv_participant_covers(participant, engine->tick)) {
             srv_participant_grant(engine, participant);
         }
     }

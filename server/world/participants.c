@@ -43,12 +43,13 @@ static void fault(struct srv_engine *engine, struct srv_participant *participant
 
 void srv_participant_apply(struct srv_engine *engine, const struct srv_participant_input *input)
 {
-    const struct srv_node *motion = engine->vehicles[input->vehicle].motion;
+    const struct srv_vehicle *vehicle = &engine->vehicles[input->vehicle];
+    const struct srv_node *motion = vehicle->motion;
     if (input->held != 0) {
         srv_external_hold(&motion->instance);
         srv_count(engine, OTO_COUNTER_PARTICIPANT_HELD, 1);
     } else {
-        srv_external_give(&motion->instance, &input->external);
+        srv_external_give(&motion->instance, &vehicle->truth, &input->external);
     }
 }
 
@@ -250,7 +251,11 @@ static void look_at_absent(struct srv_engine *engine, struct srv_participant *pa
 /* Makes it ready for the tick to come, if anything can. */
 static void look(struct srv_engine *engine, struct srv_participant *participant)
 {
-    if (participant->mailbox == NULL || participant->dropped) {
+    const bool absent = participant->mailbox == NULL || participant->dropped;
+    if (!absent && participant->from != engine->tick) {
+        srv_participant_grant(engine, participant); /* the state was set back or on: asked again for this tick */
+    }
+    if (absent) {
         look_at_absent(engine, participant);
     } else if (srv_participant_has_answered(participant)) {
         participant->told = false;
@@ -277,7 +282,7 @@ bool srv_participants_clear(struct srv_engine *engine)
     struct srv_participant *waiting = NULL;
     for (uint32_t p = 0; p < engine->participants.count && !engine->faulted; p++) {
         struct srv_participant *participant = &engine->participants.list[p];
-        if (!participant->is_waited_for || participant->ready || participant->reach > engine->tick) {
+        if (!participant->is_waited_for || participant->ready || srv_participant_covers(participant, engine->tick)) {
             continue;
         }
         look(engine, participant);
@@ -309,7 +314,7 @@ const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *
     participant->refused = 0;
     participant->late = 0;
     participant->asked_ns = 0;
-    if (participant->reach <= engine->tick) {
+    if (participant->is_waited_for && !srv_participant_covers(participant, engine->tick)) {
         srv_participant_grant(engine, participant);
     }
     say(engine, participant, 0, "joined");

@@ -46,6 +46,12 @@ struct srv_participant {
     int64_t said_ns;   /* last event of a timeout or refusal */
 };
 
+/* Whether what it gave holds for the tick that goes on from `tick`. */
+static inline bool srv_participant_covers(const struct srv_participant *participant, uint64_t tick)
+{
+    return participant->from <= tick && tick < participant->reach;
+}
+
 struct srv_participants {
     struct srv_participant *list;
     uint32_t count;

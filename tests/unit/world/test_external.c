@@ -12,6 +12,7 @@ struct fixture {
     struct oto_setup setup;
     struct oto_instance instance;
     const struct oto_motion_extension *motion;
+    struct oto_truth_record before; /* at tick 1024 */
 };
 
 static int set_up(void **state)
@@ -69,7 +70,8 @@ static void give(const struct fixture *f, uint64_t from, uint64_t to, uint32_t f
                  struct oto_truth_record truth)
 {
     const struct srv_external_input input = {from, to, flags, alone, truth};
-    srv_external_give(&f->instance, &input);
+    static const struct oto_truth_record nothing;
+    srv_external_give(&f->instance, from == 1024 ? &f->before : &nothing, &input);
 }
 
 #define ALL (OTO_TRUTH_HAS_ACCEL | OTO_TRUTH_HAS_ANGULAR_ACCEL | OTO_TRUTH_HAS_SPEED)
@@ -88,9 +90,10 @@ static void it_stands_where_its_parameters_say_until_it_is_moved(void **state)
 
 static void a_record_holds_to_the_bit_and_a_polynomial_between_two(void **state)
 {
-    const struct fixture *f = *state;
+    struct fixture *f = *state;
     struct oto_truth_record truth;
-    give(f, 0, 1024, ALL, 1, cubic(1.0));
+    f->before = cubic(1.0);
+    give(f, 0, 1024, ALL, 1, f->before);
     give(f, 1024, 2048, ALL, 0, cubic(2.0));
     const struct oto_truth_record wanted = cubic(2.0);
     assert_int_equal(evaluate(f, 2048.0, &truth), OTO_STEP_OK);
@@ -127,12 +130,13 @@ static void a_first_record_is_extended_backwards_with_its_own_motion(void **stat
 
 static void what_is_left_out_is_the_mean_of_the_span(void **state)
 {
-    const struct fixture *f = *state;
+    struct fixture *f = *state;
     struct oto_truth_record truth, a = cubic(0.0), b = cubic(0.0);
     a.velocity_enu_m_s = oto_vec3_make(1, 0, 0);
     b.position_enu_m = oto_vec3_make(3, 0, 0);
     b.velocity_enu_m_s = oto_vec3_make(5, 0, 0);
     b.angular_rate_body_rad_s = oto_vec3_make(0, 0, 2);
+    f->before = a;
     give(f, 0, 1024, ALL, 1, a);
     give(f, 1024, 2048, 0, 0, b);
     assert_int_equal(evaluate(f, 2048.0, &truth), OTO_STEP_OK);
