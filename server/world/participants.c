@@ -147,7 +147,6 @@ static void go_on_without(struct srv_engine *engine, struct srv_participant *par
 {
     switch (participant->mailbox->on_timeout) {
     case OTO_TIMEOUT_HOLD:
-        participant->lagging = true;
         hold(engine, participant);
         say_seldom(engine, participant, why);
         break;
@@ -220,6 +219,7 @@ static void look_at_late(struct srv_engine *engine, struct srv_participant *part
         hold(engine, participant);
     } else if (participant->mailbox->on_timeout != OTO_TIMEOUT_WAIT) {
         count_late(engine, participant);
+        participant->lagging = true;
         go_on_without(engine, participant, "did not answer in time");
     } else if (waited_ns >= participant->config->wait_limit_ns) {
         fault(engine, participant, "did not answer within the wait limit; the run stops");
