@@ -44,6 +44,21 @@ void srv_beat_init(struct srv_beat *beat, uint64_t num, uint64_t den)
     beat->step_rest = (uint64_t)(step % num);
 }
 
+void srv_beat_jump(struct srv_beat *beat, uint64_t n)
+{
+    const srv_wide rest = (srv_wide)n * beat->step_rest;
+    beat->n = n;
+    beat->t_ns = (int64_t)(n * (uint64_t)beat->step_ns + (uint64_t)(rest / beat->num));
+    beat->rest = (uint64_t)(rest % beat->num);
+}
+
+void srv_due_jump(struct srv_due *due, uint64_t n)
+{
+    const srv_wide rest = (srv_wide)n * due->step_rest;
+    due->ticks = n * due->step_ticks + (uint64_t)(rest / due->unit);
+    due->rest = (uint64_t)(rest % due->unit);
+}
+
 enum oto_status srv_due_init(struct srv_due *due, uint64_t rate_num, uint64_t rate_den, uint64_t base_num,
                              uint64_t base_den, struct oto_error *error)
 {

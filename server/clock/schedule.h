@@ -35,6 +35,9 @@ struct srv_beat {
 /* At n = 0. */
 void srv_beat_init(struct srv_beat *beat, uint64_t num, uint64_t den);
 
+/* To n. */
+void srv_beat_jump(struct srv_beat *beat, uint64_t n);
+
 static inline void srv_beat_advance(struct srv_beat *beat)
 {
     beat->n++;
@@ -66,6 +69,9 @@ struct srv_due {
 /* At n = 1. Fails where the two rates have no common grid that fits 64 bits. */
 enum oto_status srv_due_init(struct srv_due *due, uint64_t rate_num, uint64_t rate_den, uint64_t base_num,
                              uint64_t base_den, struct oto_error *error);
+
+/* To sample n, from 1. */
+void srv_due_jump(struct srv_due *due, uint64_t n);
 
 static inline void srv_due_advance(struct srv_due *due)
 {

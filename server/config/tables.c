@@ -104,6 +104,17 @@ static const struct srv_key publish_keys[] = {
 };
 static const struct srv_section publish = {"publish", "what goes over the network", KEYS(publish_keys)};
 
+static const struct srv_key checkpoint_keys[] = {
+    {"every_s", SRV_FORM_NS, AT(config.checkpoint.every_ns), RANGE(0.1, 1e7), .scale = 1e9, .unit = "s",
+     .flags = SRV_KEY_REQUIRED, .text = "simulated time between two checkpoints"},
+    {"keep", SRV_FORM_U32, AT(config.checkpoint.keep), RANGE(1, 1000), .default_text = "3",
+     .text = "so many of the newest stay, older ones are removed"},
+    {"directory", SRV_FORM_VALUE, AT(checkpoint_directory),
+     .text = "where they are written, from this file's folder; without it the folder checkpoints beside it"},
+};
+static const struct srv_section checkpoint = {"checkpoint", "the world's state, saved every so often",
+                                              KEYS(checkpoint_keys)};
+
 static const struct srv_key world_keys[] = {
     {"world", SRV_FORM_NAME, AT(config.name), .flags = SRV_KEY_REQUIRED,
      .text = "its name: topics, the runtime directory and the segment carry it"},
@@ -116,6 +127,7 @@ static const struct srv_key world_keys[] = {
      .text = "what moves and senses"},
     {"publish", SRV_FORM_BOOL, AT(config.publish.enabled), .section = &publish, .default_text = "true",
      .text = "what goes over the network; false: nothing"},
+    {"checkpoint", SRV_FORM_SECTION, .section = &checkpoint, .text = "the world's state, saved every so often"},
     {"ring_capacity", SRV_FORM_U32, AT(config.ring_capacity), RANGE(2, 1048576), .unit = "samples",
      .default_text = "1024", .text = "at least this many samples of each channel are kept in shared memory"},
     {"recorder", SRV_FORM_LATER, .text = "record with `otolith run --csv` or from a client"},

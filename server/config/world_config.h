@@ -157,6 +157,13 @@ struct srv_publish_config {
     bool packed;
 };
 
+/* Checkpoints made by themselves. */
+struct srv_checkpoint_config {
+    int64_t every_ns; /* simulated; 0: none */
+    uint32_t keep;    /* so many of the newest stay */
+    char directory[4096];
+};
+
 struct srv_world_config {
     char name[OTO_WORLD_NAME_BYTES];
     uint64_t seed;
@@ -170,6 +177,7 @@ struct srv_world_config {
     uint32_t participant_count;
     struct srv_participant_config *participants; /* inputs are applied in this order */
     struct srv_publish_config publish;
+    struct srv_checkpoint_config checkpoint;
     uint32_t ring_capacity;          /* slots of a channel's ring, default 1024, at least one second */
     struct oto_document *document;   /* owned */
 };

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "world/checkpoint.h"
 #include "world/engine_private.h"
 #include "world/text.h"
 
@@ -233,6 +234,19 @@ static bool apply_clear_faults(struct srv_engine *engine, const struct srv_comma
     return true;
 }
 
+static bool apply_save(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
+{
+    struct srv_snapshot *snapshot = command->snapshot;
+    const char *reason = srv_checkpoint_refusal(engine);
+    if (reason != NULL) {
+        return refuse(reply, OTO_UNSUPPORTED, reason);
+    }
+    snapshot->tick = engine->tick;
+    snapshot->chain = engine->chain;
+    snapshot->bytes = srv_checkpoint_save(engine, snapshot->data, snapshot->capacity);
+    return snapshot->bytes <= snapshot->capacity ? true : refuse(reply, OTO_LIMIT, "the world's state takes more room");
+}
+
 static bool apply_event(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
     struct oto_event_record event = command->event;
@@ -286,6 +300,7 @@ static const struct verb verbs[] = {
     [SRV_COMMAND_SETTLE] = {apply_settle, true},
     [SRV_COMMAND_CANCEL] = {apply_cancel, false},
     [SRV_COMMAND_UNDO] = {apply_undo, false},
+    [SRV_COMMAND_SAVE] = {apply_save, true},
 };
 
 static void apply_one(struct srv_engine *engine, const struct srv_command *command)

@@ -65,7 +65,8 @@ enum srv_command_kind {
     SRV_COMMAND_SNAPSHOT, /* change: the live state is copied into it, for its probe */
     SRV_COMMAND_SETTLE,  /* change: answered when its probation is over; ownership returns with that reply */
     SRV_COMMAND_CANCEL,  /* node: ends what is before the flip; its swap is answered CLOSED */
-    SRV_COMMAND_UNDO     /* node: ends a probation by taking the swap back */
+    SRV_COMMAND_UNDO,    /* node: ends a probation by taking the swap back */
+    SRV_COMMAND_SAVE     /* snapshot: the world's state; LIMIT where it has too little room: `bytes` is what it takes */
 };
 
 /* What a change brings to a node; after its reply the same struct holds what was replaced, to be freed by the caller. */
@@ -73,6 +74,13 @@ struct srv_node_change {
     uint32_t node;
     bool swap;                 /* else a change of parameters */
     struct oto_plugin *plugin; /* SWAP: the candidate, the change's own until it is freed */
+};
+
+/* Room for the state of the world at a boundary; the caller's. */
+struct srv_snapshot {
+    void *data;
+    uint64_t capacity, bytes;
+    uint64_t tick, chain;
 };
 
 struct srv_command {
@@ -87,6 +95,7 @@ struct srv_command {
     struct srv_fault *fault; /* made by srv_engine_fault_make; ownership goes over, or returns with a refusal */
     uint32_t node; /* CLEAR_FAULTS, CANCEL, UNDO */
     uint64_t fault_id;
+    struct srv_snapshot *snapshot; /* SAVE; lives until the reply */
 };
 
 struct srv_reply {

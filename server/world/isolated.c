@@ -68,17 +68,23 @@ static void release(struct srv_group *group, struct srv_box *box)
     }
 }
 
+void srv_group_give_states(struct srv_group *group)
+{
+    for (uint32_t i = 0; i < group->member_count && group->live != NULL; i++) {
+        const struct srv_box_place *place = &group->live->places[i];
+        memcpy(srv_box_at(group->live, place->state_offset), group->members[i].node->instance.state, place->state_bytes);
+    }
+}
+
 void srv_group_adopt(struct srv_group *group, struct srv_box *box)
 {
     release(group, group->live);
     group->live = box;
     group->open = group->waiting = false;
     group->request = group->answered = 0;
+    srv_group_give_states(group);
     for (uint32_t i = 0; i < group->member_count; i++) {
-        struct srv_member *member = &group->members[i];
-        const struct srv_box_place *place = &box->places[i];
-        memcpy(srv_box_at(box, place->state_offset), member->node->instance.state, place->state_bytes);
-        member->in_request = false;
+        group->members[i].in_request = false;
     }
 }
 

@@ -98,6 +98,8 @@ void srv_groups_request(struct srv_engine *engine, uint64_t tick);
 void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick);
 /* Takes another box as the live one and gives it the states. */
 void srv_group_adopt(struct srv_group *group, struct srv_box *box);
+/* The nodes' states, to the live box. */
+void srv_group_give_states(struct srv_group *group);
 /* At a boundary: what an async group was asked is answered, or late. */
 void srv_group_settle(struct srv_engine *engine, struct srv_group *group);
 

@@ -1,0 +1,288 @@
+#include "checkpoint/checkpointer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FIRST_CAPACITY (UINT64_C(1) << 16)
+#define ENDING ".ckpt"
+
+/* One checkpoint that is asked for. */
+struct job {
+    struct job *next;
+    struct srv_checkpointer *owner;
+    char *path;
+    srv_checkpoint_function done;
+    void *context;
+    struct srv_snapshot snapshot;
+    struct srv_checkpoint checkpoint;
+    enum oto_status status;
+    struct oto_error error;
+    uv_work_t work;
+};
+
+struct srv_checkpointer {
+    uv_loop_t *loop;
+    struct srv_engine *engine;
+    const struct srv_world_config *config;
+    struct srv_courier *courier;
+    struct job *jobs; /* the first is under way */
+    uint64_t room;    /* that the last state took */
+    int64_t due_ns;   /* simulated; of the next periodic one */
+    bool periodic;    /* one is under way */
+    bool stopped;
+    oto_warn_function warn;
+    void *warn_context;
+    char complaint[OTO_ERROR_TEXT_BYTES];
+};
+
+struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_engine *engine,
+                                                 const struct srv_world_config *config, struct srv_courier *courier)
+{
+    struct srv_checkpointer *made = calloc(1, sizeof *made);
+    if (made != NULL) {
+        made->loop = loop;
+        made->engine = engine;
+        made->config = config;
+        made->courier = courier;
+        made->room = FIRST_CAPACITY;
+    }
+    return made;
+}
+
+void srv_checkpointer_destroy(struct srv_checkpointer *checkpointer)
+{
+    free(checkpointer);
+}
+
+bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer)
+{
+    return checkpointer->jobs != NULL;
+}
+
+static void take_snapshot(struct job *job);
+
+/* Answers the first job, and goes on with the one behind it. */
+static void finish(struct job *job, enum oto_status status, const char *text)
+{
+    struct srv_checkpointer *owner = job->owner;
+    owner->jobs = job->next;
+    job->done(job->context, status, job->snapshot.tick, text);
+    srv_checkpoint_finish(&job->checkpoint);
+    free(job->snapshot.data);
+    free(job->path);
+    free(job);
+    if (owner->jobs != NULL) {
+        take_snapshot(owner->jobs);
+    }
+}
+
+/* [worker] */
+static void write_file(uv_work_t *work)
+{
+    struct job *job = work->data;
+    job->status = srv_checkpoint_write(job->path, &job->checkpoint, &job->error);
+}
+
+static void on_written(uv_work_t *work, int cancelled)
+{
+    struct job *job = work->data;
+    if (cancelled != 0) {
+        finish(job, OTO_CLOSED, "the server ends");
+    } else {
+        finish(job, job->status, job->status == OTO_OK ? job->path : job->error.text);
+    }
+}
+
+static void describe_and_write(struct job *job)
+{
+    struct srv_checkpoint *checkpoint = &job->checkpoint;
+    checkpoint->tick = job->snapshot.tick;
+    checkpoint->chain = job->snapshot.chain;
+    checkpoint->state = job->snapshot.data;
+    checkpoint->state_bytes = job->snapshot.bytes;
+    job->snapshot.data = NULL;
+    job->status = srv_checkpoint_describe(job->owner->engine, job->owner->config, checkpoint, &job->error);
+    if (job->status != OTO_OK) {
+        finish(job, job->status, job->error.text);
+        return;
+    }
+    job->work.data = job;
+    if (uv_queue_work(job->owner->loop, &job->work, write_file, on_written) != 0) {
+        finish(job, OTO_NO_MEMORY, "the server has no worker for it");
+    }
+}
+
+static void on_snapshot(void *context, const struct srv_reply *reply)
+{
+    struct job *job = context;
+    if (reply->status == OTO_LIMIT && job->snapshot.bytes > job->snapshot.capacity) {
+        job->owner->room = job->snapshot.bytes + job->snapshot.bytes / 8 + 4096;
+        take_snapshot(job);
+    } else if (reply->status != OTO_OK) {
+        finish(job, reply->status, reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+    } else {
+        describe_and_write(job);
+    }
+}
+
+/* Room that is touched here, so that the tick thread's copy meets no page fault. */
+static void take_snapshot(struct job *job)
+{
+    const uint64_t capacity = (job->owner->room + 7) / 8 * 8;
+    free(job->snapshot.data);
+    job->snapshot = (struct srv_snapshot){.data = malloc(capacity + 8), .capacity = capacity};
+    const struct srv_command command = {.kind = SRV_COMMAND_SNAPSHOT, .snapshot = &job->snapshot};
+    if (job->snapshot.data == NULL) {
+        finish(job, OTO_NO_MEMORY, "the server has no memory for the world's state");
+        return;
+    }
+    memset(job->snapshot.data, 0, capacity + 8);
+    if (job->owner->stopped || !srv_courier_send(job->owner->courier, &command, on_snapshot, job)) {
+        finish(job, OTO_CLOSED, "the server ends, or too many commands are waiting for the tick");
+    }
+}
+
+void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char *path, srv_checkpoint_function done,
+                              void *context)
+{
+    struct job *job = calloc(1, sizeof *job);
+    char *own_path = strdup(path);
+    if (job == NULL || own_path == NULL || checkpointer->stopped) {
+        free(job);
+        free(own_path);
+        done(context, checkpointer->stopped ? OTO_CLOSED : OTO_NO_MEMORY, 0, "the server ends, or is out of memory");
+        return;
+    }
+    *job = (struct job){.owner = checkpointer, .path = own_path, .done = done, .context = context};
+    struct job **link = &checkpointer->jobs;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    *link = job;
+    if (checkpointer->jobs == job) {
+        take_snapshot(job);
+    }
+}
+
+/* The courier answers what waits for the tick. */
+void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
+{
+    checkpointer->stopped = true;
+}
+
+/* ---- periodic ---- */
+
+struct found {
+    char *name;
+    uint64_t tick;
+};
+
+/* "demo-000000012000.ckpt" */
+static bool parse_name(const char *name, const char *world, uint64_t *tick)
+{
+    const size_t bytes = strlen(world);
+    char *end = NULL;
+    if (strncmp(name, world, bytes) != 0 || name[bytes] != '-' || name[bytes + 1] < '0' || name[bytes + 1] > '9') {
+        return false;
+    }
+    errno = 0;
+    *tick = strtoull(name + bytes + 1, &end, 10);
+    return errno == 0 && strcmp(end, ENDING) == 0;
+}
+
+/* The newest but `skip` of them; NULL beyond. */
+static char *find(const char *directory, const char *world, uint64_t below, uint64_t *tick)
+{
+    char *best = NULL;
+    DIR *folder = opendir(directory);
+    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL; entry = readdir(folder)) {
+        uint64_t at;
+        if (parse_name(entry->d_name, world, &at) && at < below && (best == NULL || at > *tick)) {
+            char path[PATH_MAX];
+            (void)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+            free(best);
+            best = strdup(path);
+            *tick = at;
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return best;
+}
+
+char *srv_checkpoint_newest(const char *directory, const char *world)
+{
+    uint64_t tick = UINT64_MAX;
+    for (char *path = find(directory, world, UINT64_MAX, &tick); path != NULL;
+         path = find(directory, world, tick, &tick)) {
+        struct srv_checkpoint checkpoint;
+        struct oto_error error = {0};
+        if (srv_checkpoint_read(path, &checkpoint, &error) == OTO_OK) {
+            srv_checkpoint_finish(&checkpoint);
+            return path;
+        }
+        free(path);
+    }
+    return NULL;
+}
+
+/* Those beyond the number to be kept go, the oldest first. */
+static void remove_old(const struct srv_checkpointer *checkpointer)
+{
+    const struct srv_checkpoint_config *wanted = &checkpointer->config->checkpoint;
+    uint64_t below = UINT64_MAX;
+    uint32_t kept = 0;
+    for (char *path = find(wanted->directory, checkpointer->config->name, below, &below); path != NULL;
+         path = find(wanted->directory, checkpointer->config->name, below, &below)) {
+        if (++kept > wanted->keep) {
+            (void)unlink(path);
+        }
+        free(path);
+    }
+}
+
+static void on_periodic(void *context, enum oto_status status, uint64_t tick, const char *text)
+{
+    struct srv_checkpointer *checkpointer = context;
+    (void)tick;
+    checkpointer->periodic = false;
+    if (status == OTO_OK) {
+        checkpointer->complaint[0] = '\0';
+        remove_old(checkpointer);
+    } else if (status != OTO_CLOSED && strncmp(text, checkpointer->complaint, sizeof checkpointer->complaint - 1) != 0) {
+        (void)snprintf(checkpointer->complaint, sizeof checkpointer->complaint, "%s", text);
+        checkpointer->warn(checkpointer->warn_context, text);
+    }
+}
+
+void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_function warn, void *warn_context)
+{
+    const struct srv_checkpoint_config *wanted = &checkpointer->config->checkpoint;
+    struct oto_clock clock;
+    char path[PATH_MAX];
+    if (wanted->every_ns == 0 || checkpointer->periodic || checkpointer->stopped ||
+        oto_segment_clock(srv_engine_segment(checkpointer->engine), &clock) != OTO_OK) {
+        return;
+    }
+    if (checkpointer->due_ns == 0) {
+        checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
+    }
+    if (clock.sim_time_ns < checkpointer->due_ns) {
+        return;
+    }
+    checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
+    checkpointer->warn = warn;
+    checkpointer->warn_context = warn_context;
+    checkpointer->periodic = true;
+    (void)mkdir(wanted->directory, 0700);
+    (void)snprintf(path, sizeof path, "%s/%s-%012llu" ENDING, wanted->directory, checkpointer->config->name,
+                   (unsigned long long)clock.tick);
+    srv_checkpointer_request(checkpointer, path, on_periodic, checkpointer);
+}

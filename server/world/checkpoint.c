@@ -1,0 +1,393 @@
+#include "world/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "world/engine_private.h"
+
+/*
+ * A walk over the engine. Saving counts on when the room is full, so that one call says how much is needed. Loading
+ * copies into the same places; what it may not believe is checked where it is used.
+ */
+struct walk {
+    bool loading;
+    unsigned char *to;         /* saving */
+    const unsigned char *from; /* loading */
+    uint64_t capacity, used;
+    struct oto_error *error; /* loading: of the first thing that does not fit */
+};
+
+static bool has_failed(const struct walk *walk)
+{
+    return walk->error != NULL && walk->error->status != OTO_OK;
+}
+
+static void cut_short(struct walk *walk)
+{
+    if (!has_failed(walk)) {
+        (void)oto_fail(walk->error, OTO_CORRUPT, "the state ends after %llu bytes, in the middle of something",
+                       (unsigned long long)walk->capacity);
+    }
+}
+
+static void carry(struct walk *walk, void *data, uint64_t bytes)
+{
+    const bool fits = walk->used <= walk->capacity && bytes <= walk->capacity - walk->used;
+    if (walk->loading && (!fits || has_failed(walk))) {
+        memset(data, 0, bytes);
+        cut_short(walk);
+        return;
+    }
+    if (walk->loading) {
+        memcpy(data, walk->from + walk->used, bytes);
+    } else if (fits) {
+        memcpy(walk->to + walk->used, data, bytes);
+    }
+    walk->used += bytes;
+}
+
+static void carry_u64(struct walk *walk, uint64_t *number)
+{
+    carry(walk, number, sizeof *number);
+}
+
+static void carry_bool(struct walk *walk, bool *flag)
+{
+    uint64_t number = *flag;
+    carry_u64(walk, &number);
+    *flag = number != 0;
+}
+
+static void carry_u32(struct walk *walk, uint32_t *number)
+{
+    uint64_t wide = *number;
+    carry_u64(walk, &wide);
+    *number = (uint32_t)wide;
+}
+
+/* A number that must be what the engine has. */
+static bool expect(struct walk *walk, const char *what, const char *of, uint64_t ours)
+{
+    uint64_t theirs = ours;
+    carry_u64(walk, &theirs);
+    if (walk->loading && !has_failed(walk) && theirs != ours) {
+        (void)oto_fail(walk->error, OTO_INVALID, "%s of %s is %llu in the checkpoint and %llu in this world", what, of,
+                       (unsigned long long)theirs, (unsigned long long)ours);
+    }
+    return !has_failed(walk);
+}
+
+/* ---- vehicles ---- */
+
+static void carry_vehicle(struct walk *walk, struct srv_engine *engine, struct srv_vehicle *vehicle)
+{
+    carry(walk, &vehicle->truth, sizeof vehicle->truth);
+    carry(walk, &vehicle->truth_zero, sizeof vehicle->truth_zero);
+    carry_bool(walk, &vehicle->stale);
+    carry_bool(walk, &vehicle->truth_was_finite);
+    carry_u32(walk, &vehicle->truth_flags);
+    const uint64_t records = vehicle->history.records != NULL ? vehicle->history.mask + 1 : 0;
+    if (expect(walk, "the history", engine->config->vehicles[vehicle - engine->vehicles].name, records) && records > 0) {
+        carry(walk, vehicle->history.records, records * sizeof *vehicle->history.records);
+    }
+}
+
+/* ---- faults ---- */
+
+/* A fault of the file is made anew from its specification, which is checked as far as memory depends on it. */
+static struct srv_fault *load_fault(struct walk *walk, const struct srv_node *node, const struct srv_fault_spec *spec)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(node->config->plugin);
+    struct srv_fault *fault = NULL;
+    if (spec->kind > 0 && spec->kind < OTO_FAULT_MAX_ && spec->port < descriptor->output_count && spec->count > 0 &&
+        spec->period_ns > 0 && spec->axis[0] < 3 && spec->axis[1] < 3 && spec->axis[2] < 3 &&
+        memchr(spec->fields, '\0', sizeof spec->fields) != NULL &&
+        (spec->kind != OTO_FAULT_DELAY || (spec->value >= 0.0 && spec->value <= SRV_FAULT_MAX_DELAY_S))) {
+        fault = srv_fault_make(spec, node->index, descriptor, node->setup->rate_hz);
+    }
+    if (fault == NULL) {
+        (void)oto_fail(walk->error, OTO_CORRUPT, "a fault of '%s' in the checkpoint makes no sense", node->topic);
+    }
+    return fault;
+}
+
+static void carry_fault(struct walk *walk, const struct srv_node *node, struct srv_fault **link)
+{
+    struct srv_fault_spec spec = {0};
+    if (!walk->loading) {
+        spec = (*link)->spec;
+    }
+    carry(walk, &spec, sizeof spec);
+    if (walk->loading) {
+        *link = has_failed(walk) ? NULL : load_fault(walk, node, &spec);
+        if (*link == NULL) {
+            return;
+        }
+    }
+    struct srv_fault *fault = *link;
+    carry(walk, &fault->from_ns, sizeof fault->from_ns);
+    carry(walk, &fault->until_ns, sizeof fault->until_ns);
+    carry_bool(walk, &fault->begun);
+    carry_u64(walk, &fault->samples);
+    if (expect(walk, "the memory of a fault", node->topic, fault->slot_count * fault->slot_bytes) &&
+        fault->memory != NULL) {
+        carry(walk, fault->memory, fault->slot_count * fault->slot_bytes);
+    }
+}
+
+static void carry_faults(struct walk *walk, struct srv_node *node)
+{
+    uint64_t count = 0;
+    for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
+        count++;
+    }
+    carry_u64(walk, &count);
+    if (walk->loading) {
+        srv_fault_free(node->faults); /* those of the timeline stand in the checkpoint as they are by now */
+        node->faults = NULL;
+    }
+    struct srv_fault **link = &node->faults;
+    for (uint64_t i = 0; i < count && i < SRV_FAULTS_OF_A_NODE && !has_failed(walk); i++) {
+        carry_fault(walk, node, link);
+        link = *link != NULL ? &(*link)->next : link;
+    }
+}
+
+/* ---- nodes ---- */
+
+/* The sample that comes next belongs to the tick that comes next or to a later one. */
+static void load_schedule(struct walk *walk, const struct srv_engine *engine, struct srv_node *node, uint64_t n)
+{
+    struct srv_due before;
+    if (has_failed(walk)) {
+        return;
+    }
+    before = node->due;
+    srv_beat_jump(&node->beat, n);
+    srv_due_jump(&node->due, n);
+    srv_due_jump(&before, n > 1 ? n - 1 : 1);
+    if (n == 0 || srv_due_tick(&node->due) < engine->tick || (n > 1 && srv_due_tick(&before) >= engine->tick)) {
+        (void)oto_fail(walk->error, OTO_CORRUPT, "the next sample of '%s' is number %llu in the checkpoint, which is not due "
+                       "after tick %llu", node->topic, (unsigned long long)n, (unsigned long long)engine->tick);
+    }
+}
+
+static void migrate(struct walk *walk, struct srv_node *node, uint32_t version, uint64_t bytes)
+{
+    const struct oto_plugin_descriptor *now = node->descriptor;
+    void *old = bytes <= walk->capacity - walk->used ? malloc(bytes > 0 ? bytes : 1) : NULL;
+    if (old == NULL) {
+        cut_short(walk);
+        return;
+    }
+    carry(walk, old, bytes);
+    if (node->ops->migrate == NULL || version < now->migrates_from || version >= now->state_version ||
+        node->ops->migrate(&node->instance, old, bytes, version) != OTO_OK) {
+        (void)oto_fail(walk->error, OTO_VERSION,
+                       "'%s' has a state of version %u (%llu bytes) in the checkpoint; plugin %s %s has version %u (%llu "
+                       "bytes) and cannot take it over", node->topic, version, (unsigned long long)bytes, now->id,
+                       now->version, now->state_version, (unsigned long long)now->state_bytes);
+    }
+    free(old);
+}
+
+static void carry_state(struct walk *walk, struct srv_node *node)
+{
+    uint32_t version = node->descriptor->state_version;
+    uint64_t bytes = node->state_bytes;
+    carry_u32(walk, &version);
+    carry_u64(walk, &bytes);
+    if (has_failed(walk)) {
+        return;
+    }
+    if (version != node->descriptor->state_version || bytes != node->state_bytes) {
+        migrate(walk, node, version, bytes);
+    } else {
+        carry(walk, node->instance.state, bytes);
+    }
+    if (walk->loading && !has_failed(walk) && node->ops->validate != NULL &&
+        node->ops->validate(&node->instance) != OTO_OK) {
+        (void)oto_fail(walk->error, OTO_CORRUPT, "plugin %s refuses the state of '%s' in the checkpoint",
+                       node->descriptor->id, node->topic);
+    }
+}
+
+static void carry_node(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
+{
+    uint64_t n = node->beat.n;
+    carry_u64(walk, &n);
+    if (walk->loading && node->evaluate == NULL) {
+        load_schedule(walk, engine, node, n);
+    }
+    carry_bool(walk, &node->quarantined);
+    carry_u64(walk, &node->revision);
+    carry_u32(walk, &node->generation);
+    carry_state(walk, node);
+    if (expect(walk, "the number of inputs", node->topic, node->inputs.count) && node->inputs.count > 0) {
+        carry(walk, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
+        carry_u64(walk, &node->inputs.lost);
+    }
+    carry_faults(walk, node);
+}
+
+/* ---- channels ---- */
+
+/* The oldest record that somebody will read after the boundary: an estimator what it has not taken, else the newest. */
+static uint64_t first_needed(const struct srv_engine *engine, const struct srv_ring *ring)
+{
+    uint64_t first = ring->head;
+    for (uint32_t i = 0; i < engine->estimator_count; i++) {
+        const struct srv_inputs *inputs = &engine->estimators[i]->inputs;
+        for (uint32_t k = 0; k < inputs->count; k++) {
+            if (inputs->rings[k]->ring == ring->ring && inputs->cursors[k] + 1 < first) {
+                first = inputs->cursors[k] + 1;
+            }
+        }
+    }
+    const uint64_t oldest = ring->head > ring->mask ? ring->head - ring->mask : 1;
+    return first > oldest ? first : oldest;
+}
+
+static void save_records(struct walk *walk, const struct srv_engine *engine, struct srv_ring *ring)
+{
+    uint64_t first = ring->head > 0 ? first_needed(engine, ring) : 1;
+    carry_u64(walk, &ring->head);
+    carry_u64(walk, &first);
+    for (uint64_t seq = first; seq <= ring->head; seq++) {
+        unsigned char *slot = ring->slots + ((seq - 1) & ring->mask) * ring->stride;
+        carry(walk, slot + 8, sizeof(struct oto_sample_head));
+        carry(walk, slot + sizeof(struct oto_ring_slot), ring->payload_bytes);
+    }
+}
+
+static void load_records(struct walk *walk, struct srv_ring *ring, const char *topic)
+{
+    uint64_t head = 0, first = 0;
+    unsigned char payload[OTO_RECORD_MAX_BYTES];
+    carry_u64(walk, &head);
+    carry_u64(walk, &first);
+    if (!has_failed(walk) && (first == 0 || first > head + 1 || head - first > ring->mask + 1 || head >= UINT64_MAX / 4)) {
+        (void)oto_fail(walk->error, OTO_CORRUPT, "the records of '%s' in the checkpoint are numbered %llu to %llu", topic,
+                       (unsigned long long)first, (unsigned long long)head);
+    }
+    if (has_failed(walk)) {
+        return;
+    }
+    ring->head = first - 1;
+    __atomic_store_n(&ring->ring->head, ring->head, __ATOMIC_RELEASE);
+    for (uint64_t seq = first; seq <= head && !has_failed(walk); seq++) {
+        struct oto_sample_head sample;
+        carry(walk, &sample, sizeof sample);
+        carry(walk, payload, ring->payload_bytes);
+        srv_ring_push(ring, &sample, payload);
+    }
+}
+
+static void carry_ring(struct walk *walk, struct srv_engine *engine, struct srv_ring *ring, const char *topic)
+{
+    if (!expect(walk, "the size of a record", topic, ring->payload_bytes)) {
+        return;
+    }
+    if (walk->loading) {
+        load_records(walk, ring, topic);
+    } else {
+        save_records(walk, engine, ring);
+    }
+}
+
+static void carry_channels(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
+{
+    if (node->evaluate != NULL) {
+        carry_ring(walk, engine, &engine->vehicles[node->config->vehicle].ring, node->topic);
+        return;
+    }
+    if (!expect(walk, "the number of channels", node->topic, node->port_count)) {
+        return;
+    }
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        carry_ring(walk, engine, &node->ports[i].ring, node->topic);
+        carry_bool(walk, &node->ports[i].was_finite);
+    }
+    if (expect(walk, "the channel of labels", node->topic, node->labelled) && node->labelled) {
+        carry_ring(walk, engine, &node->label_ring, node->topic);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void carry_clock(struct walk *walk, struct srv_engine *engine)
+{
+    carry_u64(walk, &engine->tick);
+    carry_u64(walk, &engine->chain);
+    carry_u64(walk, &engine->last_fault_id);
+    if (walk->loading && !has_failed(walk)) {
+        if (engine->tick > UINT64_MAX / 4) {
+            (void)oto_fail(walk->error, OTO_CORRUPT, "the checkpoint is of tick %llu", (unsigned long long)engine->tick);
+            return;
+        }
+        srv_beat_jump(&engine->beat, engine->tick);
+    }
+}
+
+static void walk_engine(struct walk *walk, struct srv_engine *engine)
+{
+    const char *world = "the world";
+    if (!expect(walk, "the number of vehicles", world, engine->vehicle_count) ||
+        !expect(walk, "the number of nodes", world, engine->node_count) ||
+        !expect(walk, "the seed", world, engine->config->seed) ||
+        !expect(walk, "the clock's rate", world, engine->config->clock.rate_num) ||
+        !expect(walk, "the clock's rate (its denominator)", world, engine->config->clock.rate_den)) {
+        return;
+    }
+    carry_clock(walk, engine);
+    for (uint32_t v = 0; v < engine->vehicle_count && !has_failed(walk); v++) {
+        carry_vehicle(walk, engine, &engine->vehicles[v]);
+    }
+    for (uint32_t i = 0; i < engine->node_count && !has_failed(walk); i++) {
+        carry_node(walk, engine, &engine->nodes[i]);
+    }
+    for (uint32_t i = 0; i < engine->node_count && !has_failed(walk); i++) {
+        carry_channels(walk, engine, &engine->nodes[i]);
+    }
+    if (!has_failed(walk)) {
+        carry_ring(walk, engine, &engine->events, "the events");
+    }
+}
+
+uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t capacity)
+{
+    struct walk walk = {.to = data, .capacity = capacity};
+    walk_engine(&walk, engine);
+    return walk.used;
+}
+
+const char *srv_checkpoint_refusal(const struct srv_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        if (engine->groups[i].async) {
+            return "nodes in plugin hosts of mode async hold samples between ticks; mode sync is accepted";
+        }
+    }
+    return NULL;
+}
+
+enum oto_status srv_checkpoint_load(struct srv_engine *engine, const void *data, uint64_t bytes,
+                                    struct oto_error *error)
+{
+    struct walk walk = {.loading = true, .from = data, .capacity = bytes, .error = error};
+    walk_engine(&walk, engine);
+    if (!has_failed(&walk) && walk.used != bytes) {
+        return oto_fail(error, OTO_CORRUPT, "the state has %llu bytes more than this world",
+                        (unsigned long long)(bytes - walk.used));
+    }
+    if (has_failed(&walk)) {
+        return error->status;
+    }
+    for (uint32_t i = 0; i < engine->node_count; i++) {
+        engine->views[i].revision = engine->nodes[i].revision;
+    }
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        srv_group_give_states(&engine->groups[i]);
+    }
+    return OTO_OK;
+}
