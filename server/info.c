@@ -1,8 +1,10 @@
 /* What the server says of itself: for `info` and for server.json. */
 #include "server.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -126,6 +128,22 @@ static void put_hosts(struct sheet *sheet, const struct srv_server *server)
     put(sheet, "]");
 }
 
+/* What somebody needs to start the same world again. */
+static void put_origin(struct sheet *sheet, const struct srv_server *server)
+{
+    const struct srv_options *options = server->options;
+    char absolute[PATH_MAX];
+    put_member(sheet, "file", realpath(options->world_path, absolute) != NULL ? absolute : options->world_path);
+    put(sheet, "\"overrides\": [");
+    for (uint32_t i = 0; i < options->override_count; i++) {
+        char set[1024];
+        (void)snprintf(set, sizeof set, "%s=%s", options->overrides[i].path, options->overrides[i].value);
+        put(sheet, "%s", i > 0 ? ", " : "");
+        put_text(sheet, set);
+    }
+    put(sheet, "], ");
+}
+
 static bool is_whole(const struct sheet *sheet)
 {
     return sheet->used < sheet->bytes;
@@ -138,7 +156,7 @@ bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
     put_identity(&sheet, server);
     put_clock(&sheet, server);
     put_member(&sheet, "privileges", server->privileges);
-    put_member(&sheet, "file", server->options->world_path);
+    put_origin(&sheet, server);
     const bool publishes = server->supervisor != NULL;
     put(&sheet, "\"publisher_pid\": %ld, \"publisher_restarts\": %llu, \"clients\": %u, \"nodes\": %u",
         publishes ? (long)srv_supervisor_pid(server->supervisor) : 0L,

@@ -42,12 +42,33 @@ static void be_small(void)
     (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
 }
 
+/* One run. `next_path` was the checkpoint that it began with, and becomes the one that another run is to begin with. */
+static int run_once(const struct srv_options *options, const char *restore_path, char **next_path)
+{
+    struct srv_server server = {.runtime = {.base_fd = -1, .dir_fd = -1}};
+    struct oto_error error = {0};
+    int code = EXIT_SUCCESS;
+    enum oto_status status = srv_server_load(&server, options, restore_path, &error);
+    free(*next_path);
+    *next_path = NULL;
+    if (status == OTO_OK && options->check) {
+        code = say_checked(&server);
+    } else if (status == OTO_OK) {
+        status = srv_server_run(&server, &error);
+        code = server.exit_code;
+    }
+    if (status != OTO_OK) {
+        code = fail(&error);
+    }
+    *next_path = server.restore_path;
+    srv_server_finish(&server);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     be_small();
     struct srv_options options = {0};
-    struct srv_server server = {.runtime = {.base_fd = -1, .dir_fd = -1}};
-    struct oto_error error = {0};
     srv_options_parse(argc, argv, &options);
     if (options.schema) {
         return print_schema();
@@ -60,17 +81,13 @@ int main(int argc, char **argv)
     if (options.follow_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)) {
         return EXIT_FAILURE;
     }
-    enum oto_status status = srv_server_load(&server, &options, &error);
-    int code = EXIT_SUCCESS;
-    if (status == OTO_OK && options.check) {
-        code = say_checked(&server);
-    } else if (status == OTO_OK) {
-        status = srv_server_run(&server, &error);
-        code = server.exit_code;
-    }
-    if (status != OTO_OK) {
-        code = fail(&error);
-    }
-    srv_server_finish(&server);
+    const char *restore_path = options.restore_path;
+    char *next_path = NULL;
+    int code;
+    do {
+        code = run_once(&options, restore_path, &next_path);
+        restore_path = next_path;
+    } while (next_path != NULL && code == EXIT_SUCCESS);
+    free(next_path);
     return code;
 }

@@ -6,7 +6,7 @@
 
 enum {
     KEY_SET = 's', KEY_MODE = 'm', KEY_SCALE = 'x', KEY_RATE = 'r', KEY_SEED = 1000, KEY_FOR, KEY_PAUSED, KEY_CHECK,
-    KEY_SCHEMA, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW
+    KEY_SCHEMA, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW
 };
 
 static const struct argp_option rows[] = {
@@ -16,6 +16,8 @@ static const struct argp_option rows[] = {
     {"rate", KEY_RATE, "HZ", 0, "Ticks in a simulated second, also as a fraction: 60000/1001", 0},
     {"seed", KEY_SEED, "N", 0, "Seed of all noise, 0 to 18446744073709551615", 0},
     {"for", KEY_FOR, "DURATION", 0, "End after this simulated time: 10s, 500ms, 2min", 0},
+    {"restore", KEY_RESTORE, "FILE", 0, "Go on from a checkpoint; --for counts from there", 0},
+    {"checkpoint", KEY_CHECKPOINT, "FILE", 0, "Save the state at the end of the run", 0},
     {"start-paused", KEY_PAUSED, NULL, 0, "Wait for resume or step before the first tick", 0},
     {"name", KEY_NAME, "NAME", 0, "Name of the world instead of the file's", 0},
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "Shared memory alone, no nng publisher", 0},
@@ -134,6 +136,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (!srv_duration_parse(value, &options->for_ns)) {
             argp_error(state, "--for '%s': a simulated time above 0 is needed, as 10s, 500ms, 1.5min", value);
         }
+        return 0;
+    case KEY_RESTORE:
+        options->restore_path = value;
+        return 0;
+    case KEY_CHECKPOINT:
+        options->checkpoint_path = value;
         return 0;
     case KEY_KEEP:
         options->keep_plugins = value;

@@ -15,6 +15,7 @@ struct srv_options {
     uint32_t override_count;
     int64_t for_ns; /* simulated; 0: as the world says */
     const char *keep_plugins;
+    const char *restore_path, *checkpoint_path; /* NULL: not given */
     bool start_paused, check, schema, no_publish, follow_parent;
 };
 

@@ -1,5 +1,8 @@
 #include "server.h"
 
+#include "clock/schedule.h"
+#include "world/checkpoint.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,7 +31,43 @@ static void warn(void *context, const char *sentence)
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, struct oto_error *error)
+static enum oto_status read_checkpoint(struct srv_server *server, const char *path, struct srv_checkpoint *checkpoint,
+                                       struct oto_error *error)
+{
+    struct srv_clock_config *clock = &server->config.clock;
+    enum oto_status status = srv_checkpoint_read(path, checkpoint, error);
+    if (status == OTO_OK) {
+        status = srv_checkpoint_configure(checkpoint, &server->config, warn, NULL, error);
+    }
+    if (status == OTO_OK && server->options->for_ns > 0) {
+        clock->until_ns += srv_instant_ns(checkpoint->tick, clock->rate_num, clock->rate_den, NULL);
+    }
+    return status;
+}
+
+static enum oto_status make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error)
+{
+    struct srv_engine_options options = {.start_paused = server->options->start_paused};
+    struct srv_checkpoint checkpoint = {0};
+    enum oto_status status = OTO_OK;
+    if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {
+        return oto_fail(error, OTO_IO, "there are no random numbers for the run's epoch: %s", strerror(errno));
+    }
+    if (restore_path != NULL) {
+        status = read_checkpoint(server, restore_path, &checkpoint, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_engine_create(&server->config, &options, warn, NULL, &server->engine, error);
+    }
+    if (status == OTO_OK && restore_path != NULL) {
+        status = srv_checkpoint_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
+    }
+    srv_checkpoint_finish(&checkpoint);
+    return status;
+}
+
+enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, const char *restore_path,
+                                struct oto_error *error)
 {
     server->options = options;
     enum oto_status status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
@@ -42,15 +81,7 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
     if (!options->check) {
         status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     }
-    struct srv_engine_options engine_options = {.start_paused = options->start_paused};
-    if (status == OTO_OK && getrandom(&engine_options.epoch, sizeof engine_options.epoch, 0) !=
-                                (ssize_t)sizeof engine_options.epoch) {
-        status = oto_fail(error, OTO_IO, "there are no random numbers for the run's epoch: %s", strerror(errno));
-    }
-    if (status == OTO_OK) {
-        status = srv_engine_create(&server->config, &engine_options, warn, NULL, &server->engine, error);
-    }
-    return status;
+    return status == OTO_OK ? make_engine(server, restore_path, error) : status;
 }
 
 /* ---- ending ------------------------------------------------------------------------------------------------------ */
@@ -79,6 +110,7 @@ static void close_handles(struct srv_server *server)
         srv_supervisor_stop(server->supervisor);
     }
     srv_control_stop(server->control);
+    srv_checkpointer_stop(server->checkpointer);
     srv_courier_stop(server->courier);
     for (size_t i = 0; i < sizeof server->signals / sizeof *server->signals; i++) {
         uv_close((uv_handle_t *)&server->signals[i], NULL);
@@ -99,19 +131,34 @@ static void give_up(struct srv_server *server)
     _exit(EXIT_FAILURE);
 }
 
+static void on_last_checkpoint(void *context, enum oto_status status, uint64_t tick, const char *text)
+{
+    struct srv_server *server = context;
+    (void)tick;
+    if (status != OTO_OK) {
+        say(NULL, text);
+        server->exit_code = EXIT_FAILURE;
+    }
+}
+
 static void on_ending(uv_timer_t *timer)
 {
     struct srv_server *server = timer->data;
     const bool late = uv_now(&server->loop) >= server->phase_deadline_ms;
     if (server->phase == SRV_PHASE_STOPPING) {
         if (has_ended(server)) {
+            if (server->options->checkpoint_path != NULL) {
+                srv_checkpointer_request(server->checkpointer, server->options->checkpoint_path, on_last_checkpoint,
+                                         server);
+            }
             enter_phase(server, SRV_PHASE_DRAINING, server->patient ? DRAIN_LIMIT_MS : 0);
         } else if (late) {
             give_up(server);
         }
         return;
     }
-    if (server->phase == SRV_PHASE_DRAINING && (late || !srv_control_lossless_pending(server->control))) {
+    if (server->phase == SRV_PHASE_DRAINING && !srv_checkpointer_is_busy(server->checkpointer) &&
+        (late || !srv_control_lossless_pending(server->control))) {
         close_handles(server);
     }
 }
@@ -162,6 +209,7 @@ static void on_watchdog(uv_timer_t *timer)
         return;
     }
     look_for_stall(server);
+    srv_checkpointer_look(server->checkpointer, warn, NULL);
 }
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------- */
@@ -175,6 +223,34 @@ static void on_shutdown(void *context, const char *who)
 {
     (void)who;
     begin_end(context, false);
+}
+
+static void on_save(void *context, const char *path, srv_hook_done_function done, void *done_context)
+{
+    const struct srv_server *server = context;
+    srv_checkpointer_request(server->checkpointer, path, done, done_context);
+}
+
+/* The file is read here to refuse a bad one while this run still goes on; the next run reads it again. */
+static void on_restore(void *context, const char *path, srv_hook_done_function done, void *done_context)
+{
+    struct srv_server *server = context;
+    struct srv_checkpoint checkpoint;
+    struct oto_error error = {0};
+    if (srv_checkpoint_read(path, &checkpoint, &error) != OTO_OK) {
+        done(done_context, error.status, 0, error.text);
+        return;
+    }
+    const uint64_t tick = checkpoint.tick;
+    srv_checkpoint_finish(&checkpoint);
+    free(server->restore_path);
+    server->restore_path = strdup(path);
+    if (server->restore_path == NULL) {
+        done(done_context, OTO_NO_MEMORY, 0, "the server is out of memory");
+        return;
+    }
+    done(done_context, OTO_OK, tick, "the next run goes on from there");
+    begin_end(server, false);
 }
 
 static void write_facts(void *context)
@@ -216,7 +292,18 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         (void)close(listen_fd);
         return status;
     }
-    const struct srv_control_hooks hooks = {server, tell_info, on_shutdown, srv_probe_run};
+    server->checkpointer =
+        srv_checkpointer_create(&server->loop, server->engine, &server->config, server->courier);
+    if (server->checkpointer == NULL) {
+        (void)close(listen_fd);
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the control socket");
+    }
+    const struct srv_control_hooks hooks = {.context = server,
+                                            .info = tell_info,
+                                            .shutdown = on_shutdown,
+                                            .probe = srv_probe_run,
+                                            .save = on_save,
+                                            .restore = on_restore};
     return srv_control_create(&server->loop, server->engine, server->courier, &hooks, listen_fd, &server->control,
                               error);
 }
@@ -276,6 +363,9 @@ static void unwind(struct srv_server *server)
     if (server->control != NULL) {
         srv_control_stop(server->control);
     }
+    if (server->checkpointer != NULL) {
+        srv_checkpointer_stop(server->checkpointer);
+    }
     if (server->courier != NULL) {
         srv_courier_stop(server->courier);
     }
@@ -322,6 +412,7 @@ void srv_server_finish(struct srv_server *server)
     }
     srv_supervisor_destroy(server->supervisor);
     srv_control_destroy(server->control);
+    srv_checkpointer_destroy(server->checkpointer);
     srv_courier_destroy(server->courier);
     srv_engine_destroy(server->engine);
     srv_world_config_finish(&server->config);

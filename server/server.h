@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "config/world_config.h"
+#include "checkpoint/checkpointer.h"
 #include "control/control.h"
 #include "control/runtime_dir.h"
 #include "options.h"
@@ -28,6 +29,8 @@ struct srv_server {
     struct srv_engine *engine;
     struct srv_courier *courier;
     struct srv_control *control;
+    struct srv_checkpointer *checkpointer;
+    char *restore_path; /* the next run of this process goes on from it; NULL: there is none */
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;
     uv_signal_t signals[3];
@@ -40,8 +43,12 @@ struct srv_server {
     char privileges[256];
 };
 
-/* Loads the world, takes its name, and makes the engine; nothing ticks yet. */
-enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, struct oto_error *error);
+/*
+ * Loads the world, takes its name, and makes the engine; nothing ticks yet. `restore_path`, or NULL: it goes on from a
+ * checkpoint.
+ */
+enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, const char *restore_path,
+                                struct oto_error *error);
 /* Starts ticking, serving and publishing, and returns when all has ended. */
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error);
 void srv_server_finish(struct srv_server *server); /* zeroed and half-made are allowed */

@@ -48,6 +48,8 @@ static const struct argp_option rows[] = {
     {"rate", 'r', "HZ", 0, "physics ticks per second", 1},
     {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
     {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
+    {"restore", 'R', "FILE", 0, "go on from a checkpoint; --for counts from there", 1},
+    {"checkpoint", 'C', "FILE", 0, "save the state at the end of the run", 1},
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
     {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins there, for perf and gdb", 1},
     {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be given several times", 2},
@@ -134,6 +136,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 's':
     case 'P':
     case 'K':
+    case 'R':
+    case 'C':
         break;
     default:
         return ARGP_ERR_UNKNOWN;

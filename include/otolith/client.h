@@ -170,6 +170,12 @@ struct oto_swap {
 /* *ticks (NULL is allowed): from the request until it was live. */
 OTO_API enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
                                               struct oto_reply *reply, uint64_t *ticks, struct oto_error *error);
+/* Saves the world's state at a tick boundary to a file of the server's machine (absolute path), whole or not at all. */
+OTO_API enum oto_status oto_control_checkpoint(struct oto_client *client, const char *path, struct oto_reply *reply,
+                                               struct oto_error *error);
+/* The world goes on from a checkpoint: the server closes this run and begins another, with a new epoch and segment. */
+OTO_API enum oto_status oto_control_restore(struct oto_client *client, const char *path, struct oto_reply *reply,
+                                            struct oto_error *error);
 /*
  * Injects a fault into a sensor's samples. `spec` is YAML, one item of a world's `faults:` list, as
  * "{kind: bias, value: 0.1, fields: angular_velocity.x, for_s: 5}"; the reply's text is "fault NUMBER".

@@ -240,7 +240,7 @@ static inline uint64_t oto_segment_layout_hash(const struct oto_segment_field *f
 /* Heads a ring. Slots follow at the next multiple of 64. */
 struct oto_ring {
     uint64_t head;   /* seq of the newest complete record, 0 before the first; release */
-    uint64_t lost;   /* reserved */
+    uint64_t first;  /* oldest record of this run where it goes on from a checkpoint; 0: record 1 */
     uint64_t reserved[6];
 };
 
@@ -383,6 +383,10 @@ static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, st
         const uint64_t newest = oto_ring_newest(view);
         if (cursor->next > newest) {
             return OTO_AGAIN;
+        }
+        if (cursor->next < view->ring->first) {
+            cursor->lost += view->ring->first - cursor->next;
+            cursor->next = view->ring->first;
         }
         /* One eighth of the ring is left as a margin, so that a lapped reader is not lapped again at once. */
         const uint64_t behind = newest - cursor->next;

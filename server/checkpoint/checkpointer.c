@@ -137,7 +137,7 @@ static void take_snapshot(struct job *job)
     const uint64_t capacity = (job->owner->room + 7) / 8 * 8;
     free(job->snapshot.data);
     job->snapshot = (struct srv_snapshot){.data = malloc(capacity + 8), .capacity = capacity};
-    const struct srv_command command = {.kind = SRV_COMMAND_SNAPSHOT, .snapshot = &job->snapshot};
+    const struct srv_command command = {.kind = SRV_COMMAND_SAVE, .snapshot = &job->snapshot};
     if (job->snapshot.data == NULL) {
         finish(job, OTO_NO_MEMORY, "the server has no memory for the world's state");
         return;
@@ -266,7 +266,7 @@ void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_funct
 {
     const struct srv_checkpoint_config *wanted = &checkpointer->config->checkpoint;
     struct oto_clock clock;
-    char path[PATH_MAX];
+    char path[sizeof wanted->directory + 128];
     if (wanted->every_ns == 0 || checkpointer->periodic || checkpointer->stopped ||
         oto_segment_clock(srv_engine_segment(checkpointer->engine), &clock) != OTO_OK) {
         return;

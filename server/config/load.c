@@ -1,4 +1,6 @@
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "config/binder.h"
 #include "config/section.h"
@@ -12,6 +14,29 @@ static enum oto_status open_document(const char *path, const struct srv_override
     return status;
 }
 
+/* Absolute, as the server may change its folder; beside the world's file where nothing was said. */
+static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, struct oto_error *error)
+{
+    struct srv_checkpoint_config *checkpoint = &raw->config.checkpoint;
+    const struct oto_value *root = oto_document_root(raw->config.document), *given = raw->checkpoint_directory;
+    struct oto_value fallback = *root;
+    char folder[PATH_MAX] = "";
+    if (checkpoint->every_ns == 0)
+        return OTO_OK;
+    fallback.kind = OTO_VALUE_SCALAR;
+    fallback.text = "checkpoints";
+    char *path = srv_resolve_path(given != NULL ? given : &fallback);
+    const bool relative = path != NULL && path[0] != '/';
+    const bool known = !relative || getcwd(folder, sizeof folder) != NULL;
+    const int length = path == NULL || !known ? -1
+                                              : snprintf(checkpoint->directory, sizeof checkpoint->directory, "%s%s%s", folder,
+                                                         relative ? "/" : "", path);
+    free(path);
+    if (length < 0 || (size_t)length >= sizeof checkpoint->directory)
+        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the checkpoints' directory has no usable path");
+    return OTO_OK;
+}
+
 static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *error)
 {
     const struct oto_value *root = oto_document_root(raw->config.document);
@@ -20,7 +45,8 @@ static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *e
     if (status != OTO_OK)
         return status;
     raw->config.publish.packed = raw->packed != 0;
-    return srv_resolve_environment(raw, error);
+    status = take_checkpoint_directory(raw, error);
+    return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
 }
 
 enum oto_status srv_world_config_load(const char *path, const struct srv_override *overrides, uint32_t override_count,

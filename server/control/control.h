@@ -15,6 +15,8 @@
 
 struct srv_control;
 
+typedef void (*srv_hook_done_function)(void *context, enum oto_status status, uint64_t tick, const char *text);
+
 /* What the control socket asks of the program. */
 struct srv_control_hooks {
     void *context;
@@ -22,6 +24,9 @@ struct srv_control_hooks {
     bool (*info)(void *context, char *text, size_t bytes);
     /* An orderly end was asked for by `who`. */
     void (*shutdown)(void *context, const char *who);
+    /* The world's state is to go to a file, or to come from one; `done` is called once, maybe later. */
+    void (*save)(void *context, const char *path, srv_hook_done_function done, void *done_context);
+    void (*restore)(void *context, const char *path, srv_hook_done_function done, void *done_context);
     /* [worker] Tries a swap's candidate in another process; NULL: swaps go without. */
     srv_probe_function *probe;
 };

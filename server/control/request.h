@@ -53,6 +53,8 @@ void srv_verb_mode(struct srv_request *request);
 void srv_verb_get(struct srv_request *request);
 void srv_verb_set(struct srv_request *request);
 void srv_verb_swap(struct srv_request *request);
+void srv_verb_checkpoint(struct srv_request *request);
+void srv_verb_restore(struct srv_request *request);
 void srv_verb_fault(struct srv_request *request);
 void srv_verb_clear_faults(struct srv_request *request);
 void srv_verb_lossless(struct srv_request *request);

@@ -11,6 +11,7 @@ const struct srv_verb srv_verbs[] = {
     {"step", srv_verb_step, SRV_MESSAGE_COST_US},         {"scale", srv_verb_scale, SRV_MESSAGE_COST_US},
     {"mode", srv_verb_mode, SRV_MESSAGE_COST_US},         {"get", srv_verb_get, SRV_MESSAGE_COST_US},
     {"set", srv_verb_set, SRV_MESSAGE_COST_US},           {"swap", srv_verb_swap, SRV_MESSAGE_COST_US},
+    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US}, {"restore", srv_verb_restore, SRV_MESSAGE_COST_US},
     {"fault", srv_verb_fault, SRV_MESSAGE_COST_US},       {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US},
    
     {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US}, {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US},

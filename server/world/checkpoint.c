@@ -266,7 +266,7 @@ static void load_records(struct walk *walk, struct srv_ring *ring, const char *t
     unsigned char payload[OTO_RECORD_MAX_BYTES];
     carry_u64(walk, &head);
     carry_u64(walk, &first);
-    if (!has_failed(walk) && (first == 0 || first > head + 1 || head - first > ring->mask + 1 || head >= UINT64_MAX / 4)) {
+    if (!has_failed(walk) && (first == 0 || first > head + 1 || head + 1 - first > ring->mask + 1 || head >= UINT64_MAX / 4)) {
         (void)oto_fail(walk->error, OTO_CORRUPT, "the records of '%s' in the checkpoint are numbered %llu to %llu", topic,
                        (unsigned long long)first, (unsigned long long)head);
     }
@@ -274,6 +274,7 @@ static void load_records(struct walk *walk, struct srv_ring *ring, const char *t
         return;
     }
     ring->head = first - 1;
+    ring->ring->first = first; /* nobody reads yet: the segment has not been given away */
     __atomic_store_n(&ring->ring->head, ring->head, __ATOMIC_RELEASE);
     for (uint64_t seq = first; seq <= head && !has_failed(walk); seq++) {
         struct oto_sample_head sample;
@@ -319,13 +320,14 @@ static void carry_clock(struct walk *walk, struct srv_engine *engine)
 {
     carry_u64(walk, &engine->tick);
     carry_u64(walk, &engine->chain);
-    carry_u64(walk, &engine->last_fault_id);
+    carry_u64(walk, &engine->newest_fault);
     if (walk->loading && !has_failed(walk)) {
         if (engine->tick > UINT64_MAX / 4) {
             (void)oto_fail(walk->error, OTO_CORRUPT, "the checkpoint is of tick %llu", (unsigned long long)engine->tick);
             return;
         }
         srv_beat_jump(&engine->beat, engine->tick);
+        engine->last_fault_id = engine->newest_fault;
     }
 }
 
@@ -366,6 +368,11 @@ const char *srv_checkpoint_refusal(const struct srv_engine *engine)
     for (uint32_t i = 0; i < engine->group_count; i++) {
         if (engine->groups[i].async) {
             return "nodes in plugin hosts of mode async hold samples between ticks; mode sync is accepted";
+        }
+    }
+    for (uint32_t i = 0; i < engine->node_count; i++) {
+        if (engine->nodes[i].trial != NULL) {
+            return "a swap is in shadow or on probation; ask again when it is over";
         }
     }
     return NULL;

@@ -89,6 +89,7 @@ struct srv_engine {
     struct srv_state_hash hash;
     struct srv_ring events;
     struct oto_fault_label_record label; /* of the sample that is taken */
+    uint64_t newest_fault;               /* highest number taken on */
     struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
     enum oto_clock_mode mode;
     bool paused, ended, faulted;

@@ -153,6 +153,7 @@ enum oto_status srv_fault_begin(struct srv_engine *engine, struct srv_fault *fau
         *reason = "the node has 1024 faults already; clear some";
         return OTO_LIMIT;
     }
+    engine->newest_fault = fault->spec.id > engine->newest_fault ? fault->spec.id : engine->newest_fault;
     srv_fault_start(fault, engine->beat.t_ns + 1); /* the sample of this instant is out */
     append(node, fault);
     return OTO_OK;
@@ -168,6 +169,7 @@ enum oto_status srv_faults_load(struct srv_engine *engine, struct srv_node *node
         if (fault == NULL) {
             return oto_fail(error, OTO_NO_MEMORY, "no memory for the faults of '%s'", node->topic);
         }
+        engine->newest_fault = spec.id;
         srv_fault_start(fault, 0);
         append(node, fault);
     }

@@ -170,6 +170,26 @@ enum oto_status oto_control_swap_with(struct oto_client *client, const char *nod
     return status;
 }
 
+static enum oto_status ask_path(struct oto_client *client, const char *op, const char *path, struct oto_reply *reply,
+                                struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, op);
+    oto_message_add_text(&request, "path", path);
+    return ask_within(client, &request, 6 * client->control.timeout_ms, reply, error); /* it waits for a disk */
+}
+
+enum oto_status oto_control_checkpoint(struct oto_client *client, const char *path, struct oto_reply *reply,
+                                       struct oto_error *error)
+{
+    return ask_path(client, "checkpoint", path, reply, error);
+}
+
+enum oto_status oto_control_restore(struct oto_client *client, const char *path, struct oto_reply *reply,
+                                    struct oto_error *error)
+{
+    return ask_path(client, "restore", path, reply, error);
+}
+
 enum oto_status oto_control_fault(struct oto_client *client, const char *node, const char *spec,
                                   struct oto_reply *reply, struct oto_error *error)
 {

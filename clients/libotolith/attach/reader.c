@@ -26,6 +26,9 @@ struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_re
         /* An eighth of the ring is left between us and the writer; what lies before is not counted as lost. */
         reader.cursor.next = newest - (channel->view.mask - channel->view.mask / 8);
     }
+    if (reader.cursor.next < channel->view.ring->first) {
+        reader.cursor.next = channel->view.ring->first;
+    }
     return reader;
 }
 

@@ -18,6 +18,7 @@
  *                                             be said besides: params, part, mode: text; unit, probation_ns, shadow_ns,
  *                                             budget_ns: u64; shadow_tolerance: f64; reset_state, no_probe, wait: bool;
  *                                             instead of plugin: undo or cancel: bool
+ *   checkpoint {path: text} restore {path: text}   absolute; after a restore the server closes and comes again, in a new epoch
  *   fault {node: text, spec: text}            spec: YAML as in a world's `faults:`; text: the fault's number
  *   clear_faults {node: text, id_of_fault: u64 or absent}
  *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it

@@ -127,6 +127,8 @@ _FUNCTIONS = {
     "oto_control_mode": (ct.c_int, _P, ct.c_char_p, _REPLY, _ERROR),
     "oto_control_set": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, ct.c_char_p, _REPLY, _ERROR),
     "oto_control_get": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, PARAM_FUNCTION, _P, _ERROR),
+    "oto_control_checkpoint": (ct.c_int, _P, ct.c_char_p, _REPLY, _ERROR),
+    "oto_control_restore": (ct.c_int, _P, ct.c_char_p, _REPLY, _ERROR),
     "oto_control_fault": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, _REPLY, _ERROR),
     "oto_control_clear_faults": (ct.c_int, _P, ct.c_char_p, ct.c_uint64, _REPLY, _ERROR),
     "oto_control_swap": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, _REPLY, _ERROR),

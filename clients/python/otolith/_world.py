@@ -3,6 +3,7 @@ import collections
 import contextlib
 import ctypes as ct
 import json
+import os
 
 import numpy as np
 
@@ -144,6 +145,14 @@ class World:
     def swap(self, node, plugin):
         """Replaces the plugin of a node by that of a file, while it runs."""
         return self._ask("oto_control_swap", node.encode(), str(plugin).encode())
+
+    def checkpoint(self, path):
+        """Saves the world's state at a tick boundary; the reply's tick says which."""
+        return self._ask("oto_control_checkpoint", os.fsencode(os.path.abspath(path)))
+
+    def restore(self, path):
+        """The world goes on from a checkpoint, as a new run: open it again."""
+        return self._ask("oto_control_restore", os.fsencode(os.path.abspath(path)))
 
     def fault(self, node, kind, **terms):
         """Injects a fault into a sensor's samples: fault("car/imu", "bias", value=0.1, fields="angular_velocity.x",

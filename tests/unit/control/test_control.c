@@ -58,7 +58,7 @@ static int set_up(void **state)
     const int listen_fd = srv_runtime_dir_listen(&f->dir, &error);
     assert_true(listen_fd >= 0);
     assert_ok(srv_courier_create(&f->loop, f->engine, &f->courier, &error), error);
-    const struct srv_control_hooks hooks = {f, tell_info, on_shutdown, NULL};
+    const struct srv_control_hooks hooks = {.context = f, .info = tell_info, .shutdown = on_shutdown};
     assert_ok(srv_control_create(&f->loop, f->engine, f->courier, &hooks, listen_fd, &f->control, &error), error);
     *state = f;
     return 0;

@@ -1,0 +1,254 @@
+/* otolith checkpoint, restore, branch: the state of a world, saved, gone on from, and gone on from twice. */
+#include "cli.h"
+#include "json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "otolith/document.h"
+#include "server_process.h"
+
+/* The server has another folder than the caller. The file itself need not be there yet. */
+static bool make_absolute(const char *path, char *absolute, size_t bytes)
+{
+    char folder[PATH_MAX] = "";
+    if (path[0] != '/' && getcwd(folder, sizeof folder) == NULL) {
+        (void)fprintf(stderr, "otolith: the present folder has no path: %s\n", strerror(errno));
+        return false;
+    }
+    const int length = snprintf(absolute, bytes, "%s%s%s", folder, path[0] == '/' ? "" : "/", path);
+    if (length < 0 || (size_t)length >= bytes) {
+        (void)fprintf(stderr, "otolith: the path '%s' is too long\n", path);
+        return false;
+    }
+    return true;
+}
+
+typedef enum oto_status ask_function(struct oto_client *client, const char *path, struct oto_reply *reply,
+                                     struct oto_error *error);
+
+static int ask(const struct cli_simple *simple, ask_function *function, const char *what)
+{
+    char path[PATH_MAX];
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    if (!make_absolute(simple->arguments[0], path, sizeof path)) {
+        return CLI_FAILED;
+    }
+    struct oto_client *client = cli_open(simple->common.world);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    const enum oto_status status = function(client, path, &reply, &error);
+    oto_client_close(client);
+    if (status != OTO_OK) {
+        return cli_say(&error);
+    }
+    if (simple->common.json) {
+        (void)printf("{\"tick\": %" PRIu64 ", \"file\": ", reply.tick);
+        json_text(stdout, path);
+        (void)printf("}\n");
+    } else {
+        (void)printf("%s tick %" PRIu64 ": %s\n", what, reply.tick, path);
+    }
+    return CLI_OK;
+}
+
+int cli_checkpoint(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "FILE",
+                     "Save the state of a running world at a tick boundary. `otolith run WORLD --restore FILE` goes on from it "
+                     "to the last bit.", 1, 1, &simple);
+    return ask(&simple, oto_control_checkpoint, "saved at");
+}
+
+int cli_restore(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "FILE",
+                     "Let a running world go on from a checkpoint of it. The server begins a new run: clients see a new epoch.",
+                     1, 1, &simple);
+    return ask(&simple, oto_control_restore, "goes on from");
+}
+
+/* ---- branch ---- */
+
+#define BRANCH_ARGUMENTS 64
+
+struct branch {
+    struct cli_common common;
+    const char *name;
+    char *arguments[BRANCH_ARGUMENTS];
+    int count;
+    char *origin[BRANCH_ARGUMENTS]; /* what the server itself was given */
+    int inherited;
+    bool stay;
+};
+
+static const struct argp_option branch_options[] = {
+    {"set", 's', "PATH=VALUE", 0, "what is otherwise in the branch, as for otolith run; may be given again", 0},
+    {"for", 'f', "TIME", 0, "the branch ends after so much simulated time", 0},
+    {"mode", 'm', "MODE", 0, "of the branch's clock", 0},
+    {"stay", 'S', NULL, 0, "wait until the branch has ended", 0},
+    {0},
+};
+
+static void pass_on(struct argp_state *state, char *name, char *value)
+{
+    struct branch *branch = state->input;
+    if (branch->count + 10 > BRANCH_ARGUMENTS) {
+        argp_error(state, "too many options");
+    }
+    branch->arguments[branch->count++] = name;
+    branch->arguments[branch->count++] = value;
+}
+
+static error_t parse_branch(int key, char *argument, struct argp_state *state)
+{
+    static char set[] = "--set", duration[] = "--for", mode[] = "--mode";
+    struct branch *branch = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &branch->common; return 0;
+    case 's': pass_on(state, set, argument); return 0;
+    case 'f': pass_on(state, duration, argument); return 0;
+    case 'm': pass_on(state, mode, argument); return 0;
+    case 'S': branch->stay = true; return 0;
+    case ARGP_KEY_ARG:
+        if (branch->name != NULL) {
+            argp_error(state, "one NAME is expected");
+        }
+        branch->name = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (branch->name == NULL) {
+            argp_error(state, "the NAME of the branch is needed");
+        }
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child branch_children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+static const struct argp branch_argp = {
+    .options = branch_options,
+    .parser = parse_branch,
+    .args_doc = "NAME",
+    .doc = "Start another world from where this one is at a tick boundary: the same to the last bit but for what --set changes. "
+           "This one goes on.\vThe branch is a world of its own, called NAME; `otolith --world NAME` reaches it.",
+    .children = branch_children,
+};
+
+/* What the running server was started with: its file, and what was set over it, which the branch's own --set go over. */
+static enum oto_status take_origin(const struct oto_value *info, struct branch *branch, char *path, size_t bytes,
+                                   struct oto_error *error)
+{
+    static char set[] = "--set";
+    const struct oto_value *file = oto_value_get(info, "file"), *overrides = oto_value_get(info, "overrides");
+    if (file == NULL || file->kind != OTO_VALUE_SCALAR || strlen(file->text) >= bytes || overrides == NULL) {
+        return oto_fail(error, OTO_UNSUPPORTED, "the server does not say which file it runs");
+    }
+    memcpy(path, file->text, strlen(file->text) + 1);
+    for (uint32_t i = 0; i < overrides->count; i++) {
+        const char *text = overrides->items[i]->text;
+        char *own = strncmp(text, "world=", 6) != 0 ? strdup(text) : NULL;
+        if (own != NULL && branch->inherited + 2 <= BRANCH_ARGUMENTS) {
+            branch->origin[branch->inherited++] = set;
+            branch->origin[branch->inherited++] = own;
+        }
+    }
+    return OTO_OK;
+}
+
+static enum oto_status ask_origin(struct oto_client *client, struct branch *branch, char *path, size_t bytes,
+                                  struct oto_error *error)
+{
+    struct oto_reply reply;
+    struct oto_document *document = NULL;
+    enum oto_status status = oto_control_info(client, &reply, error);
+    if (status == OTO_OK) {
+        status = oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, error);
+    }
+    if (status == OTO_OK) {
+        status = take_origin(oto_document_root(document), branch, path, bytes, error);
+    }
+    oto_document_close(document);
+    return status;
+}
+
+static enum oto_status save_for_branch(struct branch *branch, char *world, size_t world_bytes, char *checkpoint,
+                                       size_t checkpoint_bytes, uint64_t *tick, struct oto_error *error)
+{
+    const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    struct oto_reply reply;
+    struct oto_client *client = cli_open(branch->common.world);
+    if (client == NULL) {
+        return OTO_NOT_FOUND;
+    }
+    (void)snprintf(checkpoint, checkpoint_bytes, "%s/otolith-branch-%ld.ckpt", folder, (long)getpid());
+    enum oto_status status = ask_origin(client, branch, world, world_bytes, error);
+    if (status == OTO_OK) {
+        status = oto_control_checkpoint(client, checkpoint, &reply, error);
+        *tick = reply.tick;
+    }
+    oto_client_close(client);
+    return status;
+}
+
+static int start_branch(struct branch *branch, char *world, char *checkpoint, uint64_t tick)
+{
+    static char restore[] = "--restore", name[] = "--name", program[] = "otolithd";
+    char *arguments[2 * BRANCH_ARGUMENTS + 8] = {program};
+    struct server_process server = {0};
+    struct oto_error error = {0};
+    int count = 1;
+    for (int i = 0; i < branch->inherited; i++) {
+        arguments[count++] = branch->origin[i];
+    }
+    for (int i = 0; i < branch->count; i++) {
+        arguments[count++] = branch->arguments[i];
+    }
+    arguments[count++] = restore;
+    arguments[count++] = checkpoint;
+    arguments[count++] = name;
+    arguments[count++] = (char *)(uintptr_t)branch->name;
+    arguments[count++] = world;
+    if (server_start(&server, arguments, &error) != OTO_OK) {
+        return cli_say(&error);
+    }
+    struct oto_client *client = server_attach(&server, branch->name, &error);
+    if (client == NULL) {
+        (void)cli_say(&error);
+        server_stop(&server);
+        return CLI_FAILED;
+    }
+    oto_client_close(client);
+    (void)printf("world '%s' goes on from tick %" PRIu64 " (pid %ld)\n", branch->name, tick, (long)server.pid);
+    (void)fflush(stdout);
+    while (branch->stay && !server_ended(&server)) {
+        (void)usleep(20000);
+    }
+    return branch->stay ? server.exit_code : CLI_OK;
+}
+
+int cli_branch(int argc, char **argv)
+{
+    struct branch branch = {0};
+    struct oto_error error = {0};
+    char world[PATH_MAX], checkpoint[PATH_MAX];
+    uint64_t tick = 0;
+    (void)argp_parse(&branch_argp, argc, argv, 0, NULL, &branch);
+    if (save_for_branch(&branch, world, sizeof world, checkpoint, sizeof checkpoint, &tick, &error) != OTO_OK) {
+        return error.status != OTO_OK ? cli_say(&error) : CLI_FAILED;
+    }
+    const int code = start_branch(&branch, world, checkpoint, tick);
+    (void)unlink(checkpoint);
+    for (int i = 1; i < branch.inherited; i += 2) {
+        free(branch.origin[i]);
+    }
+    return code;
+}

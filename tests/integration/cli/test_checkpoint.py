@@ -1,0 +1,207 @@
+"""Checkpoints: run(N + M) is run(N), save, restore, run(M) to the last bit; damage is refused; branches and restores go on."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
+OTOLITH = str(BIN / "otolith")
+
+WORLD = """
+world: saved
+seed: 77
+clock: {rate_hz: 1000, mode: asap}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - name: imu
+        plugin: mems_imu
+        rate_hz: 300
+        params:
+          taps: true
+          band_limit_hz: 50
+          accelerometer: {noise_density_m_s2_rthz: 0.002, bias_instability_m_s2: 0.001, random_walk_m_s2_rthz: 0.0001}
+          gyroscope: {noise_density_rad_s_rthz: 0.0001}
+        faults:
+          - {kind: delay, value: 0.05, at_s: 1.8, for_s: 1}
+          - {kind: noise, value: 0.1, at_s: 2.5, for_s: 0.2}
+          - {kind: dropout, at_s: 4.5, for_s: 0.1}
+      - {name: odo, plugin: odometer, rate_hz: 100}
+      - {name: slow, plugin: mount_calibration, rate_hz: 7, inputs: {imu: imu, speed: odo}}
+  - name: other
+    motion: {plugin: motion_catr, params: {initial: {v_m_s: 3, w_rad_s: 0.1}}}
+    nodes:
+      - {name: sdf, plugin: sdf_imu, rate_hz: 50}
+publish: false
+"""
+
+
+class Checkpoints(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-save-")
+        self.path = pathlib.Path(self.directory.name)
+        os.chmod(self.path, 0o700)
+        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path), TMPDIR=str(self.path))
+        self.environment.pop("OTOLITH_WORLD", None)
+        self.world = self.path / "world.yaml"
+        self.world.write_text(WORLD)
+        self.server = None
+
+    def tearDown(self):
+        if self.server is not None:
+            self.server.terminate()
+            self.server.wait(timeout=30)
+        self.directory.cleanup()
+
+    def otolith(self, *arguments, code=0):
+        done = subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
+        return done.stdout if code == 0 else done.stderr
+
+    def run_world(self, *options):
+        summary = self.path / "summary.json"
+        self.otolith("run", self.world, "--quiet", "--summary", summary, *options)
+        return json.loads(summary.read_text())
+
+    def start(self, *options):
+        self.server = subprocess.Popen([str(BIN / "otolithd"), str(self.world), *options], env=self.environment,
+                                       stderr=subprocess.DEVNULL)
+        self.until(lambda: subprocess.run([OTOLITH, "ls", "--world", "saved"], env=self.environment, capture_output=True,
+                                          timeout=60).returncode == 0, "the world")
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + 60
+        while not condition():
+            if self.server is not None:
+                self.assertIsNone(self.server.poll(), f"the server ended before {what}")
+            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
+
+    def test_a_run_goes_on_to_the_last_bit(self):
+        whole = self.run_world("--for", "5s")
+        for part in ("0.5s", "2s", "2.6s", "4.55s"):
+            file = self.path / "part.ckpt"
+            self.run_world("--for", part, "--checkpoint", file)
+            rest = f"{5 - float(part[:-1]):.3f}s"
+            self.assertEqual(self.run_world("--for", rest, "--restore", file)["state_hash"], whole["state_hash"], part)
+
+    def test_samples_go_on_with_their_numbers(self):
+        file = self.path / "part.ckpt"
+        self.run_world("--for", "2s", "--checkpoint", file)
+        csv = self.path / "imu.csv"
+        self.otolith("run", self.world, "--quiet", "--for", "0.5s", "--restore", file, "--csv", f"saved/car/imu={csv}")
+        whole = self.path / "whole.csv"
+        self.otolith("run", self.world, "--quiet", "--for", "2.5s", "--csv", f"saved/car/imu={whole}")
+        rows, all_rows = csv.read_text().splitlines(), whole.read_text().splitlines()
+        self.assertGreater(len(rows), 100)
+        self.assertEqual(rows[1:], all_rows[-len(rows) + 1:])
+
+    def test_what_was_changed_while_it_ran_is_there_again(self):
+        self.start("--mode", "realtime")
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.otolith("swap", "other/sdf", PLUGINS / "sdf_imu.so", "--probation", "0s")
+        file = self.path / "live.ckpt"
+        tick = json.loads(self.otolith("checkpoint", file, "--json"))["tick"]
+        self.assertGreater(tick, 0)
+        self.assertEqual(os.stat(file).st_mode & 0o777, 0o600)
+        first = self.run_world("--for", "1s", "--restore", file, "--set", "world=again")
+        second = self.run_world("--for", "1s", "--restore", file, "--set", "world=again")
+        self.assertEqual(first["state_hash"], second["state_hash"])
+        self.assertEqual(first["ticks"], tick + 1000)
+        self.assertGreater(first["topics"]["again/car/imu"]["last"]["angular_velocity"]["x"], 0.3)
+
+    def test_a_running_world_goes_back_and_on(self):
+        self.start("--mode", "step")
+        file = self.path / "live.ckpt"
+        self.otolith("step", 1500)
+        self.otolith("checkpoint", file)
+        self.otolith("step", 500)
+        before = self.clock_hash()
+        epoch = self.epoch()
+        self.otolith("restore", file)
+        self.until(lambda: self.epoch() not in (None, epoch), "the new run")
+        self.otolith("step", 500)
+        self.assertEqual(self.clock_hash(), before)
+        self.assertIn("cannot be read", self.otolith("restore", self.path / "no.ckpt", code=1))
+        self.otolith("step", 1)
+
+    def clock_hash(self):
+        file = self.path / "hash.ckpt"
+        self.otolith("checkpoint", file)
+        return file.read_bytes()[16:32].hex()  # tick and hash chain
+
+    def epoch(self):
+        facts = self.path / "otolith" / "saved" / "server.json"
+        try:
+            return json.loads(facts.read_text())["epoch"]
+        except (OSError, ValueError):
+            return None
+
+    def test_a_branch_goes_its_own_way_from_the_same_state(self):
+        self.start("--mode", "step")
+        self.otolith("step", 1000)
+        out = self.otolith("branch", "twin", "--mode", "asap", "--for", "2s", "--set",
+                           "vehicles.car.nodes.imu.params.gyroscope.constant_bias_rad_s=[1, 0, 0]", "--stay")
+        self.assertIn("world 'twin' goes on from tick 1000", out)
+        self.otolith("step", 10)
+
+    def test_damage_is_refused_wherever_it_is(self):
+        file = self.path / "whole.ckpt"
+        self.run_world("--for", "1s", "--checkpoint", file)
+        good = file.read_bytes()
+        bad = self.path / "bad.ckpt"
+        places = [0, 9, 17, 33, 41, 49, 57, 65, 81, 120, len(good) // 2, len(good) - 9]
+        for place in places:
+            damaged = bytearray(good)
+            damaged[place] ^= 1
+            bad.write_bytes(damaged)
+            self.assertRegex(self.otolith("run", self.world, "--quiet", "--for", "1s", "--restore", bad, code=1),
+                             "damaged|no checkpoint|version", place)
+        for length in (0, 1, 79, 80, 100, len(good) - 8, len(good) - 1):
+            bad.write_bytes(good[:length])
+            self.otolith("run", self.world, "--quiet", "--for", "1s", "--restore", bad, code=1)
+        bad.write_bytes(good + bytes(8))
+        self.otolith("run", self.world, "--quiet", "--for", "1s", "--restore", bad, code=1)
+        bad.unlink()
+        bad.mkdir()
+        self.otolith("run", self.world, "--quiet", "--for", "1s", "--restore", bad, code=1)
+
+    def test_another_world_is_refused_with_what_differs(self):
+        file = self.path / "whole.ckpt"
+        self.run_world("--for", "1s", "--checkpoint", file)
+        for old, new, words in (("seed: 77", "seed: 78", "the seed of the world"),
+                                ("rate_hz: 1000", "rate_hz: 500", "the clock's rate"),
+                                ("name: odo,", "name: wheel,", "another world"),
+                                ("{name: odo, plugin: odometer", "{name: odo, plugin: magnetometer", "ran plugin 'odometer'")):
+            self.world.write_text(WORLD.replace(old, new).replace("speed: odo", "speed: wheel" if "wheel" in new else "speed: odo"))
+            if "magnetometer" in new:
+                self.world.write_text(WORLD.replace(old, new).split("      - {name: slow")[0] + "publish: false\n")
+            answer = self.otolith("run", self.world, "--quiet", "--for", "1s", "--restore", file, code=1)
+            self.assertTrue(words in answer or "another world" in answer, answer)
+
+    def test_periodic_checkpoints_are_kept_few(self):
+        folder = self.path / "saves"
+        self.world.write_text(WORLD + f"checkpoint: {{every_s: 0.2, keep: 2, directory: {folder}}}\n")
+        self.start("--mode", "realtime")
+        self.until(lambda: folder.is_dir() and len(list(folder.glob("saved-*.ckpt"))) >= 2, "two checkpoints")
+        first = max(folder.glob("saved-*.ckpt"))
+        self.until(lambda: folder.is_dir() and max(folder.glob("saved-*.ckpt")) > first, "a newer one")
+        self.server.terminate()
+        self.server.wait(timeout=30)
+        files = sorted(folder.glob("*"))
+        self.assertLessEqual(len(files), 3)
+        self.assertTrue(all(file.name.endswith(".ckpt") for file in files), files)
+        copy = self.path / "copy.ckpt"
+        shutil.copy(files[-1], copy)
+        self.world.write_text(WORLD)
+        self.run_world("--for", "0.1s", "--restore", copy)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
