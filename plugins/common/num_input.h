@@ -38,4 +38,27 @@ static inline double num_number_of(const struct num_number *number, const void *
     return oto_input_number(&number->field, number->element, payload);
 }
 
+/* Times beyond this are nobody's: between two that are within it lies a difference that int64_t holds. 1843 … 2096. */
+#define NUM_INPUT_MOST_NS INT64_C(4000000000000000000)
+#define NUM_INPUT_MOST_AGE_NS 3.6e12
+
+/*
+ * When a sample was measured: its own time, less the age that it tells. False where that is no time at all, or after
+ * `now_ns`, when it cannot be known.
+ */
+static inline bool num_input_time(const struct oto_input_sample *sample, const struct num_number *age, int64_t now_ns,
+                                  int64_t *t_ns)
+{
+    *t_ns = sample->t_ns;
+    if (sample->t_ns > now_ns || sample->t_ns > NUM_INPUT_MOST_NS || sample->t_ns < -NUM_INPUT_MOST_NS)
+        return false;
+    if (age == NULL)
+        return true;
+    const double age_ns = num_number_of(age, sample->payload);
+    if (!(age_ns >= 0.0 && age_ns <= NUM_INPUT_MOST_AGE_NS))
+        return false;
+    *t_ns -= (int64_t)age_ns;
+    return true;
+}
+
 #endif

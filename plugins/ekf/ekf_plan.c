@@ -1,5 +1,6 @@
 #include "ekf_plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "otolith/hash.h"
@@ -16,13 +17,8 @@ static enum oto_status find_state(const struct ekf_plan *plan, const char *where
         if (strcmp(state, name) == 0) {
             return OTO_OK;
         }
-        const size_t length = strlen(state);
-        if (used + length + 2 < sizeof all) {
-            memcpy(all + used, used > 0 ? " " : "", used > 0);
-            used += used > 0;
-            memcpy(all + used, state, length + 1);
-            used += length;
-        }
+        const int written = snprintf(all + used, sizeof all - used, "%s%s", used > 0 ? " " : "", state);
+        used += written > 0 && (size_t)written < sizeof all - used ? (size_t)written : 0;
     }
     return oto_fail(error, OTO_NOT_FOUND, "%s[%u]: model '%s' has no state '%s'; it has %s", where, row,
                     plan->model->name, name, all);

@@ -60,14 +60,15 @@ static bool own_noise(const struct ekf_source *source, const struct ekf_sensor *
     return true;
 }
 
+/* One row of a sample: refused where its time is none, nothing where an optional measurement is not in it. */
 static enum num_outcome take_row(const struct ekf_prepared *prepared, struct ekf_state *state, uint32_t row,
-                                 const struct oto_input_sample *sample)
+                                 const struct oto_input_sample *sample, int64_t now_ns)
 {
     const struct ekf_source *source = &prepared->sources[row];
     const struct ekf_sensor *sensor = &prepared->plan.rows[row].sensor;
     double z[4] = {0}, noise[NUM_KALMAN_ROWS * NUM_KALMAN_ROWS] = {0};
     uint32_t absent = 0;
-    int64_t t_ns = sample->t_ns;
+    int64_t t_ns;
     for (uint32_t i = 0; i < sensor->field_count; i++) {
         z[i] = sensor->scale * num_number_of(&source->fields[i], sample->payload);
         absent += z[i] != z[i];
@@ -75,31 +76,27 @@ static enum num_outcome take_row(const struct ekf_prepared *prepared, struct ekf
     if (source->optional && absent == sensor->field_count) {
         return NUM_USED;
     }
-    if (source->has_age) {
-        const double age_ns = num_number_of(&source->age, sample->payload);
-        t_ns -= age_ns > 0.0 && age_ns < 9e18 ? (int64_t)age_ns : 0;
+    if (!num_input_time(sample, source->has_age ? &source->age : NULL, now_ns, &t_ns)) {
+        num_filter_count(&state->rows[row], NUM_REFUSED, sample->t_ns);
+        return NUM_REFUSED;
     }
     const bool own = own_noise(source, sensor, sample->payload, noise);
     return ekf_filter_measure(&prepared->plan, state, row, t_ns, z, own ? noise : NULL);
 }
 
-/* A sample after the step that brings it cannot be: it is refused by every row of its input. */
 static enum oto_step_status take_samples(const struct ekf_prepared *prepared, struct ekf_state *state,
                                          const struct oto_step *step)
 {
     enum oto_step_status status = OTO_STEP_OK;
+    int64_t t_ns;
     for (uint32_t i = 0; i < step->sample_count; i++) {
         const struct oto_input_sample *sample = &step->samples[i];
-        const bool early = sample->t_ns > step->t_ns;
-        if (sample->input == prepared->truth_input && !early) {
+        if (sample->input == prepared->truth_input && num_input_time(sample, NULL, step->t_ns, &t_ns)) {
             take_truth(prepared, state, sample);
         }
         for (uint32_t row = 0; row < prepared->plan.row_count; row++) {
-            if (prepared->sources[row].input != sample->input) {
-                continue;
-            }
-            state->rows[row].refused += early;
-            if (early || take_row(prepared, state, row, sample) >= NUM_REFUSED) {
+            if (prepared->sources[row].input == sample->input &&
+                take_row(prepared, state, row, sample, step->t_ns) >= NUM_REFUSED) {
                 status = OTO_STEP_WARN;
             }
         }

@@ -73,17 +73,13 @@ static enum num_outcome take_sample(const struct ins_prepared *prepared, struct 
     const uint32_t kind = prepared->kinds[sample->input];
     const struct ins_source *source = &prepared->sources[kind];
     double z[INS_MOST_NUMBERS];
-    int64_t t_ns = sample->t_ns;
-    if (t_ns > now_ns) { /* it cannot be known yet */
-        num_filter_count(&state->rows[takers[kind].row], NUM_REFUSED, t_ns);
+    int64_t t_ns;
+    if (!num_input_time(sample, source->has_age ? &source->age : NULL, now_ns, &t_ns)) {
+        num_filter_count(&state->rows[takers[kind].row], NUM_REFUSED, sample->t_ns);
         return NUM_REFUSED;
     }
     for (uint32_t i = 0; i < takers[kind].numbers; i++) {
         z[i] = num_number_of(&source->numbers[i], sample->payload);
-    }
-    if (source->has_age) {
-        const double age_ns = num_number_of(&source->age, sample->payload);
-        t_ns -= age_ns > 0.0 && age_ns < 9e18 ? (int64_t)age_ns : 0;
     }
     return takers[kind].take(prepared, state, t_ns, z);
 }

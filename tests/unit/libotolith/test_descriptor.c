@@ -189,7 +189,7 @@ static void the_standard_records_pass(void **state)
 {
     (void)state;
     static const struct oto_record_type *const types[] = {&oto_truth_type, &oto_imu_type, &oto_mag_type,
-                                                          &oto_odometry_type, &oto_event_type};
+                                                          &oto_odometry_type, &oto_estimate_type, &oto_event_type};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct oto_error error;
         assert_ok(oto_record_type_check(types[i], "record", &error), error);

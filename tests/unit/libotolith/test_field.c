@@ -74,7 +74,7 @@ static void standard_records_are_sound(void **state)
 {
     (void)state;
     static const struct oto_record_type *const types[] = {&oto_truth_type,    &oto_imu_type,   &oto_mag_type,
-                                                          &oto_odometry_type, &oto_event_type, &every_type};
+                                                          &oto_odometry_type, &oto_estimate_type, &oto_event_type, &every_type};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct oto_error error = {0};
         assert_ok(oto_wire_type_check(types[i], &error), error);

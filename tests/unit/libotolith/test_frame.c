@@ -5,7 +5,7 @@
 #define EPOCH UINT64_C(0x0123456789abcdef)
 
 static const struct oto_record_type *const all_types[] = {&oto_truth_type,    &oto_imu_type,   &oto_mag_type,
-                                                          &oto_odometry_type, &oto_event_type, &every_type};
+                                                          &oto_odometry_type, &oto_estimate_type, &oto_event_type, &every_type};
 #define TYPE_COUNT (sizeof all_types / sizeof *all_types)
 
 /* `count` samples of a type, from seq 41. */

@@ -338,6 +338,26 @@ static void age_tells_when_a_sample_was_measured(void **unused)
     mini_close(&rig.host);
 }
 
+static void times_that_are_none_are_refused(void **unused)
+{
+    static const int64_t times[] = {INT64_MIN, INT64_MAX, -4000000000000000001, 4000000000000000001};
+    struct rig rig;
+    const struct sensor_record old = {1, -1, 1e18, {0}}, young = {1, -1, -5, {0}}, none = {1, -1, NAN, {0}};
+    (void)unused;
+    open_cv(&rig, 1);
+    (void)strcpy(params_of(&rig)->rows[0].age_field, "c");
+    mini_start(&rig.host);
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(give(&rig, times[i], INT64_MAX, 1, -1), OTO_STEP_WARN);
+        assert_int_equal(rig.estimate.refused, i + 1);
+    }
+    assert_int_equal(give_input(&rig, 1, 0, 0, &old), OTO_STEP_WARN);
+    assert_int_equal(give_input(&rig, 1, 0, 0, &young), OTO_STEP_WARN);
+    assert_int_equal(give_input(&rig, 1, 0, 0, &none), OTO_STEP_WARN);
+    assert_int_equal(rig.estimate.refused, 7);
+    mini_close(&rig.host);
+}
+
 /* ---- bad input ---- */
 
 static void bad_numbers_are_refused_and_counted(void **unused)
@@ -604,6 +624,7 @@ int main(void)
         cmocka_unit_test(a_late_sample_is_worth_what_it_was_in_time),
         cmocka_unit_test(what_is_too_late_or_of_the_future_is_counted_and_left_out),
         cmocka_unit_test(age_tells_when_a_sample_was_measured),
+        cmocka_unit_test(times_that_are_none_are_refused),
         cmocka_unit_test(bad_numbers_are_refused_and_counted),
         cmocka_unit_test(a_gate_keeps_outliers_away),
         cmocka_unit_test(a_singular_covariance_warns_and_changes_nothing),
