@@ -129,6 +129,10 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         return oto_fail(error, OTO_INVALID,
                         "generate: there are %llu segments too; a drive is generated or written, not both",
                         (unsigned long long)p->segment_count);
+    if (p->generate == GENERATOR_NONE && p->duration_s > 0.0)
+        return oto_fail(error, OTO_INVALID,
+                        "duration_s: %g is given, but nothing is generated; set generate to city, highway or parking, or "
+                        "leave it out", p->duration_s);
     return drive_make(&plan, drive, host->alloc, host->context, error);
 }
 

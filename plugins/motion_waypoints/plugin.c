@@ -38,7 +38,7 @@ static const struct oto_param params[] = {
     {.key = "loop", .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(struct params, loop), .maximum = 1,
      .default_value = 0, .unit = "", .text = "from the last waypoint back to the first, for ever; else straight on after the last"},
     {.key = "waypoints", .type = OTO_PARAM_LIST, .count = MOST_WAYPOINTS, .offset = OTO_PARAM_AT(struct params, waypoint_count),
-     .unit = "", .text = "two at least; none: a round of 400 m to look at", .items = waypoint_params,
+     .unit = "", .text = "two at least; none: a round course to look at", .items = waypoint_params,
      .item_count = sizeof waypoint_params / sizeof *waypoint_params, .item_bytes = sizeof(struct route_waypoint)},
 };
 /* clang-format on */

@@ -118,6 +118,13 @@ class Motions(unittest.TestCase):
         self.assertIn("segments[1]: a slalom needs a speed that is not 0 and a distance_m above 0", result.stderr)
         self.assertIn("bad/car/motion", result.stderr)
 
+    def test_an_end_without_a_generated_drive_is_refused(self):
+        world = self.path / "bad.yaml"
+        world.write_text("world: bad\nvehicles:\n  - {name: car, motion: {plugin: motion_script, params: {duration_s: 5}}}\n")
+        result = subprocess.run([OTOLITH, "check", str(world)], capture_output=True, text=True, timeout=60)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("duration_s: 5 is given, but nothing is generated", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -79,6 +79,18 @@ static void the_world_of_estimators_binds_two_of_them_to_its_sensors(void **stat
     srv_world_config_finish(&config);
 }
 
+static void the_proving_ground_has_three_kinds_of_motion(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    load_example("proving_ground.yaml", &config);
+    assert_int_equal(config.vehicle_count, 3);
+    assert_param(find_node(&config, "script", "motion"), "road.bank_deg", 1.0, 1.0);
+    assert_param(find_node(&config, "route", "motion"), "speed_m_s", 11.0, 11.0);
+    assert_param(find_node(&config, "body", "motion"), "force_body_n", 0.0, 19.8);
+    srv_world_config_finish(&config);
+}
+
 static void the_smallest_world_loads(void **state)
 {
     (void)state;
@@ -202,6 +214,7 @@ int main(void)
         cmocka_unit_test(the_default_world_is_the_documented_one),
         cmocka_unit_test(the_generated_city_has_no_end),
         cmocka_unit_test(the_world_of_estimators_binds_two_of_them_to_its_sensors),
+        cmocka_unit_test(the_proving_ground_has_three_kinds_of_motion),
         cmocka_unit_test(the_smallest_world_loads),
         cmocka_unit_test(the_unity_world_has_a_sensor_above_its_clock),
         cmocka_unit_test(the_recorded_drive_takes_the_path_of_its_recording),

@@ -181,6 +181,43 @@ static void nothing_steps_within_a_generated_hour(void **unused)
     assert_true(angular_jerk < 0.0105 * 18.9 * 18.9 * 18.9 + 5.0); /* pitch and roll alike */
 }
 
+/*
+ * Twelve hours of city, 280 km: about 280 000 m/(√π · 150 m) = 1000 independent places, so the standard deviation of an rms
+ * is 1/√2000 = 2.2 % and that of a mean 0.032 rms. Four of each.
+ */
+static void the_road_under_a_city_drive_has_its_grade_and_bank(void **unused)
+{
+    struct chassis_params road = plain;
+    double grade2 = 0.0, bank2 = 0.0, bank = 0.0, n = 0.0;
+    (void)unused;
+    road.grade_rms_deg = 1.0;
+    road.bank_rms_deg = 0.7;
+    road.crown_deg = 0.5;
+    for (uint64_t seed = 100; seed < 112; seed++) {
+        struct subject s = make(GENERATOR_CITY, seed, 0.0, &road);
+        oto_vec3 last = {1e9, 0.0, 0.0};
+        for (int64_t t_ns = 0; t_ns < HOUR_NS; t_ns += SECOND_NS) {
+            struct oto_truth_record truth;
+            oto_vec3 rpy;
+            truth_at(&s, t_ns, &truth);
+            if (oto_vec3_norm(oto_vec3_sub(truth.position_enu_m, last)) < 3.0)
+                continue;
+            last = truth.position_enu_m;
+            rpy = oto_rpy_from_quat(truth.q_enu_from_body);
+            assert_near(truth.velocity_enu_m_s.z, -tan(rpy.y) * hypot(truth.velocity_enu_m_s.x, truth.velocity_enu_m_s.y), 1e-12);
+            grade2 += rpy.y * rpy.y;
+            bank2 += (rpy.x - 0.5 * OTO_DEG) * (rpy.x - 0.5 * OTO_DEG);
+            bank += rpy.x;
+            n++;
+        }
+    }
+    print_message("grade %.3f deg rms, bank %.3f deg rms about %.3f deg\n", sqrt(grade2 / n) / OTO_DEG,
+                  sqrt(bank2 / n) / OTO_DEG, bank / n / OTO_DEG);
+    assert_near(sqrt(grade2 / n) / OTO_DEG, 1.0, 0.09);
+    assert_near(sqrt(bank2 / n) / OTO_DEG, 0.7, 0.063);
+    assert_near(bank / n / OTO_DEG, 0.5, 0.09);
+}
+
 /* On a flat road, with stiff springs: 1.875 · 2.5 m/s² / 0.7 s in line, less across, and never both; 1.875 · √(2.5/8) / 0.8 s
  * for the turn rate. */
 static void an_hour_of_city_keeps_to_its_jerk(void **unused)
@@ -283,6 +320,7 @@ int main(void)
         TEST(an_hour_of_each_kind_stays_within_its_bounds),
         TEST(everything_is_its_own_derivatives_at_random_instants),
         TEST(nothing_steps_within_a_generated_hour),
+        TEST(the_road_under_a_city_drive_has_its_grade_and_bank),
         TEST(an_hour_of_city_keeps_to_its_jerk),
         TEST(the_same_seed_is_the_same_drive_in_any_order_of_asking),
         TEST(what_is_asked_about_the_last_second_needs_no_planning_mostly),
