@@ -1,4 +1,5 @@
 #include <string.h>
+#include <time.h>
 
 #include "plugin_host/futex.h"
 #include "world/engine_private.h"
@@ -170,6 +171,11 @@ static void tell_late(struct srv_engine *engine, struct srv_group *group)
     srv_event_write(engine, OTO_EVENT_PLUGIN_HOST, 1, __atomic_load_n(&group->pid, __ATOMIC_RELAXED), group->name, sentence);
 }
 
+static bool is_paced(const struct srv_engine *engine)
+{
+    return engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0;
+}
+
 static void look_for_stuck(struct srv_engine *engine, struct srv_group *group)
 {
     if (srv_now_ns() - group->since_ns >= SRV_GROUP_STUCK_NS) {
@@ -178,52 +184,10 @@ static void look_for_stuck(struct srv_engine *engine, struct srv_group *group)
     }
 }
 
-/* Without a pace there is nothing to be late for: the answer, or a host that is stuck. */
-static int64_t patience_ns(const struct srv_engine *engine, const struct srv_group *group)
-{
-    const bool paced = engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0;
-    return paced ? group->budget_ns : SRV_GROUP_STUCK_NS;
-}
-
 static uint32_t node_at(const struct srv_group *group)
 {
     const uint32_t culprit = srv_box_culprit(group->live);
     return culprit < group->member_count ? group->members[culprit].node->index + 1 : 0;
-}
-
-/* The tick's one wait for the group. */
-static void finish(struct srv_engine *engine, struct srv_group *group)
-{
-    uint32_t *breadcrumb = &engine->segment.header->current_node;
-    group->waiting = false;
-    __atomic_store_n(breadcrumb, node_at(group), __ATOMIC_RELAXED);
-    const bool answered = await(engine, group, patience_ns(engine, group));
-    __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
-    if (answered) {
-        take_answers(group, true);
-        return;
-    }
-    drop_dead(group);
-    if (group->live != NULL) {
-        if (!group->told_late) {
-            tell_late(engine, group);
-        }
-        look_for_stuck(engine, group);
-    }
-}
-
-void srv_group_settle(struct srv_engine *engine, struct srv_group *group)
-{
-    if (group->waiting) {
-        finish(engine, group);
-    }
-}
-
-void srv_groups_collect(struct srv_engine *engine)
-{
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        srv_group_settle(engine, &engine->groups[i]);
-    }
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -258,6 +222,17 @@ static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t t
     member->in_request = true;
 }
 
+/* Wakes the host for those that were asked. */
+static void send_request(struct srv_group *group, uint32_t asked)
+{
+    struct srv_box_head *memory = group->live->memory;
+    group->open = group->waiting = true;
+    group->answers_left = asked * SRV_BOX_ASKS_A_STEP;
+    group->since_ns = srv_now_ns();
+    __atomic_store_n(&memory->request, ++group->request, __ATOMIC_RELEASE);
+    srv_futex_wake(&memory->request);
+}
+
 static void request(struct srv_engine *engine, struct srv_group *group, uint64_t tick)
 {
     struct srv_box *box = group->open ? NULL : group->live;
@@ -276,12 +251,113 @@ static void request(struct srv_engine *engine, struct srv_group *group, uint64_t
         }
     }
     if (asked > 0) {
-        group->open = group->waiting = true;
-        group->answers_left = asked * SRV_BOX_ASKS_A_STEP;
-        group->since_ns = srv_now_ns();
-        __atomic_store_n(&box->memory->request, ++group->request, __ATOMIC_RELEASE);
-        srv_futex_wake(&box->memory->request);
+        send_request(group, asked);
     }
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
+
+/* Without a pace there is time for a host to come back: the run is then as if the other had not died. */
+static bool revive(struct srv_engine *engine, struct srv_group *group, int64_t deadline_ns)
+{
+    while (srv_now_ns() < deadline_ns && __atomic_load_n(&engine->quit, __ATOMIC_ACQUIRE) == 0) {
+        const struct timespec moment = {0, 200000};
+        drop_dead(group);
+        take_next(group);
+        for (uint32_t i = 0; i < group->member_count; i++) {
+            condemn(engine, &group->members[i]);
+        }
+        if (group->live != NULL && __atomic_load_n(&group->live->dead, __ATOMIC_ACQUIRE) == 0 &&
+            __atomic_load_n(&group->kill_wanted, __ATOMIC_ACQUIRE) == 0) {
+            return true;
+        }
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+    }
+    return false;
+}
+
+/* The samples of this tick once more, of the host that came after: none of the group has been published yet. */
+static void ask_again(struct srv_engine *engine, struct srv_group *group)
+{
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        struct srv_member *member = &group->members[i];
+        const bool wanted = member->now.asked && !member->node->quarantined;
+        if (wanted) {
+            ask(engine, member, engine->tick, group->live);
+        }
+        srv_box_slot(group->live, i)->due = wanted;
+        asked += wanted;
+    }
+    if (asked > 0) {
+        send_request(group, asked);
+    }
+}
+
+static bool await_again(struct srv_engine *engine, struct srv_group *group)
+{
+    const int64_t deadline_ns = srv_now_ns() + SRV_GROUP_STUCK_NS;
+    bool answered = false;
+    while (!answered) {
+        if (group->live != NULL) {
+            look_for_stuck(engine, group);
+        }
+        if (!revive(engine, group, deadline_ns)) {
+            return false;
+        }
+        ask_again(engine, group);
+        answered = !group->open || await(engine, group, deadline_ns - srv_now_ns());
+    }
+    return group->open;
+}
+
+/* The tick's one wait for the group. */
+static void finish(struct srv_engine *engine, struct srv_group *group)
+{
+    uint32_t *breadcrumb = &engine->segment.header->current_node;
+    const bool paced = is_paced(engine);
+    __atomic_store_n(breadcrumb, node_at(group), __ATOMIC_RELAXED);
+    bool answered = await(engine, group, paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
+    if (!answered && !paced && !group->async) {
+        answered = await_again(engine, group);
+    }
+    __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
+    group->waiting = false;
+    if (answered) {
+        take_answers(group, true);
+        return;
+    }
+    drop_dead(group);
+    if (group->live != NULL && group->open) {
+        if (!group->told_late) {
+            tell_late(engine, group);
+        }
+        look_for_stuck(engine, group);
+    }
+}
+
+void srv_group_settle(struct srv_engine *engine, struct srv_group *group)
+{
+    if (group->waiting) {
+        finish(engine, group);
+    }
+}
+
+void srv_groups_collect(struct srv_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        srv_group_settle(engine, &engine->groups[i]);
+    }
+}
+
+static bool is_due(const struct srv_group *group, uint64_t tick)
+{
+    bool due = false;
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        const struct srv_node *node = group->members[i].node;
+        due = due || (srv_due_tick(&node->due) == tick && !node->quarantined);
+    }
+    return due;
 }
 
 void srv_groups_request(struct srv_engine *engine, uint64_t tick)
@@ -300,81 +376,9 @@ void srv_groups_request(struct srv_engine *engine, uint64_t tick)
         } else if (group->open) {
             look_for_stuck(engine, group);
         }
-        request(engine, group, tick);
-    }
-}
-
-/* ---- at the node's place ----------------------------------------------------------------------------------------- */
-
-static void keep_last(struct srv_member *member)
-{
-    const struct srv_node *node = member->node;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        if (node->outputs[i].emit != 0 && node->ports[i].enabled) {
-            const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
-            memcpy(member->last + offset, node->outputs[i].payload, node->ports[i].payload_bytes);
-            member->has_last |= 1u << i;
+        if (group->live == NULL && !group->async && is_due(group, tick) && !is_paced(engine)) {
+            (void)revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
         }
-    }
-}
-
-/* The last record again, at the instant of the sample that was not made. */
-static void repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample)
-{
-    struct srv_node *node = member->node;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
-        struct oto_output *output = &node->outputs[i];
-        output->t_ns = output->sensor_time_ns = sample->beat.t_ns;
-        output->flags = OTO_SAMPLE_STALE;
-        output->emit = (member->has_last >> i) & 1u;
-        memcpy(output->payload, member->last + offset, node->ports[i].payload_bytes);
-    }
-    srv_count(engine, OTO_COUNTER_STALE, 1);
-    (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
-    srv_tick_publish(engine, node, 0);
-}
-
-/* The same as for a node in this process, with what its host answered. */
-static void settle(struct srv_engine *engine, struct srv_member *member, struct srv_sample *sample)
-{
-    struct srv_node *node = member->node;
-    const bool asked = sample->asked;
-    sample->asked = false;
-    if (!asked || node->quarantined) {
-        return;
-    }
-    if (!sample->answered) {
-        repeat(engine, member, sample);
-        return;
-    }
-    const enum oto_step_status status = srv_node_account(engine, node, sample->status);
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
-    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
-        srv_tick_publish(engine, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
-        keep_last(member);
-    }
-}
-
-void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick)
-{
-    struct srv_group *group = member->group;
-    struct srv_node *node = member->node;
-    if (!group->async && group->waiting && member->now.asked) {
-        finish(engine, group);
-    }
-    if (group->async) {
-        /* What is published now belongs to the number and instant at which it was taken. */
-        const struct srv_beat next = node->beat;
-        node->beat = member->before.asked ? member->before.beat : next;
-        settle(engine, member, &member->before);
-        node->beat = next;
-    } else {
-        settle(engine, member, &member->now);
-    }
-    while (srv_due_tick(&node->due) == tick) {
-        srv_beat_advance(&node->beat);
-        srv_due_advance(&node->due);
+        request(engine, group, tick);
     }
 }

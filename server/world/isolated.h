@@ -94,14 +94,17 @@ struct srv_group {
 void srv_groups_collect(struct srv_engine *engine);
 /* After all vehicles have moved: one request for each group with nodes that are due. */
 void srv_groups_request(struct srv_engine *engine, uint64_t tick);
-/* At the node's place in the order. */
-void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick);
 /* Takes another box as the live one and gives it the states. */
 void srv_group_adopt(struct srv_group *group, struct srv_box *box);
 /* The nodes' states, to the live box. */
 void srv_group_give_states(struct srv_group *group);
-/* At a boundary: what an async group was asked is answered, or late. */
+/* What the group was asked is answered, or late; waits if nobody has yet. */
 void srv_group_settle(struct srv_engine *engine, struct srv_group *group);
+
+/* ---- isolated_take.c: [tick] ---- */
+
+/* At the node's place in the order. */
+void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick);
 
 /* ---- isolated_change.c ---- */
 

@@ -90,6 +90,33 @@ static void what_they_look_back_at_is_the_same_too(void **unused)
     assert_same((struct world){.plugin = "odometer", .key = "delay_ms", .value = "50", .rate = 100});
 }
 
+/* In asap and step there is time to wait for the next host: nothing is lost. */
+static void a_run_without_pace_is_the_same_when_its_host_is_killed(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct srv_group_facts facts;
+    uint64_t samples = 0;
+    struct world world = {.plugin = "mems_imu", .rate = 1000};
+    const uint64_t expected = run(&world, &samples);
+    world.isolated = true;
+    begin(&fixture, &world);
+    fixture.options.start_paused = true;
+    fixture_start(&fixture);
+    for (int i = 0; i < 4; i++) {
+        fixture_step(&fixture, TICKS / 5);
+        assert_true(srv_engine_group(fixture.engine, 0, &facts));
+        assert_int_equal(kill(facts.pid, SIGKILL), 0);
+    }
+    (void)fixture_command(&fixture, (struct srv_command){.kind = SRV_COMMAND_RESUME});
+    fixture_wait_state(&fixture, OTO_SERVER_ENDED);
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_STALE), 0);
+    assert_int_equal(fixture_clock(&fixture).state_hash, expected);
+    assert_true(srv_engine_group(fixture.engine, 0, &facts));
+    assert_int_equal(facts.restarts, 4);
+    fixture_end(&fixture);
+}
+
 static void warnings_discards_and_errors_are_the_same_too(void **unused)
 {
     (void)unused;
@@ -266,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sensors_give_the_same_bits_in_a_plugin_host),
         cmocka_unit_test(what_they_look_back_at_is_the_same_too),
+        cmocka_unit_test(a_run_without_pace_is_the_same_when_its_host_is_killed),
         cmocka_unit_test(warnings_discards_and_errors_are_the_same_too),
         cmocka_unit_test(async_publishes_the_same_samples_one_tick_later),
         cmocka_unit_test(async_runs_are_the_same_each_time),

@@ -1,0 +1,77 @@
+/* What a host answered, at the node's place in the order: as if the node had been stepped there. [tick] */
+#include <string.h>
+
+#include "world/engine_private.h"
+
+static void keep_last(struct srv_member *member)
+{
+    const struct srv_node *node = member->node;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        if (node->outputs[i].emit != 0 && node->ports[i].enabled) {
+            const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
+            memcpy(member->last + offset, node->outputs[i].payload, node->ports[i].payload_bytes);
+            member->has_last |= 1u << i;
+        }
+    }
+}
+
+/* The last record again, at the instant of the sample that was not made. */
+static void repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample)
+{
+    struct srv_node *node = member->node;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
+        struct oto_output *output = &node->outputs[i];
+        output->t_ns = output->sensor_time_ns = sample->beat.t_ns;
+        output->flags = OTO_SAMPLE_STALE;
+        output->emit = (member->has_last >> i) & 1u;
+        memcpy(output->payload, member->last + offset, node->ports[i].payload_bytes);
+    }
+    srv_count(engine, OTO_COUNTER_STALE, 1);
+    (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    srv_tick_publish(engine, node, 0);
+}
+
+/* The same as for a node in this process, with what its host answered. */
+static void settle(struct srv_engine *engine, struct srv_member *member, struct srv_sample *sample)
+{
+    struct srv_node *node = member->node;
+    const bool asked = sample->asked;
+    sample->asked = false;
+    if (!asked || node->quarantined) {
+        return;
+    }
+    if (!sample->answered) {
+        repeat(engine, member, sample);
+        return;
+    }
+    const enum oto_step_status status = srv_node_account(engine, node, sample->status);
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
+        srv_tick_publish(engine, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        keep_last(member);
+    }
+}
+
+void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick)
+{
+    struct srv_group *group = member->group;
+    struct srv_node *node = member->node;
+    if (!group->async && member->now.asked) {
+        srv_group_settle(engine, group);
+    }
+    if (group->async) {
+        /* What is published now belongs to the number and instant at which it was taken. */
+        const struct srv_beat next = node->beat;
+        node->beat = member->before.asked ? member->before.beat : next;
+        settle(engine, member, &member->before);
+        node->beat = next;
+    } else {
+        settle(engine, member, &member->now);
+    }
+    while (srv_due_tick(&node->due) == tick) {
+        srv_beat_advance(&node->beat);
+        srv_due_advance(&node->due);
+    }
+}
