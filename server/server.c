@@ -375,6 +375,19 @@ static void unwind(struct srv_server *server)
     }
 }
 
+/* A world that stands still until somebody joins says so. */
+static void say_participants(const struct srv_server *server)
+{
+    for (uint32_t i = 0; i < server->config.participant_count; i++) {
+        const struct srv_participant_config *participant = &server->config.participants[i];
+        const bool waits = participant->on_timeout == OTO_TIMEOUT_WAIT || participant->on_timeout == OTO_TIMEOUT_FAULT;
+        if (waits && srv_participant_is_waited_for(participant)) {
+            (void)fprintf(stderr, "otolithd: %s waits for participant '%s' to join\n", server->config.name,
+                          participant->name);
+        }
+    }
+}
+
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error)
 {
     if (uv_loop_init(&server->loop) != 0) {
@@ -397,6 +410,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         write_facts(server);
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
+        say_participants(server);
     } else {
         unwind(server);
     }

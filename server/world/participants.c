@@ -1,6 +1,5 @@
 #include "world/participants.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "world/answer.h"
@@ -12,8 +11,8 @@
 
 /* ---- what is said ---- */
 
-static void say(struct srv_engine *engine, const struct srv_participant *participant, uint32_t severity,
-                const char *text)
+void srv_participant_say(struct srv_engine *engine, const struct srv_participant *participant, uint32_t severity,
+                         const char *text)
 {
     char source[64];
     struct srv_text words = srv_text_begin(source, sizeof source);
@@ -28,7 +27,7 @@ static void say_seldom(struct srv_engine *engine, struct srv_participant *partic
     engine->now_ns = srv_now_ns();
     if (participant->said_ns == 0 || engine->now_ns - participant->said_ns >= SAY_INTERVAL_NS) {
         participant->said_ns = engine->now_ns;
-        say(engine, participant, 1, text);
+        srv_participant_say(engine, participant, 1, text);
     }
 }
 
@@ -36,7 +35,7 @@ static void fault(struct srv_engine *engine, struct srv_participant *participant
 {
     engine->faulted = true;
     srv_commands_finish_step(engine, OTO_CLOSED, "the run was stopped by a participant's fault");
-    say(engine, participant, 2, why);
+    srv_participant_say(engine, participant, 2, why);
 }
 
 /* ---- inputs ---- */
@@ -105,7 +104,7 @@ static const char *take_record(struct srv_engine *engine, struct srv_participant
 }
 
 /* NULL: the answer is taken. */
-static const char *take_answer(struct srv_engine *engine, struct srv_participant *participant)
+const char *srv_participant_take_answer(struct srv_engine *engine, struct srv_participant *participant)
 {
     const struct srv_mailbox *mailbox = participant->mailbox;
     const struct oto_mailbox_answer *answer = &mailbox->header->answer;
@@ -138,7 +137,7 @@ static void drop(struct srv_engine *engine, struct srv_participant *participant,
 {
     participant->dropped = true;
     srv_participant_tell(participant, OTO_MAILBOX_DROPPED);
-    say(engine, participant, 1, why);
+    srv_participant_say(engine, participant, 1, why);
     hold(engine, participant);
 }
 
@@ -226,7 +225,7 @@ static void look_at_late(struct srv_engine *engine, struct srv_participant *part
     } else if (!participant->told) {
         participant->told = true;
         count_late(engine, participant);
-        say(engine, participant, 1, "did not answer in time; the world waits");
+        srv_participant_say(engine, participant, 1, "did not answer in time; the world waits");
     }
 }
 
@@ -243,7 +242,7 @@ static void look_at_absent(struct srv_engine *engine, struct srv_participant *pa
         fault(engine, participant, "left and did not come back within the wait limit; the run stops");
     } else if (!participant->told) {
         participant->told = true;
-        say(engine, participant, 0, participant->has_been ? "left; the world waits for it to come back"
+        srv_participant_say(engine, participant, 0, participant->has_been ? "left; the world waits for it to come back"
                                                           : "has not joined yet; the world waits for it");
     }
 }
@@ -259,7 +258,7 @@ static void look(struct srv_engine *engine, struct srv_participant *participant)
         look_at_absent(engine, participant);
     } else if (srv_participant_has_answered(participant)) {
         participant->told = false;
-        const char *wrong = take_answer(engine, participant);
+        const char *wrong = srv_participant_take_answer(engine, participant);
         if (wrong != NULL) {
             refuse(engine, participant, wrong);
         }
@@ -277,129 +276,24 @@ static int64_t patience_ns(const struct srv_participant *participant)
                                                      : participant->mailbox->timeout_ns);
 }
 
+bool srv_participant_is_needed(const struct srv_engine *engine, const struct srv_participant *participant)
+{
+    return participant->is_waited_for && !participant->ready && !srv_participant_covers(participant, engine->tick);
+}
+
 bool srv_participants_clear(struct srv_engine *engine)
 {
     struct srv_participant *waiting = NULL;
     for (uint32_t p = 0; p < engine->participants.count && !engine->faulted; p++) {
         struct srv_participant *participant = &engine->participants.list[p];
-        if (!participant->is_waited_for || participant->ready || srv_participant_covers(participant, engine->tick)) {
-            continue;
+        if (srv_participant_is_needed(engine, participant)) {
+            look(engine, participant);
+            waiting = participant->ready || waiting != NULL ? waiting : participant;
         }
-        look(engine, participant);
-        waiting = participant->ready || waiting != NULL ? waiting : participant;
     }
     if (waiting != NULL && !engine->faulted) {
         engine->anchored = engine->anchored && waiting->mailbox != NULL; /* no pace is kept for who is not there */
         srv_participant_sleep(engine, waiting, patience_ns(waiting));
     }
     return waiting == NULL && !engine->faulted;
-}
-
-/* ---- joining and leaving ---- */
-
-const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *mailbox)
-{
-    struct srv_participant *participant = &engine->participants.list[mailbox->participant];
-    if (participant->mailbox != NULL && !participant->dropped) {
-        return "another process takes part under this name";
-    }
-    participant->mailbox = mailbox;
-    participant->dropped = false;
-    participant->has_been = true;
-    participant->lagging = false;
-    participant->fresh = true;
-    participant->told = false;
-    participant->lock = 0;
-    participant->seen = 0;
-    participant->refused = 0;
-    participant->late = 0;
-    participant->asked_ns = 0;
-    if (participant->is_waited_for && !srv_participant_covers(participant, engine->tick)) {
-        srv_participant_grant(engine, participant);
-    }
-    say(engine, participant, 0, "joined");
-    return NULL;
-}
-
-void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbox)
-{
-    struct srv_participant *participant = &engine->participants.list[mailbox->participant];
-    if (participant->mailbox != mailbox) {
-        return;
-    }
-    participant->mailbox = NULL;
-    participant->told = false;
-    participant->asked_ns = 0;
-    if (participant->is_master) {
-        engine->participants.run_until = engine->tick;
-    }
-    say(engine, participant, participant->dropped ? 0 : 1, "left");
-    participant->dropped = false;
-}
-
-bool srv_participants_any_waited_for(const struct srv_engine *engine)
-{
-    for (uint32_t p = 0; p < engine->participants.count; p++) {
-        if (engine->participants.list[p].is_waited_for) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ---- life ---- */
-
-static enum oto_status begin_one(struct srv_engine *engine, uint32_t index, struct oto_error *error)
-{
-    const struct srv_world_config *config = engine->config;
-    struct srv_participant *participant = &engine->participants.list[index];
-    participant->config = &config->participants[index];
-    participant->index = index;
-    participant->is_waited_for = srv_participant_is_waited_for(participant->config);
-    participant->is_master = config->clock.master == index + 1;
-    participant->vehicles = calloc(participant->config->vehicle_count + 1, sizeof *participant->vehicles);
-    participant->inputs = calloc(participant->config->vehicle_count + 1, sizeof *participant->inputs);
-    if (participant->vehicles == NULL || participant->inputs == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for participant '%s'", participant->config->name);
-    }
-    for (uint32_t v = 0, next = 0; v < config->vehicle_count && next < participant->config->vehicle_count; v++) {
-        if (config->vehicles[v].participant == index + 1) {
-            participant->vehicles[next++] = v;
-        }
-    }
-    return OTO_OK;
-}
-
-enum oto_status srv_participants_begin(struct srv_engine *engine, struct oto_error *error)
-{
-    struct srv_participants *participants = &engine->participants;
-    const uint32_t count = engine->config->participant_count;
-    enum oto_status status = OTO_OK;
-    if (count == 0) {
-        return OTO_OK;
-    }
-    participants->list = calloc(count, sizeof *participants->list);
-    if (participants->list == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u participants", count);
-    }
-    participants->count = count;
-    for (uint32_t p = 0; status == OTO_OK && p < count; p++) {
-        status = begin_one(engine, p, error);
-    }
-    if (engine->config->clock.master != 0) {
-        participants->master = &participants->list[engine->config->clock.master - 1];
-    }
-    return status;
-}
-
-void srv_participants_finish(struct srv_engine *engine)
-{
-    for (uint32_t p = 0; p < engine->participants.count; p++) {
-        srv_mailbox_close(engine->participants.list[p].mailbox);
-        free(engine->participants.list[p].vehicles);
-        free(engine->participants.list[p].inputs);
-    }
-    free(engine->participants.list);
-    engine->participants.list = NULL;
-    engine->participants.count = 0;
 }

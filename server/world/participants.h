@@ -89,7 +89,15 @@ bool srv_participants_any_waited_for(const struct srv_engine *engine);
 /* [loop] Ends the tick thread's sleep in a mailbox, as srv_waiter_wake ends the others. */
 void srv_participants_wake(struct srv_engine *engine);
 
-/* ---- between participants.c and participant_wait.c ---- */
+/* ---- between participants.c, participant_life.c and participant_wait.c ---- */
+
+/* An event with its name as the source. */
+void srv_participant_say(struct srv_engine *engine, const struct srv_participant *participant, uint32_t severity,
+                         const char *text);
+/* Whether the tick to come wants something of it that it does not have yet. */
+bool srv_participant_is_needed(const struct srv_engine *engine, const struct srv_participant *participant);
+/* Copies and checks the answer that stands in its mailbox; NULL: it is taken, else why not. */
+const char *srv_participant_take_answer(struct srv_engine *engine, struct srv_participant *participant);
 
 void srv_participant_grant(struct srv_engine *engine, struct srv_participant *participant);
 /* Whether the answer to the newest grant stands in its mailbox. */

@@ -329,6 +329,25 @@ static void accelerations_that_are_left_out_follow_from_the_velocities(void **st
     assert_int_equal(world_stop(world), 0);
 }
 
+static void an_answer_counts_also_if_its_giver_leaves_at_once(void **state)
+{
+    struct world_process *world = *state;
+    world_make(world, PLAYED);
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    for (uint32_t i = 0; i < 30; i++) {
+        struct oto_participant *physics = NULL;
+        const struct oto_participant_options options = {
+            .size = sizeof options, .world = WORLD_NAME, .name = "physics", .answer_ms = -1};
+        wait_for(oto_participant_join(&options, &physics, NULL) == OTO_OK); /* the one before may still be leaving */
+        assert_int_equal(player_round(physics).tick, i);
+        oto_participant_leave(physics);
+        wait_for(tick_of(client) == i + 1);
+    }
+    oto_client_close(client);
+    assert_int_equal(world_stop(world), 0);
+}
+
 static void modes_that_follow_somebody_need_somebody(void **state)
 {
     struct world_process *world = *state;
@@ -396,6 +415,7 @@ int main(void)
         world_test(a_master_drives_the_clock_and_the_result_is_that_of_any_mode),
         world_test(an_answer_for_several_ticks_is_interpolated_between_them),
         world_test(accelerations_that_are_left_out_follow_from_the_velocities),
+        world_test(an_answer_counts_also_if_its_giver_leaves_at_once),
         world_test(modes_that_follow_somebody_need_somebody),
         world_test(the_tick_waits_in_every_mode_and_modes_change_under_way),
         world_test(a_motion_of_a_participant_cannot_be_swapped),

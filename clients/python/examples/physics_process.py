@@ -38,6 +38,5 @@ with otolith.Participant("physics") as car:
         car.done()
         samples = imu.read() if grant.until % 100 == 0 else ()  # a controller would use them now
         felt.extend(samples["linear_acceleration.y"] if len(samples) else ())
-    car.wait()
-print(f"done after tick {grant.tick}: x {x_m:.2f} m, y {y_m:.2f} m, {len(felt)} IMU samples, "
+print(f"done after tick {grant.until}: x {x_m:.2f} m, y {y_m:.2f} m, {len(felt)} IMU samples, "
       f"largest lateral {max(map(abs, felt), default=0.0):.2f} m/s^2")
