@@ -22,7 +22,7 @@ void mountcal_params_default(struct mountcal_params *params)
         .compliance_deg_s2_m = {-0.3, 0.35},
         .compliance_sigma_deg_s2_m = {0.15, 0.15},
         .crown_deg = 0.5,
-        .crown_sigma_deg = 0.05,
+        .crown_sigma_deg = 0.15,
         .bank_deg = 0.8,
         .road_length_m = 150.0,
         .vibration_deg = 0.2,
@@ -70,6 +70,8 @@ static void plan_joint(const struct mountcal_params *params, struct joint_plan *
     joint->level = params->garage != 0;
     joint->bank_rad = (joint->level ? LEVEL_DEG : params->bank_deg) * OTO_DEG;
     joint->road_length_m = params->road_length_m;
+    joint->crown_rad = joint->level ? 0.0 : params->crown_deg * OTO_DEG;
+    joint->crown_sigma_rad = (joint->level ? LEVEL_DEG : params->crown_sigma_deg) * OTO_DEG;
     joint->vibration_rad = params->vibration_deg * OTO_DEG;
     joint->gyro_bias_range_rad_s = params->gyro_bias_range_rad_s;
     joint->gyro_noise = params->gyro_noise_rad_s_rthz;
@@ -95,14 +97,12 @@ static void plan_histogram(const struct mountcal_params *params, const struct jo
     histogram->roll_compliance_rad_s2_m = joint->compliance_rad_s2_m[1];
 }
 
-/* On a garage's floor there is no crown, and a minute must do. */
+/* In a garage a minute must do. */
 static void plan_verdict(const struct mountcal_params *params, struct mountcal_plan *plan)
 {
     const bool garage = params->garage != 0;
     const double *bound_deg = params->previous_bound_deg;
     plan->least_s = garage ? 15.0 : 60.0;
-    plan->crown_rad = garage ? 0.0 : params->crown_deg * OTO_DEG;
-    plan->crown_sigma_rad = (garage ? LEVEL_DEG : params->crown_sigma_deg) * OTO_DEG;
     plan->has_previous = bound_deg[0] > 0.0 && bound_deg[1] > 0.0 && bound_deg[2] > 0.0;
     plan->q_previous = quat_of_deg(params->previous_rpy_deg);
     for (int i = 0; i < 3; i++) {
@@ -184,7 +184,7 @@ static void open_block(struct mountcal_state *state, int64_t t_ns)
     gather->start_ns = t_ns;
     gather->velocity_gain_m_s = oto_vec3_zero();
     gather->q_start_from_now = oto_quat_identity();
-    gather->gyro_bias_rad_s = state->joint.filter.gyro_bias_rad_s;
+    gather->gyro_bias_rad_s = joint_live(&state->joint)->gyro_bias_rad_s;
     gather->speed_sum_m_s = 0.0;
     gather->speed_time_sum_s = 0.0;
     gather->speeds = 0;

@@ -13,7 +13,6 @@ struct mountcal_plan {
     struct monitors_plan monitors;
     double accept_rad[3];
     double least_s;            /* of driving before anything is accepted */
-    double crown_rad, crown_sigma_rad;
     bool has_previous;
     oto_quat q_previous;
     double previous_variance[3];
@@ -58,7 +57,7 @@ struct mountcal_verdict {
     uint64_t lost;      /* of the filter, when last looked */
     oto_vec3 gravity_residual_m_s2;
     struct mountcal_mark marks[MOUNTCAL_MARKS];
-    uint32_t mark_count, has_been_accepted;
+    uint32_t mark_count, has_been_accepted, path, spare;
 };
 
 /* What was driven. */

@@ -4,18 +4,61 @@
 #include "joint.h"
 
 #define REPLAYS 2
+#define DECIDED 25.0 /* of log-likelihood */
+#define DECIDED_MOST 60.0
+#define CLIP 2.0
 #define LAST_REPLAY_BLOCKS 700 /* leaves room for those that come in meanwhile */
 #define ROUGH_RAD (0.7 * OTO_DEG)   /* of pitch and yaw */
 #define ROUGH_ROLL_RAD (4.0 * OTO_DEG)
 
+static void init_filters(const struct joint_plan *plan, oto_quat q_body_from_sensor, const double sigma_rad[3],
+                         struct joint *joint)
+{
+    for (uint32_t path = 0; path < JOINT_PATHS; path++) {
+        joint_filter_init(plan, path, q_body_from_sensor, sigma_rad, &joint->filters[path]);
+    }
+}
+
+/* Clipped, so that no single event decides. Roads follow unless the evidence is strong. */
+static void judge_path(struct joint *joint, double more)
+{
+    const bool refused = joint->filters[JOINT_FOLLOWS].refused > 0 || joint->filters[JOINT_STAYS_LEVEL].refused > 0;
+    if (joint->replays == 0 || refused) {
+        return;
+    }
+    joint->ahead += more > CLIP ? CLIP : more < -CLIP ? -CLIP : more;
+    joint->ahead = joint->ahead > DECIDED_MOST ? DECIDED_MOST : joint->ahead < -DECIDED_MOST ? -DECIDED_MOST : joint->ahead;
+    if (joint->ahead > DECIDED) {
+        joint->path = JOINT_STAYS_LEVEL;
+    } else if (joint->ahead < 0.0) {
+        joint->path = JOINT_FOLLOWS;
+    }
+}
+
+static void step_filters(const struct joint_plan *plan, struct joint *joint, const struct joint_block *block)
+{
+    double more[JOINT_PATHS];
+    for (uint32_t path = 0; path < JOINT_PATHS; path++) {
+        struct joint_filter *filter = &joint->filters[path];
+        const double before = filter->fit;
+        joint_filter_step(plan, filter, block);
+        more[path] = filter->fit - before;
+    }
+    judge_path(joint, more[JOINT_STAYS_LEVEL] - more[JOINT_FOLLOWS]);
+}
+
 static void begin_replay(const struct joint_plan *plan, struct joint *joint)
 {
     static const double sigma_rad[3] = {3.0 * OTO_DEG, 1.5 * OTO_DEG, 1.5 * OTO_DEG};
-    oto_quat q_body_from_sensor = joint->filter.q_body_from_sensor;
-    joint->shown = joint->filter;
+    joint->shown = joint->filters[joint->path];
     joint->replays++;
     joint->replayed = 0;
-    joint_filter_init(plan, q_body_from_sensor, sigma_rad, &joint->filter);
+    init_filters(plan, joint->shown.q_body_from_sensor, sigma_rad, joint);
+}
+
+const struct joint_filter *joint_live(const struct joint *joint)
+{
+    return &joint->filters[joint->path];
 }
 
 static bool is_rough_done(const struct joint_filter *filter)
@@ -32,13 +75,13 @@ bool joint_is_replaying(const struct joint *joint)
 /* One block of those that are kept. */
 static void replay_one(const struct joint_plan *plan, struct joint *joint)
 {
-    joint_filter_step(plan, &joint->filter, &joint->kept[joint->replayed++]);
+    step_filters(plan, joint, &joint->kept[joint->replayed++]);
 }
 
 void joint_init(const struct joint_plan *plan, struct joint *joint)
 {
     memset(joint, 0, sizeof *joint);
-    joint_filter_init(plan, plan->q_prior, plan->prior_sigma_rad, &joint->filter);
+    init_filters(plan, plan->q_prior, plan->prior_sigma_rad, joint);
 }
 
 void joint_work(const struct joint_plan *plan, struct joint *joint)
@@ -54,13 +97,13 @@ static void make_room(const struct joint_plan *plan, struct joint *joint)
     if (joint->kept_count < LAST_REPLAY_BLOCKS || joint->replays >= REPLAYS) {
         return;
     }
-    if (is_rough_done(&joint->filter)) {
+    if (is_rough_done(joint_live(joint))) {
         begin_replay(plan, joint);
         joint->replays = REPLAYS;
     } else {
         joint->kept_count = 0;
         joint->replayed = 0;
-        joint_filter_init(plan, plan->q_prior, plan->prior_sigma_rad, &joint->filter);
+        init_filters(plan, plan->q_prior, plan->prior_sigma_rad, joint);
     }
 }
 
@@ -74,14 +117,14 @@ void joint_push_block(const struct joint_plan *plan, struct joint *joint, const 
         while (joint_is_replaying(joint)) { /* not reached where joint_work is called for every sample */
             replay_one(plan, joint);
         }
-        joint_filter_step(plan, &joint->filter, block);
+        step_filters(plan, joint, block);
         return;
     }
     replay_one(plan, joint);
     if (joint_is_replaying(joint)) {
         return;
     }
-    if (joint->replays == 0 && is_rough_done(&joint->filter)) {
+    if (joint->replays == 0 && is_rough_done(joint_live(joint))) {
         begin_replay(plan, joint);
     } else {
         make_room(plan, joint);
@@ -90,5 +133,5 @@ void joint_push_block(const struct joint_plan *plan, struct joint *joint, const 
 
 const struct joint_filter *joint_shown(const struct joint *joint)
 {
-    return joint_is_replaying(joint) ? &joint->shown : &joint->filter;
+    return joint_is_replaying(joint) ? &joint->shown : joint_live(joint);
 }

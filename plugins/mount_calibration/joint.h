@@ -30,16 +30,25 @@ enum {
     JOINT_SLIP,        /* rad of drift per m/s² sideways */
     JOINT_HEAVE,       /* rad: slow pitch of the body against its path */
     JOINT_BANK,        /* rad: of the road, less its mean */
+    JOINT_CROWN,       /* rad: that mean */
+    JOINT_LEVEL_ROLL,  /* rad per m/s²: what roll compliance does on a level path; JOINT_PITCH_COMPLIANCE is the other */
     JOINT_STATES
 };
 #define JOINT_EXTRAS (JOINT_STATES - JOINT_PITCH_COMPLIANCE)
+
+/*
+ * What the path does where the road tilts the body. It follows, as roads have it; or it stays level, and the body tilts
+ * all the same, as simulations have it that add grade and bank to the attitude alone. Where it stays level, a mount's roll
+ * shows in turns. There is a filter for each, and the one is believed that foretells better.
+ */
+enum { JOINT_FOLLOWS, JOINT_STAYS_LEVEL, JOINT_PATHS };
 
 /* What of the parameters the filter uses, in SI units. */
 struct joint_plan {
     oto_quat q_nominal; /* body from sensor */
     double box_rad[3];
     double compliance_rad_s2_m[2], compliance_sigma_rad_s2_m[2];
-    double bank_rad, road_length_m, vibration_rad;
+    double bank_rad, road_length_m, crown_rad, crown_sigma_rad, vibration_rad;
     double gyro_bias_range_rad_s, accel_bias_sigma_m_s2, gyro_noise, accel_noise;
     bool level; /* the floor is: bank is measured at rest, too */
     double speed_noise_m_s, speed_scale_sigma;
@@ -64,8 +73,8 @@ struct joint_block {
 /* Of measurements of one kind. */
 struct joint_channel {
     double scale;    /* of the noise's variance, adapted */
-    double sum;      /* of innovations over their sigma, this second */
-    double together; /* mean square of that sum over what independent ones would give */
+    double sum, sum_variance; /* of innovations, this second */
+    double together;          /* mean square of that sum over what independent ones would give */
     uint64_t summed;
 };
 
@@ -78,25 +87,31 @@ struct joint_filter {
     double covariance[JOINT_STATES][JOINT_STATES];
     struct joint_channel channels[JOINT_CHANNELS];
     double heave_power;      /* rad² */
+    double jolt_power;       /* (m/s²)²/Hz, of a level path */
     double bank_sum, bank_square_sum, bank_weight; /* over distance, for the road's rms */
     double bank_power;       /* rad² */
     double distance_m, since_bank_m;
+    double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a² dt since the last rest */
+    double fit;                            /* log-likelihood of what goes up and down, seconds taken together */
     double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
     uint64_t gated, blocks;
     uint32_t begun;
     uint32_t refused; /* in a row */
     uint32_t lost;    /* how often the velocity had to be set anew */
     uint32_t is_signed;
+    uint32_t path;
+    uint32_t spare;
 };
 
 struct joint {
-    struct joint_filter filter;
+    struct joint_filter filters[JOINT_PATHS];
+    struct joint_filter shown; /* what is published while blocks are run through again */
     struct joint_block kept[JOINT_KEPT_BLOCKS];
     uint32_t kept_count;
-    uint32_t replayed;  /* blocks of the replay; = kept_count: it is live */
-    uint32_t replays;   /* done or under way */
-    uint32_t spare;
-    struct joint_filter shown; /* what is published meanwhile */
+    uint32_t replayed; /* blocks of the replay; = kept_count: it is live */
+    uint32_t replays;  /* done or under way */
+    uint32_t path;     /* that is believed */
+    double ahead;      /* by how much the level path foretold better, each second clipped */
 };
 
 void joint_init(const struct joint_plan *plan, struct joint *joint);
@@ -105,11 +120,13 @@ void joint_push_block(const struct joint_plan *plan, struct joint *joint, const 
 /* Work left over from a replay, a little of it. Called once a sample. */
 void joint_work(const struct joint_plan *plan, struct joint *joint);
 const struct joint_filter *joint_shown(const struct joint *joint);
+/* The one that takes the blocks now, of the path that is believed. */
+const struct joint_filter *joint_live(const struct joint *joint);
 bool joint_is_replaying(const struct joint *joint);
 
 /* joint_filter.c */
-void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_sensor, const double sigma_rad[3],
-                       struct joint_filter *filter);
+void joint_filter_init(const struct joint_plan *plan, uint32_t path, oto_quat q_body_from_sensor,
+                       const double sigma_rad[3], struct joint_filter *filter);
 void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block);
 double joint_sigma(const struct joint_filter *filter, int state);
 
@@ -125,8 +142,9 @@ void joint_row_put3(struct joint_row *row, int state, oto_vec3 by);
 double joint_row_variance(const struct joint_filter *filter, const struct joint_row *row);
 /* Measured less predicted is `innovation`. */
 void joint_update(struct joint_filter *filter, const struct joint_row *row, double innovation, double variance);
-/* Rows JOINT_VELOCITY … JOINT_ACCEL_BIAS - 1 become `transition` times rows 0 … 11. */
-void joint_transit(struct joint_filter *filter, const double transition[6][12]);
+#define JOINT_MOVED 6   /* states that a block moves: velocity and gravity */
+#define JOINT_MOVERS 15 /* states that move them */
+void joint_transit(struct joint_filter *filter, const double transition[JOINT_MOVED][JOINT_MOVERS]);
 void joint_fade(struct joint_filter *filter, int state, double by, double power);
 
 #endif

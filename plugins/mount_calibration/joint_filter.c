@@ -8,6 +8,10 @@
 #define HEAVE_LENGTH_M 150.0
 #define HEAVE_LEAST_RAD (0.03 * OTO_DEG)
 #define HEAVE_FIRST_RAD (0.3 * OTO_DEG)
+#define LEVEL_CROWN_RAD OTO_DEG /* a level path shows the crown itself */
+#define JOLT_LEAST 0.003 /* m/s² for 1 Hz^½ */
+#define JOLT_FIRST 0.02
+#define JOLT_MOST 0.3
 #define HEAVE_MOST_RAD (2.0 * OTO_DEG)
 #define GATE_SQ 25.0
 #define REFUSED_AT_MOST 20 /* two seconds */
@@ -35,13 +39,14 @@ static double squared(double x)
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */
 
-void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_sensor, const double sigma_rad[3],
-                       struct joint_filter *filter)
+void joint_filter_init(const struct joint_plan *plan, uint32_t path, oto_quat q_body_from_sensor,
+                       const double sigma_rad[3], struct joint_filter *filter)
 {
     const double lag_s = 0.1, lever_m = 1.5, slip_rad_s2_m = 0.003;
     const double extras[JOINT_EXTRAS] = {
         plan->compliance_sigma_rad_s2_m[0], plan->compliance_sigma_rad_s2_m[1], plan->speed_scale_sigma, lag_s, lever_m,
-        slip_rad_s2_m, HEAVE_LEAST_RAD, plan->bank_rad};
+        slip_rad_s2_m, HEAVE_LEAST_RAD, plan->bank_rad, plan->crown_sigma_rad, 0.0};
+    const double level_rad_s2_m = 0.3 * OTO_DEG;
     memset(filter, 0, sizeof *filter);
     filter->q_body_from_sensor = q_body_from_sensor;
     for (int i = 0; i < 3; i++) {
@@ -57,7 +62,16 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
     for (int i = 0; i < JOINT_CHANNELS; i++) {
         filter->channels[i].scale = 1.0;
     }
-    filter->heave_power = squared(HEAVE_FIRST_RAD);
+    *extra_of(filter, JOINT_CROWN) = plan->crown_rad;
+    if (path == JOINT_STAYS_LEVEL) { /* compliances act in another way there, and it is not known how */
+        filter->covariance[JOINT_PITCH_COMPLIANCE][JOINT_PITCH_COMPLIANCE] = squared(level_rad_s2_m);
+        filter->covariance[JOINT_LEVEL_ROLL][JOINT_LEVEL_ROLL] = squared(level_rad_s2_m);
+        filter->covariance[JOINT_CROWN][JOINT_CROWN] += squared(LEVEL_CROWN_RAD);
+        filter->extra[0] *= 0.5;
+    }
+    filter->path = path;
+    filter->heave_power = squared(path == JOINT_STAYS_LEVEL ? HEAVE_LEAST_RAD : HEAVE_FIRST_RAD);
+    filter->jolt_power = squared(JOLT_FIRST);
     filter->bank_power = squared(plan->bank_rad);
 }
 
@@ -110,7 +124,7 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
-static void put3x3(double transition[6][12], int row, int column, oto_mat3 m)
+static void put3x3(double transition[JOINT_MOVED][JOINT_MOVERS], int row, int column, oto_mat3 m)
 {
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 3; j++) {
@@ -125,17 +139,41 @@ static void add_noise(const struct joint_plan *plan, struct joint_filter *filter
     static const double wander[12] = {0, 0, 0, 0, 0, 0, 2e-8, 2e-8, 2e-8, 1e-11, 1e-11, 1e-11};
     const double turn = squared(plan->gyro_noise) * dt, size_sq = oto_vec3_norm_sq(filter->gravity_m_s2);
     const double push = (squared(plan->accel_noise) + oto_vec3_norm_sq(filter->velocity_m_s) * squared(plan->gyro_noise)) * dt;
-    double g[3];
+    const double jolt = filter->path == JOINT_STAYS_LEVEL ? filter->jolt_power * dt : 0.0;
+    double g[3], up[3];
     oto_vec3_to_array(filter->gravity_m_s2, g);
+    oto_vec3_to_array(oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0)), up);
     for (int i = 0; i < 12; i++) {
         filter->covariance[i][i] += wander[i] * dt;
     }
     for (int i = 0; i < 3; i++) {
         filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
         for (int j = 0; j < 3; j++) {
+            filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + j] += jolt * up[i] * up[j];
             filter->covariance[JOINT_GRAVITY + i][JOINT_GRAVITY + j] += turn * ((i == j ? size_sq : 0.0) - g[i] * g[j]);
         }
     }
+}
+
+/*
+ * On a level path the velocity does not turn with the body's pitch: ω × v without ω's y. Which axis that is hangs on the
+ * mount: δv' = v(ω_z ε_x - ω_x ε_z) upwards.
+ */
+static oto_mat3 stay_level(const struct joint_filter *filter, oto_vec3 turn_rad, double transition[JOINT_MOVED][JOINT_MOVERS])
+{
+    const oto_quat q = filter->q_body_from_sensor;
+    oto_vec3 turn = oto_quat_rotate(q, turn_rad), up = oto_quat_rotate_inv(q, oto_vec3_make(0.0, 0.0, 1.0));
+    oto_vec3 left = oto_quat_rotate_inv(q, oto_vec3_make(0.0, 1.0, 0.0));
+    const double way = oto_quat_rotate(q, filter->velocity_m_s).x;
+    double by_roll[3], by_yaw[3];
+    oto_vec3_to_array(oto_vec3_scale(up, way * turn.z), by_roll);
+    oto_vec3_to_array(oto_vec3_scale(up, -way * turn.x), by_yaw);
+    for (int i = 0; i < 3; i++) {
+        transition[JOINT_VELOCITY + i][JOINT_MOUNT] = by_roll[i];
+        transition[JOINT_VELOCITY + i][JOINT_MOUNT + 2] = by_yaw[i];
+    }
+    turn_rad = oto_vec3_add_scaled(turn_rad, left, -turn.y);
+    return oto_mat3_transpose(oto_mat3_from_quat(oto_quat_from_rotvec(turn_rad)));
 }
 
 /* The block's rotation and velocity gain with the biases as now known; `u` is the velocity before it is turned. */
@@ -148,20 +186,24 @@ static void move(const struct joint_plan *plan, struct joint_filter *filter, con
     oto_vec3 gain = oto_vec3_add_scaled(block->velocity_gain_m_s, oto_vec3_cross(newer, block->velocity_gain_m_s), -0.5 * dt);
     oto_vec3 bias = oto_vec3_add_scaled(filter->accel_bias_m_s2, oto_vec3_cross(turn_rad, filter->accel_bias_m_s2), 0.5);
     oto_vec3 u = oto_vec3_add(filter->velocity_m_s, oto_vec3_add_scaled(gain, bias, -dt));
-    oto_mat3 by_dt = oto_mat3_scale(to_end, dt), turned;
-    double transition[6][12];
+    oto_mat3 by_dt, turned, velocity_to_end = to_end;
+    double transition[JOINT_MOVED][JOINT_MOVERS];
     u = oto_vec3_add_scaled(u, filter->gravity_m_s2, dt);
     turned = oto_mat3_skew(oto_vec3_add_scaled(oto_vec3_neg(u), gain, 0.5));
     memset(transition, 0, sizeof transition);
-    put3x3(transition, 0, JOINT_VELOCITY, to_end);
+    if (filter->path == JOINT_STAYS_LEVEL) {
+        velocity_to_end = stay_level(filter, turn_rad, transition);
+    }
+    by_dt = oto_mat3_scale(velocity_to_end, dt);
+    put3x3(transition, 0, JOINT_VELOCITY, velocity_to_end);
     put3x3(transition, 0, JOINT_GRAVITY, by_dt);
     put3x3(transition, 0, JOINT_ACCEL_BIAS, oto_mat3_scale(by_dt, -1.0));
     put3x3(transition, 0, JOINT_GYRO_BIAS, oto_mat3_mul(by_dt, turned));
     put3x3(transition, 3, JOINT_GRAVITY, to_end);
-    put3x3(transition, 3, JOINT_GYRO_BIAS, oto_mat3_mul(by_dt, oto_mat3_skew(oto_vec3_neg(filter->gravity_m_s2))));
+    put3x3(transition, 3, JOINT_GYRO_BIAS, oto_mat3_mul(oto_mat3_scale(to_end, dt), oto_mat3_skew(oto_vec3_neg(filter->gravity_m_s2))));
     joint_transit(filter, transition);
     add_noise(plan, filter, dt);
-    filter->velocity_m_s = oto_mat3_mul_vec(to_end, u);
+    filter->velocity_m_s = oto_mat3_mul_vec(velocity_to_end, u);
     filter->gravity_m_s2 = oto_mat3_mul_vec(to_end, filter->gravity_m_s2);
 }
 
@@ -192,6 +234,30 @@ static oto_vec3 row_of(const oto_mat3 *m, int row)
 }
 
 /*
+ * Innovations of a second, together: what is slow shows in them, what shakes does not. Of the upward ones, how well they
+ * were foretold.
+ */
+static void sum_up(struct joint_filter *filter, int kind, double innovation, double variance)
+{
+    struct joint_channel *channel = &filter->channels[kind];
+    double ratio;
+    channel->sum += innovation;
+    channel->sum_variance += variance;
+    if (++channel->summed < SUMMED) {
+        return;
+    }
+    ratio = channel->sum * channel->sum / channel->sum_variance;
+    ratio = ratio < GATE_SQ ? ratio : GATE_SQ;
+    channel->together += SUM_MEMORY * (ratio - channel->together);
+    if (kind == JOINT_UPWARD) {
+        filter->fit -= 0.5 * (ratio + oto_log(channel->sum_variance));
+    }
+    channel->sum = 0.0;
+    channel->sum_variance = 0.0;
+    channel->summed = 0;
+}
+
+/*
  * Takes the measurement unless it is too far off, and learns how large the noise really is. Returns whether it was taken.
  */
 static bool measure(struct joint_filter *filter, int kind, const struct joint_row *row, double innovation, double variance)
@@ -199,8 +265,9 @@ static bool measure(struct joint_filter *filter, int kind, const struct joint_ro
     struct joint_channel *channel = &filter->channels[kind];
     const double known = joint_row_variance(filter, row), noise = variance * channel->scale;
     const double ratio = innovation * innovation / (known + noise);
-    const double excess = innovation * innovation - known, sized = innovation / oto_sqrt(known + noise);
+    const double excess = innovation * innovation - known;
     double seen;
+    sum_up(filter, kind, innovation, known + noise);
     if (!(ratio < GATE_SQ)) {
         filter->gated++;
         channel->scale += channel->scale < SCALE_MOST ? SCALE_MEMORY * channel->scale : 0.0;
@@ -209,12 +276,6 @@ static bool measure(struct joint_filter *filter, int kind, const struct joint_ro
     seen = (excess > 0.0 ? excess : 0.0) / variance;
     channel->scale += SCALE_MEMORY * (seen - channel->scale);
     channel->scale = channel->scale < SCALE_LEAST ? SCALE_LEAST : channel->scale;
-    channel->sum += sized;
-    if (++channel->summed == SUMMED) {
-        channel->together += SUM_MEMORY * (channel->sum * channel->sum / SUMMED - channel->together);
-        channel->sum = 0.0;
-        channel->summed = 0;
-    }
     joint_update(filter, row, innovation, noise);
     return true;
 }
@@ -232,7 +293,10 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
     return measure(filter, JOINT_FORWARD, &row, speed_m_s - scale * (body->velocity_m_s.x - body->ahead_m_s2 * age_s), noise);
 }
 
-/* The axle that does not steer does not slip, but for its drift; the sensor is ahead of it. */
+/*
+ * The axle that does not steer does not slip, but for its drift; the sensor is ahead of it. What a roll of the mount would
+ * do to the little upward velocity that springs make is left out: too much hangs on how they work.
+ */
 static bool measure_sideways(struct joint_filter *filter, const struct body *body)
 {
     const oto_vec3 v = body->velocity_m_s;
@@ -241,7 +305,6 @@ static bool measure_sideways(struct joint_filter *filter, const struct body *bod
     struct joint_row row = {0};
     double predicted = v.y - body->rate_rad_s.z * *extra_of(filter, JOINT_LEVER) + drift_m_s * *extra_of(filter, JOINT_SLIP);
     joint_row_put3(&row, JOINT_VELOCITY, row_of(&body->from_sensor, 1));
-    joint_row_put(&row, JOINT_MOUNT, -v.z);
     joint_row_put(&row, JOINT_MOUNT + 2, v.x);
     joint_row_put(&row, JOINT_LEVER, -body->rate_rad_s.z);
     joint_row_put(&row, JOINT_SLIP, drift_m_s);
@@ -253,14 +316,17 @@ static bool measure_upward(const struct joint_plan *plan, struct joint_filter *f
 {
     const oto_vec3 v = body->velocity_m_s;
     const double noise = squared(0.02) + squared(plan->vibration_rad * v.x);
-    const double pitch_rad = body->ahead_m_s2 * *extra_of(filter, JOINT_PITCH_COMPLIANCE) + *extra_of(filter, JOINT_HEAVE);
+    const bool level = filter->path == JOINT_STAYS_LEVEL;
+    const double by_pitch = level ? filter->ahead_sq_m2_s3 : v.x * body->ahead_m_s2;
+    const double by_roll = level ? filter->aside_sq_m2_s3 : 0.0;
     struct joint_row row = {0};
-    double predicted = v.z + body->rate_rad_s.y * *extra_of(filter, JOINT_LEVER) - v.x * pitch_rad;
+    double predicted = v.z + body->rate_rad_s.y * *extra_of(filter, JOINT_LEVER) - v.x * *extra_of(filter, JOINT_HEAVE) -
+                       by_pitch * *extra_of(filter, JOINT_PITCH_COMPLIANCE) - by_roll * *extra_of(filter, JOINT_LEVEL_ROLL);
     joint_row_put3(&row, JOINT_VELOCITY, row_of(&body->from_sensor, 2));
-    joint_row_put(&row, JOINT_MOUNT, v.y);
     joint_row_put(&row, JOINT_MOUNT + 1, -v.x);
     joint_row_put(&row, JOINT_LEVER, body->rate_rad_s.y);
-    joint_row_put(&row, JOINT_PITCH_COMPLIANCE, -v.x * body->ahead_m_s2);
+    joint_row_put(&row, JOINT_PITCH_COMPLIANCE, -by_pitch);
+    joint_row_put(&row, JOINT_LEVEL_ROLL, -by_roll);
     joint_row_put(&row, JOINT_HEAVE, -v.x);
     return measure(filter, JOINT_UPWARD, &row, -predicted, noise);
 }
@@ -282,23 +348,44 @@ static void learn_bank(const struct joint_plan *plan, struct joint_filter *filte
     filter->bank_power = (5.0 * squared(plan->bank_rad) + places * seen) / (5.0 + places);
 }
 
-/* The road is level across, but for its wander and its mean, which the result takes off. */
+/* The road is level across, but for its wander and its mean, the crown. */
 static void measure_bank(const struct joint_plan *plan, struct joint_filter *filter, const struct body *body, double way_m)
 {
     const oto_vec3 g = oto_mat3_mul_vec(body->from_sensor, filter->gravity_m_s2);
     const double size = oto_vec3_norm(g), left = body->left_m_s2;
     const double noise = squared(size * (plan->vibration_rad + 0.05 * OTO_DEG));
     const double springs_rad = left * *extra_of(filter, JOINT_ROLL_COMPLIANCE);
+    const double roll_rad = *extra_of(filter, JOINT_BANK) + *extra_of(filter, JOINT_CROWN) + springs_rad;
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_GRAVITY, row_of(&body->from_sensor, 1));
     joint_row_put(&row, JOINT_MOUNT, -g.z);
     joint_row_put(&row, JOINT_MOUNT + 2, g.x);
     joint_row_put(&row, JOINT_BANK, size);
+    joint_row_put(&row, JOINT_CROWN, size);
     joint_row_put(&row, JOINT_ROLL_COMPLIANCE, size * left);
-    if (measure(filter, JOINT_ROAD_BANK, &row, -(g.y + size * (*extra_of(filter, JOINT_BANK) + springs_rad)), noise) &&
+    if (measure(filter, JOINT_ROAD_BANK, &row, -(g.y + size * roll_rad), noise) &&
         joint_sigma(filter, JOINT_MOUNT) < OTO_DEG) {
         learn_bank(plan, filter, *extra_of(filter, JOINT_BANK), way_m);
     }
+}
+
+static void forget_path(struct joint_filter *filter)
+{
+    filter->ahead_sq_m2_s3 = 0.0;
+    filter->aside_sq_m2_s3 = 0.0;
+}
+
+/* What a level path has added up of the springs' doings was no motion: it is dropped. */
+static void come_to_rest(struct joint_filter *filter)
+{
+    if (filter->path == JOINT_STAYS_LEVEL && filter->ahead_sq_m2_s3 + filter->aside_sq_m2_s3 > 0.05) {
+        forget_rows(filter, JOINT_VELOCITY, JOINT_GRAVITY);
+        for (int i = JOINT_VELOCITY; i < JOINT_GRAVITY; i++) {
+            filter->covariance[i][i] = squared(0.05);
+        }
+        filter->velocity_m_s = oto_vec3_zero();
+    }
+    forget_path(filter);
 }
 
 /* At rest nothing moves: the velocity is zero and the gyroscope shows its bias. */
@@ -306,6 +393,7 @@ static void measure_rest(struct joint_filter *filter, const struct joint_block *
 {
     oto_vec3 shown = oto_vec3_add_scaled(block->gyro_bias_rad_s, block->turn_rad, 1.0 / block->duration_s);
     double velocity[3], innovation[3];
+    come_to_rest(filter);
     oto_vec3_to_array(filter->velocity_m_s, velocity);
     oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
     for (int i = 0; i < 3; i++) {
@@ -333,6 +421,7 @@ static void lose_velocity(struct joint_filter *filter, double speed_m_s)
     for (int i = JOINT_VELOCITY; i < JOINT_GRAVITY; i++) {
         filter->covariance[i][i] = squared(0.5 + 0.1 * speed_m_s);
     }
+    forget_path(filter);
     filter->lost++;
     filter->refused = 0;
 }
@@ -346,16 +435,25 @@ static double with_sign(struct joint_filter *filter, double speed_m_s, double ve
     return !filter->is_signed && velocity_m_s < -0.3 ? -oto_fabs(speed_m_s) : speed_m_s;
 }
 
+/* Up by a little while seconds of upward innovations add up to more than they should, down while they do not. */
+static double learned(double power, double together, double least, double most)
+{
+    power *= together > 1.5 ? 1.03 : together < 1.0 ? 0.99 : 1.0;
+    return power < least * least ? least * least : power > most * most ? most * most : power;
+}
+
 /*
- * Slow pitch of the body against its path shows as upward innovations that add up over a second. It is allowed as much
- * as makes them independent.
+ * Slow pitch of the body against a path that follows it, or jolts upwards of a level path that the body never takes back:
+ * allowed as much as makes the innovations independent.
  */
 static void learn_heave(struct joint_filter *filter)
 {
     const double together = filter->channels[JOINT_UPWARD].together;
-    double power = filter->heave_power * (together > 1.5 ? 1.03 : together < 1.0 ? 0.99 : 1.0);
-    power = power < squared(HEAVE_LEAST_RAD) ? squared(HEAVE_LEAST_RAD) : power;
-    filter->heave_power = power > squared(HEAVE_MOST_RAD) ? squared(HEAVE_MOST_RAD) : power;
+    if (filter->path == JOINT_STAYS_LEVEL) {
+        filter->jolt_power = learned(filter->jolt_power, together, JOLT_LEAST, JOLT_MOST);
+    } else {
+        filter->heave_power = learned(filter->heave_power, together, HEAVE_LEAST_RAD, HEAVE_MOST_RAD);
+    }
 }
 
 static void measure_moving(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
@@ -402,6 +500,8 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     speed_before_m_s = oto_quat_rotate(filter->q_body_from_sensor, filter->velocity_m_s).x;
     move(plan, filter, block);
     body = look(filter, block, speed_before_m_s);
+    filter->ahead_sq_m2_s3 += squared(body.ahead_m_s2) * block->duration_s;
+    filter->aside_sq_m2_s3 += squared(body.left_m_s2) * block->duration_s;
     roll_on(plan, filter, oto_fabs(body.velocity_m_s.x) * block->duration_s);
     if (block->still) {
         measure_rest(filter, block);

@@ -3,9 +3,6 @@
 
 #include "joint.h"
 
-#define MOVED 6  /* states that a block moves */
-#define MOVERS 12 /* states that move them */
-
 void joint_row_put(struct joint_row *row, int state, double by)
 {
     row->at[row->count] = state;
@@ -73,29 +70,29 @@ void joint_update(struct joint_filter *filter, const struct joint_row *row, doub
     correct(filter, by);
 }
 
-void joint_transit(struct joint_filter *filter, const double transition[MOVED][MOVERS])
+void joint_transit(struct joint_filter *filter, const double transition[JOINT_MOVED][JOINT_MOVERS])
 {
     double (*covariance)[JOINT_STATES] = filter->covariance;
-    double rows[MOVED][JOINT_STATES];
-    for (int i = 0; i < MOVED; i++) {
+    double rows[JOINT_MOVED][JOINT_STATES];
+    for (int i = 0; i < JOINT_MOVED; i++) {
         memset(rows[i], 0, sizeof rows[i]);
-        for (int k = 0; k < MOVERS; k++) {
+        for (int k = 0; k < JOINT_MOVERS; k++) {
             double by = transition[i][k];
             for (int j = 0; j < JOINT_STATES; j++) {
                 rows[i][j] += by * covariance[k][j];
             }
         }
     }
-    for (int i = 0; i < MOVED; i++) {
+    for (int i = 0; i < JOINT_MOVED; i++) {
         for (int j = 0; j <= i; j++) {
             double sum = 0.0;
-            for (int k = 0; k < MOVERS; k++) {
+            for (int k = 0; k < JOINT_MOVERS; k++) {
                 sum += rows[i][k] * transition[j][k];
             }
             covariance[i][j] = sum;
             covariance[j][i] = sum;
         }
-        for (int j = MOVED; j < JOINT_STATES; j++) {
+        for (int j = JOINT_MOVED; j < JOINT_STATES; j++) {
             covariance[i][j] = rows[i][j];
             covariance[j][i] = rows[i][j];
         }

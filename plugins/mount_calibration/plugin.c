@@ -50,7 +50,7 @@ static const struct oto_param params[] = {
     EACH(calibration.compliance_deg_s2_m, 1, "compliance.roll_deg_s2_m", -5, 5, 0.35, "deg.s^2/m", "roll of the body for leftward acceleration, positive: to the right"),
     F64(calibration.compliance_sigma_deg_s2_m, "compliance.sigma_deg_s2_m", 2, RUN, 0, 5, 0.15, "deg.s^2/m", "how unsure both are: they are estimated"),
     F64(calibration.crown_deg, "road.crown_deg", 1, RUN, -10, 10, 0.5, "deg", "mean roll of the lane, positive where its right side is lower"),
-    F64(calibration.crown_sigma_deg, "road.crown_sigma_deg", 1, RUN, 0, 10, 0.05, "deg", "how unsure that is: it cannot be estimated, and bounds the roll"),
+    F64(calibration.crown_sigma_deg, "road.crown_sigma_deg", 1, RUN, 0, 10, 0.15, "deg", "how unsure that is: it cannot be estimated, and bounds the roll"),
     F64(calibration.bank_deg, "road.bank_deg", 1, OPEN, 0, 20, 0.8, "deg", "rms of the road's bank about its mean, until it has been seen"),
     F64(calibration.road_length_m, "road.length_m", 1, OPEN, 0, 1e5, 150, "m", "over which bank is alike"),
     F64(calibration.vibration_deg, "vibration_deg", 1, RUN, 0, 5, 0.2, "deg", "rms pitch and roll of the body on its springs"),

@@ -153,7 +153,7 @@ void mountcal_histogram(const struct mountcal_plan *plan, const struct mountcal_
 
 bool mountcal_state_is_valid(const struct mountcal_state *state)
 {
-    const struct joint_filter *filter = &state->joint.filter;
+    const struct joint_filter *filter = joint_live(&state->joint);
     double sum = 0.0;
     for (int i = 0; i < JOINT_STATES; i++) {
         if (!(filter->covariance[i][i] >= 0.0)) {

@@ -22,8 +22,7 @@ static void to_rpy(oto_quat q, double rpy_rad[3])
 }
 
 /* Of roll, pitch, yaw from those of a rotation about the vehicle's axes: rpy' = E(rpy) turn. */
-static void to_rpy_variance(const struct joint_filter *filter, double crown_sigma_rad, const double rpy_rad[3],
-                            double variance[3])
+static void to_rpy_variance(const struct joint_filter *filter, const double rpy_rad[3], double variance[3])
 {
     double sp, cp, sy, cy, by[3][3];
     oto_sincos(rpy_rad[1], &sp, &cp);
@@ -33,7 +32,7 @@ static void to_rpy_variance(const struct joint_filter *filter, double crown_sigm
     oto_vec3_to_array(oto_vec3_make(-sy, cy, 0.0), by[1]);
     oto_vec3_to_array(oto_vec3_make(cy * sp / cp, sy * sp / cp, 1.0), by[2]);
     for (int i = 0; i < 3; i++) {
-        variance[i] = by[i][0] * by[i][0] * crown_sigma_rad * crown_sigma_rad;
+        variance[i] = 0.0;
         for (int j = 0; j < 3; j++) {
             for (int k = 0; k < 3; k++) {
                 variance[i] += by[i][j] * by[i][k] * filter->covariance[JOINT_MOUNT + j][JOINT_MOUNT + k];
@@ -42,15 +41,12 @@ static void to_rpy_variance(const struct joint_filter *filter, double crown_sigm
     }
 }
 
-static void estimate_joint(const struct mountcal_plan *plan, const struct mountcal_state *state,
-                           struct mountcal_estimate *estimate)
+static void estimate_joint(const struct mountcal_state *state, struct mountcal_estimate *estimate)
 {
     const struct joint_filter *filter = joint_shown(&state->joint);
-    const double crown_rad = filter->distance_m > 0.0 ? plan->crown_rad : 0.0;
-    oto_quat q_level = oto_quat_from_axis_angle(oto_vec3_make(1.0, 0.0, 0.0), -crown_rad);
-    estimate->q_body_from_sensor = oto_quat_mul(q_level, filter->q_body_from_sensor);
+    estimate->q_body_from_sensor = filter->q_body_from_sensor;
     to_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
-    to_rpy_variance(filter, plan->crown_sigma_rad, estimate->rpy_rad, estimate->variance);
+    to_rpy_variance(filter, estimate->rpy_rad, estimate->variance);
     for (int i = 0; i < 3; i++) {
         estimate->variance[i] += SYSTEMATIC_RAD * SYSTEMATIC_RAD;
     }
@@ -87,7 +83,7 @@ static void estimate_alone(const struct mountcal_plan *plan, const struct mountc
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
         estimate_histogram(plan, state, estimate);
     } else {
-        estimate_joint(plan, state, estimate);
+        estimate_joint(state, estimate);
     }
 }
 
@@ -146,6 +142,15 @@ static void compare_marks(struct mountcal_verdict *verdict, const struct mountca
             most = ratio > most ? ratio : most;
         }
         verdict->widening[axis] = oto_sqrt(most);
+    }
+}
+
+/* Another path is another estimate: what it was before does not count. */
+static void follow_path(const struct mountcal_state *state, struct mountcal_verdict *verdict)
+{
+    if (verdict->path != state->joint.path) {
+        verdict->mark_count = 0;
+        verdict->path = state->joint.path;
     }
 }
 
@@ -373,7 +378,7 @@ static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal
 static void count_losses(struct mountcal_state *state, double dt)
 {
     struct mountcal_verdict *verdict = &state->verdict;
-    const uint64_t lost = state->joint.filter.lost;
+    const uint64_t lost = joint_live(&state->joint)->lost;
     verdict->losses -= verdict->losses * dt / LOSS_MEMORY_S;
     if (lost > verdict->lost) {
         verdict->losses += 1.0;
@@ -408,7 +413,7 @@ static void doubt(const struct mountcal_plan *plan, struct mountcal_state *state
 /* What is felt less motion and gravity, over four seconds; in the result's axes. */
 static void check_gravity(struct mountcal_state *state, const struct joint_block *block)
 {
-    const struct joint_filter *filter = &state->joint.filter;
+    const struct joint_filter *filter = joint_live(&state->joint);
     const double by = 2.0 / 41.0;
     oto_vec3 felt = oto_vec3_add_scaled(oto_vec3_scale(block->velocity_gain_m_s, 1.0 / block->duration_s),
                                         filter->accel_bias_m_s2, -1.0);
@@ -428,10 +433,11 @@ static void check_gravity(struct mountcal_state *state, const struct joint_block
 static void work_on(const struct mountcal_plan *plan, struct mountcal_state *state, const struct joint_block *block)
 {
     struct mountcal_verdict *verdict = &state->verdict;
-    struct joint_filter *filter = &state->joint.filter;
+    const struct joint_filter *filter;
     verdict->seconds += block->duration_s;
     verdict->distance_m += block->speeds > 0 && !block->still ? oto_fabs(block->speed_m_s) * block->duration_s : 0.0;
     joint_push_block(&plan->joint, &state->joint, block);
+    filter = joint_live(&state->joint);
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
         histogram_push_block(&plan->histogram, &state->histogram, block);
     }
@@ -449,12 +455,13 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
     struct mountcal_estimate now;
     bool refused;
     work_on(plan, state, block);
-    refused = !joint_is_replaying(&state->joint) && state->joint.filter.refused > 0;
+    refused = !joint_is_replaying(&state->joint) && joint_live(&state->joint)->refused > 0;
     monitors_review(&plan->monitors, &state->monitors, block->still != 0, oto_fabs(block->speed_m_s) > 1.0, refused);
     count_losses(state, block->duration_s);
     doubt(plan, state, block->duration_s);
     if (!joint_is_replaying(&state->joint)) {
         estimate_alone(plan, state, &now);
+        follow_path(state, verdict);
         compare_marks(verdict, &now);
         mark(verdict, &now);
         if (verdict->previous == MOUNTCAL_PREVIOUS_OPEN && plan->params.method == OTO_CALIBRATION_JOINT) {

@@ -4,7 +4,7 @@
 
 #include "calibrator.h"
 
-/* The method's estimate, with the mean crown of the lane taken off. */
+/* The method's estimate. */
 struct mountcal_estimate {
     oto_quat q_body_from_sensor;
     double rpy_rad[3];

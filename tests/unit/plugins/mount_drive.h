@@ -19,6 +19,7 @@ struct mount_drive_setup {
     uint64_t seed;
     double rate_hz;
     double rpy_deg[3];
+    bool level; /* the path stays level: grade and bank tilt the body alone, as in simple simulations */
 };
 
 struct mount_sample {
@@ -112,6 +113,19 @@ static inline void mount_drive_noise(struct mount_drive *drive, struct mount_sam
     sample->speed_m_s = oto_round_half_away((sample->speed_m_s * drive->speed_scale + 0.02 * z[6]) * 100) / 100;
 }
 
+/* Gravity in the body's axes, and the path's acceleration in its own plane, tilted by the springs alone. */
+static inline oto_vec3 mount_drive_level_force(const struct mount_drive *drive, const struct oto_truth_record *truth)
+{
+    const double vx = truth->velocity_enu_m_s.x, vy = truth->velocity_enu_m_s.y, speed = hypot(vx, vy);
+    const oto_vec3 a = truth->accel_enu_m_s2, up = oto_vec3_make(0, 0, 9.80665);
+    const double cosine = speed > 0.01 ? vx / speed : 1, sine = speed > 0.01 ? vy / speed : 0;
+    const double ahead = a.x * cosine + a.y * sine, left = a.y * cosine - a.x * sine;
+    oto_quat q_springs = oto_quat_from_rpy(drive->chassis.roll_compliance_deg_s2_m * OTO_DEG * left,
+                                           drive->chassis.pitch_compliance_deg_s2_m * OTO_DEG * ahead, 0);
+    return oto_vec3_add(oto_quat_rotate_inv(truth->q_enu_from_body, up),
+                        oto_quat_rotate_inv(q_springs, oto_vec3_make(ahead, left, 0)));
+}
+
 static inline void mount_drive_next(struct mount_drive *drive, struct mount_sample *sample)
 {
     struct oto_truth_record truth;
@@ -120,7 +134,8 @@ static inline void mount_drive_next(struct mount_drive *drive, struct mount_samp
     drive_advance(&drive->drive, &drive->state, sample->t_ns);
     drive_truth(&drive->drive, &drive->state, sample->t_ns, 0, &truth);
     force = oto_vec3_add(truth.accel_enu_m_s2, oto_vec3_make(0, 0, 9.80665));
-    force = oto_quat_rotate_inv(drive->q_body_from_sensor, oto_quat_rotate_inv(truth.q_enu_from_body, force));
+    force = drive->setup.level ? mount_drive_level_force(drive, &truth) : oto_quat_rotate_inv(truth.q_enu_from_body, force);
+    force = oto_quat_rotate_inv(drive->q_body_from_sensor, force);
     rate = oto_quat_rotate_inv(drive->q_body_from_sensor, truth.angular_rate_body_rad_s);
     oto_vec3_to_array(force, sample->specific_force_m_s2);
     oto_vec3_to_array(rate, sample->angular_rate_rad_s);
