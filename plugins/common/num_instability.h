@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "num_pair.h"
+#include "num_pack.h"
 
 #define NUM_INSTABILITY_POLES 8
 
@@ -39,19 +39,26 @@ void num_instability_fit_single(struct num_instability *fit, double correlation_
 /* A draw from the stationary distribution, from `count` deviates. */
 void num_instability_start(const struct num_instability *fit, const double *deviates, double *state);
 
-NUM_INLINE num_pair num_instability_pair(const struct num_instability *fit, double *state, double deviate, int i)
+NUM_INLINE num_pack num_instability_pack(const struct num_instability *fit, double *state, double deviate, int i)
 {
-    const num_pair next =
-        num_pair_load(&fit->decay[i]) * num_pair_load(&state[i]) + num_pair_load(&fit->drive[i]) * deviate;
-    num_pair_store(&state[i], next);
+    const num_pack next =
+        num_pack_load(&fit->decay[i]) * num_pack_load(&state[i]) + num_pack_load(&fit->drive[i]) * deviate;
+    num_pack_store(&state[i], next);
     return next;
 }
 
-/* Advances the processes of one axis by a period and returns their sum. */
+/* Advances the processes of one axis by a period and returns their sum, in one order of additions at any width. */
 NUM_INLINE double num_instability_step(const struct num_instability *fit, double *state, double deviate)
 {
-    const num_pair sum = (num_instability_pair(fit, state, deviate, 0) + num_instability_pair(fit, state, deviate, 2)) +
-                         (num_instability_pair(fit, state, deviate, 4) + num_instability_pair(fit, state, deviate, 6));
+#if NUM_WIDTH == 4
+    const num_pack low = num_instability_pack(fit, state, deviate, 0);
+    const num_pack high = num_instability_pack(fit, state, deviate, 4);
+    const num_pair sum = (__builtin_shufflevector(low, low, 0, 1) + __builtin_shufflevector(low, low, 2, 3)) +
+                         (__builtin_shufflevector(high, high, 0, 1) + __builtin_shufflevector(high, high, 2, 3));
+#else
+    const num_pair sum = (num_instability_pack(fit, state, deviate, 0) + num_instability_pack(fit, state, deviate, 2)) +
+                         (num_instability_pack(fit, state, deviate, 4) + num_instability_pack(fit, state, deviate, 6));
+#endif
     return sum[0] + sum[1];
 }
 

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "num_measure.h"
 #include "otolith/detmath.h"
 
 static enum oto_status check_law(const struct num_law_params *law, struct oto_error *error)
@@ -84,6 +85,9 @@ enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct nu
 {
     memset(plan, 0, sizeof *plan);
     enum oto_status status = check_law(setup->law, error);
+    plan->kernel = num_kernel_best();
+    plan->slots = setup->slots;
+    plan->active = setup->active;
     plan->law = (uint32_t)setup->law->law;
     plan->temperature_degc = setup->law->temperature_degc;
     plan->w = setup->law->w;

@@ -15,8 +15,9 @@
 
 enum num_process { NUM_WHITE = 0, NUM_INSTABILITY = 1, NUM_WALK = 2, NUM_PROCESSES = 3 };
 
-/* Lane 3 slot + axis; one more makes whole pairs. */
-#define NUM_LANES 10
+/* Lane 3 slot + axis; three more make whole packs at any width. States hold the walk of whole pairs. */
+#define NUM_LANES 12
+#define NUM_WALK_LANES 10
 #define NUM_SUITE_BLOCKS 7 /* of four deviates: 3 processes of 9 lanes */
 
 /* What a sensor is made of. Slots are fixed by the plugin; the first `active` of them measure. */
@@ -43,6 +44,8 @@ struct num_suite_extras {
 
 /* Lanes that no triad has are zero. The fields are those of struct num_triad_plan. */
 struct num_suite_plan {
+    const struct num_kernel *kernel; /* of this machine (num_measure.h) */
+    uint32_t slots, active;
     uint32_t law;
     uint32_t terms; /* of any active triad */
     uint32_t block_count;

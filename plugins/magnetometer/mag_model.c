@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "num_measure.h"
-
 #define TESLA_PER_UT 1e-6
 
 enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, struct oto_rng_key noise_key,
@@ -49,19 +47,50 @@ bool mag_state_is_finite(const struct mag_state *state)
 
 static const double no_force_m_s2[3] = {0.0, 0.0, 0.0};
 
-bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
-                 double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated)
+/* Member by member: a struct that is made first and copied then would wait for its own stores. */
+static inline void fill_job(const struct mag_plan *plan, struct mag_state *state, uint64_t n, const double *field_ut,
+                            double temperature_degc, double *measured_u, struct num_suite_job *job)
 {
-    const double sum = field_ut.x + field_ut.y + field_ut.z + temperature_degc;
+    job->plan = &plan->suite;
+    job->n = n;
+    job->temperature_degc = temperature_degc;
+    job->truth_u[0] = field_ut;
+    job->specific_force_m_s2 = no_force_m_s2;
+    job->walk_u = state->walk_u;
+    job->instability = state->instability;
+    job->measured_u = measured_u;
+    job->taps = NULL;
+}
+
+bool mag_begin(const struct mag_plan *plan, struct mag_state *state, uint64_t n, const oto_vec3 *field_ut,
+               double temperature_degc, double *measured_u, struct num_suite_job *job)
+{
+    const double sum = field_ut->x + field_ut->y + field_ut->z + temperature_degc;
     if (!(sum - sum == 0.0)) {
         return false;
     }
-    double measured_u[NUM_LANES];
-    const struct num_suite_input input = {
-        .n = n, .temperature_degc = temperature_degc, .truth_u = {&field_ut.x}, .specific_force_m_s2 = no_force_m_s2};
-    *saturated = num_suite_measure(&plan->suite, 1, 1, &input, state->walk_u, state->instability, measured_u);
-    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(measured_u), TESLA_PER_UT);
+    fill_job(plan, state, n, &field_ut->x, temperature_degc, measured_u, job);
+    return true;
+}
+
+void mag_finish(const struct mag_plan *plan, const struct num_suite_job *job, struct oto_mag_record *mag,
+                uint32_t *saturated)
+{
+    *saturated = job->saturated;
+    mag->magnetic_field_t = oto_vec3_scale(num_measured(job->measured_u), TESLA_PER_UT);
     memcpy(mag->magnetic_field_covariance, plan->covariance_t2, sizeof plan->covariance_t2);
+}
+
+bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
+                 double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated)
+{
+    double measured_u[NUM_LANES];
+    struct num_suite_job job;
+    if (!mag_begin(plan, state, n, &field_ut, temperature_degc, measured_u, &job)) {
+        return false;
+    }
+    plan->suite.kernel->measure(&job, 1);
+    mag_finish(plan, &job, mag, saturated);
     return true;
 }
 
@@ -76,8 +105,9 @@ bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, 
     double measured_u[NUM_LANES], felt[3];
     num_tap_row memory[NUM_TAPS];
     num_tap_row *rows = taps != NULL ? memset(memory, 0, sizeof memory) : NULL;
-    const struct num_suite_input input = {
-        .n = n, .temperature_degc = temperature_degc, .truth_u = {felt}, .specific_force_m_s2 = no_force_m_s2};
+    struct num_suite_job job;
+    fill_job(plan, state, n, felt, temperature_degc, measured_u, &job);
+    job.taps = rows;
     oto_vec3_to_array(felt_ut, felt);
     if (taps != NULL) {
         oto_vec3_to_array(field_ut, rows[NUM_TAP_TRUTH]);
@@ -86,10 +116,8 @@ bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, 
     if (plan->has_iron) {
         num_iron_apply(&plan->iron, felt, rows, 0);
     }
-    *saturated = num_suite_measure_extended(&plan->suite, 1, 1, &input, state->walk_u, state->instability, measured_u,
-                                            rows);
-    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(measured_u), TESLA_PER_UT);
-    memcpy(mag->magnetic_field_covariance, plan->covariance_t2, sizeof plan->covariance_t2);
+    plan->suite.kernel->measure_extended(&job);
+    mag_finish(plan, &job, mag, saturated);
     if (taps != NULL) {
         num_taps_close(rows, 0, TESLA_PER_UT, mag->magnetic_field_t, taps->magnetometer);
     }

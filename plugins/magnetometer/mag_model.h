@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "num_iron.h"
+#include "num_measure.h"
 #include "otolith/records.h"
 
 struct mag_params {
@@ -50,6 +51,15 @@ bool mag_state_is_finite(const struct mag_state *state);
  * sample then. */
 bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                  double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated);
+
+/*
+ * The two halves of mag_measure, for several units at once: the job of a sample, whose field and measured_u[NUM_LANES] stay
+ * until it is done, or false; and the record of a job that the plan's kernel has done.
+ */
+bool mag_begin(const struct mag_plan *plan, struct mag_state *state, uint64_t n, const oto_vec3 *field_ut,
+               double temperature_degc, double *measured_u, struct num_suite_job *job);
+void mag_finish(const struct mag_plan *plan, const struct num_suite_job *job, struct oto_mag_record *mag,
+                uint32_t *saturated);
 
 /*
  * The same with every term, to the same bits where they are off. `felt_ut` is what the sensor feels in place of the true

@@ -112,14 +112,19 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
                : OTO_STEP_DISCARD;
 }
 
+static oto_vec3 field_of(const struct mag_plan *plan, const struct oto_sensor_input *input)
+{
+    return plan->has_own_field ? oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut)
+                               : input->mag_field_sensor_ut;
+}
+
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *step)
 {
     const struct mag_prepared *prepared = (const struct mag_prepared *)instance->data;
     const struct mag_plan *plan = &prepared->plan;
     const struct oto_sensor_input *input = step->input;
-    struct oto_output *output = &step->outputs[0];
-    const oto_vec3 field_ut = plan->has_own_field ? oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut)
-                                                  : input->mag_field_sensor_ut;
+    struct oto_output *output = &step->outputs[PORT_MAG];
+    const oto_vec3 field_ut = field_of(plan, input);
     if (prepared->extended) {
         return step_extended(instance, step, field_ut);
     }
@@ -127,6 +132,48 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
                        (struct oto_mag_record *)output->payload, &output->flags)
                ? OTO_STEP_OK
                : OTO_STEP_DISCARD;
+}
+
+enum { CHUNK = 16 };
+
+/* Those of up to CHUNK units that need the plain sample alone, in one call of the kernel. */
+static void step_chunk(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
+                       enum oto_step_status *statuses)
+{
+    struct num_suite_job jobs[CHUNK];
+    double measured_u[CHUNK][NUM_LANES];
+    oto_vec3 field_ut[CHUNK];
+    uint32_t units[CHUNK], taken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mag_prepared *prepared = (const struct mag_prepared *)instances[i]->data;
+        field_ut[i] = field_of(&prepared->plan, steps[i]->input);
+        if (prepared->extended) {
+            statuses[i] = step_extended(instances[i], steps[i], field_ut[i]);
+        } else if (!mag_begin(&prepared->plan, (struct mag_state *)instances[i]->state, steps[i]->n, &field_ut[i],
+                              steps[i]->input->temperature_degc, measured_u[taken], &jobs[taken])) {
+            statuses[i] = OTO_STEP_DISCARD;
+        } else {
+            statuses[i] = OTO_STEP_OK;
+            units[taken++] = i;
+        }
+    }
+    if (taken > 0) {
+        jobs[0].plan->kernel->measure(jobs, taken);
+    }
+    for (uint32_t job = 0; job < taken; job++) {
+        struct oto_output *output = &steps[units[job]]->outputs[PORT_MAG];
+        mag_finish(&((const struct mag_prepared *)instances[units[job]]->data)->plan, &jobs[job],
+                   (struct oto_mag_record *)output->payload, &output->flags);
+    }
+}
+
+static void step_batch(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
+                       enum oto_step_status *statuses)
+{
+    for (uint32_t done = 0; done < count; done += CHUNK) {
+        const uint32_t left = count - done;
+        step_chunk(&instances[done], &steps[done], left < CHUNK ? left : CHUNK, &statuses[done]);
+    }
 }
 
 /* Version 1 had no band limit: that one begins settled. */
@@ -174,6 +221,7 @@ static const struct oto_plugin_ops ops = {
     .step = step,
     .migrate = migrate,
     .validate = validate,
+    .step_batch = step_batch,
 };
 
 OTO_PLUGIN_DEFINE(descriptor, ops, NULL);

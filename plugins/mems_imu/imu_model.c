@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "num_measure.h"
-
 enum { SLOT_ACCELEROMETER, SLOT_GYROSCOPE, SLOT_MAGNETOMETER, SLOTS };
 
 #define TESLA_PER_UT 1e-6
@@ -82,50 +80,72 @@ static void fill_imu(const struct imu_plan *plan, const double *measured_u, stru
 {
     imu->orientation_w = 1.0;
     imu->orientation_covariance[0] = -1.0;
-    imu->angular_velocity_rad_s = oto_vec3_from_array(&measured_u[3 * SLOT_GYROSCOPE]);
+    imu->angular_velocity_rad_s = num_measured(&measured_u[3 * SLOT_GYROSCOPE]);
     memcpy(imu->angular_velocity_covariance, plan->rate_covariance, sizeof plan->rate_covariance);
-    imu->linear_acceleration_m_s2 = oto_vec3_from_array(&measured_u[3 * SLOT_ACCELEROMETER]);
+    imu->linear_acceleration_m_s2 = num_measured(&measured_u[3 * SLOT_ACCELEROMETER]);
     memcpy(imu->linear_acceleration_covariance, plan->force_covariance, sizeof plan->force_covariance);
 }
 
 static void fill_mag(const struct imu_plan *plan, const double *measured_u, struct oto_mag_record *mag)
 {
-    mag->magnetic_field_t = oto_vec3_scale(oto_vec3_from_array(&measured_u[3 * SLOT_MAGNETOMETER]), TESLA_PER_UT);
+    mag->magnetic_field_t = oto_vec3_scale(num_measured(&measured_u[3 * SLOT_MAGNETOMETER]), TESLA_PER_UT);
     memcpy(mag->magnetic_field_covariance, plan->field_covariance_t2, sizeof plan->field_covariance_t2);
+}
+
+/* Member by member: a struct that is made first and copied then would wait for its own stores. */
+static inline void fill_job(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
+                            double *measured_u, struct num_suite_job *job)
+{
+    job->plan = &plan->suite;
+    job->n = truth->n;
+    job->temperature_degc = truth->temperature_degc;
+    job->truth_u[SLOT_ACCELEROMETER] = &truth->specific_force_m_s2->x;
+    job->truth_u[SLOT_GYROSCOPE] = &truth->angular_rate_rad_s->x;
+    job->truth_u[SLOT_MAGNETOMETER] = &truth->mag_field_ut->x;
+    job->specific_force_m_s2 = &truth->specific_force_m_s2->x;
+    job->walk_u = state->walk_u;
+    job->instability = state->instability;
+    job->measured_u = measured_u;
+    job->taps = NULL;
+}
+
+bool imu_begin(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth, double *measured_u,
+               struct num_suite_job *job)
+{
+    if (!is_finite(truth)) {
+        return false;
+    }
+    fill_job(plan, state, truth, measured_u, job);
+    return true;
+}
+
+void imu_finish(const struct imu_plan *plan, const struct num_suite_job *job, struct oto_imu_record *imu,
+                uint32_t *imu_saturated, struct oto_mag_record *mag, uint32_t *mag_saturated)
+{
+    *imu_saturated = job->saturated & 0x3f;
+    fill_imu(plan, job->measured_u, imu);
+    if (plan->has_magnetometer) {
+        *mag_saturated = job->saturated >> 3 * SLOT_MAGNETOMETER & 7;
+        fill_mag(plan, job->measured_u, mag);
+    }
 }
 
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
                  uint32_t *mag_saturated)
 {
-    if (!is_finite(truth)) {
+    double measured_u[NUM_LANES];
+    struct num_suite_job job;
+    if (!imu_begin(plan, state, truth, measured_u, &job)) {
         return false;
     }
-    double measured_u[NUM_LANES];
-    const struct num_suite_plan *suite = &plan->suite;
-    const struct num_suite_input input = {
-        .n = truth->n,
-        .temperature_degc = truth->temperature_degc,
-        .truth_u = {&truth->specific_force_m_s2->x, &truth->angular_rate_rad_s->x, &truth->mag_field_ut->x},
-        .specific_force_m_s2 = &truth->specific_force_m_s2->x,
-    };
-    if (!plan->has_magnetometer) {
-        *imu_saturated =
-            num_suite_measure(suite, SLOTS, SLOT_MAGNETOMETER, &input, state->walk_u, state->instability, measured_u);
-        fill_imu(plan, measured_u, imu);
-        return true;
-    }
-    const uint32_t saturated =
-        num_suite_measure(suite, SLOTS, SLOTS, &input, state->walk_u, state->instability, measured_u);
-    *imu_saturated = saturated & 0x3f;
-    *mag_saturated = saturated >> 3 * SLOT_MAGNETOMETER & 7;
-    fill_imu(plan, measured_u, imu);
-    fill_mag(plan, measured_u, mag);
+    plan->suite.kernel->measure(&job, 1);
+    imu_finish(plan, &job, imu, imu_saturated, mag, mag_saturated);
     return true;
 }
 
 /* What comes before the suite: the truth, what looking back adds, and iron. */
-static void tap_input(const struct num_suite_input *truth, const struct num_suite_input *felt, uint32_t lanes,
+static void tap_input(const struct num_suite_job *truth, const struct num_suite_job *felt, uint32_t lanes,
                       num_tap_row *rows)
 {
     for (uint32_t lane = 0; lane < lanes; lane++) {
@@ -144,16 +164,6 @@ static void close_taps(const num_tap_row *rows, const struct oto_imu_record *imu
     }
 }
 
-static struct num_suite_input suite_input(const struct imu_truth *truth)
-{
-    return (struct num_suite_input){
-        .n = truth->n,
-        .temperature_degc = truth->temperature_degc,
-        .truth_u = {&truth->specific_force_m_s2->x, &truth->angular_rate_rad_s->x, &truth->mag_field_ut->x},
-        .specific_force_m_s2 = &truth->specific_force_m_s2->x,
-    };
-}
-
 bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                           const struct imu_truth *felt, struct oto_imu_record *imu, uint32_t *imu_saturated,
                           struct oto_mag_record *mag, uint32_t *mag_saturated, struct imu_taps *taps)
@@ -164,26 +174,20 @@ bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, 
     double measured_u[NUM_LANES], field_ut[3];
     num_tap_row memory[NUM_TAPS];
     num_tap_row *rows = taps != NULL ? memset(memory, 0, sizeof memory) : NULL;
-    const struct num_suite_plan *suite = &plan->suite;
-    const struct num_suite_input there = suite_input(truth);
-    struct num_suite_input input = suite_input(felt);
+    struct num_suite_job there, job;
+    fill_job(plan, state, truth, measured_u, &there);
+    fill_job(plan, state, felt, measured_u, &job);
+    job.taps = rows;
     if (taps != NULL) {
-        tap_input(&there, &input, plan->has_magnetometer ? 3 * SLOTS : 3 * SLOT_MAGNETOMETER, rows);
+        tap_input(&there, &job, plan->has_magnetometer ? 3 * SLOTS : 3 * SLOT_MAGNETOMETER, rows);
     }
     if (plan->has_iron) {
         oto_vec3_to_array(*felt->mag_field_ut, field_ut);
         num_iron_apply(&plan->iron, field_ut, rows, 3 * SLOT_MAGNETOMETER);
-        input.truth_u[SLOT_MAGNETOMETER] = field_ut;
+        job.truth_u[SLOT_MAGNETOMETER] = field_ut;
     }
-    const uint32_t saturated =
-        num_suite_measure_extended(suite, SLOTS, plan->has_magnetometer ? SLOTS : SLOT_MAGNETOMETER, &input,
-                                   state->walk_u, state->instability, measured_u, rows);
-    *imu_saturated = saturated & 0x3f;
-    fill_imu(plan, measured_u, imu);
-    if (plan->has_magnetometer) {
-        *mag_saturated = saturated >> 3 * SLOT_MAGNETOMETER & 7;
-        fill_mag(plan, measured_u, mag);
-    }
+    plan->suite.kernel->measure_extended(&job);
+    imu_finish(plan, &job, imu, imu_saturated, mag, mag_saturated);
     if (taps != NULL) {
         close_taps(rows, imu, mag, plan->has_magnetometer, taps);
     }

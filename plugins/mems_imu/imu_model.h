@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "num_iron.h"
+#include "num_measure.h"
 #include "otolith/records.h"
 
 struct imu_params {
@@ -41,7 +42,7 @@ struct imu_taps {
 
 /* Lanes as num_suite.h: accelerometer, gyroscope, magnetometer. */
 struct imu_state {
-    double walk_u[NUM_LANES];
+    double walk_u[NUM_WALK_LANES];
     double instability[3 * NUM_TRIAD_IDS][NUM_INSTABILITY_POLES]; /* of unit floor */
 };
 
@@ -70,6 +71,15 @@ bool imu_state_is_finite(const struct imu_state *state);
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
                  uint32_t *mag_saturated);
+
+/*
+ * The two halves of imu_measure, for several units at once: the job of a sample, whose inputs and measured_u[NUM_LANES]
+ * stay until it is done, or false; and the records of a job that the plan's kernel has done.
+ */
+bool imu_begin(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth, double *measured_u,
+               struct num_suite_job *job);
+void imu_finish(const struct imu_plan *plan, const struct num_suite_job *job, struct oto_imu_record *imu,
+                uint32_t *imu_saturated, struct oto_mag_record *mag, uint32_t *mag_saturated);
 
 /*
  * The same with every term, to the same bits where they are off. `felt` is what the sensor feels in place of the truth

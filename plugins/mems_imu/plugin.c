@@ -197,28 +197,76 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
     return status;
 }
 
+/* The input's field, or the one that the parameters give. */
+static const oto_vec3 *field_of(const struct imu_plan *plan, const struct oto_sensor_input *input, oto_vec3 *own_ut)
+{
+    if (!plan->has_own_field) {
+        return &input->mag_field_sensor_ut;
+    }
+    *own_ut = oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut);
+    return own_ut;
+}
+
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *step)
 {
     const struct imu_prepared *prepared = (const struct imu_prepared *)instance->data;
     const struct imu_plan *plan = &prepared->plan;
-    const struct oto_sensor_input *input = step->input;
-    struct oto_output *imu = &step->outputs[0];
-    struct oto_output *mag = &step->outputs[1];
+    struct oto_output *imu = &step->outputs[PORT_IMU];
+    struct oto_output *mag = &step->outputs[PORT_MAG];
     oto_vec3 own_field_ut;
-    const oto_vec3 *field_ut = &input->mag_field_sensor_ut;
-    if (plan->has_own_field) {
-        own_field_ut = oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut);
-        field_ut = &own_field_ut;
-    }
+    const oto_vec3 *field_ut = field_of(plan, step->input, &own_field_ut);
     if (prepared->extended) {
         return step_extended(instance, step, field_ut);
     }
-    const struct imu_truth truth = {step->n, &input->specific_force_sensor_m_s2, &input->angular_rate_sensor_rad_s,
-                                    field_ut, input->temperature_degc};
+    const struct imu_truth truth = truth_of(step->n, step->input, field_ut);
     return imu_measure(plan, (struct imu_state *)instance->state, &truth, (struct oto_imu_record *)imu->payload,
                        &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags)
                ? OTO_STEP_OK
                : OTO_STEP_DISCARD;
+}
+
+enum { CHUNK = 16 };
+
+/* Those of up to CHUNK units that need the plain sample alone, in one call of the kernel. */
+static void step_chunk(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
+                       enum oto_step_status *statuses)
+{
+    struct num_suite_job jobs[CHUNK];
+    double measured_u[CHUNK][NUM_LANES];
+    oto_vec3 own_field_ut[CHUNK];
+    uint32_t units[CHUNK], taken = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct imu_prepared *prepared = (const struct imu_prepared *)instances[i]->data;
+        const oto_vec3 *field_ut = field_of(&prepared->plan, steps[i]->input, &own_field_ut[i]);
+        const struct imu_truth truth = truth_of(steps[i]->n, steps[i]->input, field_ut);
+        if (prepared->extended) {
+            statuses[i] = step_extended(instances[i], steps[i], field_ut);
+        } else if (!imu_begin(&prepared->plan, (struct imu_state *)instances[i]->state, &truth, measured_u[taken],
+                              &jobs[taken])) {
+            statuses[i] = OTO_STEP_DISCARD;
+        } else {
+            statuses[i] = OTO_STEP_OK;
+            units[taken++] = i;
+        }
+    }
+    if (taken > 0) {
+        jobs[0].plan->kernel->measure(jobs, taken);
+    }
+    for (uint32_t job = 0; job < taken; job++) {
+        struct oto_output *outputs = steps[units[job]]->outputs;
+        imu_finish(&((const struct imu_prepared *)instances[units[job]]->data)->plan, &jobs[job],
+                   (struct oto_imu_record *)outputs[PORT_IMU].payload, &outputs[PORT_IMU].flags,
+                   (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags);
+    }
+}
+
+static void step_batch(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
+                       enum oto_step_status *statuses)
+{
+    for (uint32_t done = 0; done < count; done += CHUNK) {
+        const uint32_t left = count - done;
+        step_chunk(&instances[done], &steps[done], left < CHUNK ? left : CHUNK, &statuses[done]);
+    }
 }
 
 /* Version 1 had no band limit: that one begins settled. */
@@ -268,6 +316,7 @@ static const struct oto_plugin_ops ops = {
     .step = step,
     .migrate = migrate,
     .validate = validate,
+    .step_batch = step_batch,
 };
 
 OTO_PLUGIN_DEFINE(descriptor, ops, NULL);

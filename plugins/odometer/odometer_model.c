@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "num_draws.h"
-#include "num_pair.h"
+#include "num_pack.h"
 #include "otolith/detmath.h"
 
 void odometer_prepare(const struct odometer_params *params, double rate_hz, struct oto_rng_key noise_key,

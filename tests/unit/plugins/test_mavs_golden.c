@@ -93,13 +93,15 @@ static uint32_t sample(const struct num_triad_params *params, double rate_hz, do
     const struct num_suite_setup setup = {
         .law = &law, .rate_hz = rate_hz, .slots = 1, .active = 1, .ids = {NUM_ACCELEROMETER}, .params = {params}};
     const double none[3] = {0, 0, 0};
-    const struct num_suite_input input = {
-        .n = 1, .temperature_degc = temperature_degc, .truth_u = {in}, .specific_force_m_s2 = none};
     double walk_u[4] = {0}, instability[3][NUM_INSTABILITY_POLES] = {{0}}, measured_u[NUM_LANES];
     struct num_suite_plan plan;
+    struct num_suite_job job = {.plan = &plan, .n = 1, .temperature_degc = temperature_degc, .truth_u = {in},
+                                .specific_force_m_s2 = none, .walk_u = walk_u, .instability = instability,
+                                .measured_u = measured_u};
     struct oto_error error = {0};
     assert_ok(num_suite_prepare(&setup, &plan, &error), error);
-    const uint32_t saturated = num_suite_measure(&plan, 1, 1, &input, walk_u, instability, measured_u);
+    plan.kernel->measure(&job, 1);
+    const uint32_t saturated = job.saturated;
     memcpy(out, measured_u, 3 * sizeof *out);
     return saturated;
 }

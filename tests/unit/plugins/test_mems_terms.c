@@ -54,12 +54,16 @@ static void sensor_start(struct sensor *sensor)
 
 static const double *measure(struct sensor *sensor, uint64_t n)
 {
-    const struct num_suite_input input = {.n = n,
-                                          .temperature_degc = sensor->temperature_degc,
-                                          .truth_u = {sensor->truth},
-                                          .specific_force_m_s2 = sensor->force};
-    sensor->saturated =
-        num_suite_measure(&sensor->plan, 1, 1, &input, sensor->walk_u, sensor->instability, sensor->measured);
+    struct num_suite_job job = {.plan = &sensor->plan,
+                                .n = n,
+                                .temperature_degc = sensor->temperature_degc,
+                                .truth_u = {sensor->truth},
+                                .specific_force_m_s2 = sensor->force,
+                                .walk_u = sensor->walk_u,
+                                .instability = sensor->instability,
+                                .measured_u = sensor->measured};
+    sensor->plan.kernel->measure(&job, 1);
+    sensor->saturated = job.saturated;
     return sensor->measured;
 }
 
