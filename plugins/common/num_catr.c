@@ -1,6 +1,6 @@
 #include "num_catr.h"
 
-#include "num_pair.h"
+#include "num_pack.h"
 
 /* In the axes of the first heading, then turned by it. Every number is written once, two at a time. */
 static inline __attribute__((always_inline)) void differentiate(const struct num_catr *state,
@@ -13,26 +13,26 @@ static inline __attribute__((always_inline)) void differentiate(const struct num
     const double along = dt_s * (v * m->cosine[0] + gain * m->cosine[1]);
     const double across = dt_s * (v * m->sine[0] + gain * m->sine[1]);
     const double along_1 = v * m->cosine[1] + gain * m->cosine[2], across_1 = v * m->sine[1] + gain * m->sine[2];
-    const num_pair steps = {dt_s, dt2}, none = {0.0, 0.0}, then_dt = {1.0, dt_s}, one_first = {1.0, 0.0}, one_last = {0.0, 1.0};
-    const num_pair cosines = {m->cosine[0], m->cosine[1]}, sines = {m->sine[0], m->sine[1]};
-    num_pair_store(&j[0][0], one_first);
-    num_pair_store(&j[0][2], steps * (num_pair_all(c) * cosines - num_pair_all(s) * sines));
-    num_pair_store(&j[0][4], (num_pair){-(s * along + c * across), -dt2 * (s * along_1 + c * across_1)});
-    num_pair_store(&j[1][0], one_last);
-    num_pair_store(&j[1][2], steps * (num_pair_all(s) * cosines + num_pair_all(c) * sines));
-    num_pair_store(&j[1][4], (num_pair){c * along - s * across, dt2 * (c * along_1 - s * across_1)});
-    num_pair_store(&j[2][0], none);
-    num_pair_store(&j[2][2], then_dt);
-    num_pair_store(&j[2][4], none);
-    num_pair_store(&j[3][0], none);
-    num_pair_store(&j[3][2], one_last);
-    num_pair_store(&j[3][4], none);
-    num_pair_store(&j[4][0], none);
-    num_pair_store(&j[4][2], none);
-    num_pair_store(&j[4][4], then_dt);
-    num_pair_store(&j[5][0], none);
-    num_pair_store(&j[5][2], none);
-    num_pair_store(&j[5][4], one_last);
+    const num_pack steps = {dt_s, dt2}, none = {0.0, 0.0}, then_dt = {1.0, dt_s}, one_first = {1.0, 0.0}, one_last = {0.0, 1.0};
+    const num_pack cosines = {m->cosine[0], m->cosine[1]}, sines = {m->sine[0], m->sine[1]};
+    num_pack_store(&j[0][0], one_first);
+    num_pack_store(&j[0][2], steps * (num_pack_all(c) * cosines - num_pack_all(s) * sines));
+    num_pack_store(&j[0][4], (num_pack){-(s * along + c * across), -dt2 * (s * along_1 + c * across_1)});
+    num_pack_store(&j[1][0], one_last);
+    num_pack_store(&j[1][2], steps * (num_pack_all(s) * cosines + num_pack_all(c) * sines));
+    num_pack_store(&j[1][4], (num_pack){c * along - s * across, dt2 * (c * along_1 - s * across_1)});
+    num_pack_store(&j[2][0], none);
+    num_pack_store(&j[2][2], then_dt);
+    num_pack_store(&j[2][4], none);
+    num_pack_store(&j[3][0], none);
+    num_pack_store(&j[3][2], one_last);
+    num_pack_store(&j[3][4], none);
+    num_pack_store(&j[4][0], none);
+    num_pack_store(&j[4][2], none);
+    num_pack_store(&j[4][4], then_dt);
+    num_pack_store(&j[5][0], none);
+    num_pack_store(&j[5][2], none);
+    num_pack_store(&j[5][4], one_last);
 }
 
 void num_catr_predict(const struct num_catr *state, double dt_s, struct num_catr *next)
