@@ -289,7 +289,7 @@ void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_
     for (uint32_t i = 0; i < node->port_count; i++) {
         node->ports[i].channel = first_channel + i;
     }
-    srv_node_join_rings(node, segment);
+    srv_node_join_rings(node, segment, NULL, 0);
     if (node->labelled) {
         node->label_channel = first_channel + node->port_count;
         node->label_ring = srv_ring_make(segment->header, &segment->directory[node->label_channel]);

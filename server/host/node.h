@@ -111,8 +111,12 @@ void srv_outputs_clear(struct oto_output *outputs, const struct srv_port *ports,
 enum oto_status srv_ports_make(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
                                uint32_t first_channel, struct oto_output *outputs, struct srv_port *ports,
                                unsigned char **payloads, struct oto_float_run **runs, struct oto_error *error);
-/* [tick] Joins the ports to their rings, after the segment was made or another plugin has taken them over. */
-void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment);
+/*
+ * [tick] Joins the ports to their rings, after the segment was made, or when they take channels over from the ports
+ * `before`, which were joined and filled them until now.
+ */
+void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment, const struct srv_port *before,
+                         uint32_t before_count);
 /* [tick] Reads which ports the parameters enable. */
 void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params);
 /* [tick] The same, and says so in the directory; a channel without a port is silent. */

@@ -68,6 +68,7 @@ bool srv_occupant_finish(struct srv_occupant *occupant)
 
 void srv_occupant_exchange(struct srv_node *node, struct srv_occupant *occupant)
 {
+    const uint32_t ports = node->port_count > occupant->port_count ? node->port_count : occupant->port_count;
     EXCHANGE(instance);
     EXCHANGE(step);
     EXCHANGE(evaluate);
@@ -84,7 +85,7 @@ void srv_occupant_exchange(struct srv_node *node, struct srv_occupant *occupant)
     EXCHANGE(own_setup);
     EXCHANGE(payloads);
     EXCHANGE(runs);
-    for (uint32_t i = 0; i < OTO_PLUGIN_MAX_PORTS; i++) {
+    for (uint32_t i = 0; i < ports; i++) {
         EXCHANGE(outputs[i]);
         EXCHANGE(ports[i]);
     }

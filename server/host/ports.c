@@ -48,12 +48,25 @@ enum oto_status srv_ports_make(const struct oto_plugin_descriptor *descriptor, c
     return OTO_OK;
 }
 
-void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment)
+static const struct srv_port *find_port(const struct srv_port *ports, uint32_t count, uint32_t channel)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (ports[i].channel == channel) {
+            return &ports[i];
+        }
+    }
+    return NULL;
+}
+
+void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment, const struct srv_port *before,
+                         uint32_t before_count)
 {
     for (uint32_t i = 0; i < node->port_count; i++) {
         struct srv_port *port = &node->ports[i];
         if (port->channel != SRV_NO_CHANNEL) {
-            port->ring = srv_ring_make(segment->header, &segment->directory[port->channel]);
+            const struct srv_port *same = find_port(before, before_count, port->channel);
+            port->ring = same != NULL ? same->ring
+                                      : srv_ring_make(segment->header, &segment->directory[port->channel]);
         }
     }
 }

@@ -63,14 +63,20 @@ static void take_vehicle(struct srv_engine *engine, const struct srv_node *node,
 }
 
 /* Clients see who fills the channels, and which of them are silent. */
-static void show_occupant(struct srv_engine *engine, struct srv_node *node)
+static void show_occupant(struct srv_engine *engine, struct srv_node *node, const struct srv_occupant *before)
 {
-    srv_node_join_rings(node, &engine->segment);
+    const struct oto_plugin_descriptor *now = node->descriptor, *was = before->descriptor;
+    const bool renamed = strcmp(now->id, was->id) != 0 || strcmp(now->version, was->version) != 0;
+    srv_node_join_rings(node, &engine->segment, before->ports, before->port_count);
     srv_node_update_ports(node, engine->segment.directory);
     srv_estimators_attach(engine);
     for (uint32_t i = 0; i < node->channel_count + node->labelled; i++) {
-        srv_channel_identify(&engine->segment.directory[node->first_channel + i], node->descriptor->id,
-                             node->descriptor->version, node->generation);
+        struct oto_segment_channel *channel = &engine->segment.directory[node->first_channel + i];
+        if (renamed) {
+            srv_channel_identify(channel, now->id, now->version, node->generation);
+        } else {
+            __atomic_store_n(&channel->generation, node->generation, __ATOMIC_RELAXED);
+        }
     }
 }
 
@@ -107,7 +113,7 @@ static void roll_back(struct srv_engine *engine, struct srv_node *node, const ch
     srv_text_add(&words, node->descriptor->id);
     srv_text_add(&words, " ");
     srv_text_add(&words, node->descriptor->version);
-    show_occupant(engine, node);
+    show_occupant(engine, node, &change->occupant);
     take_vehicle(engine, node, change);
     if (node->quarantined) {
         srv_count(engine, OTO_COUNTER_QUARANTINED, 1);
@@ -158,7 +164,7 @@ static bool flip(struct srv_engine *engine, struct srv_node *node, struct srv_ch
         trial->seq[i] = node->ports[i].ring.head;
     }
     srv_change_flip(node, change);
-    show_occupant(engine, node);
+    show_occupant(engine, node, &change->occupant);
     take_vehicle(engine, node, change);
     trial->flip_tick = engine->tick;
     reply->status = OTO_OK;

@@ -71,6 +71,7 @@ void bench_estimator(struct bench_context *context);
 void bench_isolated(struct bench_context *context);
 void bench_motion(struct bench_context *context);
 void bench_lockstep(struct bench_context *context);
+void bench_swap(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 
 #endif

@@ -23,6 +23,7 @@ static const struct {
     {"estimator", bench_estimator, "one step of ekf and ins_ekf"},
     {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
     {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
+    {"swap", bench_swap, "a swap, from the request until it is live, and the tick in which it happens"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 
