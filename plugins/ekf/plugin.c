@@ -154,10 +154,16 @@ static const struct oto_port outputs[] = {
     {"state", &num_filter_state_type, OTO_PORT_ALWAYS, 0},
     {"innovation", &num_filter_innovation_type, OTO_PORT_ALWAYS, 0},
 };
+/* As those of ins_ekf stand, so that one may be swapped for the other; any further ones are open. */
 static const struct oto_input_port inputs[] = {
+    {"imu", "any record; `measurements` tell what is in it", NULL, OTO_INPUT_OPTIONAL, 0},
+    {"odometer", "any record", NULL, OTO_INPUT_OPTIONAL, 0},
+    {"magnetometer", "any record", NULL, OTO_INPUT_OPTIONAL, 0},
+    {"position", "any record", NULL, OTO_INPUT_OPTIONAL, 0},
     {"truth", "what the estimate is compared with", NULL, OTO_INPUT_OPTIONAL, 0},
 };
-static const struct oto_estimator_extension estimator = {sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, 1, 0};
+static const struct oto_estimator_extension estimator = {
+    sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, sizeof inputs / sizeof *inputs, 0};
 
 static const void *extension(const char *id)
 {

@@ -552,6 +552,19 @@ static void the_truth_is_compared_with_and_changes_nothing(void **unused)
     mini_close(&without.host);
 }
 
+static void its_inputs_stand_as_those_of_the_inertial_navigation(void **unused)
+{
+    static const char *const names[] = {"imu", "odometer", "magnetometer", "position", "truth"};
+    const struct oto_estimator_extension *estimator = otolith_plugin.extension(OTO_EXTENSION_ESTIMATOR);
+    (void)unused;
+    assert_int_equal(estimator->input_count, 5);
+    assert_true((estimator->flags & OTO_ESTIMATOR_OPEN_INPUTS) != 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_string_equal(estimator->inputs[i].name, names[i]);
+    }
+    assert_true(oto_record_type_hash(otolith_plugin.descriptor->outputs[0].type) == oto_record_type_hash(&oto_estimate_type));
+}
+
 /* ---- refusals of prepare ---- */
 
 static void expect_refusal(struct rig *rig, const char *part)
@@ -635,6 +648,7 @@ int main(void)
         cmocka_unit_test(a_copied_state_goes_on_to_the_same_bits),
         cmocka_unit_test(the_state_of_another_model_is_refused),
         cmocka_unit_test(the_truth_is_compared_with_and_changes_nothing),
+        cmocka_unit_test(its_inputs_stand_as_those_of_the_inertial_navigation),
         cmocka_unit_test(what_does_not_fit_together_is_said),
         cmocka_unit_test(an_optional_input_may_be_absent),
     };

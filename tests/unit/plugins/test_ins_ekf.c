@@ -414,6 +414,18 @@ static void a_copied_state_goes_on_to_the_same_bits(void **unused)
     mini_close(&other.host);
 }
 
+static void its_inputs_stand_as_those_of_the_ekf(void **unused)
+{
+    static const char *const names[] = {"imu", "odometer", "magnetometer", "position", "truth"};
+    const struct oto_estimator_extension *estimator = otolith_plugin.extension(OTO_EXTENSION_ESTIMATOR);
+    (void)unused;
+    assert_int_equal(estimator->input_count, 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_string_equal(estimator->inputs[i].name, names[i]);
+    }
+    assert_true(oto_record_type_hash(otolith_plugin.descriptor->outputs[0].type) == oto_record_type_hash(&oto_estimate_type));
+}
+
 static void what_does_not_fit_together_is_said(void **unused)
 {
     struct rig rig;
@@ -450,6 +462,7 @@ int main(void)
         cmocka_unit_test(aids_that_are_bad_late_or_outliers_are_counted),
         cmocka_unit_test(standstill_holds_the_velocity),
         cmocka_unit_test(a_copied_state_goes_on_to_the_same_bits),
+        cmocka_unit_test(its_inputs_stand_as_those_of_the_ekf),
         cmocka_unit_test(what_does_not_fit_together_is_said),
     };
     return cmocka_run_group_tests_name("ins_ekf", tests, NULL, NULL);
