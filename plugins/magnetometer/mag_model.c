@@ -106,9 +106,9 @@ bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, 
     num_tap_row memory[NUM_TAPS];
     num_tap_row *rows = taps != NULL ? memset(memory, 0, sizeof memory) : NULL;
     struct num_suite_job job;
+    oto_vec3_to_array(felt_ut, felt);
     fill_job(plan, state, n, felt, temperature_degc, measured_u, &job);
     job.taps = rows;
-    oto_vec3_to_array(felt_ut, felt);
     if (taps != NULL) {
         oto_vec3_to_array(field_ut, rows[NUM_TAP_TRUTH]);
         oto_vec3_to_array(oto_vec3_sub(felt_ut, field_ut), rows[NUM_TAP_SAMPLING]);
