@@ -63,6 +63,7 @@ enum oto_timeout_policy {
 #define OTO_TRUTH_HAS_SPEED (1u << 2)         /* longitudinal_speed_m_s is given; else the velocity along body x */
 #define OTO_TRUTH_CONTINUES (1u << 3) /* the first record: it goes on from the truth that came with the grant */
 #define OTO_TRUTH_JUMPS (1u << 4)     /* a later record: it does not go on from the one before */
+#define OTO_TRUTH_HAS_FLAGS 7u
 #define OTO_TRUTH_KNOWN_FLAGS 31u
 
 /* Written by the server. */

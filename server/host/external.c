@@ -123,6 +123,22 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, int64_
     return OTO_STEP_OK;
 }
 
+static bool is_plausible(const struct oto_truth_record *truth)
+{
+    return oto_vec3_is_finite(truth->position_enu_m) && oto_vec3_is_finite(truth->velocity_enu_m_s) &&
+           oto_vec3_is_finite(truth->accel_enu_m_s2) && oto_vec3_is_finite(truth->angular_rate_body_rad_s) &&
+           oto_vec3_is_finite(truth->angular_accel_body_rad_s2) && oto_quat_is_unit(truth->q_enu_from_body, 1e-6);
+}
+
+/* Of a state that comes from a checkpoint. */
+static enum oto_status validate(const struct oto_instance *instance)
+{
+    const struct state *state = instance->state;
+    const uint64_t span = state->to_at.tick - state->from_at.tick;
+    const bool good = span <= OTO_MAILBOX_MAX_STEP_N && is_plausible(&state->from) && is_plausible(&state->to);
+    return good ? OTO_OK : OTO_CORRUPT;
+}
+
 static const struct oto_motion_extension motion = {.size = sizeof motion, .evaluate = evaluate};
 
 static const void *extension(const char *id)
@@ -135,7 +151,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .text = "a truth that a participant gives through its mailbox",
     .param_count = sizeof params / sizeof *params, .params = params, .params_bytes = sizeof(struct params),
     .state_bytes = sizeof(struct state), .state_version = 1, .migrates_from = 1};
-static const struct oto_plugin_ops ops = {.size = sizeof ops, .init = init, .step = step};
+static const struct oto_plugin_ops ops = {.size = sizeof ops, .init = init, .step = step, .validate = validate};
 static const struct oto_plugin_entry entry = {sizeof entry, 0, OTO_ABI_BLOCK_INITIALIZER, &descriptor, &ops, extension};
 
 enum oto_status srv_external_open(struct oto_plugin **plugin, struct oto_error *error)
@@ -189,6 +205,12 @@ void srv_external_give(const struct oto_instance *instance, const struct oto_tru
     state->alone = input->alone;
     state->held = 0;
     complete(state);
+}
+
+uint64_t srv_external_reach(const struct oto_instance *instance)
+{
+    const struct state *state = instance->state;
+    return state->held == 0 ? state->to_at.tick : 0;
 }
 
 void srv_external_hold(const struct oto_instance *instance)

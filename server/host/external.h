@@ -27,6 +27,8 @@ struct srv_external_input {
 /* `from` is the vehicle's truth at the start of the span. */
 void srv_external_give(const struct oto_instance *instance, const struct oto_truth_record *from,
                        const struct srv_external_input *input);
+/* Ticks that the truth given last holds for: those before this one; 0: none. */
+uint64_t srv_external_reach(const struct oto_instance *instance);
 /* There is no truth for the ticks to come: steps are discarded until the next is given. */
 void srv_external_hold(const struct oto_instance *instance);
 

@@ -6,11 +6,24 @@
 
 /* ---- joining and leaving ---- */
 
+/* A state from a checkpoint may stand within the span of an answer: that one still holds. */
+static void take_span(const struct srv_engine *engine, struct srv_participant *participant)
+{
+    for (uint32_t i = 0; i < participant->config->vehicle_count; i++) {
+        const uint64_t reach = srv_external_reach(&engine->vehicles[participant->vehicles[i]].motion->instance);
+        participant->reach = i == 0 || reach < participant->reach ? reach : participant->reach;
+    }
+    participant->from = engine->tick;
+}
+
 const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *mailbox)
 {
     struct srv_participant *participant = &engine->participants.list[mailbox->participant];
     if (participant->mailbox != NULL && !participant->dropped) {
         return "another process takes part under this name";
+    }
+    if (!participant->has_been) {
+        take_span(engine, participant);
     }
     participant->mailbox = mailbox;
     participant->dropped = false;

@@ -97,7 +97,7 @@ static const char *take_record(struct srv_engine *engine, struct srv_participant
                                             .vehicle = participant->vehicles[i],
                                             .external = {.from_tick = participant->from,
                                                          .to_tick = tick,
-                                                         .flags = record.flags & OTO_TRUTH_KNOWN_FLAGS,
+                                                         .flags = record.flags & OTO_TRUTH_HAS_FLAGS,
                                                          .alone = goes_on ? 0 : 1,
                                                          .truth = record.truth}};
     return wrong;

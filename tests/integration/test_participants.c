@@ -348,6 +348,58 @@ static void an_answer_counts_also_if_its_giver_leaves_at_once(void **state)
     assert_int_equal(world_stop(world), 0);
 }
 
+/* Answers and makes `ticks`, of which the grant asked for is the first. Who has joined anew says that it goes on. */
+static void answer_and_step(struct oto_participant *physics, struct oto_client *client, uint64_t tick, uint64_t ticks)
+{
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    const struct oto_grant grant = player_wait(physics);
+    const struct oto_truth_record truth = player_truth(grant.until_ns);
+    assert_int_equal(grant.tick, tick);
+    assert_int_equal(oto_participant_set(physics, 0, &truth, PLAYER_ALL | OTO_TRUTH_CONTINUES), OTO_OK);
+    assert_int_equal(oto_participant_done(physics, grant.until), OTO_OK);
+    assert_ok(oto_control_step(client, ticks, &reply, &error), error);
+}
+
+static void a_restored_world_goes_on_within_an_answer_to_the_last_bit(void **state)
+{
+    struct world_process *world = *state;
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    char path[128];
+    const struct oto_participant_options four = {.name = "physics", .step_n = 4, .answer_ms = -1};
+    world_make(world, HEAD "clock: {rate_hz: 1000, mode: step}\nvehicles:\n  - name: car\n"
+                           "    motion: {participant: physics}\n" SENSORS);
+    world_start(world, NULL);
+    struct oto_client *client = world_attach(world, "test");
+    struct oto_participant *physics = player_join_as(&four);
+    for (uint64_t tick = 0; tick < 40; tick += 4) {
+        answer_and_step(physics, client, tick, 4);
+    }
+    answer_and_step(physics, client, 40, 2);
+    (void)snprintf(path, sizeof path, "%s/checkpoint", world->root);
+    assert_ok(oto_control_checkpoint(client, path, &reply, &error), error);
+    assert_ok(oto_control_step(client, 2, &reply, &error), error);
+    answer_and_step(physics, client, 44, 4);
+    const uint64_t hash = hash_of(client), epoch = oto_client_header(client)->epoch;
+    assert_ok(oto_control_restore(client, path, &reply, &error), error);
+    oto_participant_leave(physics);
+    oto_client_close(client);
+    client = world_attach(world, "test");
+    while (oto_client_header(client)->epoch == epoch) {
+        oto_client_close(client);
+        client = world_attach(world, "test");
+    }
+    physics = player_join_as(&four);
+    assert_ok(oto_control_step(client, 2, &reply, &error), error); /* the answer for ticks 40 to 44 still holds */
+    answer_and_step(physics, client, 44, 4);
+    assert_int_equal(tick_of(client), 48);
+    assert_int_equal(hash_of(client), hash);
+    oto_participant_leave(physics);
+    oto_client_close(client);
+    assert_int_equal(world_stop(world), 0);
+}
+
 static void modes_that_follow_somebody_need_somebody(void **state)
 {
     struct world_process *world = *state;
@@ -416,6 +468,7 @@ int main(void)
         world_test(an_answer_for_several_ticks_is_interpolated_between_them),
         world_test(accelerations_that_are_left_out_follow_from_the_velocities),
         world_test(an_answer_counts_also_if_its_giver_leaves_at_once),
+        world_test(a_restored_world_goes_on_within_an_answer_to_the_last_bit),
         world_test(modes_that_follow_somebody_need_somebody),
         world_test(the_tick_waits_in_every_mode_and_modes_change_under_way),
         world_test(a_motion_of_a_participant_cannot_be_swapped),
