@@ -260,11 +260,11 @@ static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_e
 static double progress_of(const struct mountcal_plan *plan, const struct mountcal_state *state, const double bound_rad[3])
 {
     double least = 1.0;
-    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
+    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) { /* the published rule, and then the bounds as well */
         oto_quat q;
         double unused_rad[3];
         const bool accepted = histogram_result(&plan->histogram, &state->histogram, &q, unused_rad, &least);
-        return accepted ? 1.0 : least < 0.99 ? least : 0.99;
+        least = accepted ? 1.0 : least < 0.99 ? least : 0.99;
     }
     for (int i = 0; i < 3; i++) {
         const double first = 3.0 * plan->joint.box_rad[i];
