@@ -43,7 +43,7 @@ struct run {
 /* Options that go to the server as they are. */
 static const struct argp_option rows[] = {
     {"for", 'f', "DURATION", 0, "end after so much simulated time (10s, 500ms, 2min)", 1},
-    {"mode", 'm', "MODE", 0, "realtime, asap or step (with --for, step is stepped to its end)", 1},
+    {"mode", 'm', "MODE", 0, "realtime, asap, step (with --for, step is stepped to its end), lockstep or external", 1},
     {"scale", 'x', "X", 0, "simulated seconds per real second", 1},
     {"rate", 'r', "HZ", 0, "physics ticks per second", 1},
     {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
