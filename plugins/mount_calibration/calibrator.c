@@ -121,10 +121,11 @@ enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mo
     }
     if (!(params->histogram_decay > 0.0 && params->histogram_decay < 1.0 && params->histogram_short_scale > 0.0 &&
           1.0 - params->histogram_decay < params->histogram_short_scale)) {
-        return oto_fail(error, OTO_RANGE,
-                        "histogram.decay %g with histogram.short_scale %g leaves no memory; give a decay below 1 and a scale "
-                        "above 1 - decay",
-                        params->histogram_decay, params->histogram_short_scale);
+        return oto_fail(
+            error, OTO_RANGE,
+            "histogram.decay %g with histogram.short_scale %g leaves no memory; give a decay below 1 and a scale "
+            "above 1 - decay",
+            params->histogram_decay, params->histogram_short_scale);
     }
     plan->params = *params;
     plan_joint(params, &plan->joint);
@@ -200,7 +201,8 @@ static void gather_sample(struct mountcal_gather *gather, int64_t t_ns, oto_vec3
     const double eighth = 0.125 * oto_vec3_norm_sq(turn);
     oto_quat q = oto_quat_make(1.0 - eighth, 0.5 * turn.x, 0.5 * turn.y, 0.5 * turn.z);
     gain = oto_vec3_add(gain, oto_vec3_scale(oto_vec3_cross(turn, gain), 0.5));
-    gather->velocity_gain_m_s = oto_vec3_add(gather->velocity_gain_m_s, oto_quat_rotate(gather->q_start_from_now, gain));
+    gather->velocity_gain_m_s =
+        oto_vec3_add(gather->velocity_gain_m_s, oto_quat_rotate(gather->q_start_from_now, gain));
     gather->q_start_from_now = oto_quat_mul(gather->q_start_from_now, q);
 }
 

@@ -1,7 +1,7 @@
 /*
- * How an IMU stands on its vehicle, from its own samples and the wheel speed alone, while driving. Pure numbers: no host,
- * no file, no clock. The state is plain data: copied byte by byte it goes on the same. Prepare belongs to the loop, all
- * else to the tick; none allocates.
+ * How an IMU stands on its vehicle, from its own samples and the wheel speed alone, while driving. Pure numbers: no
+ * host, no file, no clock. The state is plain data: copied byte by byte it goes on the same. Prepare belongs to the
+ * loop, all else to the tick; none allocates.
  *
  *   struct mountcal_params params;
  *   mountcal_params_default(&params);
@@ -39,7 +39,7 @@ struct mountcal_params {
     double crown_deg; /* mean roll of the lane, positive where its right side is lower */
     double crown_sigma_deg;
     double bank_deg, road_length_m; /* of the road: rms of its bank, correlation length */
-    double vibration_deg;                      /* rms pitch and roll of the chassis on its springs */
+    double vibration_deg;           /* rms pitch and roll of the chassis on its springs */
     /* Parts. */
     double gyro_bias_range_rad_s;
     double accel_bias_sigma_m_s2;
@@ -74,7 +74,8 @@ void mountcal_adapt(const struct mountcal_plan *plan, const struct mountcal_para
  */
 void mountcal_push_imu(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
                        const double specific_force_m_s2[3], const double angular_rate_rad_s[3]);
-void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns, double speed_m_s);
+void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns,
+                         double speed_m_s);
 
 void mountcal_result(const struct mountcal_plan *plan, const struct mountcal_state *state,
                      struct oto_mount_calibration_record *record);

@@ -12,7 +12,7 @@ struct mountcal_plan {
     struct histogram_plan histogram;
     struct monitors_plan monitors;
     double accept_rad[3];
-    double least_s;            /* of driving before anything is accepted */
+    double least_s; /* of driving before anything is accepted */
     bool has_previous;
     oto_quat q_previous;
     double previous_variance[3];
@@ -51,10 +51,10 @@ struct mountcal_verdict {
     double widening[3]; /* of the bound, from the marks */
     double seconds, distance_m;
     double since_moved_s; /* negative: it has not moved */
-    double doubt_s;     /* how long IMU, speed and result have contradicted each other, less how long they have not */
-    double rest_s;      /* the longest rest */
-    double losses;      /* of the velocity, of late */
-    uint64_t lost;      /* of the filter, when last looked */
+    double doubt_s;       /* how long IMU, speed and result have contradicted each other, less how long they have not */
+    double rest_s;        /* the longest rest */
+    double losses;        /* of the velocity, of late */
+    uint64_t lost;        /* of the filter, when last looked */
     oto_vec3 gravity_residual_m_s2;
     struct mountcal_mark marks[MOUNTCAL_MARKS];
     uint32_t mark_count, has_been_accepted, path, spare;
@@ -63,9 +63,9 @@ struct mountcal_verdict {
 /* What was driven. */
 struct mountcal_driven {
     uint64_t turns_left, turns_right, starts, stops, reverses, brakes;
-    double turn_rad;   /* of the turn under way */
+    double turn_rad; /* of the turn under way */
     double rest_s;
-    double rests_s;    /* in all */
+    double rests_s; /* in all */
     uint32_t was_still, starting, braking, spare;
 };
 

@@ -6,7 +6,7 @@
 #define TURN_RAD_S 0.15
 #define MOVING_M_S 2.0
 #define REST_S 1.0
-#define START_S 3.0       /* of a start that is looked at */
+#define START_S 3.0 /* of a start that is looked at */
 #define START_M_S2 0.5
 #define START_RAD_S 0.05
 #define BOUND_FLOOR_RAD (0.25 * OTO_DEG)
@@ -66,7 +66,7 @@ static void vote_up(const struct histogram_plan *plan, struct histogram *histogr
     }
     up = oto_vec3_scale(up, up.z > 0.0 ? 1.0 : -1.0);
     histogram_vote(plan, histogram, HISTOGRAM_UP_INCLINATION,
-         oto_atan2(up.y, up.z) - plan->roll_compliance_rad_s2_m * left_m_s2);
+                   oto_atan2(up.y, up.z) - plan->roll_compliance_rad_s2_m * left_m_s2);
     histogram_vote(plan, histogram, HISTOGRAM_UP_AZIMUTH, oto_atan2(-up.x, up.z));
     histogram->votes++;
 }
@@ -81,7 +81,7 @@ static void vote_forward(const struct histogram_plan *plan, struct histogram *hi
         return;
     }
     histogram_vote(plan, histogram, HISTOGRAM_FORWARD_INCLINATION,
-         oto_atan2(ahead.z, ahead.x) - plan->pitch_compliance_rad_s2_m * ahead.x / (lean * lean));
+                   oto_atan2(ahead.z, ahead.x) - plan->pitch_compliance_rad_s2_m * ahead.x / (lean * lean));
     histogram_vote(plan, histogram, HISTOGRAM_FORWARD_AZIMUTH, -oto_atan2(ahead.y, ahead.x));
     histogram->votes++;
 }
@@ -127,8 +127,8 @@ static double centre(const double votes[HISTOGRAM_BINS], int best, int half, dou
 }
 
 /* An ideal single mode: whatever is higher than it, beyond noise, is another one. */
-static bool is_under_envelope(const struct histogram_plan *plan, const struct histogram_votes *votes, int which, double at,
-                              double peak)
+static bool is_under_envelope(const struct histogram_plan *plan, const struct histogram_votes *votes, int which,
+                              double at, double peak)
 {
     const double sigma = plan->sigma_rad / width_of(plan, which);
     for (int i = 0; i < HISTOGRAM_BINS; i++) {
@@ -166,8 +166,8 @@ void histogram_find_peak(const struct histogram_plan *plan, struct histogram *hi
     votes->max_votes = most;
     votes->peak_rad = at * width - plan->range_rad[which];
     votes->spread_rad = spread_of(plan, votes, which);
-    votes->accepted = inside >= plan->min_votes && inside > 0.5 * votes->total &&
-                      is_under_envelope(plan, votes, which, at, most);
+    votes->accepted =
+        inside >= plan->min_votes && inside > 0.5 * votes->total && is_under_envelope(plan, votes, which, at, most);
     best = highest_bin(votes->recent, &recent_most);
     if (recent_most > 0.0) {
         votes->recent_peak_rad = centre(votes->recent, best, half, &inside) * width - plan->range_rad[which];
@@ -186,12 +186,14 @@ static void take_rest(struct histogram *histogram, double dt)
     histogram->has_rest |= histogram->rest_s > REST_S;
 }
 
-void histogram_push_block(const struct histogram_plan *plan, struct histogram *histogram, const struct joint_block *block)
+void histogram_push_block(const struct histogram_plan *plan, struct histogram *histogram,
+                          const struct joint_block *block)
 {
     const double dt = block->duration_s, by = block->breaks ? 1.0 : dt / (SMOOTH_S + dt);
     oto_vec3 rate = oto_vec3_add_scaled(block->gyro_bias_rad_s, block->turn_rad, 1.0 / dt);
     histogram->rate_rad_s = oto_vec3_lerp(histogram->rate_rad_s, rate, by);
-    histogram->accel_m_s2 = oto_vec3_lerp(histogram->accel_m_s2, oto_vec3_scale(block->velocity_gain_m_s, 1.0 / dt), by);
+    histogram->accel_m_s2 =
+        oto_vec3_lerp(histogram->accel_m_s2, oto_vec3_scale(block->velocity_gain_m_s, 1.0 / dt), by);
     if (block->speeds > 0) {
         histogram->speed_m_s = block->speed_m_s;
     }
@@ -234,8 +236,8 @@ static oto_quat mount_of(const double angle_rad[3])
                              -oto_atan2(ahead.y, oto_hypot(ahead.x, ahead.z)));
 }
 
-bool histogram_result(const struct histogram_plan *plan, const struct histogram *histogram, oto_quat *q_body_from_sensor,
-                      double bound_rad[3], double *progress)
+bool histogram_result(const struct histogram_plan *plan, const struct histogram *histogram,
+                      oto_quat *q_body_from_sensor, double bound_rad[3], double *progress)
 {
     static const int source[3] = {HISTOGRAM_UP_INCLINATION, HISTOGRAM_FORWARD_INCLINATION, HISTOGRAM_FORWARD_AZIMUTH};
     double angle[3];

@@ -9,7 +9,13 @@
 #include "otolith/vecmath.h"
 #include "joint.h"
 
-enum { HISTOGRAM_UP_INCLINATION, HISTOGRAM_UP_AZIMUTH, HISTOGRAM_FORWARD_INCLINATION, HISTOGRAM_FORWARD_AZIMUTH, HISTOGRAM_COUNT };
+enum {
+    HISTOGRAM_UP_INCLINATION,
+    HISTOGRAM_UP_AZIMUTH,
+    HISTOGRAM_FORWARD_INCLINATION,
+    HISTOGRAM_FORWARD_AZIMUTH,
+    HISTOGRAM_COUNT
+};
 #define HISTOGRAM_BINS OTO_CALIBRATION_HISTOGRAM_BINS
 
 struct histogram_plan {
@@ -20,8 +26,8 @@ struct histogram_plan {
 };
 
 struct histogram_votes {
-    double votes[HISTOGRAM_BINS];       /* long, decayed */
-    double recent[HISTOGRAM_BINS];      /* short */
+    double votes[HISTOGRAM_BINS];  /* long, decayed */
+    double recent[HISTOGRAM_BINS]; /* short */
     double total, recent_total;
     double outliers; /* beyond the range, decayed as the votes */
     double peak_rad, recent_peak_rad;
@@ -45,9 +51,10 @@ void histogram_vote(const struct histogram_plan *plan, struct histogram *histogr
 /* Looks for the peak, and whether it is accepted. */
 void histogram_find_peak(const struct histogram_plan *plan, struct histogram *histogram, int which);
 void histogram_init(struct histogram *histogram);
-void histogram_push_block(const struct histogram_plan *plan, struct histogram *histogram, const struct joint_block *block);
+void histogram_push_block(const struct histogram_plan *plan, struct histogram *histogram,
+                          const struct joint_block *block);
 /* Angles of the mount in the nominal vehicle's axes; false while none is accepted. */
-bool histogram_result(const struct histogram_plan *plan, const struct histogram *histogram, oto_quat *q_body_from_sensor,
-                      double bound_rad[3], double *progress);
+bool histogram_result(const struct histogram_plan *plan, const struct histogram *histogram,
+                      oto_quat *q_body_from_sensor, double bound_rad[3], double *progress);
 
 #endif

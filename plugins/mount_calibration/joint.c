@@ -7,8 +7,8 @@
 #define DECIDED 25.0 /* of log-likelihood */
 #define DECIDED_MOST 60.0
 #define CLIP 2.0
-#define LAST_REPLAY_BLOCKS 700 /* leaves room for those that come in meanwhile */
-#define ROUGH_RAD (0.7 * OTO_DEG)   /* of pitch and yaw */
+#define LAST_REPLAY_BLOCKS 700    /* leaves room for those that come in meanwhile */
+#define ROUGH_RAD (0.7 * OTO_DEG) /* of pitch and yaw */
 #define ROUGH_ROLL_RAD (4.0 * OTO_DEG)
 
 static void init_filters(const struct joint_plan *plan, oto_quat q_body_from_sensor, const double sigma_rad[3],
@@ -27,7 +27,9 @@ static void judge_path(struct joint *joint, double more)
         return;
     }
     joint->ahead += more > CLIP ? CLIP : more < -CLIP ? -CLIP : more;
-    joint->ahead = joint->ahead > DECIDED_MOST ? DECIDED_MOST : joint->ahead < -DECIDED_MOST ? -DECIDED_MOST : joint->ahead;
+    joint->ahead = joint->ahead > DECIDED_MOST    ? DECIDED_MOST
+                   : joint->ahead < -DECIDED_MOST ? -DECIDED_MOST
+                                                  : joint->ahead;
     if (joint->ahead > DECIDED) {
         joint->path = JOINT_STAYS_LEVEL;
     } else if (joint->ahead < 0.0) {

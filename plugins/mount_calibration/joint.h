@@ -1,8 +1,8 @@
 /*
  * The joint method: one Kalman filter over the sensor's velocity and gravity in the sensor's own axes, both biases, the
- * mount, and what a vehicle does besides rolling along its x axis. It steps over blocks of a tenth of a second. Where the
- * mount has become roughly known, the first blocks are run through it again from there, so that no first guess stays in
- * the result. Pure numbers, plain state, no allocation.
+ * mount, and what a vehicle does besides rolling along its x axis. It steps over blocks of a tenth of a second. Where
+ * the mount has become roughly known, the first blocks are run through it again from there, so that no first guess
+ * stays in the result. Pure numbers, plain state, no allocation.
  */
 #ifndef MOUNT_CALIBRATION_JOINT_H
 #define MOUNT_CALIBRATION_JOINT_H
@@ -17,8 +17,8 @@
 
 /* Of the filter's state; the mount's error is a rotation of the vehicle's axes. */
 enum {
-    JOINT_VELOCITY = 0,   /* of the sensor, sensor axes */
-    JOINT_GRAVITY = 3,    /* sensor axes */
+    JOINT_VELOCITY = 0, /* of the sensor, sensor axes */
+    JOINT_GRAVITY = 3,  /* sensor axes */
     JOINT_ACCEL_BIAS = 6,
     JOINT_GYRO_BIAS = 9,
     JOINT_MOUNT = 12,
@@ -31,15 +31,15 @@ enum {
     JOINT_HEAVE,       /* rad: slow pitch of the body against its path */
     JOINT_BANK,        /* rad: of the road, less its mean */
     JOINT_CROWN,       /* rad: that mean */
-    JOINT_LEVEL_ROLL,  /* rad per m/s²: what roll compliance does on a level path; JOINT_PITCH_COMPLIANCE is the other */
+    JOINT_LEVEL_ROLL, /* rad per m/s²: what roll compliance does on a level path; JOINT_PITCH_COMPLIANCE is the other */
     JOINT_STATES
 };
 #define JOINT_EXTRAS (JOINT_STATES - JOINT_PITCH_COMPLIANCE)
 
 /*
  * What the path does where the road tilts the body. It follows, as roads have it; or it stays level, and the body tilts
- * all the same, as simulations have it that add grade and bank to the attitude alone. Where it stays level, a mount's roll
- * shows in turns. There is a filter for each, and the one is believed that foretells better.
+ * all the same, as simulations have it that add grade and bank to the attitude alone. Where it stays level, a mount's
+ * roll shows in turns. There is a filter for each, and the one is believed that foretells better.
  */
 enum { JOINT_FOLLOWS, JOINT_STAYS_LEVEL, JOINT_PATHS };
 
@@ -58,21 +58,21 @@ struct joint_plan {
 
 /* A tenth of a second, integrated in the axes of its beginning. */
 struct joint_block {
-    oto_vec3 velocity_gain_m_s;  /* ∫ f dt */
-    oto_vec3 turn_rad;           /* rotation vector, gyro_bias taken off */
-    oto_vec3 gyro_bias_rad_s;    /* what was taken off */
+    oto_vec3 velocity_gain_m_s; /* ∫ f dt */
+    oto_vec3 turn_rad;          /* rotation vector, gyro_bias taken off */
+    oto_vec3 gyro_bias_rad_s;   /* what was taken off */
     double duration_s;
-    double speed_m_s;            /* mean of the reports in it */
-    double speed_age_s;          /* of that mean, at its end */
-    uint32_t speeds;             /* reports; 0: none */
-    uint32_t still;              /* at rest since a while */
-    uint32_t breaks;             /* nothing is known of what was just before it */
+    double speed_m_s;   /* mean of the reports in it */
+    double speed_age_s; /* of that mean, at its end */
+    uint32_t speeds;    /* reports; 0: none */
+    uint32_t still;     /* at rest since a while */
+    uint32_t breaks;    /* nothing is known of what was just before it */
     uint32_t spare;
 };
 
 /* Of measurements of one kind. */
 struct joint_channel {
-    double scale;    /* of the noise's variance, adapted */
+    double scale;             /* of the noise's variance, adapted */
     double sum, sum_variance; /* of innovations, this second */
     double together;          /* mean square of that sum over what independent ones would give */
     uint64_t summed;
@@ -86,10 +86,10 @@ struct joint_filter {
     double extra[JOINT_EXTRAS];
     double covariance[JOINT_STATES][JOINT_STATES];
     struct joint_channel channels[JOINT_CHANNELS];
-    double heave_power;      /* rad² */
-    double jolt_power;       /* (m/s²)²/Hz, of a level path */
+    double heave_power;                            /* rad² */
+    double jolt_power;                             /* (m/s²)²/Hz, of a level path */
     double bank_sum, bank_square_sum, bank_weight; /* over distance, for the road's rms */
-    double bank_power;       /* rad² */
+    double bank_power;                             /* rad² */
     double distance_m, since_bank_m;
     double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a² dt since the last rest */
     double fit;                            /* log-likelihood of what goes up and down, seconds taken together */

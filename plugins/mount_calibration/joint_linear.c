@@ -1,7 +1,7 @@
 /* The filter's linear algebra. The covariance is kept symmetric by writing both halves. */
 #include <string.h>
 
-#include "joint.h"
+#include "joint_parts.h"
 
 void joint_row_put(struct joint_row *row, int state, double by)
 {
@@ -72,7 +72,7 @@ void joint_update(struct joint_filter *filter, const struct joint_row *row, doub
 
 void joint_transit(struct joint_filter *filter, const double transition[JOINT_MOVED][JOINT_MOVERS])
 {
-    double (*covariance)[JOINT_STATES] = filter->covariance;
+    double(*covariance)[JOINT_STATES] = filter->covariance;
     double rows[JOINT_MOVED][JOINT_STATES];
     for (int i = 0; i < JOINT_MOVED; i++) {
         memset(rows[i], 0, sizeof rows[i]);
@@ -110,4 +110,13 @@ void joint_fade(struct joint_filter *filter, int state, double by, double power)
     }
     filter->covariance[state][state] += (1.0 - by * by) * power;
     filter->extra[state - JOINT_PITCH_COMPLIANCE] *= by;
+}
+
+void joint_forget(struct joint_filter *filter, int first, int end)
+{
+    for (int i = first; i < end; i++) {
+        for (int j = 0; j < JOINT_STATES; j++) {
+            filter->covariance[i][j] = filter->covariance[j][i] = 0.0;
+        }
+    }
 }

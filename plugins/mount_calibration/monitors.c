@@ -98,7 +98,8 @@ enum monitors_answer monitors_speed(struct monitors *monitors, int64_t t_ns, dou
     if (oto_fabs(speed_m_s) > SPEED_MOST_M_S) {
         return drop_speed(monitors, BIT(SPEED_RANGE));
     }
-    if ((monitors->has_speed && since_ns <= 0 && since_ns > -SECOND_NS) || (monitors->has_imu && behind_ns > SECOND_NS / 2)) {
+    if ((monitors->has_speed && since_ns <= 0 && since_ns > -SECOND_NS) ||
+        (monitors->has_imu && behind_ns > SECOND_NS / 2)) {
         return drop_speed(monitors, BIT(SPEED_TIME));
     }
     if (!monitors->has_imu && !monitors->has_speed) {
@@ -127,7 +128,8 @@ static uint32_t raw_bits(const struct monitors_plan *plan, const struct monitors
     raw |= monitors->felt_m_s2 < FELT_LEAST_M_S2 || monitors->felt_m_s2 > FELT_MOST_M_S2 ? BIT(ACCEL_RANGE) : 0;
     raw |= still && monitors->still_rate_rad_s > 1.1 * plan->gyro_bias_range_rad_s ? BIT(GYRO_RANGE) : 0;
     raw |= monitors->conflict > 0.35 ? BIT(SPEED_CONFLICT) : 0;
-    if (now_ns - monitors->imu_changed_ns > 8 * SECOND_NS && /* a perfect IMU at a steady acceleration repeats itself, too */
+    if (now_ns - monitors->imu_changed_ns >
+            8 * SECOND_NS && /* a perfect IMU at a steady acceleration repeats itself, too */
         oto_fabs(monitors->speed_m_s - monitors->speed_when_imu_changed_m_s) > 3.0) {
         raw |= BIT(IMU_STUCK);
     }

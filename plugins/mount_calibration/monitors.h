@@ -1,6 +1,6 @@
 /*
- * What is wrong with the samples that come in: each sample is looked at alone and against the ones before it. Raw bits are
- * what is wrong now, debounced ones what has been for a while. Pure, plain state.
+ * What is wrong with the samples that come in: each sample is looked at alone and against the ones before it. Raw bits
+ * are what is wrong now, debounced ones what has been for a while. Pure, plain state.
  */
 #ifndef MOUNT_CALIBRATION_MONITORS_H
 #define MOUNT_CALIBRATION_MONITORS_H
@@ -17,12 +17,12 @@ struct monitors_plan {
 
 struct monitors {
     uint64_t imu_used, imu_dropped, speed_used, speed_dropped;
-    int64_t imu_t_ns, speed_t_ns, begun_ns; /* the last ones, and the first sample of all */
+    int64_t imu_t_ns, speed_t_ns, begun_ns;   /* the last ones, and the first sample of all */
     int64_t imu_changed_ns, speed_changed_ns; /* when the values last changed */
     oto_vec3 specific_force_m_s2, angular_rate_rad_s;
     double speed_m_s, speed_when_imu_changed_m_s;
     double period_s, felt_m_s2, still_rate_rad_s; /* means */
-    double conflict;                                     /* share of refused blocks */
+    double conflict;                              /* share of refused blocks */
     uint32_t has_imu, has_speed;
     uint32_t raw, debounced; /* bits by enum oto_calibration_monitor */
     uint32_t once;           /* raised by single samples since the last review */
@@ -38,7 +38,8 @@ enum monitors_answer monitors_imu(struct monitors *monitors, int64_t t_ns, oto_v
                                   oto_vec3 angular_rate_rad_s);
 enum monitors_answer monitors_speed(struct monitors *monitors, int64_t t_ns, double speed_m_s);
 /* Once a block: `refused` says that the filter could make nothing of it. */
-void monitors_review(const struct monitors_plan *plan, struct monitors *monitors, bool still, bool moving, bool refused);
+void monitors_review(const struct monitors_plan *plan, struct monitors *monitors, bool still, bool moving,
+                     bool refused);
 
 /* Bits after which no result is believed. */
 #define MONITORS_INPUT_UNITS                                                                                           \

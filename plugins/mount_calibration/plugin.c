@@ -82,20 +82,27 @@ static const struct oto_param params[] = {
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
-static const char *const imu_fields[] = {"linear_acceleration.x", "linear_acceleration.y", "linear_acceleration.z",
-                                         "angular_velocity.x",    "angular_velocity.y",    "angular_velocity.z",
+static const char *const imu_fields[] = {"linear_acceleration.x",
+                                         "linear_acceleration.y",
+                                         "linear_acceleration.z",
+                                         "angular_velocity.x",
+                                         "angular_velocity.y",
+                                         "angular_velocity.z",
                                          NULL};
 static const char *const speed_fields[] = {"speed_m_s", NULL};
 
 static const struct oto_input_port ports[INPUTS] = {
-    {.name = "imu", .text = "specific force and angular rate of the IMU whose mount is asked for", .fields = imu_fields},
+    {.name = "imu",
+     .text = "specific force and angular rate of the IMU whose mount is asked for",
+     .fields = imu_fields},
     {.name = "speed", .text = "the vehicle's speed along its x axis", .fields = speed_fields},
 };
 
 static const struct oto_estimator_extension estimator = {
     .size = sizeof estimator, .inputs = ports, .input_count = INPUTS};
 
-static const struct oto_field *find(const struct oto_setup *setup, uint32_t input, const char *name, struct oto_error *error)
+static const struct oto_field *find(const struct oto_setup *setup, uint32_t input, const char *name,
+                                    struct oto_error *error)
 {
     const struct oto_input_binding *binding = &setup->inputs[input];
     const struct oto_field *field = oto_record_field(binding->type, name);
@@ -159,7 +166,8 @@ static void take(const struct prepared *prepared, struct mountcal_state *state, 
 {
     double axes[AXES];
     if (sample->input == INPUT_SPEED) {
-        mountcal_push_speed(&prepared->plan, state, sample->t_ns, oto_input_number(prepared->speed, 0, sample->payload));
+        mountcal_push_speed(&prepared->plan, state, sample->t_ns,
+                            oto_input_number(prepared->speed, 0, sample->payload));
         return;
     }
     for (int i = 0; i < AXES; i++) {

@@ -3,7 +3,6 @@
 
 #include "verdict.h"
 
-
 static const uint32_t all_signals = OTO_CALIBRATION_SIGNAL_SENSOR_TO_RIG | OTO_CALIBRATION_SIGNAL_ROLL |
                                     OTO_CALIBRATION_SIGNAL_PITCH | OTO_CALIBRATION_SIGNAL_YAW;
 

@@ -3,108 +3,12 @@
 #include <string.h>
 
 #define RECORD_EVERY_S 20.0 /* of marks, doubled when they are full */
-#define TURN_RAD_S 0.12
-#define TURN_LEAST_RAD (40.0 * OTO_DEG)
-#define START_M_S 0.7
-#define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has, in pitch and yaw */
-#define DOUBT_S 8.0      /* of contradiction, until the mount is said to have moved */
+#define DOUBT_S 8.0         /* of contradiction, until the mount is said to have moved */
 #define DOUBT_MOST_S 12.0
 #define MOVED_SHOWN_S 20.0
 #define GARAGE_REST_S 5.0
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
-
-/* ---- the estimate ------------------------------------------------------------------------------------------------ */
-
-static void to_rpy(oto_quat q, double rpy_rad[3])
-{
-    oto_vec3_to_array(oto_rpy_from_quat(q), rpy_rad);
-}
-
-/* Of roll, pitch, yaw from those of a rotation about the vehicle's axes: rpy' = E(rpy) turn. */
-static void to_rpy_variance(const struct joint_filter *filter, const double rpy_rad[3], double variance[3])
-{
-    double sp, cp, sy, cy, by[3][3];
-    oto_sincos(rpy_rad[1], &sp, &cp);
-    oto_sincos(rpy_rad[2], &sy, &cy);
-    cp = oto_fabs(cp) < 0.01 ? 0.01 : cp;
-    oto_vec3_to_array(oto_vec3_make(cy / cp, sy / cp, 0.0), by[0]);
-    oto_vec3_to_array(oto_vec3_make(-sy, cy, 0.0), by[1]);
-    oto_vec3_to_array(oto_vec3_make(cy * sp / cp, sy * sp / cp, 1.0), by[2]);
-    for (int i = 0; i < 3; i++) {
-        variance[i] = 0.0;
-        for (int j = 0; j < 3; j++) {
-            for (int k = 0; k < 3; k++) {
-                variance[i] += by[i][j] * by[i][k] * filter->covariance[JOINT_MOUNT + j][JOINT_MOUNT + k];
-            }
-        }
-    }
-}
-
-static void estimate_joint(const struct mountcal_state *state, struct mountcal_estimate *estimate)
-{
-    const struct joint_filter *filter = joint_shown(&state->joint);
-    estimate->q_body_from_sensor = filter->q_body_from_sensor;
-    to_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
-    to_rpy_variance(filter, estimate->rpy_rad, estimate->variance);
-    for (int i = 0; i < 3; i++) {
-        estimate->variance[i] += SYSTEMATIC_RAD * SYSTEMATIC_RAD;
-    }
-}
-
-/* With a result from before that fits, the two are taken together, each by its variance. */
-static void join_previous(const struct mountcal_plan *plan, struct mountcal_estimate *estimate)
-{
-    double previous_rad[3], by[3];
-    to_rpy(plan->q_previous, previous_rad);
-    for (int i = 0; i < 3; i++) {
-        const double total = estimate->variance[i] + plan->previous_variance[i];
-        by[i] = estimate->variance[i] / total;
-        estimate->rpy_rad[i] += by[i] * oto_wrap_pi(previous_rad[i] - estimate->rpy_rad[i]);
-        estimate->variance[i] *= 1.0 - by[i];
-    }
-    estimate->q_body_from_sensor = oto_quat_from_rpy(estimate->rpy_rad[0], estimate->rpy_rad[1], estimate->rpy_rad[2]);
-}
-
-static void estimate_histogram(const struct mountcal_plan *plan, const struct mountcal_state *state,
-                               struct mountcal_estimate *estimate)
-{
-    double bound_rad[3], progress;
-    histogram_result(&plan->histogram, &state->histogram, &estimate->q_body_from_sensor, bound_rad, &progress);
-    to_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
-    for (int i = 0; i < 3; i++) {
-        estimate->variance[i] = bound_rad[i] * bound_rad[i] / 9.0;
-    }
-}
-
-static void estimate_alone(const struct mountcal_plan *plan, const struct mountcal_state *state,
-                           struct mountcal_estimate *estimate)
-{
-    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
-        estimate_histogram(plan, state, estimate);
-    } else {
-        estimate_joint(state, estimate);
-    }
-}
-
-void mountcal_estimate_now(const struct mountcal_plan *plan, const struct mountcal_state *state,
-                           struct mountcal_estimate *estimate)
-{
-    estimate_alone(plan, state, estimate);
-    if (state->verdict.previous == MOUNTCAL_PREVIOUS_TAKEN) {
-        join_previous(plan, estimate);
-    }
-}
-
-void mountcal_bound(const struct mountcal_plan *plan, const struct mountcal_state *state,
-                    const struct mountcal_estimate *estimate, double bound_rad[3])
-{
-    const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
-    for (int i = 0; i < 3; i++) {
-        const double bound = 3.0 * oto_sqrt(estimate->variance[i]) * state->verdict.widening[i];
-        bound_rad[i] = says_nothing || !(bound < OTO_PI) ? OTO_PI : bound;
-    }
-}
 
 /* ---- marks: how far the result has moved since ------------------------------------------------------------------- */
 
@@ -171,59 +75,6 @@ static void mark(struct mountcal_verdict *verdict, const struct mountcal_estimat
     next->seconds = verdict->seconds;
 }
 
-/* ---- what was driven --------------------------------------------------------------------------------------------- */
-
-static void note_turn(struct mountcal_driven *driven, const struct joint_filter *filter, double dt)
-{
-    const double rate = filter->yaw_rate_rad_s;
-    if (oto_fabs(rate) > TURN_RAD_S && oto_fabs(filter->speed_m_s) > 1.0) {
-        driven->turn_rad += rate * dt;
-        return;
-    }
-    driven->turns_left += driven->turn_rad > TURN_LEAST_RAD;
-    driven->turns_right += driven->turn_rad < -TURN_LEAST_RAD;
-    driven->turn_rad = 0.0;
-}
-
-static void note_driven(struct mountcal_driven *driven, const struct joint_filter *filter, const struct joint_block *block)
-{
-    if (block->still) {
-        driven->stops += driven->was_still == 0 && driven->rest_s == 0.0;
-        driven->rest_s += block->duration_s;
-        driven->rests_s += block->duration_s;
-        driven->brakes += driven->braking;
-        driven->braking = 0;
-        driven->starting = 1;
-    } else if (driven->starting && oto_fabs(filter->speed_m_s) > START_M_S) {
-        driven->starts += filter->speed_m_s > 0.0;
-        driven->reverses += filter->speed_m_s < 0.0;
-        driven->starting = 0;
-        driven->rest_s = 0.0;
-    }
-    if (filter->accel_ahead_m_s2 < -0.8) {
-        driven->braking = 1;
-    } else if (filter->accel_ahead_m_s2 > 0.3 && driven->braking) {
-        driven->brakes++;
-        driven->braking = 0;
-    }
-    driven->was_still = block->still;
-    note_turn(driven, filter, block->duration_s);
-}
-
-double mountcal_manoeuvre_progress(const struct mountcal_state *state, uint32_t manoeuvre)
-{
-    const struct mountcal_driven *driven = &state->driven;
-    const double done[OTO_CALIBRATION_MANOEUVRES] = {
-        [OTO_CALIBRATION_MANOEUVRE_STOP] = driven->rests_s / 10.0,
-        [OTO_CALIBRATION_MANOEUVRE_FORWARD_START] = (double)driven->starts / 3.0,
-        [OTO_CALIBRATION_MANOEUVRE_BRAKE] = (double)driven->brakes / 3.0,
-        [OTO_CALIBRATION_MANOEUVRE_TURN_LEFT] = (double)driven->turns_left / 2.0,
-        [OTO_CALIBRATION_MANOEUVRE_TURN_RIGHT] = (double)driven->turns_right / 2.0,
-        [OTO_CALIBRATION_MANOEUVRE_DISTANCE] = state->verdict.percent / 100.0,
-    };
-    return done[manoeuvre] < 1.0 ? done[manoeuvre] : 1.0;
-}
-
 /* ---- the state --------------------------------------------------------------------------------------------------- */
 
 static void become(struct mountcal_verdict *verdict, uint32_t state, uint32_t reason)
@@ -247,7 +98,7 @@ static uint32_t input_reason(const struct mountcal_state *state)
 static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_estimate *now, double more)
 {
     double apart_rad[3];
-    to_rpy(oto_quat_mul(oto_quat_conj(plan->joint.q_nominal), now->q_body_from_sensor), apart_rad);
+    mountcal_rpy(oto_quat_mul(oto_quat_conj(plan->joint.q_nominal), now->q_body_from_sensor), apart_rad);
     for (int i = 0; i < 3; i++) {
         const double unsure = 3.0 * oto_sqrt(now->variance[i]);
         if (unsure < 0.3 * plan->joint.box_rad[i] && oto_fabs(apart_rad[i]) > plan->joint.box_rad[i] + more * unsure) {
@@ -257,7 +108,8 @@ static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_e
     return false;
 }
 
-static double progress_of(const struct mountcal_plan *plan, const struct mountcal_state *state, const double bound_rad[3])
+static double progress_of(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                          const double bound_rad[3])
 {
     double least = 1.0;
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) { /* the published rule, and then the bounds as well */
@@ -292,8 +144,8 @@ static void judge_previous(const struct mountcal_plan *plan, struct mountcal_sta
     struct mountcal_estimate alone;
     double previous_rad[3];
     bool sharp = true;
-    estimate_alone(plan, state, &alone);
-    to_rpy(plan->q_previous, previous_rad);
+    mountcal_estimate_alone(plan, state, &alone);
+    mountcal_rpy(plan->q_previous, previous_rad);
     for (int i = 0; i < 3; i++) {
         const double apart = oto_wrap_pi(alone.rpy_rad[i] - previous_rad[i]);
         if (apart * apart > 12.0 * (alone.variance[i] + plan->previous_variance[i])) {
@@ -315,7 +167,8 @@ static uint32_t reason_to_wait(const struct mountcal_verdict *verdict)
                : OTO_CALIBRATION_REASON_COLLECTING;
 }
 
-static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_state *state, const struct mountcal_estimate *now)
+static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_state *state,
+                          const struct mountcal_estimate *now)
 {
     struct mountcal_verdict *verdict = &state->verdict;
     double bound_rad[3], progress;
@@ -327,7 +180,8 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
     }
     if (verdict->state != OTO_CALIBRATION_ACCEPTED) {
         become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict));
-        if (progress >= 1.0 && verdict->doubt_s <= 0.0 && has_driven_enough(plan, state) && !is_outside(plan, now, 0.0)) {
+        if (progress >= 1.0 && verdict->doubt_s <= 0.0 && has_driven_enough(plan, state) &&
+            !is_outside(plan, now, 0.0)) {
             become(verdict, OTO_CALIBRATION_ACCEPTED, OTO_CALIBRATION_REASON_CONSISTENT);
             verdict->has_been_accepted = 1;
         }
@@ -340,7 +194,8 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
     }
 }
 
-/* ---- a mount that moved, and inputs that contradict each other ---------------------------------------------------- */
+/* ---- a mount that moved, and inputs that contradict each other ----------------------------------------------------
+ */
 
 static void begin_estimate(const struct mountcal_plan *plan, struct mountcal_state *state)
 {
@@ -444,12 +299,13 @@ static void work_on(const struct mountcal_plan *plan, struct mountcal_state *sta
     if (joint_is_replaying(&state->joint)) {
         return;
     }
-    note_driven(&state->driven, filter, block);
+    mountcal_note_driven(&state->driven, filter, block);
     verdict->rest_s = state->driven.rest_s > verdict->rest_s ? state->driven.rest_s : verdict->rest_s;
     check_gravity(state, block);
 }
 
-void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state *state, const struct joint_block *block)
+void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state *state,
+                         const struct joint_block *block)
 {
     struct mountcal_verdict *verdict = &state->verdict;
     struct mountcal_estimate now;
@@ -460,7 +316,7 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
     count_losses(state, block->duration_s);
     doubt(plan, state, block->duration_s);
     if (!joint_is_replaying(&state->joint)) {
-        estimate_alone(plan, state, &now);
+        mountcal_estimate_alone(plan, state, &now);
         follow_path(state, verdict);
         compare_marks(verdict, &now);
         mark(verdict, &now);

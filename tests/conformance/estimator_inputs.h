@@ -1,4 +1,5 @@
-/* What an estimator listens to in the suite: each that it needs is bound to the first standard record that has its fields. */
+/* What an estimator listens to in the suite: each that it needs is bound to the first standard record that has its
+ * fields. */
 #ifndef ESTIMATOR_INPUTS_H
 #define ESTIMATOR_INPUTS_H
 
@@ -43,9 +44,12 @@ static inline void estimator_bind(const struct oto_estimator_extension *extensio
             continue;
         }
         assert_non_null(type);
-        inputs->bindings[inputs->count++] = (struct oto_input_binding){
-            .name = port->name, .type = type, .topic = "world/car/sensor", .frame_id = "sensor",
-            .rate_hz = setup->rate_hz, .q_body_from_sensor = {1, 0, 0, 0}};
+        inputs->bindings[inputs->count++] = (struct oto_input_binding){.name = port->name,
+                                                                       .type = type,
+                                                                       .topic = "world/car/sensor",
+                                                                       .frame_id = "sensor",
+                                                                       .rate_hz = setup->rate_hz,
+                                                                       .q_body_from_sensor = {1, 0, 0, 0}};
     }
     setup->inputs = inputs->bindings;
     setup->input_count = inputs->count;
@@ -64,8 +68,8 @@ static inline void estimator_feed(struct estimator_inputs *inputs, const struct 
         } else if (inputs->bindings[i].type == &oto_odometry_type) {
             payload->odometry.speed_m_s = input->truth.longitudinal_speed_m_s;
         }
-        inputs->samples[i] = (struct oto_input_sample){.input = i, .seq = n, .t_ns = step->t_ns,
-                                                       .sensor_time_ns = step->t_ns, .payload = payload};
+        inputs->samples[i] = (struct oto_input_sample){
+            .input = i, .seq = n, .t_ns = step->t_ns, .sensor_time_ns = step->t_ns, .payload = payload};
     }
     step->samples = inputs->samples;
     step->sample_count = inputs->count;

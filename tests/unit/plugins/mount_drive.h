@@ -1,6 +1,6 @@
 /*
- * Drives for the tests of the mount calibration: a car on a road with its springs, an IMU that is mounted wrongly, and a
- * speed. The truth is motion_script's own, so it is what a world would give. Noise is a function of seed and sample.
+ * Drives for the tests of the mount calibration: a car on a road with its springs, an IMU that is mounted wrongly, and
+ * a speed. The truth is motion_script's own, so it is what a world would give. Noise is a function of seed and sample.
  */
 #ifndef MOUNT_DRIVE_H
 #define MOUNT_DRIVE_H
@@ -57,8 +57,11 @@ static inline void mount_drive_world(struct mount_drive *drive)
 {
     const bool harsh = drive->setup.world == MOUNT_HARSH;
     const double spread = harsh ? 0.3 : 0.2, vibration_deg = harsh ? 0.25 : 0.15;
-    drive->chassis = (struct chassis_params){.correlation_length_m = 150, .traffic_side = 1, .angle_band_hz = {1, 3},
-                                             .vertical_band_hz = {1, 15}, .half_speed_m_s = 3};
+    drive->chassis = (struct chassis_params){.correlation_length_m = 150,
+                                             .traffic_side = 1,
+                                             .angle_band_hz = {1, 3},
+                                             .vertical_band_hz = {1, 15},
+                                             .half_speed_m_s = 3};
     drive->speed_scale = 1;
     if (drive->setup.world == MOUNT_PERFECT) {
         return;
@@ -86,8 +89,11 @@ static inline void mount_drive_open(struct mount_drive *drive, const struct moun
     drive->setup.rate_hz = setup->rate_hz > 0 ? setup->rate_hz : 100;
     drive->key = oto_rng_key_make(setup->seed, "imu");
     mount_drive_world(drive);
-    plan = (struct drive_plan){.style = setup->style, .key = oto_rng_key_make(setup->seed, "car"), .repeat = false,
-                               .segments = setup->segments, .segment_count = setup->segment_count,
+    plan = (struct drive_plan){.style = setup->style,
+                               .key = oto_rng_key_make(setup->seed, "car"),
+                               .repeat = false,
+                               .segments = setup->segments,
+                               .segment_count = setup->segment_count,
                                .chassis = &drive->chassis};
     assert_ok(drive_make(&plan, &drive->drive, mount_drive_alloc, drive, &error), error);
     drive_begin(&drive->drive, &drive->state);
@@ -134,7 +140,8 @@ static inline void mount_drive_next(struct mount_drive *drive, struct mount_samp
     drive_advance(&drive->drive, &drive->state, sample->t_ns);
     drive_truth(&drive->drive, &drive->state, sample->t_ns, 0, &truth);
     force = oto_vec3_add(truth.accel_enu_m_s2, oto_vec3_make(0, 0, 9.80665));
-    force = drive->setup.level ? mount_drive_level_force(drive, &truth) : oto_quat_rotate_inv(truth.q_enu_from_body, force);
+    force =
+        drive->setup.level ? mount_drive_level_force(drive, &truth) : oto_quat_rotate_inv(truth.q_enu_from_body, force);
     force = oto_quat_rotate_inv(drive->q_body_from_sensor, force);
     rate = oto_quat_rotate_inv(drive->q_body_from_sensor, truth.angular_rate_body_rad_s);
     oto_vec3_to_array(force, sample->specific_force_m_s2);
@@ -188,8 +195,7 @@ static inline void mount_rig_look(struct mount_rig *rig)
 {
     mountcal_result(&rig->plan, rig->state, &rig->record);
     for (int i = 0; i < 3; i++) {
-        rig->error_deg[i] =
-            oto_wrap_pi((rig->record.rpy_deg[i] - rig->drive.setup.rpy_deg[i]) * OTO_DEG) / OTO_DEG;
+        rig->error_deg[i] = oto_wrap_pi((rig->record.rpy_deg[i] - rig->drive.setup.rpy_deg[i]) * OTO_DEG) / OTO_DEG;
     }
     if (rig->record.state == OTO_CALIBRATION_ACCEPTED &&
         (fabs(rig->error_deg[0]) > 0.30 || fabs(rig->error_deg[1]) > 0.30 || fabs(rig->error_deg[2]) > 0.30)) {

@@ -96,8 +96,8 @@ static void d16_votes_fade_so_that_one_over_one_less_decay_are_remembered(void *
 
 static void open_segments(const struct script_segment *segments, uint32_t count)
 {
-    const struct mount_drive_setup setup = {.world = MOUNT_PERFECT, .segments = segments, .segment_count = count,
-                                            .rpy_deg = {3, -2, 1.5}};
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_PERFECT, .segments = segments, .segment_count = count, .rpy_deg = {3, -2, 1.5}};
     mount_rig_open(&rig, &setup);
     rig.params.method = OTO_CALIBRATION_HISTOGRAM;
     rig.params.compliance_deg_s2_m[0] = rig.params.compliance_deg_s2_m[1] = 0; /* the car of MOUNT_PERFECT is stiff */
@@ -111,8 +111,8 @@ static void d4_turns_alone_give_roll_and_the_up_axis_and_nothing_is_accepted(voi
     segments[0] = (struct script_segment){.kind = SCRIPT_STOP, .accel_m_s2 = 2, .ramp_s = 1, .duration_s = 4};
     segments[1] = (struct script_segment){.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 5, .accel_m_s2 = 0.2, .ramp_s = 1};
     for (int i = 2; i < 20; i++) {
-        segments[i] = (struct script_segment){.kind = SCRIPT_TURN, .angle_deg = i % 3 == 0 ? -80 : 80, .radius_m = 12,
-                                              .accel_m_s2 = 2, .ramp_s = 1};
+        segments[i] = (struct script_segment){
+            .kind = SCRIPT_TURN, .angle_deg = i % 3 == 0 ? -80 : 80, .radius_m = 12, .accel_m_s2 = 2, .ramp_s = 1};
     }
     open_segments(segments, 20);
     mount_rig_run(&rig, 110);
@@ -131,7 +131,8 @@ static void d5_starts_alone_give_pitch_and_yaw_and_nothing_is_accepted(void **st
     (void)state;
     for (int i = 0; i < 24; i += 2) {
         segments[i] = (struct script_segment){.kind = SCRIPT_STOP, .accel_m_s2 = 2, .ramp_s = 1, .duration_s = 4};
-        segments[i + 1] = (struct script_segment){.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 8, .accel_m_s2 = 2, .ramp_s = 1};
+        segments[i + 1] =
+            (struct script_segment){.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 8, .accel_m_s2 = 2, .ramp_s = 1};
     }
     open_segments(segments, 24);
     mount_rig_run(&rig, 130);
@@ -146,7 +147,8 @@ static void the_histogram_method_finds_pitch_and_yaw_in_the_city(void **state)
 {
     struct oto_mount_calibration_histogram_record record;
     struct oto_mount_calibration_diagnostics_record diagnostics;
-    const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 51, .rpy_deg = {-6, 3, 4}};
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 51, .rpy_deg = {-6, 3, 4}};
     double sum = 0;
     (void)state;
     mount_rig_open(&rig, &setup);

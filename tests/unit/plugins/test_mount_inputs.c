@@ -8,7 +8,8 @@ static struct mount_rig rig;
 /* A gate so easy that a wrong result would be accepted if nothing held it back. */
 static void open_city(uint64_t seed, int64_t style)
 {
-    const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = style, .seed = seed, .rpy_deg = {4.0, -2.5, 3.5}};
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_CITY, .style = style, .seed = seed, .rpy_deg = {4.0, -2.5, 3.5}};
     mount_rig_open(&rig, &setup);
     for (int i = 0; i < 3; i++) {
         rig.params.accept_bound_deg[i] = 1.5;

@@ -5,14 +5,14 @@ static struct mount_rig rig;
 
 static void open_city(uint64_t seed, enum mount_world world)
 {
-    const struct mount_drive_setup setup = {.world = world, .style = GENERATOR_CITY, .seed = seed,
-                                            .rpy_deg = {-7.3, 3.1, -4.2}};
+    const struct mount_drive_setup setup = {
+        .world = world, .style = GENERATOR_CITY, .seed = seed, .rpy_deg = {-7.3, 3.1, -4.2}};
     mount_rig_open(&rig, &setup);
 }
 
 static void d1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_a_degree(void **state)
 {
-    static const double mounts[][3] = {{0, 0, 0},   {10, 5, 5},   {-10, -5, -5}, {10, -5, 5},
+    static const double mounts[][3] = {{0, 0, 0},    {10, 5, 5},  {-10, -5, -5},  {10, -5, 5},
                                        {-10, 5, -5}, {10, 5, -5}, {3.3, -1.7, 4}, {-6, 2.5, -0.4}};
     (void)state;
     for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
@@ -29,8 +29,8 @@ static void d1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_
 /* D.4: R_corr = inverse of the nominal mount times the estimated one, roll = atan2(R21, R22) and so on. */
 static void d1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount(void **state)
 {
-    const struct mount_drive_setup setup = {.world = MOUNT_PERFECT, .style = GENERATOR_CITY, .seed = 8,
-                                            .rpy_deg = {176, 2, 88}};
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_PERFECT, .style = GENERATOR_CITY, .seed = 8, .rpy_deg = {176, 2, 88}};
     oto_quat q_nominal = oto_quat_from_rpy(OTO_PI, 0, 90 * OTO_DEG), q_correction;
     oto_mat3 m;
     (void)state;
@@ -104,7 +104,8 @@ static void d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted(vo
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = seed};
         for (int i = 0; i < 3; i++) {
-            setup.rpy_deg[i] = (i == 0 ? 10 : 5) * oto_u11(oto_rng_block(oto_rng_key_make(seed, "mount"), 0, 0, 0, 0).v[i]);
+            setup.rpy_deg[i] =
+                (i == 0 ? 10 : 5) * oto_u11(oto_rng_block(oto_rng_key_make(seed, "mount"), 0, 0, 0, 0).v[i]);
         }
         mount_rig_open(&rig, &setup);
         mount_rig_start(&rig);
@@ -149,8 +150,11 @@ static void d28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 400 + seed,
-                                                .rpy_deg = {6.1, -3.3, 2.7}, .level = true};
+        const struct mount_drive_setup setup = {.world = MOUNT_CITY,
+                                                .style = GENERATOR_CITY,
+                                                .seed = 400 + seed,
+                                                .rpy_deg = {6.1, -3.3, 2.7},
+                                                .level = true};
         mount_rig_open(&rig, &setup);
         mount_rig_start(&rig);
         mount_rig_run(&rig, 420);
@@ -227,8 +231,11 @@ static void d27_any_rate_from_50_hz_gives_the_same_mount(void **state)
     static const double rates_hz[] = {50, 104, 200, 1000};
     (void)state;
     for (size_t i = 0; i < sizeof rates_hz / sizeof *rates_hz; i++) {
-        const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 14,
-                                                .rate_hz = rates_hz[i], .rpy_deg = {-7.3, 3.1, -4.2}};
+        const struct mount_drive_setup setup = {.world = MOUNT_CITY,
+                                                .style = GENERATOR_CITY,
+                                                .seed = 14,
+                                                .rate_hz = rates_hz[i],
+                                                .rpy_deg = {-7.3, 3.1, -4.2}};
         mount_rig_open(&rig, &setup);
         mount_rig_start(&rig);
         mount_rig_run(&rig, 240);

@@ -17,14 +17,18 @@ static struct {
 
 static void open_host(void)
 {
-    const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 61, .rpy_deg = {3, -2, 4}};
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 61, .rpy_deg = {3, -2, 4}};
     memset(&drive, 0, sizeof drive);
     mount_drive_open(&drive, &setup);
     mini_open(&host, 10, 1);
-    bindings[0] = (struct oto_input_binding){.name = "imu", .type = &oto_imu_type, .topic = "world/car/imu",
-                                             .mount_position_body_m = {1.2, -0.3, 0.5}, .q_body_from_sensor = {1, 0, 0, 0}};
-    bindings[1] = (struct oto_input_binding){.name = "speed", .type = &oto_odometry_type, .topic = "world/car/odometer",
+    bindings[0] = (struct oto_input_binding){.name = "imu",
+                                             .type = &oto_imu_type,
+                                             .topic = "world/car/imu",
+                                             .mount_position_body_m = {1.2, -0.3, 0.5},
                                              .q_body_from_sensor = {1, 0, 0, 0}};
+    bindings[1] = (struct oto_input_binding){
+        .name = "speed", .type = &oto_odometry_type, .topic = "world/car/odometer", .q_body_from_sensor = {1, 0, 0, 0}};
     host.setup.inputs = bindings;
     host.setup.input_count = 2;
     outputs[0] = (struct oto_output){.payload = &records.result};

@@ -6,8 +6,8 @@ static struct mount_rig rig;
 /* A city drive with gates that are reached within minutes: states are looked at here, not the road's limits. */
 static void open_city(uint64_t seed)
 {
-    const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = seed,
-                                            .rpy_deg = {4.0, -2.5, 3.5}};
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = seed, .rpy_deg = {4.0, -2.5, 3.5}};
     mount_rig_open(&rig, &setup);
     rig.params.accept_bound_deg[0] = 1.0;
 }
@@ -280,8 +280,8 @@ static void d30_what_is_felt_less_motion_is_gravity_after_calibration(void **sta
         {.kind = SCRIPT_TURN, .accel_m_s2 = 2, .angle_deg = -90, .radius_m = 12, .ramp_s = 1},
         {.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 14, .accel_m_s2 = 2, .ramp_s = 1},
     };
-    const struct mount_drive_setup setup = {.world = MOUNT_PERFECT, .segments = segments, .segment_count = 6,
-                                            .rpy_deg = {5, -3, 4}};
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_PERFECT, .segments = segments, .segment_count = 6, .rpy_deg = {5, -3, 4}};
     struct oto_mount_calibration_diagnostics_record diagnostics;
     (void)state;
     mount_rig_open(&rig, &setup);
@@ -310,13 +310,14 @@ static void d34_a_level_garage_gives_a_degree_within_a_minute(void **state)
     };
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        const struct mount_drive_setup setup = {.world = MOUNT_CITY, .segments = segments, .segment_count = 7,
-                                                .seed = seed, .rpy_deg = {-8, 4, -3}};
+        const struct mount_drive_setup setup = {
+            .world = MOUNT_CITY, .segments = segments, .segment_count = 7, .seed = seed, .rpy_deg = {-8, 4, -3}};
         mount_rig_open(&rig, &setup);
         rig.drive.chassis.grade_rms_deg = rig.drive.chassis.bank_rms_deg = rig.drive.chassis.crown_deg = 0;
         {
             struct oto_error error;
-            assert_ok(chassis_make(&rig.drive.chassis, oto_rng_key_make(seed, "car"), &rig.drive.drive.chassis, &error), error);
+            assert_ok(chassis_make(&rig.drive.chassis, oto_rng_key_make(seed, "car"), &rig.drive.drive.chassis, &error),
+                      error);
         }
         rig.params.garage = 1;
         rig.params.accel_bias_sigma_m_s2 = 0.05;

@@ -1,0 +1,44 @@
+/* What the filter's steps and its measurements share. */
+#ifndef MOUNT_CALIBRATION_JOINT_PARTS_H
+#define MOUNT_CALIBRATION_JOINT_PARTS_H
+
+#include "joint.h"
+
+#define GRAVITY_M_S2 9.80665
+#define GRAVITY_SIGMA_M_S2 0.03 /* from place to place, and of the accelerometer's scale */
+#define HEAVE_LEAST_RAD (0.03 * OTO_DEG)
+#define JOLT_LEAST 0.003 /* m/s² for 1 Hz^½ */
+
+/* What the body does in the block, in its own axes. */
+struct joint_body {
+    oto_mat3 from_sensor;
+    oto_vec3 velocity_m_s, rate_rad_s;
+    double ahead_m_s2, left_m_s2;
+};
+
+static inline double *joint_extra(struct joint_filter *filter, int state)
+{
+    return &filter->extra[state - JOINT_PITCH_COMPLIANCE];
+}
+
+static inline double joint_squared(double x)
+{
+    return x * x;
+}
+
+/* joint_linear.c: states from `first` up to `end` become independent of all else, and certain until said otherwise. */
+void joint_forget(struct joint_filter *filter, int first, int end);
+
+/* joint_filter.c */
+struct joint_body joint_look(const struct joint_filter *filter, const struct joint_block *block,
+                             double speed_before_m_s);
+
+/* joint_measure.c */
+/* The size of gravity is known. */
+void joint_measure_gravity(struct joint_filter *filter, double sigma_m_s2);
+void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
+                        const struct joint_body *body);
+void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
+                          struct joint_body *body, double speed_before_m_s);
+
+#endif
