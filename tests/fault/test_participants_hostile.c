@@ -179,7 +179,7 @@ static void the_world_waits_for_one_that_died_and_is_not_deaf_meanwhile(void **s
 static void waiting_ends_at_its_limit(void **state)
 {
     struct fixture *f = *state;
-    begin(f, WORLD("lockstep", "on_timeout: wait, timeout_ms: 1, wait_limit_s: 0.3"));
+    begin(f, WORLD("lockstep", "on_timeout: wait, timeout_ms: 100, wait_limit_s: 2"));
     (void)play(f, 0, "physics");
     go_ticks(f, 20);
     assert_int_equal(kill(f->players[0], SIGSTOP), 0);
@@ -193,14 +193,14 @@ static void waiting_ends_at_its_limit(void **state)
 static void a_stopped_process_is_not_waited_for_again_and_again(void **state)
 {
     struct fixture *f = *state;
-    begin(f, WORLD("realtime", "on_timeout: hold, timeout_ms: 200"));
+    begin(f, WORLD("realtime", "on_timeout: hold, timeout_ms: 1000"));
     (void)play(f, 0, "physics");
     wait_for(told(f, "joined"));
     go_ticks(f, 50);
     assert_int_equal(kill(f->players[0], SIGSTOP), 0);
     wait_for(told(f, "did not answer in time"));
     const uint64_t late = counter_of(f, OTO_COUNTER_PARTICIPANT_LATE);
-    go_ticks(f, 500); /* with 200 ms for each it would take 100 s */
+    go_ticks(f, 500); /* with a second for each it would take eight minutes */
     assert_int_equal(counter_of(f, OTO_COUNTER_PARTICIPANT_LATE), late);
     assert_true((truth_flags(f) & OTO_SAMPLE_STALE) != 0);
     assert_int_equal(kill(f->players[0], SIGCONT), 0);
@@ -213,7 +213,7 @@ static void policy_drop_takes_it_out_until_it_joins_again(void **state)
 {
     struct fixture *f = *state;
     int how = 0;
-    begin(f, WORLD("realtime", "on_timeout: drop, timeout_ms: 100"));
+    begin(f, WORLD("realtime", "on_timeout: drop, timeout_ms: 1000"));
     (void)play(f, 0, "physics");
     wait_for(told(f, "joined"));
     go_ticks(f, 50);
