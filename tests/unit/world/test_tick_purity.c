@@ -106,6 +106,36 @@ static void steps_and_changes_only_write_to_the_eventfd_of_their_replies(void **
     fixture_end(&fixture);
 }
 
+/* A candidate through shadow and probation, and one that is rolled back within its sample. */
+static void two_plugins_in_step_are_pure_too(void **unused)
+{
+    (void)unused;
+    SKIP_IF_SANITIZED();
+    struct fixture fixture;
+    char path[512];
+    begin(&fixture);
+    fixture.config.clock.mode = OTO_MODE_STEP;
+    fixture_start(&fixture);
+    fixture_step(&fixture, 10);
+    const char *const params[] = {"gain: 2", "flip_float_mode_at: 700"};
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++) {
+        const struct srv_swap_options options = {.shadow_ns = 50000000,
+                                                 .probation_ns = 1000000000,
+                                                 .params_path = fixture_params(path, sizeof path, params[i])};
+        struct srv_node_change *change = fixture_make_swap(&fixture, 1, "witness_again", options);
+        (void)unlink(path);
+        interpose_arm();
+        const uint64_t id = fixture_post(&fixture, (struct srv_command){.kind = SRV_COMMAND_SWAP, .change = change});
+        fixture_step(&fixture, 200);
+        assert_int_equal(fixture_await(&fixture, id).status, OTO_OK);
+        (void)fixture_settle(&fixture, change, 3000);
+        interpose_disarm();
+        assert_string_equal(interpose_first(), "write");
+        assert_int_equal(interpose_calls(), 4); /* of two steps, the swap and its end */
+    }
+    fixture_end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +143,7 @@ int main(void)
         cmocka_unit_test(thousands_of_ticks_without_a_pace_are_pure),
         cmocka_unit_test(a_thousand_paced_ticks_are_pure),
         cmocka_unit_test(steps_and_changes_only_write_to_the_eventfd_of_their_replies),
+        cmocka_unit_test(two_plugins_in_step_are_pure_too),
     };
     return cmocka_run_group_tests_name("tick purity", tests, NULL, NULL);
 }
