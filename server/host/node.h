@@ -52,6 +52,11 @@ struct srv_node {
     struct srv_member *member; /* NULL: it runs in this process */
     uint64_t state_bytes;  /* of the descriptor */
     uint64_t hashed_bytes; /* rounded up to whole words; the rest is zero */
+    struct {
+        bool made;      /* the sample of this turn is made already (server/world/batch.c) */
+        uint32_t said;  /* by its step */
+        uint32_t flags; /* of its input */
+    } ahead;
     struct srv_beat beat;  /* instants of samples; at the next one */
     struct srv_due due;    /* the tick of the next sample */
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];

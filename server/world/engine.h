@@ -19,6 +19,7 @@ struct srv_engine;
 struct srv_engine_options {
     bool start_paused;     /* first tick waits for resume or step */
     uint64_t epoch;        /* random, made by the caller */
+    bool single_steps;     /* nodes of one plugin are never stepped together */
     int64_t watchdog_ns;   /* 0: max(250 ms, 50 periods) */
 };
 

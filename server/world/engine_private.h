@@ -192,6 +192,11 @@ struct srv_looking_back {
 };
 enum oto_step_status srv_input_at(void *looking_back, int64_t t_ns, double sub_ns, struct oto_sensor_input *input);
 
+/* ---- batch.c ---- */
+
+/* Makes this node's sample of the tick and those of nodes alike that come after it, if there are any. */
+void srv_batch_make(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick);
+
 /* ---- estimators.c ---- */
 
 /* Finds the estimators among the nodes [loop]; points their inputs at the rings, again when a swap has moved ports. */

@@ -90,6 +90,15 @@ uint32_t srv_sample_input(struct srv_engine *engine, struct srv_vehicle *vehicle
     return flags;
 }
 
+/* What follows a step. */
+static void say_sample(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status, uint32_t flags)
+{
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
+        srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+    }
+}
+
 static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
 {
     struct oto_sensor_input input;
@@ -109,11 +118,7 @@ static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, 
         return;
     }
     srv_outputs_clear(node->outputs, node->ports, node->port_count, back.t_ns);
-    const enum oto_step_status status = srv_node_run(engine, node, &step);
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
-    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
-        srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
-    }
+    say_sample(engine, node, srv_node_run(engine, node, &step), flags);
 }
 
 /* A quarantined node's sample numbers go on, so that it is right in time when a swap revives it. */
@@ -124,8 +129,16 @@ static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehi
         srv_member_take(engine, node->member, tick);
         return;
     }
+    if (node->ops->step_batch != NULL && !engine->options.single_steps) {
+        srv_batch_make(engine, vehicle, node, tick);
+    }
     while (srv_due_tick(&node->due) == tick) {
-        if (!node->quarantined || node->trial != NULL) {
+        if (node->ahead.made) {
+            node->ahead.made = false;
+            if (!node->quarantined) {
+                say_sample(engine, node, srv_node_account(engine, node, node->ahead.said), node->ahead.flags);
+            }
+        } else if (!node->quarantined || node->trial != NULL) {
             take_sample(engine, vehicle, node, tick);
         }
         srv_beat_advance(&node->beat);
@@ -133,7 +146,7 @@ static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehi
     }
 }
 
-/* One request goes out for nodes of all vehicles: all must have moved before it. */
+/* Requests to hosts and batches hold nodes of several vehicles: all must have moved before them. */
 static void move_all(struct srv_engine *engine, uint64_t tick)
 {
     for (uint32_t v = 0; v < engine->vehicle_count; v++) {
@@ -153,15 +166,12 @@ void srv_tick_make(struct srv_engine *engine)
     }
     srv_beat_advance(&engine->beat);
     srv_state_hash_begin(&engine->hash, engine->chain);
+    move_all(engine, tick);
     if (hosts) {
-        move_all(engine, tick);
         srv_groups_request(engine, tick);
     }
     for (uint32_t v = 0; v < engine->vehicle_count; v++) {
         struct srv_vehicle *vehicle = &engine->vehicles[v];
-        if (!hosts) {
-            srv_truth_advance(engine, vehicle, tick);
-        }
         srv_truth_publish(engine, vehicle);
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {

@@ -170,6 +170,23 @@ static enum oto_status validate(const struct oto_instance *instance)
     return p->trouble != TROUBLE_INVALID && isfinite(state->value) ? OTO_OK : OTO_PLUGIN;
 }
 
+#ifdef TROUBLE_BATCH
+/* One after the other; TROUBLE_BATCH above 1 tells on it: the value is then how many there were. */
+static void step_batch(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
+                       enum oto_step_status *statuses)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        statuses[i] = step(instances[i], steps[i]);
+        if (TROUBLE_BATCH > 1) {
+            ((struct record *)steps[i]->outputs[0].payload)->value = count;
+        }
+    }
+}
+#define BATCH step_batch
+#else
+#define BATCH NULL
+#endif
+
 static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor, .id = TROUBLE_ID, .kind = OTO_KIND_SENSOR, .version = "1.0.0",
     .text = "counts samples, and misbehaves when told to", .outputs = outputs, .output_count = 1,
@@ -182,5 +199,6 @@ static const struct oto_plugin_descriptor descriptor = {
 #endif
     .state_version = TROUBLE_STATE_VERSION, .migrates_from = MIGRATES_FROM};
 static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .init = init, .step = step,
-                                          .migrate = MIGRATE, .validate = validate};
+                                          .migrate = MIGRATE, .validate = validate,
+                                          .step_batch = BATCH};
 OTO_PLUGIN_DEFINE(descriptor, ops, NULL);
