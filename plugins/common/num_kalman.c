@@ -73,6 +73,19 @@ static void joseph(uint32_t n, const struct num_kalman_row *row, const double *p
     num_matrix_mirror(n, next);
 }
 
+/* What can be added to a state without leaving the numbers, its squares too. */
+#define MOST_CORRECTION 1e150
+
+static bool is_correction(uint32_t n, const double *dx)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(dx[i] <= MOST_CORRECTION && dx[i] >= -MOST_CORRECTION)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_covariance(uint32_t n, const double *p)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -112,7 +125,7 @@ enum num_kalman_result num_kalman_update(uint32_t n, struct num_kalman_row *row,
     gain_of(n, m, pht, s, gain);
     joseph(n, row, p, pht, gain, next);
     num_matrix_mul(n, m, 1, gain, row->innovation, dx);
-    if (!is_covariance(n, next) || !num_all_finite(dx, n)) {
+    if (!is_covariance(n, next) || !is_correction(n, dx)) {
         return NUM_KALMAN_NON_FINITE;
     }
     memcpy(p, next, (size_t)n * n * sizeof *p);

@@ -47,7 +47,18 @@ static inline void num_matrix_mirror(uint32_t n, double *p)
             p[i * n + j] = p[j * n + i];
 }
 
-/* p = f p fᵀ of a symmetric p (n × n), symmetric to the last bit. */
+/* A variance that rounding has taken below zero is zero, and then nothing is correlated with it. */
+static inline void num_matrix_mend(uint32_t n, double *p)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (p[i * n + i] >= 0.0 || !num_is_finite(p[i * n + i]))
+            continue;
+        for (uint32_t k = 0; k < n; k++)
+            p[i * n + k] = p[k * n + i] = 0.0;
+    }
+}
+
+/* p = f p fᵀ of a covariance p (n × n), symmetric to the last bit. */
 static inline void num_matrix_propagate(uint32_t n, const double *f, double *p)
 {
     double fp[NUM_MATRIX_MOST * NUM_MATRIX_MOST];
@@ -64,6 +75,7 @@ static inline void num_matrix_propagate(uint32_t n, const double *f, double *p)
         }
     }
     num_matrix_mirror(n, p);
+    num_matrix_mend(n, p);
 }
 
 /* rowᵀ p row of a symmetric p. */

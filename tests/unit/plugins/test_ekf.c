@@ -446,6 +446,40 @@ static void a_course_of_what_stands_is_refused(void **unused)
     mini_close(&rig.host);
 }
 
+/* Numbers of any bits at times in any order: the state stays one that can be gone on from, the records finite. */
+static void noise_of_bits_leaves_a_state_to_go_on_from(void **unused)
+{
+    (void)unused;
+    for (int64_t model = 0; num_models[model] != NULL; model++) {
+        struct rig rig;
+        rig_open(&rig, model);
+        params_of(&rig)->estimator.count = 4;
+        struct ekf_measurement *row = add_row(&rig, EKF_LINEAR, "a b", 1.0);
+        (void)snprintf(row->states, sizeof row->states, "%s %s", num_models[model]->states[0].name, num_models[model]->states[1].name);
+        (void)strcpy(row->covariance_field, "r");
+        (void)strcpy(row->age_field, "c");
+        mini_start(&rig.host);
+        for (uint64_t i = 0; i < 400; i++) {
+            struct sensor_record record;
+            uint64_t bits[12];
+            for (uint64_t k = 0; k < 12; k++) {
+                bits[k] = oto_rng_block(oto_rng_key_make(11, "bits"), i, k, (uint64_t)model, 0).v[0];
+            }
+            memcpy(&record, bits, sizeof record);
+            record.c = i % 3 == 0 ? record.c : (double)(bits[2] % 300000000);
+            record.a = i % 5 == 0 ? (double)(bits[0] % 100) : record.a;
+            record.b = i % 5 == 0 ? (double)(bits[1] % 100) : record.b;
+            (void)give_input(&rig, 1, (int64_t)i * 100 * ms, (int64_t)i * 100 * ms, &record);
+            assert_int_equal(otolith_plugin.ops->validate(&rig.host.instance), OTO_OK);
+            for (uint32_t s = 0; s < rig.state.size; s++) {
+                assert_true(isfinite(rig.state.state[s]) && isfinite(rig.state.sigma[s]));
+            }
+            assert_true(isfinite(rig.estimate.position_enu_m.x) && isfinite(rig.estimate.nis));
+        }
+        mini_close(&rig.host);
+    }
+}
+
 /* ---- start ---- */
 
 static void the_first_sample_sets_what_it_tells_of(void **unused)
@@ -643,6 +677,7 @@ int main(void)
         cmocka_unit_test(a_singular_covariance_warns_and_changes_nothing),
         cmocka_unit_test(the_same_sample_again_is_one_more_measurement),
         cmocka_unit_test(a_course_of_what_stands_is_refused),
+        cmocka_unit_test(noise_of_bits_leaves_a_state_to_go_on_from),
         cmocka_unit_test(the_first_sample_sets_what_it_tells_of),
         cmocka_unit_test(a_first_range_and_bearing_gives_a_place),
         cmocka_unit_test(a_copied_state_goes_on_to_the_same_bits),

@@ -368,6 +368,32 @@ static void aids_that_are_bad_late_or_outliers_are_counted(void **unused)
     mini_close(&rig.host);
 }
 
+/* Numbers of any bits on every input: the state stays one that can be gone on from, the record finite. */
+static void noise_of_bits_leaves_a_state_to_go_on_from(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_set(&rig.host, "nonholonomic.rate_hz", 10);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 100, oto_quat_identity());
+    for (uint64_t i = 0; i < 4000; i++) {
+        uint64_t record[64] = {0};
+        const int64_t t_ns = (int64_t)(11 + i) * 10 * ms;
+        for (uint64_t k = 0; k < 48; k++) {
+            record[k] = oto_rng_block(oto_rng_key_make(12, "bits"), i, k, 0, 0).v[0];
+        }
+        (void)give(&rig, (uint32_t)(i % INS_INPUTS), t_ns, t_ns, record);
+        assert_int_equal(otolith_plugin.ops->validate(&rig.host.instance), OTO_OK);
+        for (uint32_t s = 0; s < INS_STATES; s++) {
+            assert_true(isfinite(rig.state.state[s]) && isfinite(rig.state.sigma[s]));
+        }
+        assert_true(isfinite(rig.estimate.position_enu_m.x) && isfinite(rig.estimate.nis) && isfinite(rig.estimate.q_enu_from_body.w));
+    }
+    mini_close(&rig.host);
+}
+
 static void standstill_holds_the_velocity(void **unused)
 {
     struct rig rig;
@@ -460,6 +486,7 @@ int main(void)
         cmocka_unit_test(bad_imu_samples_are_refused_and_bridged),
         cmocka_unit_test(imu_time_that_goes_back_or_stands_is_late),
         cmocka_unit_test(aids_that_are_bad_late_or_outliers_are_counted),
+        cmocka_unit_test(noise_of_bits_leaves_a_state_to_go_on_from),
         cmocka_unit_test(standstill_holds_the_velocity),
         cmocka_unit_test(a_copied_state_goes_on_to_the_same_bits),
         cmocka_unit_test(its_inputs_stand_as_those_of_the_ekf),
