@@ -3,9 +3,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "guard/guard.h"
 #include "options.h"
 #include "server.h"
 
@@ -65,9 +67,30 @@ static int run_once(const struct srv_options *options, const char *restore_path,
     return code;
 }
 
+/* Options that the supervising parent heeds; what else the line says is for its child to read. */
+static bool is_given(int argc, char **argv, const char *option)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], option) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: the parent has ended already. */
+static bool follow_parent(void)
+{
+    const pid_t parent = getppid();
+    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent;
+}
+
 int main(int argc, char **argv)
 {
     be_small();
+    if (is_given(argc, argv, SRV_GUARD_OPTION)) {
+        return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE : srv_guard(argc, argv);
+    }
     struct srv_options options = {0};
     srv_options_parse(argc, argv, &options);
     if (options.schema) {
@@ -77,8 +100,7 @@ int main(int argc, char **argv)
         (void)setenv("OTOLITH_KEEP_PLUGINS", options.keep_plugins, 1);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    const pid_t parent = getppid();
-    if (options.follow_parent && (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)) {
+    if (options.follow_parent && !follow_parent()) {
         return EXIT_FAILURE;
     }
     const char *restore_path = options.restore_path;

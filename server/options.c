@@ -6,7 +6,7 @@
 
 enum {
     KEY_SET = 's', KEY_MODE = 'm', KEY_SCALE = 'x', KEY_RATE = 'r', KEY_SEED = 1000, KEY_FOR, KEY_PAUSED, KEY_CHECK,
-    KEY_SCHEMA, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW
+    KEY_SCHEMA, KEY_SUPERVISE, KEY_CRASH_PAGE, KEY_SAVES, KEY_AGAIN, KEY_QUARANTINE, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW
 };
 
 static const struct argp_option rows[] = {
@@ -18,6 +18,11 @@ static const struct argp_option rows[] = {
     {"for", KEY_FOR, "DURATION", 0, "End after this simulated time: 10s, 500ms, 2min", 0},
     {"restore", KEY_RESTORE, "FILE", 0, "Go on from a checkpoint; --for counts from there", 0},
     {"checkpoint", KEY_CHECKPOINT, "FILE", 0, "Save the state at the end of the run", 0},
+    {"supervise", KEY_SUPERVISE, NULL, 0, "Start the server again when it crashes, from its newest checkpoint", 0},
+    {"checkpoint-directory", KEY_SAVES, "DIR", 0, "Checkpoints once a second there, where the world asks for none", 0},
+    {"quarantine", KEY_QUARANTINE, "NODE", 0, "Do not step this node; may be given again", 0},
+    {"again", KEY_AGAIN, NULL, OPTION_HIDDEN, "A supervised run goes on: --for counts from time zero", 0},
+    {"crash-page", KEY_CRASH_PAGE, "FD", OPTION_HIDDEN, "Shared with the supervising parent", 0},
     {"start-paused", KEY_PAUSED, NULL, 0, "Wait for resume or step before the first tick", 0},
     {"name", KEY_NAME, "NAME", 0, "Name of the world instead of the file's", 0},
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "Shared memory alone, no nng publisher", 0},
@@ -112,6 +117,10 @@ static bool *flag_of(struct srv_options *options, int key)
         return &options->no_publish;
     case KEY_FOLLOW:
         return &options->follow_parent;
+    case KEY_SUPERVISE:
+        return &options->supervise;
+    case KEY_AGAIN:
+        return &options->again;
     default:
         return NULL;
     }
@@ -136,6 +145,18 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (!srv_duration_parse(value, &options->for_ns)) {
             argp_error(state, "--for '%s': a simulated time above 0 is needed, as 10s, 500ms, 1.5min", value);
         }
+        return 0;
+    case KEY_SAVES:
+        options->checkpoint_directory = value;
+        return 0;
+    case KEY_CRASH_PAGE:
+        options->crash_page_fd = atoi(value);
+        return 0;
+    case KEY_QUARANTINE:
+        if (options->quarantine_count == SRV_MAX_QUARANTINE) {
+            argp_error(state, "at most %d nodes may be quarantined", SRV_MAX_QUARANTINE);
+        }
+        options->quarantine[options->quarantine_count++] = value;
         return 0;
     case KEY_RESTORE:
         options->restore_path = value;

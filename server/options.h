@@ -8,6 +8,7 @@
 #include "config/world_config.h"
 
 #define SRV_MAX_OVERRIDES 256
+#define SRV_MAX_QUARANTINE 32
 
 struct srv_options {
     const char *world_path;
@@ -16,7 +17,11 @@ struct srv_options {
     int64_t for_ns; /* simulated; 0: as the world says */
     const char *keep_plugins;
     const char *restore_path, *checkpoint_path; /* NULL: not given */
-    bool start_paused, check, schema, no_publish, follow_parent;
+    const char *checkpoint_directory;
+    const char *quarantine[SRV_MAX_QUARANTINE];
+    uint32_t quarantine_count;
+    int crash_page_fd; /* 0: nobody supervises */
+    bool start_paused, check, schema, no_publish, follow_parent, supervise, again;
 };
 
 /* Ends the process with code 2 and a sentence when the line is wrong. The texts of argv are borrowed. */

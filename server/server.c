@@ -39,7 +39,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, const char *pa
     if (status == OTO_OK) {
         status = srv_checkpoint_configure(checkpoint, &server->config, warn, NULL, error);
     }
-    if (status == OTO_OK && server->options->for_ns > 0) {
+    if (status == OTO_OK && server->options->for_ns > 0 && !server->options->again) {
         clock->until_ns += srv_instant_ns(checkpoint->tick, clock->rate_num, clock->rate_den, NULL);
     }
     return status;
@@ -63,7 +63,24 @@ static enum oto_status make_engine(struct srv_server *server, const char *restor
         status = srv_checkpoint_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
     }
     srv_checkpoint_finish(&checkpoint);
+    for (uint32_t i = 0; status == OTO_OK && i < server->options->quarantine_count; i++) {
+        status = srv_engine_quarantine(server->engine, server->options->quarantine[i],
+                                       server->options->again ? "crashed the server; quarantined"
+                                                              : "quarantined by the command line",
+                                       error);
+    }
     return status;
+}
+
+/* A supervised world that asks for no checkpoints is saved once a second all the same. */
+static void save_for_guard(struct srv_server *server)
+{
+    struct srv_checkpoint_config *checkpoint = &server->config.checkpoint;
+    if (server->options->checkpoint_directory != NULL && checkpoint->every_ns == 0) {
+        checkpoint->every_ns = SRV_NS_PER_S;
+        checkpoint->keep = 2;
+        (void)snprintf(checkpoint->directory, sizeof checkpoint->directory, "%s", server->options->checkpoint_directory);
+    }
 }
 
 enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, const char *restore_path,
@@ -78,6 +95,7 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
     if (options->for_ns > 0) {
         server->config.clock.until_ns = options->for_ns;
     }
+    save_for_guard(server);
     if (!options->check) {
         status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     }
@@ -281,6 +299,23 @@ static void on_publisher_restart(void *context)
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
+static void on_saved(void *context, const char *path)
+{
+    const struct srv_server *server = context;
+    srv_crash_page_saved(server->crash_page, path);
+}
+
+static enum oto_status watch_crashes(struct srv_server *server, struct oto_error *error)
+{
+    if (server->options->crash_page_fd > 0) {
+        server->crash_page = srv_crash_page_map(server->options->crash_page_fd, error);
+        if (server->crash_page == NULL) {
+            return error->status;
+        }
+    }
+    return srv_crash_watch(server->crash_page, server->engine, error);
+}
+
 static enum oto_status open_control(struct srv_server *server, struct oto_error *error)
 {
     const int listen_fd = srv_runtime_dir_listen(&server->runtime, error);
@@ -293,7 +328,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         return status;
     }
     server->checkpointer =
-        srv_checkpointer_create(&server->loop, server->engine, &server->config, server->courier);
+        srv_checkpointer_create(&server->loop, server->engine, &server->config, server->courier, on_saved, server);
     if (server->checkpointer == NULL) {
         (void)close(listen_fd);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the control socket");
@@ -401,6 +436,9 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
     }
     hold_signals(SIG_UNBLOCK);
     if (status == OTO_OK) {
+        status = watch_crashes(server, error);
+    }
+    if (status == OTO_OK) {
         status = start_ticking(server, error);
     }
     if (status == OTO_OK) {
@@ -428,6 +466,7 @@ void srv_server_finish(struct srv_server *server)
     srv_control_destroy(server->control);
     srv_checkpointer_destroy(server->checkpointer);
     srv_courier_destroy(server->courier);
+    srv_crash_forget();
     srv_engine_destroy(server->engine);
     srv_world_config_finish(&server->config);
     srv_runtime_dir_release(&server->runtime);

@@ -9,6 +9,7 @@
 #include "config/world_config.h"
 #include "checkpoint/checkpointer.h"
 #include "control/control.h"
+#include "guard/crash_page.h"
 #include "control/runtime_dir.h"
 #include "options.h"
 #include "publish/supervisor.h"
@@ -30,6 +31,7 @@ struct srv_server {
     struct srv_courier *courier;
     struct srv_control *control;
     struct srv_checkpointer *checkpointer;
+    struct srv_crash_page *crash_page; /* NULL: nobody supervises */
     char *restore_path; /* the next run of this process goes on from it; NULL: there is none */
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;

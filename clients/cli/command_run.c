@@ -241,6 +241,29 @@ static void show(struct run *run, bool terminal, int64_t *next_ns)
     }
 }
 
+/* The server died and its supervisor starts another: what was watched and recorded goes on there. */
+static enum oto_status reattach(struct run *run, struct oto_error *error)
+{
+    struct oto_reply reply;
+    char name[OTO_WORLD_NAME_BYTES];
+    (void)snprintf(name, sizeof name, "%s", oto_client_header(run->client)->world);
+    struct oto_client *client = server_attach(&run->server, name, error);
+    if (client == NULL) {
+        return error->status != OTO_OK ? error->status : OTO_CLOSED;
+    }
+    view_finish(&run->view);
+    enum oto_status status = view_init(&run->view, client);
+    if (status == OTO_OK) {
+        status = recorder_resume(&run->options->recorder, client, error);
+    }
+    oto_client_close(run->client);
+    run->client = client;
+    if (status == OTO_OK && !run->options->step_mode) {
+        status = oto_control_resume(client, &reply, error);
+    }
+    return status;
+}
+
 static int watch(struct run *run)
 {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
@@ -249,6 +272,9 @@ static int watch(struct run *run)
     struct oto_error error = {0};
     while (!cli_interrupted() && !run_over(run)) {
         struct oto_clock clock = {0};
+        if (!oto_client_server_alive(run->client) && !run_over(run) && reattach(run, &error) != OTO_OK) {
+            return server_ended(&run->server) ? CLI_FAILED : cli_say(&error);
+        }
         (void)oto_client_clock(run->client, &clock);
         if (recorder_drain(&run->options->recorder) == 0) {
             if (stepping && clock.tick >= run->end_tick) {
@@ -340,6 +366,7 @@ int cli_run(int argc, char **argv)
     argp_err_exit_status = CLI_USAGE;
     options->argument_count = 1;
     (void)argp_parse(&argp, argc, argv, 0, NULL, options);
+    add_name(options, "supervise");
     add_name(options, "start-paused");
     add_name(options, "follow-parent");
     options->arguments[options->argument_count++] = options->world_path;

@@ -60,6 +60,26 @@ enum oto_status recorder_start(struct recorder *recorder, struct oto_client *cli
     return oto_lossless_begin(client, channels, recorder->count, error);
 }
 
+enum oto_status recorder_resume(struct recorder *recorder, struct oto_client *client, struct oto_error *error)
+{
+    const struct oto_channel *channels[RECORDER_MAX];
+    while (recorder_drain(recorder) > 0) {
+        /* what stands in the old run's memory yet */
+    }
+    recorder->client = client;
+    for (uint32_t i = 0; i < recorder->count; i++) {
+        struct recorder_row *row = &recorder->rows[i];
+        const struct oto_cursor cursor = row->reader.cursor;
+        row->channel = channels[i] = oto_client_find(client, row->topic, error);
+        if (row->channel == NULL) {
+            return error->status;
+        }
+        row->reader = oto_reader_make(row->channel, OTO_READ_FROM_OLDEST);
+        row->reader.cursor = cursor;
+    }
+    return recorder->count == 0 ? OTO_OK : oto_lossless_begin(client, channels, recorder->count, error);
+}
+
 static void acknowledge(struct recorder *recorder)
 {
     uint64_t next[RECORDER_MAX];

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -59,6 +60,24 @@ static void rest(int64_t ns)
     (void)nanosleep(&pause, NULL);
 }
 
+/* The supervising process itself, or its child. */
+static bool is_of(const struct server_process *server, uint32_t writer)
+{
+    char path[64], line[256];
+    long parent = 0;
+    if (writer == (uint32_t)server->pid) {
+        return true;
+    }
+    (void)snprintf(path, sizeof path, "/proc/%u/status", writer);
+    FILE *status = fopen(path, "re");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL && sscanf(line, "PPid: %ld", &parent) != 1) {
+    }
+    if (status != NULL) {
+        (void)fclose(status);
+    }
+    return parent == (long)server->pid;
+}
+
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error)
 {
     const int64_t deadline_ns = cli_now_ns() + INT64_C(20000000000);
@@ -67,7 +86,7 @@ struct oto_client *server_attach(struct server_process *server, const char *worl
         struct oto_client *client = NULL;
         if (oto_client_open(&options, &client, error) == OTO_OK) {
             /* An older world of this name may answer while ours is about to be refused. */
-            if (oto_client_header(client)->writer_pid == (uint32_t)server->pid) {
+            if (oto_client_server_alive(client) && is_of(server, oto_client_header(client)->writer_pid)) {
                 return client;
             }
             oto_client_close(client);

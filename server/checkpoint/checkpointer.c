@@ -11,6 +11,7 @@
 
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
 #define ENDING ".ckpt"
+#define PAUSE_MS 1000 /* of real time: in mode asap simulated seconds pass in no time */
 
 /* One checkpoint that is asked for. */
 struct job {
@@ -34,6 +35,9 @@ struct srv_checkpointer {
     struct job *jobs; /* the first is under way */
     uint64_t room;    /* that the last state took */
     int64_t due_ns;   /* simulated; of the next periodic one */
+    uint64_t not_before_ms; /* of the loop's clock */
+    srv_saved_function saved;
+    void *saved_context;
     bool periodic;    /* one is under way */
     bool stopped;
     oto_warn_function warn;
@@ -42,7 +46,8 @@ struct srv_checkpointer {
 };
 
 struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_engine *engine,
-                                                 const struct srv_world_config *config, struct srv_courier *courier)
+                                                 const struct srv_world_config *config, struct srv_courier *courier,
+                                                 srv_saved_function saved, void *saved_context)
 {
     struct srv_checkpointer *made = calloc(1, sizeof *made);
     if (made != NULL) {
@@ -50,6 +55,8 @@ struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_eng
         made->engine = engine;
         made->config = config;
         made->courier = courier;
+        made->saved = saved;
+        made->saved_context = saved_context;
         made->room = FIRST_CAPACITY;
     }
     return made;
@@ -255,6 +262,9 @@ static void on_periodic(void *context, enum oto_status status, uint64_t tick, co
     checkpointer->periodic = false;
     if (status == OTO_OK) {
         checkpointer->complaint[0] = '\0';
+        if (checkpointer->saved != NULL) {
+            checkpointer->saved(checkpointer->saved_context, text);
+        }
         remove_old(checkpointer);
     } else if (status != OTO_CLOSED && strncmp(text, checkpointer->complaint, sizeof checkpointer->complaint - 1) != 0) {
         (void)snprintf(checkpointer->complaint, sizeof checkpointer->complaint, "%s", text);
@@ -274,9 +284,10 @@ void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_funct
     if (checkpointer->due_ns == 0) {
         checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
     }
-    if (clock.sim_time_ns < checkpointer->due_ns) {
+    if (clock.sim_time_ns < checkpointer->due_ns || uv_now(checkpointer->loop) < checkpointer->not_before_ms) {
         return;
     }
+    checkpointer->not_before_ms = uv_now(checkpointer->loop) + PAUSE_MS;
     checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
     checkpointer->warn = warn;
     checkpointer->warn_context = warn_context;

@@ -16,9 +16,13 @@ struct srv_checkpointer;
 /* What came of a request: `text` is the reason, or the path. */
 typedef void (*srv_checkpoint_function)(void *context, enum oto_status status, uint64_t tick, const char *text);
 
-/* Everything is borrowed. NULL when out of memory. */
+/* A periodic checkpoint is whole. */
+typedef void (*srv_saved_function)(void *context, const char *path);
+
+/* Everything is borrowed; `saved` may be NULL. NULL when out of memory. */
 struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_engine *engine,
-                                                 const struct srv_world_config *config, struct srv_courier *courier);
+                                                 const struct srv_world_config *config, struct srv_courier *courier,
+                                                 srv_saved_function saved, void *saved_context);
 /* Requests that wait are answered CLOSED; a file that is being written is finished before the loop runs out. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer);
 void srv_checkpointer_destroy(struct srv_checkpointer *checkpointer); /* after the loop has run out; NULL is allowed */
@@ -30,7 +34,7 @@ bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer);
 
 /*
  * To be called some times a second: begins a periodic checkpoint when its simulated time has come, as the world's file
- * asks (`checkpoint: {every_s, keep, directory}`). Failures go to `warn`, once for each reason.
+ * asks (`checkpoint: {every_s, keep, directory}`), at most once a real second. Failures go to `warn`, once for each reason.
  */
 void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_function warn, void *warn_context);
 

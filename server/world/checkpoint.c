@@ -396,5 +396,6 @@ enum oto_status srv_checkpoint_load(struct srv_engine *engine, const void *data,
     for (uint32_t i = 0; i < engine->group_count; i++) {
         srv_group_give_states(&engine->groups[i]);
     }
+    srv_event_write(engine, OTO_EVENT_STARTED, 0, (int64_t)engine->tick, "clock", "goes on from a checkpoint");
     return OTO_OK;
 }

@@ -303,12 +303,16 @@ enum oto_status srv_engine_create(const struct srv_world_config *config, const s
 
 /* ---- start and stop ---- */
 
-/* Signals are the main thread's: the new thread is born with all of them blocked. */
+/* Signals are the main thread's: the new thread is born with all of them blocked, but for those that its own faults are. */
 static int start_thread(struct srv_engine *engine)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     pthread_attr_t attributes;
     sigset_t all, before;
     (void)sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        (void)sigdelset(&all, faults[i]);
+    }
     int result = pthread_attr_init(&attributes);
     if (result != 0) {
         return result;

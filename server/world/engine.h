@@ -225,6 +225,15 @@ int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channel
 void srv_engine_lossless_acknowledge(struct srv_engine *engine, int slot, const uint64_t *next, uint32_t count);
 void srv_engine_lossless_end(struct srv_engine *engine, int slot);
 
+/*
+ * 1 + the node whose step the calling thread is in; 0 where it is in none. May be called in a signal handler, for an
+ * engine that is being used.
+ */
+uint32_t srv_engine_stepping_node(const struct srv_engine *engine);
+/* Before the start: takes a node out, as if a step of it had said ERROR, and says why in an event. */
+enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *name, const char *why,
+                                      struct oto_error *error);
+
 /* To be called some times a second: names a stuck node in `sentence` (and counts it) once for each stall. */
 bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes);
 

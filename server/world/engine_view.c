@@ -123,6 +123,24 @@ struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node
                           engine->nodes[node].setup->rate_hz);
 }
 
+uint32_t srv_engine_stepping_node(const struct srv_engine *engine)
+{
+    const bool ticks = engine->on_thread && pthread_equal(pthread_self(), engine->tick_identity);
+    const uint32_t node = ticks ? __atomic_load_n(&engine->segment.header->current_node, __ATOMIC_RELAXED) : 0;
+    return node <= engine->node_count ? node : 0;
+}
+
+enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *name, const char *why,
+                                      struct oto_error *error)
+{
+    const uint32_t node = srv_engine_node_find(engine, name, error);
+    if (node == UINT32_MAX) {
+        return error->status;
+    }
+    srv_node_quarantine(engine, &engine->nodes[node], OTO_STEP_ERROR, why);
+    return OTO_OK;
+}
+
 void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters)
 {
     __atomic_store_n(&engine->waiters, waiters, __ATOMIC_RELAXED);

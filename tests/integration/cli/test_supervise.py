@@ -1,0 +1,153 @@
+"""A server that dies comes again: from its newest checkpoint, without the node that killed it, with its clients."""
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, PLUGINS, TEST_PLUGINS = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
+OTOLITH = str(BIN / "otolith")
+
+WORLD = """
+world: guarded
+seed: 5
+clock: {rate_hz: 1000, mode: realtime}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - name: imu
+        plugin: mems_imu
+        rate_hz: 200
+        params: {accelerometer: {noise_density_m_s2_rthz: 0.002}, gyroscope: {random_walk_rad_s_rthz: 0.001}}
+      - {name: bad, plugin: TROUBLE, rate_hz: 100}
+checkpoint: {every_s: 0.2, keep: 2, directory: SAVES}
+publish: false
+"""
+
+
+class Supervised(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-guard-")
+        self.path = pathlib.Path(self.directory.name)
+        os.chmod(self.path, 0o700)
+        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
+        self.environment.pop("OTOLITH_WORLD", None)
+        self.world = self.path / "world.yaml"
+        self.world.write_text(WORLD.replace("TROUBLE", str(TEST_PLUGINS / "counter.so"))
+                              .replace("SAVES", str(self.path / "saves")))
+        self.process = None
+        self.log = open(self.path / "log.txt", "w+")
+
+    def tearDown(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+        self.log.close()
+        self.directory.cleanup()
+
+    def start(self, program, *arguments):
+        self.process = subprocess.Popen([str(BIN / program), *map(str, arguments)], env=self.environment,
+                                        stdout=subprocess.DEVNULL, stderr=self.log)
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + 60
+        while True:
+            result = condition()
+            if result:
+                return result
+            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}: {self.said()}")
+
+    def said(self):
+        return (self.path / "log.txt").read_text()
+
+    def facts(self):
+        try:
+            return json.loads((self.path / "otolith" / "guarded" / "server.json").read_text())
+        except (OSError, ValueError):
+            return None
+
+    def otolith(self, *arguments):
+        return subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
+                              timeout=60)
+
+    def running(self, other_than=None):
+        facts = self.facts()
+        return facts if facts is not None and facts["epoch"] != other_than else None
+
+    def saved(self):
+        return list((self.path / "saves").glob("*.ckpt"))
+
+    def test_a_killed_server_goes_on_from_its_checkpoint(self):
+        self.start("otolithd", "--supervise", self.world)
+        for how in (signal.SIGSEGV, signal.SIGKILL):
+            first = self.until(self.running, "the world")
+            self.until(self.saved, "a checkpoint")
+            os.kill(first["pid"], how)
+            again = self.until(lambda: self.running(first["epoch"]), "the next run")
+            self.assertNotEqual(again["pid"], first["pid"])
+            self.assertIn(f"died of {how.name}", self.said())
+        events = self.until(lambda: self.otolith("echo", "guarded/@events", "-n", "1", "--json").stdout, "an event")
+        self.assertTrue(events)
+        listing = json.loads(self.otolith("ls", "--json").stdout)[0]["topics"]
+        imu = next(row for row in listing if row["topic"] == "guarded/car/imu")
+        self.assertGreater(imu["samples"], 30)
+
+    def test_the_plugin_that_killed_it_is_named_and_left_out(self):
+        self.start("otolithd", "--supervise", self.world)
+        first = self.until(self.running, "the world")
+        self.until(self.saved, "a checkpoint")
+        self.otolith("set", "car/bad", "trouble", "crash")
+        self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.assertIn("died of SIGSEGV in the step of 'car/bad'", self.said())
+        self.assertIn("the node is quarantined", self.said())
+
+        def samples(topic):
+            listing = json.loads(self.otolith("ls", "--json").stdout)
+            return next((row["samples"] for row in listing[0]["topics"] if row["topic"] == topic), 0) if listing else 0
+
+        before = self.until(lambda: samples("guarded/car/imu"), "samples")
+        self.until(lambda: samples("guarded/car/imu") > before + 50, "the world to go on")
+
+    def test_three_crashes_in_a_minute_end_it(self):
+        self.start("otolithd", "--supervise", self.world)
+        epoch = None
+        for _ in range(3):
+            facts = self.until(lambda: self.running(epoch), "the world")
+            epoch = facts["epoch"]
+            os.kill(facts["pid"], signal.SIGSEGV)
+        self.assertEqual(self.process.wait(timeout=60), 128 + signal.SIGSEGV)
+        self.assertIn("third time within a minute", self.said())
+
+    def test_an_orderly_end_is_one(self):
+        self.start("otolithd", "--supervise", self.world)
+        facts = self.until(self.running, "the world")
+        self.process.terminate()
+        self.assertEqual(self.process.wait(timeout=60), 0)
+        self.assertRaises(ProcessLookupError, os.kill, facts["pid"], 0)
+        self.assertFalse(list(self.path.glob("otolith-saves-*")))
+
+    def test_run_records_across_a_crash_without_a_gap(self):
+        file = self.path / "imu.csv"
+        self.start("otolith", "run", self.world, "--quiet", "--csv", f"guarded/car/imu={file}", "--for", "4s")
+        first = self.until(self.running, "the world")
+        self.until(self.saved, "a checkpoint")
+        os.kill(first["pid"], signal.SIGSEGV)
+        self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.assertEqual(self.process.wait(timeout=120), 0, self.said())
+        with open(file, newline="") as rows:
+            numbers = [int(row["seq"]) for row in csv.DictReader(rows)]
+        self.assertEqual(numbers, list(range(1, 801)))
+        whole = self.path / "whole.csv"
+        done = self.otolith("run", self.world, "--quiet", "--mode", "asap", "--csv", f"guarded/car/imu={whole}", "--for", "4s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(file.read_text(), whole.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
