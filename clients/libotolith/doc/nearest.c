@@ -53,6 +53,7 @@ const char *oto_nearest_word(const char *word, const char *const *candidates, si
 {
     size_t length = strlen(word);
     size_t best = (length < 6 ? 1 : length / 3) + 1;
+    size_t closest = 0; /* of the nearest so far: among equals the one that is really nearer */
     const char *nearest = NULL;
     if (length == 0 || length > WORD_MAX)
         return NULL;
@@ -60,11 +61,12 @@ const char *oto_nearest_word(const char *word, const char *const *candidates, si
         size_t candidate_length = candidates[i] != NULL ? strlen(candidates[i]) : 0;
         if (candidate_length == 0 || candidate_length > WORD_MAX)
             continue;
-        size_t found = distance(word, length, candidates[i], candidate_length);
+        size_t found = distance(word, length, candidates[i], candidate_length), apart = found;
         if (found > 1 && is_beginning(word, length, candidates[i], candidate_length))
             found = 1;
-        if (found < best && found < candidate_length) {
+        if ((found < best || (found == best && nearest != NULL && apart < closest)) && found < candidate_length) {
             best = found;
+            closest = apart;
             nearest = candidates[i];
         }
     }
