@@ -102,7 +102,7 @@ static void plan_verdict(const struct mountcal_params *params, struct mountcal_p
 {
     const bool garage = params->garage != 0;
     const double *bound_deg = params->previous_bound_deg;
-    plan->least_s = garage ? 15.0 : 60.0;
+    plan->least_s = garage ? 15.0 : 150.0;
     plan->has_previous = bound_deg[0] > 0.0 && bound_deg[1] > 0.0 && bound_deg[2] > 0.0;
     plan->q_previous = quat_of_deg(params->previous_rpy_deg);
     for (int i = 0; i < 3; i++) {

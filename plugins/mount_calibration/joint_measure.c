@@ -7,6 +7,7 @@
 #define REFUSED_AT_MOST 20 /* two seconds */
 #define SCALE_MEMORY 0.01
 #define SCALE_LEAST 0.1
+#define LEARN_FROM 4.0
 #define SCALE_MOST 100.0
 #define SUMMED 10 /* innovations of a second */
 #define SUM_MEMORY 0.05
@@ -59,9 +60,13 @@ static bool measure(struct joint_filter *filter, int kind, const struct joint_ro
         channel->scale += channel->scale < SCALE_MOST ? SCALE_MEMORY * channel->scale : 0.0;
         return false;
     }
-    seen = (excess > 0.0 ? excess : 0.0) / variance;
-    channel->scale += SCALE_MEMORY * (seen - channel->scale);
-    channel->scale = channel->scale < SCALE_LEAST ? SCALE_LEAST : channel->scale;
+    if (known < LEARN_FROM * noise) { /* else the innovation says little of the noise */
+        seen = (excess > 0.0 ? excess : 0.0) / variance;
+        channel->scale += SCALE_MEMORY * (seen - channel->scale);
+        channel->scale = channel->scale < SCALE_LEAST  ? SCALE_LEAST
+                         : channel->scale > SCALE_MOST ? SCALE_MOST
+                                                       : channel->scale;
+    }
     joint_update(filter, row, innovation, noise);
     return true;
 }
