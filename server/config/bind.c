@@ -178,6 +178,7 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
     const double rad = OTO_PI / 180;
     node->place = map;
     node->watch = raw->watch;
+    node->fifo_samples = raw->fifo_samples;
     node->mount_position_body_m = oto_vec3_from_array(raw->position_m);
     node->q_body_from_sensor = oto_quat_from_rpy(raw->rpy_deg[0] * rad, raw->rpy_deg[1] * rad, raw->rpy_deg[2] * rad);
     memcpy(node->alias, raw->topic, sizeof node->alias);

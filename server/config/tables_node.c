@@ -61,6 +61,8 @@ static const struct srv_key node_keys[] = {
     {"mode", SRV_FORM_VALUE, AT(srv_raw_node, mode), .text = "operating mode of the part; its default one without it"},
     {"unit", SRV_FORM_U32, AT(srv_raw_node, unit), .maximum = 4294967295.0, .default_text = "0",
      .text = "serial number: the same unit has the same offsets and scale errors in every world"},
+    {"fifo_samples", SRV_FORM_U32, AT(srv_raw_node, fifo_samples), .minimum = 1, .maximum = 256, .unit = "samples",
+     .default_text = "1", .text = "samples that wait and are published together, as a part's FIFO is read; each keeps its own time"},
     {"isolation", SRV_FORM_WORD, AT(srv_raw_node, isolation), .words = isolations, .word_count = COUNT(isolations),
      .section = &isolation, .default_text = "none",
      .text = "process: the plugin runs in a plugin host; as a map, nodes share one. None: in the server's process"},

@@ -135,6 +135,7 @@ struct srv_node_config {
     struct srv_fault_spec *faults; /* the timeline: owned, in the file's order */
     uint32_t fault_count;
     enum srv_labels labels;
+    uint32_t fifo_samples; /* so many samples are published together; below 2: each at once */
     const struct oto_value *place; /* in the document, for messages; NULL in made-up worlds */
     /* estimators only: in the order of the plugin's table, then the open ones; owned */
     struct srv_input_config *inputs;

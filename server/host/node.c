@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/fifo.h"
 #include "host/fpu.h"
 
 uint64_t srv_state_rounded(uint64_t bytes)
@@ -221,6 +222,7 @@ void srv_node_finish(struct srv_node *node)
     free(node->payloads);
     free(node->runs);
     srv_inputs_finish(&node->inputs);
+    srv_fifo_free(node->fifo);
     (void)oto_plugin_close(node->plugin);
     memset(node, 0, sizeof *node);
 }
@@ -244,11 +246,11 @@ static enum oto_status name_channel(const struct srv_node *node, const char *por
     return OTO_OK;
 }
 
-/* Slots for at least one second of records. */
-static uint32_t wanted_capacity(const struct srv_world_config *world, uint64_t rate_num, uint64_t rate_den)
+/* Slots for at least one second of records, and for what a FIFO hands out twice. */
+static uint32_t wanted_capacity(const struct srv_node *node, uint32_t least, uint64_t rate_num, uint64_t rate_den)
 {
-    const uint64_t second = rate_num / rate_den + 1;
-    const uint64_t wanted = second > world->ring_capacity ? second : world->ring_capacity;
+    const uint64_t second = rate_num / rate_den + 1 + 2 * (uint64_t)node->config->fifo_samples;
+    const uint64_t wanted = second > least ? second : least;
     return wanted > UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
 }
 
@@ -257,7 +259,7 @@ static enum oto_status describe_label(const struct srv_node *node, struct srv_ch
                                       struct oto_error *error)
 {
     spec->type = &oto_fault_label_type;
-    spec->capacity = (uint32_t)(spec->rate_num / spec->rate_den + 1);
+    spec->capacity = wanted_capacity(node, 0, spec->rate_num, spec->rate_den);
     return name_channel(node, "label", spec, error);
 }
 
@@ -273,7 +275,7 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
     spec->type = port != NULL ? port->type : &oto_truth_type;
     spec->rate_num = motion ? world->clock.rate_num : node->config->rate_num;
     spec->rate_den = motion ? world->clock.rate_den : node->config->rate_den;
-    spec->capacity = wanted_capacity(world, spec->rate_num, spec->rate_den);
+    spec->capacity = wanted_capacity(node, world->ring_capacity, spec->rate_num, spec->rate_den);
     spec->node_index = node->index;
     spec->flags = motion ? OTO_CHANNEL_TRUTH | OTO_CHANNEL_ENABLED : 0;
     if (!motion && port == NULL) {

@@ -31,6 +31,7 @@ struct srv_port {
 };
 
 struct srv_member; /* world/isolated.h */
+struct srv_fifo;   /* host/fifo.h */
 #define SRV_NO_CHANNEL UINT32_MAX
 
 struct srv_change;
@@ -48,6 +49,7 @@ struct srv_node {
     struct srv_fault *faults; /* that wait or are active, in the order in which they came; mostly none */
     struct srv_ring label_ring;
     uint32_t label_channel;
+    struct srv_fifo *fifo; /* where samples wait to be handed out together (host/fifo.h), mostly NULL */
     bool is_estimator; /* stepped after all sensors of the tick */
     struct srv_member *member; /* NULL: it runs in this process */
     uint64_t state_bytes;  /* of the descriptor */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/fifo.h"
 #include "world/engine_private.h"
 
 /*
@@ -296,6 +297,24 @@ static void carry_ring(struct walk *walk, struct srv_engine *engine, struct srv_
     }
 }
 
+/* What waits: it has its numbers already, those after the newest record of its channel. */
+static void carry_fifo(struct walk *walk, struct srv_node *node)
+{
+    struct srv_fifo *fifo = node->fifo;
+    carry_u32(walk, &fifo->taken);
+    for (uint32_t i = 0; i < fifo->lane_count; i++) {
+        struct srv_fifo_lane *lane = &fifo->lanes[i];
+        carry_u32(walk, &lane->held);
+        if (fifo->taken >= fifo->samples || lane->held > fifo->taken) {
+            fifo->taken = lane->held = 0;
+            (void)oto_fail(walk->error, OTO_CORRUPT, "the FIFO of '%s' in the checkpoint makes no sense", node->topic);
+            return;
+        }
+        carry(walk, lane->heads, lane->held * sizeof *lane->heads);
+        carry(walk, lane->payloads, (uint64_t)lane->held * lane->payload_bytes);
+    }
+}
+
 static void carry_channels(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
 {
     if (node->evaluate != NULL) {
@@ -311,6 +330,9 @@ static void carry_channels(struct walk *walk, struct srv_engine *engine, struct 
     }
     if (expect(walk, "the channel of labels", node->topic, node->labelled) && node->labelled) {
         carry_ring(walk, engine, &node->label_ring, node->topic);
+    }
+    if (expect(walk, "fifo_samples", node->topic, node->fifo != NULL ? node->fifo->samples : 0) && node->fifo != NULL) {
+        carry_fifo(walk, node);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "host/fifo.h"
 #include "world/engine_private.h"
 
 #define EVENT_CAPACITY 1024u
@@ -272,6 +273,11 @@ static enum oto_status build(struct srv_engine *engine, oto_warn_function warn, 
     if (status == OTO_OK) {
         srv_environment_init(&engine->environment, engine->config);
         attach_channels(engine);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
+        status = srv_fifo_make(&engine->nodes[i], error);
+    }
+    if (status == OTO_OK) {
         begin_clock(engine);
         srv_tick_begin_world(engine);
     }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "host/fault.h"
+#include "host/fifo.h"
 #include "world/engine_private.h"
 #include "world/text.h"
 
@@ -116,11 +117,11 @@ void srv_faults_end_sample(struct srv_engine *engine, struct srv_node *node)
     }
     label->sample = node->beat.n;
     label->lost = !(first->enabled && node->outputs[0].emit != 0);
-    label->sample_seq = label->lost ? 0 : first->ring.head;
+    label->sample_seq = label->lost ? 0 : srv_fifo_newest(node, &first->ring, first->channel);
     struct oto_sample_head head = {.t_ns = node->beat.t_ns, .sensor_time_ns = node->beat.t_ns, .flags = OTO_SAMPLE_FAULT};
     uint32_t *shown = &engine->segment.directory[node->label_channel].flags;
     __atomic_store_n(shown, __atomic_load_n(shown, __ATOMIC_RELAXED) | OTO_CHANNEL_ENABLED, __ATOMIC_RELAXED);
-    srv_ring_push(&node->label_ring, &head, label);
+    srv_fifo_push(node, &node->label_ring, node->label_channel, &head, label);
     srv_state_hash_absorb(&engine->hash, &head, sizeof head);
     srv_state_hash_absorb(&engine->hash, label, sizeof *label);
 }

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "host/fifo.h"
 #include "world/engine_private.h"
 #include "world/text.h"
 
@@ -20,6 +21,13 @@ static uint64_t records_per_tick(const struct srv_engine *engine, const struct o
     return (double)whole < ratio ? whole + 1 : whole;
 }
 
+/* Records that a FIFO may hand out in the next tick beside that tick's own. */
+static uint64_t records_waiting(const struct srv_engine *engine, const struct oto_segment_channel *channel)
+{
+    const bool waits = channel->node_index < engine->node_count && engine->nodes[channel->node_index].fifo != NULL;
+    return waits ? engine->nodes[channel->node_index].fifo->samples - 1 : 0;
+}
+
 /* Ticks that may be made before a record of this channel would be overwritten unread. */
 static uint64_t ticks_of_channel(const struct srv_engine *engine, uint32_t index, uint64_t next)
 {
@@ -28,7 +36,8 @@ static uint64_t ticks_of_channel(const struct srv_engine *engine, uint32_t index
         (const void *)((const unsigned char *)engine->segment.header + channel->ring_offset);
     const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
     const uint64_t unread = head + 1 > next ? head + 1 - next : 0;
-    const uint64_t room = unread < channel->capacity ? channel->capacity - unread : 0;
+    const uint64_t taken = unread + records_waiting(engine, channel);
+    const uint64_t room = taken < channel->capacity ? channel->capacity - taken : 0;
     return room / records_per_tick(engine, channel);
 }
 

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "host/fifo.h"
 #include "world/engine_private.h"
 
 enum oto_step_status srv_input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
@@ -55,7 +56,11 @@ static inline void publish(struct srv_engine *engine, struct srv_node *node, uin
         }
         struct oto_sample_head head = {
             .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = record_flags};
-        srv_ring_push(&port->ring, &head, output->payload);
+        if (node->fifo == NULL) {
+            srv_ring_push(&port->ring, &head, output->payload);
+        } else {
+            srv_fifo_push(node, &port->ring, port->channel, &head, output->payload);
+        }
         if (absorb) {
             srv_state_hash_absorb(&engine->hash, &head, sizeof head);
             srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
@@ -63,6 +68,9 @@ static inline void publish(struct srv_engine *engine, struct srv_node *node, uin
     }
     if (faulty) {
         srv_faults_end_sample(engine, node);
+    }
+    if (node->fifo != NULL) {
+        srv_fifo_end_sample(node);
     }
 }
 

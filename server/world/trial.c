@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "host/fifo.h"
 #include "host/fpu.h"
 #include "world/engine_private.h"
 #include "world/text.h"
@@ -161,7 +162,7 @@ static bool flip(struct srv_engine *engine, struct srv_node *node, struct srv_ch
 {
     struct srv_trial *trial = &change->trial;
     for (uint32_t i = 0; i < node->port_count; i++) {
-        trial->seq[i] = node->ports[i].ring.head;
+        trial->seq[i] = srv_fifo_newest(node, &node->ports[i].ring, node->ports[i].channel);
     }
     srv_change_flip(node, change);
     show_occupant(engine, node, &change->occupant);

@@ -23,6 +23,7 @@ vehicles:
       - name: imu
         plugin: mems_imu
         rate_hz: 300
+        fifo_samples: 7
         params:
           taps: true
           band_limit_hz: 50
