@@ -59,7 +59,7 @@ class Models(unittest.TestCase):
             for key in entries:
                 self.assertLessEqual(abs(float(got[key]) - float(want[key])), 1e-12 * scale, key)
 
-    def test_b2_to_b7_b19_b20_predict_meets_every_row_of_the_reference_tables(self):
+    def test_B2_to_B7_B19_B20_predict_meets_every_row_of_the_reference_tables(self):
         for name, (sample, table) in TABLES.items():
             self.check_table(name, GOLDEN / sample)
             if SHARED.exists():
@@ -75,7 +75,7 @@ class Models(unittest.TestCase):
         self.assertIn("front_stiffness_n_rad", model("info", "linear_tyre").stdout)
         self.assertEqual(len(json.loads(model("info", "parameter_estimator", "--set", "count=4", "--json").stdout)["states"]), 4)
 
-    def test_b12_b21_a_rollout_is_the_prediction_again_and_again(self):
+    def test_B12_B21_a_rollout_is_the_prediction_again_and_again(self):
         out = rows(model("rollout", "--model", "cvtr", "--state", "0,0,0,10,0.5", "--steps", "100", "--dt", "100ms").stdout)
         self.assertEqual(len(out), 101)
         self.assertEqual(float(out[100]["t_s"]), 10)
@@ -111,7 +111,7 @@ class Models(unittest.TestCase):
         self.assertIn("did you mean 'predict'", model("predit", code=2).stderr)
         self.assertIn("5", model("rollout", "--model", "ctrv", "--state", "1,2", "--steps", "1", "--dt", "1s", code=1).stderr)
 
-    def test_b22_a_trajectory_is_checked_against_the_model_and_a_target(self):
+    def test_B22_a_trajectory_is_checked_against_the_model_and_a_target(self):
         trajectory = self.path / "t.csv"
         for name, state, target in (("cv", "0,0,3,4", "300,400"), ("ca", "0,0,3,4,1,1", "5000,5000"),
                                     ("ctrv", "0,0,0,10,0.05", "139,48,0.5"), ("catr", "0,0,10,1,0,0.05", "200,80,0.5")):

@@ -15,7 +15,7 @@ static struct oto_model *open_model(const char *name, const char *yaml)
     return model;
 }
 
-static void b15_states_are_read_by_place_and_by_name(void **unused)
+static void B15_states_are_read_by_place_and_by_name(void **unused)
 {
     (void)unused;
     const double values[6] = {1, 2, 13, 1.5, 0.7, -0.4};
@@ -37,7 +37,7 @@ static void b15_states_are_read_by_place_and_by_name(void **unused)
     oto_model_close(model);
 }
 
-static void b12_b16_b17_only_reset_and_predict_change_the_state(void **unused)
+static void B12_B16_B17_only_reset_and_predict_change_the_state(void **unused)
 {
     (void)unused;
     const double values[6] = {1, 2, 13, 1.5, 0.7, -0.4};
@@ -103,7 +103,7 @@ static void parameters_go_by_key_and_by_their_short_name(void **unused)
     oto_model_close(model);
 }
 
-static void b8_the_number_of_parameters_is_a_parameter(void **unused)
+static void B8_the_number_of_parameters_is_a_parameter(void **unused)
 {
     (void)unused;
     struct oto_error error = {0};
@@ -152,11 +152,11 @@ int main(void)
         return 1;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(b15_states_are_read_by_place_and_by_name),
-        cmocka_unit_test(b12_b16_b17_only_reset_and_predict_change_the_state),
+        cmocka_unit_test(B15_states_are_read_by_place_and_by_name),
+        cmocka_unit_test(B12_B16_B17_only_reset_and_predict_change_the_state),
         cmocka_unit_test(a_bad_state_is_refused_and_the_old_one_stays),
         cmocka_unit_test(parameters_go_by_key_and_by_their_short_name),
-        cmocka_unit_test(b8_the_number_of_parameters_is_a_parameter),
+        cmocka_unit_test(B8_the_number_of_parameters_is_a_parameter),
         cmocka_unit_test(what_is_no_model_is_refused_with_the_nearest_that_is),
         cmocka_unit_test(plugins_are_listed_by_name),
     };

@@ -72,7 +72,7 @@ static void inverse_times_matrix_is_the_identity_and_singular_ones_are_refused(v
 {
     (void)state;
     for (uint64_t n = 0; n < 500; n++) {
-        oto_mat3 m = oto_mat3_from_rows(random_vec3(3 * n), random_vec3(3 * n + 1), random_vec3(3 * n + 2)), inverse;
+        oto_mat3 m = oto_mat3_from_rows(random_vec3(3 * n), random_vec3(3 * n + 1), random_vec3(3 * n + 2)), inverse = {0};
         assert_true(oto_mat3_inverse(m, &inverse));
         oto_mat3 product = oto_mat3_mul(inverse, m);
         double det = oto_mat3_det(m);

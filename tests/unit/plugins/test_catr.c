@@ -58,20 +58,20 @@ static void check_file(const char *path)
     assert_true(worst_jacobian <= 1e-12);
 }
 
-static void b5_b6_state_and_jacobian_meet_quadrature_for_every_turn_rate(void **unused)
+static void B5_B6_state_and_jacobian_meet_quadrature_for_every_turn_rate(void **unused)
 {
     (void)unused;
     check_file(OTO_SOURCE_DIR "/tests/golden/catr.csv");
 }
 
-static void b5_b6_state_and_jacobian_meet_every_reference_row(void **unused)
+static void B5_B6_state_and_jacobian_meet_every_reference_row(void **unused)
 {
     char path[512];
     (void)unused;
     check_file(oto_shared_file(path, sizeof path, "data/golden_motion/catr_golden.csv"));
 }
 
-static void b12_b13_predicting_in_place_and_into_an_output_are_the_same(void **unused)
+static void B12_B13_predicting_in_place_and_into_an_output_are_the_same(void **unused)
 {
     const struct num_catr start = {1.0, 2.0, 13.0, 1.5, 0.7, -0.4};
     struct num_catr in_place = start, out, kept = start;
@@ -82,7 +82,7 @@ static void b12_b13_predicting_in_place_and_into_an_output_are_the_same(void **u
     assert_memory_equal(&in_place, &out, sizeof out);
 }
 
-static void b13_two_steps_are_one_step_of_their_sum(void **unused)
+static void B13_two_steps_are_one_step_of_their_sum(void **unused)
 {
     const struct num_catr start = {1.0, 2.0, 13.0, 1.5, 0.7, -0.4};
     struct num_catr two, one;
@@ -94,7 +94,7 @@ static void b13_two_steps_are_one_step_of_their_sum(void **unused)
         assert_near(members(&two)[i], members(&one)[i], 1e-12 * 100.0);
 }
 
-static void b14_jacobian_then_predict_is_bitwise_the_two_calls(void **unused)
+static void B14_jacobian_then_predict_is_bitwise_the_two_calls(void **unused)
 {
     const struct num_catr start = {1.0, 2.0, 13.0, 1.5, 0.7, -0.4};
     struct num_catr both = start;
@@ -109,7 +109,7 @@ static void b14_jacobian_then_predict_is_bitwise_the_two_calls(void **unused)
 }
 
 /* What is fast gives the bits of what is plain; how fast it is, `otolith-bench model` says. */
-static void b24_the_fast_ways_give_the_same_bits(void **unused)
+static void B24_the_fast_ways_give_the_same_bits(void **unused)
 {
     (void)unused;
     for (int i = 0; i < 3000; i++) {
@@ -126,7 +126,7 @@ static void b24_the_fast_ways_give_the_same_bits(void **unused)
     }
 }
 
-static void b17_no_time_is_the_identity_and_negative_time_goes_back(void **unused)
+static void B17_no_time_is_the_identity_and_negative_time_goes_back(void **unused)
 {
     const struct num_catr start = {1.0, 2.0, 13.0, 1.5, 0.7, -0.4};
     struct num_catr next;
@@ -143,7 +143,7 @@ static void b17_no_time_is_the_identity_and_negative_time_goes_back(void **unuse
 }
 
 /* Neighbours on either side of any turn rate differ by what the derivative says: no threshold shows. */
-static void b18_there_is_no_step_between_turn_rates(void **unused)
+static void B18_there_is_no_step_between_turn_rates(void **unused)
 {
     (void)unused;
     for (double w = 1e-12; w < 10.0; w *= 1.07) {
@@ -162,14 +162,14 @@ static void b18_there_is_no_step_between_turn_rates(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(b5_b6_state_and_jacobian_meet_quadrature_for_every_turn_rate),
-        cmocka_unit_test(b5_b6_state_and_jacobian_meet_every_reference_row),
-        cmocka_unit_test(b12_b13_predicting_in_place_and_into_an_output_are_the_same),
-        cmocka_unit_test(b13_two_steps_are_one_step_of_their_sum),
-        cmocka_unit_test(b14_jacobian_then_predict_is_bitwise_the_two_calls),
-        cmocka_unit_test(b17_no_time_is_the_identity_and_negative_time_goes_back),
-        cmocka_unit_test(b18_there_is_no_step_between_turn_rates),
-        cmocka_unit_test(b24_the_fast_ways_give_the_same_bits),
+        cmocka_unit_test(B5_B6_state_and_jacobian_meet_quadrature_for_every_turn_rate),
+        cmocka_unit_test(B5_B6_state_and_jacobian_meet_every_reference_row),
+        cmocka_unit_test(B12_B13_predicting_in_place_and_into_an_output_are_the_same),
+        cmocka_unit_test(B13_two_steps_are_one_step_of_their_sum),
+        cmocka_unit_test(B14_jacobian_then_predict_is_bitwise_the_two_calls),
+        cmocka_unit_test(B17_no_time_is_the_identity_and_negative_time_goes_back),
+        cmocka_unit_test(B18_there_is_no_step_between_turn_rates),
+        cmocka_unit_test(B24_the_fast_ways_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void bicycle_runge_kutta(const struct num_bicycle_constants *c, double *s
     }
 }
 
-static void b19_an_integrator_of_fourth_order_comes_to_the_bicycle_with_slope_4(void **unused)
+static void B19_an_integrator_of_fourth_order_comes_to_the_bicycle_with_slope_4(void **unused)
 {
     (void)unused;
     const struct model_case *c = &model_cases[12];
@@ -46,7 +46,7 @@ static void b19_an_integrator_of_fourth_order_comes_to_the_bicycle_with_slope_4(
     assert_near(log2(error[0] / error[1]), 4.0, 0.1);
 }
 
-static void b19_a_bicycle_without_rear_overhang_has_no_side_slip(void **unused)
+static void B19_a_bicycle_without_rear_overhang_has_no_side_slip(void **unused)
 {
     (void)unused;
     const struct num_bicycle_constants c = {2.7, 0.0, 0.2, 0.0};
@@ -67,7 +67,7 @@ static struct num_tyre_constants steady_car(void)
     return c;
 }
 
-static void b20_the_yaw_rate_settles_at_u_delta_over_l_plus_k_u_squared(void **unused)
+static void B20_the_yaw_rate_settles_at_u_delta_over_l_plus_k_u_squared(void **unused)
 {
     (void)unused;
     const struct num_tyre_constants c = steady_car();
@@ -80,7 +80,7 @@ static void b20_the_yaw_rate_settles_at_u_delta_over_l_plus_k_u_squared(void **u
     }
 }
 
-static void b20_the_two_sign_conventions_are_one_motion(void **unused)
+static void B20_the_two_sign_conventions_are_one_motion(void **unused)
 {
     (void)unused;
     struct num_tyre_constants snippet = case_tyre;
@@ -99,7 +99,7 @@ static void b20_the_two_sign_conventions_are_one_motion(void **unused)
     assert_states_near(c, conventional, mirrored, 1e-15);
 }
 
-static void b20_standstill_is_rest_whatever_the_wheels_do(void **unused)
+static void B20_standstill_is_rest_whatever_the_wheels_do(void **unused)
 {
     (void)unused;
     struct num_tyre_constants c = case_tyre;
@@ -119,7 +119,7 @@ static void b20_standstill_is_rest_whatever_the_wheels_do(void **unused)
 }
 
 /* Brakes from 4 m/s through standstill into reverse: one call is many, and both speeds of the guard are crossed. */
-static void b20_braking_through_standstill_is_smooth(void **unused)
+static void B20_braking_through_standstill_is_smooth(void **unused)
 {
     (void)unused;
     const struct num_tyre_constants c = steady_car();
@@ -137,7 +137,7 @@ static void b20_braking_through_standstill_is_smooth(void **unused)
     assert_near(back[4], one[4], 1e-4);
 }
 
-static void b20_what_would_never_end_is_refused(void **unused)
+static void B20_what_would_never_end_is_refused(void **unused)
 {
     (void)unused;
     const struct num_tyre_constants c = steady_car();
@@ -237,13 +237,13 @@ static void a_thrown_body_flies_the_parabola_and_thrust_turns_with_it(void **unu
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(b19_an_integrator_of_fourth_order_comes_to_the_bicycle_with_slope_4),
-        cmocka_unit_test(b19_a_bicycle_without_rear_overhang_has_no_side_slip),
-        cmocka_unit_test(b20_the_yaw_rate_settles_at_u_delta_over_l_plus_k_u_squared),
-        cmocka_unit_test(b20_the_two_sign_conventions_are_one_motion),
-        cmocka_unit_test(b20_standstill_is_rest_whatever_the_wheels_do),
-        cmocka_unit_test(b20_braking_through_standstill_is_smooth),
-        cmocka_unit_test(b20_what_would_never_end_is_refused),
+        cmocka_unit_test(B19_an_integrator_of_fourth_order_comes_to_the_bicycle_with_slope_4),
+        cmocka_unit_test(B19_a_bicycle_without_rear_overhang_has_no_side_slip),
+        cmocka_unit_test(B20_the_yaw_rate_settles_at_u_delta_over_l_plus_k_u_squared),
+        cmocka_unit_test(B20_the_two_sign_conventions_are_one_motion),
+        cmocka_unit_test(B20_standstill_is_rest_whatever_the_wheels_do),
+        cmocka_unit_test(B20_braking_through_standstill_is_smooth),
+        cmocka_unit_test(B20_what_would_never_end_is_refused),
         cmocka_unit_test(a_free_body_keeps_its_momentum_and_energy),
         cmocka_unit_test(a_symmetric_top_is_the_closed_form),
         cmocka_unit_test(the_rigid_body_is_of_fourth_order),

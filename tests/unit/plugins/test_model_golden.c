@@ -172,37 +172,37 @@ static void check_table(const struct num_model *model, const char *sample, const
     check_file(model, oto_shared_file(path, sizeof path, name));
 }
 
-static void b2_b4_constant_velocity_meets_every_row(void **unused)
+static void B2_B4_constant_velocity_meets_every_row(void **unused)
 {
     (void)unused;
     check_table(&num_model_constant_velocity, "motion_linear.csv", "linear_golden.csv");
 }
 
-static void b3_b4_constant_acceleration_meets_every_row(void **unused)
+static void B3_B4_constant_acceleration_meets_every_row(void **unused)
 {
     (void)unused;
     check_table(&num_model_constant_acceleration, "motion_linear.csv", "linear_golden.csv");
 }
 
-static void b5_b6_catr_and_its_jacobian_meet_every_row(void **unused)
+static void B5_B6_catr_and_its_jacobian_meet_every_row(void **unused)
 {
     (void)unused;
     check_table(&num_model_catr, "motion_catr.csv", "catr_golden.csv");
 }
 
-static void b7_ctrv_and_its_jacobian_meet_every_row(void **unused)
+static void B7_ctrv_and_its_jacobian_meet_every_row(void **unused)
 {
     (void)unused;
     check_table(&num_model_ctrv, "motion_ctrv.csv", "cvtr_golden.csv");
 }
 
-static void b19_kinematic_bicycle_meets_every_row(void **unused)
+static void B19_kinematic_bicycle_meets_every_row(void **unused)
 {
     (void)unused;
     check_table(&num_model_kinematic_bicycle, "motion_kinematic_bicycle.csv", "kinematic_bicycle_golden.csv");
 }
 
-static void b20_linear_tyre_meets_every_row_in_both_sign_conventions(void **unused)
+static void B20_linear_tyre_meets_every_row_in_both_sign_conventions(void **unused)
 {
     (void)unused;
     check_table(&num_model_linear_tyre, "motion_linear_tyre.csv", "linear_tire_golden.csv");
@@ -255,7 +255,7 @@ static const struct vector vectors[] = {
     {&num_model_constant_velocity, 0.1, {0, 0, 1, 2}, {0.1, 0.2, 1, 2}, {{1, 0, 0.1, 0}, {0, 1, 0, 0.1}}, 1e-16},
 };
 
-static void b2_to_b7_the_cases_of_autoware_hold_as_corrected(void **unused)
+static void B2_to_B7_the_cases_of_autoware_hold_as_corrected(void **unused)
 {
     (void)unused;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -272,7 +272,7 @@ static void b2_to_b7_the_cases_of_autoware_hold_as_corrected(void **unused)
     }
 }
 
-static void b11_each_axis_of_ones_moves_to_1_105(void **unused)
+static void B11_each_axis_of_ones_moves_to_1_105(void **unused)
 {
     (void)unused;
     double state[9], next[9];
@@ -288,7 +288,7 @@ static void b11_each_axis_of_ones_moves_to_1_105(void **unused)
 }
 
 /* CatrModel's cvtr tests: a circle in steps, out of which rounding does not grow. */
-static void b5_b21_a_circle_in_steps_is_the_circle(void **unused)
+static void B5_B21_a_circle_in_steps_is_the_circle(void **unused)
 {
     (void)unused;
     const double turn = 0.2 * 3.14159, radius = 20.0 / (2.0 * 3.14159);
@@ -309,15 +309,15 @@ static void b5_b21_a_circle_in_steps_is_the_circle(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(b2_b4_constant_velocity_meets_every_row),
-        cmocka_unit_test(b3_b4_constant_acceleration_meets_every_row),
-        cmocka_unit_test(b5_b6_catr_and_its_jacobian_meet_every_row),
-        cmocka_unit_test(b7_ctrv_and_its_jacobian_meet_every_row),
-        cmocka_unit_test(b19_kinematic_bicycle_meets_every_row),
-        cmocka_unit_test(b20_linear_tyre_meets_every_row_in_both_sign_conventions),
-        cmocka_unit_test(b2_to_b7_the_cases_of_autoware_hold_as_corrected),
-        cmocka_unit_test(b11_each_axis_of_ones_moves_to_1_105),
-        cmocka_unit_test(b5_b21_a_circle_in_steps_is_the_circle),
+        cmocka_unit_test(B2_B4_constant_velocity_meets_every_row),
+        cmocka_unit_test(B3_B4_constant_acceleration_meets_every_row),
+        cmocka_unit_test(B5_B6_catr_and_its_jacobian_meet_every_row),
+        cmocka_unit_test(B7_ctrv_and_its_jacobian_meet_every_row),
+        cmocka_unit_test(B19_kinematic_bicycle_meets_every_row),
+        cmocka_unit_test(B20_linear_tyre_meets_every_row_in_both_sign_conventions),
+        cmocka_unit_test(B2_to_B7_the_cases_of_autoware_hold_as_corrected),
+        cmocka_unit_test(B11_each_axis_of_ones_moves_to_1_105),
+        cmocka_unit_test(B5_B21_a_circle_in_steps_is_the_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

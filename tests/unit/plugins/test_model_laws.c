@@ -5,7 +5,7 @@
 
 #define EACH_CASE(c) const struct model_case *c = model_cases; c < model_cases + MODEL_CASES; c++
 
-static void b1_one_harness_runs_any_model(void **unused)
+static void B1_one_harness_runs_any_model(void **unused)
 {
     (void)unused;
     assert_int_equal(MODEL_CASES, 15);
@@ -26,7 +26,7 @@ static void b1_one_harness_runs_any_model(void **unused)
     }
 }
 
-static void b3_constant_acceleration_is_catr_on_a_straight_line(void **unused)
+static void B3_constant_acceleration_is_catr_on_a_straight_line(void **unused)
 {
     (void)unused;
     const double catr[6] = {1, 2, 13, -1.5, 0.6, 0};
@@ -38,7 +38,7 @@ static void b3_constant_acceleration_is_catr_on_a_straight_line(void **unused)
     assert_near(next_catr[1], next_ca[1], 1e-13 * 100);
 }
 
-static void b4_there_is_no_turn_rate_and_no_heading_at_rest(void **unused)
+static void B4_there_is_no_turn_rate_and_no_heading_at_rest(void **unused)
 {
     (void)unused;
     const double rest[6] = {1, 2, 0, 0, 3, 4};
@@ -50,7 +50,7 @@ static void b4_there_is_no_turn_rate_and_no_heading_at_rest(void **unused)
     assert_near(derived[3], 0, 0);
 }
 
-static void b6_each_jacobian_is_the_difference_quotient_of_its_flow(void **unused)
+static void B6_each_jacobian_is_the_difference_quotient_of_its_flow(void **unused)
 {
     (void)unused;
     for (EACH_CASE(c)) {
@@ -94,7 +94,7 @@ static void quadrature(const double *catr, double span, long double sums[2][2])
     }
 }
 
-static void b5_b6_b18_no_turn_rate_from_1e_minus_12_to_10_shows_a_threshold(void **unused)
+static void B5_B6_B18_no_turn_rate_from_1e_minus_12_to_10_shows_a_threshold(void **unused)
 {
     (void)unused;
     double worst = 0.0, worst_jacobian = 0.0;
@@ -119,7 +119,7 @@ static void b5_b6_b18_no_turn_rate_from_1e_minus_12_to_10_shows_a_threshold(void
 }
 
 /* Across the ends of the series' ranges and across zero, neighbours differ by what the slope says. */
-static void b18_the_moments_have_no_seam(void **unused)
+static void B18_the_moments_have_no_seam(void **unused)
 {
     (void)unused;
     static const double seams[] = {0.0, 0x1p-5, 0x1p-2, 1.0, -0x1p-5, -0x1p-2, -1.0};
@@ -134,7 +134,7 @@ static void b18_the_moments_have_no_seam(void **unused)
     }
 }
 
-static void b8_b9_parameters_and_what_stands_stay_for_any_number(void **unused)
+static void B8_B9_parameters_and_what_stands_stay_for_any_number(void **unused)
 {
     (void)unused;
     double state[NUM_ESTIMATOR_MOST], next[NUM_ESTIMATOR_MOST], jacobian[NUM_ESTIMATOR_MOST * NUM_ESTIMATOR_MOST];
@@ -154,7 +154,7 @@ static void b8_b9_parameters_and_what_stands_stay_for_any_number(void **unused)
     assert_memory_equal(model_cases[0].state, next, 6 * sizeof *next);
 }
 
-static void b10_a_box_rides_on_catr(void **unused)
+static void B10_a_box_rides_on_catr(void **unused)
 {
     (void)unused;
     const double state[8] = {1, 2, 13, 1.5, 0.7, -0.4, 4.2, 1.7};
@@ -172,7 +172,7 @@ static void b10_a_box_rides_on_catr(void **unused)
 }
 
 /* exp(At) of a chain p' = v, v' = a ends after its third term. */
-static void b11_linear_models_are_the_matrix_exponential(void **unused)
+static void B11_linear_models_are_the_matrix_exponential(void **unused)
 {
     (void)unused;
     static const struct num_model *const models[] = {&num_model_linear_xy, &num_model_linear_xyz, &num_model_linear_xyyaw,
@@ -200,7 +200,7 @@ static void b11_linear_models_are_the_matrix_exponential(void **unused)
     }
 }
 
-static void b12_b16_predicting_into_an_output_leaves_the_state_alone(void **unused)
+static void B12_B16_predicting_into_an_output_leaves_the_state_alone(void **unused)
 {
     (void)unused;
     for (EACH_CASE(c)) {
@@ -215,7 +215,7 @@ static void b12_b16_predicting_into_an_output_leaves_the_state_alone(void **unus
     }
 }
 
-static void b13_two_steps_are_one_step_of_their_sum(void **unused)
+static void B13_two_steps_are_one_step_of_their_sum(void **unused)
 {
     (void)unused;
     for (EACH_CASE(c)) {
@@ -228,7 +228,7 @@ static void b13_two_steps_are_one_step_of_their_sum(void **unused)
     }
 }
 
-static void b14_jacobian_then_predict_is_bitwise_the_two_calls(void **unused)
+static void B14_jacobian_then_predict_is_bitwise_the_two_calls(void **unused)
 {
     (void)unused;
     for (EACH_CASE(c)) {
@@ -244,7 +244,7 @@ static void b14_jacobian_then_predict_is_bitwise_the_two_calls(void **unused)
     }
 }
 
-static void b15_what_cannot_be_a_state_is_refused(void **unused)
+static void B15_what_cannot_be_a_state_is_refused(void **unused)
 {
     (void)unused;
     for (EACH_CASE(c)) {
@@ -271,7 +271,7 @@ static void b15_what_cannot_be_a_state_is_refused(void **unused)
     assert_near(state[3] * state[3] + state[4] * state[4], 1, 3e-16);
 }
 
-static void b17_no_time_is_the_identity_and_negative_time_goes_back(void **unused)
+static void B17_no_time_is_the_identity_and_negative_time_goes_back(void **unused)
 {
     (void)unused;
     for (EACH_CASE(c)) {
@@ -316,7 +316,7 @@ static void a_truth_is_consistent_in_all_its_derivatives(void **unused)
     }
 }
 
-static void b23_a_state_goes_through_a_truth_and_back(void **unused)
+static void B23_a_state_goes_through_a_truth_and_back(void **unused)
 {
     (void)unused;
     for (EACH_CASE(c)) {
@@ -335,7 +335,7 @@ static void b23_a_state_goes_through_a_truth_and_back(void **unused)
     }
 }
 
-static void b23_pose_and_velocity_are_continuous_from_catr_to_any_model(void **unused)
+static void B23_pose_and_velocity_are_continuous_from_catr_to_any_model(void **unused)
 {
     (void)unused;
     const struct model_case *catr = &model_cases[4];
@@ -368,23 +368,23 @@ static void a_heading_at_hand_gives_the_same_bits(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(b1_one_harness_runs_any_model),
-        cmocka_unit_test(b3_constant_acceleration_is_catr_on_a_straight_line),
-        cmocka_unit_test(b4_there_is_no_turn_rate_and_no_heading_at_rest),
-        cmocka_unit_test(b6_each_jacobian_is_the_difference_quotient_of_its_flow),
-        cmocka_unit_test(b5_b6_b18_no_turn_rate_from_1e_minus_12_to_10_shows_a_threshold),
-        cmocka_unit_test(b18_the_moments_have_no_seam),
-        cmocka_unit_test(b8_b9_parameters_and_what_stands_stay_for_any_number),
-        cmocka_unit_test(b10_a_box_rides_on_catr),
-        cmocka_unit_test(b11_linear_models_are_the_matrix_exponential),
-        cmocka_unit_test(b12_b16_predicting_into_an_output_leaves_the_state_alone),
-        cmocka_unit_test(b13_two_steps_are_one_step_of_their_sum),
-        cmocka_unit_test(b14_jacobian_then_predict_is_bitwise_the_two_calls),
-        cmocka_unit_test(b15_what_cannot_be_a_state_is_refused),
-        cmocka_unit_test(b17_no_time_is_the_identity_and_negative_time_goes_back),
+        cmocka_unit_test(B1_one_harness_runs_any_model),
+        cmocka_unit_test(B3_constant_acceleration_is_catr_on_a_straight_line),
+        cmocka_unit_test(B4_there_is_no_turn_rate_and_no_heading_at_rest),
+        cmocka_unit_test(B6_each_jacobian_is_the_difference_quotient_of_its_flow),
+        cmocka_unit_test(B5_B6_B18_no_turn_rate_from_1e_minus_12_to_10_shows_a_threshold),
+        cmocka_unit_test(B18_the_moments_have_no_seam),
+        cmocka_unit_test(B8_B9_parameters_and_what_stands_stay_for_any_number),
+        cmocka_unit_test(B10_a_box_rides_on_catr),
+        cmocka_unit_test(B11_linear_models_are_the_matrix_exponential),
+        cmocka_unit_test(B12_B16_predicting_into_an_output_leaves_the_state_alone),
+        cmocka_unit_test(B13_two_steps_are_one_step_of_their_sum),
+        cmocka_unit_test(B14_jacobian_then_predict_is_bitwise_the_two_calls),
+        cmocka_unit_test(B15_what_cannot_be_a_state_is_refused),
+        cmocka_unit_test(B17_no_time_is_the_identity_and_negative_time_goes_back),
         cmocka_unit_test(a_truth_is_consistent_in_all_its_derivatives),
-        cmocka_unit_test(b23_a_state_goes_through_a_truth_and_back),
-        cmocka_unit_test(b23_pose_and_velocity_are_continuous_from_catr_to_any_model),
+        cmocka_unit_test(B23_a_state_goes_through_a_truth_and_back),
+        cmocka_unit_test(B23_pose_and_velocity_are_continuous_from_catr_to_any_model),
         cmocka_unit_test(a_heading_at_hand_gives_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

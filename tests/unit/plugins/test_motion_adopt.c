@@ -115,7 +115,7 @@ struct stage {
 };
 
 /* Constant velocity → CATR → bicycle → script, and on through every kind of source. */
-static void b23_pose_and_velocity_go_on_from_motion_to_motion(void **state)
+static void B23_pose_and_velocity_go_on_from_motion_to_motion(void **state)
 {
     char replay[1200];
     const struct stage stages[] = {
@@ -152,7 +152,7 @@ static const char *const models[] = {
     "rigid_body_6dof"};
 
 /* From a bend on a slope, 500 m up: more than most of them can express. */
-static void b23_every_model_goes_on_from_a_drive_in_the_hills(void **state)
+static void B23_every_model_goes_on_from_a_drive_in_the_hills(void **state)
 {
     const char *hills = "{generate: city, seed: 3, position_enu_m: [40, 50, 500], road: {grade_deg: 4, grade_rms_deg: 1, bank_rms_deg: 0.7},"
                         " suspension: {pitch_compliance_deg_s2_m: -0.3, roll_compliance_deg_s2_m: 0.35}}";
@@ -223,8 +223,8 @@ static void a_truth_that_is_none_is_refused_and_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(b23_pose_and_velocity_go_on_from_motion_to_motion),
-        cmocka_unit_test(b23_every_model_goes_on_from_a_drive_in_the_hills),
+        cmocka_unit_test(B23_pose_and_velocity_go_on_from_motion_to_motion),
+        cmocka_unit_test(B23_every_model_goes_on_from_a_drive_in_the_hills),
         cmocka_unit_test(a_motion_that_took_over_knows_the_second_before),
         cmocka_unit_test(a_truth_that_is_none_is_refused_and_changes_nothing),
     };
