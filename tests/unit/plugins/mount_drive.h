@@ -172,8 +172,9 @@ static inline void mount_rig_open(struct mount_rig *rig, const struct mount_driv
     memset(rig, 0, sizeof *rig);
     mount_drive_open(&rig->drive, setup);
     mountcal_params_default(&rig->params);
-    if (setup->world == MOUNT_PERFECT) {
-        rig->params.crown_deg = 0;
+    if (setup->world != MOUNT_PERFECT) { /* what its owner knows of the roads */
+        rig->params.crown_deg = 0.5;
+        rig->params.crown_sigma_deg = 0.15;
     }
     rig->state = (struct mountcal_state *)calloc(1, sizeof *rig->state);
 }

@@ -131,6 +131,25 @@ static void d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted(vo
     assert_true(sqrt(square[2]) < 0.05);
 }
 
+static void d11_bounds_hold_where_nothing_is_known_of_the_crown(void **state)
+{
+    struct mountcal_params usual;
+    (void)state;
+    mountcal_params_default(&usual);
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        open_city(500 + seed, seed % 2 == 0 ? MOUNT_CITY : MOUNT_HARSH);
+        rig.params.crown_deg = usual.crown_deg;
+        rig.params.crown_sigma_deg = usual.crown_sigma_deg;
+        mount_rig_start(&rig);
+        mount_rig_run(&rig, 660);
+        for (int i = 0; i < 3; i++) {
+            assert_true(fabs(rig.error_deg[i]) < rig.record.bound_3sigma_deg[i]);
+        }
+        assert_int_not_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
+        mount_rig_close(&rig);
+    }
+}
+
 static void d8_d28_harsh_drives_are_never_accepted_wrongly(void **state)
 {
     (void)state;
@@ -277,6 +296,7 @@ int main(void)
         cmocka_unit_test(d2_a_mount_outside_the_box_fails_and_is_never_accepted),
         cmocka_unit_test(d10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acceptance),
         cmocka_unit_test(d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted),
+        cmocka_unit_test(d11_bounds_hold_where_nothing_is_known_of_the_crown),
         cmocka_unit_test(d8_d28_harsh_drives_are_never_accepted_wrongly),
         cmocka_unit_test(d28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_and_right),
         cmocka_unit_test(d14_the_estimate_goes_on_getting_better_after_acceptance),
