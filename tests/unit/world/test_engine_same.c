@@ -274,10 +274,61 @@ static void a_node_does_not_hear_its_neighbours(void **unused)
     assert_memory_equal(&with, &without, sizeof with);
 }
 
+/* ---- the noise of one sensor is its own -------------------------------------------------------------------------- */
+
+enum { COMPANY_ALONE, COMPANY_BEFORE, COMPANY_BEHIND, COMPANY_SLOWER, COMPANY_FASTER, COMPANIES };
+
+static void company(struct fixture *fixture, int kind)
+{
+    struct srv_node_config *other = fixture_sensor(fixture, "other", "mems_imu", 1000, 1);
+    fixture_set(other, "accelerometer.noise_density_m_s2_rthz", "0.02");
+    fixture_set(other, "gyroscope.random_walk_rad_s_rthz", "0.02");
+    other->rate_num = kind == COMPANY_SLOWER ? 130 : kind == COMPANY_FASTER ? 4000 : 1000;
+}
+
+/* The records of demo/car/imu, all of a second of them. */
+static void record_imu(int kind, struct oto_imu_record *records)
+{
+    struct fixture fixture;
+    fixture_begin(&fixture, 1000, 1);
+    fixture_vehicle(&fixture, "car", "circle");
+    if (kind == COMPANY_BEFORE || kind == COMPANY_FASTER) {
+        company(&fixture, kind);
+    }
+    struct srv_node_config *imu = fixture_sensor(&fixture, "imu", "mems_imu", 500, 1);
+    fixture_set(imu, "accelerometer.noise_density_m_s2_rthz", "0.002");
+    fixture_set(imu, "accelerometer.bias_instability_m_s2", "0.001");
+    fixture_set(imu, "accelerometer.turn_on_bias_m_s2", "0.1");
+    fixture_set(imu, "gyroscope.random_walk_rad_s_rthz", "0.0001");
+    if (kind == COMPANY_BEHIND || kind == COMPANY_SLOWER) {
+        company(&fixture, kind);
+    }
+    fixture.config.clock.mode = OTO_MODE_STEP;
+    fixture_start(&fixture);
+    fixture_step(&fixture, 1000);
+    for (uint64_t seq = 1; seq <= 500; seq++) {
+        (void)fixture_record(&fixture, "demo/car/imu", seq, &records[seq - 1]);
+    }
+    fixture_end(&fixture);
+}
+
+static void a_sensor_is_the_same_to_the_bit_with_another_added_removed_or_at_another_rate(void **unused)
+{
+    static struct oto_imu_record alone[500], here[500];
+    (void)unused;
+    record_imu(COMPANY_ALONE, alone);
+    assert_memory_not_equal(&alone[0], &alone[1], sizeof alone[0]);
+    for (int kind = COMPANY_BEFORE; kind < COMPANIES; kind++) {
+        record_imu(kind, here);
+        assert_memory_equal(here, alone, sizeof alone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_mode_and_driver_gives_the_same_hash_chain),
+        cmocka_unit_test(a_sensor_is_the_same_to_the_bit_with_another_added_removed_or_at_another_rate),
         cmocka_unit_test(the_hash_chain_is_the_known_one_however_it_was_compiled),
         cmocka_unit_test(a_world_that_shakes_warms_and_turns_gives_the_known_chain_in_every_mode),
         cmocka_unit_test(another_seed_or_parameter_gives_another_chain),
