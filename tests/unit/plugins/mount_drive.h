@@ -52,7 +52,7 @@ static inline double mount_drive_normal(const struct mount_drive *drive, uint64_
     return oto_normal_at(drive->key, n, 1, OTO_RNG_DOMAIN_SAMPLE, i);
 }
 
-/* The worlds as issue 6 states them: D.6 as it stands, and its milder sister. */
+/* The worlds of configs/grades: harsh, and its milder sister, here without vertical vibration. */
 static inline void mount_drive_world(struct mount_drive *drive)
 {
     const bool harsh = drive->setup.world == MOUNT_HARSH;
