@@ -1,0 +1,159 @@
+"""What the soak does to a world: each action takes the Soak and may refuse to go, but not leave it broken."""
+import os
+import signal
+import time
+
+import otolith
+
+from processes import Violation, end, wait_for
+
+FAULTS = [("bias", {"value": 0.1}), ("stuck", {}), ("dropout", {}), ("noise", {"value": 0.05}), ("sign", {}), ("nan", {}),
+          ("delay", {"value": 0.1}), ("repeat", {"count": 3}), ("time_jitter", {"value": 0.001}),
+          ("scale", {"value": 1.1}), ("saturation", {"value": 1.0}), ("spikes", {"value": 5, "rate_hz": 2})]
+
+
+# ---- that change the state ----
+
+def swap_same(soak):
+    soak.world.swap("car/imu", "mems_imu")
+
+
+def swap_rebuilt(soak):
+    soak.world.swap("car/imu", soak.rebuilt_plugin())
+
+
+def swap_other(soak):
+    soak.world.swap("car/imu", "sdf_imu")
+
+
+def swap_back(soak):
+    soak.must_or_refuse("swap", "car/imu", "--undo")
+
+
+def swap_shadowed(soak):
+    soak.must_or_refuse("swap", "car/imu", "mems_imu", "--shadow", "50ms", "--probation", "50ms")
+
+
+def set_parameter(soak):
+    bias = [round(soak.random.uniform(-0.1, 0.1), 6) for _ in range(3)]
+    soak.world.set(soak.random.choice(("car/imu", "car/apart")), "accelerometer.constant_bias_m_s2", bias)
+
+
+def fault(soak):
+    kind, terms = soak.random.choice(FAULTS)
+    node = soak.random.choice(("car/mag", "car/odo"))
+    soak.world.fault(node, kind, for_s=round(soak.random.uniform(0.05, 1.0), 3), **terms)
+
+
+def clear_faults(soak):
+    soak.world.clear_faults(soak.random.choice(("car/mag", "car/odo")))
+
+
+def pause_and_step(soak):
+    soak.world.pause()
+    before = soak.world.clock().tick
+    ticks = soak.random.randint(1, 300)
+    soak.world.step(ticks)
+    after = soak.world.clock().tick
+    if after - before != ticks:
+        raise Violation(f"a step of {ticks} ticks went from {before} to {after}")
+    soak.world.resume()
+
+
+def scale(soak):
+    soak.world.scale(soak.random.choice((0.25, 0.5, 2.0, 4.0)))
+    time.sleep(soak.random.uniform(0, 0.3))
+    soak.world.scale(1.0)
+
+
+def mode(soak):
+    soak.world.mode("asap")
+    time.sleep(soak.random.uniform(0, 0.3))
+    soak.world.mode("realtime")
+    soak.world.resume()
+
+
+def kill_host(soak):
+    hosts = soak.server.named_children("otolith-plugin-host")
+    if hosts:
+        os.kill(soak.random.choice(hosts), signal.SIGKILL)
+
+
+def stop_host(soak):
+    hosts = soak.server.named_children("otolith-plugin-host")
+    if hosts:
+        os.kill(soak.random.choice(hosts), signal.SIGSTOP)
+
+
+def restore(soak):
+    soak.take_checkpoint()
+    soak.world.restore(soak.checkpoint_path)
+    soak.reopen()
+
+
+# ---- that must not change it ----
+
+def checkpoint(soak):
+    soak.take_checkpoint()
+
+
+def join(soak):
+    """A client that comes, reads and goes."""
+    with otolith.World(soak.server.world, name="visitor") as world:
+        reader = world["car/odo"].reader()
+        world.wait_tick(timeout_s=60)
+        reader.read()
+
+
+def leave_rudely(soak):
+    client = soak.server.spawn_cli("echo", "car/odo")
+    time.sleep(soak.random.uniform(0, 0.3))
+    end(client)
+
+
+def stop_client(soak):
+    """A client stands still for a while, then it is killed or goes on."""
+    client = soak.server.spawn_cli("echo", "car/odo")
+    time.sleep(soak.random.uniform(0, 0.2))
+    os.kill(client.pid, signal.SIGSTOP)
+    soak.stopped.append(client)
+    if len(soak.stopped) > 6:
+        first = soak.stopped.pop(0)
+        os.kill(first.pid, signal.SIGCONT)
+        end(first)
+
+
+def subscribe(soak):
+    """A subscriber of the publisher that gets samples and goes; served again also after the publisher was killed."""
+    url = f"ipc://{soak.runtime}/otolith/{soak.server.world}/pub.ipc"
+    def served():
+        try:
+            with otolith.Subscriber(url, f"{soak.server.world}/car/odo") as subscriber:
+                return len(subscriber.next(timeout_s=2.0)) > 0
+        except otolith.OtolithError:
+            return False
+    wait_for(served, "a new subscriber gets no samples")
+
+
+def kill_publisher(soak):
+    for pid in soak.server.named_children("otolith-publisher"):
+        os.kill(pid, signal.SIGKILL)
+
+
+def ask_nonsense(soak):
+    """Requests that must be refused, each with a sentence."""
+    for ask in (lambda: soak.world.set("car/nothing", "x", 1), lambda: soak.world.mode("sideways"),
+                lambda: soak.world.scale(-1.0), lambda: soak.world.restore("/dev/null"),
+                lambda: soak.world.swap("car/imu", "no_such_plugin")):
+        try:
+            ask()
+        except otolith.OtolithError as refusal:
+            if not str(refusal):
+                raise Violation("a refusal without a sentence") from None
+        else:
+            raise Violation("nonsense was accepted")
+
+
+DISTURBING = [swap_same, swap_rebuilt, swap_other, swap_back, swap_shadowed, set_parameter, fault, clear_faults,
+              pause_and_step, scale, mode, kill_host, stop_host, restore]
+OUTSIDE = [checkpoint, join, leave_rudely, stop_client, subscribe, kill_publisher, ask_nonsense]
