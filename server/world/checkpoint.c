@@ -285,8 +285,26 @@ static void load_records(struct walk *walk, struct srv_ring *ring, const char *t
     }
 }
 
+/* A swap may have brought a port that the saving world had no channel for; it goes on without. */
+static bool was_dropped(struct walk *walk, struct srv_ring *ring)
+{
+    uint64_t theirs = 1;
+    if (walk->loading && walk->used + sizeof theirs <= walk->capacity) {
+        memcpy(&theirs, walk->from + walk->used, sizeof theirs);
+    }
+    if (theirs == 0) {
+        *ring = (struct srv_ring){0};
+    }
+    return theirs == 0;
+}
+
 static void carry_ring(struct walk *walk, struct srv_engine *engine, struct srv_ring *ring, const char *topic)
 {
+    if (was_dropped(walk, ring)) {
+        uint64_t nothing[3]; /* the size of a record, the newest, the first */
+        carry(walk, nothing, sizeof nothing);
+        return;
+    }
     if (!expect(walk, "the size of a record", topic, ring->payload_bytes)) {
         return;
     }
@@ -327,6 +345,7 @@ static void carry_channels(struct walk *walk, struct srv_engine *engine, struct 
     for (uint32_t i = 0; i < node->port_count; i++) {
         carry_ring(walk, engine, &node->ports[i].ring, node->topic);
         carry_bool(walk, &node->ports[i].was_finite);
+        node->ports[i].enabled = node->ports[i].enabled && node->ports[i].ring.slots != NULL;
     }
     if (expect(walk, "the channel of labels", node->topic, node->labelled) && node->labelled) {
         carry_ring(walk, engine, &node->label_ring, node->topic);

@@ -235,7 +235,7 @@ def report(soaks, before, after, account, ticks):
         print("  " + ", ".join(f"{name} {count}" for name, count in sorted(soak.done.items())))
         for sentence, count in sorted(soak.refused.items()):
             print(f"  refused {count}: {sentence}")
-    print(f"reader: {account['samples']} samples in {account['epochs']} runs, {account['lost']} told as lost, none missing")
+    print(f"reader: {account['samples']} samples, attached {account['epochs']} times, {account['lost']} told as lost, none missing")
     print(f"hash: as undisturbed after {ticks} ticks")
 
 

@@ -117,6 +117,19 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(first["ticks"], tick + 1000)
         self.assertGreater(first["topics"]["again/car/imu"]["last"]["angular_velocity"]["x"], 0.3)
 
+    def test_ports_that_a_swap_brought_without_a_channel_stay_without(self):
+        self.start("--mode", "step")
+        self.otolith("step", 100)
+        self.otolith("swap", "other/sdf", PLUGINS / "mems_imu.so", "--probation", "0s")
+        first, second = self.path / "first.ckpt", self.path / "second.ckpt"
+        self.otolith("checkpoint", first)
+        self.otolith("step", 1000)
+        self.otolith("checkpoint", second)
+        ends = [self.run_world("--for", time, "--restore", file, "--set", "world=again")
+                for time, file in (("2s", first), ("1s", second))]
+        self.assertEqual(ends[0]["state_hash"], ends[1]["state_hash"])
+        self.assertEqual(ends[0]["ticks"], 2100)
+
     def test_a_running_world_goes_back_and_on(self):
         self.start("--mode", "step")
         file = self.path / "live.ckpt"
