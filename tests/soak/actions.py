@@ -85,6 +85,18 @@ def stop_host(soak):
         os.kill(soak.random.choice(hosts), signal.SIGSTOP)
 
 
+def kill_server(soak):
+    """The third death within a minute would end the run for good, so that two are enough."""
+    now = time.monotonic()
+    if now - soak.killed_at < 45:
+        raise otolith.OtolithError("not so soon again", None)
+    soak.killed_at = now
+    os.kill(soak.server.pid, soak.random.choice((signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)))
+    soak.reopen()
+    soak.world.mode("realtime")
+    soak.world.resume()
+
+
 def restore(soak):
     soak.take_checkpoint()
     soak.world.restore(soak.checkpoint_path)
@@ -155,5 +167,5 @@ def ask_nonsense(soak):
 
 
 DISTURBING = [swap_same, swap_rebuilt, swap_other, swap_back, swap_shadowed, set_parameter, fault, clear_faults,
-              pause_and_step, scale, mode, kill_host, stop_host, restore]
+              pause_and_step, scale, mode, kill_host, stop_host, restore, kill_server]
 OUTSIDE = [checkpoint, join, leave_rudely, stop_client, subscribe, kill_publisher, ask_nonsense]

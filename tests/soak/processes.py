@@ -69,7 +69,7 @@ class Server:
         self.log = open(os.path.join(runtime, self.world + ".log"), "ab")
         self.process = subprocess.Popen([os.path.join(bin_directory, "otolithd"), *arguments, world],
                                         env=self.environment, stdout=self.log, stderr=self.log)
-        self.pid = self.process.pid
+        self.pid = self.process.pid  # of the server itself, which a supervising parent may have started
 
     def log_text(self):
         with open(self.log.name, encoding="utf-8", errors="replace") as file:
@@ -83,7 +83,7 @@ class Server:
         return [pid for pid, comm, state in children(self.pid) if comm == name[:15] and state != "Z"]
 
     def zombies(self):
-        return [pid for pid, _, state in children(self.pid) if state == "Z"]
+        return [pid for parent in {self.pid, self.process.pid} for pid, _, state in children(parent) if state == "Z"]
 
     def figures(self):
         """What must stay flat: resident KiB, open descriptors, mappings, threads."""

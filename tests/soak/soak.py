@@ -45,16 +45,17 @@ from processes import Server, Violation, end, strangers, wait_for  # noqa: E402
 class Soak:
     """One world, and what is done to it."""
 
-    def __init__(self, runtime, world_file, seed, own_clients):
+    def __init__(self, runtime, world_file, seed, own_clients, *options):
         """own_clients: what stays connected, the publisher and this program among them."""
         self.own_clients = own_clients
         self.runtime, self.file = runtime, os.path.join(HERE, world_file)
         self.random = random.Random(seed)
-        self.server = Server(os.path.join(OPTIONS.build, "bin"), runtime, self.file)
+        self.server = Server(os.path.join(OPTIONS.build, "bin"), runtime, self.file, options)
         self.checkpoint_path = os.path.join(runtime, self.server.world + ".ckpt")
         self.stopped, self.copies = [], 0
         self.done, self.refused = collections.Counter(), collections.Counter()
         self.world, self.events, self.epoch = None, None, 0
+        self.killed_at = -1000.0
         self.reopen()
 
     # ---- the world ----
@@ -75,7 +76,8 @@ class Soak:
                 pass
             return None
         self.world = wait_for(attach, f"world '{self.server.world}' cannot be attached")
-        self.epoch = self.world.info()["epoch"]
+        info = self.world.info()
+        self.epoch, self.server.pid = info["epoch"], info["pid"]
         self.events = self.world["@events"].reader(from_oldest=True)
 
     def take_checkpoint(self):
@@ -242,7 +244,7 @@ def report(soaks, before, after, account, ticks):
 def run(runtime):
     shaken = watched = reader = None
     try:
-        shaken = Soak(runtime, "soak.yaml", OPTIONS.seed, 3)
+        shaken = Soak(runtime, "soak.yaml", OPTIONS.seed, 3, "--supervise")
         watched = Soak(runtime, "watched.yaml", OPTIONS.seed + 1, 2)
         reader = start_reader("soak", "car/imu", 5_000_000)
         before, after = treat(shaken, watched, OPTIONS.seconds)
