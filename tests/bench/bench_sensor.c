@@ -1,4 +1,4 @@
-/* One sample of mems_imu, through the ABI, as the tick thread calls it. */
+/* One sample of mems_imu, through the ABI, as the tick thread calls it: alone, and of several units together. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -6,12 +6,13 @@
 
 #include "otolith/plugin_host.h"
 
-enum { SAMPLES = 1000 };
+enum { SAMPLES = 1024, UNITS = 16 };
 
 struct bench_case {
     const char *name;
     const char *yaml;
     double goal;
+    uint32_t units; /* in one step_batch; 1: each in a step */
 };
 
 static const char all_terms[] =
@@ -28,10 +29,44 @@ static const char all_terms[] =
 static const char full_chain[] = "{magnetometer: {enable: true, " FULL("ut") "}, accelerometer: {" FULL("m_s2") "}, "
                                  "gyroscope: {" FULL("rad_s") ", acceleration_bias_rad_s_m_s2: 0.0001}}";
 
-static void measure(const struct oto_plugin *plugin, struct oto_instance *instance, struct bench_series *series, int batches)
+/* One unit of many, with room for what it says. */
+struct unit {
+    struct oto_instance instance;
+    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct oto_step step;
+    double payloads[OTO_PLUGIN_MAX_PORTS][OTO_RECORD_MAX_BYTES / 8];
+};
+
+static void set_sample(struct unit *unit, uint32_t ports, const struct oto_sensor_input *input, uint64_t n)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
-    static double payloads[OTO_PLUGIN_MAX_PORTS][OTO_RECORD_MAX_BYTES / 8];
+    for (uint32_t port = 0; port < ports; port++) {
+        unit->outputs[port] =
+            (struct oto_output){unit->payloads[port], (int64_t)n * 1000000, (int64_t)n * 1000000, 0, 1};
+    }
+    unit->step = (struct oto_step){.size = sizeof unit->step, .tick = n, .n = n, .t_ns = (int64_t)n * 1000000,
+                                   .input = input, .outputs = unit->outputs};
+}
+
+static void take_samples(const struct oto_plugin_ops *ops, struct unit *units, uint32_t count)
+{
+    const struct oto_instance *instances[UNITS];
+    const struct oto_step *steps[UNITS];
+    enum oto_step_status statuses[UNITS];
+    if (count == 1) {
+        (void)ops->step(&units->instance, &units->step);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        instances[i] = &units[i].instance;
+        steps[i] = &units[i].step;
+    }
+    ops->step_batch(instances, steps, count, statuses);
+}
+
+static void measure(const struct oto_plugin *plugin, struct unit *units, uint32_t count, struct bench_series *series,
+                    int batches)
+{
+    const uint32_t ports = oto_plugin_descriptor(plugin)->output_count;
     struct oto_sensor_input input;
     memset(&input, 0, sizeof input);
     input.specific_force_sensor_m_s2 = (oto_vec3){0.3, -0.2, 9.8};
@@ -42,20 +77,18 @@ static void measure(const struct oto_plugin *plugin, struct oto_instance *instan
     uint64_t n = 1;
     for (int batch = 0; batch < batches; batch++) {
         const int64_t start_ns = cli_now_ns();
-        for (int i = 0; i < SAMPLES; i++, n++) {
-            struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
-            for (uint32_t port = 0; port < descriptor->output_count; port++) {
-                outputs[port] = (struct oto_output){payloads[port], (int64_t)n * 1000000, (int64_t)n * 1000000, 0, 1};
+        for (uint32_t i = 0; i < SAMPLES; i += count, n++) {
+            for (uint32_t unit = 0; unit < count; unit++) {
+                set_sample(&units[unit], ports, &input, n);
             }
-            const struct oto_step step = {.size = sizeof step, .tick = n, .n = n, .t_ns = (int64_t)n * 1000000,
-                                          .input = &input, .outputs = outputs};
-            (void)oto_plugin_ops(plugin)->step(instance, &step);
+            take_samples(oto_plugin_ops(plugin), units, count);
         }
         series_add(series, (double)(cli_now_ns() - start_ns) / SAMPLES);
     }
 }
 
-static bool run_case(const struct oto_plugin *plugin, const char *yaml, struct bench_series *series, int batches)
+static bool run_case(const struct oto_plugin *plugin, const char *yaml, uint32_t count, struct bench_series *series,
+                     int batches)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
     struct oto_setup setup = {.size = sizeof setup, .node = "bench/imu", .base_rate_num = 1000, .base_rate_den = 1,
@@ -70,17 +103,23 @@ static bool run_case(const struct oto_plugin *plugin, const char *yaml, struct b
               oto_params_default(descriptor, &params, &error) == OTO_OK &&
               oto_params_apply(descriptor, oto_document_root(document), &params, NULL, NULL, &error) == OTO_OK &&
               oto_prepare(plugin, &setup, &params, NULL, NULL, &prepared, &error) == OTO_OK;
-    void *state = calloc(1, descriptor->state_bytes > 0 ? descriptor->state_bytes : 1);
-    struct oto_instance instance = {.size = sizeof instance, .setup = &setup, .params = params.block,
-                                    .data = prepared.data, .state = state};
-    ok = ok && state != NULL &&
-         (oto_plugin_ops(plugin)->init == NULL || oto_plugin_ops(plugin)->init(&instance, &error) == OTO_OK);
+    struct unit *units = calloc(count, sizeof *units);
+    const size_t state_bytes = (descriptor->state_bytes + 63) / 64 * 64;
+    unsigned char *states = calloc(count, state_bytes);
+    ok = ok && units != NULL && states != NULL;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        units[i].instance = (struct oto_instance){.size = sizeof units[i].instance, .setup = &setup, .params = params.block,
+                                                  .data = prepared.data, .state = states + i * state_bytes};
+        ok = oto_plugin_ops(plugin)->init == NULL ||
+             oto_plugin_ops(plugin)->init(&units[i].instance, &error) == OTO_OK;
+    }
     if (ok) {
-        measure(plugin, &instance, series, batches);
+        measure(plugin, units, count, series, batches);
     } else {
         (void)cli_say(&error);
     }
-    free(state);
+    free(states);
+    free(units);
     oto_prepared_free(&prepared);
     oto_params_free(&params);
     oto_document_close(document);
@@ -90,13 +129,15 @@ static bool run_case(const struct oto_plugin *plugin, const char *yaml, struct b
 void bench_sensor(struct bench_context *context)
 {
     static const struct bench_case cases[] = {
-        {"mems_9_axis", all_terms, 300.0},
-        {"mems_full_chain", full_chain, 200.0},
+        {"mems_9_axis", all_terms, 300.0, 1},
+        {"mems_9_axis_batch", all_terms, 0.0, UNITS},
+        {"mems_full_chain", full_chain, 200.0, 1},
+        {"mems_full_batch", full_chain, 120.0, UNITS},
         /* A28: the original takes 72.6 ns on this class of machine */
         {"mavs_9_axis", "{law: mavs, magnetometer: {enable: true, resolution_ut: 0.1, noise_density_ut_rthz: 0.06}, "
                         "accelerometer: {resolution_m_s2: 0.0005, noise_density_m_s2_rthz: 0.002}, "
-                        "gyroscope: {resolution_rad_s: 0.0001, noise_density_rad_s_rthz: 0.0001}}", 0.0},
-        {"ideal_6_axis", "{}", 0.0},
+                        "gyroscope: {resolution_rad_s: 0.0001, noise_density_rad_s_rthz: 0.0001}}", 60.0, 1},
+        {"ideal_6_axis", "{}", 30.0, 1},
     };
     char path[4096];
     struct oto_plugin *plugin = NULL;
@@ -108,12 +149,12 @@ void bench_sensor(struct bench_context *context)
     }
     struct bench_series ideal = {0};
     const int batches = context->smoke ? 20 : 2000;
-    (void)run_case(plugin, "{}", &ideal, batches);
+    (void)run_case(plugin, "{}", 1, &ideal, batches);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bench_series series = {0};
         struct bench_result result = {.name = cases[i].name, .unit = "ns", .goal = cases[i].goal,
                                       .reference = "an ideal part"};
-        if (run_case(plugin, cases[i].yaml, &series, batches)) {
+        if (run_case(plugin, cases[i].yaml, cases[i].units, &series, batches)) {
             result_from_series(&result, &series);
             result.reference_p50 = series_quantile(&ideal, 0.5);
             bench_print(context, &result);
