@@ -322,7 +322,11 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
     if (listen_fd < 0) {
         return error->status;
     }
-    enum oto_status status = srv_courier_create(&server->loop, server->engine, &server->courier, error);
+    enum oto_status status =
+        server->config.control.rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
+    if (status == OTO_OK) {
+        status = srv_courier_create(&server->loop, server->engine, &server->courier, error);
+    }
     if (status != OTO_OK) {
         (void)close(listen_fd);
         return status;
@@ -336,6 +340,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
     const struct srv_control_hooks hooks = {.context = server,
                                             .info = tell_info,
                                             .shutdown = on_shutdown,
+                                            .access = &server->config.control,
                                             .probe = srv_probe_run,
                                             .save = on_save,
                                             .restore = on_restore};

@@ -65,6 +65,8 @@ bool cli_interrupted(void);
 
 /* Opens the world named by --world (NULL: OTOLITH_WORLD or the only one); says the error itself. NULL on failure. */
 struct oto_client *cli_open(const char *world);
+/* The same for those that only read: the connection may change nothing. */
+struct oto_client *cli_observe(const char *world);
 
 /* A channel that is reserved but switched off by a parameter, and has never been on, is not worth a row. */
 bool cli_is_shown(const struct oto_channel *channel);

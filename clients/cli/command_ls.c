@@ -53,7 +53,7 @@ static void list_json(const struct oto_client *client, bool first)
 
 static int list(const char *world, bool json, bool first)
 {
-    struct oto_client *client = cli_open(world);
+    struct oto_client *client = cli_observe(world);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -10,7 +10,7 @@ int cli_top(int argc, char **argv)
     cli_parse_simple(argc, argv, "", "Watch all topics of a running world. One snapshot where the output is no terminal.", 0, 0,
                      &simple);
     cli_catch_signals();
-    struct oto_client *client = cli_open(simple.common.world);
+    struct oto_client *client = cli_observe(simple.common.world);
     if (client == NULL) {
         return CLI_FAILED;
     }

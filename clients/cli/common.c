@@ -90,9 +90,9 @@ bool cli_interrupted(void)
     return signal_seen != 0;
 }
 
-struct oto_client *cli_open(const char *world)
+static struct oto_client *open_as(const char *world, const char *role)
 {
-    struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith"};
+    struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith", .role = role};
     struct oto_client *client = NULL;
     struct oto_error error = {0};
     if (oto_client_open(&options, &client, &error) != OTO_OK) {
@@ -100,6 +100,16 @@ struct oto_client *cli_open(const char *world)
         return NULL;
     }
     return client;
+}
+
+struct oto_client *cli_open(const char *world)
+{
+    return open_as(world, NULL);
+}
+
+struct oto_client *cli_observe(const char *world)
+{
+    return open_as(world, "observe");
 }
 
 bool cli_is_shown(const struct oto_channel *channel)

@@ -73,7 +73,7 @@ bool cli_source_open(struct cli_source *source, const struct cli_source_options 
     const char *topic = options->topic;
     memset(source, 0, sizeof *source);
     if (options->connect == NULL) {
-        source->client = cli_open(options->common.world);
+        source->client = cli_observe(options->common.world);
         if (source->client == NULL) {
             return false;
         }

@@ -42,6 +42,7 @@ struct oto_client_options {
     const char *world;       /* NULL: OTOLITH_WORLD, else the only running world; an error lists the candidates */
     const char *socket_path; /* instead of `world`; NULL */
     const char *name;        /* how the client calls itself in events; NULL: the program's name */
+    const char *role;        /* observe, operate or admin: no more than this is wanted; NULL: what the user may */
 };
 
 OTO_API enum oto_status oto_client_open(const struct oto_client_options *options, struct oto_client **client,

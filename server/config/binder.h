@@ -39,6 +39,8 @@ struct srv_binder {
 void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Who may control the world; NULL: nobody else. */
+enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value *list);
 /* The participants that the world declares, and the clock's master. Before the vehicles. */
 enum oto_status srv_load_participants(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* The number of the participant of that name, which a motion or the clock names: it is added if nothing declared it. */

@@ -62,6 +62,8 @@ enum oto_status srv_world_config_load(const char *path, const struct srv_overrid
     if (status == OTO_OK)
         srv_check_field(&binder, &raw);
     if (status == OTO_OK)
+        status = srv_load_roles(&binder, raw.roles);
+    if (status == OTO_OK)
         status = srv_load_participants(&binder, &raw);
     if (status == OTO_OK)
         status = srv_load_vehicles(&binder, raw.vehicles);

@@ -10,7 +10,7 @@ enum { SRV_ATMOSPHERE_CONSTANT = 0, SRV_ATMOSPHERE_ISA = 1 };
 
 struct srv_raw_world {
     struct srv_world_config config;
-    const struct oto_value *vehicles, *participants;
+    const struct oto_value *vehicles, *participants, *roles;
     const struct oto_value *checkpoint_directory; /* NULL: not given */
     const struct oto_value *master; /* NULL: not given */
     int32_t gravity;        /* SRV_GRAVITY_…; with VECTOR it is in config */

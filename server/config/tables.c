@@ -115,6 +115,23 @@ static const struct srv_key checkpoint_keys[] = {
 static const struct srv_section checkpoint = {"checkpoint", "the world's state, saved every so often",
                                               KEYS(checkpoint_keys)};
 
+static const struct srv_word roles[] = {
+    {"observe", SRV_ROLE_OBSERVE, NULL}, {"operate", SRV_ROLE_OPERATE, NULL}, {"admin", SRV_ROLE_ADMIN, NULL}};
+#define IN_RULE(member) .offset = (uint32_t)offsetof(struct srv_role_rule, member), .bytes = sizeof(uint32_t)
+static const struct srv_key role_keys[] = {
+    {"uid", SRV_FORM_U32, IN_RULE(uid), RANGE(1, 4294967294.0), .text = "number of a user"},
+    {"gid", SRV_FORM_U32, IN_RULE(gid), RANGE(1, 4294967294.0), .text = "number of a group, of which the user may be a member"},
+    {"role", SRV_FORM_WORD, IN_RULE(role), WORDS(roles), .flags = SRV_KEY_REQUIRED,
+     .text = "observe: read; operate: also the clock, parameters, faults; admin: also swap, restore, checkpoint, shutdown"},
+};
+const struct srv_section srv_section_role = {"role", "what another user may ask for", KEYS(role_keys)};
+
+static const struct srv_key control_keys[] = {
+    {"roles", SRV_FORM_LIST, AT(roles), .section = &srv_section_role,
+     .text = "other users and groups that may control; without it only the server's own user and root"},
+};
+static const struct srv_section control = {"control", "who may control the world", KEYS(control_keys)};
+
 static const struct srv_key world_keys[] = {
     {"world", SRV_FORM_NAME, AT(config.name), .flags = SRV_KEY_REQUIRED,
      .text = "its name: topics, the runtime directory and the segment carry it"},
@@ -128,6 +145,7 @@ static const struct srv_key world_keys[] = {
     {"publish", SRV_FORM_BOOL, AT(config.publish.enabled), .section = &publish, .default_text = "true",
      .text = "what goes over the network; false: nothing"},
     {"checkpoint", SRV_FORM_SECTION, .section = &checkpoint, .text = "the world's state, saved every so often"},
+    {"control", SRV_FORM_SECTION, .section = &control, .text = "who may control the world"},
     {"ring_capacity", SRV_FORM_U32, AT(config.ring_capacity), RANGE(2, 1048576), .unit = "samples",
      .default_text = "1024", .text = "at least this many samples of each channel are kept in shared memory"},
     {"recorder", SRV_FORM_LATER, .text = "record with `otolith run --csv` or from a client"},

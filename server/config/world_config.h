@@ -18,6 +18,7 @@
 #define SRV_MAX_NODES 65000
 #define SRV_MAX_LISTEN 8
 #define SRV_MAX_PARTICIPANTS 64
+#define SRV_MAX_ROLE_RULES 32
 #define SRV_NAME_BYTES 32 /* of a vehicle or node: [A-Za-z0-9_-]+ */
 
 enum srv_driver { SRV_DRIVER_UV = 0, SRV_DRIVER_HYBRID = 1 };
@@ -158,6 +159,20 @@ struct srv_publish_config {
     bool packed;
 };
 
+/* What a client may ask for; each role may what those before it may. */
+enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_ADMIN };
+
+struct srv_role_rule {
+    uint32_t uid, gid; /* one of them; 0: the other */
+    int32_t role;      /* enum srv_role */
+};
+
+/* Beside the server's own user and root, who may do all. */
+struct srv_control_config {
+    uint32_t rule_count;
+    struct srv_role_rule rules[SRV_MAX_ROLE_RULES];
+};
+
 /* Checkpoints made by themselves. */
 struct srv_checkpoint_config {
     int64_t every_ns; /* simulated; 0: none */
@@ -179,6 +194,7 @@ struct srv_world_config {
     struct srv_participant_config *participants; /* inputs are applied in this order */
     struct srv_publish_config publish;
     struct srv_checkpoint_config checkpoint;
+    struct srv_control_config control;
     uint32_t ring_capacity;          /* slots of a channel's ring, default 1024, at least one second */
     struct oto_document *document;   /* owned */
 };

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "control/role.h"
 #include "otolith/status.h"
 
 #define SRV_MAX_CONNECTIONS 64
@@ -42,6 +43,7 @@ struct srv_connection {
     int fd;
     pid_t pid;
     uid_t uid;
+    enum srv_role role; /* what it may ask for; attach may lower it */
     char name[SRV_CLIENT_NAME_BYTES];
     uint64_t opened_ms;
     int64_t credit_us; /* below zero: not read until it has grown */
@@ -62,7 +64,7 @@ struct srv_connection {
 
 /* Takes the descriptor over, also on failure (NULL). */
 struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd,
-                                           const struct ucred *peer);
+                                           const struct ucred *peer, enum srv_role role);
 /* Ends it and releases all it held in the engine; the memory goes when nothing refers to it any more. */
 void srv_connection_close(struct srv_connection *connection);
 /* Counts a request under way, or its end. */

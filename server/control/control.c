@@ -92,12 +92,12 @@ void srv_control_forget(struct srv_connection *connection)
     srv_engine_count(control->engine, OTO_COUNTER_CLIENTS, -1);
 }
 
-static void refuse(int fd, const char *why)
+static void refuse(int fd, enum oto_status status, const char *why)
 {
     unsigned char data[512];
     struct oto_message_writer writer;
     oto_message_begin(&writer, data, sizeof data, 0, "reply");
-    oto_message_add_u64(&writer, "status", OTO_LIMIT);
+    oto_message_add_u64(&writer, "status", (uint64_t)status);
     oto_message_add_text(&writer, "text", why);
     /* What the peer sent already is taken out first: a socket closed with unread data resets, and the reason is lost. */
     (void)shutdown(fd, SHUT_RD);
@@ -112,15 +112,19 @@ static void welcome(struct srv_control *control, int fd)
 {
     struct ucred peer = {.pid = 0, .uid = (uid_t)-1};
     socklen_t bytes = sizeof peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || (peer.uid != geteuid() && peer.uid != 0)) {
-        refuse(fd, "this world belongs to another user");
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) {
+        peer.uid = (uid_t)-1;
+    }
+    const enum srv_role role = srv_role_of(control->hooks.access, fd, &peer);
+    if (role == SRV_ROLE_NONE) {
+        refuse(fd, OTO_DENIED, "this world belongs to another user, who gave you no role: `control: roles:` of its file would");
         return;
     }
     if (control->count >= SRV_MAX_CONNECTIONS) {
-        refuse(fd, "64 clients are connected already: close one and try again");
+        refuse(fd, OTO_LIMIT, "64 clients are connected already: close one and try again");
         return;
     }
-    struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer);
+    struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer, role);
     if (connection == NULL) {
         return;
     }
@@ -144,7 +148,7 @@ static void refuse_without_descriptors(struct srv_control *control)
     (void)close(control->spare_fd);
     const int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        refuse(fd, "the server is out of file descriptors: try again later");
+        refuse(fd, OTO_LIMIT, "the server is out of file descriptors: try again later");
     }
     control->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -186,6 +190,21 @@ static void on_care(uv_timer_t *timer)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+/* What a role may not is refused, and stands among the events as any request that was. */
+static void run_verb(const struct srv_verb *verb, struct srv_request *request)
+{
+    const enum srv_role role = request->connection->role;
+    struct srv_ticket *ticket = NULL;
+    if (role >= verb->role) {
+        verb->run(request);
+    } else if ((ticket = srv_ticket_open(request, "%s", verb->op)) != NULL) {
+        char text[160];
+        (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s", verb->op,
+                       srv_role_text(verb->role), srv_role_text(role));
+        srv_ticket_close(ticket, OTO_DENIED, 0, text);
+    }
+}
+
 void srv_control_receive(struct srv_connection *connection, const void *data, size_t bytes)
 {
     struct srv_control *control = connection->control;
@@ -209,7 +228,7 @@ void srv_control_receive(struct srv_connection *connection, const void *data, si
     for (size_t i = 0; i < srv_verb_count; i++) {
         if (strcmp(control->message.op, srv_verbs[i].op) == 0) {
             srv_connection_charge(connection, srv_verbs[i].cost_us);
-            srv_verbs[i].run(&request);
+            run_verb(&srv_verbs[i], &request);
             return;
         }
     }

@@ -27,6 +27,8 @@ struct srv_control_hooks {
     /* The world's state is to go to a file, or to come from one; `done` is called once, maybe later. */
     void (*save)(void *context, const char *path, srv_hook_done_function done, void *done_context);
     void (*restore)(void *context, const char *path, srv_hook_done_function done, void *done_context);
+    /* Who may ask for what; NULL: the server's own user and root alone. */
+    const struct srv_control_config *access;
     /* [worker] Tries a swap's candidate in another process; NULL: swaps go without. */
     srv_probe_function *probe;
 };

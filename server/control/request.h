@@ -36,6 +36,7 @@ struct srv_verb {
     const char *op;
     void (*run)(struct srv_request *request);
     int64_t cost_us;
+    enum srv_role role; /* the least that may ask for it */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;

@@ -44,7 +44,7 @@ static enum oto_status open_private(int parent, const char *name, const char *sh
         return oto_fail(error, OTO_DENIED, "the runtime directory %s belongs to user %ld, not to user %ld", shown,
                         (long)facts.st_uid, (long)geteuid());
     }
-    if ((facts.st_mode & 0077) != 0) {
+    if ((facts.st_mode & 0066) != 0) {
         (void)close(opened);
         return oto_fail(error, OTO_DENIED, "the runtime directory %s has mode %04o: it must be 0700, for its owner alone",
                         shown, (unsigned)(facts.st_mode & 07777));
@@ -126,6 +126,16 @@ enum oto_status srv_runtime_dir_claim(const char *world, struct srv_runtime_dir 
         remove_contents(dir);
     }
     return status;
+}
+
+enum oto_status srv_runtime_dir_share(const struct srv_runtime_dir *dir, struct oto_error *error)
+{
+    if (fchmod(dir->base_fd, 0711) != 0 || fchmod(dir->dir_fd, 0711) != 0 ||
+        fchmodat(dir->dir_fd, "control.sock", 0666, 0) != 0) {
+        return oto_fail(error, OTO_IO, "%s cannot be opened for those whom `control: roles:` names: %s", dir->path,
+                        strerror(errno));
+    }
+    return OTO_OK;
 }
 
 void srv_runtime_dir_release(struct srv_runtime_dir *dir)

@@ -18,10 +18,12 @@ struct srv_runtime_dir {
 };
 
 /*
- * Claims the directory of `world`: refuses a directory of another user, one that others may enter, a symlink, and a
+ * Claims the directory of `world`: refuses a directory of another user, one that others may read or write, a symlink, and a
  * world that runs already. What a dead server of that name left is removed.
  */
 enum oto_status srv_runtime_dir_claim(const char *world, struct srv_runtime_dir *dir, struct oto_error *error);
+/* Lets other users reach control.sock, whom the server then judges by their credentials; they see nothing else. */
+enum oto_status srv_runtime_dir_share(const struct srv_runtime_dir *dir, struct oto_error *error);
 /* Removes what stands in it, then the directory itself. NULL, zeroed by claim, or released before are allowed. */
 void srv_runtime_dir_release(struct srv_runtime_dir *dir);
 

@@ -5,17 +5,25 @@
 #include <string.h>
 
 const struct srv_verb srv_verbs[] = {
-    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US},     {"wake", srv_verb_wake, SRV_MESSAGE_COST_US},
-    {"info", srv_verb_info, SRV_MESSAGE_COST_US},         {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US},
-    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US},       {"resume", srv_verb_resume, SRV_MESSAGE_COST_US},
-    {"step", srv_verb_step, SRV_MESSAGE_COST_US},         {"scale", srv_verb_scale, SRV_MESSAGE_COST_US},
-    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US},         {"get", srv_verb_get, SRV_MESSAGE_COST_US},
-    {"set", srv_verb_set, SRV_MESSAGE_COST_US},           {"swap", srv_verb_swap, SRV_MESSAGE_COST_US},
-    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US}, {"restore", srv_verb_restore, SRV_MESSAGE_COST_US},
-    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US},       {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US},
-   
-    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US}, {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US},
-    {"join", srv_verb_join, SRV_MESSAGE_COST_US},
+    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE},
+    {"wake", srv_verb_wake, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE},
+    {"info", srv_verb_info, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE},
+    {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN},
+    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"resume", srv_verb_resume, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"step", srv_verb_step, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"scale", srv_verb_scale, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"get", srv_verb_get, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE},
+    {"set", srv_verb_set, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"swap", srv_verb_swap, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN},
+    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN},
+    {"restore", srv_verb_restore, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN},
+    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
+    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE},
+    {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US, SRV_ROLE_OBSERVE},
+    {"join", srv_verb_join, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE},
 };
 const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
 
@@ -32,6 +40,27 @@ static void take_name(struct srv_connection *connection, const char *name)
     }
 }
 
+/* A client may do with less than it was given; never with more. */
+static enum oto_status lower_role(struct srv_connection *connection, const struct oto_message *message,
+                                  struct oto_error *error)
+{
+    const struct oto_argument *asked = oto_message_find(message, "role");
+    if (asked == NULL) {
+        return OTO_OK;
+    }
+    const enum srv_role role = asked->kind == OTO_ARGUMENT_TEXT ? srv_role_named(asked->text) : SRV_ROLE_NONE;
+    if (role == SRV_ROLE_NONE) {
+        return oto_fail(error, OTO_INVALID, "attach: 'role' must be observe, operate or admin%s%.40s",
+                        asked->kind == OTO_ARGUMENT_TEXT ? ", not " : "", asked->kind == OTO_ARGUMENT_TEXT ? asked->text : "");
+    }
+    if (role > connection->role) {
+        return oto_fail(error, OTO_DENIED, "attach: the role %s was asked for, and this user has the role %s",
+                        srv_role_text(role), srv_role_text(connection->role));
+    }
+    connection->role = role;
+    return OTO_OK;
+}
+
 /* Once a connection: each reply holds a descriptor in flight until it is read. */
 void srv_verb_attach(struct srv_request *request)
 {
@@ -45,6 +74,10 @@ void srv_verb_attach(struct srv_request *request)
         srv_reply_text(request, OTO_EXISTS, "this connection is attached already");
         return;
     }
+    if (lower_role(request->connection, request->message, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
     request->connection->attached = true;
     take_name(request->connection, name);
     const struct oto_segment_header *header = srv_engine_segment(request->engine);
@@ -53,6 +86,7 @@ void srv_verb_attach(struct srv_request *request)
     oto_message_add_text(&writer, "world", header->world);
     oto_message_add_u64(&writer, "bytes", header->segment_bytes);
     oto_message_add_u64(&writer, "epoch", header->epoch);
+    oto_message_add_text(&writer, "role", srv_role_text(request->connection->role));
     srv_reply_send(request, &writer, srv_engine_segment_fd(request->engine));
 }
 

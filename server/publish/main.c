@@ -200,7 +200,7 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
 static enum oto_status open_publisher(struct publisher *publisher, struct oto_error *error)
 {
     const struct oto_client_options options = {
-        .size = sizeof options, .socket_path = publisher->options.socket_path, .name = "otolith-publisher"};
+        .size = sizeof options, .socket_path = publisher->options.socket_path, .name = "otolith-publisher", .role = "observe"};
     enum oto_status status = oto_client_open(&options, &publisher->client, error);
     if (status == OTO_OK) {
         status = open_socket(publisher, error);

@@ -47,12 +47,15 @@ static enum oto_status connect_world(struct oto_client *client, const struct oto
     }
 }
 
-static enum oto_status attach(struct oto_client *client, const char *name, struct oto_error *error)
+static enum oto_status attach(struct oto_client *client, const char *name, const char *role, struct oto_error *error)
 {
     int fd = -1;
     uint64_t bytes = 0, epoch = 0;
     struct oto_message_writer request = oto_control_request(&client->control, "attach");
     oto_message_add_text(&request, "name", name);
+    if (role != NULL) {
+        oto_message_add_text(&request, "role", role);
+    }
     enum oto_status status =
         oto_control_exchange(&client->control, &request, client->control.timeout_ms, &fd, error);
     if (status != OTO_OK) {
@@ -100,7 +103,7 @@ enum oto_status oto_client_open(const struct oto_client_options *options, struct
     made->control.timeout_ms = asked.timeout_ms > 0 ? asked.timeout_ms : DEFAULT_TIMEOUT_MS;
     enum oto_status status = connect_world(made, &asked, error);
     if (status == OTO_OK) {
-        status = attach(made, asked.name != NULL ? asked.name : program_invocation_short_name, error);
+        status = attach(made, asked.name != NULL ? asked.name : program_invocation_short_name, asked.role, error);
     }
     if (status != OTO_OK) {
         oto_client_close(made);

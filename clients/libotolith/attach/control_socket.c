@@ -153,9 +153,9 @@ static enum oto_status send_until(const struct oto_control_socket *socket, size_
     return status;
 }
 
-/* Drops what is not the reply to `id`. */
+/* Drops what is not the reply to `id`. `farewell`: what a server says that turns a connection away before any request. */
 static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t id, int64_t deadline_ms, int *passed_fd,
-                                     struct oto_error *error)
+                                     struct oto_error *farewell, struct oto_error *error)
 {
     for (;;) {
         size_t bytes = 0;
@@ -172,6 +172,9 @@ static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t
         status = oto_message_decode(socket->received, bytes, &socket->reply, error);
         if (status != OTO_OK) {
             return OTO_CORRUPT;
+        }
+        if (socket->reply.id == 0) {
+            (void)status_of_reply(&socket->reply, farewell);
         }
         if (socket->reply.id == id && strcmp(socket->reply.op, "reply") == 0) {
             return OTO_OK;
@@ -195,11 +198,14 @@ enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct o
         *passed_fd = -1;
     }
     enum oto_status status = send_until(socket, bytes, deadline_ms);
-    if (status == OTO_OK) {
-        status = receive_until(socket, socket->next_id, deadline_ms, passed_fd, error);
+    struct oto_error farewell = {.status = OTO_OK};
+    if (status == OTO_OK || status == OTO_CLOSED) {
+        status = receive_until(socket, socket->next_id, deadline_ms, passed_fd, &farewell, error);
     }
     if (status == OTO_OK) {
         status = status_of_reply(&socket->reply, error);
+    } else if (status == OTO_CLOSED && farewell.status != OTO_OK) {
+        status = oto_fail(error, farewell.status, "%s", farewell.text);
     } else if (status != OTO_CORRUPT) {
         status = fail_link(error, status, timeout_ms);
     }

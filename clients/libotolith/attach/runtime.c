@@ -52,7 +52,7 @@ static enum oto_status check_private(const char *path, struct oto_error *error)
         return oto_fail(error, errno == ENOENT || errno == ENOTDIR ? OTO_NOT_FOUND : OTO_IO, "%s: %s", path,
                         strerror(errno));
     }
-    if (!S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 077) != 0) {
+    if (!S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 066) != 0) {
         return oto_fail(error, OTO_DENIED, "%s must be a directory of your own with mode 0700; it is mode %04o of user %lu",
                         path, (unsigned)facts.st_mode & 07777, (unsigned long)facts.st_uid);
     }

@@ -57,7 +57,7 @@ class Clock(ct.Structure):
 
 class ClientOptions(ct.Structure):
     _fields_ = [("size", ct.c_uint32), ("timeout_ms", ct.c_int32), ("world", ct.c_char_p),
-                ("socket_path", ct.c_char_p), ("name", ct.c_char_p)]
+                ("socket_path", ct.c_char_p), ("name", ct.c_char_p), ("role", ct.c_char_p)]
 
 
 class ParticipantOptions(ct.Structure):

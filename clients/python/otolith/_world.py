@@ -29,11 +29,11 @@ def _encode(text):
 class World:
     """A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only one that runs."""
 
-    def __init__(self, world=None, *, timeout_s=5.0, name=None, socket_path=None):
+    def __init__(self, world=None, *, timeout_s=5.0, name=None, socket_path=None, role=None):
         self._handle = None
         handle, error = ct.c_void_p(), c.Error()
         options = c.ClientOptions(ct.sizeof(c.ClientOptions), max(1, int(timeout_s * 1000)), _encode(world),
-                                  _encode(socket_path), _encode(name))
+                                  _encode(socket_path), _encode(name), _encode(role))
         check(c.lib.oto_client_open(ct.byref(options), ct.byref(handle), ct.byref(error)), error)
         self._take(handle, True)
 

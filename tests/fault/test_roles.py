@@ -1,0 +1,159 @@
+"""Roles: what a client may ask for, what it is told when it may not, and who other users are."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, LIBRARY, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(3))
+os.environ["OTOLITH_LIBRARY"] = str(LIBRARY)
+sys.path.insert(0, str(SOURCE / "clients" / "python"))
+import otolith  # noqa: E402
+
+NOBODY = 65534
+WORLD = """
+world: roles
+clock: {rate_hz: 1000}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - {name: imu, plugin: mems_imu, rate_hz: 200}
+publish: false
+"""
+# Run as another user: what it gets, one word a line.
+STRANGER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import otolith
+try:
+    with otolith.World(socket_path=sys.argv[2], name="stranger") as world:
+        for ask in (lambda: world.get("car/imu"), world.pause, world.resume, lambda: world.swap("car/imu", "mems_imu")):
+            try:
+                ask()
+                print("done")
+            except otolith.OtolithError as refusal:
+                print("refused:", refusal)
+except otolith.OtolithError as refusal:
+    print("not attached:", refusal)
+"""
+
+
+class Roles(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-roles-")
+        self.path = pathlib.Path(self.directory.name)
+        os.environ["XDG_RUNTIME_DIR"] = str(self.path)
+        self.server = None
+
+    def tearDown(self):
+        if self.server is not None:
+            self.server.terminate()
+            self.assertEqual(self.server.wait(timeout=60), 0)
+            self.assertFalse((self.path / "otolith").exists())
+        self.directory.cleanup()
+
+    def start(self, more=""):
+        (self.path / "roles.yaml").write_text(WORLD + more)
+        self.server = subprocess.Popen([BIN / "otolithd", self.path / "roles.yaml"], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return otolith.World("roles", name="owner")
+            except otolith.OtolithError:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.02)
+
+    def stranger(self):
+        # The directory itself is the test's; what the server makes in it must not need more.
+        os.chmod(self.path, 0o711)
+        done = subprocess.run(["/usr/bin/python3", "-c", STRANGER, SOURCE / "clients" / "python",
+                               self.path / "otolith" / "roles" / "control.sock"], user=NOBODY, group=NOBODY, extra_groups=[],
+                              cwd="/", capture_output=True, text=True, timeout=60, check=False)
+        if "ImportError" in done.stderr or "PermissionError" in done.stderr:
+            self.skipTest("another user cannot read this build")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.splitlines()
+
+    def test_an_observer_reads_and_is_refused_all_else_with_a_sentence_and_an_event(self):
+        with self.start() as owner, otolith.World("roles", name="dashboard", role="observe") as world:
+            events = owner["@events"].reader()
+            world.get("car/imu")
+            world.info()
+            world.wait_tick()
+            with world.lossless("car/imu"):
+                pass
+            for verb, role, ask in (
+                    ("pause", "operate", world.pause), ("resume", "operate", world.resume),
+                    ("step", "operate", world.step), ("scale", "operate", lambda: world.scale(2)),
+                    ("mode", "operate", lambda: world.mode("asap")),
+                    ("set", "operate", lambda: world.set("car/imu", "taps", True)),
+                    ("fault", "operate", lambda: world.fault("car/imu", "stuck")),
+                    ("clear_faults", "operate", lambda: world.clear_faults("car/imu")),
+                    ("swap", "admin", lambda: world.swap("car/imu", "mems_imu")),
+                    ("checkpoint", "admin", lambda: world.checkpoint(self.path / "no.ckpt")),
+                    ("restore", "admin", lambda: world.restore(self.path / "no.ckpt")),
+                    ("shutdown", "admin", world.shutdown)):
+                with self.assertRaisesRegex(otolith.OtolithError,
+                                            f"'{verb}' needs the role {role}, and this client has the role observe"):
+                    ask()
+            self.assertFalse((self.path / "no.ckpt").exists())
+            seen = [event["text"].decode() for event in events.collect(12)]
+            self.assertTrue(all("refused: " in text for text in seen), seen)
+
+    def test_an_operator_may_not_do_what_an_administrator_may(self):
+        with self.start() as owner, otolith.World("roles", role="operate") as world:
+            world.pause()
+            world.resume()
+            for ask in (world.shutdown, lambda: world.swap("car/imu", "mems_imu")):
+                with self.assertRaisesRegex(otolith.OtolithError, "needs the role admin"):
+                    ask()
+            owner.swap("car/imu", "mems_imu")
+
+    def test_a_role_that_is_none_is_refused(self):
+        with self.start():
+            with self.assertRaisesRegex(otolith.OtolithError, "observe, operate or admin, not king"):
+                otolith.World("roles", role="king")
+
+    def test_rules_that_make_no_sense_are_refused_with_their_place(self):
+        for rule, complaint in (("{uid: 7}", "role"), ("{role: admin}", "either `uid` or `gid`"),
+                                ("{uid: 7, gid: 7, role: admin}", "either `uid` or `gid`"),
+                                ("{uid: 7, role: king}", "king"), ("{uid: 0, role: observe}", "uid")):
+            (self.path / "roles.yaml").write_text(WORLD + f"control: {{roles: [{rule}]}}\n")
+            done = subprocess.run([BIN / "otolithd", "--check", self.path / "roles.yaml"], capture_output=True, text=True,
+                                  timeout=60, check=False)
+            self.assertNotEqual(done.returncode, 0, rule)
+            self.assertRegex(done.stderr, "roles.yaml:[0-9]+:[0-9]+")
+            self.assertIn(complaint, done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
+    def test_another_user_without_a_role_does_not_get_in(self):
+        self.start().close()
+        self.assertRegex(self.stranger()[0], "^not attached: ")
+        self.assertEqual(os.stat(self.path / "otolith" / "roles").st_mode & 0o777, 0o700)
+        self.assertEqual(os.stat(self.path / "otolith" / "roles" / "control.sock").st_mode & 0o777, 0o600)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
+    def test_a_user_that_no_rule_fits_is_told_so(self):
+        self.start("control: {roles: [{uid: 4242, role: admin}]}\n").close()
+        self.assertRegex(self.stranger()[0], "^not attached: .*belongs to another user, who gave you no role")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
+    def test_another_user_has_the_role_of_its_rule(self):
+        self.start(f"control: {{roles: [{{uid: {NOBODY}, role: observe}}]}}\n").close()
+        said = self.stranger()
+        self.assertEqual(said[0], "done")
+        self.assertRegex(said[1], "'pause' needs the role operate")
+        self.assertRegex(said[3], "'swap' needs the role admin")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
+    def test_the_highest_of_the_roles_that_fit_counts_groups_too(self):
+        self.start(f"control: {{roles: [{{uid: {NOBODY}, role: observe}}, {{gid: {NOBODY}, role: operate}}]}}\n").close()
+        said = self.stranger()
+        self.assertEqual(said[:3], ["done", "done", "done"])
+        self.assertRegex(said[3], "'swap' needs the role admin")
+
+
+unittest.main()
