@@ -46,7 +46,11 @@ NUM_INLINE num_pack num_pack_all(double value)
 
 NUM_INLINE num_pack num_pack_select(num_pack_mask mask, num_pack yes, num_pack no)
 {
+#if defined(__AVX2__) && NUM_WIDTH == 4
+    return __builtin_ia32_blendvpd256(no, yes, (num_pack)mask);
+#else
     return (num_pack)(((num_pack_mask)yes & mask) | ((num_pack_mask)no & ~mask));
+#endif
 }
 
 NUM_INLINE num_pack num_pack_abs(num_pack value)
