@@ -45,14 +45,12 @@ static void be_small(void)
 }
 
 /* One run. `next_path` was the checkpoint that it began with, and becomes the one that another run is to begin with. */
-static int run_once(const struct srv_options *options, const char *restore_path, char **next_path)
+static int run_once(const struct srv_options *options, uint32_t run, const char *restore_path, char **next_path)
 {
-    struct srv_server server = {.runtime = {.base_fd = -1, .dir_fd = -1}};
+    struct srv_server server = {.runtime = {.base_fd = -1, .dir_fd = -1}, .run = run};
     struct oto_error error = {0};
     int code = EXIT_SUCCESS;
     enum oto_status status = srv_server_load(&server, options, restore_path, &error);
-    free(*next_path);
-    *next_path = NULL;
     if (status == OTO_OK && options->check) {
         code = say_checked(&server);
     } else if (status == OTO_OK) {
@@ -62,6 +60,7 @@ static int run_once(const struct srv_options *options, const char *restore_path,
     if (status != OTO_OK) {
         code = fail(&error);
     }
+    free(*next_path); /* the log's header had use for it */
     *next_path = server.restore_path;
     srv_server_finish(&server);
     return code;
@@ -106,8 +105,9 @@ int main(int argc, char **argv)
     const char *restore_path = options.restore_path;
     char *next_path = NULL;
     int code;
+    uint32_t run = 0;
     do {
-        code = run_once(&options, restore_path, &next_path);
+        code = run_once(&options, run++, restore_path, &next_path);
         restore_path = next_path;
     } while (next_path != NULL && code == EXIT_SUCCESS);
     free(next_path);

@@ -6,7 +6,8 @@
 
 enum {
     KEY_SET = 's', KEY_MODE = 'm', KEY_SCALE = 'x', KEY_RATE = 'r', KEY_SEED = 1000, KEY_FOR, KEY_PAUSED, KEY_CHECK,
-    KEY_SCHEMA, KEY_SUPERVISE, KEY_CRASH_PAGE, KEY_SAVES, KEY_AGAIN, KEY_QUARANTINE, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW
+    KEY_SCHEMA, KEY_SUPERVISE, KEY_CRASH_PAGE, KEY_SAVES, KEY_AGAIN, KEY_QUARANTINE, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW,
+    KEY_LOG, KEY_LOG_HASHES, KEY_REPLAY, KEY_ANYWAY
 };
 
 static const struct argp_option rows[] = {
@@ -23,6 +24,10 @@ static const struct argp_option rows[] = {
     {"quarantine", KEY_QUARANTINE, "NODE", 0, "Do not step this node; may be given again", 0},
     {"again", KEY_AGAIN, NULL, OPTION_HIDDEN, "A supervised run goes on: --for counts from time zero", 0},
     {"crash-page", KEY_CRASH_PAGE, "FD", OPTION_HIDDEN, "Shared with the supervising parent", 0},
+    {"log", KEY_LOG, "FILE", 0, "Write everything that happens to the world there, to be replayed", 0},
+    {"log-hashes", KEY_LOG_HASHES, "TICKS", 0, "Hashes of all nodes every so many ticks (1000)", 0},
+    {"replay", KEY_REPLAY, "FILE", 0, "Follow a log, in place of WORLD: the same run, to the last bit", 0},
+    {"replay-anyway", KEY_ANYWAY, NULL, 0, "Also with files that are not those of the log any more", 0},
     {"start-paused", KEY_PAUSED, NULL, 0, "Wait for resume or step before the first tick", 0},
     {"name", KEY_NAME, "NAME", 0, "Name of the world instead of the file's", 0},
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "Shared memory alone, no nng publisher", 0},
@@ -91,13 +96,19 @@ static void add_set(struct argp_state *state, char *text)
     }
     *equals = 0;
     add_override(state, text, equals + 1);
+    ((struct srv_options *)state->input)->fixed = "--set";
 }
 
 static bool take_shorthand(int key, const char *value, struct argp_state *state)
 {
     for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++) {
         if (shorthands[i].key == key) {
+            struct srv_options *options = state->input;
             add_override(state, shorthands[i].path, value);
+            options->mode_given = options->mode_given || key == KEY_MODE;
+            if (key == KEY_RATE || key == KEY_SEED) {
+                options->fixed = key == KEY_RATE ? "--rate" : "--seed";
+            }
             return true;
         }
     }
@@ -121,8 +132,34 @@ static bool *flag_of(struct srv_options *options, int key)
         return &options->supervise;
     case KEY_AGAIN:
         return &options->again;
+    case KEY_ANYWAY:
+        return &options->replay_anyway;
     default:
         return NULL;
+    }
+}
+
+static uint64_t parse_count(const struct argp_state *state, const char *value)
+{
+    char *end = NULL;
+    const uint64_t count = value[0] >= '0' && value[0] <= '9' ? strtoull(value, &end, 10) : 0;
+    if (count == 0 || *end != '\0' || count > UINT32_MAX) {
+        argp_error(state, "--log-hashes '%s': a number of ticks from 1 is needed", value);
+    }
+    return count;
+}
+
+static void check_whole(const struct argp_state *state, const struct srv_options *options)
+{
+    if (options->replay_path == NULL && options->world_path == NULL && !options->schema) {
+        argp_error(state, "a world file is needed");
+    }
+    if (options->replay_path != NULL && options->world_path != NULL) {
+        argp_error(state, "--replay names its world in the log: '%s' is too many", options->world_path);
+    }
+    if (options->replay_path != NULL && options->fixed != NULL) {
+        argp_error(state, "%s would make another run of the replay; --mode, --scale, --for and --name are accepted",
+                   options->fixed);
     }
 }
 
@@ -158,7 +195,17 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         }
         options->quarantine[options->quarantine_count++] = value;
         return 0;
+    case KEY_LOG:
+        options->log_path = value;
+        return 0;
+    case KEY_LOG_HASHES:
+        options->log_hashes = parse_count(state, value);
+        return 0;
+    case KEY_REPLAY:
+        options->replay_path = value;
+        return 0;
     case KEY_RESTORE:
+        options->fixed = "--restore";
         options->restore_path = value;
         return 0;
     case KEY_CHECKPOINT:
@@ -174,9 +221,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         options->world_path = value;
         return 0;
     case ARGP_KEY_END:
-        if (options->world_path == NULL && !options->schema) {
-            argp_error(state, "a world file is needed");
-        }
+        check_whole(state, options);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

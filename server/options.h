@@ -17,6 +17,11 @@ struct srv_options {
     int64_t for_ns; /* simulated; 0: as the world says */
     const char *keep_plugins;
     const char *restore_path, *checkpoint_path; /* NULL: not given */
+    const char *log_path, *replay_path; /* NULL: not given */
+    uint64_t log_hashes; /* ticks between the hashes of the log; 0: not given */
+    bool replay_anyway;
+    bool mode_given;
+    const char *fixed; /* an option given that a replay cannot be given besides; NULL: none */
     const char *checkpoint_directory;
     const char *quarantine[SRV_MAX_QUARANTINE];
     uint32_t quarantine_count;

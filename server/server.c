@@ -45,9 +45,21 @@ static enum oto_status read_checkpoint(struct srv_server *server, const char *pa
     return status;
 }
 
+/* 0: nobody wants to know. */
+static uint64_t journal_every(const struct srv_server *server)
+{
+    const struct srv_options *options = server->options;
+    if (options->log_hashes > 0 || (options->log_path == NULL && server->replay == NULL)) {
+        return options->log_path != NULL || server->replay != NULL ? options->log_hashes : 0;
+    }
+    return server->replay != NULL ? srv_replay_source(server->replay)->every : SRV_LOG_HASHES_EVERY;
+}
+
 static enum oto_status make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error)
 {
-    struct srv_engine_options options = {.start_paused = server->options->start_paused};
+    struct srv_engine_options options = {.start_paused = server->options->start_paused,
+                                         .journal_every = journal_every(server),
+                                         .replay = server->replay != NULL};
     struct srv_checkpoint checkpoint = {0};
     enum oto_status status = OTO_OK;
     if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {
@@ -55,6 +67,9 @@ static enum oto_status make_engine(struct srv_server *server, const char *restor
     }
     if (restore_path != NULL) {
         status = read_checkpoint(server, restore_path, &checkpoint, error);
+    }
+    if (status == OTO_OK && server->replay != NULL) {
+        status = srv_replay_check(server->replay, &server->config, error);
     }
     if (status == OTO_OK) {
         status = srv_engine_create(&server->config, &options, warn, NULL, &server->engine, error);
@@ -83,11 +98,58 @@ static void save_for_guard(struct srv_server *server)
     }
 }
 
-enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, const char *restore_path,
+/* The log's world and values, then what was given besides. */
+static enum oto_status load_replay(struct srv_server *server, const struct srv_options *options, struct oto_error *error)
+{
+    struct srv_options *own = &server->as_logged;
+    enum oto_status status =
+        srv_replay_open(options->replay_path, options->replay_anyway, warn, NULL, &server->replay, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct srv_replay_source *source = srv_replay_source(server->replay);
+    if (source->override_count + options->override_count > SRV_MAX_OVERRIDES) {
+        return oto_fail(error, OTO_LIMIT, "more than %d values are set, those of the log counted", SRV_MAX_OVERRIDES);
+    }
+    *own = *options;
+    own->world_path = source->world_path;
+    own->restore_path = source->restore_path;
+    own->quarantine_count = source->quarantine_count;
+    for (uint32_t i = 0; i < source->quarantine_count; i++) {
+        own->quarantine[i] = source->quarantine[i];
+    }
+    for (uint32_t i = 0; i < source->override_count; i++) {
+        own->overrides[i] = source->overrides[i];
+    }
+    for (uint32_t i = 0; i < options->override_count; i++) {
+        own->overrides[source->override_count + i] = options->overrides[i];
+    }
+    own->override_count = source->override_count + options->override_count;
+    server->options = own;
+    return OTO_OK;
+}
+
+/* Without its participants, and without somebody who steps, a replay runs as fast as it can. */
+static void choose_replay_mode(struct srv_server *server)
+{
+    enum oto_clock_mode *mode = &server->config.clock.mode;
+    if (*mode == OTO_MODE_LOCKSTEP || *mode == OTO_MODE_EXTERNAL ||
+        (*mode == OTO_MODE_STEP && !server->options->mode_given)) {
+        *mode = OTO_MODE_ASAP;
+    }
+}
+
+enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *given, const char *restore_path,
                                 struct oto_error *error)
 {
-    server->options = options;
-    enum oto_status status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
+    server->options = given;
+    enum oto_status status = given->replay_path != NULL ? load_replay(server, given, error) : OTO_OK;
+    const struct srv_options *options = server->options;
+    if (status != OTO_OK) {
+        return status;
+    }
+    restore_path = given->replay_path != NULL ? options->restore_path : restore_path;
+    status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
                                                    warn, NULL, &server->config, error);
     if (status != OTO_OK) {
         return status;
@@ -96,6 +158,10 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
         server->config.clock.until_ns = options->for_ns;
     }
     save_for_guard(server);
+    if (server->replay != NULL) {
+        choose_replay_mode(server);
+    }
+    server->began_with = restore_path;
     if (!options->check) {
         status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     }
@@ -129,6 +195,9 @@ static void close_handles(struct srv_server *server)
     }
     srv_control_stop(server->control);
     srv_checkpointer_stop(server->checkpointer);
+    if (!srv_chronicle_stop(server->chronicle)) {
+        server->exit_code = EXIT_FAILURE;
+    }
     srv_courier_stop(server->courier);
     for (size_t i = 0; i < sizeof server->signals / sizeof *server->signals; i++) {
         uv_close((uv_handle_t *)&server->signals[i], NULL);
@@ -255,6 +324,10 @@ static void on_restore(void *context, const char *path, srv_hook_done_function d
     struct srv_server *server = context;
     struct srv_checkpoint checkpoint;
     struct oto_error error = {0};
+    if (server->options->replay_path != NULL) {
+        done(done_context, OTO_UNSUPPORTED, 0, "this is a replay: it goes on as its log does");
+        return;
+    }
     if (srv_checkpoint_read(path, &checkpoint, &error) != OTO_OK) {
         done(done_context, error.status, 0, error.text);
         return;
@@ -316,6 +389,48 @@ static enum oto_status watch_crashes(struct srv_server *server, struct oto_error
     return srv_crash_watch(server->crash_page, server->engine, error);
 }
 
+/*
+ * A run that goes on from a checkpoint, of this process or after a crash, does not write over the log of the one before:
+ * FILE, FILE.1, …
+ */
+static void choose_log(const struct srv_server *server, char *path, size_t bytes)
+{
+    const bool goes_on = server->run > 0 || server->options->again;
+    (void)snprintf(path, bytes, "%s", server->options->log_path);
+    for (uint32_t i = 1; goes_on && access(path, F_OK) == 0; i++) {
+        (void)snprintf(path, bytes, "%s.%u", server->options->log_path, i);
+    }
+}
+
+static enum oto_status open_log(struct srv_server *server, struct srv_log_writer **log, struct oto_error *error)
+{
+    const struct srv_options *options = server->options;
+    char path[4096];
+    choose_log(server, path, sizeof path);
+    const struct srv_log_facts facts = {.path = path,
+                                        .world_path = options->world_path,
+                                        .overrides = options->overrides,
+                                        .override_count = options->override_count,
+                                        .restore_path = server->began_with,
+                                        .quarantine = options->quarantine,
+                                        .quarantine_count = options->quarantine_count,
+                                        .every = journal_every(server)};
+    return srv_log_writer_create(&facts, &server->config, server->engine, log, error);
+}
+
+static enum oto_status open_chronicle(struct srv_server *server, struct oto_error *error)
+{
+    struct srv_log_writer *log = NULL;
+    struct srv_replay *replay = server->replay;
+    enum oto_status status = server->options->log_path != NULL ? open_log(server, &log, error) : OTO_OK;
+    if (status == OTO_OK && (log != NULL || replay != NULL)) {
+        server->replay = NULL;
+        status = srv_chronicle_create(&server->loop, server->engine, server->courier, log, replay, &server->chronicle,
+                                      error);
+    }
+    return status;
+}
+
 static enum oto_status open_control(struct srv_server *server, struct oto_error *error)
 {
     const int listen_fd = srv_runtime_dir_listen(&server->runtime, error);
@@ -327,6 +442,11 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
     if (status == OTO_OK) {
         status = srv_courier_create(&server->loop, server->engine, &server->courier, error);
     }
+    if (status != OTO_OK) {
+        (void)close(listen_fd);
+        return status;
+    }
+    status = open_chronicle(server, error);
     if (status != OTO_OK) {
         (void)close(listen_fd);
         return status;
@@ -406,6 +526,7 @@ static void unwind(struct srv_server *server)
     if (server->checkpointer != NULL) {
         srv_checkpointer_stop(server->checkpointer);
     }
+    (void)srv_chronicle_stop(server->chronicle);
     if (server->courier != NULL) {
         srv_courier_stop(server->courier);
     }
@@ -470,6 +591,8 @@ void srv_server_finish(struct srv_server *server)
     srv_supervisor_destroy(server->supervisor);
     srv_control_destroy(server->control);
     srv_checkpointer_destroy(server->checkpointer);
+    srv_chronicle_destroy(server->chronicle);
+    srv_replay_destroy(server->replay);
     srv_courier_destroy(server->courier);
     srv_crash_forget();
     srv_engine_destroy(server->engine);

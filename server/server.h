@@ -11,6 +11,7 @@
 #include "control/control.h"
 #include "guard/crash_page.h"
 #include "control/runtime_dir.h"
+#include "log/chronicle.h"
 #include "options.h"
 #include "publish/supervisor.h"
 #include "world/engine.h"
@@ -32,6 +33,11 @@ struct srv_server {
     struct srv_control *control;
     struct srv_checkpointer *checkpointer;
     struct srv_crash_page *crash_page; /* NULL: nobody supervises */
+    struct srv_chronicle *chronicle; /* NULL: nothing is logged or replayed */
+    struct srv_replay *replay;       /* until the chronicle has it */
+    struct srv_options as_logged;    /* of a replay */
+    uint32_t run;                    /* of this process, from 0: each has a log of its own */
+    const char *began_with; /* the checkpoint that this run goes on from; NULL: it begins at tick 0 */
     char *restore_path; /* the next run of this process goes on from it; NULL: there is none */
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;

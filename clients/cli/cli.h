@@ -36,6 +36,7 @@ int cli_swap(int argc, char **argv);
 int cli_checkpoint(int argc, char **argv);
 int cli_restore(int argc, char **argv);
 int cli_branch(int argc, char **argv);
+int cli_verify(int argc, char **argv);
 int cli_fault(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_doctor(int argc, char **argv);

@@ -14,11 +14,13 @@
 #include "server_process.h"
 #include "summary.h"
 #include "view.h"
+#include "wire/run_log.h"
 
 enum { MOST_ARGUMENTS = 256, NAME_BYTES = 24, STEP_CHUNK = 256 };
 
 struct options {
     char *world_path;
+    const char *replay; /* a log, in place of it */
     const char *summary;
     int64_t for_ns; /* 0: until interrupted */
     bool quiet;
@@ -50,6 +52,10 @@ static const struct argp_option rows[] = {
     {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
     {"restore", 'R', "FILE", 0, "go on from a checkpoint; --for counts from there", 1},
     {"checkpoint", 'C', "FILE", 0, "save the state at the end of the run", 1},
+    {"log", 'L', "FILE", 0, "log everything that happens to the world, to be replayed", 1},
+    {"log-hashes", 'H', "TICKS", 0, "hashes of all nodes in the log every so many ticks (1000)", 1},
+    {"replay", 'Y', "LOG", 0, "follow a log, in place of WORLD: the same run, to the last bit", 1},
+    {"replay-anyway", 'Z', NULL, 0, "also with files that are not those of the log any more", 1},
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
     {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins there, for perf and gdb", 1},
     {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be given several times", 2},
@@ -127,10 +133,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->world_path = argument;
         return 0;
     case ARGP_KEY_END:
-        if (options->world_path == NULL) {
+        if (options->replay != NULL && options->world_path != NULL) {
+            argp_error(state, "--replay names its world in the log: '%s' is too many", options->world_path);
+        }
+        if (options->replay == NULL && options->world_path == NULL) {
             argp_error(state, "a world file is missing; configs/worlds/ has examples");
         }
         return 0;
+    case 'Y':
+        options->replay = argument;
+        break;
+    case 'L':
+    case 'H':
+    case 'Z':
     case 'x':
     case 'r':
     case 's':
@@ -146,12 +161,29 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
+static bool logged_name(const char *path, char *name, size_t bytes)
+{
+    struct oto_run_log_reader *reader = NULL;
+    struct oto_run_log_line header;
+    struct oto_error error = {0};
+    if (oto_run_log_open(path, &reader, &header, &error) != OTO_OK) {
+        return false;
+    }
+    const char *world = oto_run_log_text(&header, "world");
+    const bool fits = world != NULL && (size_t)snprintf(name, bytes, "%s", world) < bytes;
+    oto_run_log_close(reader);
+    return fits;
+}
+
 /* The name that the server will give itself; false where the file cannot be read (the server will say why). */
 static bool world_name(const struct options *options, char *name, size_t bytes)
 {
     struct oto_document *document = NULL;
     struct oto_error error;
     bool found = false;
+    if (options->replay != NULL) {
+        return logged_name(options->replay, name, bytes);
+    }
     if (oto_document_read(options->world_path, NULL, &document, &error) != OTO_OK) {
         return false;
     }
@@ -356,7 +388,7 @@ int cli_run(int argc, char **argv)
 {
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
-                                     .args_doc = "WORLD",
+                                     .args_doc = "WORLD\n--replay LOG",
                                      .doc = "Start a world and watch it; Ctrl-C ends it. Without a terminal one line a "
                                             "second is printed."};
     struct options *options = calloc(1, sizeof *options);
@@ -366,10 +398,14 @@ int cli_run(int argc, char **argv)
     argp_err_exit_status = CLI_USAGE;
     options->argument_count = 1;
     (void)argp_parse(&argp, argc, argv, 0, NULL, options);
-    add_name(options, "supervise");
+    if (options->replay == NULL) { /* a log does not tell how to go on after a crash */
+        add_name(options, "supervise");
+    }
     add_name(options, "start-paused");
     add_name(options, "follow-parent");
-    options->arguments[options->argument_count++] = options->world_path;
+    if (options->world_path != NULL) {
+        options->arguments[options->argument_count++] = options->world_path;
+    }
     cli_catch_signals();
     struct run run = {.options = options};
     struct oto_error error = {0};

@@ -24,6 +24,7 @@ static const struct cli_command commands[] = {
     {"checkpoint", cli_checkpoint, "save the state of a running world"},
     {"restore", cli_restore, "let a running world go on from a checkpoint"},
     {"branch", cli_branch, "start another world from where this one is"},
+    {"verify", cli_verify, "compare the logs of two runs: where they first differ"},
     {"fault", cli_fault, "make a sensor's samples go wrong for a while, with the truth of it beside"},
     {"check", cli_check, "check a world file without running it"},
     {"doctor", cli_doctor, "tell whether this machine is fit for real time"},

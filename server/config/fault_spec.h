@@ -37,6 +37,11 @@ struct srv_fault_spec {
 enum oto_status srv_fault_spec_read(const struct oto_value *map, const struct oto_plugin_descriptor *descriptor,
                                     double rate_hz, struct srv_fault_spec *spec, struct oto_error *error);
 
+/* The same from the text of one map, for a node as the world's file has it. */
+struct srv_node_config;
+enum oto_status srv_fault_spec_parse(const struct srv_node_config *node, const char *yaml, struct srv_fault_spec *spec,
+                                     struct oto_error *error);
+
 /* Whether `name` is `wanted`, or goes on from it after a dot: "linear_acceleration" reaches its .x, .y and .z. */
 static inline bool srv_fault_name_matches(const char *wanted, size_t bytes, const char *name)
 {

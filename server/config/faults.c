@@ -261,6 +261,19 @@ enum oto_status srv_fault_spec_read(const struct oto_value *map, const struct ot
     return status;
 }
 
+enum oto_status srv_fault_spec_parse(const struct srv_node_config *node, const char *yaml, struct srv_fault_spec *spec,
+                                     struct oto_error *error)
+{
+    struct oto_document *document = NULL;
+    enum oto_status status = oto_document_parse("fault", yaml, strlen(yaml), NULL, &document, error);
+    if (status == OTO_OK) {
+        status = srv_fault_spec_read(oto_document_root(document), oto_plugin_descriptor(node->plugin),
+                                     (double)node->rate_num / (double)node->rate_den, spec, error);
+    }
+    oto_document_close(document);
+    return status;
+}
+
 enum oto_status srv_bind_faults(struct srv_binder *binder, const struct oto_value *list, struct srv_node_config *node)
 {
     const double rate_hz = (double)node->rate_num / (double)node->rate_den;

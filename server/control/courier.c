@@ -24,6 +24,7 @@ struct srv_courier {
     struct parcel_list posted;  /* in the engine's queue, in order */
     uint32_t count;
     uint64_t next_id;
+    struct srv_courier_observer observer; /* without functions: there is none */
     bool stopped;
 };
 
@@ -100,6 +101,14 @@ void srv_courier_poll(struct srv_courier *courier)
         }
     }
     post_waiting(courier);
+    if (courier->observer.polled != NULL) {
+        courier->observer.polled(courier->observer.context);
+    }
+}
+
+void srv_courier_observe(struct srv_courier *courier, const struct srv_courier_observer *observer)
+{
+    courier->observer = *observer;
 }
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -180,6 +189,10 @@ bool srv_courier_send(struct srv_courier *courier, const struct srv_command *com
     }
     *parcel = (struct parcel){.command = *command, .done = done, .context = context};
     parcel->command.id = courier->next_id++;
+    if (courier->observer.sent != NULL) {
+        courier->observer.sent(courier->observer.context, &parcel->command);
+    }
+    parcel->command.key = parcel->command.text = NULL; /* the sender's */
     courier->count++;
     append(&courier->waiting, parcel);
     post_waiting(courier);

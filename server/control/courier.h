@@ -16,10 +16,19 @@ struct srv_courier;
 /* Called once for each command that was taken; `reply` lives until it returns. */
 typedef void (*srv_reply_function)(void *context, const struct srv_reply *reply);
 
+/* Somebody who hears of each command as it goes out, its number given, and when replies have been taken. */
+struct srv_courier_observer {
+    void *context;
+    void (*sent)(void *context, const struct srv_command *command);
+    void (*polled)(void *context);
+};
+
 enum oto_status srv_courier_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier **courier,
                                    struct oto_error *error);
 /* Stops listening for replies; every command still waiting is answered CLOSED, with its change if it was never posted. */
 void srv_courier_stop(struct srv_courier *courier);
+/* At most one; before the first command. */
+void srv_courier_observe(struct srv_courier *courier, const struct srv_courier_observer *observer);
 void srv_courier_destroy(struct srv_courier *courier); /* after its loop has run its close callbacks; NULL is allowed */
 
 /* False, and nothing taken, when too much waits already. `done` NULL: nobody waits for the reply. */

@@ -99,7 +99,8 @@ static void on_set(void *context, const struct srv_reply *reply)
 
 static void send_set(struct srv_job *job)
 {
-    const struct srv_command command = {.kind = SRV_COMMAND_PARAMS, .change = job->change};
+    const struct srv_command command = {
+        .kind = SRV_COMMAND_PARAMS, .change = job->change, .key = job->key, .text = job->yaml};
     job->stage = SRV_JOB_FLIPPING;
     if (!srv_courier_send(job->loader->courier, &command, on_set, job)) {
         const struct srv_reply reply = {.status = job->loader->stopped ? OTO_CLOSED : OTO_LIMIT, .change = job->change};

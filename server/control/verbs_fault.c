@@ -1,8 +1,7 @@
 /* Verbs about faults: inject one, clear some. */
 #include "control/request.h"
 
-#include <string.h>
-
+#include "config/fault_spec.h"
 #include "host/fault.h"
 
 /* What waits for the tick's answer. */
@@ -22,20 +21,6 @@ static void on_begun(void *context, const struct srv_reply *reply)
     srv_ticket_close(ticket, reply->status, reply->tick, reply->reason != NULL ? reply->reason : text);
 }
 
-static enum oto_status read_spec(struct srv_request *request, uint32_t node, const char *yaml,
-                                 struct srv_fault_spec *spec, struct oto_error *error)
-{
-    const struct srv_node_config *config = srv_engine_node_config(request->engine, node);
-    struct oto_document *document = NULL;
-    enum oto_status status = oto_document_parse("fault", yaml, strlen(yaml), NULL, &document, error);
-    if (status == OTO_OK) {
-        status = srv_fault_spec_read(oto_document_root(document), oto_plugin_descriptor(config->plugin),
-                                     (double)config->rate_num / (double)config->rate_den, spec, error);
-    }
-    oto_document_close(document);
-    return status;
-}
-
 void srv_verb_fault(struct srv_request *request)
 {
     struct oto_error error = {0};
@@ -46,11 +31,13 @@ void srv_verb_fault(struct srv_request *request)
         return;
     }
     if (oto_message_text(request->message, "spec", &yaml, &error) != OTO_OK ||
-        read_spec(request, node, yaml, &spec, &error) != OTO_OK) {
+        srv_fault_spec_parse(srv_engine_node_config(request->engine, node), yaml, &spec, &error) != OTO_OK) {
         srv_reply_error(request, &error);
         return;
     }
-    struct srv_command command = {.kind = SRV_COMMAND_FAULT, .fault = srv_engine_fault_make(request->engine, node, &spec)};
+    struct srv_command command = {.kind = SRV_COMMAND_FAULT,
+                                  .fault = srv_engine_fault_make(request->engine, node, &spec),
+                                  .text = yaml};
     if (command.fault == NULL) {
         srv_reply_text(request, OTO_NO_MEMORY, "the server is out of memory");
         return;

@@ -230,6 +230,7 @@ enum oto_status srv_change_load_plugin(const struct srv_change_base *base, const
     change->probation_ticks = ticks_of(base, options->probation_ns);
     change->shadow_tolerance = options->shadow_tolerance;
     change->budget_ns = budget_of(base, options);
+    change->pace = options->pace;
     change->probe = options->probe;
     const enum oto_status status = load_candidate(base, options, change, error);
     const bool warms_up = status == OTO_OK && change->start == SRV_START_COLD &&

@@ -56,6 +56,7 @@ struct srv_change {
     uint64_t probation_ticks, shadow_ticks;
     double shadow_tolerance;
     int64_t budget_ns; /* 0: none */
+    enum srv_swap_pace pace;
     struct srv_comparison comparison; /* of the first port, or the truth, during the shadow */
     char note[512];    /* what was done with channels and parameters */
     srv_probe_function *probe;

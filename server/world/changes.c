@@ -175,6 +175,18 @@ enum oto_status srv_change_plugin(const struct srv_engine *engine, uint32_t node
     return status;
 }
 
+void srv_swap_tell(const struct srv_node_change *open, struct srv_swap_facts *facts)
+{
+    const struct srv_change *change = (const struct srv_change *)(const void *)open;
+    *facts = (struct srv_swap_facts){.plugin = change->occupant.plugin,
+                                     .params = &change->occupant.params,
+                                     .setup = change->occupant.own_setup,
+                                     .begins_anew = change->start == SRV_START_COLD || change->start == SRV_START_ADOPT,
+                                     .probation_ticks = change->probation_ticks,
+                                     .shadow_ticks = change->shadow_ticks,
+                                     .shadow_tolerance = change->shadow_tolerance};
+}
+
 /* ---- what is said of a swap ---- */
 
 void srv_swap_describe(const struct srv_node_change *open, char *text, size_t bytes)

@@ -2,6 +2,7 @@
 
 #include "world/checkpoint.h"
 #include "world/engine_private.h"
+#include "world/journal.h"
 #include "world/text.h"
 
 /* A command at a boundary: fills status and reason of the reply. False: the reply comes later. */
@@ -104,6 +105,9 @@ static bool apply_mode(struct srv_engine *engine, const struct srv_command *comm
     const uint32_t mode = (uint32_t)command->mode;
     if (mode >= sizeof names / sizeof *names || names[mode] == NULL) {
         return refuse(reply, OTO_UNSUPPORTED, "modes realtime, asap, step, lockstep and external are accepted");
+    }
+    if (engine->feed != NULL && (mode == OTO_MODE_LOCKSTEP || mode == OTO_MODE_EXTERNAL)) {
+        return refuse(reply, OTO_UNSUPPORTED, "a replay follows its log: modes realtime, asap and step are accepted");
     }
     if (mode == OTO_MODE_LOCKSTEP && !srv_participants_any_waited_for(engine)) {
         return refuse(reply, OTO_UNSUPPORTED, "mode lockstep needs a participant, and the world has none");
@@ -271,6 +275,9 @@ static bool apply_stop(struct srv_engine *engine, const struct srv_command *comm
 
 static bool apply_join(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
+    if (engine->feed != NULL) {
+        return refuse(reply, OTO_UNSUPPORTED, "this is a replay: what participants gave comes from its log");
+    }
     const char *reason = srv_participant_join(engine, command->mailbox);
     return reason == NULL || refuse(reply, OTO_EXISTS, reason);
 }
@@ -322,6 +329,7 @@ static void apply_one(struct srv_engine *engine, const struct srv_command *comma
     } else {
         now = verbs[command->kind].apply(engine, command, &reply);
     }
+    srv_journal_command(engine, command, &reply);
     if (now && !srv_command_is_unanswered(command)) {
         srv_reply_send_now(engine, &reply);
     }

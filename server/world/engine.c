@@ -9,6 +9,7 @@
 
 #include "host/fifo.h"
 #include "world/engine_private.h"
+#include "world/journal.h"
 
 #define EVENT_CAPACITY 1024u
 #define STOP_PATIENCE_NS INT64_C(2000000000)
@@ -265,6 +266,9 @@ static enum oto_status build(struct srv_engine *engine, oto_warn_function warn, 
         status = make_shell(engine, error);
     }
     if (status == OTO_OK) {
+        status = srv_journal_make(engine, error);
+    }
+    if (status == OTO_OK) {
         status = srv_groups_make(engine, warn, warn_context, error);
     }
     if (status == OTO_OK) {
@@ -443,6 +447,7 @@ void srv_engine_destroy(struct srv_engine *engine)
         srv_node_finish(&engine->nodes[i]);
     }
     srv_lossless_finish(engine);
+    srv_journal_drop(engine);
     srv_waiter_close(&engine->waiter);
     srv_rights_drop(&engine->rights);
     if (engine->notify_fd >= 0) {

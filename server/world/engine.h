@@ -21,6 +21,8 @@ struct srv_engine_options {
     uint64_t epoch;        /* random, made by the caller */
     bool single_steps;     /* nodes of one plugin are never stepped together */
     int64_t watchdog_ns;   /* 0: max(250 ms, 50 periods) */
+    uint64_t journal_every; /* 0: no journal (world/journal.h); else the ticks between its hashes */
+    bool replay;            /* ticks go on as far as srv_engine_allow says, on inputs that are fed in */
 };
 
 /*
@@ -97,6 +99,8 @@ struct srv_command {
     uint32_t node; /* CLEAR_FAULTS, CANCEL, UNDO */
     uint64_t fault_id;
     struct srv_snapshot *snapshot; /* SAVE; lives until the reply */
+    /* What was asked, for the log; borrowed until the command is sent. PARAMS: key and value; FAULT: the spec as YAML. */
+    const char *key, *text;
 };
 
 struct srv_reply {
@@ -135,7 +139,7 @@ const char *srv_engine_node_plugin_path(const struct srv_engine *engine, uint32_
 const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node);
 const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node);
 
-/* A fault of the node, with a number of its own; NULL when out of memory. Freed by srv_fault_free unless it is posted. */
+/* A fault of the node, with a number of its own where the spec has none; NULL when out of memory. Freed by srv_fault_free unless it is posted. */
 struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node, const struct srv_fault_spec *spec);
 
 /*
@@ -167,6 +171,13 @@ struct srv_previous {
 enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to);
 void srv_previous_finish(struct srv_previous *previous);
 
+/* How a motion that needs a history beside it gets one: a little at each tick, or at once. */
+enum srv_swap_pace {
+    SRV_SWAP_BY_MODE = 0, /* a little where the world is paced */
+    SRV_SWAP_PACED,
+    SRV_SWAP_AT_ONCE
+};
+
 /* How a swap is wished; zeroed is the plainest. Texts are borrowed during the call. */
 struct srv_swap_options {
     const char *plugin;      /* name or file */
@@ -182,6 +193,7 @@ struct srv_swap_options {
     bool unprobed;                       /* not to be probed, though there is a probe */
     srv_probe_function *probe;           /* NULL: there is none */
     const struct srv_previous *previous; /* instead of `plugin`: back to it */
+    enum srv_swap_pace pace;
 };
 
 /*
@@ -200,6 +212,16 @@ void srv_swap_describe_end(const struct srv_node_change *change, char *text, siz
 void srv_swap_describe_shadow(const struct srv_node_change *change, char *text, size_t bytes);
 /* After the end: takes what was replaced out for a later undo; the change is freed as usual. */
 enum oto_status srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous);
+/* What a swap is, every wish worked out: to make the same one again. Borrowed from the change. */
+struct srv_swap_facts {
+    struct oto_plugin *plugin;
+    const struct oto_params *params;
+    const struct oto_setup *setup; /* of its own; NULL: the node's */
+    bool begins_anew;
+    uint64_t probation_ticks, shadow_ticks;
+    double shadow_tolerance;
+};
+void srv_swap_tell(const struct srv_node_change *change, struct srv_swap_facts *facts);
 /* Frees a change and what it holds. Returns false if a library stayed mapped. */
 bool srv_change_free(struct srv_node_change *change);
 

@@ -81,6 +81,8 @@ struct srv_engine {
     uint32_t group_count;
     struct srv_keeper *keeper; /* NULL: no groups */
     struct srv_participants participants; /* the tick thread's after the start */
+    struct srv_journal *journal; /* NULL: nothing is told */
+    struct srv_feed *feed;       /* NULL: this is no replay */
 
     /* tick thread */
     uint64_t tick; /* completed */
@@ -226,6 +228,8 @@ void srv_trial_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, co
                       uint32_t *flags);
 /* The candidate of a motion could not be evaluated. True: the motion before it is back and may be asked. */
 bool srv_trial_save_motion(struct srv_engine *engine, struct srv_node *motion);
+/* Whether a swap that comes now goes by the pace of real time. */
+bool srv_trial_is_paced(const struct srv_engine *engine);
 /* Commands. True: *reply is to be sent. */
 bool srv_trial_settle(struct srv_engine *engine, struct srv_change *change, struct srv_reply *reply);
 void srv_trial_cancel(struct srv_engine *engine, struct srv_node *node, struct srv_reply *reply);

@@ -118,7 +118,10 @@ uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name,
 struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node, const struct srv_fault_spec *spec)
 {
     struct srv_fault_spec numbered = *spec;
-    numbered.id = ++engine->last_fault_id;
+    if (numbered.id == 0) {
+        numbered.id = engine->last_fault_id + 1;
+    }
+    engine->last_fault_id = numbered.id > engine->last_fault_id ? numbered.id : engine->last_fault_id;
     return srv_fault_make(&numbered, node, oto_plugin_descriptor(engine->nodes[node].config->plugin),
                           engine->nodes[node].setup->rate_hz);
 }

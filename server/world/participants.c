@@ -4,6 +4,7 @@
 
 #include "world/answer.h"
 #include "world/engine_private.h"
+#include "world/journal.h"
 #include "world/text.h"
 
 #define SAY_INTERVAL_NS INT64_C(1000000000)
@@ -44,6 +45,7 @@ void srv_participant_apply(struct srv_engine *engine, const struct srv_participa
 {
     const struct srv_vehicle *vehicle = &engine->vehicles[input->vehicle];
     const struct srv_node *motion = vehicle->motion;
+    srv_journal_input(engine, input);
     if (input->held != 0) {
         srv_external_hold(&motion->instance);
         srv_count(engine, OTO_COUNTER_PARTICIPANT_HELD, 1);

@@ -2,6 +2,7 @@
 
 #include "host/fpu.h"
 #include "world/engine_private.h"
+#include "world/journal.h"
 
 static bool may_tick(const struct srv_engine *engine)
 {
@@ -13,7 +14,7 @@ static bool may_tick(const struct srv_engine *engine)
 
 static bool has_participants(const struct srv_engine *engine)
 {
-    return engine->participants.count > 0;
+    return engine->participants.count > 0 && engine->feed == NULL;
 }
 
 /* In mode external ticks are the master's to grant, but for those of a `step`. */
@@ -50,6 +51,7 @@ void srv_state_show(struct srv_engine *engine)
     __atomic_store_n(&engine->segment.header->state, state, __ATOMIC_RELEASE);
     engine->wake_pending = true;
     if (state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT) {
+        srv_journal_hashes(engine);
         srv_participants_close(engine);
         srv_notify_main(engine);
     }
@@ -75,6 +77,7 @@ static void make_tick(struct srv_engine *engine)
 {
     __atomic_store_n(&engine->working, 1, __ATOMIC_RELAXED);
     srv_tick_make(engine);
+    srv_journal_tick(engine);
     __atomic_store_n(&engine->working, 0, __ATOMIC_RELAXED);
 }
 
@@ -122,7 +125,8 @@ static void run_paced(struct srv_engine *engine)
 /* Ticks follow each other; the clock is read and readers are woken only now and then. */
 static void run_unpaced(struct srv_engine *engine)
 {
-    if ((has_participants(engine) && !srv_participants_clear(engine)) || !srv_lossless_clear(engine)) {
+    if ((has_participants(engine) && !srv_participants_clear(engine)) || !srv_lossless_clear(engine) ||
+        !srv_journal_clear(engine)) {
         return;
     }
     const bool few = engine->steps_left > 0 && engine->steps_left <= SRV_UNPACED_CLOCK_TICKS;
@@ -167,6 +171,7 @@ static void begin(struct srv_engine *engine)
     srv_event_write(engine, OTO_EVENT_STARTED, 0, (int64_t)engine->node_count, "clock", "started");
     engine->now_ns = srv_now_ns();
     engine->busy_since_ns = engine->now_ns;
+    srv_journal_hashes(engine);
     (void)sem_post(&engine->ready);
 }
 
@@ -190,6 +195,8 @@ void *srv_tick_thread(void *argument)
             engine->anchored = false;
             srv_factor_reset(&engine->factor);
             srv_waiter_wait(&engine->waiter, SRV_WAIT_FOR_EVER);
+        } else if (srv_feed_is_dry(engine)) {
+            srv_feed_wait(engine);
         } else if (waits_for_master(engine)) {
             srv_master_wait(engine);
         } else if (is_paced(engine)) {

@@ -2,6 +2,7 @@
 
 #include "host/fifo.h"
 #include "world/engine_private.h"
+#include "world/journal.h"
 
 enum oto_step_status srv_input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
 {
@@ -169,7 +170,9 @@ void srv_tick_make(struct srv_engine *engine)
     if (hosts) {
         srv_groups_collect(engine);
     }
-    if (engine->participants.count > 0) {
+    if (engine->feed != NULL) {
+        srv_feed_apply(engine);
+    } else if (engine->participants.count > 0) {
         srv_participants_apply(engine);
     }
     srv_beat_advance(&engine->beat);

@@ -11,6 +11,7 @@
 #include "host/fifo.h"
 #include "host/fpu.h"
 #include "world/engine_private.h"
+#include "world/journal.h"
 #include "world/text.h"
 
 #define FILL_INSTANTS 64u   /* of the history, at each boundary */
@@ -292,7 +293,7 @@ static bool begin_shadow(struct srv_engine *engine, struct srv_node *node, struc
     return false;
 }
 
-static bool is_paced(const struct srv_engine *engine)
+bool srv_trial_is_paced(const struct srv_engine *engine)
 {
     return engine->mode == OTO_MODE_REALTIME && !engine->paused;
 }
@@ -303,9 +304,10 @@ static bool have_history(struct srv_engine *engine, struct srv_node *node, struc
     if (node->evaluate == NULL || vehicle_of(engine, node)->history.records != NULL || shares_past(node, change)) {
         return true;
     }
+    const bool paced = change->pace == SRV_SWAP_PACED || (change->pace == SRV_SWAP_BY_MODE && srv_trial_is_paced(engine));
     change->trial.fill_from = engine->beat.n;
     bool filled = fill(engine, node, change);
-    while (!filled && !is_paced(engine)) {
+    while (!filled && !paced) {
         filled = fill(engine, node, change);
     }
     return filled;
@@ -367,6 +369,7 @@ static void advance(struct srv_engine *engine, struct srv_change *change)
     } else if (trial->phase == SRV_TRIAL_SHADOW && engine->tick >= trial->end_tick) {
         answered = end_shadow(engine, node, change, reply);
     } else if (trial->phase == SRV_TRIAL_PROBATION && trial->over_budget) {
+        srv_journal_slow(engine, node->index);
         roll_back(engine, node, "took longer than its budget in three steps");
     } else if (trial->phase == SRV_TRIAL_PROBATION && engine->tick >= trial->end_tick) {
         keep(engine, node, change);

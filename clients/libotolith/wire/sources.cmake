@@ -7,6 +7,8 @@ list(APPEND OTOLITH_SOURCES
   wire/frame_record.c
   wire/pack_read.c
   wire/record_check.c
+  wire/run_log.c
+  wire/run_log_file.c
   wire/schema.c
   wire/schema_encode.c
   wire/utf8.c)

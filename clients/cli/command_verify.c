@@ -1,0 +1,261 @@
+/* otolith verify A B: whether two logs are of the same run, and where they part. */
+#include "cli.h"
+#include "json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/run_log.h"
+
+enum { MOST_NODES = 65536, MOST_SHOWN = 8 };
+
+/* A log, and the hashes that it stands at. */
+struct side {
+    const char *path;
+    struct oto_run_log_reader *reader;
+    struct oto_run_log_line line;
+    char **names; /* of the nodes */
+    uint32_t count;
+    uint64_t tick, chain, every;
+    uint64_t *nodes; /* hashes; with the entry `end` there are none */
+    bool has_nodes, over, lost;
+};
+
+struct verdict {
+    uint64_t same_until, tick, compared;
+    bool same_any, differs;
+    bool named[MOST_NODES];
+};
+
+static enum oto_status no_memory(struct oto_error *error)
+{
+    return oto_fail(error, OTO_NO_MEMORY, "out of memory");
+}
+
+static enum oto_status add_node(struct side *side, struct oto_error *error)
+{
+    const char *name = oto_run_log_text(&side->line, "node");
+    if (name == NULL || side->count == MOST_NODES) {
+        return oto_run_log_wrong(side->reader, error, name == NULL ? OTO_CORRUPT : OTO_LIMIT,
+                             name == NULL ? "the text 'node' is missing" : "more than 65536 nodes");
+    }
+    char **names = realloc(side->names, (side->count + 1) * sizeof *names);
+    if (names == NULL) {
+        return no_memory(error);
+    }
+    side->names = names;
+    names[side->count] = strdup(name);
+    return names[side->count++] != NULL ? OTO_OK : no_memory(error);
+}
+
+static enum oto_status open_side(struct side *side, const char *path, struct oto_error *error)
+{
+    side->path = path;
+    enum oto_status status = oto_run_log_open(path, &side->reader, &side->line, error);
+    if (status == OTO_OK) {
+        (void)oto_run_log_number(&side->line, "hashes_every", &side->every);
+    }
+    while (status == OTO_OK && strcmp(side->line.entry, "start") != 0) {
+        status = strcmp(side->line.entry, "node") == 0 ? add_node(side, error) : OTO_OK;
+        if (status == OTO_OK) {
+            status = oto_run_log_next(side->reader, &side->line, error);
+        }
+    }
+    if (status == OTO_CLOSED) {
+        return oto_fail(error, OTO_CORRUPT, "the log '%.300s' ends before its run begins", path);
+    }
+    side->nodes = calloc((size_t)side->count + 1, sizeof *side->nodes);
+    return status != OTO_OK ? status : side->nodes != NULL ? OTO_OK : no_memory(error);
+}
+
+static void close_side(struct side *side)
+{
+    for (uint32_t i = 0; i < side->count; i++) {
+        free(side->names[i]);
+    }
+    free(side->names);
+    free(side->nodes);
+    oto_run_log_close(side->reader);
+}
+
+/* To the next hashes, or over the end. */
+static enum oto_status advance(struct side *side, struct oto_error *error)
+{
+    for (;;) {
+        const enum oto_status status = oto_run_log_next(side->reader, &side->line, error);
+        if (status == OTO_CLOSED) {
+            side->over = true;
+            return OTO_OK;
+        }
+        if (status != OTO_OK) {
+            return status;
+        }
+        const bool hashes = strcmp(side->line.entry, "hashes") == 0, end = strcmp(side->line.entry, "end") == 0;
+        side->lost = side->lost || strcmp(side->line.entry, "lost") == 0;
+        if (!hashes && !end) {
+            continue;
+        }
+        side->has_nodes = hashes;
+        side->tick = side->line.tick;
+        if (!side->line.has_tick || !oto_run_log_word(&side->line, "chain", &side->chain) ||
+            (hashes && !oto_run_log_words(&side->line, "nodes", side->nodes, side->count))) {
+            return oto_run_log_wrong(side->reader, error, OTO_CORRUPT, "the hashes are not whole");
+        }
+        return OTO_OK;
+    }
+}
+
+static bool same_nodes(const struct side *a, const struct side *b)
+{
+    bool same = a->count == b->count;
+    for (uint32_t i = 0; same && i < a->count; i++) {
+        same = strcmp(a->names[i], b->names[i]) == 0;
+    }
+    return same;
+}
+
+static void note_difference(const struct side *a, const struct side *b, struct verdict *verdict)
+{
+    verdict->differs = true;
+    verdict->tick = a->tick;
+    for (uint32_t i = 0; a->has_nodes && b->has_nodes && i < a->count; i++) {
+        verdict->named[i] = a->nodes[i] != b->nodes[i];
+    }
+}
+
+/* Where both have hashes of the same tick. */
+static enum oto_status compare(struct side *a, struct side *b, struct verdict *verdict, struct oto_error *error)
+{
+    enum oto_status status = advance(a, error);
+    if (status == OTO_OK) {
+        status = advance(b, error);
+    }
+    while (status == OTO_OK && !a->over && !b->over && !verdict->differs) {
+        const bool both = a->tick == b->tick;
+        if (both && a->chain != b->chain) {
+            note_difference(a, b, verdict);
+            break;
+        }
+        if (both) {
+            verdict->same_any = true;
+            verdict->same_until = a->tick;
+            verdict->compared++;
+        }
+        struct side *behind = a->tick < b->tick ? a : b;
+        status = advance(behind, error);
+        if (status == OTO_OK && both) {
+            status = advance(a, error);
+        }
+    }
+    return status;
+}
+
+static void print_nodes(const struct side *a, const struct verdict *verdict, bool json)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (!verdict->named[i]) {
+            continue;
+        }
+        if (json) {
+            (void)fputs(shown > 0 ? ", " : "", stdout);
+            json_text(stdout, a->names[i]);
+        } else if (shown < MOST_SHOWN) {
+            (void)printf("%s%s", shown > 0 ? ", " : "", a->names[i]);
+        }
+        shown++;
+    }
+    if (!json && shown > MOST_SHOWN) {
+        (void)printf(" and %u more", shown - MOST_SHOWN);
+    } else if (!json && shown == 0) {
+        (void)printf("no node: in samples or in what was done to them");
+    }
+}
+
+static void print_json(const struct side *a, const struct side *b, const struct verdict *verdict)
+{
+    (void)printf("{\"same\": %s, \"compared\": %" PRIu64 ", \"same_until\": ", verdict->differs ? "false" : "true",
+                 verdict->compared);
+    (void)(verdict->same_any ? printf("%" PRIu64, verdict->same_until) : printf("null"));
+    (void)printf(", \"first_difference\": ");
+    if (verdict->differs) {
+        (void)printf("{\"tick\": %" PRIu64 ", \"nodes\": [", verdict->tick);
+        print_nodes(a, verdict, true);
+        (void)printf("]}");
+    } else {
+        (void)printf("null");
+    }
+    (void)printf(", \"incomplete\": %s}\n", a->lost || b->lost ? "true" : "false");
+}
+
+static void print_text(const struct side *a, const struct side *b, const struct verdict *verdict)
+{
+    const uint64_t every = a->every > b->every ? a->every : b->every;
+    if (!verdict->differs) {
+        (void)printf("the same through tick %" PRIu64 " (%" PRIu64 " hashes compared)%s\n", verdict->same_until,
+                     verdict->compared, a->lost || b->lost ? "; a log is incomplete" : "");
+        return;
+    }
+    (void)printf("differ at tick %" PRIu64 " in ", verdict->tick);
+    print_nodes(a, verdict, false);
+    if (verdict->same_any) {
+        (void)printf("; the same through tick %" PRIu64, verdict->same_until);
+    }
+    (void)printf("\n");
+    if (every > 1) {
+        (void)printf("hashes are %" PRIu64 " ticks apart: replayed with --log-hashes 1 both logs tell the very tick\n", every);
+    }
+}
+
+/* Sides are big with their verdict: not on the stack. */
+struct verification {
+    struct side a, b;
+    struct verdict verdict;
+};
+
+static int verify(struct verification *all, const struct cli_simple *simple)
+{
+    struct oto_error error = {0};
+    struct side *a = &all->a, *b = &all->b;
+    enum oto_status status = open_side(a, simple->arguments[0], &error);
+    if (status == OTO_OK) {
+        status = open_side(b, simple->arguments[1], &error);
+    }
+    if (status == OTO_OK && !same_nodes(a, b)) {
+        status = oto_fail(&error, OTO_INVALID, "'%.200s' and '%.200s' are logs of worlds with other nodes", a->path, b->path);
+    }
+    if (status == OTO_OK) {
+        status = compare(a, b, &all->verdict, &error);
+    }
+    if (status == OTO_OK && !all->verdict.differs && !all->verdict.same_any) {
+        status = oto_fail(&error, OTO_INVALID, "'%.200s' and '%.200s' have no hashes of the same tick", a->path, b->path);
+    }
+    if (status != OTO_OK) {
+        return cli_say(&error);
+    }
+    if (simple->common.json) {
+        print_json(a, b, &all->verdict);
+    } else {
+        print_text(a, b, &all->verdict);
+    }
+    return all->verdict.differs ? CLI_FAILED : CLI_OK;
+}
+
+int cli_verify(int argc, char **argv)
+{
+    struct cli_simple simple;
+    cli_parse_simple(argc, argv, "LOG LOG",
+                     "Compare the logs of two runs (otolith run --log): the first tick whose hashes differ, and the nodes. "
+                     "Exit code 0: the same as far as both go; 1: they differ.",
+                     2, 2, &simple);
+    struct verification *all = calloc(1, sizeof *all);
+    if (all == NULL) {
+        return CLI_FAILED;
+    }
+    const int code = verify(all, &simple);
+    close_side(&all->a);
+    close_side(&all->b);
+    free(all);
+    return code;
+}

@@ -1,0 +1,301 @@
+#include "wire/run_log.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "wire/utf8.h"
+
+/* ---- parsing a line ---- */
+
+struct cursor {
+    char *at, *end;
+};
+
+static void skip_blanks(struct cursor *cursor)
+{
+    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t' || *cursor->at == '\r')) {
+        cursor->at++;
+    }
+}
+
+static bool take(struct cursor *cursor, char wanted)
+{
+    skip_blanks(cursor);
+    if (cursor->at == cursor->end || *cursor->at != wanted) {
+        return false;
+    }
+    cursor->at++;
+    return true;
+}
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* \u00XX, as the writer gives control characters; others stand as UTF-8. 0: it is none. */
+static char control_character(struct cursor *cursor)
+{
+    if (cursor->end - cursor->at < 4 || memcmp(cursor->at, "00", 2) != 0) {
+        return '\0';
+    }
+    const int high = digit_of(cursor->at[2]), low = digit_of(cursor->at[3]);
+    cursor->at += 4;
+    return high < 0 || high > 1 || low < 0 ? '\0' : (char)(high * 16 + low);
+}
+
+static char unescape(struct cursor *cursor)
+{
+    static const char from[] = "\"\\/nrtbf", to[] = "\"\\/\n\r\t\b\f";
+    if (cursor->at == cursor->end) {
+        return '\0';
+    }
+    const char c = *cursor->at++;
+    const char *found = c != '\0' ? strchr(from, c) : NULL;
+    return c == 'u' ? control_character(cursor) : found != NULL ? to[found - from] : '\0';
+}
+
+/* In place: what it says is never longer than how it is written. NULL: it is no string. */
+static const char *take_string(struct cursor *cursor)
+{
+    if (!take(cursor, '"')) {
+        return NULL;
+    }
+    char *const start = cursor->at, *to = start;
+    while (cursor->at < cursor->end && *cursor->at != '"') {
+        char c = *cursor->at++;
+        if ((unsigned char)c < 0x20) {
+            return NULL;
+        }
+        c = c == '\\' ? unescape(cursor) : c;
+        if (c == '\0') {
+            return NULL;
+        }
+        *to++ = c;
+    }
+    if (cursor->at == cursor->end) {
+        return NULL;
+    }
+    cursor->at++;
+    *to = '\0';
+    return oto_utf8_valid_bytes(start, (size_t)(to - start)) == (size_t)(to - start) ? start : NULL;
+}
+
+static bool take_number(struct cursor *cursor, uint64_t *number)
+{
+    const char *first = cursor->at;
+    *number = 0;
+    for (; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9'; cursor->at++) {
+        const uint64_t digit = (uint64_t)(*cursor->at - '0');
+        if (*number > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        *number = *number * 10 + digit;
+    }
+    return cursor->at > first && (*first != '0' || cursor->at == first + 1);
+}
+
+static bool take_word(struct cursor *cursor, const char *word)
+{
+    const size_t bytes = strlen(word);
+    if ((size_t)(cursor->end - cursor->at) < bytes || memcmp(cursor->at, word, bytes) != 0) {
+        return false;
+    }
+    cursor->at += bytes;
+    return true;
+}
+
+static bool take_value(struct cursor *cursor, struct oto_run_log_member *member)
+{
+    skip_blanks(cursor);
+    if (cursor->at == cursor->end) {
+        return false;
+    }
+    if (*cursor->at == '"') {
+        member->kind = OTO_RUN_LOG_TEXT;
+        member->text = take_string(cursor);
+        return member->text != NULL;
+    }
+    if (*cursor->at == 't' || *cursor->at == 'f') {
+        member->kind = OTO_RUN_LOG_TRUTH;
+        member->number = *cursor->at == 't';
+        return take_word(cursor, member->number != 0 ? "true" : "false");
+    }
+    member->kind = OTO_RUN_LOG_NUMBER;
+    return take_number(cursor, &member->number);
+}
+
+static const struct oto_run_log_member *find(const struct oto_run_log_line *line, const char *key, enum oto_run_log_kind kind)
+{
+    for (uint32_t i = 0; i < line->count; i++) {
+        if (line->members[i].kind == kind && strcmp(line->members[i].key, key) == 0) {
+            return &line->members[i];
+        }
+    }
+    return NULL;
+}
+
+static enum oto_status take_member(struct cursor *cursor, struct oto_run_log_line *line, struct oto_error *error)
+{
+    struct oto_run_log_member member = {0};
+    member.key = take_string(cursor);
+    if (member.key == NULL) {
+        return oto_fail(error, OTO_CORRUPT, "a key in double quotes is needed");
+    }
+    if (!take(cursor, ':') || !take_value(cursor, &member)) {
+        return oto_fail(error, OTO_CORRUPT, "'%.40s': a text, a whole number from 0 to 2^64 - 1, true or false is needed",
+                        member.key);
+    }
+    for (uint32_t i = 0; i < line->count; i++) {
+        if (strcmp(line->members[i].key, member.key) == 0) {
+            return oto_fail(error, OTO_CORRUPT, "'%.40s' stands there twice", member.key);
+        }
+    }
+    if (line->count == OTO_RUN_LOG_MEMBERS) {
+        return oto_fail(error, OTO_LIMIT, "an entry has more than %u members", OTO_RUN_LOG_MEMBERS);
+    }
+    line->members[line->count++] = member;
+    return OTO_OK;
+}
+
+enum oto_status oto_run_log_parse(char *text, size_t bytes, struct oto_run_log_line *line, struct oto_error *error)
+{
+    struct cursor cursor = {text, text + bytes};
+    const uint64_t before = line->tick;
+    line->count = 0;
+    text[bytes] = '\0';
+    if (!take(&cursor, '{')) {
+        return oto_fail(error, OTO_CORRUPT, "an entry in braces is needed");
+    }
+    do {
+        const enum oto_status status = take_member(&cursor, line, error);
+        if (status != OTO_OK) {
+            return status;
+        }
+    } while (take(&cursor, ','));
+    const bool closed = take(&cursor, '}');
+    skip_blanks(&cursor);
+    if (!closed || cursor.at != cursor.end) {
+        return oto_fail(error, OTO_CORRUPT, "an entry ends with one brace, and nothing after it");
+    }
+    line->entry = oto_run_log_text(line, "entry");
+    if (line->entry == NULL) {
+        return oto_fail(error, OTO_CORRUPT, "the text 'entry' is missing, which says what it is");
+    }
+    line->has_tick = oto_run_log_number(line, "tick", &line->tick);
+    if (line->has_tick && line->tick < before) {
+        return oto_fail(error, OTO_CORRUPT, "tick %" PRIu64 " comes after tick %" PRIu64 ": entries are in the order of ticks",
+                        line->tick, before);
+    }
+    line->tick = line->has_tick ? line->tick : before;
+    return OTO_OK;
+}
+
+/* ---- what stands in it ---- */
+
+const char *oto_run_log_text(const struct oto_run_log_line *line, const char *key)
+{
+    const struct oto_run_log_member *member = find(line, key, OTO_RUN_LOG_TEXT);
+    return member != NULL ? member->text : NULL;
+}
+
+bool oto_run_log_number(const struct oto_run_log_line *line, const char *key, uint64_t *number)
+{
+    const struct oto_run_log_member *member = find(line, key, OTO_RUN_LOG_NUMBER);
+    if (member != NULL) {
+        *number = member->number;
+    }
+    return member != NULL;
+}
+
+bool oto_run_log_truth(const struct oto_run_log_line *line, const char *key)
+{
+    const struct oto_run_log_member *member = find(line, key, OTO_RUN_LOG_TRUTH);
+    return member != NULL && member->number != 0;
+}
+
+bool oto_run_log_words(const struct oto_run_log_line *line, const char *key, uint64_t *words, uint32_t count)
+{
+    const char *at = oto_run_log_text(line, key);
+    for (uint32_t i = 0; i < count; i++) {
+        if (at == NULL || (i > 0 && *at++ != ' ')) {
+            return false;
+        }
+        words[i] = 0;
+        for (int k = 0; k < 16; k++, at++) {
+            const int digit = digit_of(*at); /* the NUL at the end is none */
+            if (digit < 0) {
+                return false;
+            }
+            words[i] = words[i] << 4 | (uint64_t)digit;
+        }
+    }
+    return at != NULL && *at == '\0';
+}
+
+bool oto_run_log_word(const struct oto_run_log_line *line, const char *key, uint64_t *word)
+{
+    return oto_run_log_words(line, key, word, 1);
+}
+
+/* ---- writing ---- */
+
+static void put_string(FILE *to, const char *text)
+{
+    (void)fputc('"', to);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            (void)fprintf(to, "\\%c", *text);
+        } else if (*text == '\n') {
+            (void)fputs("\\n", to);
+        } else if ((unsigned char)*text < 0x20) {
+            (void)fprintf(to, "\\u%04x", (unsigned)(unsigned char)*text);
+        } else {
+            (void)fputc(*text, to);
+        }
+    }
+    (void)fputc('"', to);
+}
+
+static void put_key(FILE *to, const char *key)
+{
+    (void)fprintf(to, ", \"%s\": ", key);
+}
+
+void oto_run_log_put_begin(FILE *to, const char *entry)
+{
+    (void)fprintf(to, "{\"entry\": \"%s\"", entry);
+}
+
+void oto_run_log_put_text(FILE *to, const char *key, const char *text)
+{
+    put_key(to, key);
+    put_string(to, text);
+}
+
+void oto_run_log_put_number(FILE *to, const char *key, uint64_t number)
+{
+    put_key(to, key);
+    (void)fprintf(to, "%" PRIu64, number);
+}
+
+void oto_run_log_put_truth(FILE *to, const char *key, bool truth)
+{
+    put_key(to, key);
+    (void)fputs(truth ? "true" : "false", to);
+}
+
+void oto_run_log_put_words(FILE *to, const char *key, const uint64_t *words, uint32_t count)
+{
+    put_key(to, key);
+    (void)fputc('"', to);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)fprintf(to, "%s%016" PRIx64, i > 0 ? " " : "", words[i]);
+    }
+    (void)fputc('"', to);
+}
+
+void oto_run_log_put_end(FILE *to)
+{
+    (void)fputs("}\n", to);
+}

@@ -1,0 +1,78 @@
+/*
+ * The log of a run: lines of JSON, each one flat object of texts, whole numbers and truths, the first of them the
+ * header (server/log/README.md lists the entries). Bounded where it is read: a hostile file gives an error that names
+ * its line, never more memory than a line may have. Lines are parsed by a pure function; a reader holds one file. [loop]
+ */
+#ifndef OTO_RUN_LOG_H
+#define OTO_RUN_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "otolith/status.h"
+
+#define OTO_RUN_LOG_FORMAT "otolith-log"
+#define OTO_RUN_LOG_VERSION 1u
+#define OTO_RUN_LOG_MEMBERS 24u
+#define OTO_RUN_LOG_LINE_BYTES (4u << 20)
+
+enum oto_run_log_kind { OTO_RUN_LOG_TEXT = 1, OTO_RUN_LOG_NUMBER, OTO_RUN_LOG_TRUTH };
+
+struct oto_run_log_member {
+    const char *key;
+    enum oto_run_log_kind kind;
+    const char *text; /* TEXT; without NULs */
+    uint64_t number;  /* NUMBER; TRUTH: 0 or 1 */
+};
+
+struct oto_run_log_line {
+    struct oto_run_log_member members[OTO_RUN_LOG_MEMBERS];
+    uint32_t count;
+    const char *entry; /* what it is: the member of that name */
+    uint64_t tick;     /* of an entry that has one, else of the one before */
+    bool has_tick;
+    uint64_t number;   /* of the line in its file, from 1 */
+};
+
+/* Parses `bytes` bytes of text in place, texts of the line point into them; text[bytes] is written over. */
+enum oto_status oto_run_log_parse(char *text, size_t bytes, struct oto_run_log_line *line, struct oto_error *error);
+
+/* NULL: there is none of that key, or it is of another kind. */
+const char *oto_run_log_text(const struct oto_run_log_line *line, const char *key);
+bool oto_run_log_number(const struct oto_run_log_line *line, const char *key, uint64_t *number);
+bool oto_run_log_truth(const struct oto_run_log_line *line, const char *key); /* false where there is none */
+/* One word of 16 hexadecimal digits; false where there is none. */
+bool oto_run_log_word(const struct oto_run_log_line *line, const char *key, uint64_t *word);
+/* "16 digits, a space, 16 digits …": exactly `count` words. */
+bool oto_run_log_words(const struct oto_run_log_line *line, const char *key, uint64_t *words, uint32_t count);
+
+/* ---- reading a file ---- */
+
+struct oto_run_log_reader;
+
+/* The first line is read: `header` lives until the next call. */
+enum oto_status oto_run_log_open(const char *path, struct oto_run_log_reader **reader, struct oto_run_log_line *header,
+                             struct oto_error *error);
+/*
+ * OTO_CLOSED after the last line. Ticks never go back. A last line without its end was cut off by a crash: it does not
+ * count, and oto_run_log_was_cut says so.
+ */
+enum oto_status oto_run_log_next(struct oto_run_log_reader *reader, struct oto_run_log_line *line, struct oto_error *error);
+bool oto_run_log_was_cut(const struct oto_run_log_reader *reader);
+/* An error about the line that was read last: "FILE line 12: …". */
+enum oto_status oto_run_log_wrong(const struct oto_run_log_reader *reader, struct oto_error *error, enum oto_status status,
+                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+void oto_run_log_close(struct oto_run_log_reader *reader); /* NULL is allowed */
+
+/* ---- writing ---- */
+
+void oto_run_log_put_begin(FILE *to, const char *entry); /* {"entry": "…" */
+void oto_run_log_put_text(FILE *to, const char *key, const char *text);
+void oto_run_log_put_number(FILE *to, const char *key, uint64_t number);
+void oto_run_log_put_truth(FILE *to, const char *key, bool truth);
+void oto_run_log_put_words(FILE *to, const char *key, const uint64_t *words, uint32_t count);
+void oto_run_log_put_end(FILE *to);
+
+#endif

@@ -1,0 +1,252 @@
+"""The log of a run: a replay makes the same run to the last bit, whatever was done to it; verify says where two runs part."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, EXAMPLES = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
+OTOLITH = str(BIN / "otolith")
+
+WORLD = """
+world: told
+seed: 5
+clock: {rate_hz: 1000, mode: realtime}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - name: imu
+        plugin: mems_imu
+        rate_hz: 500
+        params:
+          accelerometer: {noise_density_m_s2_rthz: 0.002, bias_instability_m_s2: 0.001}
+          gyroscope: {noise_density_rad_s_rthz: 0.0001}
+        faults: [{kind: noise, value: 0.1, at_s: 0.2, for_s: 0.2}]
+      - {name: odo, plugin: odometer, rate_hz: 100}
+  - name: other
+    motion: {plugin: motion_catr, params: {initial: {v_m_s: 3, w_rad_s: 0.1}}}
+    nodes:
+      - {name: sdf, plugin: sdf_imu, rate_hz: 50}
+publish: false
+"""
+
+GIVEN = """
+world: given
+seed: 5
+clock: {rate_hz: 1000, mode: lockstep}
+participants: [{name: physics, timeout_ms: 60000, on_timeout: wait, wait_limit_s: 300}]
+vehicles:
+  - name: ball
+    motion: {participant: physics}
+    nodes: [{name: imu, plugin: mems_imu, rate_hz: 1000}]
+publish: false
+"""
+
+
+class Replays(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-replay-")
+        self.path = pathlib.Path(self.directory.name)
+        os.chmod(self.path, 0o700)
+        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path), TMPDIR=str(self.path))
+        self.environment.pop("OTOLITH_WORLD", None)
+        self.world = self.path / "world.yaml"
+        self.world.write_text(WORLD)
+        self.log = self.path / "run.log"
+        self.processes = []
+
+    def tearDown(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait(timeout=30)
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+        self.directory.cleanup()
+
+    def call(self, *arguments):
+        return subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
+                              timeout=120)
+
+    def otolith(self, *arguments, code=0):
+        done = self.call(*arguments)
+        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
+        return done.stdout if code == 0 else done.stderr + done.stdout
+
+    def start(self, world, *options):
+        process = subprocess.Popen([str(BIN / "otolithd"), str(self.world), *map(str, options)], env=self.environment,
+                                   stderr=subprocess.PIPE, text=True)
+        self.processes.append(process)
+        self.until(lambda: self.call("ls", "--world", world).returncode == 0, "the world", process)
+        return process
+
+    def until(self, condition, what, process):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertIsNone(process.poll(), f"the server ended before {what}")
+            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
+
+    def end(self, process):
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, said)
+
+    def entries(self, log=None):
+        return [json.loads(line) for line in (log or self.log).read_text().splitlines()]
+
+    def actions(self, log=None):
+        return [(e["entry"], e["tick"]) for e in self.entries(log)
+                if e["entry"] in ("set", "swap", "undo", "cancel", "fault", "clear_faults", "input")]
+
+    def wait_until_tick(self, tick, process):
+        self.until(lambda: self.newest() >= tick, f"tick {tick}", process)
+
+    def newest(self):
+        ticks = [0]
+        for line in self.log.read_text().splitlines()[:-1]:
+            ticks.append(json.loads(line).get("tick", 0))
+        return ticks[-1]
+
+    def replay(self, *options, code=0, log=None):
+        again = self.path / "again.log"
+        said = self.call("run", "--replay", log or self.log, "--quiet", "--mode", "asap", "--log", again, *options)
+        self.assertEqual(said.returncode, code, said.stderr)
+        return again, said.stderr
+
+    def assert_same(self, again):
+        seen = json.loads(self.otolith("verify", self.log, again, "--json"))
+        self.assertTrue(seen["same"])
+        self.assertEqual(self.actions(), self.actions(again))
+        self.assertEqual(self.entries()[-1], self.entries(again)[-1], "the end")
+        return seen
+
+    def test_a_run_that_nobody_touched_is_the_same_again(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "2s", "--log", self.log)
+        again, said = self.replay()
+        self.assertIn("the same as logged", said)
+        self.assertGreater(self.assert_same(again)["compared"], 2)
+
+    def test_sets_swaps_and_faults_come_again_at_their_ticks(self):
+        server = self.start("told", "--log", self.log, "--log-hashes", "10")
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.otolith("fault", "car/odo", "bias", "3", "--for", "100ms")
+        self.otolith("swap", "car/imu", "sdf_imu", "--probation", "50ms", "--wait")
+        self.otolith("fault", "car/imu", "stuck")
+        self.otolith("swap", "car/imu", "mems_imu", "--probation", "0s")
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0, 0.25, 0]")
+        self.otolith("fault", "car/imu", "--clear")
+        self.otolith("swap", "car/odo", "odometer", "--shadow", "30ms", "--probation", "20ms", "--wait")
+        self.otolith("swap", "other/sdf", "sdf_imu", "--probation", "100s")
+        self.otolith("swap", "other/sdf", "--undo")
+        self.end(server)
+        self.assertEqual([name for name, _ in self.actions()],
+                         ["set", "fault", "swap", "fault", "swap", "set", "clear_faults", "swap", "swap", "undo"])
+        again, said = self.replay("--log-hashes", "10")
+        self.assertIn("10 actions: the same as logged", said)
+        self.assert_same(again)
+
+    def test_a_motion_that_is_swapped_while_the_clock_runs_is_the_same_again(self):
+        server = self.start("told", "--log", self.log, "--log-hashes", "5")
+        self.otolith("swap", "car/motion", "motion_catr", "--probation", "0s")
+        self.wait_until_tick(100, server)
+        self.otolith("swap", "car/motion", "motion_script", "--probation", "20ms", "--wait")
+        self.end(server)
+        again, _ = self.replay()
+        self.assert_same(again)
+
+    def test_what_a_participant_gave_is_replayed_without_it(self):
+        self.world.write_text(GIVEN)
+        server = self.start("given", "--log", self.log)
+        physics = subprocess.Popen([str(EXAMPLES / "example_physics_process"), "500"],
+                                   env=dict(self.environment, OTOLITH_WORLD="given"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.processes.append(physics)
+        said = physics.communicate(timeout=60)
+        self.assertEqual(physics.returncode, 0, said)
+        self.end(server)
+        self.assertGreaterEqual(len(self.actions()), 500)
+        again, said = self.replay()
+        self.assertIn("the same as logged", said)
+        self.assert_same(again)
+
+    def test_a_run_from_a_checkpoint_is_replayed_from_it(self):
+        saved = self.path / "saved.ckpt"
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--checkpoint", saved)
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--restore", saved, "--log", self.log)
+        again, said = self.replay()
+        self.assertIn("replayed 2000 ticks", said)
+        self.assert_same(again)
+        saved.write_bytes(saved.read_bytes() + b"x")
+        _, said = self.replay(code=1)
+        self.assertIn("not the file of the log any more", said)
+
+    def test_another_world_file_is_refused_but_for_one_who_insists(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--log", self.log)
+        self.world.write_text(WORLD.replace("seed: 5", "seed: 6"))
+        _, said = self.replay(code=1)
+        self.assertIn("--replay-anyway", said)
+        again, said = self.replay("--replay-anyway", code=1)
+        self.assertIn("NOT what was logged", said)
+        self.assertIn("at tick 0", said)
+        self.assertIn("differ at tick 0", self.otolith("verify", self.log, again, code=1))
+
+    def test_options_that_would_make_another_run_are_refused(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--log", self.log)
+        for option in (("--seed", "3"), ("--set", "seed=3"), ("--rate", "500")):
+            done = self.call("run", "--replay", self.log, "--quiet", *option)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("another run", done.stderr)
+
+    def test_values_that_were_set_on_the_command_line_are_set_again(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--seed", "9", "--set",
+                     "vehicles.car.nodes.odo.rate_hz=50", "--log", self.log)
+        again, _ = self.replay()
+        self.assert_same(again)
+
+    def test_verify_names_the_tick_and_the_node(self):
+        other = self.path / "other.log"
+        common = ("--quiet", "--mode", "asap", "--for", "1s", "--log-hashes", "1")
+        self.otolith("run", self.world, *common, "--log", self.log)
+        fault = "vehicles.car.nodes.odo.faults=[{kind: bias, value: 1, at_s: 0.5}]"
+        self.otolith("run", self.world, *common, "--set", fault, "--log", other)
+        done = self.call("verify", self.log, other, "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        seen = json.loads(done.stdout)
+        self.assertEqual(seen["first_difference"], {"tick": 500, "nodes": ["car/odo"]})
+        self.assertEqual(seen["same_until"], 499)
+        self.assertIn("differ at tick 500 in car/odo; the same through tick 499", self.otolith("verify", self.log, other,
+                                                                                            code=1))
+
+    def test_a_log_that_was_cut_off_is_replayed_as_far_as_it_goes(self):
+        server = self.start("told", "--log", self.log, "--log-hashes", "10")
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.wait_until_tick(400, server)
+        server.kill()
+        server.wait(timeout=30)
+        with self.log.open("a") as file:
+            file.write('{"entry": "hash')
+        again, said = self.replay("--log-hashes", "10")
+        self.assertIn("cut off", said)
+        self.assertIn("the same as logged", said)
+        self.assertTrue(json.loads(self.otolith("verify", self.log, again, "--json"))["same"])
+
+    def test_a_damaged_log_is_refused_by_line(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--log", self.log)
+        lines = self.log.read_text().splitlines()
+        for wrong, words in ((["no log"], "line 1"), (lines[:4] + ['{"entry": }'] + lines[4:], "line 5"),
+                             (lines[:3], "ends before its run begins"),
+                             (['{"entry": "header", "format": "otolith-log", "version": 9}'], "version 9"),
+                             (lines[:-1] + ['{"entry": "set", "tick": 1, "node": "car/imu"}'], "order of ticks"),
+                             (lines + ['{"entry": "set", "tick": 1000, "node": "car/imu"}'], "'key' of 'set'")):
+            bad = self.path / "bad.log"
+            bad.write_text("\n".join(wrong) + "\n")
+            _, said = self.replay(code=1, log=bad)
+            self.assertIn(words, said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
