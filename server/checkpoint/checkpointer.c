@@ -266,7 +266,7 @@ static void on_periodic(void *context, enum oto_status status, uint64_t tick, co
             checkpointer->saved(checkpointer->saved_context, text);
         }
         remove_old(checkpointer);
-    } else if (status != OTO_CLOSED && strncmp(text, checkpointer->complaint, sizeof checkpointer->complaint - 1) != 0) {
+    } else if (status != OTO_CLOSED && status != OTO_CONFLICT && strncmp(text, checkpointer->complaint, sizeof checkpointer->complaint - 1) != 0) {
         (void)snprintf(checkpointer->complaint, sizeof checkpointer->complaint, "%s", text);
         checkpointer->warn(checkpointer->warn_context, text);
     }

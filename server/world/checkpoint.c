@@ -404,19 +404,21 @@ uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t cap
     return walk.used;
 }
 
-const char *srv_checkpoint_refusal(const struct srv_engine *engine)
+enum oto_status srv_checkpoint_refusal(const struct srv_engine *engine, const char **reason)
 {
     for (uint32_t i = 0; i < engine->group_count; i++) {
         if (engine->groups[i].async) {
-            return "nodes in plugin hosts of mode async hold samples between ticks; mode sync is accepted";
+            *reason = "nodes in plugin hosts of mode async hold samples between ticks; mode sync is accepted";
+            return OTO_UNSUPPORTED;
         }
     }
     for (uint32_t i = 0; i < engine->node_count; i++) {
         if (engine->nodes[i].trial != NULL) {
-            return "a swap is in shadow or on probation; ask again when it is over";
+            *reason = "a swap is in shadow or on probation; ask again when it is over";
+            return OTO_CONFLICT;
         }
     }
-    return NULL;
+    return OTO_OK;
 }
 
 enum oto_status srv_checkpoint_load(struct srv_engine *engine, const void *data, uint64_t bytes,

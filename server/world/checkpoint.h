@@ -15,8 +15,8 @@ struct srv_engine;
 
 /* [tick] Writes at most `capacity` bytes; returns how many it takes, which may be more: then nothing can be used. */
 uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t capacity);
-/* Why this world cannot be saved now, or NULL. [tick] */
-const char *srv_checkpoint_refusal(const struct srv_engine *engine);
+/* Whether this world can be saved now: OK, UNSUPPORTED, or CONFLICT where it can be soon. [tick] */
+enum oto_status srv_checkpoint_refusal(const struct srv_engine *engine, const char **reason);
 
 /*
  * [loop] Before the engine is started: it goes on from the saved boundary. Everything is checked against the engine's own

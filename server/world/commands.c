@@ -241,9 +241,10 @@ static bool apply_clear_faults(struct srv_engine *engine, const struct srv_comma
 static bool apply_save(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply)
 {
     struct srv_snapshot *snapshot = command->snapshot;
-    const char *reason = srv_checkpoint_refusal(engine);
-    if (reason != NULL) {
-        return refuse(reply, OTO_UNSUPPORTED, reason);
+    const char *reason = NULL;
+    const enum oto_status refusal = srv_checkpoint_refusal(engine, &reason);
+    if (refusal != OTO_OK) {
+        return refuse(reply, refusal, reason);
     }
     snapshot->tick = engine->tick;
     snapshot->chain = engine->chain;
