@@ -44,6 +44,8 @@ int cli_sense(int argc, char **argv);
 int cli_estimate(int argc, char **argv);
 int cli_environment(int argc, char **argv);
 int cli_allan(int argc, char **argv);
+int cli_calibrate(int argc, char **argv);
+int cli_grade(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);
@@ -57,6 +59,11 @@ enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *er
 /* A positive finite number. */
 enum oto_status cli_positive(const char *text, double *number, struct oto_error *error);
 enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *error);
+/* `least` to `most` finite numbers with commas between them; returns how many, 0 when the text is something else. */
+int cli_numbers(const char *text, double *numbers, int least, int most);
+
+/* A text file, ended by NUL; to be freed. */
+enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error);
 
 int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
 

@@ -59,6 +59,46 @@ enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *er
     return oto_fail(error, OTO_INVALID, "'%s' is not a duration: give a number and s, ms, us, min or h, as in 10s", text);
 }
 
+int cli_numbers(const char *text, double *numbers, int least, int most)
+{
+    int count = 0;
+    while (count < most) {
+        char *end;
+        numbers[count] = strtod(text, &end);
+        if (end == text || !isfinite(numbers[count])) {
+            return 0;
+        }
+        count++;
+        if (*end == '\0') {
+            return count >= least ? count : 0;
+        }
+        if (*end != ',') {
+            return 0;
+        }
+        text = end + 1;
+    }
+    return 0;
+}
+
+enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error)
+{
+    FILE *from = fopen(path, "re");
+    size_t capacity = 0;
+    char *bytes = NULL;
+    const ssize_t count = from != NULL ? getdelim(&bytes, &capacity, '\0', from) : -1;
+    const int why = errno;
+    if (from != NULL) {
+        (void)fclose(from);
+    }
+    if (count < 0) {
+        free(bytes);
+        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, from == NULL ? strerror(why) : "there is nothing in it");
+    }
+    *text = bytes;
+    *length = (size_t)count;
+    return OTO_OK;
+}
+
 int64_t cli_now_ns(void)
 {
     struct timespec now;

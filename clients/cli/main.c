@@ -32,6 +32,8 @@ static const struct cli_command commands[] = {
     {"plot", cli_plot, "draw columns of CSV files as SVG"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
     {"estimate", cli_estimate, "run an estimator plugin over recorded logs"},
+    {"calibrate", cli_calibrate, "find how an IMU is mounted from logs of a drive"},
+    {"grade", cli_grade, "simulate drives of known mounts and grade the calibration"},
     {"parts", cli_parts, "real sensors: their data in every convention; import and export"},
     {"sdf", cli_sdf, "IMUs between SDF XML and worlds"},
     {"model", cli_model, "motion models: list them, predict states, Jacobians and roll-outs"},

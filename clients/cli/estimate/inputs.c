@@ -118,35 +118,13 @@ void estimate_logs_finish(struct estimate_logs *logs)
     logs->count = 0;
 }
 
-/* `least` to `most` finite numbers with commas between them; returns how many, 0 when the text is something else. */
-static int numbers_of(const char *text, double *numbers, int least, int most)
-{
-    int count = 0;
-    while (count < most) {
-        char *end;
-        numbers[count] = strtod(text, &end);
-        if (end == text || !isfinite(numbers[count])) {
-            return 0;
-        }
-        count++;
-        if (*end == '\0') {
-            return count >= least ? count : 0;
-        }
-        if (*end != ',') {
-            return 0;
-        }
-        text = end + 1;
-    }
-    return 0;
-}
-
 enum oto_status estimate_mount(struct oto_estimate *estimate, const char *argument, struct oto_error *error)
 {
     char name[64];
     double n[6];
     const double rad = OTO_PI / 180;
     const char *equals = strchr(argument, '=');
-    if (equals == NULL || numbers_of(equals + 1, n, 6, 6) == 0) {
+    if (equals == NULL || cli_numbers(equals + 1, n, 6, 6) == 0) {
         return oto_fail(error, OTO_INVALID, "--mount takes NAME=X,Y,Z,ROLL,PITCH,YAW in m and degrees, not '%.128s'",
                         argument);
     }
@@ -158,7 +136,7 @@ enum oto_status estimate_mount(struct oto_estimate *estimate, const char *argume
 enum oto_status estimate_origin(struct oto_setup *setup, const char *argument, struct oto_error *error)
 {
     double n[3] = {0};
-    if (numbers_of(argument, n, 2, 3) == 0 || fabs(n[0]) > 90.0 || fabs(n[1]) > 360.0 || fabs(n[2]) > 1e5) {
+    if (cli_numbers(argument, n, 2, 3) == 0 || fabs(n[0]) > 90.0 || fabs(n[1]) > 360.0 || fabs(n[2]) > 1e5) {
         return oto_fail(error, OTO_INVALID, "--origin takes LATITUDE,LONGITUDE[,ALTITUDE] in degrees and m, not '%.128s'",
                         argument);
     }

@@ -1,0 +1,18 @@
+/* A bar on the terminal for work that takes a while; nothing where stderr is a file. */
+#ifndef CLI_BAR_H
+#define CLI_BAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cli_bar {
+    bool on_terminal, shown;
+    int64_t begun_ns, due_ns;
+};
+
+void cli_bar_begin(struct cli_bar *bar);
+/* `done` of `total`, now and then; `text` follows it. */
+void cli_bar_show(struct cli_bar *bar, uint64_t done, uint64_t total, const char *text);
+void cli_bar_end(struct cli_bar *bar);
+
+#endif

@@ -1,0 +1,271 @@
+/* otolith calibrate mount: how an IMU is mounted, from logs of a drive. The plugin of a world, over recorded samples. */
+#include "calibrate/calibrate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "bar.h"
+#include "otolith/estimate.h"
+#include "output.h"
+
+enum { MOST_SETS = 64 };
+
+struct options {
+    const char *what, *imu, *speed, *method, *trace, *write, *write_to, *node;
+    char *sets[MOST_SETS]; /* KEY=VALUE */
+    uint32_t set_count;
+    double nominal_rpy_deg[3];
+    bool has_nominal, garage, json;
+};
+
+struct calibration {
+    const struct options *options;
+    struct calibrate_rig rig;
+    struct oto_log *imu, *speed;
+    struct oto_estimate *estimate;
+    struct cli_output trace;
+    struct cli_bar bar;
+    struct oto_mount_calibration_record result;
+    uint32_t seen; /* monitors that were raised */
+};
+
+static void warn(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolith: warning: %s\n", sentence);
+}
+
+/* ---- parameters ---- */
+
+static enum oto_status set(struct calibration *this, const char *key, const char *yaml, struct oto_error *error)
+{
+    return oto_params_set(oto_plugin_descriptor(oto_estimate_plugin(this->estimate)), key, yaml, false,
+                          oto_estimate_params(this->estimate), error);
+}
+
+static enum oto_status set_nominal(struct calibration *this, const double *rpy_deg, struct oto_error *error)
+{
+    char text[128];
+    (void)snprintf(text, sizeof text, "[%.17g, %.17g, %.17g]", rpy_deg[0], rpy_deg[1], rpy_deg[2]);
+    return set(this, "nominal_rpy_deg", text, error);
+}
+
+static enum oto_status set_params(struct calibration *this, struct oto_error *error)
+{
+    const struct options *options = this->options;
+    enum oto_status status = set(this, "histogram_channel", "false", error);
+    if (status == OTO_OK && options->method != NULL) {
+        status = set(this, "method", options->method, error);
+    }
+    if (status == OTO_OK && options->garage) {
+        status = set(this, "garage", "true", error);
+    }
+    if (status == OTO_OK && (options->has_nominal || this->rig.has_mount)) {
+        status = set_nominal(this, options->has_nominal ? options->nominal_rpy_deg : this->rig.rpy_deg, error);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < options->set_count; i++) {
+        char *equals = strchr(options->sets[i], '=');
+        *equals = '\0';
+        status = set(this, options->sets[i], equals + 1, error);
+    }
+    return status;
+}
+
+/* ---- the run ---- */
+
+static enum oto_status emit(void *context, uint32_t port, const struct oto_sample_head *head, const void *payload,
+                            struct oto_error *error)
+{
+    struct calibration *this = context;
+    if (port != 0) {
+        return OTO_OK;
+    }
+    memcpy(&this->result, payload, sizeof this->result);
+    this->seen |= this->result.monitors;
+    if (this->trace.file == NULL) {
+        return OTO_OK;
+    }
+    calibrate_trace_row(this->trace.file, (double)head->t_ns * 1e-9, &this->result);
+    return ferror(this->trace.file) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", this->options->trace);
+}
+
+static enum oto_status progress(void *context, uint64_t done, uint64_t total, struct oto_error *error)
+{
+    struct calibration *this = context;
+    char text[96];
+    (void)snprintf(text, sizeof text, "%s, %.0f %%", calibrate_state_name(this->result.state), this->result.percent);
+    cli_bar_show(&this->bar, done, total, text);
+    return !cli_interrupted() ? OTO_OK
+                              : oto_fail(error, OTO_CLOSED, "interrupted after %" PRIu64 " of %" PRIu64 " samples; nothing was "
+                                         "written", done, total);
+}
+
+static enum oto_status prepare(struct calibration *this, struct oto_error *error)
+{
+    const struct options *options = this->options;
+    enum oto_status status =
+        options->write != NULL ? calibrate_rig_open(options->write, options->node, &this->rig, error) : OTO_OK;
+    if (status == OTO_OK) {
+        status = oto_estimate_open("mount_calibration", &this->estimate, error);
+    }
+    if (status == OTO_OK) {
+        status = set_params(this, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_log_read(options->imu, &this->imu, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_log_read(options->speed, &this->speed, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_estimate_bind(this->estimate, "imu", this->imu, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_estimate_bind(this->estimate, "speed", this->speed, error);
+    }
+    if (status == OTO_OK && options->trace != NULL) {
+        status = cli_output_open(&this->trace, options->trace, error);
+    }
+    return status;
+}
+
+static enum oto_status execute(struct calibration *this, struct oto_error *error)
+{
+    struct oto_estimate_run run = {.size = sizeof run, .emit = emit, .progress = progress, .context = this, .warn = warn};
+    enum oto_status status = prepare(this, error);
+    if (status == OTO_OK && this->trace.file != NULL) {
+        calibrate_trace_header(this->trace.file);
+    }
+    if (status == OTO_OK) {
+        cli_bar_begin(&this->bar);
+        status = oto_estimate_execute(this->estimate, &run, error);
+        cli_bar_end(&this->bar);
+    }
+    if (status == OTO_OK && run.not_finite > 0) {
+        status = oto_fail(error, OTO_PLUGIN, "the calibration gave %" PRIu64 " results that are not finite", run.not_finite);
+    }
+    status = cli_output_close(&this->trace, status, error);
+    if (status == OTO_OK && this->options->write != NULL && this->result.state == OTO_CALIBRATION_ACCEPTED) {
+        status = calibrate_rig_write(&this->rig, this->options->write_to, &this->result, error);
+    }
+    return status;
+}
+
+static void say(const struct calibration *this)
+{
+    const struct options *options = this->options;
+    const char *written = options->write_to != NULL ? options->write_to : options->write;
+    const bool traced_to_stdout = options->trace != NULL && strcmp(options->trace, "-") == 0;
+    FILE *to = traced_to_stdout ? stderr : stdout;
+    if (options->json) {
+        calibrate_print_json(to, &this->result);
+        calibrate_print_monitors(this->seen, this->result.reason);
+    } else {
+        calibrate_print(to, &this->result, this->seen);
+    }
+    if (written != NULL && this->result.state == OTO_CALIBRATION_ACCEPTED) {
+        (void)fprintf(stderr, "otolith: %s: written%s%s\n", written, this->rig.exists ? ", mount of " : "", this->rig.node);
+    } else if (written != NULL) {
+        (void)fprintf(stderr, "otolith: %s: nothing is written, since nothing was accepted\n", written);
+    }
+}
+
+/* ---- the command line ---- */
+
+enum { OPTION_STATIC = 1000, OPTION_WRITE_TO, OPTION_NODE };
+
+static const struct argp_option option_table[] = {
+    {"imu", 'i', "FILE", 0, "CSV of the IMU: t_s, ax, ay, az in m/s², gx, gy, gz in rad/s", 0},
+    {"speed", 'v', "FILE", 0, "CSV of the vehicle's speed: t_s, v_m_s", 0},
+    {"nominal", 'n', "R,P,Y", 0, "mount as planned, degrees (default: that of --write's file, else 0,0,0)", 0},
+    {"method", 'm', "M", 0, "joint (default) or histogram, the published voting scheme", 0},
+    {"static", OPTION_STATIC, NULL, 0, "a level garage: five seconds at rest, then starts and stops, for a result to a degree", 0},
+    {"set", 's', "KEY=VALUE", 0, "a parameter of mount_calibration, as road.crown_deg=0; may be repeated", 0},
+    {"json", 'j', NULL, 0, "print {state, percent, rpy_deg, bound_3sigma_deg, seconds}", 1},
+    {"trace", 't', "FILE", 0, "CSV of the same over time; - is stdout", 1},
+    {"write", 'w', "FILE", 0, "a world: the mount of its IMU is replaced. No such file: one with the mount is made", 1},
+    {"write-to", OPTION_WRITE_TO, "FILE", 0, "write there, and leave --write's file as it is", 1},
+    {"node", OPTION_NODE, "VEHICLE/NODE", 0, "the IMU in --write's file, where there are several", 1},
+    {0},
+};
+
+static const char doc[] =
+    "Finds how an IMU is mounted on its vehicle, roll, pitch and yaw, from logs of a drive.\v"
+    "The angles are those of a world's mount.rpy_deg: they take sensor vectors to the vehicle's frame, x forward, y left, z up. Logs are as "
+    "for `otolith estimate`. The code is that of the plugin mount_calibration in a world.\n\n"
+    "The exit code is 0 also where nothing was accepted: the state says so, and --write then writes nothing. It is 1 where the logs "
+    "cannot be used at all, and 2 where the command line is wrong.";
+
+static void require(const struct argp_state *state, const struct options *options)
+{
+    if (options->what == NULL || strcmp(options->what, "mount") != 0) {
+        argp_error(state, "'%s' cannot be calibrated; `calibrate mount` is what there is",
+                   options->what != NULL ? options->what : "");
+    }
+    if (options->imu == NULL || options->speed == NULL) {
+        argp_error(state, "--imu and --speed are needed");
+    }
+    if (options->write == NULL && (options->write_to != NULL || options->node != NULL)) {
+        argp_error(state, "--write-to and --node belong to --write");
+    }
+}
+
+static void parse_nominal(const struct argp_state *state, const char *argument, struct options *options)
+{
+    options->has_nominal = true;
+    if (cli_numbers(argument, options->nominal_rpy_deg, 3, 3) == 0) {
+        argp_error(state, "--nominal takes ROLL,PITCH,YAW in degrees, not '%s'", argument);
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case 'i': options->imu = argument; return 0;
+    case 'v': options->speed = argument; return 0;
+    case 'n': parse_nominal(state, argument, options); return 0;
+    case 'm': options->method = argument; return 0;
+    case 'j': options->json = true; return 0;
+    case 't': options->trace = argument; return 0;
+    case 'w': options->write = argument; return 0;
+    case OPTION_STATIC: options->garage = true; return 0;
+    case OPTION_WRITE_TO: options->write_to = argument; return 0;
+    case OPTION_NODE: options->node = argument; return 0;
+    case 's':
+        if (strchr(argument, '=') == NULL || options->set_count == MOST_SETS) {
+            argp_error(state, "--set takes KEY=VALUE, at most %d times, not '%s'", MOST_SETS, argument);
+        }
+        options->sets[options->set_count++] = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->what != NULL) {
+            argp_error(state, "unexpected argument '%s'", argument);
+        }
+        options->what = argument;
+        return 0;
+    case ARGP_KEY_END: require(state, options); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cli_calibrate(int argc, char **argv)
+{
+    static const struct argp argp = {.options = option_table, .parser = parse, .args_doc = "mount", .doc = doc};
+    struct options options = {0};
+    struct calibration this = {.options = &options};
+    struct oto_error error = {0};
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_catch_signals();
+    const enum oto_status status = execute(&this, &error);
+    if (status == OTO_OK) {
+        say(&this);
+    }
+    oto_estimate_close(this.estimate);
+    oto_log_close(this.imu);
+    oto_log_close(this.speed);
+    calibrate_rig_close(&this.rig);
+    return status == OTO_OK ? CLI_OK : cli_say(&error);
+}

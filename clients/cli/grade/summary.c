@@ -1,0 +1,223 @@
+/* Precision, recall, errors and coverage of chunks, as the document defines them. */
+#include "grade/grade.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "json.h"
+#include "output.h"
+
+static const char *const angles[] = {"roll", "pitch", "yaw"};
+
+static void count(struct grade_score *score, const struct grade_chunk *chunk, int time)
+{
+    const struct grade_point *point = &chunk->points[time];
+    const bool accepted = point->state == OTO_CALIBRATION_ACCEPTED;
+    bool wrong = false;
+    score->chunks++;
+    score->accepted += accepted;
+    for (int i = 0; i < 3; i++) {
+        const double error_deg = fabs(grade_error_deg(chunk, time, i));
+        const bool within = error_deg <= point->bound_deg[i];
+        wrong = wrong || error_deg > GRADE_THRESHOLD_DEG;
+        score->mean_all_deg[i] += error_deg;
+        score->coverage_all[i] += within;
+        score->mean_error_deg[i] += accepted ? error_deg : 0.0;
+        score->coverage[i] += accepted && within;
+    }
+    score->wrong += accepted && wrong;
+}
+
+static void divide(struct grade_score *score)
+{
+    const double all = (double)score->chunks, accepted = (double)score->accepted;
+    score->recall = all > 0.0 ? accepted / all : NAN;
+    score->precision = accepted > 0.0 ? 1.0 - (double)score->wrong / accepted : NAN;
+    for (int i = 0; i < 3; i++) {
+        score->mean_all_deg[i] = all > 0.0 ? score->mean_all_deg[i] / all : NAN;
+        score->coverage_all[i] = all > 0.0 ? score->coverage_all[i] / all : NAN;
+        score->mean_error_deg[i] = accepted > 0.0 ? score->mean_error_deg[i] / accepted : NAN;
+        score->coverage[i] = accepted > 0.0 ? score->coverage[i] / accepted : NAN;
+    }
+}
+
+/* Where the curve of recall first reaches a share, linear between its points. */
+static double reaches(const struct grade_summary *summary, double share)
+{
+    for (int i = 0; i < GRADE_TIMES; i++) {
+        const double here = summary->scores[i].recall, before = i > 0 ? summary->scores[i - 1].recall : 0.0;
+        if (here >= share) {
+            return i == 0 ? grade_minutes(0) : grade_minutes(i) - 0.5 * (here - share) / (here - before);
+        }
+    }
+    return NAN;
+}
+
+void grade_summarise(const struct grade_plan *plan, const struct grade_store *store, uint32_t world, uint32_t style,
+                     uint32_t method, struct grade_summary *summary)
+{
+    memset(summary, 0, sizeof *summary);
+    for (uint64_t s = 0; s < plan->seeds; s++) {
+        const uint64_t drive = grade_drive_index(plan, world, style, s);
+        const struct grade_chunk *chunk = &store->chunks[drive * plan->method_count + method];
+        if (!store->done[drive]) {
+            continue;
+        }
+        summary->chunks++;
+        summary->false_drives += chunk->worst_deg > GRADE_THRESHOLD_DEG;
+        summary->worst_deg = fmax(summary->worst_deg, chunk->worst_deg);
+        for (int i = 0; i < GRADE_TIMES; i++) {
+            count(&summary->scores[i], chunk, i);
+        }
+    }
+    for (int i = 0; i < GRADE_TIMES; i++) {
+        divide(&summary->scores[i]);
+    }
+    summary->recall_50_min = reaches(summary, 0.50);
+    summary->recall_75_min = reaches(summary, 0.75);
+}
+
+/* ---- text ---- */
+
+void grade_print_summary(FILE *to, const char *title, const struct grade_summary *summary)
+{
+    static const int shown[] = {0, 4, 6, 10, 12, 18, 22, 26}; /* 2, 4, 5, 7, 8, 11, 13, 15 minutes */
+    (void)fprintf(to, "%s: %" PRIu64 " drives, %" PRIu64 " accepted wrongly at some time, worst error while accepted %.3f deg\n", title,
+                  summary->chunks, summary->false_drives, summary->worst_deg);
+    (void)fprintf(to, "  %6s %7s %9s %10s   %-23s  %s\n", "min", "recall", "precision", "accepted", "mean |error| r p y, deg",
+                  "3-sigma coverage r p y");
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const struct grade_score *score = &summary->scores[shown[i]];
+        (void)fprintf(to, "  %6.1f %7.3f %9.4f %5" PRIu64 "/%-5" PRIu64 "  %6.3f %6.3f %6.3f     %7.4f %7.4f %7.4f\n",
+                      grade_minutes(shown[i]), score->recall, score->precision, score->accepted, score->chunks,
+                      score->mean_error_deg[0], score->mean_error_deg[1], score->mean_error_deg[2], score->coverage[0],
+                      score->coverage[1], score->coverage[2]);
+    }
+    (void)fprintf(to, "  recall reaches 0.50 at %.2f min and 0.75 at %.2f min (DriveWorks: 9.50 and 12.88)\n", summary->recall_50_min,
+                  summary->recall_75_min);
+}
+
+/* ---- files ---- */
+
+typedef void (*each_summary)(FILE *to, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
+                             const struct grade_summary *summary, bool first);
+
+static void each(FILE *to, const struct grade_plan *plan, const struct grade_store *store, each_summary write)
+{
+    struct grade_summary summary;
+    bool first = true;
+    for (uint32_t w = 0; w < plan->world_count; w++) {
+        for (uint32_t s = 0; s < plan->style_count; s++) {
+            for (uint32_t m = 0; m < plan->method_count; m++) {
+                grade_summarise(plan, store, w, s, m, &summary);
+                write(to, plan, w, s, m, &summary, first);
+                first = false;
+            }
+        }
+    }
+}
+
+static const char *style_name(const struct grade_plan *plan, uint32_t style)
+{
+    return plan->styles[style][0] != '\0' ? plan->styles[style] : "own";
+}
+
+static void csv_rows(FILE *to, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
+                     const struct grade_summary *summary, bool first)
+{
+    if (first) {
+        (void)fputs("world,traffic,method,minute,chunks,accepted,wrong,recall,precision,mean_abs_err_roll_deg,mean_abs_err_pitch_deg,"
+                    "mean_abs_err_yaw_deg,coverage_roll,coverage_pitch,coverage_yaw,all_mean_abs_err_roll_deg,"
+                    "all_mean_abs_err_pitch_deg,all_mean_abs_err_yaw_deg,all_coverage_roll,all_coverage_pitch,all_coverage_yaw\n", to);
+    }
+    for (int i = 0; i < GRADE_TIMES; i++) {
+        const struct grade_score *s = &summary->scores[i];
+        (void)fprintf(to, "%s,%s,%s,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6g,%.6g", plan->worlds[world].name,
+                      style_name(plan, style), plan->methods[method], grade_minutes(i), s->chunks, s->accepted, s->wrong, s->recall,
+                      s->precision);
+        const double *groups[] = {s->mean_error_deg, s->coverage, s->mean_all_deg, s->coverage_all};
+        for (int g = 0; g < 4; g++) {
+            (void)fprintf(to, ",%.6g,%.6g,%.6g", groups[g][0], groups[g][1], groups[g][2]);
+        }
+        (void)fputc('\n', to);
+    }
+}
+
+static void json_number(FILE *to, const char *key, double number)
+{
+    (void)fprintf(to, ", \"%s\": ", key);
+    json_double(to, number);
+}
+
+static void json_angles(FILE *to, const char *key, const double *numbers)
+{
+    (void)fprintf(to, ", \"%s\": {", key);
+    for (int i = 0; i < 3; i++) {
+        (void)fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "", angles[i]);
+        json_double(to, numbers[i]);
+    }
+    (void)fputc('}', to);
+}
+
+static void json_time(FILE *to, int time, const struct grade_score *score)
+{
+    (void)fprintf(to, "%s\n      {\"minute\": %.1f, \"chunks\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64,
+                  time > 0 ? "," : "", grade_minutes(time), score->chunks, score->accepted, score->wrong);
+    json_number(to, "recall", score->recall);
+    json_number(to, "precision", score->precision);
+    json_angles(to, "mean_abs_error_deg", score->mean_error_deg);
+    json_angles(to, "coverage_3sigma", score->coverage);
+    json_angles(to, "all_mean_abs_error_deg", score->mean_all_deg);
+    json_angles(to, "all_coverage_3sigma", score->coverage_all);
+    (void)fputc('}', to);
+}
+
+/* None wrong of n: with 95 % confidence the rate of wrong ones is below 3/n. */
+static double false_rate_below(const struct grade_summary *summary)
+{
+    const double accepted = (double)summary->scores[GRADE_TIMES - 1].accepted;
+    return summary->false_drives == 0 && accepted > 0.0 ? 3.0 / accepted : NAN;
+}
+
+static void json_summary(FILE *to, const struct grade_plan *plan, uint32_t world, uint32_t style, uint32_t method,
+                         const struct grade_summary *summary, bool first)
+{
+    (void)fprintf(to, "%s\n    {\"world\": \"%s\", \"traffic\": \"%s\", \"method\": \"%s\", \"drives\": %" PRIu64
+                  ", \"drives_accepted_wrongly_at_any_time\": %" PRIu64, first ? "" : ",", plan->worlds[world].name,
+                  style_name(plan, style), plan->methods[method], summary->chunks, summary->false_drives);
+    json_number(to, "worst_error_while_accepted_deg", summary->worst_deg);
+    json_number(to, "false_acceptance_rate_below_with_95_percent_confidence", false_rate_below(summary));
+    json_number(to, "recall_50_min", summary->recall_50_min);
+    json_number(to, "recall_75_min", summary->recall_75_min);
+    (void)fputs(", \"times\": [", to);
+    for (int i = 0; i < GRADE_TIMES; i++) {
+        json_time(to, i, &summary->scores[i]);
+    }
+    (void)fputs("]}", to);
+}
+
+enum oto_status grade_write_summaries(const struct grade_plan *plan, const struct grade_store *store,
+                                      struct oto_error *error)
+{
+    char path[4096];
+    struct cli_output output = {0};
+    (void)snprintf(path, sizeof path, "%.3000s/summary.csv", plan->directory);
+    enum oto_status status = cli_output_open(&output, path, error);
+    if (status == OTO_OK) {
+        each(output.file, plan, store, csv_rows);
+    }
+    status = cli_output_close(&output, status, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    (void)snprintf(path, sizeof path, "%.3000s/summary.json", plan->directory);
+    status = cli_output_open(&output, path, error);
+    if (status == OTO_OK) {
+        (void)fprintf(output.file, "{\"hash\": \"%016" PRIx64 "\", \"threshold_deg\": %.2f, \"first_seed\": %" PRIu64 ", \"seeds\": %"
+                      PRIu64 ",\n  \"grades\": [", plan->hash, GRADE_THRESHOLD_DEG, plan->first_seed, plan->seeds);
+        each(output.file, plan, store, json_summary);
+        (void)fputs("]}\n", output.file);
+    }
+    return cli_output_close(&output, status, error);
+}
