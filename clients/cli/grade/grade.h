@@ -153,6 +153,7 @@ enum oto_status grade_votes(const struct grade_plan *plan, struct grade_plugins 
 
 struct grade_score {
     uint64_t chunks, accepted, wrong; /* wrong: accepted, and beyond the threshold in an angle */
+    uint64_t within;                  /* all three angles within the threshold, accepted or not */
     double recall, precision;         /* precision NaN where nothing was accepted */
     double mean_error_deg[3], mean_all_deg[3]; /* of the accepted, of all */
     double coverage[3];               /* share of accepted whose error is within its 3-sigma bound */

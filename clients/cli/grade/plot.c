@@ -24,7 +24,7 @@ const int grade_driveworks_count = sizeof grade_driveworks / sizeof *grade_drive
 
 #define DRIVEWORKS_COLOUR "#777"
 
-enum { WIDTH = 920, HEIGHT = 900, LEFT = 72, RIGHT = 230 };
+enum { WIDTH = 920, HEIGHT = 900, LEFT = 72, RIGHT = 290 };
 
 /* A picture within the page, and what its axes span. */
 struct panel {
@@ -115,6 +115,12 @@ static double precision_of(const void *context, int index)
     return ((const struct grade_summary *)context)->scores[index].precision;
 }
 
+static double within_of(const void *context, int index)
+{
+    const struct grade_score *score = &((const struct grade_summary *)context)->scores[index];
+    return (double)score->within / (double)score->chunks;
+}
+
 static double recall_of_driveworks(const void *context, int index)
 {
     (void)context;
@@ -134,6 +140,10 @@ static void draw_recalls(const struct panel *panel, const struct grade_plan *pla
         draw_curve(panel, precision_of, &summaries[m], GRADE_TIMES, style);
         (void)snprintf(text, sizeof text, "%s, precision", plan->methods[m]);
         draw_entry(panel, row++, style, text);
+        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='1'", svg_colour(m));
+        draw_curve(panel, within_of, &summaries[m], GRADE_TIMES, style);
+        (void)snprintf(text, sizeof text, "%s, within 0.30°, accepted or not", plan->methods[m]);
+        draw_entry(panel, row++, style, text);
     }
     draw_curve(panel, recall_of_driveworks, NULL, grade_driveworks_count, "stroke='" DRIVEWORKS_COLOUR "' stroke-width='2'");
     draw_entry(panel, row++, "stroke='" DRIVEWORKS_COLOUR "' stroke-width='2'", "DriveWorks, recall");
@@ -141,28 +151,33 @@ static void draw_recalls(const struct panel *panel, const struct grade_plan *pla
     draw_entry(panel, row, "stroke='none'", "its own data)");
 }
 
+enum error_source { ACCEPTED, ALL, DRIVEWORKS, SOURCES };
+
 struct error_curve {
-    const struct grade_summary *summary; /* NULL: DriveWorks */
+    const struct grade_summary *summary;
+    enum error_source source;
     int angle;
 };
 
 static double error_of(const void *context, int index)
 {
     const struct error_curve *curve = context;
-    return curve->summary != NULL ? curve->summary->scores[index].mean_error_deg[curve->angle]
-                                  : grade_driveworks[index].error_deg[curve->angle];
+    const struct grade_score *score = &curve->summary->scores[index];
+    const double *const errors_deg[SOURCES] = {score->mean_error_deg, score->mean_all_deg, grade_driveworks[index].error_deg};
+    return errors_deg[curve->source][curve->angle];
 }
 
 static void draw_errors(const struct panel *panel, const char *method, const struct grade_summary *summary)
 {
     static const char *const angles[] = {"roll", "pitch", "yaw"};
+    static const char *const kinds[SOURCES] = {"stroke-width='2.5'", "stroke-width='1'", "stroke-width='1' stroke-dasharray='3 3'"};
     char style[96], text[96];
-    for (int source = 0; source < 2; source++) {
+    for (int source = 0; source < SOURCES; source++) {
         for (int angle = 0; angle < 3; angle++) {
-            const struct error_curve curve = {source == 0 ? summary : NULL, angle};
-            (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='%d'%s", svg_colour((size_t)angle), source == 0 ? 2 : 1,
-                           source == 0 ? "" : " stroke-dasharray='3 3'");
-            (void)snprintf(text, sizeof text, "%s, %s", source == 0 ? method : "DriveWorks", angles[angle]);
+            const struct error_curve curve = {summary, (enum error_source)source, angle};
+            (void)snprintf(style, sizeof style, "stroke='%s' %s", svg_colour((size_t)angle), kinds[source]);
+            (void)snprintf(text, sizeof text, "%s%s, %s", source == DRIVEWORKS ? "DriveWorks" : method, source == ALL ? ", all" : "",
+                           angles[angle]);
             draw_curve(panel, error_of, &curve, GRADE_TIMES, style);
             draw_entry(panel, 3 * source + angle, style, text);
         }
@@ -198,7 +213,7 @@ enum oto_status grade_plot_curves(const struct grade_plan *plan, const struct gr
     draw_names(&upper, "Precision and recall, 0.30° in every angle", "length of a chunk, min", "share");
     draw_recalls(&upper, plan, summaries);
     draw_grid(&lower, 1.0, 0.05, 2);
-    draw_names(&lower, "Mean absolute error of the accepted", "length of a chunk, min", "deg");
+    draw_names(&lower, "Mean absolute error of the accepted, and of all", "length of a chunk, min", "deg");
     draw_errors(&lower, plan->methods[0], &summaries[0]);
     (void)fputs("</svg>\n", output.file);
     return cli_output_close(&output, OTO_OK, error);

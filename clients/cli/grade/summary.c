@@ -27,6 +27,7 @@ static void count(struct grade_score *score, const struct grade_chunk *chunk, in
         score->coverage[i] += accepted && within;
     }
     score->wrong += accepted && wrong;
+    score->within += !wrong;
 }
 
 static void divide(struct grade_score *score)
@@ -85,14 +86,14 @@ void grade_print_summary(FILE *to, const char *title, const struct grade_summary
     static const int shown[] = {0, 4, 6, 10, 12, 18, 22, 26}; /* 2, 4, 5, 7, 8, 11, 13, 15 minutes */
     (void)fprintf(to, "%s: %" PRIu64 " drives, %" PRIu64 " accepted wrongly at some time, worst error while accepted %.3f deg\n", title,
                   summary->chunks, summary->false_drives, summary->worst_deg);
-    (void)fprintf(to, "  %6s %7s %9s %10s   %-23s  %s\n", "min", "recall", "precision", "accepted", "mean |error| r p y, deg",
-                  "3-sigma coverage r p y");
+    (void)fprintf(to, "  %6s %7s %9s %10s  %7s  %-23s  %s\n", "min", "recall", "precision", "accepted", "within",
+                  "all: mean |error| r p y", "all: 3-sigma coverage r p y");
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const struct grade_score *score = &summary->scores[shown[i]];
-        (void)fprintf(to, "  %6.1f %7.3f %9.4f %5" PRIu64 "/%-5" PRIu64 "  %6.3f %6.3f %6.3f     %7.4f %7.4f %7.4f\n",
+        (void)fprintf(to, "  %6.1f %7.3f %9.4f %5" PRIu64 "/%-5" PRIu64 " %6.3f   %6.3f %6.3f %6.3f     %7.4f %7.4f %7.4f\n",
                       grade_minutes(shown[i]), score->recall, score->precision, score->accepted, score->chunks,
-                      score->mean_error_deg[0], score->mean_error_deg[1], score->mean_error_deg[2], score->coverage[0],
-                      score->coverage[1], score->coverage[2]);
+                      (double)score->within / (double)score->chunks, score->mean_all_deg[0], score->mean_all_deg[1],
+                      score->mean_all_deg[2], score->coverage_all[0], score->coverage_all[1], score->coverage_all[2]);
     }
     (void)fprintf(to, "  recall reaches 0.50 at %.2f min and 0.75 at %.2f min (DriveWorks: 9.50 and 12.88)\n", summary->recall_50_min,
                   summary->recall_75_min);
@@ -127,14 +128,14 @@ static void csv_rows(FILE *to, const struct grade_plan *plan, uint32_t world, ui
                      const struct grade_summary *summary, bool first)
 {
     if (first) {
-        (void)fputs("world,traffic,method,minute,chunks,accepted,wrong,recall,precision,mean_abs_err_roll_deg,mean_abs_err_pitch_deg,"
+        (void)fputs("world,traffic,method,minute,chunks,accepted,wrong,within,recall,precision,mean_abs_err_roll_deg,mean_abs_err_pitch_deg,"
                     "mean_abs_err_yaw_deg,coverage_roll,coverage_pitch,coverage_yaw,all_mean_abs_err_roll_deg,"
                     "all_mean_abs_err_pitch_deg,all_mean_abs_err_yaw_deg,all_coverage_roll,all_coverage_pitch,all_coverage_yaw\n", to);
     }
     for (int i = 0; i < GRADE_TIMES; i++) {
         const struct grade_score *s = &summary->scores[i];
-        (void)fprintf(to, "%s,%s,%s,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6g,%.6g", plan->worlds[world].name,
-                      style_name(plan, style), plan->methods[method], grade_minutes(i), s->chunks, s->accepted, s->wrong, s->recall,
+        (void)fprintf(to, "%s,%s,%s,%.1f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6g,%.6g", plan->worlds[world].name,
+                      style_name(plan, style), plan->methods[method], grade_minutes(i), s->chunks, s->accepted, s->wrong, s->within, s->recall,
                       s->precision);
         const double *groups[] = {s->mean_error_deg, s->coverage, s->mean_all_deg, s->coverage_all};
         for (int g = 0; g < 4; g++) {
@@ -162,8 +163,8 @@ static void json_angles(FILE *to, const char *key, const double *numbers)
 
 static void json_time(FILE *to, int time, const struct grade_score *score)
 {
-    (void)fprintf(to, "%s\n      {\"minute\": %.1f, \"chunks\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64,
-                  time > 0 ? "," : "", grade_minutes(time), score->chunks, score->accepted, score->wrong);
+    (void)fprintf(to, "%s\n      {\"minute\": %.1f, \"chunks\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"within\": %" PRIu64,
+                  time > 0 ? "," : "", grade_minutes(time), score->chunks, score->accepted, score->wrong, score->within);
     json_number(to, "recall", score->recall);
     json_number(to, "precision", score->precision);
     json_angles(to, "mean_abs_error_deg", score->mean_error_deg);
