@@ -124,7 +124,7 @@ class Drive(unittest.TestCase):
 
     # ---- writing back ----
 
-    def test_a_world_gets_the_new_mount_and_keeps_every_other_byte(self):
+    def test_D33_a_world_gets_the_new_mount_and_keeps_every_other_byte(self):
         world = self.path / "world.yaml"
         shutil.copy(WORLD, world)
         self.assertEqual(self.result("--nominal", "0,0,0", "--write", world, *FREE)["state"], "ACCEPTED")
@@ -152,7 +152,7 @@ class Drive(unittest.TestCase):
             again = self.calibrate("--write", world, "--write-to", "x.yaml", *FREE)
             self.assertIn("mount of car/imu", again.stderr)
 
-    def test_a_file_that_is_not_there_becomes_a_rig(self):
+    def test_D33_a_file_that_is_not_there_becomes_a_rig(self):
         self.assertEqual(self.result("--write", "rig.yaml", *FREE)["state"], "ACCEPTED")
         self.assertIn("rpy_deg: [", (self.path / "rig.yaml").read_text())
 
@@ -174,7 +174,7 @@ class Drive(unittest.TestCase):
 
     # ---- input that is wrong ----
 
-    def test_wrong_units_signs_and_gaps_are_named_and_never_accepted(self):
+    def test_D21_D22_wrong_units_signs_and_gaps_are_named_and_never_accepted(self):
         degrees = 180 / 3.141592653589793
         cases = {
             "speed in km/h": lambda: {"speed": self.changed("speed.csv", lambda r: [r[0], 3.6 * r[1]])},
@@ -216,7 +216,7 @@ class Drive(unittest.TestCase):
 
     # ---- a garage, and a real drive ----
 
-    def test_a_level_garage_gives_a_degree_within_a_minute(self):
+    def test_D34_a_level_garage_gives_a_degree_within_a_minute(self):
         world = self.path / "garage.yaml"
         world.write_text("""
 world: garage
@@ -281,7 +281,7 @@ class Grade(unittest.TestCase):
         (self.path / f"{name}.yaml").write_text(f"grade: {name}\nworld: world.yaml\ndraw: {draw}\n")
         return f"./{name}.yaml"
 
-    def test_one_command_makes_tables_and_figures(self):
+    def test_D29_one_command_makes_tables_and_figures(self):
         done = self.grade("--seeds", 1, "--out", "out")
         rows = read_rows(self.path / "out/chunks.csv")
         self.assertEqual(len(rows), 2 * 27)
@@ -297,7 +297,7 @@ class Grade(unittest.TestCase):
             self.assertEqual((self.path / f"out/{copy}.yaml").read_text(), (SOURCE / f"configs/{name}.yaml").read_text())
         self.assertIn("times real time", done.stderr)
 
-    def test_a_drive_is_that_of_the_server_to_the_digit(self):
+    def test_D29_a_drive_is_that_of_the_server_to_the_digit(self):
         grade = self.make_grade()
         self.grade("--world", grade, "--seeds", 1, "--first-seed", 77, "--method", "joint", "--out", "out")
         call(self.path, "run", "world.yaml", "--set", "seed=77", "--mode", "asap", "--for", "150s", "--quiet", "--csv",
