@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Writes the seeds in corpus/ that are not findings. Run by hand when a format changes."""
+"""Writes the seeds in corpus/ that are not findings. Run by hand when a format changes. Those of fuzz_checkpoint come from a run of
+the world in fuzz_checkpoint.c, those of fuzz_world_config are worlds, that of fuzz_elf is a linked function."""
 import os
 import struct
 
