@@ -62,6 +62,7 @@ struct grade_plugins {
         struct oto_plugin *plugin;
     } rows[GRADE_MOST_PLUGINS];
     uint32_t count;
+    bool closed;   /* threads look into it: nothing is added any more */
     uint64_t hash; /* of all contents */
 };
 enum oto_status grade_plugin(struct grade_plugins *plugins, const char *name, struct oto_plugin **plugin,

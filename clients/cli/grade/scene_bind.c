@@ -33,6 +33,9 @@ enum oto_status grade_plugin(struct grade_plugins *plugins, const char *name, st
             return OTO_OK;
         }
     }
+    if (plugins->closed) {
+        return oto_fail(error, OTO_UNSUPPORTED, "plugin '%.64s' is not that of every drive; a grade draws parameters, not plugins", name);
+    }
     if (plugins->count == GRADE_MOST_PLUGINS || strlen(name) >= sizeof plugins->rows[0].name) {
         return oto_fail(error, OTO_LIMIT, "plugin '%.64s': a grade uses at most %d plugins with short names", name,
                         GRADE_MOST_PLUGINS);

@@ -168,6 +168,7 @@ enum oto_status grade_run(const struct grade_plan *plan, struct grade_plugins *p
     }
     cli_bar_begin(&crew.bar);
     enum oto_status status = open_all(plan, plugins, error);
+    plugins->closed = true;
     if (status == OTO_OK) {
         status = run_workers(&crew, workers, jobs, error);
     }
