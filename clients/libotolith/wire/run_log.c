@@ -290,7 +290,11 @@ void oto_run_log_put_words(FILE *to, const char *key, const uint64_t *words, uin
     put_key(to, key);
     (void)fputc('"', to);
     for (uint32_t i = 0; i < count; i++) {
-        (void)fprintf(to, "%s%016" PRIx64, i > 0 ? " " : "", words[i]);
+        char text[17] = " ";
+        for (int k = 0; k < 16; k++) { /* most of a log is this: several times faster than printf */
+            text[k + 1] = "0123456789abcdef"[words[i] >> (60 - 4 * k) & 15];
+        }
+        (void)fwrite(i > 0 ? text : text + 1, 1, i > 0 ? 17 : 16, to);
     }
     (void)fputc('"', to);
 }

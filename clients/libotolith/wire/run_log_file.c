@@ -34,11 +34,12 @@ enum oto_status oto_run_log_wrong(const struct oto_run_log_reader *reader, struc
 
 static enum oto_status grow(struct oto_run_log_reader *reader, struct oto_error *error)
 {
-    const size_t capacity = reader->capacity > 0 ? 2 * reader->capacity : FIRST_BYTES;
-    char *buffer = capacity <= 2 * (size_t)OTO_RUN_LOG_LINE_BYTES ? realloc(reader->buffer, capacity) : NULL;
-    if (capacity > 2 * (size_t)OTO_RUN_LOG_LINE_BYTES) {
+    const size_t most = OTO_RUN_LOG_LINE_BYTES, wanted = reader->capacity > 0 ? 2 * reader->capacity : FIRST_BYTES;
+    const size_t capacity = wanted < most ? wanted : most;
+    if (capacity == reader->capacity) {
         return oto_run_log_wrong(reader, error, OTO_LIMIT, "a line is longer than 4 MiB");
     }
+    char *buffer = realloc(reader->buffer, capacity);
     if (buffer == NULL) {
         return oto_run_log_wrong(reader, error, OTO_NO_MEMORY, "no memory for a line");
     }

@@ -173,6 +173,42 @@ class Replays(unittest.TestCase):
         self.assertIn("the same as logged", said)
         self.assert_same(again)
 
+    def test_ticks_that_went_on_without_an_answer_are_replayed_as_they_were(self):
+        self.world.write_text(GIVEN.replace("timeout_ms: 60000, on_timeout: wait", "timeout_ms: 1, on_timeout: hold")
+                              .replace("mode: lockstep", "mode: lockstep, paced: true"))
+        server = self.start("given", "--log", self.log, "--log-hashes", "20")
+        self.wait_until_tick(40, server)
+        physics = subprocess.Popen([str(EXAMPLES / "example_physics_process"), "100"],
+                                   env=dict(self.environment, OTOLITH_WORLD="given"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.processes.append(physics)
+        said = physics.communicate(timeout=60)
+        self.assertEqual(physics.returncode, 0, said)
+        self.otolith("set", "ball/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]", "--world", "given")
+        self.end(server)
+        inputs = [entry for entry in self.entries() if entry["entry"] == "input"]
+        self.assertTrue(any(entry.get("held") for entry in inputs))
+        self.assertTrue(any("truth" in entry for entry in inputs))
+        again, said = self.replay()
+        self.assertIn("1 actions: the same as logged", said)
+        self.assert_same(again)
+
+    def test_an_estimator_that_warms_up_and_a_swap_that_is_taken_back_late_are_the_same_again(self):
+        self.world.write_text(WORLD.replace("      - {name: odo,", """      - {name: slow, plugin: mount_calibration, rate_hz: 7,
+         inputs: {imu: imu, speed: odo}}
+      - {name: odo,"""))
+        server = self.start("told", "--log", self.log, "--log-hashes", "10")
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.otolith("swap", "car/imu", "mems_imu", "--probation", "10ms", "--reset-state", "--wait")
+        self.otolith("swap", "car/imu", "--undo", "--probation", "10ms", "--wait")
+        self.otolith("swap", "car/slow", "mount_calibration", "--reset-state", "--probation", "50ms", "--wait")
+        self.end(server)
+        self.assertEqual([name for name, _ in self.actions()], ["set", "swap", "swap", "swap"])
+        self.assertEqual([e["shadow_ticks"] for e in self.entries() if e["entry"] == "swap"], [0, 0, 1000])
+        again, said = self.replay()
+        self.assertIn("4 actions: the same as logged", said)
+        self.assert_same(again)
+
     def test_a_run_from_a_checkpoint_is_replayed_from_it(self):
         saved = self.path / "saved.ckpt"
         self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--checkpoint", saved)
@@ -183,6 +219,21 @@ class Replays(unittest.TestCase):
         saved.write_bytes(saved.read_bytes() + b"x")
         _, said = self.replay(code=1)
         self.assertIn("not the file of the log any more", said)
+
+    def test_a_run_that_went_back_to_a_checkpoint_has_a_log_of_its_own(self):
+        saved = self.path / "saved.ckpt"
+        server = self.start("told", "--log", self.log)
+        self.otolith("checkpoint", saved)
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.otolith("restore", saved)
+        second = self.path / "run.log.1"
+        self.until(second.exists, "the second run", server)
+        self.until(lambda: self.call("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.1, 0, 0]").returncode == 0,
+                   "the second run", server)
+        self.end(server)
+        for log in (self.log, second):
+            _, said = self.replay(log=log)
+            self.assertIn("1 actions: the same as logged", said)
 
     def test_another_world_file_is_refused_but_for_one_who_insists(self):
         self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--log", self.log)
