@@ -19,6 +19,9 @@ function(oto_add_test)
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
+  if(OTOLITH_SANITIZE)
+    math(EXPR T_TIMEOUT "5 * ${T_TIMEOUT}") # it ends what hangs; instrumented code is slow, and the machine may be busy
+  endif()
   add_test(NAME ${T_NAME} COMMAND ${T_NAME} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   set_tests_properties(${T_NAME} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}" ENVIRONMENT "${T_ENVIRONMENT}"
     SKIP_RETURN_CODE 77)
