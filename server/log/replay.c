@@ -41,7 +41,8 @@ static bool take_input(const struct oto_run_log_line *line, struct srv_participa
 {
     uint64_t participant, vehicle, flags = 0, words[TRUTH_WORDS];
     memset(input, 0, sizeof *input);
-    if (!oto_run_log_number(line, "participant", &participant) || !oto_run_log_number(line, "vehicle", &vehicle)) {
+    if (!oto_run_log_number(line, "participant", &participant) || !oto_run_log_number(line, "vehicle", &vehicle) ||
+        participant > UINT32_MAX || vehicle > UINT32_MAX) {
         return false;
     }
     input->tick = line->tick;

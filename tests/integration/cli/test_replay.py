@@ -293,10 +293,26 @@ class Replays(unittest.TestCase):
                              (['{"entry": "header", "format": "otolith-log", "version": 9}'], "version 9"),
                              (lines[:-1] + ['{"entry": "set", "tick": 1, "node": "car/imu"}'], "order of ticks"),
                              (lines + ['{"entry": "set", "tick": 1000, "node": "car/imu"}'], "'key' of 'set'")):
-            bad = self.path / "bad.log"
-            bad.write_text("\n".join(wrong) + "\n")
-            _, said = self.replay(code=1, log=bad)
-            self.assertIn(words, said)
+            self.assert_refused(wrong, words)
+
+    def assert_refused(self, lines, words):
+        bad = self.path / "bad.log"
+        bad.write_text("\n".join(lines) + "\n")
+        _, said = self.replay(code=1, log=bad)
+        self.assertIn(words, said)
+
+    def test_an_action_that_cannot_be_made_ends_the_replay_and_says_why(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--log", self.log)
+        lines = self.log.read_text().splitlines()
+        begin = [number for number, line in enumerate(lines) if '"tick": 1000' in line][0]
+        for entry, words in (('"undo", "tick": 3, "node": "car/imux"', "did you mean 'car/imu'"),
+                             ('"input", "tick": 3, "participant": 0, "vehicle": 0, "held": true', "no such participant"),
+                             ('"input", "tick": 3, "participant": 4294967296, "vehicle": 0, "held": true', "not whole"),
+                             ('"hashes", "tick": 3, "chain": "12", "nodes": ""', "hashes are not whole"),
+                             ('"fault", "tick": 3, "node": "car/imu", "fault": 9, "spec": "{kind: zzz}"', "got 'zzz'"),
+                             ('"swap", "tick": 3, "node": "car/imu", "file": "/no.so", "file_hash": "0000000000000000"',
+                              "cannot open plugin '/no.so'")):
+            self.assert_refused(lines[:begin] + ['{"entry": ' + entry + '}'] + lines[begin:], words)
 
 
 if __name__ == "__main__":
