@@ -53,7 +53,8 @@ static enum oto_status put_params(FILE *to, const struct oto_plugin *plugin, con
 static bool was_changed(const struct srv_engine *engine, const struct srv_node_config *config, uint32_t node)
 {
     const struct oto_params *params = srv_engine_node_params(engine, node);
-    return srv_engine_node_plugin(engine, node) != config->plugin || params->bytes != config->params.bytes ||
+    return config->plugin_restored || config->params_restored ||
+           srv_engine_node_plugin(engine, node) != config->plugin || params->bytes != config->params.bytes ||
            memcmp(params->block, config->params.block, params->bytes) != 0;
 }
 
@@ -71,7 +72,7 @@ static enum oto_status put_node(FILE *to, const struct srv_engine *engine, const
     if (plugin == NULL || !was_changed(engine, own, node)) {
         return OTO_OK;
     }
-    if (plugin != own->plugin) {
+    if (plugin != own->plugin || own->plugin_restored) {
         (void)fputs("    file: ", to);
         put_text(to, oto_plugin_path(plugin));
         (void)fputs("\n", to);
@@ -130,6 +131,7 @@ static enum oto_status take_plugin(const struct oto_value *entry, struct srv_nod
     }
     (void)oto_plugin_close(node->plugin);
     node->plugin = plugin;
+    node->plugin_restored = true;
     return OTO_OK;
 }
 
@@ -149,6 +151,7 @@ static enum oto_status take_params(const struct oto_value *map, struct srv_node_
     params.rate_hz = node->params.rate_hz;
     oto_params_free(&node->params);
     node->params = params;
+    node->params_restored = true;
     return OTO_OK;
 }
 

@@ -141,6 +141,7 @@ struct srv_node_config {
     /* estimators only: in the order of the plugin's table, then the open ones; owned */
     struct srv_input_config *inputs;
     uint32_t input_count;
+    bool plugin_restored, params_restored; /* a checkpoint gave them, not the file: the next one must say them again */
 };
 
 struct srv_vehicle_config {

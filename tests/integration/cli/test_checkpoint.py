@@ -117,6 +117,17 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(first["ticks"], tick + 1000)
         self.assertGreater(first["topics"]["again/car/imu"]["last"]["angular_velocity"]["x"], 0.3)
 
+    def test_what_was_restored_is_in_the_next_checkpoint_too(self):
+        self.start("--mode", "step")
+        self.otolith("step", 100)
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.otolith("swap", "other/sdf", PLUGINS / "mems_imu.so", "--probation", "0s")
+        first, second = self.path / "first.ckpt", self.path / "second.ckpt"
+        self.otolith("checkpoint", first)
+        self.run_world("--for", "1s", "--restore", first, "--set", "world=again", "--checkpoint", second)
+        self.assertEqual(self.run_world("--for", "2s", "--restore", first, "--set", "world=again")["state_hash"],
+                         self.run_world("--for", "1s", "--restore", second, "--set", "world=again")["state_hash"])
+
     def test_ports_that_a_swap_brought_without_a_channel_stay_without(self):
         self.start("--mode", "step")
         self.otolith("step", 100)
