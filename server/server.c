@@ -13,6 +13,7 @@
 #include "host/probe.h"
 
 #define WATCHDOG_MS 20
+#define STUCK_MS 5000 /* a step that takes so long under supervision will not end */
 #define ENDING_MS 5
 #define STOP_LIMIT_MS 1000
 #define DRAIN_LIMIT_MS 5000
@@ -280,6 +281,10 @@ static void look_for_stall(struct srv_server *server)
     char sentence[256];
     if (srv_engine_watchdog(server->engine, sentence, sizeof sentence)) {
         say(NULL, sentence); /* the engine counts and records it */
+    }
+    if (server->crash_page != NULL && srv_engine_stuck_looks(server->engine) > STUCK_MS / WATCHDOG_MS) {
+        say(NULL, "the step does not end: the server gives up, and its parent brings the world back without that node");
+        srv_crash_give_up(server->crash_page, server->engine);
     }
 }
 

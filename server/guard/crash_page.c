@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -70,7 +71,15 @@ static void copy(char *to, size_t bytes, const char *from)
     to[i] = '\0';
 }
 
-/* Reads of plain memory and stores into the page alone. */
+/* Reads of plain memory and stores into the page alone. `node` is 1 + its index, 0: none. */
+static void name_node(struct srv_crash_page *page, const struct srv_engine *engine, uint32_t node)
+{
+    if (node > 0) {
+        copy(page->node, sizeof page->node, srv_engine_node_setup(engine, node - 1)->node);
+        copy(page->plugin, sizeof page->plugin, oto_plugin_path(srv_engine_node_plugin(engine, node - 1)));
+    }
+}
+
 static void record(int signal, const siginfo_t *facts)
 {
     struct srv_crash_page *page = watched.page;
@@ -80,10 +89,7 @@ static void record(int signal, const siginfo_t *facts)
     page->code = facts->si_code;
     page->address = facts->si_code > 0 ? (uint64_t)(uintptr_t)facts->si_addr : 0;
     const uint32_t node = facts->si_code > 0 || signal == SIGABRT ? srv_engine_stepping_node(watched.engine) : 0;
-    if (node > 0) {
-        copy(page->node, sizeof page->node, srv_engine_node_setup(watched.engine, node - 1)->node);
-        copy(page->plugin, sizeof page->plugin, oto_plugin_path(srv_engine_node_plugin(watched.engine, node - 1)));
-    }
+    name_node(page, watched.engine, node);
     __atomic_store_n(&page->signal, (uint32_t)signal, __ATOMIC_RELEASE);
 }
 
@@ -118,4 +124,13 @@ void srv_crash_forget(void)
 {
     watched.page = NULL;
     watched.engine = NULL;
+}
+
+void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine)
+{
+    const uint32_t node = __atomic_load_n(&srv_engine_segment(engine)->current_node, __ATOMIC_RELAXED);
+    name_node(page, engine, node <= srv_engine_node_count(engine) ? node : 0);
+    __atomic_store_n(&page->signal, (uint32_t)SIGABRT, __ATOMIC_RELEASE);
+    (void)signal(SIGABRT, SIG_DFL);
+    abort();
 }

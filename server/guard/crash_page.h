@@ -35,5 +35,7 @@ struct srv_crash_page *srv_crash_page_map(int fd, struct oto_error *error);
 void srv_crash_page_saved(struct srv_crash_page *page, const char *path);
 enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error);
 void srv_crash_forget(void); /* before the engine goes */
+/* The tick thread does not come back from a step: names the node, and ends the process as a crash. */
+void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine) __attribute__((noreturn));
 
 #endif

@@ -258,6 +258,8 @@ enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *nam
 
 /* To be called some times a second: names a stuck node in `sentence` (and counts it) once for each stall. */
 bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes);
+/* So many looks of the watchdog in a row found the same tick under way: unlike time, they stand still with the process. */
+uint32_t srv_engine_stuck_looks(const struct srv_engine *engine);
 
 /* A plugin host, as one sees it from outside. */
 struct srv_group_facts {

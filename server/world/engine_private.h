@@ -145,6 +145,7 @@ struct srv_engine {
         uint64_t tick;
         int64_t since_ns;
         bool told;
+        uint32_t looks; /* that found the same tick under way */
     } watchdog;
 };
 

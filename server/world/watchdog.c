@@ -54,8 +54,10 @@ bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes
         watchdog->tick = tick;
         watchdog->since_ns = now_ns;
         watchdog->told = false;
+        watchdog->looks = 0;
         return false;
     }
+    watchdog->looks++;
     const int64_t stuck_ns = now_ns - watchdog->since_ns;
     if (watchdog->told || stuck_ns < patience_ns(engine)) {
         return false;
@@ -65,4 +67,9 @@ bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes
     srv_count(engine, OTO_COUNTER_STALLS, 1);
     post_event(engine, stuck_ns, sentence);
     return true;
+}
+
+uint32_t srv_engine_stuck_looks(const struct srv_engine *engine)
+{
+    return engine->watchdog.looks;
 }

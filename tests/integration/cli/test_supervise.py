@@ -114,6 +114,15 @@ class Supervised(unittest.TestCase):
         before = self.until(lambda: samples("guarded/car/imu"), "samples")
         self.until(lambda: samples("guarded/car/imu") > before + 50, "the world to go on")
 
+    def test_a_step_that_never_ends_is_a_death_too(self):
+        self.start("otolithd", "--supervise", self.world)
+        first = self.until(self.running, "the world")
+        self.until(self.saved, "a checkpoint")
+        self.otolith("set", "car/bad", "trouble", "stuck")
+        self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.assertIn("died of SIGABRT in the step of 'car/bad'", self.said())
+        self.assertIn("the step does not end", self.said())
+
     def test_three_crashes_in_a_minute_end_it(self):
         self.start("otolithd", "--supervise", self.world)
         epoch = None
