@@ -323,22 +323,46 @@ static void on_save(void *context, const char *path, srv_hook_done_function done
     srv_checkpointer_request(server->checkpointer, path, done, done_context);
 }
 
-/* The file is read here to refuse a bad one while this run still goes on; the next run reads it again. */
+/* Makes what the next run would be, and lets it go: what cannot be restored is refused while this run still goes on. */
+static enum oto_status try_restore(const struct srv_server *server, const char *path, uint64_t *tick,
+                                   struct oto_error *error)
+{
+    const struct srv_options *options = server->options;
+    struct srv_server *trial = calloc(1, sizeof *trial);
+    struct srv_checkpoint checkpoint = {0};
+    if (trial == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
+    }
+    trial->options = options;
+    enum oto_status status = srv_checkpoint_read(path, &checkpoint, error);
+    *tick = checkpoint.tick;
+    srv_checkpoint_finish(&checkpoint);
+    if (status == OTO_OK) {
+        status = srv_world_config_load(options->world_path, options->overrides, options->override_count, NULL, NULL,
+                                       &trial->config, error);
+    }
+    if (status == OTO_OK) {
+        status = make_engine(trial, path, error);
+    }
+    srv_engine_destroy(trial->engine);
+    srv_world_config_finish(&trial->config);
+    free(trial);
+    return status;
+}
+
 static void on_restore(void *context, const char *path, srv_hook_done_function done, void *done_context)
 {
     struct srv_server *server = context;
-    struct srv_checkpoint checkpoint;
     struct oto_error error = {0};
+    uint64_t tick = 0;
     if (server->options->replay_path != NULL) {
         done(done_context, OTO_UNSUPPORTED, 0, "this is a replay: it goes on as its log does");
         return;
     }
-    if (srv_checkpoint_read(path, &checkpoint, &error) != OTO_OK) {
+    if (try_restore(server, path, &tick, &error) != OTO_OK) {
         done(done_context, error.status, 0, error.text);
         return;
     }
-    const uint64_t tick = checkpoint.tick;
-    srv_checkpoint_finish(&checkpoint);
     free(server->restore_path);
     server->restore_path = strdup(path);
     if (server->restore_path == NULL) {

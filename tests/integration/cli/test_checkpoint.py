@@ -155,6 +155,13 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(self.clock_hash(), before)
         self.assertIn("cannot be read", self.otolith("restore", self.path / "no.ckpt", code=1))
         self.otolith("step", 1)
+        # A checkpoint that fits in form and not in substance is refused, and the world goes on.
+        other = self.path / "other.yaml"
+        other.write_text(self.world.read_text().replace("seed: 77", "seed: 78"))
+        strange = self.path / "strange.ckpt"
+        self.otolith("run", other, "--quiet", "--set", "world=stranger", "--for", "1s", "--checkpoint", strange)
+        self.assertIn("the seed of the world", self.otolith("restore", strange, code=1))
+        self.otolith("step", 1)
 
     def clock_hash(self):
         file = self.path / "hash.ckpt"
