@@ -57,7 +57,7 @@ struct mountcal_verdict {
     uint64_t lost;        /* of the filter, when last looked */
     oto_vec3 gravity_residual_m_s2;
     struct mountcal_mark marks[MOUNTCAL_MARKS];
-    uint32_t mark_count, has_been_accepted, path, spare;
+    uint32_t mark_count, has_been_accepted, path, accepted_path;
 };
 
 /* What was driven. */

@@ -4,9 +4,12 @@
 #include "joint.h"
 
 #define REPLAYS 2
-#define DECIDED 25.0 /* of log-likelihood */
-#define DECIDED_MOST 60.0
-#define CLIP 2.0
+#define STRETCH_S 20 /* of moving */
+#define SECOND_MOST 1.0 /* of log-likelihood that a second may speak for a level path */
+#define SPEAKS 8.0      /* for it, in a stretch */
+#define CONTRADICTS (-10.0)
+#define BELIEVED 8 /* stretches that speak for it */
+#define BELIEVED_MOST 12
 #define LAST_REPLAY_BLOCKS 700    /* leaves room for those that come in meanwhile */
 #define ROUGH_RAD (0.7 * OTO_DEG) /* of pitch and yaw */
 #define ROUGH_ROLL_RAD (4.0 * OTO_DEG)
@@ -19,21 +22,53 @@ static void init_filters(const struct joint_plan *plan, oto_quat q_body_from_sen
     }
 }
 
-/* Clipped, so that no single event decides. Roads follow unless the evidence is strong. */
-static void judge_path(struct joint *joint, double more)
+static void follow_road(struct joint *joint)
 {
-    const bool refused = joint->filters[JOINT_FOLLOWS].refused > 0 || joint->filters[JOINT_STAYS_LEVEL].refused > 0;
-    if (joint->replays == 0 || refused) {
+    joint->belief = (struct joint_belief){0};
+    joint->path = JOINT_FOLLOWS;
+}
+
+/* A stretch that says little takes two of those back that spoke for a level path. */
+static void end_stretch(struct joint *joint)
+{
+    struct joint_belief *belief = &joint->belief;
+    if (belief->sum < 0.0) {
+        follow_road(joint);
         return;
     }
-    joint->ahead += more > CLIP ? CLIP : more < -CLIP ? -CLIP : more;
-    joint->ahead = joint->ahead > DECIDED_MOST    ? DECIDED_MOST
-                   : joint->ahead < -DECIDED_MOST ? -DECIDED_MOST
-                                                  : joint->ahead;
-    if (joint->ahead > DECIDED) {
+    if (belief->sum >= SPEAKS) {
+        belief->stretches += belief->stretches < BELIEVED_MOST;
+    } else {
+        belief->stretches -= belief->stretches < 2 ? belief->stretches : 2;
+    }
+    belief->sum = 0.0;
+    belief->seconds = 0;
+    if (belief->stretches >= BELIEVED) {
         joint->path = JOINT_STAYS_LEVEL;
-    } else if (joint->ahead < 0.0) {
+    } else if (belief->stretches < BELIEVED / 2) {
         joint->path = JOINT_FOLLOWS;
+    }
+}
+
+/*
+ * Roads follow unless stretch after stretch speaks against it, evenly: what one second says for a level path is clipped,
+ * what it says against one is not. On a road that follows, a shaken sensor is foretold a little better by the level
+ * path for many seconds, and very much worse wherever grade changes.
+ */
+static void judge_path(struct joint *joint, double more)
+{
+    struct joint_belief *belief = &joint->belief;
+    if (joint->replays == 0 || joint->filters[JOINT_FOLLOWS].refused > 0) {
+        return;
+    }
+    if (joint->filters[JOINT_STAYS_LEVEL].refused > 0 && more > 0.0) {
+        return;
+    }
+    belief->sum += more < SECOND_MOST ? more : SECOND_MOST;
+    if (belief->sum < CONTRADICTS) {
+        follow_road(joint);
+    } else if (++belief->seconds >= STRETCH_S) {
+        end_stretch(joint);
     }
 }
 
@@ -46,7 +81,10 @@ static void step_filters(const struct joint_plan *plan, struct joint *joint, con
         joint_filter_step(plan, filter, block);
         more[path] = filter->fit - before;
     }
-    judge_path(joint, more[JOINT_STAYS_LEVEL] - more[JOINT_FOLLOWS]);
+    if (more[JOINT_FOLLOWS] != 0.0) { /* a second is complete */
+        judge_path(joint, more[JOINT_STAYS_LEVEL] - more[JOINT_FOLLOWS]);
+    }
+    joint->belief.level_s = joint->path == JOINT_STAYS_LEVEL ? joint->belief.level_s + block->duration_s : 0.0;
 }
 
 static void begin_replay(const struct joint_plan *plan, struct joint *joint)
@@ -55,6 +93,7 @@ static void begin_replay(const struct joint_plan *plan, struct joint *joint)
     joint->shown = joint->filters[joint->path];
     joint->replays++;
     joint->replayed = 0;
+    follow_road(joint); /* its blocks are judged anew */
     init_filters(plan, joint->shown.q_body_from_sensor, sigma_rad, joint);
 }
 

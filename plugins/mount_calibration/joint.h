@@ -103,6 +103,14 @@ struct joint_filter {
     uint32_t spare;
 };
 
+/* In a level path. */
+struct joint_belief {
+    double sum;         /* by how much it foretold this stretch better, each second clipped */
+    double level_s;     /* since when it is believed */
+    uint32_t seconds;   /* of moving, of this stretch */
+    uint32_t stretches; /* that spoke for it, less those that did not */
+};
+
 struct joint {
     struct joint_filter filters[JOINT_PATHS];
     struct joint_filter shown; /* what is published while blocks are run through again */
@@ -111,7 +119,7 @@ struct joint {
     uint32_t replayed; /* blocks of the replay; = kept_count: it is live */
     uint32_t replays;  /* done or under way */
     uint32_t path;     /* that is believed */
-    double ahead;      /* by how much the level path foretold better, each second clipped */
+    struct joint_belief belief;
 };
 
 void joint_init(const struct joint_plan *plan, struct joint *joint);

@@ -9,6 +9,8 @@
 #define GARAGE_REST_S 5.0
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
+#define LEVEL_LEAST_S 120.0 /* that a level path must have been believed */
+#define LEVEL_WIDENING_MOST 1.5
 
 /* ---- marks: how far the result has moved since ------------------------------------------------------------------- */
 
@@ -126,12 +128,31 @@ static double progress_of(const struct mountcal_plan *plan, const struct mountca
     return least > 0.0 ? least : 0.0;
 }
 
+/*
+ * Under a level path: believed since a while, over which the roll has not moved more than it should, and within the
+ * bound of the roll that holds on a road.
+ */
+static bool is_path_sure(const struct mountcal_state *state)
+{
+    const struct joint_filter *road = &state->joint.filters[JOINT_FOLLOWS], *level = joint_live(&state->joint);
+    double road_rad[3], level_rad[3], apart, bound;
+    if (state->joint.path == JOINT_FOLLOWS) {
+        return true;
+    }
+    mountcal_rpy(road->q_body_from_sensor, road_rad);
+    mountcal_rpy(level->q_body_from_sensor, level_rad);
+    apart = oto_fabs(oto_wrap_pi(level_rad[0] - road_rad[0]));
+    bound = 3.0 * joint_sigma(road, JOINT_MOUNT);
+    return state->joint.belief.level_s >= LEVEL_LEAST_S && state->verdict.widening[0] < LEVEL_WIDENING_MOST &&
+           apart < bound;
+}
+
 static bool has_driven_enough(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     const struct mountcal_verdict *verdict = &state->verdict;
     const bool rested = !plan->joint.level || verdict->rest_s >= GARAGE_REST_S;
     return verdict->seconds > plan->least_s && rested && state->driven.starts >= 1 && verdict->losses < LOSSES_MOST &&
-           !joint_is_replaying(&state->joint);
+           !joint_is_replaying(&state->joint) && is_path_sure(state);
 }
 
 /*
@@ -167,6 +188,18 @@ static uint32_t reason_to_wait(const struct mountcal_verdict *verdict)
                : OTO_CALIBRATION_REASON_COLLECTING;
 }
 
+/* What was accepted was another path's result. */
+static void unaccept_other_path(const struct mountcal_state *state, struct mountcal_verdict *verdict)
+{
+    if (verdict->has_been_accepted && verdict->accepted_path != state->joint.path) {
+        verdict->has_been_accepted = 0;
+        if (verdict->state == OTO_CALIBRATION_ACCEPTED) {
+            become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, OTO_CALIBRATION_REASON_PARTS_DISAGREE);
+            verdict->percent = 0.0;
+        }
+    }
+}
+
 static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_state *state,
                           const struct mountcal_estimate *now)
 {
@@ -184,6 +217,7 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
             !is_outside(plan, now, 0.0)) {
             become(verdict, OTO_CALIBRATION_ACCEPTED, OTO_CALIBRATION_REASON_CONSISTENT);
             verdict->has_been_accepted = 1;
+            verdict->accepted_path = state->joint.path;
         }
     }
     if (verdict->state == OTO_CALIBRATION_ACCEPTED) {
@@ -314,6 +348,7 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
     refused = !joint_is_replaying(&state->joint) && joint_live(&state->joint)->refused > 0;
     monitors_review(&plan->monitors, &state->monitors, block->still != 0, oto_fabs(block->speed_m_s) > 1.0, refused);
     count_losses(state, block->duration_s);
+    unaccept_other_path(state, verdict);
     doubt(plan, state, block->duration_s);
     if (!joint_is_replaying(&state->joint)) {
         mountcal_estimate_alone(plan, state, &now);
