@@ -39,7 +39,7 @@ static const struct histogram_votes *azimuth(void)
 }
 
 /* The mean of n votes is known to sigma/√n: five of those allowed. */
-static void d6_a_single_mode_is_accepted_and_finer_than_a_bin(void **state)
+static void D6_a_single_mode_is_accepted_and_finer_than_a_bin(void **state)
 {
     const double bin_deg = 2 * 7.0 / (HISTOGRAM_BINS - 1);
     (void)state;
@@ -50,7 +50,7 @@ static void d6_a_single_mode_is_accepted_and_finer_than_a_bin(void **state)
     assert_true(5 * 0.1 / sqrt(400) < bin_deg);
 }
 
-static void d6_two_modes_are_not_accepted(void **state)
+static void D6_two_modes_are_not_accepted(void **state)
 {
     (void)state;
     begin_votes();
@@ -59,7 +59,7 @@ static void d6_two_modes_are_not_accepted(void **state)
     assert_false(azimuth()->accepted);
 }
 
-static void d7_a_fifth_of_gross_outliers_adds_less_than_a_tenth_of_a_degree(void **state)
+static void D7_a_fifth_of_gross_outliers_adds_less_than_a_tenth_of_a_degree(void **state)
 {
     (void)state;
     begin_votes();
@@ -67,7 +67,7 @@ static void d7_a_fifth_of_gross_outliers_adds_less_than_a_tenth_of_a_degree(void
     assert_near(azimuth()->peak_rad / OTO_DEG, 1.5, 0.1);
 }
 
-static void d8_too_few_votes_are_not_accepted(void **state)
+static void D8_too_few_votes_are_not_accepted(void **state)
 {
     (void)state;
     begin_votes();
@@ -77,7 +77,7 @@ static void d8_too_few_votes_are_not_accepted(void **state)
     assert_true(azimuth()->accepted);
 }
 
-static void d16_votes_fade_so_that_one_over_one_less_decay_are_remembered(void **state)
+static void D16_votes_fade_so_that_one_over_one_less_decay_are_remembered(void **state)
 {
     const double decay = 0.9995;
     (void)state;
@@ -104,7 +104,7 @@ static void open_segments(const struct script_segment *segments, uint32_t count)
     mount_rig_start(&rig);
 }
 
-static void d4_turns_alone_give_roll_and_the_up_axis_and_nothing_is_accepted(void **state)
+static void D4_turns_alone_give_roll_and_the_up_axis_and_nothing_is_accepted(void **state)
 {
     static struct script_segment segments[20];
     (void)state;
@@ -125,7 +125,7 @@ static void d4_turns_alone_give_roll_and_the_up_axis_and_nothing_is_accepted(voi
     mount_rig_close(&rig);
 }
 
-static void d5_starts_alone_give_pitch_and_yaw_and_nothing_is_accepted(void **state)
+static void D5_starts_alone_give_pitch_and_yaw_and_nothing_is_accepted(void **state)
 {
     static struct script_segment segments[24];
     (void)state;
@@ -171,13 +171,13 @@ static void the_histogram_method_finds_pitch_and_yaw_in_the_city(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(d6_a_single_mode_is_accepted_and_finer_than_a_bin),
-        cmocka_unit_test(d6_two_modes_are_not_accepted),
-        cmocka_unit_test(d7_a_fifth_of_gross_outliers_adds_less_than_a_tenth_of_a_degree),
-        cmocka_unit_test(d8_too_few_votes_are_not_accepted),
-        cmocka_unit_test(d16_votes_fade_so_that_one_over_one_less_decay_are_remembered),
-        cmocka_unit_test(d4_turns_alone_give_roll_and_the_up_axis_and_nothing_is_accepted),
-        cmocka_unit_test(d5_starts_alone_give_pitch_and_yaw_and_nothing_is_accepted),
+        cmocka_unit_test(D6_a_single_mode_is_accepted_and_finer_than_a_bin),
+        cmocka_unit_test(D6_two_modes_are_not_accepted),
+        cmocka_unit_test(D7_a_fifth_of_gross_outliers_adds_less_than_a_tenth_of_a_degree),
+        cmocka_unit_test(D8_too_few_votes_are_not_accepted),
+        cmocka_unit_test(D16_votes_fade_so_that_one_over_one_less_decay_are_remembered),
+        cmocka_unit_test(D4_turns_alone_give_roll_and_the_up_axis_and_nothing_is_accepted),
+        cmocka_unit_test(D5_starts_alone_give_pitch_and_yaw_and_nothing_is_accepted),
         cmocka_unit_test(the_histogram_method_finds_pitch_and_yaw_in_the_city),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void assert_finite_record(void)
     assert_true(mountcal_state_is_valid(rig.state));
 }
 
-static void d22_without_speed_there_is_no_progress_and_a_hint(void **state)
+static void D22_without_speed_there_is_no_progress_and_a_hint(void **state)
 {
     (void)state;
     open_city(31, GENERATOR_CITY);
@@ -125,7 +125,7 @@ static void imu_stuck(struct mount_rig *spoiled, struct mount_sample *sample)
     memcpy(sample->angular_rate_rad_s, rate, sizeof rate);
 }
 
-static void d21_d22_inputs_in_other_units_or_dead_are_never_accepted(void **state)
+static void D21_D22_inputs_in_other_units_or_dead_are_never_accepted(void **state)
 {
     static const struct {
         const char *name;
@@ -179,7 +179,7 @@ static void some_nan(struct mount_rig *spoiled, struct mount_sample *sample)
     }
 }
 
-static void d21_samples_that_lack_an_axis_are_dropped_counted_and_do_no_harm(void **state)
+static void D21_samples_that_lack_an_axis_are_dropped_counted_and_do_no_harm(void **state)
 {
     struct oto_mount_calibration_diagnostics_record diagnostics;
     uint64_t bad = 0;
@@ -228,7 +228,7 @@ static void time_stamps_that_repeat_jump_or_go_back_are_seen_and_do_no_harm(void
     mount_rig_close(&rig);
 }
 
-static void d21_an_imu_slower_than_50_hz_is_said_so_and_not_accepted(void **state)
+static void D21_an_imu_slower_than_50_hz_is_said_so_and_not_accepted(void **state)
 {
     const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 35, .rate_hz = 25};
     (void)state;
@@ -247,7 +247,7 @@ static void unsigned_speed(struct mount_rig *spoiled, struct mount_sample *sampl
     sample->speed_m_s = fabs(sample->speed_m_s);
 }
 
-static void d22_driving_in_reverse_does_not_turn_the_mount_round_with_or_without_a_sign(void **state)
+static void D22_driving_in_reverse_does_not_turn_the_mount_round_with_or_without_a_sign(void **state)
 {
     struct oto_mount_calibration_diagnostics_record diagnostics;
     (void)state;
@@ -270,7 +270,7 @@ static void speed_drops_out(struct mount_rig *spoiled, struct mount_sample *samp
     spoiled->without_speed = spoiled->drive.n % 3000 > 2700;
 }
 
-static void d22_a_speed_that_drops_out_for_seconds_does_no_harm(void **state)
+static void D22_a_speed_that_drops_out_for_seconds_does_no_harm(void **state)
 {
     (void)state;
     open_city(37, GENERATOR_CITY);
@@ -280,7 +280,7 @@ static void d22_a_speed_that_drops_out_for_seconds_does_no_harm(void **state)
     mount_rig_close(&rig);
 }
 
-static void d25_diagnostics_agree_with_what_went_in(void **state)
+static void D25_diagnostics_agree_with_what_went_in(void **state)
 {
     struct oto_mount_calibration_diagnostics_record diagnostics;
     (void)state;
@@ -297,7 +297,7 @@ static void d25_diagnostics_agree_with_what_went_in(void **state)
     mount_rig_close(&rig);
 }
 
-static void d32_parameters_that_cannot_be_are_refused_with_a_sentence(void **state)
+static void D32_parameters_that_cannot_be_are_refused_with_a_sentence(void **state)
 {
     struct mountcal_params params;
     struct mountcal_plan plan;
@@ -362,15 +362,15 @@ static void the_recorded_drive_is_not_accepted_and_pitch_and_yaw_are_right(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(d22_without_speed_there_is_no_progress_and_a_hint),
-        cmocka_unit_test(d21_d22_inputs_in_other_units_or_dead_are_never_accepted),
-        cmocka_unit_test(d21_samples_that_lack_an_axis_are_dropped_counted_and_do_no_harm),
+        cmocka_unit_test(D22_without_speed_there_is_no_progress_and_a_hint),
+        cmocka_unit_test(D21_D22_inputs_in_other_units_or_dead_are_never_accepted),
+        cmocka_unit_test(D21_samples_that_lack_an_axis_are_dropped_counted_and_do_no_harm),
         cmocka_unit_test(time_stamps_that_repeat_jump_or_go_back_are_seen_and_do_no_harm),
-        cmocka_unit_test(d21_an_imu_slower_than_50_hz_is_said_so_and_not_accepted),
-        cmocka_unit_test(d22_driving_in_reverse_does_not_turn_the_mount_round_with_or_without_a_sign),
-        cmocka_unit_test(d22_a_speed_that_drops_out_for_seconds_does_no_harm),
-        cmocka_unit_test(d25_diagnostics_agree_with_what_went_in),
-        cmocka_unit_test(d32_parameters_that_cannot_be_are_refused_with_a_sentence),
+        cmocka_unit_test(D21_an_imu_slower_than_50_hz_is_said_so_and_not_accepted),
+        cmocka_unit_test(D22_driving_in_reverse_does_not_turn_the_mount_round_with_or_without_a_sign),
+        cmocka_unit_test(D22_a_speed_that_drops_out_for_seconds_does_no_harm),
+        cmocka_unit_test(D25_diagnostics_agree_with_what_went_in),
+        cmocka_unit_test(D32_parameters_that_cannot_be_are_refused_with_a_sentence),
         cmocka_unit_test(the_recorded_drive_is_not_accepted_and_pitch_and_yaw_are_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

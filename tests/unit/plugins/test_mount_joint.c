@@ -10,7 +10,7 @@ static void open_city(uint64_t seed, enum mount_world world)
     mount_rig_open(&rig, &setup);
 }
 
-static void d1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_a_degree(void **state)
+static void D1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_a_degree(void **state)
 {
     static const double mounts[][3] = {{0, 0, 0},    {10, 5, 5},  {-10, -5, -5},  {10, -5, 5},
                                        {-10, 5, -5}, {10, 5, -5}, {3.3, -1.7, 4}, {-6, 2.5, -0.4}};
@@ -27,7 +27,7 @@ static void d1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_
 }
 
 /* D.4: R_corr = inverse of the nominal mount times the estimated one, roll = atan2(R21, R22) and so on. */
-static void d1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount(void **state)
+static void D1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount(void **state)
 {
     const struct mount_drive_setup setup = {
         .world = MOUNT_PERFECT, .style = GENERATOR_CITY, .seed = 8, .rpy_deg = {176, 2, 88}};
@@ -50,7 +50,7 @@ static void d1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount(voi
     mount_rig_close(&rig);
 }
 
-static void d2_a_mount_outside_the_box_fails_and_is_never_accepted(void **state)
+static void D2_a_mount_outside_the_box_fails_and_is_never_accepted(void **state)
 {
     static const double mounts[][3] = {{18, 0, 0}, {0, 9, 0}, {0, 0, -9}, {0, 0, 180}, {90, 0, 0}};
     (void)state;
@@ -74,7 +74,7 @@ static void d2_a_mount_outside_the_box_fails_and_is_never_accepted(void **state)
     }
 }
 
-static void d10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acceptance(void **state)
+static void D10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acceptance(void **state)
 {
     double before = 0;
     (void)state;
@@ -95,7 +95,7 @@ static void d10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acc
  * 40 drives, three angles at four times: with 3-sigma bounds that hold in 99 % of cases, seven or more misses among 480
  * (which are not independent; 160 drives and angles are) come in fewer than one of a thousand such suites.
  */
-static void d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted(void **state)
+static void D11_D19_D28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted(void **state)
 {
     const double at_s[4] = {120, 240, 420, 660};
     double square[3] = {0};
@@ -131,7 +131,7 @@ static void d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted(vo
     assert_true(sqrt(square[2]) < 0.05);
 }
 
-static void d11_bounds_hold_where_nothing_is_known_of_the_crown(void **state)
+static void D11_bounds_hold_where_nothing_is_known_of_the_crown(void **state)
 {
     struct mountcal_params usual;
     (void)state;
@@ -150,7 +150,7 @@ static void d11_bounds_hold_where_nothing_is_known_of_the_crown(void **state)
     }
 }
 
-static void d8_d28_harsh_drives_are_never_accepted_wrongly(void **state)
+static void D8_D28_harsh_drives_are_never_accepted_wrongly(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -165,7 +165,7 @@ static void d8_d28_harsh_drives_are_never_accepted_wrongly(void **state)
 }
 
 /* Up and down it is shaken by 0.6 m/s², which a level path's filter foretells a little better for many a second. */
-static void d28_on_a_road_that_is_followed_vertical_vibration_never_makes_the_path_level(void **state)
+static void D28_on_a_road_that_is_followed_vertical_vibration_never_makes_the_path_level(void **state)
 {
     /* In the first two, a sum of log-likelihood was for the level path for minutes. */
     static const uint64_t seeds[] = {518, 590, 501, 502, 503, 504, 505, 506};
@@ -185,7 +185,7 @@ static void d28_on_a_road_that_is_followed_vertical_vibration_never_makes_the_pa
 }
 
 /* In simulations that tilt the body on a level path, the drive's turns show the roll within minutes. */
-static void d28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_and_right(void **state)
+static void D28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_and_right(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 12; seed++) {
@@ -205,7 +205,7 @@ static void d28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_
     }
 }
 
-static void d14_the_estimate_goes_on_getting_better_after_acceptance(void **state)
+static void D14_the_estimate_goes_on_getting_better_after_acceptance(void **state)
 {
     double early[3] = {0}, late[3] = {0};
     (void)state;
@@ -230,7 +230,7 @@ static void d14_the_estimate_goes_on_getting_better_after_acceptance(void **stat
     }
 }
 
-static void d19_compliance_is_found_where_it_is_far_from_what_was_assumed(void **state)
+static void D19_compliance_is_found_where_it_is_far_from_what_was_assumed(void **state)
 {
     (void)state;
     open_city(11, MOUNT_CITY);
@@ -245,7 +245,7 @@ static void d19_compliance_is_found_where_it_is_far_from_what_was_assumed(void *
     mount_rig_close(&rig);
 }
 
-static void d20_d31_biases_up_to_their_range_are_found_and_do_no_harm(void **state)
+static void D20_D31_biases_up_to_their_range_are_found_and_do_no_harm(void **state)
 {
     static const double gyro_rad_s[3] = {0.15, -0.18, 0.12}, accel_m_s2[3] = {0.1, -0.12, 0.08};
     (void)state;
@@ -265,7 +265,7 @@ static void d20_d31_biases_up_to_their_range_are_found_and_do_no_harm(void **sta
     mount_rig_close(&rig);
 }
 
-static void d27_any_rate_from_50_hz_gives_the_same_mount(void **state)
+static void D27_any_rate_from_50_hz_gives_the_same_mount(void **state)
 {
     static const double rates_hz[] = {50, 104, 200, 1000};
     (void)state;
@@ -311,19 +311,19 @@ static void the_wheel_speed_may_be_late(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(d1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_a_degree),
-        cmocka_unit_test(d1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount),
-        cmocka_unit_test(d2_a_mount_outside_the_box_fails_and_is_never_accepted),
-        cmocka_unit_test(d10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acceptance),
-        cmocka_unit_test(d11_d19_d28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted),
-        cmocka_unit_test(d11_bounds_hold_where_nothing_is_known_of_the_crown),
-        cmocka_unit_test(d8_d28_harsh_drives_are_never_accepted_wrongly),
-        cmocka_unit_test(d28_on_a_road_that_is_followed_vertical_vibration_never_makes_the_path_level),
-        cmocka_unit_test(d28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_and_right),
-        cmocka_unit_test(d14_the_estimate_goes_on_getting_better_after_acceptance),
-        cmocka_unit_test(d19_compliance_is_found_where_it_is_far_from_what_was_assumed),
-        cmocka_unit_test(d20_d31_biases_up_to_their_range_are_found_and_do_no_harm),
-        cmocka_unit_test(d27_any_rate_from_50_hz_gives_the_same_mount),
+        cmocka_unit_test(D1_noise_free_mounts_anywhere_in_the_box_come_out_to_a_hundredth_of_a_degree),
+        cmocka_unit_test(D1_the_correction_is_what_the_estimate_adds_to_the_nominal_mount),
+        cmocka_unit_test(D2_a_mount_outside_the_box_fails_and_is_never_accepted),
+        cmocka_unit_test(D10_the_percentage_never_falls_while_data_are_good_and_is_100_at_acceptance),
+        cmocka_unit_test(D11_D19_D28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted),
+        cmocka_unit_test(D11_bounds_hold_where_nothing_is_known_of_the_crown),
+        cmocka_unit_test(D8_D28_harsh_drives_are_never_accepted_wrongly),
+        cmocka_unit_test(D28_on_a_road_that_is_followed_vertical_vibration_never_makes_the_path_level),
+        cmocka_unit_test(D28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_and_right),
+        cmocka_unit_test(D14_the_estimate_goes_on_getting_better_after_acceptance),
+        cmocka_unit_test(D19_compliance_is_found_where_it_is_far_from_what_was_assumed),
+        cmocka_unit_test(D20_D31_biases_up_to_their_range_are_found_and_do_no_harm),
+        cmocka_unit_test(D27_any_rate_from_50_hz_gives_the_same_mount),
         cmocka_unit_test(the_wheel_speed_may_be_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

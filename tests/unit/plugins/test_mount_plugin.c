@@ -59,7 +59,7 @@ static void run_host(double until_s)
     }
 }
 
-static void d1_the_plugin_finds_the_mount_from_the_standard_records(void **state)
+static void D1_the_plugin_finds_the_mount_from_the_standard_records(void **state)
 {
     (void)state;
     open_host();
@@ -72,7 +72,7 @@ static void d1_the_plugin_finds_the_mount_from_the_standard_records(void **state
     close_host();
 }
 
-static void d3_the_position_passes_through(void **state)
+static void D3_the_position_passes_through(void **state)
 {
     (void)state;
     open_host();
@@ -84,7 +84,7 @@ static void d3_the_position_passes_through(void **state)
     close_host();
 }
 
-static void d32_inputs_that_are_missing_or_lack_a_field_are_refused_by_name(void **state)
+static void D32_inputs_that_are_missing_or_lack_a_field_are_refused_by_name(void **state)
 {
     (void)state;
     open_host();
@@ -98,7 +98,7 @@ static void d32_inputs_that_are_missing_or_lack_a_field_are_refused_by_name(void
     close_host();
 }
 
-static void d13_parameters_stop_it_and_begin_it_anew_while_it_runs(void **state)
+static void D13_parameters_stop_it_and_begin_it_anew_while_it_runs(void **state)
 {
     void *old;
     (void)state;
@@ -122,10 +122,10 @@ static void d13_parameters_stop_it_and_begin_it_anew_while_it_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(d1_the_plugin_finds_the_mount_from_the_standard_records),
-        cmocka_unit_test(d3_the_position_passes_through),
-        cmocka_unit_test(d32_inputs_that_are_missing_or_lack_a_field_are_refused_by_name),
-        cmocka_unit_test(d13_parameters_stop_it_and_begin_it_anew_while_it_runs),
+        cmocka_unit_test(D1_the_plugin_finds_the_mount_from_the_standard_records),
+        cmocka_unit_test(D3_the_position_passes_through),
+        cmocka_unit_test(D32_inputs_that_are_missing_or_lack_a_field_are_refused_by_name),
+        cmocka_unit_test(D13_parameters_stop_it_and_begin_it_anew_while_it_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void set_reset(struct mountcal_params *params)
     params->reset++;
 }
 
-static void d9_d12_it_begins_unaccepted_and_each_change_of_state_is_counted_once(void **state)
+static void D9_D12_it_begins_unaccepted_and_each_change_of_state_is_counted_once(void **state)
 {
     uint32_t seen = 0, before;
     (void)state;
@@ -67,7 +67,7 @@ static void d9_d12_it_begins_unaccepted_and_each_change_of_state_is_counted_once
     mount_rig_close(&rig);
 }
 
-static void d13_stop_freezes_start_goes_on_and_reset_is_nominal_again(void **state)
+static void D13_stop_freezes_start_goes_on_and_reset_is_nominal_again(void **state)
 {
     struct oto_mount_calibration_record stopped;
     (void)state;
@@ -106,7 +106,7 @@ static void move_at_ten_minutes(struct mount_rig *spoiled, struct mount_sample *
     }
 }
 
-static void d15_a_mount_that_moves_by_two_degrees_is_noticed_within_a_minute_and_found_again(void **state)
+static void D15_a_mount_that_moves_by_two_degrees_is_noticed_within_a_minute_and_found_again(void **state)
 {
     double noticed_s = 0;
     (void)state;
@@ -128,7 +128,7 @@ static void d15_a_mount_that_moves_by_two_degrees_is_noticed_within_a_minute_and
     mount_rig_close(&rig);
 }
 
-static void d17_a_result_from_before_that_fits_is_accepted_early(void **state)
+static void D17_a_result_from_before_that_fits_is_accepted_early(void **state)
 {
     double without_s;
     (void)state;
@@ -152,7 +152,7 @@ static void d17_a_result_from_before_that_fits_is_accepted_early(void **state)
     mount_rig_close(&rig);
 }
 
-static void d17_a_wrong_result_from_before_is_rejected(void **state)
+static void D17_a_wrong_result_from_before_is_rejected(void **state)
 {
     static const double off_deg[][3] = {{0, 1, 0}, {0, 0, -1}, {4, 0, 0}};
     (void)state;
@@ -174,7 +174,7 @@ static void d17_a_wrong_result_from_before_is_rejected(void **state)
     }
 }
 
-static void d18_a_copied_state_goes_on_bit_for_bit(void **state)
+static void D18_a_copied_state_goes_on_bit_for_bit(void **state)
 {
     static struct mountcal_state copy;
     struct oto_mount_calibration_record record;
@@ -200,7 +200,7 @@ static void d18_a_copied_state_goes_on_bit_for_bit(void **state)
     mount_rig_close(&rig);
 }
 
-static void d23_manoeuvres_that_are_still_needed_go_as_they_are_driven(void **state)
+static void D23_manoeuvres_that_are_still_needed_go_as_they_are_driven(void **state)
 {
     static const struct script_segment segments[] = {
         {.kind = SCRIPT_STOP, .accel_m_s2 = 2, .ramp_s = 1, .duration_s = 12},
@@ -231,7 +231,7 @@ static void d23_manoeuvres_that_are_still_needed_go_as_they_are_driven(void **st
     mount_rig_close(&rig);
 }
 
-static void d24_each_signal_has_a_bit_a_value_and_a_bound(void **state)
+static void D24_each_signal_has_a_bit_a_value_and_a_bound(void **state)
 {
     (void)state;
     open_city(27);
@@ -248,7 +248,7 @@ static void d24_each_signal_has_a_bit_a_value_and_a_bound(void **state)
     mount_rig_close(&rig);
 }
 
-static void d26_three_imus_at_once_are_independent(void **state)
+static void D26_three_imus_at_once_are_independent(void **state)
 {
     static struct mount_rig rigs[3];
     static const double mounts[3][3] = {{1, 2, 3}, {-9, 4, -4}, {6, -3, 0}};
@@ -270,7 +270,7 @@ static void d26_three_imus_at_once_are_independent(void **state)
     }
 }
 
-static void d30_what_is_felt_less_motion_is_gravity_after_calibration(void **state)
+static void D30_what_is_felt_less_motion_is_gravity_after_calibration(void **state)
 {
     static const struct script_segment segments[] = {
         {.kind = SCRIPT_STOP, .accel_m_s2 = 2, .ramp_s = 1, .duration_s = 8},
@@ -297,7 +297,7 @@ static void d30_what_is_felt_less_motion_is_gravity_after_calibration(void **sta
     mount_rig_close(&rig);
 }
 
-static void d34_a_level_garage_gives_a_degree_within_a_minute(void **state)
+static void D34_a_level_garage_gives_a_degree_within_a_minute(void **state)
 {
     static const struct script_segment segments[] = {
         {.kind = SCRIPT_STOP, .accel_m_s2 = 2, .ramp_s = 0.5, .duration_s = 6},
@@ -329,7 +329,7 @@ static void d34_a_level_garage_gives_a_degree_within_a_minute(void **state)
     }
 }
 
-static void d34_without_five_seconds_of_rest_a_garage_gives_nothing(void **state)
+static void D34_without_five_seconds_of_rest_a_garage_gives_nothing(void **state)
 {
     static const struct script_segment segments[] = {
         {.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 5, .accel_m_s2 = 2.5, .ramp_s = 0.5},
@@ -350,18 +350,18 @@ static void d34_without_five_seconds_of_rest_a_garage_gives_nothing(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(d9_d12_it_begins_unaccepted_and_each_change_of_state_is_counted_once),
-        cmocka_unit_test(d13_stop_freezes_start_goes_on_and_reset_is_nominal_again),
-        cmocka_unit_test(d15_a_mount_that_moves_by_two_degrees_is_noticed_within_a_minute_and_found_again),
-        cmocka_unit_test(d17_a_result_from_before_that_fits_is_accepted_early),
-        cmocka_unit_test(d17_a_wrong_result_from_before_is_rejected),
-        cmocka_unit_test(d18_a_copied_state_goes_on_bit_for_bit),
-        cmocka_unit_test(d23_manoeuvres_that_are_still_needed_go_as_they_are_driven),
-        cmocka_unit_test(d24_each_signal_has_a_bit_a_value_and_a_bound),
-        cmocka_unit_test(d26_three_imus_at_once_are_independent),
-        cmocka_unit_test(d30_what_is_felt_less_motion_is_gravity_after_calibration),
-        cmocka_unit_test(d34_a_level_garage_gives_a_degree_within_a_minute),
-        cmocka_unit_test(d34_without_five_seconds_of_rest_a_garage_gives_nothing),
+        cmocka_unit_test(D9_D12_it_begins_unaccepted_and_each_change_of_state_is_counted_once),
+        cmocka_unit_test(D13_stop_freezes_start_goes_on_and_reset_is_nominal_again),
+        cmocka_unit_test(D15_a_mount_that_moves_by_two_degrees_is_noticed_within_a_minute_and_found_again),
+        cmocka_unit_test(D17_a_result_from_before_that_fits_is_accepted_early),
+        cmocka_unit_test(D17_a_wrong_result_from_before_is_rejected),
+        cmocka_unit_test(D18_a_copied_state_goes_on_bit_for_bit),
+        cmocka_unit_test(D23_manoeuvres_that_are_still_needed_go_as_they_are_driven),
+        cmocka_unit_test(D24_each_signal_has_a_bit_a_value_and_a_bound),
+        cmocka_unit_test(D26_three_imus_at_once_are_independent),
+        cmocka_unit_test(D30_what_is_felt_less_motion_is_gravity_after_calibration),
+        cmocka_unit_test(D34_a_level_garage_gives_a_degree_within_a_minute),
+        cmocka_unit_test(D34_without_five_seconds_of_rest_a_garage_gives_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
