@@ -167,11 +167,11 @@ static bool survive(struct guard *guard, int signal)
 {
     tell(guard, signal);
     const int64_t now = now_s();
-    const int64_t oldest = guard->crash_s[guard->crashes % SRV_GUARD_CRASHES];
     guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] = now;
     guard->crashes++;
-    if (guard->crashes >= SRV_GUARD_CRASHES && now - (guard->crashes > SRV_GUARD_CRASHES ? oldest : guard->crash_s[0]) <
-                                                   SRV_GUARD_WINDOW_S) {
+    /* The place that the next one will take holds the oldest of the last three. */
+    if (guard->crashes >= SRV_GUARD_CRASHES &&
+        now - guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] < SRV_GUARD_WINDOW_S) {
         say("that was the third time within a minute: it stays down");
         return false;
     }
