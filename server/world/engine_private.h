@@ -216,7 +216,7 @@ bool srv_node_call(struct srv_engine *engine, const struct srv_node *node,
 void srv_motion_step(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
                      uint32_t *flags);
 
-/* ---- trial.c ---- */
+/* ---- trial.c, trial_step.c ---- */
 
 /* Takes a swap: at once, or through history and shadow. True: *reply is to be sent. */
 bool srv_trial_begin(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
