@@ -6,10 +6,11 @@
  *   map:     {epoch, seq (of the first sample), schema (type hash), samples: [record, …]}
  *   record:  {header: {seq, stamp: {sec, nanosec}, frame_id}, <fields, nested along their dots>, otolith: {sensor_time_ns, flags}}
  *   packed:  {epoch, seq, schema, packed: bin} with each sample as struct oto_sample_head and payload, back to back
- *   schema:  topic world/@schema, {epoch, v, world, channels: [{topic, node, type, schema, rate: [num, den], frame_id,
+ *   schema:  topic world/@schema, {epoch, v, world, total, channels: [{topic, node, type, schema, rate: [num, den], frame_id,
  *            bytes, fields: [{name, type, count, offset, unit, frame, text}, …]}, …]}
  *            where `type` of a channel is its record's name, `schema` the hash in its frames, and `type` of a field one
- *            of u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 text
+ *            of u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 text. A schema too large for a frame comes in several: they share
+ *            `epoch`, and `total` counts the channels of them all (absent: those of this one)
  * Raw records in `packed` are little-endian. A text that is no UTF-8 goes out with '?' for each bad byte.
  */
 #ifndef OTOLITH_FRAME_H
@@ -40,9 +41,13 @@ OTO_API void oto_buffer_free(struct oto_buffer *buffer);
 OTO_API enum oto_status oto_frame_encode(struct oto_buffer *buffer, const struct oto_channel *channel, uint64_t epoch,
                                          enum oto_frame_format format, const struct oto_sample_head *heads,
                                          const void *payloads, uint32_t count);
-/* Encodes the schema frame of all channels. */
+/* Encodes the schema frame of all channels; OTO_LIMIT: it needs to come in parts. */
 OTO_API enum oto_status oto_frame_encode_schema(struct oto_buffer *buffer, const char *world, uint64_t epoch,
                                                 const struct oto_channel *channels, uint32_t count);
+/* The same of `count` of `total` channels: one of several frames. */
+OTO_API enum oto_status oto_frame_encode_schema_part(struct oto_buffer *buffer, const char *world, uint64_t epoch,
+                                                     const struct oto_channel *channels, uint32_t count,
+                                                     uint32_t total);
 
 /* The envelope of a frame. */
 struct oto_frame {
@@ -65,6 +70,9 @@ OTO_API enum oto_status oto_frame_sample(struct oto_frame *frame, const struct o
 struct oto_schema; /* channels decoded from a schema frame; bounded */
 OTO_API enum oto_status oto_schema_decode(const void *data, size_t bytes, struct oto_schema **schema);
 OTO_API void oto_schema_close(struct oto_schema *schema);
+OTO_API uint64_t oto_schema_epoch(const struct oto_schema *schema);
+/* Channels of the world: more than this frame has if it is one of several. */
+OTO_API uint32_t oto_schema_total(const struct oto_schema *schema);
 OTO_API uint32_t oto_schema_channel_count(const struct oto_schema *schema);
 /* view is not valid in these. */
 OTO_API const struct oto_channel *oto_schema_channel(const struct oto_schema *schema, uint32_t index);

@@ -39,7 +39,8 @@ static enum oto_status make_schema(struct srv_feed *feed, const struct oto_clien
     uint32_t share = feed->count;
     for (uint32_t done = 0; done < feed->count && status == OTO_OK;) {
         const uint32_t part = feed->count - done < share ? feed->count - done : share;
-        status = oto_frame_encode_schema(&feed->schema[feed->schema_count], world, feed->epoch, channels + done, part);
+        status = oto_frame_encode_schema_part(&feed->schema[feed->schema_count], world, feed->epoch, channels + done,
+                                              part, feed->count);
         if (status == OTO_LIMIT && share > 1) {
             share = (share + 1) / 2;
             status = OTO_OK;

@@ -1,4 +1,5 @@
 list(APPEND OTOLITH_SOURCES
   transport/link.c
   transport/stream.c
-  transport/subscriber.c)
+  transport/subscriber.c
+  transport/topics.c)

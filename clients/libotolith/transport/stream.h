@@ -1,29 +1,19 @@
 /*
- * From frames to samples: keeps the newest schema, picks the topics asked for, decodes, and counts by `seq` what never
+ * From frames to samples: keeps the schema, picks the topics asked for, decodes, and counts by `seq` what never
  * came. Pure: no socket, no clock; any thread, one stream each.
  */
 #ifndef OTO_STREAM_H
 #define OTO_STREAM_H
 
-#include "otolith/frame.h"
-
-/* What is known of one topic. */
-struct oto_stream_topic {
-    char topic[OTO_TOPIC_BYTES];
-    bool wanted, started;
-    uint64_t epoch, next_seq;
-};
+#include "transport/topics.h"
 
 struct oto_stream {
     char asked[OTO_TOPIC_BYTES]; /* "": every topic */
-    char world[OTO_TOPIC_BYTES]; /* "" before the first schema */
-    struct oto_schema *schema;
-    unsigned char *schema_frame; /* a copy: most are the same as the last one */
-    size_t schema_bytes;
-    struct oto_stream_topic *topics; /* one for each channel of the schema */
+    struct oto_topics topics;
     uint32_t wanted_count;
     struct oto_frame frame; /* the one being read */
-    uint32_t channel, next_sample;
+    struct oto_topic *topic; /* that it is of */
+    uint32_t next_sample;
     char frame_id[OTO_WORLD_NAME_BYTES];
     uint64_t payload[OTO_RECORD_MAX_BYTES / 8];
 };

@@ -50,14 +50,18 @@ static enum oto_status explain(const struct oto_subscriber *subscriber, int32_t 
         return oto_fail(error, OTO_TIMEOUT, "nobody answers at %s: %s", subscriber->url,
                         oto_link_reason(subscriber->link));
     }
-    if (stream->schema == NULL) {
+    if (!stream->topics.heard) {
         return oto_fail(error, OTO_TIMEOUT, "%s has sent no schema within %d ms", subscriber->url, timeout_ms);
     }
     if (stream->wanted_count > 0) {
         return oto_fail(error, OTO_TIMEOUT, "no sample of '%s' within %d ms", stream->asked, timeout_ms);
     }
+    if (stream->topics.count < stream->topics.total) {
+        return oto_fail(error, OTO_TIMEOUT, "%s has told of %u of its %u topics within %d ms, not yet of '%s'",
+                        subscriber->url, stream->topics.count, stream->topics.total, timeout_ms, stream->asked);
+    }
     const char *near = oto_stream_nearest(stream);
-    return oto_fail(error, OTO_NOT_FOUND, "world '%s' publishes no topic '%s'%s%s%s", stream->world, stream->asked,
+    return oto_fail(error, OTO_NOT_FOUND, "world '%s' publishes no topic '%s'%s%s%s", stream->topics.world, stream->asked,
                     near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 

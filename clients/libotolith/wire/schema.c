@@ -7,6 +7,8 @@
 
 /* Grows with what was really decoded, never with a count that the frame claims. */
 struct oto_schema {
+    uint64_t epoch;
+    uint32_t total;
     struct oto_channel *channels;
     uint32_t channel_count, channel_capacity;
     struct oto_field *fields;
@@ -294,10 +296,39 @@ static enum oto_status take_channels(struct decoder *decoder)
 
 /* ---- the frame ---- */
 
+enum frame_key { FRAME_VERSION, FRAME_EPOCH, FRAME_TOTAL, FRAME_CHANNELS, FRAME_KEYS };
+static const char *const frame_keys[FRAME_KEYS] = {"v", "epoch", "total", "channels"};
+
+static enum oto_status take_frame_value(struct decoder *decoder, uint32_t key)
+{
+    struct oto_schema *schema = decoder->schema;
+    struct oto_pack_item item;
+    if (key == FRAME_KEYS) {
+        return oto_pack_skip(&decoder->reader) ? OTO_OK : OTO_CORRUPT;
+    }
+    if (key == FRAME_CHANNELS) {
+        return take_channels(decoder);
+    }
+    if (!oto_pack_expect(&decoder->reader, OTO_PACK_UNSIGNED, &item)) {
+        return OTO_CORRUPT;
+    }
+    if (key == FRAME_VERSION) {
+        return item.number == OTO_WIRE_VERSION ? OTO_OK : OTO_VERSION;
+    }
+    if (key == FRAME_EPOCH) {
+        schema->epoch = item.number;
+        return OTO_OK;
+    }
+    schema->total = (uint32_t)item.number;
+    return is_number_below(&item, OTO_SEGMENT_MAX_CHANNELS + 1) ? OTO_OK : OTO_LIMIT;
+}
+
+/* `total` came later than the others: a frame without it is the whole schema. */
 static enum oto_status take_frame(struct decoder *decoder)
 {
-    struct oto_pack_item map, key, item;
-    bool have_version = false, have_channels = false;
+    const uint32_t needed = 1u << FRAME_VERSION | 1u << FRAME_EPOCH | 1u << FRAME_CHANNELS;
+    struct oto_pack_item map, key;
+    uint32_t seen = 0;
     if (!oto_pack_expect(&decoder->reader, OTO_PACK_MAP, &map)) {
         return OTO_CORRUPT;
     }
@@ -305,24 +336,18 @@ static enum oto_status take_frame(struct decoder *decoder)
         if (!oto_pack_expect(&decoder->reader, OTO_PACK_TEXT, &key)) {
             return OTO_CORRUPT;
         }
-        enum oto_status status = OTO_OK;
-        if (oto_pack_is_text(&key, "v")) {
-            if (!oto_pack_expect(&decoder->reader, OTO_PACK_UNSIGNED, &item)) {
-                return OTO_CORRUPT;
-            }
-            have_version = true;
-            status = item.number == OTO_WIRE_VERSION ? OTO_OK : OTO_VERSION;
-        } else if (oto_pack_is_text(&key, "channels")) {
-            status = have_channels ? OTO_CORRUPT : take_channels(decoder);
-            have_channels = true;
-        } else {
-            status = oto_pack_skip(&decoder->reader) ? OTO_OK : OTO_CORRUPT;
-        }
+        const uint32_t index = key_index(&key, frame_keys, FRAME_KEYS);
+        const enum oto_status status =
+            index < FRAME_KEYS && (seen >> index & 1) != 0 ? OTO_CORRUPT : take_frame_value(decoder, index);
         if (status != OTO_OK) {
             return status;
         }
+        seen |= index < FRAME_KEYS ? 1u << index : 0;
     }
-    return have_version && have_channels && decoder->reader.at == decoder->reader.end ? OTO_OK : OTO_CORRUPT;
+    if ((seen >> FRAME_TOTAL & 1) == 0) {
+        decoder->schema->total = decoder->schema->channel_count;
+    }
+    return (seen & needed) == needed && decoder->reader.at == decoder->reader.end ? OTO_OK : OTO_CORRUPT;
 }
 
 static void point_at_fields(struct oto_schema *schema)
@@ -368,6 +393,16 @@ void oto_schema_close(struct oto_schema *schema)
         free(schema->texts);
         free(schema);
     }
+}
+
+uint64_t oto_schema_epoch(const struct oto_schema *schema)
+{
+    return schema->epoch;
+}
+
+uint32_t oto_schema_total(const struct oto_schema *schema)
+{
+    return schema->total;
 }
 
 uint32_t oto_schema_channel_count(const struct oto_schema *schema)

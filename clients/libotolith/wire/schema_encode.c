@@ -51,18 +51,26 @@ static void pack_channel(msgpack_packer *packer, const struct oto_channel *chann
 enum oto_status oto_frame_encode_schema(struct oto_buffer *buffer, const char *world, uint64_t epoch,
                                         const struct oto_channel *channels, uint32_t count)
 {
+    return oto_frame_encode_schema_part(buffer, world, epoch, channels, count, count);
+}
+
+enum oto_status oto_frame_encode_schema_part(struct oto_buffer *buffer, const char *world, uint64_t epoch,
+                                             const struct oto_channel *channels, uint32_t count, uint32_t total)
+{
     struct oto_frame_writer writer = {buffer, OTO_OK};
     msgpack_packer packer = oto_frame_packer(&writer);
     buffer->bytes = 0;
     (void)oto_frame_append(&writer, world, strlen(world));
     (void)oto_frame_append(&writer, OTO_SCHEMA_TOPIC, sizeof OTO_SCHEMA_TOPIC);
-    (void)msgpack_pack_map(&packer, 4);
+    (void)msgpack_pack_map(&packer, 5);
     OTO_FRAME_KEY(&packer, "epoch");
     (void)msgpack_pack_uint64(&packer, epoch);
     OTO_FRAME_KEY(&packer, "v");
     (void)msgpack_pack_uint32(&packer, OTO_WIRE_VERSION);
     OTO_FRAME_KEY(&packer, "world");
     oto_pack_text(&packer, world);
+    OTO_FRAME_KEY(&packer, "total");
+    (void)msgpack_pack_uint32(&packer, total);
     OTO_FRAME_KEY(&packer, "channels");
     (void)msgpack_pack_array(&packer, count);
     for (uint32_t i = 0; i < count && writer.status == OTO_OK; i++) {

@@ -71,7 +71,7 @@ static void nothing_is_decoded_before_the_schema(void **state)
     assert_int_equal(give(0, EPOCH, 5, 2, OTO_FRAME_MAP), OTO_AGAIN);
     expect_none();
     assert_int_equal(give_schema(EPOCH), OTO_AGAIN);
-    assert_string_equal(stream.world, "demo");
+    assert_string_equal(stream.topics.world, "demo");
     assert_int_equal(give(0, EPOCH, 7, 2, OTO_FRAME_MAP), OTO_OK);
     expect("demo/car/imu", 7, 0);
     expect("demo/car/imu", 8, 0);
@@ -146,6 +146,95 @@ static void a_new_schema_keeps_the_count_and_changes_the_type(void **state)
     expect("demo/car/imu", 5, 3);
 }
 
+/* ---- a schema in several frames ---- */
+
+static enum oto_status give_part(uint64_t epoch, uint32_t first, uint32_t count, uint32_t total)
+{
+    assert_int_equal(oto_frame_encode_schema_part(&buffer, "demo", epoch, channels + first, count, total), OTO_OK);
+    return oto_stream_give(&stream, buffer.data, buffer.bytes);
+}
+
+static void a_schema_in_several_frames_is_learnt_whole(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "", &error), error);
+    for (uint64_t round = 0; round < 3; round++) {
+        for (uint32_t part = 0; part < 3; part++) {
+            assert_int_equal(give_part(EPOCH, part, 1, 3), OTO_AGAIN);
+            assert_int_equal(stream.topics.count, round == 0 ? part + 1 : 3);
+            assert_int_equal(stream.topics.total, 3);
+        }
+        assert_int_equal(stream.wanted_count, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            assert_int_equal(give(i, EPOCH, 1 + 3 * round, 1, OTO_FRAME_MAP), OTO_OK);
+            expect(channels[i].topic, 1 + 3 * round, round == 0 ? 0 : 2);
+        }
+    }
+}
+
+static void parts_cut_elsewhere_keep_what_was_counted(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "", &error), error);
+    (void)give_part(EPOCH, 0, 2, 3);
+    (void)give_part(EPOCH, 2, 1, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)give(i, EPOCH, 5, 1, OTO_FRAME_MAP);
+        expect(channels[i].topic, 5, 0);
+    }
+    (void)give_part(EPOCH, 0, 1, 3); /* the second of the old part is still known */
+    assert_int_equal(stream.topics.count, 3);
+    (void)give_part(EPOCH, 1, 2, 3);
+    (void)give_part(EPOCH, 0, 2, 3); /* and it may go back */
+    assert_int_equal(stream.topics.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)give(i, EPOCH, 9, 1, OTO_FRAME_MAP);
+        expect(channels[i].topic, 9, 3);
+    }
+}
+
+static void another_run_or_world_begins_anew(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    assert_ok(oto_stream_init(&stream, "", &error), error);
+    (void)give_schema(EPOCH);
+    (void)give_part(EPOCH + 1, 0, 1, 3);
+    assert_int_equal(stream.topics.count, 1);
+    assert_int_equal(give(1, EPOCH + 1, 1, 1, OTO_FRAME_MAP), OTO_AGAIN); /* what the new run has not told of */
+    (void)give_part(EPOCH + 1, 1, 2, 3);
+    assert_int_equal(stream.topics.count, 3);
+    assert_int_equal(oto_frame_encode_schema(&buffer, "demo2", EPOCH + 1, channels, 1), OTO_OK);
+    (void)oto_stream_give(&stream, buffer.data, buffer.bytes);
+    assert_int_equal(stream.topics.count, 1);
+    assert_string_equal(stream.topics.world, "demo2");
+}
+
+static void what_a_publisher_may_make_one_hold_is_bounded(void **state)
+{
+    (void)state;
+    enum { TEXT_BYTES = 3 << 20, FIT = OTO_TOPICS_MAX_BYTES / (TEXT_BYTES + 1024) };
+    struct oto_error error = {0};
+    char *text = malloc(TEXT_BYTES + 1);
+    memset(text, 'x', TEXT_BYTES);
+    text[TEXT_BYTES] = '\0';
+    const struct oto_field field = {"x", OTO_FIELD_F64, 1, 0, "1", "body", text};
+    const struct oto_record_type type = {"wordy", 8, 1, &field};
+    assert_ok(oto_stream_init(&stream, "", &error), error);
+    for (uint32_t i = 0; i <= FIT; i++) {
+        char topic[32];
+        (void)snprintf(topic, sizeof topic, "demo/n%u", i);
+        channels[0] = sample_channel(topic, &type);
+        assert_int_equal(give_part(EPOCH, 0, 1, FIT + 1), i < FIT ? OTO_AGAIN : OTO_LIMIT);
+    }
+    free(text);
+    assert_int_equal(stream.topics.count, FIT);
+    assert_non_null(oto_topics_find(&stream.topics, "demo/n0"));
+    assert_null(oto_topics_find(&stream.topics, "demo/n21"));
+}
+
 static void damage_is_told_and_gone_on_from(void **state)
 {
     (void)state;
@@ -190,6 +279,10 @@ int main(void)
         TEST(a_prefix_takes_all_below_it),
         TEST(loss_is_exact_for_each_topic),
         TEST(a_new_schema_keeps_the_count_and_changes_the_type),
+        TEST(a_schema_in_several_frames_is_learnt_whole),
+        TEST(parts_cut_elsewhere_keep_what_was_counted),
+        TEST(another_run_or_world_begins_anew),
+        TEST(what_a_publisher_may_make_one_hold_is_bounded),
         TEST(damage_is_told_and_gone_on_from),
         TEST(a_misspelt_topic_has_a_neighbour),
     };

@@ -52,6 +52,13 @@ static void publish_schema(void)
     (void)nng_send(publisher, buffer.data, buffer.bytes, 0);
 }
 
+static void publish_first_part(void)
+{
+    const struct oto_channel channel = sample_channel("demo/car/imu", &oto_imu_type);
+    assert_int_equal(oto_frame_encode_schema_part(&buffer, "demo", 1, &channel, 1, 2), OTO_OK);
+    (void)nng_send(publisher, buffer.data, buffer.bytes, 0);
+}
+
 static void publish(uint64_t seq)
 {
     const struct oto_channel channel = sample_channel("demo/car/imu", &oto_imu_type);
@@ -172,6 +179,14 @@ static void what_is_missing_is_said(void **state)
         publish_schema();
     }
     assert_string_equal(error.text, "world 'demo' publishes no topic 'demo/car/imo'; did you mean 'demo/car/imu'?");
+    oto_subscriber_close(subscriber);
+    assert_ok(oto_subscriber_open(url, "demo/car/gps", &subscriber, &error), error);
+    while (strstr(error.text, "told of") == NULL) {
+        assert_true(now_ms() < deadline_ms);
+        publish_first_part();
+        assert_int_equal(oto_subscriber_next(subscriber, 20, &sample, &error), OTO_TIMEOUT);
+    }
+    assert_non_null(strstr(error.text, "has told of 1 of its 2 topics within 20 ms, not yet of 'demo/car/gps'"));
     oto_subscriber_close(subscriber);
     assert_int_equal(oto_subscriber_open("bogus", "", &subscriber, &error), OTO_INVALID);
     assert_null(subscriber);

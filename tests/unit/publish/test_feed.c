@@ -1,0 +1,85 @@
+#include <oto_test.h>
+
+#include "attach/client_private.h"
+#include "publish/feed.h"
+#include "transport/stream.h"
+
+#define CHANNELS 300u
+#define TEXT_BYTES 40000u /* of each channel's field: a frame of 4 MiB takes about a hundred */
+
+static struct oto_segment_header header = {.epoch = 5, .world = "demo"};
+static struct oto_stream stream;
+static uint32_t frames;
+
+static struct oto_client make_client(const struct oto_record_type *type)
+{
+    struct oto_channel *channels = calloc(CHANNELS, sizeof *channels);
+    assert_non_null(channels);
+    for (uint32_t i = 0; i < CHANNELS; i++) {
+        channels[i] = (struct oto_channel){
+            .index = i, .rate_num = 200, .rate_den = 1, .type = *type, .type_hash = oto_record_type_hash(type)};
+        (void)snprintf(channels[i].topic, sizeof channels[i].topic, "demo/car%u/imu", i);
+    }
+    return (struct oto_client){.header = &header, .directory = {.channel_count = CHANNELS, .channels = channels}};
+}
+
+static void count_and_give(void *context, const void *data, size_t bytes)
+{
+    (void)context;
+    frames++;
+    assert_true(bytes <= OTO_FRAME_MAX_BYTES);
+    assert_int_equal(oto_stream_give(&stream, data, bytes), OTO_AGAIN);
+}
+
+static void a_schema_too_large_for_a_frame_comes_in_several_and_is_learnt(void **state)
+{
+    (void)state;
+    static char text[TEXT_BYTES + 1];
+    memset(text, 'x', TEXT_BYTES);
+    const struct oto_field field = {"x", OTO_FIELD_F64, 1, 0, "1", "body", text};
+    const struct oto_record_type type = {"wordy", 8, 1, &field};
+    struct oto_client client = make_client(&type);
+    struct oto_error error = {0};
+    struct srv_feed *feed;
+    assert_ok(oto_stream_init(&stream, "", &error), error);
+    assert_ok(srv_feed_create(&client, OTO_FRAME_MAP, count_and_give, NULL, &feed, &error), error);
+    for (uint32_t round = 0; round < 2; round++) {
+        frames = 0;
+        srv_feed_schema(feed);
+        assert_true(frames >= 3);
+        assert_int_equal(stream.topics.count, CHANNELS);
+        assert_int_equal(stream.topics.total, CHANNELS);
+        assert_int_equal(stream.wanted_count, CHANNELS);
+    }
+    srv_feed_destroy(feed);
+    oto_stream_finish(&stream);
+    free(client.directory.channels);
+}
+
+static void a_channel_too_large_for_any_frame_is_refused(void **state)
+{
+    (void)state;
+    char *text = malloc(OTO_FRAME_MAX_BYTES + 1);
+    assert_non_null(text);
+    memset(text, 'x', OTO_FRAME_MAX_BYTES);
+    text[OTO_FRAME_MAX_BYTES] = '\0';
+    const struct oto_field field = {"x", OTO_FIELD_F64, 1, 0, "1", "body", text};
+    const struct oto_record_type type = {"wordy", 8, 1, &field};
+    struct oto_client client = make_client(&type);
+    struct oto_error error = {0};
+    struct srv_feed *feed = NULL;
+    assert_int_equal(srv_feed_create(&client, OTO_FRAME_MAP, count_and_give, NULL, &feed, &error), OTO_LIMIT);
+    assert_non_null(strstr(error.text, "the schema frame cannot be made"));
+    assert_null(feed);
+    free(client.directory.channels);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_schema_too_large_for_a_frame_comes_in_several_and_is_learnt),
+        cmocka_unit_test(a_channel_too_large_for_any_frame_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
