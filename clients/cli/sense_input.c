@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 const char *const sense_columns[SENSE_COLUMNS] = {
     "t_s", "?specific_force_x_m_s2", "?specific_force_y_m_s2", "?specific_force_z_m_s2", "?angular_rate_x_rad_s",
@@ -143,6 +144,11 @@ static int ascending(const void *a, const void *b)
 enum oto_status sense_median_rate(const char *path, double *rate_hz, struct oto_error *error)
 {
     struct intervals intervals = {0};
+    struct stat facts;
+    if (stat(path, &facts) == 0 && S_ISFIFO(facts.st_mode)) {
+        return oto_fail(error, OTO_INVALID, "%.256s: a pipe can be read but once, and its rate is needed first; give --rate HZ",
+                        path);
+    }
     enum oto_status status = oto_table_each(path, sense_columns, 1, each_interval, &intervals, error);
     if (status == OTO_OK && intervals.count > 0) {
         qsort(intervals.dt_s, intervals.count, sizeof *intervals.dt_s, ascending);

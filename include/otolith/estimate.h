@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "otolith/channel.h"
 #include "otolith/estimator.h"
@@ -45,6 +46,8 @@ OTO_API enum oto_status oto_log_add(struct oto_log *log, const struct oto_sample
  * and column's name.
  */
 OTO_API enum oto_status oto_log_read(const char *path, struct oto_log **log, struct oto_error *error);
+/* The same from a file that oto_table_open gave, from where it stands; the caller's to close. */
+OTO_API enum oto_status oto_log_read_of(FILE *file, const char *path, struct oto_log **log, struct oto_error *error);
 OTO_API void oto_log_close(struct oto_log *log); /* NULL is allowed */
 
 OTO_API const char *oto_log_source(const struct oto_log *log);

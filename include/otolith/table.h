@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "otolith/status.h"
 
@@ -56,6 +57,12 @@ typedef enum oto_status (*oto_text_row_function)(void *context, const struct oto
 /* As oto_table_each, for files that hold words beside numbers. */
 OTO_API enum oto_status oto_table_each_text(const char *path, oto_text_row_function each, void *context,
                                             struct oto_error *error);
+
+/* For who looks at a file's beginning first, as a pipe can be read but once: opened as the readers above do (a file or a
+ * pipe, not compressed), and read on from where it stands to its end. `path` is its name in messages. */
+OTO_API enum oto_status oto_table_open(const char *path, FILE **file, struct oto_error *error);
+OTO_API enum oto_status oto_table_each_text_of(FILE *file, const char *path, oto_text_row_function each, void *context,
+                                               struct oto_error *error);
 
 OTO_API void oto_table_free(struct oto_table *table);
 

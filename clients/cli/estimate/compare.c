@@ -80,18 +80,26 @@ static enum oto_status open_row(struct comparison *row, const struct oto_plugin_
                : no_column(oto_log_type(log), oto_log_source(log), equals + 1, error);
 }
 
-static enum oto_status read_reference(const char *path, struct oto_log **log, struct oto_error *error)
+static enum oto_status read_tagged_reference(FILE *file, const char *path, struct oto_log **log, struct oto_error *error)
 {
     struct tagged_logs tagged;
-    if (!tagged_is(path)) {
-        return oto_log_read(path, log, error);
-    }
-    const enum oto_status status = tagged_read(path, &tagged, error);
+    const enum oto_status status = tagged_read(file, path, &tagged, error);
     oto_log_close(tagged.lidar);
     oto_log_close(tagged.radar);
     *log = tagged.truth;
     return status != OTO_OK || tagged.truth != NULL ? status
                                                     : oto_fail(error, OTO_INVALID, "%.200s holds no truth", path);
+}
+
+static enum oto_status read_reference(const char *path, struct oto_log **log, struct oto_error *error)
+{
+    FILE *file = NULL;
+    enum oto_status status = oto_table_open(path, &file, error);
+    if (status == OTO_OK) {
+        status = tagged_is(file) ? read_tagged_reference(file, path, log, error) : oto_log_read_of(file, path, log, error);
+        (void)fclose(file);
+    }
+    return status;
 }
 
 enum oto_status comparisons_open(struct comparisons *comparisons, const struct oto_plugin_descriptor *descriptor,

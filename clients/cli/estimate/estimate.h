@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "otolith/estimate.h"
+#include "otolith/table.h"
 #include "output.h"
 
 enum { ESTIMATE_MOST = 64, ESTIMATE_MOST_COMPARED = 64, ESTIMATE_MOST_REFERENCES = OTO_MODEL_MAX_STATES };
@@ -30,9 +31,9 @@ void estimate_logs_finish(struct estimate_logs *logs);
 struct tagged_logs {
     struct oto_log *lidar, *radar, *truth;
 };
-/* Whether the file's first line begins so. */
-bool tagged_is(const char *path);
-enum oto_status tagged_read(const char *path, struct tagged_logs *logs, struct oto_error *error);
+/* Whether the file's first line begins so; the file stands where it stood. */
+bool tagged_is(FILE *file);
+enum oto_status tagged_read(FILE *file, const char *path, struct tagged_logs *logs, struct oto_error *error);
 
 /* ---- compare.c ---- */
 

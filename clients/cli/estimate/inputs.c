@@ -61,11 +61,11 @@ static enum oto_status guess(const struct oto_estimate *estimate, const char *pa
 }
 
 /* Each log of a tagged file that the estimator can take, or the one that was asked for. */
-static enum oto_status bind_tagged(struct oto_estimate *estimate, const char *name, const char *path,
+static enum oto_status bind_tagged(struct oto_estimate *estimate, const char *name, FILE *file, const char *path,
                                    struct estimate_logs *logs, struct oto_error *error)
 {
     struct tagged_logs tagged;
-    enum oto_status status = tagged_read(path, &tagged, error);
+    enum oto_status status = tagged_read(file, path, &tagged, error);
     const struct {
         const char *name;
         struct oto_log *log;
@@ -87,27 +87,45 @@ static enum oto_status bind_tagged(struct oto_estimate *estimate, const char *na
                                                 "truth", path, name != NULL ? name : "line");
 }
 
-enum oto_status estimate_bind(struct oto_estimate *estimate, const char *argument, struct estimate_logs *logs,
-                              struct oto_error *error)
+/* `name` NULL: by the file's. */
+static enum oto_status bind_file(struct oto_estimate *estimate, const char *name, FILE *file, const char *path,
+                                 struct estimate_logs *logs, struct oto_error *error)
 {
-    char name[64] = "";
+    char guessed[64];
     struct oto_log *log = NULL;
-    const char *equals = strchr(argument, '=');
-    const char *path = equals != NULL ? equals + 1 : argument;
-    if (equals != NULL) {
-        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - argument), argument);
+    enum oto_status status = OTO_OK;
+    if (tagged_is(file)) {
+        return bind_tagged(estimate, name, file, path, logs, error);
     }
-    if (tagged_is(path)) {
-        return bind_tagged(estimate, equals != NULL ? name : NULL, path, logs, error);
+    if (name == NULL) {
+        status = guess(estimate, path, guessed, sizeof guessed, error);
+        name = guessed;
     }
-    enum oto_status status = equals != NULL ? OTO_OK : guess(estimate, path, name, sizeof name, error);
     if (status == OTO_OK) {
-        status = oto_log_read(path, &log, error);
+        status = oto_log_read_of(file, path, &log, error);
     }
     if (status == OTO_OK) {
         status = keep(logs, log, error);
     }
     return status == OTO_OK ? oto_estimate_bind(estimate, name, log, error) : status;
+}
+
+enum oto_status estimate_bind(struct oto_estimate *estimate, const char *argument, struct estimate_logs *logs,
+                              struct oto_error *error)
+{
+    char name[64] = "";
+    FILE *file = NULL;
+    const char *equals = strchr(argument, '=');
+    const char *path = equals != NULL ? equals + 1 : argument;
+    if (equals != NULL) {
+        (void)snprintf(name, sizeof name, "%.*s", (int)(equals - argument), argument);
+    }
+    enum oto_status status = oto_table_open(path, &file, error);
+    if (status == OTO_OK) {
+        status = bind_file(estimate, equals != NULL ? name : NULL, file, path, logs, error);
+        (void)fclose(file);
+    }
+    return status;
 }
 
 void estimate_logs_finish(struct estimate_logs *logs)

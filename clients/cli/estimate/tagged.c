@@ -41,18 +41,15 @@ static const struct tag *find_tag(const char *text)
     return NULL;
 }
 
-bool tagged_is(const char *path)
+/* What was looked at is put back, for the reader to come. */
+bool tagged_is(FILE *file)
 {
-    char begin[3] = "";
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        return false;
-    }
-    const size_t bytes = fread(begin, 1, 2, file);
-    (void)fclose(file);
-    const bool blank = begin[1] == ' ' || begin[1] == '\t';
-    begin[1] = '\0';
-    return bytes == 2 && blank && find_tag(begin) != NULL;
+    const int letter = getc(file);
+    const int blank = letter != EOF ? getc(file) : EOF;
+    const char begin[] = {(char)letter, '\0'};
+    (void)(blank != EOF && ungetc(blank, file));
+    (void)(letter != EOF && ungetc(letter, file));
+    return (blank == ' ' || blank == '\t') && find_tag(begin) != NULL;
 }
 
 static enum oto_status bad(const struct reading *reading, const char *sentence, const char *what)
@@ -158,26 +155,19 @@ static void drop_empty(struct oto_log **log)
     }
 }
 
-enum oto_status tagged_read(const char *path, struct tagged_logs *logs, struct oto_error *error)
+enum oto_status tagged_read(FILE *file, const char *path, struct tagged_logs *logs, struct oto_error *error)
 {
     struct reading reading = {path, 0, logs, error};
     char *line = NULL;
     size_t capacity = 0;
     *logs = (struct tagged_logs){0};
     enum oto_status status = create(path, logs, error);
-    FILE *file = fopen(path, "re");
-    if (status == OTO_OK && file == NULL) {
-        status = oto_fail(error, OTO_IO, "%.200s: cannot be read: %m", path);
-    }
     while (status == OTO_OK && getline(&line, &capacity, file) >= 0) {
         reading.line++;
         status = take_line(&reading, line);
     }
     if (status == OTO_OK && ferror(file)) {
         status = oto_fail(error, OTO_IO, "%.200s: cannot be read", path);
-    }
-    if (file != NULL) {
-        (void)fclose(file);
     }
     free(line);
     if (status != OTO_OK) {

@@ -243,7 +243,7 @@ static enum oto_status read_lines(struct reader *reader, FILE *file, struct csv_
     return reader->status;
 }
 
-static enum oto_status open_file(const char *path, FILE **file, struct oto_error *error)
+enum oto_status oto_table_open(const char *path, FILE **file, struct oto_error *error)
 {
     struct stat about;
     size_t length = strlen(path);
@@ -257,16 +257,14 @@ static enum oto_status open_file(const char *path, FILE **file, struct oto_error
     if (fstat(fileno(*file), &about) == 0 && (S_ISREG(about.st_mode) || S_ISFIFO(about.st_mode)))
         return OTO_OK;
     (void)fclose(*file);
+    *file = NULL;
     return oto_fail(error, OTO_IO, "%s: cannot be read: it is not a file", path);
 }
 
-static enum oto_status read_file(struct reader *reader)
+static enum oto_status read_open_file(struct reader *reader, FILE *file)
 {
     struct csv_parser parser;
-    FILE *file = NULL;
-    enum oto_status status = open_file(reader->path, &file, reader->error);
-    if (status != OTO_OK)
-        return status;
+    enum oto_status status = OTO_OK;
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
         status = oto_fail(reader->error, OTO_NO_MEMORY, "out of memory while reading %s", reader->path);
     else
@@ -276,7 +274,17 @@ static enum oto_status read_file(struct reader *reader)
     free(reader->row_text.text);
     free(reader->row_text.starts);
     free(reader->row_text.cells);
-    (void)fclose(file);
+    return status;
+}
+
+static enum oto_status read_file(struct reader *reader)
+{
+    FILE *file = NULL;
+    enum oto_status status = oto_table_open(reader->path, &file, reader->error);
+    if (status == OTO_OK) {
+        status = read_open_file(reader, file);
+        (void)fclose(file);
+    }
     return status;
 }
 
@@ -308,13 +316,25 @@ enum oto_status oto_table_each(const char *path, const char *const *columns, uin
     return status;
 }
 
-enum oto_status oto_table_each_text(const char *path, oto_text_row_function each, void *context, struct oto_error *error)
+enum oto_status oto_table_each_text_of(FILE *file, const char *path, oto_text_row_function each, void *context,
+                                       struct oto_error *error)
 {
     struct oto_table row = {0};
     struct reader reader = {
         .path = path, .table = &row, .row_text = {.each = each, .context = context}, .error = error};
-    enum oto_status status = read_file(&reader);
+    enum oto_status status = read_open_file(&reader, file);
     oto_table_free(&row);
+    return status;
+}
+
+enum oto_status oto_table_each_text(const char *path, oto_text_row_function each, void *context, struct oto_error *error)
+{
+    FILE *file = NULL;
+    enum oto_status status = oto_table_open(path, &file, error);
+    if (status == OTO_OK) {
+        status = oto_table_each_text_of(file, path, each, context, error);
+        (void)fclose(file);
+    }
     return status;
 }
 

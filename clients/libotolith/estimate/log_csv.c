@@ -182,14 +182,14 @@ static enum oto_status each_row(void *context, const struct oto_text_row *row, s
     return status == OTO_OK ? OTO_OK : log_fail(row, NULL, error, status, "%s", why.text);
 }
 
-enum oto_status oto_log_read(const char *path, struct oto_log **log, struct oto_error *error)
+enum oto_status oto_log_read_of(FILE *file, const char *path, struct oto_log **log, struct oto_error *error)
 {
     struct reading *reading = calloc(1, sizeof *reading);
     *log = NULL;
     if (reading == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory to read '%.200s'", path);
     }
-    enum oto_status status = oto_table_each_text(path, each_row, reading, error);
+    enum oto_status status = oto_table_each_text_of(file, path, each_row, reading, error);
     if (status == OTO_OK && (reading->log == NULL || oto_log_count(reading->log) == 0)) {
         status = oto_fail(error, OTO_INVALID, "%.200s: there is no sample below the header", path);
     }
@@ -200,5 +200,17 @@ enum oto_status oto_log_read(const char *path, struct oto_log **log, struct oto_
     *log = reading->log;
     log_plan_finish(&reading->plan);
     free(reading);
+    return status;
+}
+
+enum oto_status oto_log_read(const char *path, struct oto_log **log, struct oto_error *error)
+{
+    FILE *file = NULL;
+    *log = NULL;
+    enum oto_status status = oto_table_open(path, &file, error);
+    if (status == OTO_OK) {
+        status = oto_log_read_of(file, path, log, error);
+        (void)fclose(file);
+    }
     return status;
 }

@@ -40,9 +40,9 @@ class Estimate(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def run_it(self, *arguments, code=0):
+    def run_it(self, *arguments, code=0, **options):
         done = subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=120, cwd=self.path)
+                              timeout=120, cwd=self.path, **options)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
         return done
 
@@ -115,6 +115,52 @@ class Estimate(unittest.TestCase):
         self.assertAlmostEqual(float(rows[4]["speed_m_s"]), 4.5 + gain * 1.5, delta=1e-12)
         self.assertAlmostEqual(float(rows[4]["speed_sigma_m_s"]), math.sqrt(gain * 0.1 ** 2), delta=1e-12)
         self.assertEqual([row["used"] for row in rows], ["1", "1", "1", "1", "2"])
+
+    # ---- pipes ----
+
+    def pipe(self, text):
+        """The path of a pipe that holds the text, as a shell's <(command) gives; to be passed on by its number."""
+        out, into = os.pipe()
+        self.addCleanup(os.close, out)
+        os.write(into, text.encode())
+        os.close(into)
+        return f"/dev/fd/{out}", out
+
+    def test_logs_may_come_through_pipes(self):
+        speed, imu = "t_s,v_m_s\n0,4\n1,5\n2,6\n", "t_s,ax,ay\n0.5,1,7\n1.5,-1,7\n"
+        common = ("estimate", "--plugin", "template_estimator", "--out")
+        self.run_it(*common, "files.csv", "--in", self.write("speed.csv", speed), "--in", self.write("imu.csv", imu))
+        path, fd = self.pipe(imu)
+        self.run_it(*common, "pipes.csv", "--in", "speed=/dev/stdin", "--in", f"imu={path}", input=speed, pass_fds=[fd])
+        self.assertEqual((self.path / "pipes.csv").read_text(), (self.path / "files.csv").read_text())
+        spent = self.run_it(*common, "pipes.csv", "--in", "speed=/dev/stdin", "--in", "imu=/dev/stdin", input=speed, code=1)
+        self.assertIn("/dev/stdin:1:1: error: expected a header line", spent.stderr)
+
+    def test_tagged_lines_and_a_reference_may_come_through_pipes(self):
+        lines = "L 1 2 1000000 1 2 0 0\nR 1 0.5 0 1050000\nL 2 3 1100000 2 3 0 0\n"
+        path, fd = self.pipe(lines)
+        reference, reference_fd = self.pipe(lines)
+        done = self.run_it("estimate", "--plugin", "listener", "--in", path, "--in", self.write("main.csv", "t_s,v\n1,2\n1.1,3\n"),
+                           "--json", "--reference", reference, "--compare", "sum=px", pass_fds=[fd, reference_fd])
+        account = json.loads(done.stdout)
+        self.assertEqual((account["samples"], account["compare"][0]["count"]), (7, 3))
+
+    def test_other_commands_read_pipes_too(self):
+        rows = "t_s,ax,ay,az,gx,gy,gz\n" + "".join(f"{k / 100},0.1,{k % 3},9.8,0,0,{k % 5}\n" for k in range(200))
+        speed = "t_s,v_m_s\n" + "".join(f"{k / 10},3\n" for k in range(20))
+        self.write("imu.csv", rows)
+        self.write("speed.csv", speed)
+        for command in (("allan", "--column", "gz", "--json"), ("calibrate", "mount", "--json")):
+            files = ("--imu", "imu.csv", "--speed", "speed.csv") if command[0] == "calibrate" else ("imu.csv",)
+            path, fd = self.pipe(rows)
+            pipes = ("--imu", path, "--speed", "/dev/stdin") if command[0] == "calibrate" else (path,)
+            wanted = self.run_it(*command, *files).stdout.replace("imu.csv", "IMU")
+            self.assertEqual(self.run_it(*command, *pipes, input=speed, pass_fds=[fd]).stdout.replace(path, "IMU"), wanted)
+        path, fd = self.pipe("t_s\n0.01\n0.02\n0.03\n")
+        sense = ("sense", "--plugin", "mems_imu", "--in", path, "--out", "samples.csv")
+        self.assertIn("a pipe can be read but once", self.run_it(*sense, pass_fds=[fd], code=1).stderr)
+        self.run_it(*sense, "--rate", "100", pass_fds=[fd])
+        self.assertEqual(len(self.rows("samples.csv")), 3)
 
     # ---- comparison ----
 
