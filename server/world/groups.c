@@ -145,16 +145,16 @@ static enum oto_status start(struct srv_group *group, oto_warn_function warn, vo
     enum oto_status status = make_seats(group, error);
     if (status == OTO_OK) {
         status = srv_box_start(group->seats, group->member_count, group->fifo_priority, warn, warn_context,
-                               &group->live, &culprit, error);
+                               &group->live.box, &culprit, error);
     }
     if (status != OTO_OK) {
         return status;
     }
-    group->watched = group->live;
-    group->pid = (int32_t)group->live->pid;
+    group->watched = group->live.box;
+    group->pid = (int32_t)group->live.box->pid;
     for (uint32_t i = 0; i < group->member_count; i++) {
-        const struct srv_box_place *place = &group->live->places[i];
-        memcpy(group->members[i].node->instance.state, srv_box_at(group->live, place->state_offset), place->state_bytes);
+        const struct srv_box_place *place = &group->live.box->places[i];
+        memcpy(group->members[i].node->instance.state, srv_box_at(group->live.box, place->state_offset), place->state_bytes);
         group->seats[i].flags = 0;
     }
     return OTO_OK;
@@ -213,7 +213,7 @@ static void finish_group(struct srv_group *group)
         srv_box_end(box);
     }
     srv_box_end(group->next);
-    srv_box_end(group->live);
+    srv_box_end(group->live.box);
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
     }

@@ -1,63 +1,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "plugin_host/futex.h"
 #include "world/engine_private.h"
 #include "world/text.h"
 
-#define SPIN_NS 60000 /* a host that is awake answers within it */
-#define SPIN_STEPS 32
 #define LATE_NS 200000 /* what a tick gives to a request of an earlier one */
-
-/* ---- questions --------------------------------------------------------------------------------------------------- */
-
-static void answer(struct srv_engine *engine, struct srv_group *group, uint32_t asked)
-{
-    struct srv_box_head *memory = group->live->memory;
-    const struct srv_box_question question = memory->question;
-    struct oto_sensor_input input;
-    enum oto_step_status status = OTO_STEP_ERROR;
-    memset(&input, 0, sizeof input);
-    if (group->answers_left > 0 && question.slot < group->member_count && group->members[question.slot].in_request) {
-        const struct srv_member *member = &group->members[question.slot];
-        struct srv_looking_back back = {engine, member->vehicle, member->node, member->now.beat.t_ns,
-                                        srv_beat_sub_ns(&member->now.beat)};
-        group->answers_left--;
-        status = srv_input_at(&back, question.t_ns, question.sub_ns, &input);
-    }
-    memory->answer = input;
-    memory->answer_status = (uint32_t)status;
-    group->answered = asked;
-    __atomic_store_n(&memory->answered, asked, __ATOMIC_RELEASE);
-    srv_futex_wake(&memory->answered);
-}
-
-/* Waits for the answer to the group's request; false when the budget or the host is at its end. */
-static bool await(struct srv_engine *engine, struct srv_group *group, int64_t budget_ns)
-{
-    const struct srv_box *box = group->live;
-    const int64_t start_ns = srv_now_ns();
-    int64_t passed_ns = 0;
-    for (uint32_t steps = 1;; steps++) {
-        const uint32_t news = __atomic_load_n(&box->memory->news, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&box->memory->done, __ATOMIC_ACQUIRE) == group->request) {
-            return true;
-        }
-        const uint32_t asked = __atomic_load_n(&box->memory->asked, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&box->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns) {
-            return false;
-        }
-        if (asked != group->answered) {
-            answer(engine, group, asked);
-        } else if (steps % SPIN_STEPS != 0) {
-            srv_pause();
-            continue;
-        } else if (passed_ns > SPIN_NS) {
-            srv_futex_wait(&box->memory->news, news, budget_ns - passed_ns);
-        }
-        passed_ns = srv_now_ns() - start_ns; /* questions take time too: a host may ask for ever */
-    }
-}
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
@@ -71,18 +18,17 @@ static void release(struct srv_group *group, struct srv_box *box)
 
 void srv_group_give_states(struct srv_group *group)
 {
-    for (uint32_t i = 0; i < group->member_count && group->live != NULL; i++) {
-        const struct srv_box_place *place = &group->live->places[i];
-        memcpy(srv_box_at(group->live, place->state_offset), group->members[i].node->instance.state, place->state_bytes);
+    for (uint32_t i = 0; i < group->member_count && group->live.box != NULL; i++) {
+        const struct srv_box_place *place = &group->live.box->places[i];
+        memcpy(srv_box_at(group->live.box, place->state_offset), group->members[i].node->instance.state, place->state_bytes);
     }
 }
 
 void srv_group_adopt(struct srv_group *group, struct srv_box *box)
 {
-    release(group, group->live);
-    group->live = box;
-    group->open = group->waiting = false;
-    group->request = group->answered = 0;
+    release(group, group->live.box);
+    group->live = (struct srv_talk){.box = box};
+    group->waiting = false;
     srv_group_give_states(group);
     for (uint32_t i = 0; i < group->member_count; i++) {
         group->members[i].in_request = false;
@@ -102,10 +48,10 @@ static void take_next(struct srv_group *group)
 
 static void drop_dead(struct srv_group *group)
 {
-    if (group->live != NULL && __atomic_load_n(&group->live->dead, __ATOMIC_ACQUIRE) != 0) {
-        release(group, group->live);
-        group->live = NULL;
-        group->open = group->waiting = false;
+    if (group->live.box != NULL && __atomic_load_n(&group->live.box->dead, __ATOMIC_ACQUIRE) != 0) {
+        release(group, group->live.box);
+        group->live = (struct srv_talk){.box = NULL};
+        group->waiting = false;
     }
 }
 
@@ -146,20 +92,20 @@ static void take_answers(struct srv_group *group, bool in_time)
             continue;
         }
         member->in_request = false;
-        copy_state(group->live, member);
+        copy_state(group->live.box, member);
         if (in_time && member->now.asked) {
-            copy_outputs(group->live, member);
+            copy_outputs(group->live.box, member);
             member->now.answered = true;
         }
     }
-    group->open = false;
+    group->live.open = false;
     group->told_late = false;
 }
 
 static void tell_late(struct srv_engine *engine, struct srv_group *group)
 {
     char sentence[152];
-    const uint32_t culprit = srv_box_culprit(group->live);
+    const uint32_t culprit = srv_box_culprit(group->live.box);
     const char *topic = culprit < group->member_count ? group->members[culprit].node->topic : "";
     struct srv_text words = srv_text_begin(sentence, sizeof sentence);
     group->told_late = true;
@@ -178,7 +124,7 @@ static bool is_paced(const struct srv_engine *engine)
 
 static void look_for_stuck(struct srv_engine *engine, struct srv_group *group)
 {
-    if (srv_now_ns() - group->since_ns >= SRV_GROUP_STUCK_NS) {
+    if (srv_now_ns() - group->live.since_ns >= SRV_GROUP_STUCK_NS) {
         __atomic_store_n(&group->kill_wanted, 1, __ATOMIC_RELEASE);
         srv_keeper_wake(engine);
     }
@@ -186,7 +132,7 @@ static void look_for_stuck(struct srv_engine *engine, struct srv_group *group)
 
 static uint32_t node_at(const struct srv_group *group)
 {
-    const uint32_t culprit = srv_box_culprit(group->live);
+    const uint32_t culprit = srv_box_culprit(group->live.box);
     return culprit < group->member_count ? group->members[culprit].node->index + 1 : 0;
 }
 
@@ -222,20 +168,9 @@ static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t t
     member->in_request = true;
 }
 
-/* Wakes the host for those that were asked. */
-static void send_request(struct srv_group *group, uint32_t asked)
-{
-    struct srv_box_head *memory = group->live->memory;
-    group->open = group->waiting = true;
-    group->answers_left = asked * SRV_BOX_ASKS_A_STEP;
-    group->since_ns = srv_now_ns();
-    __atomic_store_n(&memory->request, ++group->request, __ATOMIC_RELEASE);
-    srv_futex_wake(&memory->request);
-}
-
 static void request(struct srv_engine *engine, struct srv_group *group, uint64_t tick)
 {
-    struct srv_box *box = group->open ? NULL : group->live;
+    struct srv_box *box = group->live.open ? NULL : group->live.box;
     uint32_t asked = 0;
     for (uint32_t i = 0; i < group->member_count; i++) {
         struct srv_member *member = &group->members[i];
@@ -251,7 +186,8 @@ static void request(struct srv_engine *engine, struct srv_group *group, uint64_t
         }
     }
     if (asked > 0) {
-        send_request(group, asked);
+        srv_talk_ask(&group->live, asked);
+        group->waiting = true;
     }
 }
 
@@ -267,7 +203,7 @@ static bool revive(struct srv_engine *engine, struct srv_group *group, int64_t d
         for (uint32_t i = 0; i < group->member_count; i++) {
             condemn(engine, &group->members[i]);
         }
-        if (group->live != NULL && __atomic_load_n(&group->live->dead, __ATOMIC_ACQUIRE) == 0 &&
+        if (group->live.box != NULL && __atomic_load_n(&group->live.box->dead, __ATOMIC_ACQUIRE) == 0 &&
             __atomic_load_n(&group->kill_wanted, __ATOMIC_ACQUIRE) == 0) {
             return true;
         }
@@ -284,13 +220,14 @@ static void ask_again(struct srv_engine *engine, struct srv_group *group)
         struct srv_member *member = &group->members[i];
         const bool wanted = member->now.asked && !member->node->quarantined;
         if (wanted) {
-            ask(engine, member, engine->tick, group->live);
+            ask(engine, member, engine->tick, group->live.box);
         }
-        srv_box_slot(group->live, i)->due = wanted;
+        srv_box_slot(group->live.box, i)->due = wanted;
         asked += wanted;
     }
     if (asked > 0) {
-        send_request(group, asked);
+        srv_talk_ask(&group->live, asked);
+        group->waiting = true;
     }
 }
 
@@ -299,16 +236,16 @@ static bool await_again(struct srv_engine *engine, struct srv_group *group)
     const int64_t deadline_ns = srv_now_ns() + SRV_GROUP_STUCK_NS;
     bool answered = false;
     while (!answered) {
-        if (group->live != NULL) {
+        if (group->live.box != NULL) {
             look_for_stuck(engine, group);
         }
         if (!revive(engine, group, deadline_ns)) {
             return false;
         }
         ask_again(engine, group);
-        answered = !group->open || await(engine, group, deadline_ns - srv_now_ns());
+        answered = !group->live.open || srv_talk_await(engine, group, &group->live, deadline_ns - srv_now_ns());
     }
-    return group->open;
+    return group->live.open;
 }
 
 /* The tick's one wait for the group. */
@@ -317,7 +254,7 @@ static void finish(struct srv_engine *engine, struct srv_group *group)
     uint32_t *breadcrumb = &engine->segment.header->current_node;
     const bool paced = is_paced(engine);
     __atomic_store_n(breadcrumb, node_at(group), __ATOMIC_RELAXED);
-    bool answered = await(engine, group, paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
+    bool answered = srv_talk_await(engine, group, &group->live, paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
     if (!answered && !paced && !group->async) {
         answered = await_again(engine, group);
     }
@@ -328,7 +265,7 @@ static void finish(struct srv_engine *engine, struct srv_group *group)
         return;
     }
     drop_dead(group);
-    if (group->live != NULL && group->open) {
+    if (group->live.box != NULL && group->live.open) {
         if (!group->told_late) {
             tell_late(engine, group);
         }
@@ -371,12 +308,12 @@ void srv_groups_request(struct srv_engine *engine, uint64_t tick)
         if (__atomic_load_n(&group->next, __ATOMIC_RELAXED) != NULL) {
             take_next(group);
         }
-        if (group->open && await(engine, group, LATE_NS)) {
+        if (group->live.open && srv_talk_await(engine, group, &group->live, LATE_NS)) {
             take_answers(group, false);
-        } else if (group->open) {
+        } else if (group->live.open) {
             look_for_stuck(engine, group);
         }
-        if (group->live == NULL && !group->async && is_due(group, tick) && !is_paced(engine)) {
+        if (group->live.box == NULL && !group->async && is_due(group, tick) && !is_paced(engine)) {
             (void)revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
         }
         request(engine, group, tick);

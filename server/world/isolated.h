@@ -53,6 +53,15 @@ struct srv_member {
     uint32_t condemned;
 };
 
+/* The conversation with one host. [tick] */
+struct srv_talk {
+    struct srv_box *box; /* NULL: there is none */
+    uint32_t request, answered; /* newest numbers of the mailbox's words */
+    uint32_t answers_left;
+    bool open;        /* a request is without an answer */
+    int64_t since_ns; /* when it was made */
+};
+
 struct srv_group {
     char name[SRV_GROUP_NAME_BYTES];
     struct srv_engine *engine;
@@ -62,14 +71,10 @@ struct srv_group {
     uint32_t member_count;
     struct srv_member *members;
     /* tick thread */
-    struct srv_box *live;
+    struct srv_talk live;
     uint64_t revision; /* of the parameters; counts changes */
-    uint32_t request, answered;
-    uint32_t answers_left;
-    bool open;    /* a request is without an answer */
-    bool waiting; /* and this tick has not waited for it yet */
+    bool waiting;      /* this tick has not waited for the open request yet */
     bool told_late;
-    int64_t since_ns; /* when it was made */
     /* between the threads */
     struct srv_box *next;       /* keeper to tick thread */
     struct srv_box *adopted;    /* tick thread to keeper: a change brought it */
@@ -87,6 +92,13 @@ struct srv_group {
     uint64_t restarts, stale;
     int32_t pid;
 };
+
+/* ---- isolated_talk.c: [tick] ---- */
+
+/* Makes what stands in the slots a request to step so many instances, and wakes the host. */
+void srv_talk_ask(struct srv_talk *talk, uint32_t instances);
+/* Waits for the answer to the open request; false when the budget or the host is at its end. */
+bool srv_talk_await(struct srv_engine *engine, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns);
 
 /* ---- isolated.c: [tick] ---- */
 
