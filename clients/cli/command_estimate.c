@@ -240,8 +240,7 @@ static bool writes_to_stdout(const struct options *options)
 static void say(const struct estimation *this)
 {
     const struct oto_estimate_run *run = &this->run;
-    const struct account account = {this->estimate, oto_estimate_params(this->estimate), run, &this->comparisons,
-                                    &this->own};
+    const struct account account = {this->estimate, run, &this->comparisons, &this->own};
     FILE *to = writes_to_stdout(this->options) ? stderr : stdout;
     if (this->options->json) {
         account_print_json(to, &account);

@@ -121,6 +121,8 @@ OTO_API enum oto_status oto_estimate_execute(struct oto_estimate *estimate, stru
                                              struct oto_error *error);
 /* The instance of the last run: its parameters, data and state; NULL before. */
 OTO_API const struct oto_instance *oto_estimate_instance(const struct oto_estimate *estimate);
+/* Name, unit and frame of state `index` of the filter in the last run; NULL: it does not tell, or has no such state. */
+OTO_API const struct oto_model_quantity *oto_estimate_state(const struct oto_estimate *estimate, uint32_t index);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "otolith/motion_model.h"
 #include "otolith/plugin.h"
 
 #ifdef __cplusplus
@@ -43,7 +44,14 @@ struct oto_estimator_extension {
     const struct oto_input_port *inputs;
     uint32_t input_count; /* at most OTO_ESTIMATOR_MAX_INPUTS; the open ones counted, no more are bound */
     uint32_t reserved;
+    /*
+     * [loop] Since ABI 1.1. Names, units and frames of the filter's states, in the order in which its channels have them
+     * (fields `state`, `sigma`, `error`, `rmse`); *count is how many. `data` is what `prepare` made. May be NULL: numbers.
+     */
+    const struct oto_model_quantity *(*states)(const void *data, uint32_t *count);
 };
+
+#define OTO_ESTIMATOR_BYTES_1_0 ((uint32_t)offsetof(struct oto_estimator_extension, states))
 
 /* A channel that an input is bound to: setup->inputs, in the order of the plugin's table, then the open ones. */
 struct oto_input_binding {

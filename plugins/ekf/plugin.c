@@ -162,8 +162,15 @@ static const struct oto_input_port inputs[] = {
     {"position", "any record", NULL, OTO_INPUT_OPTIONAL, 0},
     {"truth", "what the estimate is compared with", NULL, OTO_INPUT_OPTIONAL, 0},
 };
+static const struct oto_model_quantity *states(const void *data, uint32_t *count)
+{
+    const struct ekf_plan *plan = &((const struct ekf_prepared *)data)->plan;
+    *count = plan->n;
+    return plan->model->states;
+}
+
 static const struct oto_estimator_extension estimator = {
-    sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, sizeof inputs / sizeof *inputs, 0};
+    sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, sizeof inputs / sizeof *inputs, 0, states};
 
 static const void *extension(const char *id)
 {

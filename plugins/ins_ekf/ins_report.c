@@ -2,6 +2,18 @@
 
 #include "otolith/hash.h"
 
+#define TRIAD(name, unit, frame, text) \
+    {name ".x", unit, frame, text}, {name ".y", unit, frame, text}, {name ".z", unit, frame, text}
+
+const struct oto_model_quantity ins_state_quantities[INS_STATES] = {
+    TRIAD("position_enu_m", "m", "enu", "place of the IMU; errors are the body origin's"),
+    TRIAD("velocity_enu_m_s", "m/s", "enu", "velocity of the IMU; errors are the body origin's"),
+    TRIAD("attitude_body_rad", "rad", "body", "roll, pitch, yaw; sigma and errors are turns about the body's axes"),
+    TRIAD("gyro_bias_sensor_rad_s", "rad/s", "sensor", "bias of the gyroscope"),
+    TRIAD("accel_bias_sensor_m_s2", "m/s2", "sensor", "bias of the accelerometer"),
+    {"speed_scale", "1", "", "what the odometer reads over the speed"},
+};
+
 static oto_vec3 sigmas(const struct ins_state *state, uint32_t place)
 {
     double sigma[3];

@@ -3,6 +3,10 @@
 #define INS_REPORT_H
 
 #include "ins_filter.h"
+#include "otolith/motion_model.h"
+
+/* The states, in their order. */
+extern const struct oto_model_quantity ins_state_quantities[INS_STATES];
 
 void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns,
                          struct oto_estimate_record *record);

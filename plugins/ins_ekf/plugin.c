@@ -123,7 +123,14 @@ static const struct oto_port outputs[] = {
     {"state", &num_filter_state_type, OTO_PORT_ALWAYS, 0},
     {"innovation", &num_filter_innovation_type, OTO_PORT_ALWAYS, 0},
 };
-static const struct oto_estimator_extension estimator = {sizeof estimator, 0, ins_inputs, INS_INPUTS, 0};
+static const struct oto_model_quantity *states(const void *data, uint32_t *count)
+{
+    (void)data;
+    *count = INS_STATES;
+    return ins_state_quantities;
+}
+
+static const struct oto_estimator_extension estimator = {sizeof estimator, 0, ins_inputs, INS_INPUTS, 0, states};
 
 static const void *extension(const char *id)
 {

@@ -10,7 +10,7 @@ static const struct oto_input_port inputs[INPUTS] = {
     [SPEED] = {"speed", "odometer", speed_fields, 0, 0},
     [IMU] = {"imu", "accelerometer along body x", imu_fields, OTO_INPUT_OPTIONAL, 0},
 };
-static const struct oto_estimator_extension estimator = {sizeof estimator, 0, inputs, INPUTS, 0};
+static const struct oto_estimator_extension estimator = {.size = sizeof estimator, .inputs = inputs, .input_count = INPUTS};
 
 /* 2. Parameters. A rate flagged OTO_PARAM_RATE counts where neither the world nor --rate gives one. */
 struct params {

@@ -80,7 +80,6 @@ void own_rmse_take(struct own_rmse *own, uint32_t port, const void *payload);
 
 struct account {
     const struct oto_estimate *estimate;
-    struct oto_params *params;
     const struct oto_estimate_run *run;
     const struct comparisons *comparisons;
     const struct own_rmse *own;

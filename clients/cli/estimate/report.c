@@ -37,30 +37,18 @@ void own_rmse_take(struct own_rmse *own, uint32_t port, const void *payload)
     }
 }
 
-/* The states' names where the estimator has a parameter `model` that is one of that size; else their numbers. */
-static struct oto_model *model_of(const struct account *account)
+/* A state as its estimator calls it, else by its number. */
+static struct oto_model_quantity state_of(const struct account *account, uint32_t index, char *number, size_t bytes)
 {
-    char name[128] = "";
-    struct oto_model *model = NULL;
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(oto_estimate_plugin(account->estimate));
-    if (oto_params_get(descriptor, "model", account->params, name, sizeof name, NULL) != OTO_OK ||
-        oto_model_open(name, NULL, NULL, NULL, &model, NULL) != OTO_OK) {
-        return NULL;
-    }
-    if (oto_model_size(model) == account->own->count) {
-        return model;
-    }
-    oto_model_close(model);
-    return NULL;
+    const struct oto_model_quantity *state = oto_estimate_state(account->estimate, index);
+    (void)snprintf(number, bytes, "state.%" PRIu32, index);
+    return state != NULL ? *state : (struct oto_model_quantity){.name = number, .unit = "", .frame = "", .text = ""};
 }
 
-static void name_state(const struct oto_model *model, uint32_t index, char *name, size_t bytes)
+/* What is not in the truth has no error, told as 0. */
+static bool was_compared(const struct own_rmse *own, uint32_t index)
 {
-    if (model != NULL) {
-        (void)snprintf(name, bytes, "%s", oto_model_quantity(model, index)->name);
-    } else {
-        (void)snprintf(name, bytes, "state.%" PRIu32, index);
-    }
+    return own->values[index] != 0.0;
 }
 
 /* ---- text ---- */
@@ -70,14 +58,14 @@ static void print_own(FILE *to, const struct account *account)
     if (account->own->compared == 0) {
         return;
     }
-    struct oto_model *model = model_of(account);
     (void)fprintf(to, "RMSE against the truth, %" PRIu64 " times\n", account->own->compared);
     for (uint32_t i = 0; i < account->own->count; i++) {
-        char name[64];
-        name_state(model, i, name, sizeof name);
-        (void)fprintf(to, "  %-24s %.6g\n", name, account->own->values[i]);
+        char number[32];
+        const struct oto_model_quantity state = state_of(account, i, number, sizeof number);
+        if (was_compared(account->own, i)) {
+            (void)fprintf(to, "  %-24s %-12.6g %s\n", state.name, account->own->values[i], state.unit);
+        }
     }
-    oto_model_close(model);
 }
 
 static void print_comparisons(FILE *to, const struct comparisons *comparisons)
@@ -108,24 +96,39 @@ static void member(FILE *to, const char *name, uint64_t number)
     (void)fprintf(to, ", \"%s\": %" PRIu64, name, number);
 }
 
+/* {NAME: RMSE, …}, or {NAME: "unit", …} */
+static void json_states(FILE *to, const struct account *account, bool units)
+{
+    const char *comma = "";
+    for (uint32_t i = 0; i < account->own->count; i++) {
+        char number[32];
+        const struct oto_model_quantity state = state_of(account, i, number, sizeof number);
+        if (!was_compared(account->own, i)) {
+            continue;
+        }
+        (void)fputs(comma, to);
+        comma = ", ";
+        json_text(to, state.name);
+        (void)fputs(": ", to);
+        if (units) {
+            json_text(to, state.unit);
+        } else {
+            json_double(to, account->own->values[i]);
+        }
+    }
+    (void)fputc('}', to);
+}
+
 static void json_own(FILE *to, const struct account *account)
 {
     if (account->own->compared == 0) {
         return;
     }
-    struct oto_model *model = model_of(account);
     member(to, "truths", account->own->compared);
     (void)fputs(", \"rmse\": {", to);
-    for (uint32_t i = 0; i < account->own->count; i++) {
-        char name[64];
-        name_state(model, i, name, sizeof name);
-        (void)fputs(i > 0 ? ", " : "", to);
-        json_text(to, name);
-        (void)fputs(": ", to);
-        json_double(to, account->own->values[i]);
-    }
-    (void)fputc('}', to);
-    oto_model_close(model);
+    json_states(to, account, false);
+    (void)fputs(", \"rmse_units\": {", to);
+    json_states(to, account, true);
 }
 
 static void json_number(FILE *to, const char *name, double number)

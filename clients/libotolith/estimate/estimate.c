@@ -85,6 +85,17 @@ const struct oto_instance *oto_estimate_instance(const struct oto_estimate *esti
     return estimate->instance.state != NULL ? &estimate->instance : NULL;
 }
 
+const struct oto_model_quantity *oto_estimate_state(const struct oto_estimate *estimate, uint32_t index)
+{
+    const struct oto_estimator_extension *extension = estimate->extension;
+    uint32_t count = 0;
+    if (estimate->instance.state == NULL || extension->size <= OTO_ESTIMATOR_BYTES_1_0 || extension->states == NULL) {
+        return NULL;
+    }
+    const struct oto_model_quantity *states = extension->states(estimate->instance.data, &count);
+    return index < count ? &states[index] : NULL;
+}
+
 /* ---- inputs ---- */
 
 static struct estimate_input *find_input(struct oto_estimate *estimate, const char *name)

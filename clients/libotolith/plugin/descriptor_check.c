@@ -208,7 +208,7 @@ enum oto_status oto_estimator_check(const struct oto_plugin_descriptor *descript
     if (strcmp(descriptor->kind, OTO_KIND_ESTIMATOR) != 0 && estimator == NULL) {
         return OTO_OK;
     }
-    if (estimator == NULL || estimator->size != sizeof *estimator) {
+    if (estimator == NULL || (estimator->size != sizeof *estimator && estimator->size != OTO_ESTIMATOR_BYTES_1_0)) {
         return oto_fail(error, OTO_PLUGIN, "its extension '" OTO_EXTENSION_ESTIMATOR "' is %s, which an estimator needs",
                         estimator == NULL ? "absent" : "of another size");
     }

@@ -82,6 +82,7 @@ class Estimate(unittest.TestCase):
         account = json.loads(done.stdout)
         for state, wanted in {"x": 0.09723, "y": 0.08538, "vx": 0.45085, "vy": 0.43959}.items():
             self.assertAlmostEqual(account["rmse"][state], wanted, delta=0.5e-5)
+        self.assertEqual(account["rmse_units"], {"x": "m", "y": "m", "vx": "m/s", "vy": "m/s"})
         self.assertEqual((account["samples"], account["truths"]), (1000, 500))
         first, second = account["compare"]
         self.assertAlmostEqual(first["rmse"], account["rmse"]["x"], delta=1e-12)
@@ -90,7 +91,23 @@ class Estimate(unittest.TestCase):
         rows = self.rows("est.csv")
         self.assertEqual((len(rows), rows[0]["t_ns"]), (500, "1477010443000000000"))
         text = self.estimate("--plugin", "ekf", "--params", UDACITY_EKF, "--in", UDACITY).stdout
-        self.assertRegex(text, r"(?m)^  vx +0\.4508")
+        self.assertRegex(text, r"(?m)^  vx +0\.4508\d+ +m/s$")
+
+    def test_errors_of_the_navigation_are_told_by_state_and_unit(self):
+        self.write("imu.csv", "t_s,ax,ay,az,gx,gy,gz\n" + "".join(f"{k / 100},0,0,9.80665,0,0,0\n" for k in range(101)))
+        wrong = "1,2,3,0.1,0.2,0.3,0.9993,0.01,0.02,0.03"
+        self.write("truth.csv", "t_s,position_enu_m.x,position_enu_m.y,position_enu_m.z,velocity_enu_m_s.x,velocity_enu_m_s.y,"
+                   "velocity_enu_m_s.z,q_enu_from_body.w,q_enu_from_body.x,q_enu_from_body.y,q_enu_from_body.z\n"
+                   + "".join(f"{k / 10},{wrong}\n" for k in range(1, 11)))
+        common = ("--plugin", "ins_ekf", "--set", "align.from=given", "--in", "imu.csv", "--in", "truth.csv")
+        account = json.loads(self.estimate(*common, "--json").stdout)
+        parts = {"position_enu_m": "m", "velocity_enu_m_s": "m/s", "attitude_body_rad": "rad"}
+        wanted = {f"{part}.{axis}": unit for part, unit in parts.items() for axis in "xyz"}  # biases have no truth
+        self.assertEqual(account["rmse_units"], wanted)
+        self.assertEqual(list(account["rmse"]), list(wanted))
+        self.assertAlmostEqual(account["rmse"]["position_enu_m.z"], 3, delta=0.2)
+        self.assertAlmostEqual(account["rmse"]["attitude_body_rad.z"], 0.06, delta=0.005)
+        self.assertRegex(self.estimate(*common).stdout, r"(?m)^  velocity_enu_m_s\.y +0\.\d+ +m/s$")
 
     def test_one_log_of_a_tagged_file_may_be_asked_for(self):
         self.write("drive.txt", "L\t1\t2\t1000000\t1\t2\t0\t0\nR 1 0.5 0 1050000\n\nL 2 3 1100000 2 3 0 0 0.1 0.2\n")

@@ -126,9 +126,9 @@ static const struct oto_input_port inputs[] = {
     {"imu", "a gyroscope", imu_fields, OTO_INPUT_OPTIONAL, 0},
 };
 #ifdef LISTENER_CLOSED
-static const struct oto_estimator_extension estimator = {sizeof estimator, 0, inputs, 2, 0};
+static const struct oto_estimator_extension estimator = {OTO_ESTIMATOR_BYTES_1_0, 0, inputs, 2, 0, NULL}; /* as ABI 1.0 had it */
 #else
-static const struct oto_estimator_extension estimator = {sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, 2, 0};
+static const struct oto_estimator_extension estimator = {sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, 2, 0, NULL};
 #endif
 
 static const void *extension(const char *id)

@@ -106,7 +106,7 @@ static const struct oto_port outputs[] = {{"", &number_type, OTO_PORT_ALWAYS, 0}
 static const char *const needed[] = {"number", NULL};
 static const struct oto_input_port inputs[] = {{"main", "a number", needed, 0, 0},
                                                {"truth", "anything", NULL, OTO_INPUT_OPTIONAL, 0}};
-static const struct oto_estimator_extension estimator = {sizeof estimator, NODE_ESTIMATOR, inputs, 2, 0};
+static const struct oto_estimator_extension estimator = {sizeof estimator, NODE_ESTIMATOR, inputs, 2, 0, NULL};
 static const void *extension(const char *id)
 {
     return strcmp(id, OTO_EXTENSION_ESTIMATOR) == 0 ? &estimator : NULL;
