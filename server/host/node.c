@@ -278,6 +278,7 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
     spec->capacity = wanted_capacity(node, world->ring_capacity, spec->rate_num, spec->rate_den);
     spec->node_index = node->index;
     spec->flags = motion ? OTO_CHANNEL_TRUTH | OTO_CHANNEL_ENABLED : 0;
+    spec->asleep = port != NULL && !srv_port_is_on(port->enable_offset, &node->params);
     if (!motion && port == NULL) {
         return describe_label(node, spec, error);
     }

@@ -124,6 +124,14 @@ enum oto_status srv_ports_make(const struct oto_plugin_descriptor *descriptor, c
  */
 void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment, const struct srv_port *before,
                          uint32_t before_count);
+bool srv_port_is_on(uint32_t enable_offset, const struct oto_params *params);
+/*
+ * [loop] Wakes the channels that a plugin with these parameters will fill in the place of a node: before they reach the
+ * tick thread, which reserves nothing. OTO_NO_MEMORY.
+ */
+enum oto_status srv_ports_wake(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
+                               uint32_t first_channel, const struct oto_params *params,
+                               const struct srv_segment *segment, struct oto_error *error);
 /* [tick] Reads which ports the parameters enable. */
 void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params);
 /* [tick] The same, and says so in the directory; a channel without a port is silent. */

@@ -71,19 +71,34 @@ void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segmen
     }
 }
 
-static bool parameter_enables(const struct oto_params *params, const struct srv_port *port)
+bool srv_port_is_on(uint32_t enable_offset, const struct oto_params *params)
 {
     int64_t value = 1;
-    if (port->enable_offset != OTO_PORT_ALWAYS && port->enable_offset + sizeof value <= params->bytes) {
-        memcpy(&value, (const unsigned char *)params->block + port->enable_offset, sizeof value);
+    if (enable_offset != OTO_PORT_ALWAYS && enable_offset + sizeof value <= params->bytes) {
+        memcpy(&value, (const unsigned char *)params->block + enable_offset, sizeof value);
     }
     return value != 0;
+}
+
+enum oto_status srv_ports_wake(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
+                               uint32_t first_channel, const struct oto_params *params,
+                               const struct srv_segment *segment, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; i < descriptor->output_count && status == OTO_OK; i++) {
+        const struct oto_port *port = &descriptor->outputs[i];
+        const uint32_t channel = find_channel(port, config, first_channel);
+        if (channel != SRV_NO_CHANNEL && srv_port_is_on(port->enable_offset, params)) {
+            status = srv_segment_wake(segment, channel, error);
+        }
+    }
+    return status;
 }
 
 void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params)
 {
     for (uint32_t i = 0; i < count; i++) {
-        ports[i].enabled = ports[i].channel != SRV_NO_CHANNEL && parameter_enables(params, &ports[i]);
+        ports[i].enabled = ports[i].channel != SRV_NO_CHANNEL && srv_port_is_on(ports[i].enable_offset, params);
     }
 }
 

@@ -14,6 +14,9 @@
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
+#ifndef MADV_POPULATE_WRITE /* since Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #define CHECK_MEMORY_FROM_BYTES (UINT64_C(64) << 20)
 
@@ -65,16 +68,9 @@ static enum oto_status open_memory(struct srv_segment *segment, uint64_t bytes, 
     if (segment->fd < 0) {
         return oto_fail(error, OTO_IO, "cannot make shared memory (memfd_create: %s)", strerror(errno));
     }
-    const uint64_t available = bytes >= CHECK_MEMORY_FROM_BYTES ? available_bytes() : 0;
-    int cause = available != 0 && bytes > available ? ENOMEM : 0;
-    if (cause == 0) {
-        cause = posix_fallocate(segment->fd, 0, (off_t)bytes);
-    }
-    if (cause != 0) {
-        return oto_fail(error, OTO_NO_MEMORY,
-                        "cannot reserve %.1f MiB of shared memory for the world (%s); free memory, or make rings "
-                        "shorter or the world smaller",
-                        (double)bytes / 0x1p20, strerror(cause));
+    if (ftruncate(segment->fd, (off_t)bytes) != 0) {
+        return oto_fail(error, OTO_NO_MEMORY, "cannot make shared memory of %.1f MiB (%s)", (double)bytes / 0x1p20,
+                        strerror(errno));
     }
     return OTO_OK;
 }
@@ -89,8 +85,8 @@ static enum oto_status map_memory(struct srv_segment *segment, uint64_t bytes, s
     }
     segment->reservation = reserved;
     segment->reservation_bytes = whole;
-    void *base = mmap(reserved + OTO_SEGMENT_PAGE, bytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_FIXED | MAP_POPULATE, segment->fd, 0);
+    void *base =
+        mmap(reserved + OTO_SEGMENT_PAGE, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, segment->fd, 0);
     if (base == MAP_FAILED) {
         return oto_fail(error, OTO_NO_MEMORY, "cannot map %.1f MiB of shared memory (%s)", (double)bytes / 0x1p20,
                         strerror(errno));
@@ -102,6 +98,87 @@ static enum oto_status map_memory(struct srv_segment *segment, uint64_t bytes, s
         return oto_fail(error, OTO_IO, "cannot seal shared memory (%s); a kernel of 5.1 or later is needed",
                         strerror(errno));
     }
+    return OTO_OK;
+}
+
+/* ---- memory behind the mapping ---- */
+
+static uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + OTO_SEGMENT_PAGE - 1) / OTO_SEGMENT_PAGE * OTO_SEGMENT_PAGE;
+}
+
+static uint64_t ring_end(const struct oto_segment_channel *channel)
+{
+    return page_up(channel->ring_offset + sizeof(struct oto_ring) + (uint64_t)channel->capacity * channel->slot_stride);
+}
+
+/* What is to be there from the start. A ring begins on a page. */
+static uint64_t awake_end(const struct srv_channel_spec *spec, const struct oto_segment_channel *channel)
+{
+    return spec->asleep ? channel->ring_offset + OTO_SEGMENT_PAGE : ring_end(channel);
+}
+
+/* The pages exist by then; a kernel before 5.14 is not asked to map them all at once. */
+static void touch(const unsigned char *base, uint64_t bytes)
+{
+    if (madvise((void *)(uintptr_t)base, bytes, MADV_POPULATE_WRITE) != 0) {
+        for (uint64_t at = 0; at < bytes; at += OTO_SEGMENT_PAGE) {
+            (void)__atomic_load_n(base + at, __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* Whole pages from `from` to before `end`; 0 or an errno. */
+static int reserve(const struct srv_segment *segment, uint64_t from, uint64_t end)
+{
+    const int cause = posix_fallocate(segment->fd, (off_t)from, (off_t)(end - from));
+    if (cause == 0) {
+        touch((const unsigned char *)segment->header + from, end - from);
+    }
+    return cause;
+}
+
+static enum oto_status reserve_awake(const struct srv_segment_plan *plan, const struct srv_layout *layout,
+                                     const struct srv_segment *segment, struct oto_error *error)
+{
+    uint64_t wanted = layout->bytes, from = 0;
+    for (uint32_t i = 0; i < plan->channel_count; i++) {
+        const struct oto_segment_channel *channel = &layout->directory[i];
+        wanted -= ring_end(channel) - awake_end(&plan->channels[i], channel);
+    }
+    const uint64_t available = wanted >= CHECK_MEMORY_FROM_BYTES ? available_bytes() : 0;
+    int cause = available != 0 && wanted > available ? ENOMEM : 0;
+    for (uint32_t i = 0; i < plan->channel_count && cause == 0; i++) {
+        const struct oto_segment_channel *channel = &layout->directory[i];
+        segment->awake[i] = !plan->channels[i].asleep;
+        if (plan->channels[i].asleep || i + 1 == plan->channel_count) {
+            cause = reserve(segment, from, awake_end(&plan->channels[i], channel));
+            from = ring_end(channel);
+        }
+    }
+    if (cause != 0) {
+        return oto_fail(error, OTO_NO_MEMORY,
+                        "cannot reserve %.1f MiB of shared memory for the world (%s); free memory, or make rings "
+                        "shorter or the world smaller",
+                        (double)wanted / 0x1p20, strerror(cause));
+    }
+    return OTO_OK;
+}
+
+enum oto_status srv_segment_wake(const struct srv_segment *segment, uint32_t index, struct oto_error *error)
+{
+    const struct oto_segment_channel *channel = &segment->directory[index];
+    if (__atomic_load_n(&segment->awake[index], __ATOMIC_RELAXED)) {
+        return OTO_OK;
+    }
+    const uint64_t end = ring_end(channel);
+    const int cause = reserve(segment, channel->ring_offset, end);
+    if (cause != 0) {
+        return oto_fail(error, OTO_NO_MEMORY, "cannot reserve %.1f MiB of shared memory for channel '%s' (%s)",
+                        (double)(end - channel->ring_offset) / 0x1p20, channel->topic, strerror(cause));
+    }
+    __atomic_store_n(&segment->awake[index], 1, __ATOMIC_RELAXED);
     return OTO_OK;
 }
 
@@ -153,9 +230,14 @@ enum oto_status srv_segment_create(const struct srv_segment_plan *plan, struct s
     if (status != OTO_OK) {
         return status;
     }
-    status = open_memory(segment, layout.bytes, error);
+    segment->awake = calloc(plan->channel_count, 1);
+    status = segment->awake != NULL ? open_memory(segment, layout.bytes, error)
+                                    : oto_fail(error, OTO_NO_MEMORY, "no memory for %u channels", plan->channel_count);
     if (status == OTO_OK) {
         status = map_memory(segment, layout.bytes, error);
+    }
+    if (status == OTO_OK) {
+        status = reserve_awake(plan, &layout, segment, error);
     }
     if (status == OTO_OK) {
         fill_segment(plan, &layout, segment);
@@ -177,6 +259,7 @@ void srv_segment_finish(struct srv_segment *segment)
     if (segment->fd > 0) {
         (void)close(segment->fd);
     }
+    free(segment->awake);
     memset(segment, 0, sizeof *segment);
     segment->fd = -1;
 }

@@ -5,6 +5,7 @@
 #ifndef SRV_SHM_SEGMENT_H
 #define SRV_SHM_SEGMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "otolith/segment.h"
@@ -21,6 +22,7 @@ struct srv_channel_spec {
     uint32_t capacity;           /* wanted slots; rounded up to a power of two */
     uint32_t node_index;
     uint32_t flags;
+    bool asleep; /* memory for its records is not reserved before srv_segment_wake */
 };
 
 struct srv_segment_plan {
@@ -51,14 +53,18 @@ struct srv_segment {
     uint64_t bytes;
     void *reservation; /* the mapping with a PROT_NONE page at either end */
     uint64_t reservation_bytes;
+    unsigned char *awake; /* by channel; atomic, relaxed */
 };
 
 /*
- * Memory is reserved and touched here, so that a machine without room is an error now and not SIGBUS later. On failure
- * nothing is left behind.
+ * Memory is reserved and touched here, so that a machine without room is an error now and not SIGBUS later; of a channel
+ * that is asleep the first page alone, which is all that readers look at while nothing was published. On failure nothing
+ * is left behind.
  */
 enum oto_status srv_segment_create(const struct srv_segment_plan *plan, struct srv_segment *segment,
                                    struct oto_error *error);
 void srv_segment_finish(struct srv_segment *segment); /* NULL and zeroed are allowed */
+/* Reserves and touches the memory of a channel, if that has not been done. Any thread but the tick's. */
+enum oto_status srv_segment_wake(const struct srv_segment *segment, uint32_t channel, struct oto_error *error);
 
 #endif

@@ -42,6 +42,27 @@ static void end_change(struct srv_change_base *base)
     }
 }
 
+/* What a change will publish has its memory before it is handed to the tick thread. */
+static enum oto_status wake_ports(const struct srv_engine *engine, const struct srv_change_base *base,
+                                  const struct oto_plugin *plugin, const struct oto_params *params,
+                                  struct oto_error *error)
+{
+    return srv_ports_wake(oto_plugin_descriptor(plugin), base->config, base->first_channel, params, &engine->segment,
+                          error);
+}
+
+static enum oto_status wake_changed(const struct srv_engine *engine, const struct srv_change_base *base,
+                                    struct srv_node_change **open, struct oto_error *error)
+{
+    const struct srv_change *change = (const struct srv_change *)(const void *)*open;
+    const enum oto_status status = wake_ports(engine, base, base->plugin, &change->params, error);
+    if (status != OTO_OK) {
+        (void)srv_change_free(*open);
+        *open = NULL;
+    }
+    return status;
+}
+
 enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
                                      struct srv_node_change **change, struct oto_error *error)
 {
@@ -52,6 +73,9 @@ enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t n
         status = srv_member_make_parameter(engine->nodes[node].member, &base, key, yaml, change, error);
     } else if (status == OTO_OK) {
         status = srv_change_make_parameter(&base, key, yaml, change, error);
+    }
+    if (status == OTO_OK) {
+        status = wake_changed(engine, &base, change, error);
     }
     end_change(&base);
     return status;
@@ -155,6 +179,9 @@ enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_
     }
     if (status == OTO_OK) {
         status = make_history(engine, change, error);
+    }
+    if (status == OTO_OK) {
+        status = wake_ports(engine, &base, change->occupant.plugin, &change->occupant.params, error);
     }
     end_change(&base);
     return status;

@@ -1,6 +1,8 @@
 /* Changes while the world runs: at a boundary, whole, and refused without a trace. */
 #include "fixture.h"
 
+#include <sys/stat.h>
+
 static void begin(struct fixture *fixture)
 {
     fixture_begin(fixture, 1000, 1);
@@ -111,6 +113,39 @@ static void a_channel_may_be_switched_on_and_off(void **unused)
     fixture_step(&fixture, 10);
     assert_int_equal(oto_ring_newest(&view), 10);
     fixture_end(&fixture);
+}
+
+/* How much of the segment has no memory behind it. */
+static uint64_t unreserved_bytes(struct fixture *fixture)
+{
+    struct stat facts;
+    assert_int_equal(fstat(srv_engine_segment_fd(fixture->engine), &facts), 0);
+    return (uint64_t)(facts.st_size - facts.st_blocks * 512);
+}
+
+static void what_is_switched_off_has_no_memory_until_a_change_would_switch_it_on(void **unused)
+{
+    (void)unused;
+    for (int way = 0; way < 2; way++) {
+        struct fixture fixture;
+        struct oto_error error = {0};
+        struct srv_node_change *change = NULL;
+        char path[512];
+        begin(&fixture);
+        fixture_start(&fixture);
+        fixture_step(&fixture, 10);
+        assert_true(unreserved_bytes(&fixture) > 1024 * sizeof(double));
+        if (way == 0) {
+            assert_ok(srv_change_parameter(fixture.engine, 1, "extra", "true", &change, &error), error);
+        } else {
+            const struct srv_swap_options options = {.params_path = fixture_params(path, sizeof path, "extra: true")};
+            change = fixture_make_swap(&fixture, 1, "witness", options);
+            (void)unlink(path);
+        }
+        assert_int_equal(unreserved_bytes(&fixture), 0); /* before the tick thread has it */
+        (void)srv_change_free(change);
+        fixture_end(&fixture);
+    }
 }
 
 static void a_swap_takes_over_state_parameters_and_numbers(void **unused)
@@ -233,6 +268,7 @@ int main(void)
         cmocka_unit_test(the_second_of_two_changes_made_from_the_same_state_is_refused),
         cmocka_unit_test(a_parameter_that_may_not_change_is_refused),
         cmocka_unit_test(a_channel_may_be_switched_on_and_off),
+        cmocka_unit_test(what_is_switched_off_has_no_memory_until_a_change_would_switch_it_on),
         cmocka_unit_test(a_swap_takes_over_state_parameters_and_numbers),
         cmocka_unit_test(a_newer_state_is_migrated),
         cmocka_unit_test(a_state_that_nobody_can_take_over_is_refused_with_both_versions),

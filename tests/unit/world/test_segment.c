@@ -122,6 +122,50 @@ static void a_world_too_large_for_memory_is_an_error_and_not_a_signal(void **unu
     free(specs);
 }
 
+static uint64_t memory_bytes(const struct srv_segment *segment)
+{
+    struct stat facts;
+    assert_int_equal(fstat(segment->fd, &facts), 0);
+    return (uint64_t)facts.st_blocks * 512;
+}
+
+static void a_channel_that_is_asleep_takes_a_page_until_it_is_woken(void **unused)
+{
+    (void)unused;
+    struct srv_channel_spec specs[2];
+    struct srv_segment segment;
+    struct oto_error error = {0};
+    struct oto_sample_head head = {0};
+    struct oto_imu_record record = {0};
+    fill_specs(specs);
+    specs[0].capacity = 4096;
+    specs[0].asleep = true;
+    const struct srv_segment_plan plan = {.world = "demo", .epoch = 7, .seed = 42, .rate_num = 1000, .rate_den = 1,
+                                          .channels = specs, .channel_count = 2};
+    assert_ok(srv_segment_create(&plan, &segment, &error), error);
+    const uint64_t ring_bytes = segment.directory[1].ring_offset - segment.directory[0].ring_offset;
+    assert_true(ring_bytes > 4096 * sizeof record);
+    assert_int_equal(memory_bytes(&segment), segment.bytes - ring_bytes + OTO_SEGMENT_PAGE);
+    const struct oto_ring_view view = oto_ring_view_make(segment.header, &segment.directory[0]);
+    struct oto_cursor cursor = {.next = 1, .lost = 0};
+    assert_int_equal(oto_ring_next(&view, &cursor, &head, &record), OTO_AGAIN);
+    assert_int_equal(oto_ring_latest(&view, &head, &record), OTO_AGAIN);
+    assert_int_equal(memory_bytes(&segment), segment.bytes - ring_bytes + OTO_SEGMENT_PAGE);
+    assert_ok(srv_segment_wake(&segment, 1, &error), error);
+    assert_int_equal(memory_bytes(&segment), segment.bytes - ring_bytes + OTO_SEGMENT_PAGE);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(srv_segment_wake(&segment, 0, &error), error);
+        assert_int_equal(memory_bytes(&segment), segment.bytes);
+    }
+    struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[0]);
+    for (uint64_t seq = 1; seq <= 4096; seq++) {
+        srv_ring_push(&ring, &head, &record);
+    }
+    assert_int_equal(oto_ring_latest(&view, &head, &record), OTO_OK);
+    assert_int_equal(head.seq, 4096);
+    srv_segment_finish(&segment);
+}
+
 static void records_that_do_not_fit_their_type_are_refused(void **unused)
 {
     (void)unused;
@@ -320,6 +364,7 @@ int main(void)
         cmocka_unit_test(the_header_says_what_a_reader_must_check),
         cmocka_unit_test(nobody_can_map_it_writable_resize_it_or_reseal_it),
         cmocka_unit_test(a_world_too_large_for_memory_is_an_error_and_not_a_signal),
+        cmocka_unit_test(a_channel_that_is_asleep_takes_a_page_until_it_is_woken),
         cmocka_unit_test(records_that_do_not_fit_their_type_are_refused),
         cmocka_unit_test(a_reader_gets_every_record_in_order),
         cmocka_unit_test(a_lapped_reader_learns_exactly_what_it_lost),
