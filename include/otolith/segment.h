@@ -375,7 +375,10 @@ struct oto_cursor {
     uint64_t lost; /* records overwritten before they were read, exact */
 };
 
-/* The next record in order. OTO_OK; OTO_AGAIN: nothing new. Loss moves the cursor to the oldest safe record and counts. */
+/*
+ * The next record in order. OTO_OK; OTO_AGAIN: nothing new, or overwritten as fast as it was looked for. Loss moves the
+ * cursor on, past what is gone or to the oldest safe record, and counts.
+ */
 static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, struct oto_cursor *cursor,
                                             struct oto_sample_head *head, void *payload)
 {
@@ -399,6 +402,10 @@ static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, st
         if (status == OTO_OK) {
             cursor->next++;
             return OTO_OK;
+        }
+        if (status == OTO_LAPPED) { /* a writer that died while it overwrote this one never moves the head */
+            cursor->next++;
+            cursor->lost++;
         }
     }
     return OTO_AGAIN;
