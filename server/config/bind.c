@@ -138,18 +138,11 @@ static enum oto_status bind_rate(struct srv_binder *binder, const struct srv_raw
     return status == OTO_OK ? check_rate(binder, place, node) : status;
 }
 
-static enum oto_status bind_isolation(struct srv_binder *binder, const struct srv_raw_node *raw,
-                                      const struct oto_value *map, struct srv_node_config *node)
+static void bind_isolation(const struct srv_raw_node *raw, struct srv_node_config *node)
 {
-    const char *kind = oto_plugin_descriptor(node->plugin)->kind;
-    if (strcmp(kind, OTO_KIND_SENSOR) != 0)
-        return oto_value_fail(oto_value_get(map, "isolation"), binder->error, OTO_UNSUPPORTED,
-                              "'%s' is a %s, and runs in the server's process; only sensors run in a plugin host",
-                              node->name, kind);
     node->isolation = (struct srv_isolation_config){
         .process = true, .async = raw->isolation_async != 0, .budget_ns = raw->isolation_budget_ns};
     memcpy(node->isolation.group, raw->isolation_group, sizeof node->isolation.group);
-    return OTO_OK;
 }
 
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
@@ -166,7 +159,7 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
     if (status == OTO_OK)
         status = bind_rate(binder, raw, map, is_motion, node);
     if (status == OTO_OK && isolated)
-        status = bind_isolation(binder, raw, map, node);
+        bind_isolation(raw, node);
     if (status == OTO_OK)
         status = srv_bind_faults(binder, raw->faults, node);
     if (status != OTO_OK)

@@ -35,7 +35,7 @@ static const struct srv_word isolations[] = {{"none", 0, NULL}, {"process", 1, N
 static const struct srv_word isolation_modes[] = {{"sync", 0, NULL}, {"async", 1, NULL}};
 static const struct srv_key isolation_keys[] = {
     {"process", SRV_FORM_NAME, AT(srv_raw_node, isolation_group), .flags = SRV_KEY_REQUIRED,
-     .text = "name of the plugin host: nodes that give the same one share a process"},
+     .text = "name of the plugin host: nodes of one kind that give the same one share a process"},
     {"mode", SRV_FORM_WORD, AT(srv_raw_node, isolation_async), .words = isolation_modes,
      .word_count = COUNT(isolation_modes), .default_text = "sync",
      .text = "sync: a tick waits for the samples; async: the samples of a tick are published in the next one"},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock/waiter.h"
+#include "plugin/described.h"
 #include "plugin_host/futex.h"
 
 /* ---- layout ------------------------------------------------------------------------------------------------------ */
@@ -17,6 +18,19 @@ static uint64_t take(uint64_t *end, uint64_t bytes)
     const uint64_t start = *end;
     *end += (bytes + SRV_BOX_ALIGN - 1) / SRV_BOX_ALIGN * SRV_BOX_ALIGN;
     return start;
+}
+
+static void lay_out_inputs(const struct srv_inputs *inputs, struct srv_box_place *place, uint64_t *end)
+{
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const uint32_t bytes = inputs->bindings[i].type->bytes;
+        place->payload_stride = bytes > place->payload_stride ? bytes : place->payload_stride;
+    }
+    place->sample_capacity = inputs->capacity;
+    place->bindings_bytes = oto_bindings_pack(inputs->bindings, inputs->count, NULL);
+    place->bindings_offset = take(end, place->bindings_bytes);
+    place->samples_offset = take(end, inputs->capacity * sizeof(struct oto_input_sample));
+    place->payloads_offset = take(end, (uint64_t)inputs->capacity * place->payload_stride);
 }
 
 static void lay_out_seat(const struct srv_box_seat *seat, struct srv_box_place *place, uint64_t *end)
@@ -33,6 +47,9 @@ static void lay_out_seat(const struct srv_box_seat *seat, struct srv_box_place *
     for (uint32_t i = 0; i < place->port_count; i++) {
         place->payload_bytes[i] = descriptor->outputs[i].type->bytes;
         place->payload_offset[i] = take(end, place->payload_bytes[i]);
+    }
+    if (seat->inputs != NULL) {
+        lay_out_inputs(seat->inputs, place, end);
     }
 }
 
@@ -56,13 +73,23 @@ static enum oto_status lay_out(struct srv_box *box, const struct srv_box_seat *s
                           (unsigned long long)SRV_BOX_MAX_BYTES);
 }
 
+static void fill_inputs(struct srv_box *box, struct srv_box_slot *slot, const struct srv_box_place *place,
+                        const struct srv_inputs *inputs)
+{
+    slot->bindings_offset = place->bindings_offset;
+    slot->bindings_bytes = place->bindings_bytes;
+    slot->samples_offset = place->samples_offset;
+    slot->payloads_offset = place->payloads_offset;
+    slot->payload_stride = place->payload_stride;
+    (void)oto_bindings_pack(inputs->bindings, inputs->count, srv_box_at(box, place->bindings_offset));
+}
+
 static void fill_slot(struct srv_box *box, uint32_t index, const struct srv_box_seat *seat)
 {
     const struct srv_box_place *place = &box->places[index];
     struct srv_box_slot *slot = srv_box_slot(box, index);
     slot->setup = *place->setup;
-    slot->setup.inputs = NULL; /* of estimators, which do not run here */
-    slot->setup.input_count = 0;
+    slot->setup.inputs = NULL; /* pointers into this process: the host has its own */
     (void)snprintf(slot->path, sizeof slot->path, "%s", oto_plugin_path(place->plugin));
     slot->params_offset = place->params_offset;
     slot->params_bytes = place->params.bytes;
@@ -79,6 +106,9 @@ static void fill_slot(struct srv_box *box, uint32_t index, const struct srv_box_
     }
     if (seat->old_params != NULL && seat->old_params->bytes > 0) {
         memcpy(srv_box_at(box, place->old_params_offset), seat->old_params->block, seat->old_params->bytes);
+    }
+    if (seat->inputs != NULL) {
+        fill_inputs(box, slot, place, seat->inputs);
     }
 }
 
@@ -219,6 +249,22 @@ enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_co
     }
     *out = box;
     return OTO_OK;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+void srv_box_put_samples(const struct srv_box *box, uint32_t slot, const struct srv_inputs *inputs, uint32_t count)
+{
+    const struct srv_box_place *place = &box->places[slot];
+    struct oto_input_sample *samples = srv_box_at(box, place->samples_offset);
+    unsigned char *payload = srv_box_at(box, place->payloads_offset);
+    count = count < place->sample_capacity ? count : place->sample_capacity;
+    for (uint32_t i = 0; i < count; i++, payload += place->payload_stride) {
+        samples[i] = inputs->samples[i];
+        samples[i].payload = NULL; /* the host knows where it is */
+        memcpy(payload, inputs->samples[i].payload, inputs->bindings[samples[i].input].type->bytes);
+    }
+    srv_box_slot(box, slot)->sample_count = count;
 }
 
 /* ---- end --------------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "host/inputs.h"
 #include "otolith/plugin_host.h"
 #include "plugin_host/mailbox.h"
 
@@ -21,6 +22,7 @@ struct srv_box_seat {
     struct oto_plugin *plugin; /* only its sealed copy is used */
     struct oto_params params;  /* borrowed */
     const struct oto_params *old_params; /* of a change: what set_params is told; or NULL */
+    const struct srv_inputs *inputs;     /* of an estimator, else NULL */
     uint32_t flags; /* SRV_SLOT_… */
 };
 
@@ -34,6 +36,9 @@ struct srv_box_place {
     uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
     uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
     uint32_t port_count, plugin_index, flags;
+    /* of estimators */
+    uint64_t bindings_offset, bindings_bytes, samples_offset, payloads_offset;
+    uint32_t sample_capacity, payload_stride;
 };
 
 struct srv_box {
@@ -60,6 +65,9 @@ enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_co
 bool srv_box_reap(struct srv_box *box);
 /* Kills the process if it lives, and frees all. NULL is allowed. */
 void srv_box_end(struct srv_box *box);
+
+/* What an estimator's next step is given: at most as many samples as its inputs were made for. */
+void srv_box_put_samples(const struct srv_box *box, uint32_t slot, const struct srv_inputs *inputs, uint32_t count);
 
 /* The instance that the process was at when it died; UINT32_MAX: none. */
 uint32_t srv_box_culprit(const struct srv_box *box);

@@ -54,11 +54,14 @@ static enum oto_status make_binding(const struct srv_world_config *world, const 
                : oto_fail(error, OTO_NO_MEMORY, "no memory for its input '%s'", input->name);
 }
 
-/* The most samples between the ends of two ticks that hold neighbouring steps. */
+/*
+ * The most samples between the ends of two ticks that hold neighbouring steps. A plugin host may be away for many steps:
+ * its estimators are then given what they missed, as far as the rings hold it.
+ */
 static uint32_t most_samples(const struct srv_world_config *world, const struct srv_node_config *node,
                              const struct srv_inputs *inputs)
 {
-    const double step_hz = (double)node->rate_num / (double)node->rate_den;
+    const double step_hz = node->isolation.process ? SRV_ESTIMATOR_MIN_HZ : (double)node->rate_num / (double)node->rate_den;
     const double tick_hz = (double)world->clock.rate_num / (double)world->clock.rate_den;
     double most = 0.0;
     for (uint32_t i = 0; i < inputs->count; i++) {
@@ -135,16 +138,16 @@ static void skip_overwritten(struct srv_inputs *inputs)
 }
 
 /* The input with the earliest next record, the first of equals; false where nothing is new. */
-static bool earliest(const struct srv_inputs *inputs, uint32_t *input)
+static bool earliest(const struct srv_inputs *inputs, const uint64_t *cursors, uint32_t *input)
 {
     int64_t t_ns = 0;
     bool found = false;
     for (uint32_t i = 0; i < inputs->count; i++) {
         const struct srv_ring *ring = inputs->rings[i];
-        if (inputs->cursors[i] == ring->head) {
+        if (cursors[i] == ring->head) {
             continue;
         }
-        const int64_t next_ns = slot_of(ring, inputs->cursors[i] + 1)->head.t_ns;
+        const int64_t next_ns = slot_of(ring, cursors[i] + 1)->head.t_ns;
         if (!found || next_ns < t_ns) {
             t_ns = next_ns;
             *input = i;
@@ -172,12 +175,12 @@ static void settle(struct oto_input_sample *samples, uint32_t at)
     samples[at] = sample;
 }
 
-uint32_t srv_inputs_take(struct srv_inputs *inputs)
+/* Moves the cursors. */
+static uint32_t gather(struct srv_inputs *inputs, uint64_t *cursors)
 {
     uint32_t input = 0, count = 0;
-    skip_overwritten(inputs);
-    while (count < inputs->capacity && earliest(inputs, &input)) {
-        const struct oto_ring_slot *slot = slot_of(inputs->rings[input], ++inputs->cursors[input]);
+    while (count < inputs->capacity && earliest(inputs, cursors, &input)) {
+        const struct oto_ring_slot *slot = slot_of(inputs->rings[input], ++cursors[input]);
         inputs->samples[count] = (struct oto_input_sample){.input = input,
                                                            .flags = slot->head.flags,
                                                            .seq = slot->head.seq,
@@ -187,6 +190,24 @@ uint32_t srv_inputs_take(struct srv_inputs *inputs)
         settle(inputs->samples, count++);
     }
     return count;
+}
+
+uint32_t srv_inputs_take(struct srv_inputs *inputs)
+{
+    skip_overwritten(inputs);
+    return gather(inputs, inputs->cursors);
+}
+
+uint32_t srv_inputs_look(struct srv_inputs *inputs, uint64_t *after)
+{
+    skip_overwritten(inputs);
+    memcpy(after, inputs->cursors, inputs->count * sizeof *after);
+    return gather(inputs, after);
+}
+
+void srv_inputs_move(struct srv_inputs *inputs, const uint64_t *after)
+{
+    memcpy(inputs->cursors, after, inputs->count * sizeof *after);
 }
 
 void srv_inputs_skip(struct srv_inputs *inputs)

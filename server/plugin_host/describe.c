@@ -6,6 +6,18 @@
 #include "plugin/described.h"
 #include "plugin/isolated.h"
 
+static struct oto_description description_of(const struct oto_plugin *plugin)
+{
+    const struct oto_motion_extension *motion = oto_plugin_motion(plugin);
+    const struct oto_estimator_extension *estimator = oto_plugin_estimator(plugin);
+    return (struct oto_description){.descriptor = oto_plugin_descriptor(plugin),
+                                    .estimator = estimator,
+                                    .estimators = estimator != NULL,
+                                    .facts = (motion != NULL ? OTO_DESCRIBED_MOTION : 0) |
+                                             (oto_motion_adopts(motion) ? OTO_DESCRIBED_ADOPT : 0),
+                                    .motion_flags = motion != NULL ? motion->flags : 0};
+}
+
 int host_describe(struct host_job *job)
 {
     struct srv_box_head *head = job->memory;
@@ -25,8 +37,9 @@ int host_describe(struct host_job *job)
         status = oto_plugin_begin(plugin, &error);
     }
     if (status == OTO_OK) {
-        status = oto_descriptor_pack(oto_plugin_descriptor(plugin), (unsigned char *)head + SRV_BOX_HEAD_BYTES,
-                                     (size_t)(job->start.bytes - SRV_BOX_HEAD_BYTES), &used, &error);
+        const struct oto_description description = description_of(plugin);
+        status = oto_description_pack(&description, (unsigned char *)head + SRV_BOX_HEAD_BYTES,
+                                      (size_t)(job->start.bytes - SRV_BOX_HEAD_BYTES), &used, &error);
     }
     struct srv_host_message message = {
         .saying = status == OTO_OK ? SRV_HOST_READY : SRV_HOST_FAILED, .status = status, .bytes = (uint32_t)used};

@@ -11,10 +11,11 @@
 #ifndef SRV_PLUGIN_HOST_MAILBOX_H
 #define SRV_PLUGIN_HOST_MAILBOX_H
 
+#include "otolith/estimator.h"
 #include "otolith/plugin.h"
 
 #define SRV_BOX_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
-#define SRV_BOX_VERSION 1u
+#define SRV_BOX_VERSION 2u
 #define SRV_BOX_ALIGN 64u
 #define SRV_BOX_HEAD_BYTES 4096u
 #define SRV_BOX_MAX_SLOTS 1024u
@@ -101,12 +102,17 @@ struct srv_box_slot {
     uint32_t port_count;
     uint32_t plugin; /* index of the descriptor that came with the start message */
     uint32_t flags;  /* SRV_SLOT_… */
+    uint32_t payload_stride; /* estimators: from one sample's payload to the next */
+    uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.inputs, by oto_bindings_pack */
+    uint64_t samples_offset, payloads_offset;  /* and of what a step is given; the payloads in the samples' order */
     /* written by the server for each request */
     uint32_t due;
     uint64_t tick, n;
     int64_t t_ns;
     double sub_ns;
     struct oto_sensor_input input;
+    uint32_t sample_count;
+    uint32_t reserved_samples;
     /* both: what the host finds in its outputs, and what it leaves there */
     struct srv_box_output outputs[OTO_PLUGIN_MAX_PORTS];
     /* written by the host */

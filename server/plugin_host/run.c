@@ -6,6 +6,7 @@
 #include "futex.h"
 #include "host.h"
 #include "host/fpu.h"
+#include "plugin/described.h"
 #include "plugin/isolated.h"
 #include "sandbox.h"
 
@@ -75,6 +76,17 @@ static enum oto_status check_sizes(const struct host_instance *made, const struc
     return OTO_OK;
 }
 
+/* What an estimator listens to, with pointers of this process. */
+static enum oto_status bind_inputs(struct srv_box_head *box, struct srv_box_slot *slot, struct oto_error *error)
+{
+    if (slot->setup.input_count == 0) {
+        return OTO_OK;
+    }
+    slot->setup.inputs =
+        oto_bindings_unpack(at(box, slot->bindings_offset), slot->bindings_bytes, slot->setup.input_count);
+    return slot->setup.inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "what it listens to cannot be read");
+}
+
 static enum oto_status make(struct host *host, const struct host_job *job, uint32_t index, struct oto_error *error)
 {
     struct srv_box_slot *slot = srv_box_slot_at(host->box, index);
@@ -86,6 +98,9 @@ static enum oto_status make(struct host *host, const struct host_job *job, uint3
     }
     made->plugin = host->plugins[slot->plugin];
     status = check_sizes(made, slot, error);
+    if (status == OTO_OK) {
+        status = bind_inputs(host->box, slot, error);
+    }
     const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
     made->params = (struct oto_params){.block = at(host->box, slot->params_offset), .bytes = slot->params_bytes};
     leave_crumb(host->box, 1 + index, SRV_DOING_PREPARE);
@@ -156,6 +171,15 @@ static enum oto_step_status ask(void *context, int64_t t_ns, double sub_ns, stru
     return (enum oto_step_status)box->answer_status;
 }
 
+static const struct oto_input_sample *samples_of(struct srv_box_head *box, const struct srv_box_slot *slot)
+{
+    struct oto_input_sample *samples = at(box, slot->samples_offset);
+    for (uint32_t i = 0; i < slot->sample_count; i++) {
+        samples[i].payload = at(box, slot->payloads_offset + (uint64_t)i * slot->payload_stride);
+    }
+    return samples;
+}
+
 static uint32_t step(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
 {
     struct srv_box_slot *slot = srv_box_slot_at(box, index);
@@ -170,9 +194,16 @@ static uint32_t step(struct srv_box_head *box, uint32_t index, const struct host
             memset(outputs[i].payload, 0, slot->payload_bytes[i]);
         }
     }
-    const struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .t_ns = slot->t_ns,
-                                 .sub_ns = slot->sub_ns, .input = &slot->input, .input_at = ask,
-                                 .input_context = &asking, .outputs = outputs};
+    struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .t_ns = slot->t_ns,
+                           .sub_ns = slot->sub_ns, .outputs = outputs};
+    if (oto_plugin_estimator(made->plugin) != NULL) {
+        now.samples = samples_of(box, slot);
+        now.sample_count = slot->sample_count;
+    } else {
+        now.input = &slot->input;
+        now.input_at = ask;
+        now.input_context = &asking;
+    }
     const enum oto_step_status status = oto_plugin_ops(made->plugin)->step(&made->instance, &now);
     for (uint32_t i = 0; i < slot->port_count; i++) {
         slot->outputs[i] = (struct srv_box_output){outputs[i].t_ns, outputs[i].sensor_time_ns, outputs[i].flags,

@@ -207,6 +207,12 @@ enum oto_status srv_estimators_make(struct srv_engine *engine, struct oto_error 
 void srv_estimators_attach(struct srv_engine *engine);
 /* Steps those that are due in this tick, after its sensors. */
 void srv_estimators_step(struct srv_engine *engine, uint64_t tick);
+/* Of the estimators in their order so many must have had their turn before all that this one listens to is there. */
+uint32_t srv_estimator_ready_at(const struct srv_engine *engine, const struct srv_node *node);
+/* What its next step is given; the cursors stay, `after` gets where they would stand (host/inputs.h). */
+uint32_t srv_estimator_look(struct srv_engine *engine, struct srv_node *node, uint64_t *after);
+/* How far it has listened, which is its state too. */
+void srv_estimator_absorb(struct srv_engine *engine, const struct srv_node *node);
 
 /* Breadcrumb and step of an instance, no more. False: it changed the floating-point mode, which is put back. */
 bool srv_node_call(struct srv_engine *engine, const struct srv_node *node,

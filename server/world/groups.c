@@ -1,4 +1,5 @@
 /* Groups of isolated nodes: from the configuration to their first states. [loop] */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,46 +24,81 @@ static const char *group_name(const struct srv_node *node)
     return name[0] != '\0' ? name : node->setup->node;
 }
 
+/* At the node's `isolation` in the file, where there is one. */
+static enum oto_status __attribute__((format(printf, 4, 5)))
+refuse(const struct srv_node *node, struct oto_error *error, enum oto_status status, const char *format, ...)
+{
+    const struct oto_value *place = node->config->place;
+    char sentence[400];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return place != NULL ? oto_value_fail(oto_value_get(place, "isolation"), error, status, "node '%s' %s", node->topic, sentence)
+                         : oto_fail(error, status, "node '%s' %s", node->topic, sentence);
+}
+
 static enum oto_status check_node(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
 {
     const struct srv_clock_config *clock = &engine->config->clock;
     const struct srv_node_config *config = node->config;
-    if (strcmp(node->descriptor->kind, OTO_KIND_SENSOR) != 0) {
-        return oto_fail(error, OTO_UNSUPPORTED, "node '%s' is a %s; `isolation: process` is for sensors: motions and "
-                        "estimators run in the server's process", node->topic, node->descriptor->kind);
+    if (node->evaluate != NULL) {
+        return refuse(node, error, OTO_UNSUPPORTED, "is a motion, which runs in the server's process");
     }
     if ((__uint128_t)config->rate_num * clock->rate_den > (__uint128_t)clock->rate_num * config->rate_den) {
-        return oto_fail(error, OTO_UNSUPPORTED, "node '%s' samples faster than the clock ticks; in a plugin host at most "
-                        "one sample a tick is accepted", node->topic);
+        return refuse(node, error, OTO_UNSUPPORTED, "samples faster than the clock ticks; in a plugin host at most one sample "
+                      "a tick is accepted");
     }
     return OTO_OK;
+}
+
+static enum srv_turn turn_of(const struct srv_node *node)
+{
+    return node->is_estimator ? SRV_TURN_ESTIMATORS : SRV_TURN_SENSORS;
+}
+
+static int64_t budget_of(const struct srv_node *node)
+{
+    return node->config->isolation.budget_ns > 0 ? node->config->isolation.budget_ns : SRV_GROUP_BUDGET_NS;
+}
+
+static struct srv_group *add_group(struct srv_engine *engine, const struct srv_node *node)
+{
+    const struct srv_clock_config *clock = &engine->config->clock;
+    struct srv_group *group = &engine->groups[engine->group_count++];
+    group->engine = engine;
+    (void)pthread_mutex_init(&group->lock, NULL);
+    group->turn = turn_of(node);
+    group->async = node->config->isolation.async;
+    group->budget_ns = budget_of(node);
+    group->fifo_priority = clock->mode == OTO_MODE_REALTIME && clock->fifo_priority > 1 ? clock->fifo_priority - 1 : 0;
+    (void)snprintf(group->name, sizeof group->name, "%s", group_name(node));
+    return group;
 }
 
 /* Nodes that name a group must mean the same group. */
 static enum oto_status join(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
 {
-    const struct srv_isolation_config *wanted = &node->config->isolation;
-    const struct srv_clock_config *clock = &engine->config->clock;
+    static const char *const turns[] = {[SRV_TURN_SENSORS] = "sensors", [SRV_TURN_ESTIMATORS] = "estimators"};
+    const bool async = node->config->isolation.async;
     struct srv_group *group = find_group(engine, group_name(node));
-    const int64_t budget_ns = wanted->budget_ns > 0 ? wanted->budget_ns : SRV_GROUP_BUDGET_NS;
     if (group == NULL && engine->group_count == SRV_GROUP_MAX) {
-        return oto_fail(error, OTO_LIMIT, "node '%s' asks for plugin host number %u; at most %u are accepted: nodes share "
-                        "one with `isolation: {process: NAME}`", node->topic, engine->group_count + 1, SRV_GROUP_MAX);
+        return refuse(node, error, OTO_LIMIT, "asks for plugin host number %u; at most %u are accepted: nodes share one with "
+                      "`isolation: {process: NAME}`", engine->group_count + 1, SRV_GROUP_MAX);
     }
     if (group == NULL) {
-        group = &engine->groups[engine->group_count++];
-        group->engine = engine;
-        (void)pthread_mutex_init(&group->lock, NULL);
-        group->async = wanted->async;
-        group->budget_ns = budget_ns;
-        group->fifo_priority = clock->mode == OTO_MODE_REALTIME && clock->fifo_priority > 1 ? clock->fifo_priority - 1 : 0;
-        (void)snprintf(group->name, sizeof group->name, "%s", group_name(node));
+        group = add_group(engine, node);
     }
-    if (group->async != wanted->async || group->budget_ns != budget_ns) {
-        return oto_fail(error, OTO_CONFLICT, "node '%s' gives plugin host '%s' mode %s and %lld us, an earlier one mode %s "
-                        "and %lld us: one of each is accepted", node->topic, group->name,
-                        wanted->async ? "async" : "sync", (long long)(budget_ns / 1000),
-                        group->async ? "async" : "sync", (long long)(group->budget_ns / 1000));
+    if (group->turn != turn_of(node)) {
+        return refuse(node, error, OTO_CONFLICT, "is one of the %s, and plugin host '%s' runs %s: they have their turns at "
+                      "other times of a tick; a host of another name is accepted", turns[turn_of(node)], group->name,
+                      turns[group->turn]);
+    }
+    if (group->async != async || group->budget_ns != budget_of(node)) {
+        return refuse(node, error, OTO_CONFLICT, "gives plugin host '%s' mode %s and %lld us, an earlier one mode %s and %lld "
+                      "us: one of each is accepted", group->name, async ? "async" : "sync",
+                      (long long)(budget_of(node) / 1000), group->async ? "async" : "sync",
+                      (long long)(group->budget_ns / 1000));
     }
     group->member_count++;
     return OTO_OK;
@@ -84,7 +120,13 @@ static enum oto_status make_member(struct srv_engine *engine, struct srv_group *
     *member = (struct srv_member){.node = node, .vehicle = vehicle_of(engine, node), .group = group, .slot = slot};
     member->last = srv_state_alloc(payload_bytes);
     node->member = member;
-    return member->last != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", node->topic);
+    if (node->is_estimator) {
+        member->ready_at = srv_estimator_ready_at(engine, node);
+        member->after = calloc(node->inputs.count + 1, sizeof *member->after);
+    }
+    return member->last != NULL && (member->after != NULL || !node->is_estimator)
+               ? OTO_OK
+               : oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", node->topic);
 }
 
 static enum oto_status fill(struct srv_engine *engine, struct srv_group *group, struct oto_error *error)
@@ -116,7 +158,8 @@ static enum oto_status make_seats(struct srv_group *group, struct oto_error *err
     for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
         const struct srv_node *node = group->members[i].node;
         group->seats[i] = (struct srv_box_seat){
-            .topic = node->topic, .setup = node->setup, .plugin = node->plugin, .flags = SRV_SLOT_FRESH};
+            .topic = node->topic, .setup = node->setup, .plugin = node->plugin, .flags = SRV_SLOT_FRESH,
+            .inputs = node->is_estimator ? &node->inputs : NULL};
         status = oto_params_copy(&node->params, &group->seats[i].params, error);
     }
     return status;
@@ -216,6 +259,7 @@ static void finish_group(struct srv_group *group)
     srv_box_end(group->live.box);
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
+        free(group->members[i].after);
     }
     for (uint32_t i = 0; group->seats != NULL && i < group->member_count; i++) {
         oto_params_free(&group->seats[i].params);

@@ -57,11 +57,14 @@ static void drop_dead(struct srv_group *group)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-/* Copied once; what is looked at afterwards is the copy. */
+/* Copied once; what is looked at afterwards is the copy. What an estimator was given is in its state from now on. */
 static void copy_state(const struct srv_box *box, struct srv_member *member)
 {
     const struct srv_box_place *place = &box->places[member->slot];
     memcpy(member->node->instance.state, srv_box_at(box, place->state_offset), place->state_bytes);
+    if (member->after != NULL) {
+        srv_inputs_move(&member->node->inputs, member->after);
+    }
 }
 
 static void copy_outputs(const struct srv_box *box, struct srv_member *member)
@@ -146,37 +149,52 @@ static void condemn(struct srv_engine *engine, struct srv_member *member)
     }
 }
 
-/* The sample that falls into this tick, with what the node is exposed to. */
-static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t tick, struct srv_box *box)
+static void expose(struct srv_engine *engine, struct srv_member *member, struct srv_box *box)
 {
     struct srv_node *node = member->node;
     struct oto_sensor_input input;
+    if (node->is_estimator) {
+        srv_box_put_samples(box, member->slot, &node->inputs, srv_estimator_look(engine, node, member->after));
+        return;
+    }
+    member->now.flags = srv_sample_input(engine, member->vehicle, node, &input);
+    srv_box_slot(box, member->slot)->input = input;
+}
+
+/* The sample that falls into this tick, with what the node is exposed to or given. */
+static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t tick, struct srv_box *box)
+{
+    struct srv_node *node = member->node;
     member->now = (struct srv_sample){.asked = true, .beat = node->beat};
     if (box == NULL) {
         return;
     }
-    member->now.flags = srv_sample_input(engine, member->vehicle, node, &input);
+    expose(engine, member, box);
     struct srv_box_slot *slot = srv_box_slot(box, member->slot);
     slot->tick = tick;
     slot->n = node->beat.n;
     slot->t_ns = node->beat.t_ns;
     slot->sub_ns = srv_beat_sub_ns(&node->beat);
-    slot->input = input;
     for (uint32_t i = 0; i < node->port_count; i++) {
         slot->outputs[i] = (struct srv_box_output){node->beat.t_ns, node->beat.t_ns, 0, node->ports[i].enabled};
     }
     member->in_request = true;
 }
 
-static void request(struct srv_engine *engine, struct srv_group *group, uint64_t tick)
+/* Whether it is due and not yet asked, and what it listens to is there once `said` of the estimators have had their turn. */
+static bool is_wanted(const struct srv_member *member, uint64_t tick, uint32_t said)
+{
+    return srv_due_tick(&member->node->due) == tick && !member->node->quarantined && !member->now.asked &&
+           (member->ready_at <= said || member->group->async);
+}
+
+static void request(struct srv_engine *engine, struct srv_group *group, uint64_t tick, uint32_t said)
 {
     struct srv_box *box = group->live.open ? NULL : group->live.box;
     uint32_t asked = 0;
     for (uint32_t i = 0; i < group->member_count; i++) {
         struct srv_member *member = &group->members[i];
-        const bool due = srv_due_tick(&member->node->due) == tick && !member->node->quarantined;
-        member->before = member->now;
-        member->now = (struct srv_sample){0};
+        const bool due = is_wanted(member, tick, said);
         if (due) {
             ask(engine, member, tick, box);
         }
@@ -287,35 +305,56 @@ void srv_groups_collect(struct srv_engine *engine)
     }
 }
 
-static bool is_due(const struct srv_group *group, uint64_t tick)
+static bool is_due(const struct srv_group *group, uint64_t tick, uint32_t said)
 {
     bool due = false;
     for (uint32_t i = 0; i < group->member_count; i++) {
-        const struct srv_node *node = group->members[i].node;
-        due = due || (srv_due_tick(&node->due) == tick && !node->quarantined);
+        due = due || is_wanted(&group->members[i], tick, said);
     }
     return due;
 }
 
-void srv_groups_request(struct srv_engine *engine, uint64_t tick)
+/* One request for all that can be asked; before it, what became of the group and of its last request. */
+static void take_turn(struct srv_engine *engine, struct srv_group *group, uint64_t tick, uint32_t said)
+{
+    for (uint32_t m = 0; m < group->member_count; m++) {
+        condemn(engine, &group->members[m]);
+    }
+    drop_dead(group);
+    if (__atomic_load_n(&group->next, __ATOMIC_RELAXED) != NULL) {
+        take_next(group);
+    }
+    if (group->live.open && srv_talk_await(engine, group, &group->live, LATE_NS)) {
+        take_answers(group, false);
+    } else if (group->live.open) {
+        look_for_stuck(engine, group);
+    }
+    if (group->live.box == NULL && !group->async && is_due(group, tick, said) && !is_paced(engine)) {
+        (void)revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
+    }
+    request(engine, group, tick, said);
+}
+
+static void begin_turn(struct srv_group *group)
+{
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        group->members[i].before = group->members[i].now;
+        group->members[i].now = (struct srv_sample){0};
+    }
+}
+
+void srv_groups_request(struct srv_engine *engine, enum srv_turn turn, uint64_t tick)
 {
     for (uint32_t i = 0; i < engine->group_count; i++) {
-        struct srv_group *group = &engine->groups[i];
-        for (uint32_t m = 0; m < group->member_count; m++) {
-            condemn(engine, &group->members[m]);
+        if (engine->groups[i].turn == turn) {
+            begin_turn(&engine->groups[i]);
+            take_turn(engine, &engine->groups[i], tick, 0);
         }
-        drop_dead(group);
-        if (__atomic_load_n(&group->next, __ATOMIC_RELAXED) != NULL) {
-            take_next(group);
-        }
-        if (group->live.open && srv_talk_await(engine, group, &group->live, LATE_NS)) {
-            take_answers(group, false);
-        } else if (group->live.open) {
-            look_for_stuck(engine, group);
-        }
-        if (group->live.box == NULL && !group->async && is_due(group, tick) && !is_paced(engine)) {
-            (void)revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
-        }
-        request(engine, group, tick);
     }
+}
+
+void srv_member_request(struct srv_engine *engine, struct srv_member *member, uint64_t tick, uint32_t said)
+{
+    srv_group_settle(engine, member->group);
+    take_turn(engine, member->group, tick, said);
 }

@@ -1,7 +1,8 @@
 /*
  * Nodes that run in a plugin host (A17). A group is the nodes of one host: one request a tick for all that are due,
  * published at their places in the order of nodes. In mode sync a tick waits for the answer, up to the group's budget;
- * in mode async the samples of tick k are published in tick k+1, always.
+ * in mode async the samples of tick k are published in tick k+1, always. A group is of one kind, since kinds have their
+ * turns one after the other. Estimators that listen to others before them are asked when those have been published.
  *
  * The tick thread writes requests and takes answers; the keeper's thread watches the processes, tells of their deaths
  * and starts new ones, from the last good states, which are the nodes' own (node->instance.state).
@@ -26,6 +27,9 @@ struct srv_engine;
 struct srv_vehicle;
 struct srv_group;
 
+/* What a group runs: when it has its turn in a tick. */
+enum srv_turn { SRV_TURN_SENSORS, SRV_TURN_ESTIMATORS };
+
 /* One sample that was asked of a host. */
 struct srv_sample {
     bool asked, answered;
@@ -39,7 +43,9 @@ struct srv_member {
     struct srv_vehicle *vehicle;
     struct srv_group *group;
     uint32_t slot;
+    uint32_t ready_at; /* an estimator: after so many of the world's, in their order, all that it listens to has been said */
     /* tick thread */
+    uint64_t *after; /* an estimator's cursors, once the step that was asked for has become part of its state */
     struct srv_sample now;
     struct srv_sample before; /* mode async: of the tick before */
     bool in_request;
@@ -65,6 +71,7 @@ struct srv_talk {
 struct srv_group {
     char name[SRV_GROUP_NAME_BYTES];
     struct srv_engine *engine;
+    enum srv_turn turn;
     bool async;
     int64_t budget_ns;
     int32_t fifo_priority; /* of its hosts, one below that of the tick thread */
@@ -104,8 +111,10 @@ bool srv_talk_await(struct srv_engine *engine, struct srv_group *group, struct s
 
 /* Before a tick: answers of async groups, and of late ones. */
 void srv_groups_collect(struct srv_engine *engine);
-/* After all vehicles have moved: one request for each group with nodes that are due. */
-void srv_groups_request(struct srv_engine *engine, uint64_t tick);
+/* The turn has come: one request for each of its groups with nodes that are due. */
+void srv_groups_request(struct srv_engine *engine, enum srv_turn turn, uint64_t tick);
+/* An estimator is due and was not asked, since it listens to others before it: now `said` of them have been published. */
+void srv_member_request(struct srv_engine *engine, struct srv_member *member, uint64_t tick, uint32_t said);
 /* Takes another box as the live one and gives it the states. */
 void srv_group_adopt(struct srv_group *group, struct srv_box *box);
 /* The nodes' states, to the live box. */

@@ -15,6 +15,15 @@ static void keep_last(struct srv_member *member)
     }
 }
 
+/* The state, and of an estimator how far it has listened. */
+static void absorb(struct srv_engine *engine, const struct srv_node *node)
+{
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    if (node->is_estimator) {
+        srv_estimator_absorb(engine, node);
+    }
+}
+
 /* The last record again, at the instant of the sample that was not made. */
 static void repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample)
 {
@@ -29,7 +38,7 @@ static void repeat(struct srv_engine *engine, struct srv_member *member, const s
     }
     srv_count(engine, OTO_COUNTER_STALE, 1);
     (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    absorb(engine, node);
     srv_tick_publish(engine, node, 0);
 }
 
@@ -47,7 +56,7 @@ static void settle(struct srv_engine *engine, struct srv_member *member, struct 
         return;
     }
     const enum oto_step_status status = srv_node_account(engine, node, sample->status);
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    absorb(engine, node);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
         srv_tick_publish(engine, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
         keep_last(member);

@@ -179,7 +179,7 @@ void srv_tick_make(struct srv_engine *engine)
     srv_state_hash_begin(&engine->hash, engine->chain);
     move_all(engine, tick);
     if (hosts) {
-        srv_groups_request(engine, tick);
+        srv_groups_request(engine, SRV_TURN_SENSORS, tick);
     }
     for (uint32_t v = 0; v < engine->vehicle_count; v++) {
         struct srv_vehicle *vehicle = &engine->vehicles[v];

@@ -4,12 +4,14 @@
 
 #define DEPTH_MAX 8u
 #define ONE UINT32_MAX
+#define ENDED (UINT32_MAX - 1) /* rows of one pointer each, of which the last is NULL */
+#define FIRST 8u               /* where the outermost rows begin: nothing stands at 0, which says NULL */
 
 /* What the members of a struct refer to. */
 struct shape;
 struct link {
     uint32_t offset;       /* of the pointer */
-    uint32_t count_offset; /* of the uint32_t that counts the rows; ONE: there is one */
+    uint32_t count_offset; /* of the uint32_t that counts the rows; ONE: there is one; ENDED */
     const struct shape *rows; /* NULL: a text */
 };
 struct shape {
@@ -49,10 +51,36 @@ static const struct link descriptor_links[] = {
     ROWS(oto_plugin_descriptor, params, param_count, &param_shape)};
 static const struct shape descriptor_shape = SHAPE(oto_plugin_descriptor, descriptor_links);
 
-static uint32_t rows_of(const struct link *link, const unsigned char *row)
+struct text {
+    const char *text;
+};
+static const struct link text_links[] = {TEXT(text, text)};
+static const struct shape text_shape = SHAPE(text, text_links);
+static const struct link input_links[] = {TEXT(oto_input_port, name), TEXT(oto_input_port, text),
+                                          {(uint32_t)offsetof(struct oto_input_port, fields), ENDED, &text_shape}};
+static const struct shape input_shape = SHAPE(oto_input_port, input_links);
+static const struct link estimator_links[] = {ROWS(oto_estimator_extension, inputs, input_count, &input_shape)};
+static const struct shape estimator_shape = SHAPE(oto_estimator_extension, estimator_links);
+static const struct link description_links[] = {
+    {(uint32_t)offsetof(struct oto_description, descriptor), ONE, &descriptor_shape},
+    ROWS(oto_description, estimator, estimators, &estimator_shape)};
+static const struct shape description_shape = SHAPE(oto_description, description_links);
+static const struct link binding_links[] = {TEXT(oto_input_binding, name),
+                                            {(uint32_t)offsetof(struct oto_input_binding, type), ONE, &record_shape},
+                                            TEXT(oto_input_binding, topic), TEXT(oto_input_binding, frame_id)};
+static const struct shape binding_shape = SHAPE(oto_input_binding, binding_links);
+
+/* Of the rows at `to`, of which `room` bytes can be looked at. */
+static uint32_t rows_of(const struct link *link, const unsigned char *row, const unsigned char *to, uint64_t room)
 {
     uint32_t count = 1;
-    if (link->count_offset != ONE) {
+    if (link->count_offset == ENDED) {
+        uint64_t word = 1;
+        for (count = 0; word != 0 && (count + 1) * sizeof word <= room; count++) {
+            memcpy(&word, to + count * sizeof word, sizeof word);
+        }
+        count = word == 0 || room == 0 ? count : UINT32_MAX; /* more than there is room for */
+    } else if (link->count_offset != ONE) {
         memcpy(&count, row + link->count_offset, sizeof count);
     }
     return count;
@@ -61,7 +89,7 @@ static uint32_t rows_of(const struct link *link, const unsigned char *row)
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 struct packer {
-    unsigned char *room;
+    unsigned char *room; /* NULL: it is only measured */
     size_t bytes, used;
 };
 
@@ -72,7 +100,9 @@ static uint64_t append(struct packer *packer, const void *from, uint64_t bytes)
     if (start > packer->bytes || bytes > packer->bytes - start) {
         return 0;
     }
-    memcpy(packer->room + start, from, bytes);
+    if (packer->room != NULL) {
+        memcpy(packer->room + start, from, bytes);
+    }
     packer->used = start + (size_t)bytes;
     return start;
 }
@@ -93,7 +123,7 @@ static bool pack_link(struct packer *packer, const struct link *link, const unsi
         *offset = append(packer, to, strlen(to) + 1);
         return *offset != 0;
     }
-    const uint32_t count = rows_of(link, row);
+    const uint32_t count = rows_of(link, row, to, UINT64_MAX);
     return count == 0 || pack(packer, link->rows, to, count, depth + 1, offset);
 }
 
@@ -106,28 +136,45 @@ static bool pack(struct packer *packer, const struct shape *shape, const void *r
     }
     for (uint32_t i = 0; i < count; i++) {
         const unsigned char *row = (const unsigned char *)rows + (size_t)i * shape->bytes;
-        unsigned char *copy = packer->room + *offset + (size_t)i * shape->bytes;
         for (uint32_t k = 0; k < shape->link_count; k++) {
             uint64_t to = 0;
             if (!pack_link(packer, &shape->links[k], row, depth, &to)) {
                 return false;
             }
-            memcpy(copy + shape->links[k].offset, &to, sizeof to);
+            if (packer->room != NULL) {
+                memcpy(packer->room + *offset + (size_t)i * shape->bytes + shape->links[k].offset, &to, sizeof to);
+            }
         }
     }
     return true;
 }
 
-enum oto_status oto_descriptor_pack(const struct oto_plugin_descriptor *descriptor, void *room, size_t room_bytes,
-                                    size_t *used, struct oto_error *error)
+enum oto_status oto_description_pack(const struct oto_description *description, void *room, size_t room_bytes,
+                                     size_t *used, struct oto_error *error)
 {
-    struct packer packer = {room, room_bytes, 8}; /* nothing stands at 0, which says NULL */
+    struct packer packer = {room, room_bytes, FIRST};
+    struct oto_description plain = *description;
+    struct oto_estimator_extension tables = {0};
     uint64_t offset = 0;
-    if (!pack(&packer, &descriptor_shape, descriptor, 1, 0, &offset)) {
-        return oto_fail(error, OTO_LIMIT, "the tables of plugin '%.40s' take more than %zu bytes", descriptor->id, room_bytes);
+    if (description->estimator != NULL) { /* without what it can be called for */
+        memcpy(&tables, description->estimator, OTO_ESTIMATOR_BYTES_1_0);
+        tables.size = OTO_ESTIMATOR_BYTES_1_0;
+        plain.estimator = &tables;
+    }
+    if (!pack(&packer, &description_shape, &plain, 1, 0, &offset)) {
+        return oto_fail(error, OTO_LIMIT, "the tables of plugin '%.40s' take more than %zu bytes",
+                        description->descriptor->id, room_bytes);
     }
     *used = packer.used;
     return OTO_OK;
+}
+
+size_t oto_bindings_pack(const struct oto_input_binding *bindings, uint32_t count, void *room)
+{
+    struct packer packer = {room, SIZE_MAX, FIRST};
+    uint64_t offset = 0;
+    (void)pack(&packer, &binding_shape, bindings, count, 0, &offset);
+    return packer.used;
 }
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */
@@ -154,18 +201,18 @@ static bool unpack(struct unpacker *unpacker, const struct shape *shape, uint64_
 static bool unpack_link(struct unpacker *unpacker, const struct link *link, unsigned char *row, uint32_t depth)
 {
     uint64_t offset = 0;
-    const uint32_t count = rows_of(link, row);
     memcpy(&offset, row + link->offset, sizeof offset);
-    if (offset == 0) {
-        return link->rows == NULL || (link->count_offset != ONE && count == 0);
-    }
     if (offset >= unpacker->count) {
         return false;
     }
-    const void *to = unpacker->bytes + offset;
+    const unsigned char *to = unpacker->bytes + offset;
+    const uint32_t count = rows_of(link, row, to, offset != 0 ? unpacker->count - offset : 0);
+    if (offset == 0) {
+        return link->rows == NULL || (link->count_offset != ONE && count == 0);
+    }
     memcpy(row + link->offset, &to, sizeof to);
     if (link->rows == NULL) {
-        const size_t room = (size_t)(unpacker->count - offset), length = strnlen(to, room);
+        const size_t room = (size_t)(unpacker->count - offset), length = strnlen((const char *)to, room);
         return length < room && advance(unpacker, offset, length + 1);
     }
     return unpack(unpacker, link->rows, offset, count, depth + 1);
@@ -186,13 +233,20 @@ static bool unpack(struct unpacker *unpacker, const struct shape *shape, uint64_
     return true;
 }
 
-enum oto_status oto_descriptor_unpack(void *packed, size_t bytes, const struct oto_plugin_descriptor **descriptor,
-                                      struct oto_error *error)
+enum oto_status oto_description_unpack(void *packed, size_t bytes, const struct oto_description **description,
+                                       struct oto_error *error)
 {
-    struct unpacker unpacker = {packed, bytes, 8};
-    if (!unpack(&unpacker, &descriptor_shape, 8, 1, 0)) {
+    struct unpacker unpacker = {packed, bytes, FIRST};
+    if (!unpack(&unpacker, &description_shape, FIRST, 1, 0)) {
         return oto_fail(error, OTO_CORRUPT, "the description of a plugin refers to what it does not hold");
     }
-    *descriptor = (const void *)((const unsigned char *)packed + 8);
+    *description = (const void *)((const unsigned char *)packed + FIRST);
     return OTO_OK;
+}
+
+const struct oto_input_binding *oto_bindings_unpack(void *packed, size_t bytes, uint32_t count)
+{
+    struct unpacker unpacker = {packed, bytes, FIRST};
+    return unpack(&unpacker, &binding_shape, FIRST, count, 0) ? (const void *)((const unsigned char *)packed + FIRST)
+                                                              : NULL;
 }

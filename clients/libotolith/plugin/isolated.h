@@ -11,7 +11,7 @@
 enum oto_status oto_plugin_load_copy(int fd, const char *path, struct oto_plugin **plugin, struct oto_error *error);
 
 /*
- * A plugin of which only the tables are known: `packed` (malloc'ed, from oto_descriptor_pack in a process that loaded the
+ * A plugin of which only the tables are known: `packed` (malloc'ed, from oto_description_pack in a process that loaded the
  * copy `fd`) is taken over, also on failure. Nothing is mapped; its operations end with an error.
  */
 enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed, size_t bytes,

@@ -27,6 +27,7 @@ struct oto_plugin {
     struct oto_plugin_ops ops;
     const void *(*extension)(const char *id); /* NULL: there are none */
     const struct oto_motion_extension *motion;
+    struct oto_motion_extension described_motion;
     const struct oto_model_extension *model;
     const struct oto_estimator_extension *estimator;
 };
@@ -196,11 +197,59 @@ static enum oto_status no_migration(const struct oto_instance *instance, const v
     return OTO_UNSUPPORTED;
 }
 
+static enum oto_step_status no_truth_here(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+                                          struct oto_truth_record *truth)
+{
+    (void)instance;
+    (void)t_ns;
+    (void)sub_ns;
+    (void)truth;
+    return OTO_STEP_FATAL;
+}
+
+static enum oto_status no_adoption(const struct oto_instance *instance, const struct oto_truth_record *truth,
+                                   int64_t t_ns, double sub_ns)
+{
+    (void)instance;
+    (void)truth;
+    (void)t_ns;
+    (void)sub_ns;
+    return OTO_UNSUPPORTED;
+}
+
+/* What is told of a plugin that is not mapped, once it is known to make sense. */
+static enum oto_status read_description(struct oto_plugin *made, const struct oto_description *description,
+                                        struct oto_error *reason)
+{
+    const struct oto_plugin_ops ops = {.size = sizeof ops, .step = not_here, .migrate = no_migration};
+    made->described_motion = (struct oto_motion_extension){
+        .size = sizeof made->described_motion,
+        .flags = description->motion_flags,
+        .evaluate = no_truth_here,
+        .adopt = (description->facts & OTO_DESCRIBED_ADOPT) != 0 ? no_adoption : NULL};
+    made->motion = (description->facts & OTO_DESCRIBED_MOTION) != 0 ? &made->described_motion : NULL;
+    made->estimator = description->estimators == 1 ? description->estimator : NULL;
+    enum oto_status status = oto_descriptor_check(description->descriptor, &ops, reason);
+    if (status == OTO_OK) {
+        status = oto_motion_check(description->descriptor, made->motion, reason);
+    }
+    if (status == OTO_OK) {
+        status = oto_estimator_check(description->descriptor, made->estimator, reason);
+    }
+    if (status == OTO_OK && made->estimator != NULL && made->estimator->size != OTO_ESTIMATOR_BYTES_1_0) {
+        status = oto_fail(reason, OTO_PLUGIN, "the description of its estimator names code"); /* of another process */
+    }
+    if (status == OTO_OK) {
+        made->descriptor = *description->descriptor;
+        made->ops = ops;
+    }
+    return status;
+}
+
 enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed, size_t bytes,
                                           struct oto_plugin **plugin, struct oto_error *error)
 {
-    const struct oto_plugin_descriptor *descriptor = NULL;
-    const struct oto_plugin_ops ops = {.size = sizeof ops, .step = not_here, .migrate = no_migration};
+    const struct oto_description *description = NULL;
     struct oto_error reason = {.status = OTO_PLUGIN};
     *plugin = NULL;
     struct oto_plugin *made = begin(path, error);
@@ -210,16 +259,14 @@ enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed
     }
     made->described = packed;
     enum oto_status status = oto_stage_adopt(fd, path, &made->stage, error);
-    if (status == OTO_OK && (oto_descriptor_unpack(packed, bytes, &descriptor, &reason) != OTO_OK ||
-                             oto_descriptor_check(descriptor, &ops, &reason) != OTO_OK)) {
+    if (status == OTO_OK && (oto_description_unpack(packed, bytes, &description, &reason) != OTO_OK ||
+                             read_description(made, description, &reason) != OTO_OK)) {
         status = refuse(made, &reason, error);
     }
     if (status != OTO_OK) {
         (void)oto_plugin_close(made);
         return status;
     }
-    made->descriptor = *descriptor;
-    made->ops = ops;
     *plugin = made;
     return OTO_OK;
 }

@@ -1,14 +1,13 @@
 /*
  * Plugins that do what a plugin must not, in one operation each: HOSTILE_WHERE is the operation, HOSTILE_DEED the deed.
- * System calls are made without the C library, so that no rule about imports stands before them.
+ * System calls are made without the C library, so that no rule about imports stands before them. A sensor, or with
+ * HOSTILE_ESTIMATOR an estimator.
  */
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "otolith/plugin.h"
+#include "otolith/estimator.h"
 #ifdef HOSTILE_KNOWS_MAILBOX
-#include <string.h>
-
 #include "plugin_host/mailbox.h"
 #endif
 
@@ -264,10 +263,23 @@ static enum oto_status validate(const struct oto_instance *instance)
 static const struct oto_field hostile_fields[] = {{"n", OTO_FIELD_U64, 1, 0, "", "", "the sample's number"}};
 static const struct oto_record_type hostile_type = {"hostile", 8, 1, hostile_fields};
 static const struct oto_port hostile_outputs[] = {{"", &hostile_type, OTO_PORT_ALWAYS, 0}};
+
+#ifdef HOSTILE_ESTIMATOR
+#define KIND OTO_KIND_ESTIMATOR
+static const struct oto_estimator_extension estimator = {.size = sizeof estimator};
+static const void *extension(const char *id)
+{
+    return strcmp(id, OTO_EXTENSION_ESTIMATOR) == 0 ? &estimator : NULL;
+}
+#else
+#define KIND OTO_KIND_SENSOR
+#define extension NULL
+#endif
+
 static const struct oto_plugin_descriptor descriptor = {
-    .size = sizeof descriptor, .id = "hostile", .kind = OTO_KIND_SENSOR, .version = "1.0.0", .text = "does harm",
+    .size = sizeof descriptor, .id = "hostile", .kind = KIND, .version = "1.0.0", .text = "does harm",
     .outputs = hostile_outputs, .output_count = 1, .state_bytes = sizeof(struct hostile_state), .state_version = 2,
     .migrates_from = 1};
 static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .init = init, .step = step,
                                           .migrate = migrate, .validate = validate};
-OTO_PLUGIN_DEFINE(descriptor, ops, NULL);
+OTO_PLUGIN_DEFINE(descriptor, ops, extension);

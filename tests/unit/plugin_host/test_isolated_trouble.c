@@ -124,6 +124,35 @@ static void three_crashes_within_a_minute_quarantine_the_node_and_no_other(void 
     fixture_end(&fixture);
 }
 
+/* It has its turn after the others: they have been published whatever becomes of it. */
+static void an_estimator_that_crashes_is_quarantined_alone(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture, "hostile_estimator_null");
+    fixture_wait_counter(&fixture, OTO_COUNTER_QUARANTINED, 1);
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGSEGV");
+    assert_int_equal(facts_of(&fixture, "bad").restarts, 2);
+    assert_true(fixture_counter(&fixture, OTO_COUNTER_STALE) > 0);
+    assert_others_went_on(&fixture);
+    assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_QUARANTINED), 1);
+    fixture_end(&fixture);
+}
+
+static void an_estimator_without_end_is_ended_and_what_it_said_is_stale(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    uint64_t number;
+    start(&fixture, "hostile_estimator_loop");
+    wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer and was ended");
+    const struct oto_sample_head head = fixture_latest(&fixture, "demo/car/bad", &number);
+    assert_int_equal(head.flags & OTO_SAMPLE_STALE, OTO_SAMPLE_STALE);
+    assert_int_equal(number, 4); /* of the last step that ended */
+    assert_others_went_on(&fixture);
+    fixture_end(&fixture);
+}
+
 static void in_a_shared_host_the_others_come_back_without_the_culprit(void **unused)
 {
     (void)unused;
@@ -362,6 +391,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_crash_is_told_with_signal_plugin_function_and_node),
         cmocka_unit_test(three_crashes_within_a_minute_quarantine_the_node_and_no_other),
+        cmocka_unit_test(an_estimator_that_crashes_is_quarantined_alone),
+        cmocka_unit_test(an_estimator_without_end_is_ended_and_what_it_said_is_stale),
         cmocka_unit_test(in_a_shared_host_the_others_come_back_without_the_culprit),
         cmocka_unit_test(a_step_without_end_is_ended),
         cmocka_unit_test(a_host_that_asks_for_ever_does_not_hold_the_tick),
