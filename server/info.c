@@ -128,6 +128,14 @@ static void put_hosts(struct sheet *sheet, const struct srv_server *server)
     put(sheet, "]");
 }
 
+static void put_checkpoints(struct sheet *sheet, const struct srv_server *server)
+{
+    const struct srv_checkpoint_costs *costs = srv_checkpointer_costs(server->checkpointer);
+    put(sheet, ", \"checkpoints\": {\"count\": %llu, \"bytes\": %llu, \"stall_us\": %.3f, \"stall_max_us\": %.3f}",
+        (unsigned long long)costs->count, (unsigned long long)costs->bytes, (double)costs->stall_ns * 1e-3,
+        (double)costs->stall_max_ns * 1e-3);
+}
+
 /* What somebody needs to start the same world again. */
 static void put_origin(struct sheet *sheet, const struct srv_server *server)
 {
@@ -162,6 +170,7 @@ bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
         publishes ? (long)srv_supervisor_pid(server->supervisor) : 0L,
         publishes ? (unsigned long long)srv_supervisor_restarts(server->supervisor) : 0ULL,
         srv_control_connection_count(server->control), srv_engine_node_count(server->engine));
+    put_checkpoints(&sheet, server);
     put_hosts(&sheet, server);
     put(&sheet, "}");
     return is_whole(&sheet);

@@ -11,6 +11,7 @@
 
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
 #define ENDING ".ckpt"
+#define PAGE_BYTES 4096
 #define PAUSE_MS 1000 /* of real time: in mode asap simulated seconds pass in no time */
 
 /* One checkpoint that is asked for. */
@@ -20,8 +21,8 @@ struct job {
     char *path;
     srv_checkpoint_function done;
     void *context;
-    struct srv_snapshot snapshot;
-    struct srv_checkpoint checkpoint;
+    uint64_t tick;
+    struct srv_checkpoint checkpoint; /* its state is the owner's room */
     enum oto_status status;
     struct oto_error error;
     uv_work_t work;
@@ -33,7 +34,9 @@ struct srv_checkpointer {
     const struct srv_world_config *config;
     struct srv_courier *courier;
     struct job *jobs; /* the first is under way */
-    uint64_t room;    /* that the last state took */
+    struct srv_snapshot room; /* of the job under way; kept for the next one */
+    uint64_t wanted;          /* bytes of room that a state takes */
+    struct srv_checkpoint_costs costs;
     int64_t due_ns;   /* simulated; of the next periodic one */
     uint64_t not_before_ms; /* of the loop's clock */
     srv_saved_function saved;
@@ -57,19 +60,27 @@ struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_eng
         made->courier = courier;
         made->saved = saved;
         made->saved_context = saved_context;
-        made->room = FIRST_CAPACITY;
+        made->wanted = FIRST_CAPACITY;
     }
     return made;
 }
 
 void srv_checkpointer_destroy(struct srv_checkpointer *checkpointer)
 {
-    free(checkpointer);
+    if (checkpointer != NULL) {
+        free(checkpointer->room.data);
+        free(checkpointer);
+    }
 }
 
 bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer)
 {
     return checkpointer->jobs != NULL;
+}
+
+const struct srv_checkpoint_costs *srv_checkpointer_costs(const struct srv_checkpointer *checkpointer)
+{
+    return &checkpointer->costs;
 }
 
 static void take_snapshot(struct job *job);
@@ -79,9 +90,9 @@ static void finish(struct job *job, enum oto_status status, const char *text)
 {
     struct srv_checkpointer *owner = job->owner;
     owner->jobs = job->next;
-    job->done(job->context, status, job->snapshot.tick, text);
+    job->done(job->context, status, job->tick, text);
+    job->checkpoint.state = NULL;
     srv_checkpoint_finish(&job->checkpoint);
-    free(job->snapshot.data);
     free(job->path);
     free(job);
     if (owner->jobs != NULL) {
@@ -109,11 +120,12 @@ static void on_written(uv_work_t *work, int cancelled)
 static void describe_and_write(struct job *job)
 {
     struct srv_checkpoint *checkpoint = &job->checkpoint;
-    checkpoint->tick = job->snapshot.tick;
-    checkpoint->chain = job->snapshot.chain;
-    checkpoint->state = job->snapshot.data;
-    checkpoint->state_bytes = job->snapshot.bytes;
-    job->snapshot.data = NULL;
+    const struct srv_snapshot *room = &job->owner->room;
+    checkpoint->tick = room->tick;
+    checkpoint->chain = room->chain;
+    checkpoint->state = room->data;
+    checkpoint->state_bytes = room->bytes;
+    memset((unsigned char *)room->data + room->bytes, 0, 8); /* the file is padded from there */
     job->status = srv_checkpoint_describe(job->owner->engine, job->owner->config, checkpoint, &job->error);
     if (job->status != OTO_OK) {
         finish(job, job->status, job->error.text);
@@ -125,32 +137,56 @@ static void describe_and_write(struct job *job)
     }
 }
 
+static void keep_costs(struct srv_checkpoint_costs *costs, const struct srv_snapshot *room)
+{
+    costs->count++;
+    costs->bytes = room->bytes;
+    costs->stall_ns = room->stall_ns;
+    costs->stall_max_ns = room->stall_ns > costs->stall_max_ns ? room->stall_ns : costs->stall_max_ns;
+}
+
 static void on_snapshot(void *context, const struct srv_reply *reply)
 {
     struct job *job = context;
-    if (reply->status == OTO_LIMIT && job->snapshot.bytes > job->snapshot.capacity) {
-        job->owner->room = job->snapshot.bytes + job->snapshot.bytes / 8 + 4096;
+    struct srv_checkpointer *owner = job->owner;
+    job->tick = reply->tick;
+    if (reply->status == OTO_LIMIT && owner->room.bytes > owner->room.capacity) {
+        owner->wanted = owner->room.bytes + owner->room.bytes / 8 + PAGE_BYTES;
         take_snapshot(job);
     } else if (reply->status != OTO_OK) {
         finish(job, reply->status, reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
     } else {
+        keep_costs(&owner->costs, &owner->room);
         describe_and_write(job);
     }
 }
 
-/* Room that is touched here, so that the tick thread's copy meets no page fault. */
+/*
+ * Room whose pages are there, so that the tick thread's copy meets no fault. A memset of fresh memory would not do: the
+ * compiler asks for zeroed memory instead (calloc), whose pages come when they are written.
+ */
+static bool make_room(struct srv_snapshot *room, uint64_t bytes)
+{
+    const uint64_t capacity = (bytes + 7) / 8 * 8;
+    if (room->data != NULL && room->capacity >= capacity) {
+        return true;
+    }
+    free(room->data);
+    volatile unsigned char *data = malloc(capacity + 8);
+    *room = (struct srv_snapshot){.data = (void *)(uintptr_t)data, .capacity = data != NULL ? capacity : 0};
+    for (uint64_t at = 0; at < room->capacity; at += PAGE_BYTES) {
+        data[at] = 0;
+    }
+    return data != NULL;
+}
+
 static void take_snapshot(struct job *job)
 {
-    const uint64_t capacity = (job->owner->room + 7) / 8 * 8;
-    free(job->snapshot.data);
-    job->snapshot = (struct srv_snapshot){.data = malloc(capacity + 8), .capacity = capacity};
-    const struct srv_command command = {.kind = SRV_COMMAND_SAVE, .snapshot = &job->snapshot};
-    if (job->snapshot.data == NULL) {
+    struct srv_checkpointer *owner = job->owner;
+    const struct srv_command command = {.kind = SRV_COMMAND_SAVE, .snapshot = &owner->room};
+    if (!make_room(&owner->room, owner->wanted)) {
         finish(job, OTO_NO_MEMORY, "the server has no memory for the world's state");
-        return;
-    }
-    memset(job->snapshot.data, 0, capacity + 8);
-    if (job->owner->stopped || !srv_courier_send(job->owner->courier, &command, on_snapshot, job)) {
+    } else if (owner->stopped || !srv_courier_send(owner->courier, &command, on_snapshot, job)) {
         finish(job, OTO_CLOSED, "the server ends, or too many commands are waiting for the tick");
     }
 }

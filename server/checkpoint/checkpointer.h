@@ -13,6 +13,12 @@
 
 struct srv_checkpointer;
 
+/* Of the snapshots so far. */
+struct srv_checkpoint_costs {
+    uint64_t count, bytes;          /* bytes: of the newest */
+    int64_t stall_ns, stall_max_ns; /* that the tick thread gave for the newest, and for the longest */
+};
+
 /* What came of a request: `text` is the reason, or the path. */
 typedef void (*srv_checkpoint_function)(void *context, enum oto_status status, uint64_t tick, const char *text);
 
@@ -30,6 +36,7 @@ void srv_checkpointer_destroy(struct srv_checkpointer *checkpointer); /* after t
 /* `done` is called once. The path is absolute, or starts at the server's folder. */
 void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char *path, srv_checkpoint_function done,
                               void *context);
+const struct srv_checkpoint_costs *srv_checkpointer_costs(const struct srv_checkpointer *checkpointer);
 bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer);
 
 /*

@@ -16,7 +16,7 @@ struct srv_inputs {
     uint32_t count;
     uint32_t capacity;                 /* of `samples` */
     struct oto_input_binding *bindings; /* with record types of our own */
-    const struct srv_ring **rings;
+    struct srv_ring **rings;
     uint64_t *cursors; /* seq of the newest record taken of each: all that an estimator knows beside its state */
     struct oto_input_sample *samples;
     uint64_t lost; /* overwritten before they were taken */

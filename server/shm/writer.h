@@ -16,6 +16,7 @@ struct srv_ring {
     uint64_t head; /* seq of the newest record */
     uint32_t stride;
     uint32_t payload_bytes;
+    uint64_t unread; /* oldest record that an estimator has not taken, while a checkpoint is saved; 0: none listens */
 };
 
 static inline struct srv_ring srv_ring_make(void *segment, const struct oto_segment_channel *channel)
@@ -28,6 +29,7 @@ static inline struct srv_ring srv_ring_make(void *segment, const struct oto_segm
     ring.head = __atomic_load_n(&ring.ring->head, __ATOMIC_RELAXED);
     ring.stride = channel->slot_stride;
     ring.payload_bytes = channel->payload_bytes;
+    ring.unread = 0;
     return ring;
 }
 

@@ -233,25 +233,35 @@ static void carry_node(struct walk *walk, struct srv_engine *engine, struct srv_
 
 /* ---- channels ---- */
 
-/* The oldest record that somebody will read after the boundary: an estimator what it has not taken, else the newest. */
-static uint64_t first_needed(const struct srv_engine *engine, const struct srv_ring *ring)
+/* What no estimator has taken yet, told to each ring that one listens to. */
+static void find_unread(const struct srv_engine *engine)
 {
-    uint64_t first = ring->head;
     for (uint32_t i = 0; i < engine->estimator_count; i++) {
         const struct srv_inputs *inputs = &engine->estimators[i]->inputs;
         for (uint32_t k = 0; k < inputs->count; k++) {
-            if (inputs->rings[k]->ring == ring->ring && inputs->cursors[k] + 1 < first) {
-                first = inputs->cursors[k] + 1;
-            }
+            inputs->rings[k]->unread = UINT64_MAX;
         }
     }
+    for (uint32_t i = 0; i < engine->estimator_count; i++) {
+        const struct srv_inputs *inputs = &engine->estimators[i]->inputs;
+        for (uint32_t k = 0; k < inputs->count; k++) {
+            struct srv_ring *ring = inputs->rings[k];
+            ring->unread = inputs->cursors[k] + 1 < ring->unread ? inputs->cursors[k] + 1 : ring->unread;
+        }
+    }
+}
+
+/* The oldest record that somebody will read after the boundary: an estimator what it has not taken, else the newest. */
+static uint64_t first_needed(const struct srv_ring *ring)
+{
+    const uint64_t first = ring->unread != 0 && ring->unread < ring->head ? ring->unread : ring->head;
     const uint64_t oldest = ring->head > ring->mask ? ring->head - ring->mask : 1;
     return first > oldest ? first : oldest;
 }
 
-static void save_records(struct walk *walk, const struct srv_engine *engine, struct srv_ring *ring)
+static void save_records(struct walk *walk, struct srv_ring *ring)
 {
-    uint64_t first = ring->head > 0 ? first_needed(engine, ring) : 1;
+    uint64_t first = ring->head > 0 ? first_needed(ring) : 1;
     carry_u64(walk, &ring->head);
     carry_u64(walk, &first);
     for (uint64_t seq = first; seq <= ring->head; seq++) {
@@ -298,7 +308,7 @@ static bool was_dropped(struct walk *walk, struct srv_ring *ring)
     return theirs == 0;
 }
 
-static void carry_ring(struct walk *walk, struct srv_engine *engine, struct srv_ring *ring, const char *topic)
+static void carry_ring(struct walk *walk, struct srv_ring *ring, const char *topic)
 {
     if (was_dropped(walk, ring)) {
         uint64_t nothing[3]; /* the size of a record, the newest, the first */
@@ -311,7 +321,7 @@ static void carry_ring(struct walk *walk, struct srv_engine *engine, struct srv_
     if (walk->loading) {
         load_records(walk, ring, topic);
     } else {
-        save_records(walk, engine, ring);
+        save_records(walk, ring);
     }
 }
 
@@ -336,19 +346,19 @@ static void carry_fifo(struct walk *walk, struct srv_node *node)
 static void carry_channels(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
 {
     if (node->evaluate != NULL) {
-        carry_ring(walk, engine, &engine->vehicles[node->config->vehicle].ring, node->topic);
+        carry_ring(walk, &engine->vehicles[node->config->vehicle].ring, node->topic);
         return;
     }
     if (!expect(walk, "the number of channels", node->topic, node->port_count)) {
         return;
     }
     for (uint32_t i = 0; i < node->port_count; i++) {
-        carry_ring(walk, engine, &node->ports[i].ring, node->topic);
+        carry_ring(walk, &node->ports[i].ring, node->topic);
         carry_bool(walk, &node->ports[i].was_finite);
         node->ports[i].enabled = node->ports[i].enabled && node->ports[i].ring.slots != NULL;
     }
     if (expect(walk, "the channel of labels", node->topic, node->labelled) && node->labelled) {
-        carry_ring(walk, engine, &node->label_ring, node->topic);
+        carry_ring(walk, &node->label_ring, node->topic);
     }
     if (expect(walk, "fifo_samples", node->topic, node->fifo != NULL ? node->fifo->samples : 0) && node->fifo != NULL) {
         carry_fifo(walk, node);
@@ -393,13 +403,14 @@ static void walk_engine(struct walk *walk, struct srv_engine *engine)
         carry_channels(walk, engine, &engine->nodes[i]);
     }
     if (!has_failed(walk)) {
-        carry_ring(walk, engine, &engine->events, "the events");
+        carry_ring(walk, &engine->events, "the events");
     }
 }
 
 uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t capacity)
 {
     struct walk walk = {.to = data, .capacity = capacity};
+    find_unread(engine);
     walk_engine(&walk, engine);
     return walk.used;
 }

@@ -246,9 +246,11 @@ static bool apply_save(struct srv_engine *engine, const struct srv_command *comm
     if (refusal != OTO_OK) {
         return refuse(reply, refusal, reason);
     }
+    const int64_t start_ns = srv_now_ns();
     snapshot->tick = engine->tick;
     snapshot->chain = engine->chain;
     snapshot->bytes = srv_checkpoint_save(engine, snapshot->data, snapshot->capacity);
+    snapshot->stall_ns = srv_now_ns() - start_ns;
     return snapshot->bytes <= snapshot->capacity ? true : refuse(reply, OTO_LIMIT, "the world's state takes more room");
 }
 

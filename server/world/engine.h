@@ -84,6 +84,7 @@ struct srv_snapshot {
     void *data;
     uint64_t capacity, bytes;
     uint64_t tick, chain;
+    int64_t stall_ns; /* real time that the tick thread gave for it */
 };
 
 struct srv_command {

@@ -29,7 +29,7 @@ uint32_t srv_estimator_ready_at(const struct srv_engine *engine, const struct sr
 }
 
 /* Of a channel that a node was made with: the port that fills it now, or its own while none does. */
-static const struct srv_ring *ring_of(struct srv_engine *engine, const struct srv_input_config *input)
+static struct srv_ring *ring_of(struct srv_engine *engine, const struct srv_input_config *input)
 {
     struct srv_node *node = &engine->nodes[input->node];
     if (node->evaluate != NULL) {

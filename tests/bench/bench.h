@@ -51,6 +51,8 @@ struct bench_world {
 };
 /* `options` end with NULL; says its errors itself. */
 bool bench_world_start(struct bench_world *world, const char *const *options);
+/* The same with another world file, whose world is called demo too. */
+bool bench_world_start_file(struct bench_world *world, const char *path, const char *const *options);
 void bench_world_stop(struct bench_world *world);
 /* Lets the world run; returns false when it ended early. */
 bool bench_world_run(struct bench_world *world, double seconds);
@@ -72,6 +74,7 @@ void bench_isolated(struct bench_context *context);
 void bench_motion(struct bench_context *context);
 void bench_lockstep(struct bench_context *context);
 void bench_swap(struct bench_context *context);
+void bench_checkpoint(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 
 #endif

@@ -99,7 +99,7 @@ static void hops(struct bench_series *seen_ns, int count, bool ring, bool sleepi
     static struct hop_ring memory;
     static struct oto_imu_record record;
     struct oto_sample_head head = {.t_ns = 0};
-    struct srv_ring writer = {&memory.ring, &memory.slots[0][0], 63, 0, sizeof memory.slots[0], sizeof record};
+    struct srv_ring writer = {&memory.ring, &memory.slots[0][0], 63, 0, sizeof memory.slots[0], sizeof record, 0};
     const struct timespec gap = {0, sleeping ? 200000 : 2000};
     struct hop hop = {.ring = ring, .sleeping = sleeping, .count = count, .seen_ns = seen_ns};
     pthread_t thread;

@@ -24,6 +24,7 @@ static const struct {
     {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
     {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
     {"swap", bench_swap, "a swap, from the request until it is live, and the tick in which it happens"},
+    {"checkpoint", bench_checkpoint, "what a checkpoint costs the tick thread, a MiB of state"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 

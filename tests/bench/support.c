@@ -130,15 +130,30 @@ void bench_print(struct bench_context *context, const struct bench_result *resul
 
 /* ---- a world ---- */
 
+static bool is_parent(pid_t parent, uint32_t pid)
+{
+    char path[64];
+    long found = 0;
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    const bool read = file != NULL && fscanf(file, "%*d (%*[^)]) %*c %ld", &found) == 1;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return read && found == (long)parent;
+}
+
+/* The server that was spawned, or that one's child where it supervises. */
 static struct oto_client *attach(struct bench_world *world)
 {
-    const struct timespec pause = {0, 1000000};
+    const struct timespec pause = {0, 200000};
     struct oto_error error = {0};
-    for (int i = 0; i < 10000 && !cli_interrupted(); i++) {
+    for (int i = 0; i < 50000 && !cli_interrupted(); i++) {
         struct oto_client_options options = {.size = sizeof options, .world = "demo", .name = "bench"};
         struct oto_client *client = NULL;
         if (oto_client_open(&options, &client, &error) == OTO_OK) {
-            if (oto_client_header(client)->writer_pid == (uint32_t)world->pid) {
+            const uint32_t writer = oto_client_header(client)->writer_pid;
+            if (writer == (uint32_t)world->pid || is_parent(world->pid, writer)) {
                 return client;
             }
             oto_client_close(client);
@@ -155,12 +170,17 @@ static struct oto_client *attach(struct bench_world *world)
 
 bool bench_world_start(struct bench_world *world, const char *const *options)
 {
+    return bench_world_start_file(world, OTO_SOURCE_DIR "/configs/worlds/city_drive.yaml", options);
+}
+
+bool bench_world_start_file(struct bench_world *world, const char *path, const char *const *options)
+{
     char program[PATH_MAX];
     char file[PATH_MAX];
     char *arguments[32] = {program, file};
     struct oto_error error = {0};
     memset(world, 0, sizeof *world);
-    (void)snprintf(file, sizeof file, "%s/configs/worlds/city_drive.yaml", OTO_SOURCE_DIR);
+    (void)snprintf(file, sizeof file, "%s", path);
     if (cli_sibling("otolithd", program, sizeof program, &error) != OTO_OK) {
         (void)cli_say(&error);
         return false;

@@ -217,6 +217,26 @@ class Checkpoints(unittest.TestCase):
             answer = self.otolith("run", self.world, "--quiet", "--for", "1s", "--restore", file, code=1)
             self.assertTrue(words in answer or "another world" in answer, answer)
 
+    def tick_faults(self):
+        """Page faults of the tick thread so far that needed no disk."""
+        for task in pathlib.Path(f"/proc/{self.server.pid}/task").iterdir():
+            if (task / "comm").read_text().strip() == "otolith-tick":
+                return int((task / "stat").read_text().rsplit(")", 1)[1].split()[7])
+        return self.fail("there is no thread otolith-tick")
+
+    def test_the_tick_thread_copies_into_memory_that_is_there(self):
+        nodes = "".join(f"      - {{name: slow{i}, plugin: mount_calibration, rate_hz: 7, inputs: {{imu: imu, speed: odo}}}}\n"
+                        for i in range(12))
+        self.world.write_text(WORLD.replace("mode: asap", "mode: step").replace("  - name: other", nodes + "  - name: other"))
+        self.start()
+        self.otolith("step", "100", "--world", "saved")
+        before = self.tick_faults()
+        file = self.path / "large.ckpt"
+        self.otolith("checkpoint", file, "--world", "saved")
+        pages = file.stat().st_size // 4096
+        self.assertGreater(pages, 250)
+        self.assertLess(self.tick_faults() - before, pages // 4)
+
     def test_periodic_checkpoints_are_kept_few(self):
         folder = self.path / "saves"
         self.world.write_text(WORLD + f"checkpoint: {{every_s: 0.2, keep: 2, directory: {folder}}}\n")
