@@ -58,11 +58,17 @@ struct oto_record_type {
     const struct oto_field *fields;
 };
 
+/*
+ * Sequence numbers end where a slot's lock (2·seq + 2) would no longer fit 64 bits. A run ends long before, with its
+ * simulated time; whoever reads of a greater number is told of a damaged segment or frame (OTO_CORRUPT).
+ */
+#define OTO_SEQ_MAX ((UINT64_C(1) << 63) - 2)
+
 /* What stands before every payload in a ring. Written by the host alone. */
 struct oto_sample_head {
     int64_t t_ns;           /* simulated measurement time since time zero, floor(n·1e9/fs) */
     int64_t sensor_time_ns; /* the sensor's own clock at that instant (A8) */
-    uint64_t seq;           /* of this record in its channel, from 1, without a gap */
+    uint64_t seq;           /* of this record in its channel, from 1 to OTO_SEQ_MAX, without a gap */
     uint32_t flags;         /* OTO_SAMPLE_… */
     uint32_t bytes;         /* of the payload */
 };

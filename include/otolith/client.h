@@ -98,7 +98,7 @@ struct oto_reader {
     struct oto_cursor cursor;
 };
 OTO_API struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_reader_start start);
-/* The next record; OTO_OK or OTO_AGAIN. reader->cursor.lost counts what was overwritten unread. */
+/* The next record; OTO_OK, OTO_AGAIN, or OTO_CORRUPT. reader->cursor.lost counts what was overwritten unread. */
 OTO_API enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload,
                                         size_t payload_bytes);
 /* Reads up to `count` records into heads[] and payloads (each channel->type.bytes). Returns how many. */

@@ -351,7 +351,7 @@ static inline uint64_t oto_ring_newest(const struct oto_ring_view *view)
 
 /*
  * Reads record `seq` if it still stands. `payload` takes view->payload_bytes. OTO_OK, OTO_AGAIN (not written yet) or
- * OTO_LAPPED (overwritten); on the latter two the outputs are undefined.
+ * OTO_LAPPED (overwritten); on the latter two the outputs are undefined. Beyond OTO_SEQ_MAX nothing is ever written.
  */
 static inline enum oto_status oto_ring_read_at(const struct oto_ring_view *view, uint64_t seq,
                                                struct oto_sample_head *head, void *payload)
@@ -360,8 +360,8 @@ static inline enum oto_status oto_ring_read_at(const struct oto_ring_view *view,
     const uint64_t *lock = (const uint64_t *)(const void *)slot;
     const uint64_t wanted = 2 * seq + 2;
     const uint64_t before = __atomic_load_n(lock, __ATOMIC_ACQUIRE);
-    if (before != wanted) {
-        return before < wanted ? OTO_AGAIN : OTO_LAPPED;
+    if (before != wanted || seq > OTO_SEQ_MAX) {
+        return before < wanted || seq > OTO_SEQ_MAX ? OTO_AGAIN : OTO_LAPPED;
     }
     oto_words_load(head, slot + 8, sizeof *head);
     oto_words_load(payload, slot + sizeof(struct oto_ring_slot), view->payload_bytes);
@@ -376,8 +376,9 @@ struct oto_cursor {
 };
 
 /*
- * The next record in order. OTO_OK; OTO_AGAIN: nothing new, or overwritten as fast as it was looked for. Loss moves the
- * cursor on, past what is gone or to the oldest safe record, and counts.
+ * The next record in order. OTO_OK; OTO_AGAIN: nothing new, or overwritten as fast as it was looked for; OTO_CORRUPT: the
+ * ring tells of numbers that cannot be. Loss moves the cursor on, past what is gone or to the oldest safe record, and
+ * counts.
  */
 static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, struct oto_cursor *cursor,
                                             struct oto_sample_head *head, void *payload)
@@ -386,6 +387,9 @@ static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, st
         const uint64_t newest = oto_ring_newest(view);
         if (cursor->next > newest) {
             return OTO_AGAIN;
+        }
+        if (newest > OTO_SEQ_MAX || view->ring->first > newest + 1) {
+            return OTO_CORRUPT;
         }
         if (cursor->next < view->ring->first) {
             cursor->lost += view->ring->first - cursor->next;
@@ -411,14 +415,14 @@ static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, st
     return OTO_AGAIN;
 }
 
-/* The newest record, or the one before it while that is being replaced. OTO_OK or OTO_AGAIN. */
+/* The newest record, or the one before it while that is being replaced. OTO_OK, OTO_AGAIN, or OTO_CORRUPT as above. */
 static inline enum oto_status oto_ring_latest(const struct oto_ring_view *view, struct oto_sample_head *head,
                                               void *payload)
 {
     for (int attempt = 0; attempt < 4; attempt++) {
         const uint64_t newest = oto_ring_newest(view);
-        if (newest == 0) {
-            return OTO_AGAIN;
+        if (newest == 0 || newest > OTO_SEQ_MAX) {
+            return newest == 0 ? OTO_AGAIN : OTO_CORRUPT;
         }
         if (oto_ring_read_at(view, newest, head, payload) == OTO_OK) {
             return OTO_OK;

@@ -13,6 +13,7 @@
 #define SRV_RATE_MAX_TERM (UINT64_C(1) << 40) /* of a rate's numerator and denominator */
 #define SRV_PERIOD_MAX_S 1000000u
 #define SRV_NS_PER_S INT64_C(1000000000)
+#define SRV_TIME_MAX_NS (INT64_MAX / 2) /* a run ends there, after 146 years: sums of two times still fit */
 
 /* Whether num/den events a second can be scheduled: `what` stands in the message. */
 enum oto_status srv_rate_check(const char *what, uint64_t num, uint64_t den, struct oto_error *error);

@@ -277,7 +277,7 @@ static void load_records(struct walk *walk, struct srv_ring *ring, const char *t
     unsigned char payload[OTO_RECORD_MAX_BYTES];
     carry_u64(walk, &head);
     carry_u64(walk, &first);
-    if (!has_failed(walk) && (first == 0 || first > head + 1 || head + 1 - first > ring->mask + 1 || head >= UINT64_MAX / 4)) {
+    if (!has_failed(walk) && (first == 0 || first > head + 1 || head + 1 - first > ring->mask + 1 || head > OTO_SEQ_MAX / 2)) {
         (void)oto_fail(walk->error, OTO_CORRUPT, "the records of '%s' in the checkpoint are numbered %llu to %llu", topic,
                        (unsigned long long)first, (unsigned long long)head);
     }
@@ -373,8 +373,11 @@ static void carry_clock(struct walk *walk, struct srv_engine *engine)
     carry_u64(walk, &engine->chain);
     carry_u64(walk, &engine->newest_fault);
     if (walk->loading && !has_failed(walk)) {
-        if (engine->tick > UINT64_MAX / 4) {
-            (void)oto_fail(walk->error, OTO_CORRUPT, "the checkpoint is of tick %llu", (unsigned long long)engine->tick);
+        const struct srv_clock_config *clock = &engine->config->clock;
+        const uint64_t end = srv_events_until(SRV_TIME_MAX_NS, clock->rate_num, clock->rate_den);
+        if (engine->tick > end) {
+            (void)oto_fail(walk->error, OTO_CORRUPT, "the checkpoint is of tick %llu, and time ends with tick %llu",
+                           (unsigned long long)engine->tick, (unsigned long long)end);
             return;
         }
         srv_beat_jump(&engine->beat, engine->tick);

@@ -238,8 +238,8 @@ static void begin_clock(struct srv_engine *engine)
     const struct srv_clock_config *clock = &engine->config->clock;
     engine->mode = clock->mode;
     engine->paused = engine->options.start_paused;
-    engine->last_tick =
-        clock->until_ns > 0 ? srv_events_until(clock->until_ns, clock->rate_num, clock->rate_den) : UINT64_MAX;
+    const int64_t until_ns = clock->until_ns > 0 && clock->until_ns < SRV_TIME_MAX_NS ? clock->until_ns : SRV_TIME_MAX_NS;
+    engine->last_tick = srv_events_until(until_ns, clock->rate_num, clock->rate_den);
     srv_beat_init(&engine->beat, clock->rate_num, clock->rate_den);
     srv_pacer_init(&engine->pacer, clock);
     srv_driver_init(&engine->driver, clock->driver, &engine->waiter);

@@ -73,7 +73,7 @@ struct srv_engine {
     struct oto_float_run *truth_runs;
     uint32_t truth_run_count;
     uint32_t node_count, vehicle_count, channel_count, event_channel;
-    uint64_t last_tick; /* the run ends after so many ticks; UINT64_MAX: never */
+    uint64_t last_tick; /* the run ends after so many ticks */
     uint32_t *first_channels; /* of each node */
     struct srv_node **estimators; /* in the order of the file */
     uint32_t estimator_count;

@@ -118,7 +118,7 @@ enum oto_status oto_frame_decode(const void *data, size_t bytes, struct oto_fram
     }
     frame->next = frame->samples;
     const bool whole = reader.at == reader.end && seen == (KEY_EPOCH | KEY_SEQ | KEY_SCHEMA | KEY_SAMPLES);
-    return whole ? OTO_OK : OTO_CORRUPT;
+    return whole && frame->seq <= OTO_SEQ_MAX + 1 - frame->count ? OTO_OK : OTO_CORRUPT;
 }
 
 /* Moves the frame's place to sample `index`, from where it stands if that is on the way. */

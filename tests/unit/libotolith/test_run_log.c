@@ -72,6 +72,18 @@ static void a_line_that_is_none_is_refused_with_a_reason(void **state)
     }
 }
 
+static void numbers_go_to_the_end_of_64_bits(void **state)
+{
+    (void)state;
+    struct oto_run_log_line line;
+    struct oto_error error = {0};
+    uint64_t number = 0;
+    assert_ok(parse("{\"entry\":\"x\",\"tick\":18446744073709551615,\"seq\":18446744073709551614}", &line, &error), error);
+    assert_true(line.has_tick && line.tick == UINT64_MAX);
+    assert_true(oto_run_log_number(&line, "seq", &number) && number == UINT64_MAX - 1);
+    assert_int_not_equal(parse("{\"entry\":\"x\",\"seq\":18446744073709551616}", &line, &error), OTO_OK);
+}
+
 static void an_entry_with_too_many_members_is_refused(void **state)
 {
     (void)state;
@@ -199,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(a_line_that_is_none_is_refused_with_a_reason),
+        cmocka_unit_test(numbers_go_to_the_end_of_64_bits),
         cmocka_unit_test(an_entry_with_too_many_members_is_refused),
         cmocka_unit_test(a_last_line_without_its_end_does_not_count),
         cmocka_unit_test(ticks_that_go_back_are_refused_by_line),

@@ -225,13 +225,31 @@ static void a_ring_that_lies_never_yields_a_record(void **state)
     struct oto_error error = {0};
     assert_ok(oto_segment_read(base, SAMPLE_SEGMENT_BYTES, &directory, &error), error);
     struct oto_ring *ring = (struct oto_ring *)(void *)(base + SAMPLE_RINGS_AT + SAMPLE_RING_BYTES);
-    static const uint64_t heads[] = {1, 16, 17, UINT64_C(1) << 63, UINT64_MAX - 1};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        ring->head = heads[i];
+    static const struct {
+        uint64_t head;
+        enum oto_status status;
+    } lies[] = {{1, OTO_AGAIN},
+                {16, OTO_AGAIN},
+                {17, OTO_AGAIN},
+                {OTO_SEQ_MAX, OTO_AGAIN},
+                {OTO_SEQ_MAX + 1, OTO_CORRUPT},
+                {UINT64_MAX - 1, OTO_CORRUPT},
+                {UINT64_MAX, OTO_CORRUPT}};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        ring->head = lies[i].head;
         struct oto_reader reader = oto_reader_make(&directory.channels[1], OTO_READ_FROM_OLDEST);
-        assert_int_equal(oto_reader_next(&reader, &head, &imu, sizeof imu), OTO_AGAIN);
-        assert_int_equal(oto_channel_latest(&directory.channels[1], &head, &imu, sizeof imu), OTO_AGAIN);
+        assert_int_equal(oto_reader_next(&reader, &head, &imu, sizeof imu), lies[i].status);
+        assert_int_equal(reader.cursor.lost, 0);
+        assert_int_equal(oto_channel_latest(&directory.channels[1], &head, &imu, sizeof imu), lies[i].status);
+        reader = oto_reader_make(&directory.channels[1], OTO_READ_FROM_NOW);
+        assert_int_not_equal(oto_reader_next(&reader, &head, &imu, sizeof imu), OTO_OK);
+        assert_int_equal(reader.cursor.lost, 0);
     }
+    ring->head = 5;
+    ring->first = 7;
+    struct oto_reader reader = {.channel = &directory.channels[1], .cursor = {.next = 1}};
+    assert_int_equal(oto_reader_next(&reader, &head, &imu, sizeof imu), OTO_CORRUPT);
+    assert_int_equal(reader.cursor.lost, 0);
     oto_segment_directory_finish(&directory);
     free(base);
 }

@@ -129,6 +129,79 @@ static void loss_is_exact_for_each_topic(void **state)
     expect("demo/car/imu", 3, 1);
 }
 
+/* Numbers never begin anew within a run: a publisher that says so is not believed, and the account stays. */
+static void sequence_numbers_end_and_do_not_begin_anew(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    static const enum oto_frame_format formats[] = {OTO_FRAME_MAP, OTO_FRAME_PACKED};
+    assert_ok(oto_stream_init(&stream, "demo/car/", &error), error);
+    (void)give_schema(EPOCH);
+    for (uint64_t i = 0; i < 2; i++) {
+        assert_int_equal(give(0, EPOCH + i, OTO_SEQ_MAX - 9, 2, formats[i]), OTO_OK);
+        expect("demo/car/imu", OTO_SEQ_MAX - 9, 0);
+        expect("demo/car/imu", OTO_SEQ_MAX - 8, 0);
+        assert_int_equal(give(0, EPOCH + i, OTO_SEQ_MAX - 3, 5, formats[i]), OTO_CORRUPT);
+        assert_int_equal(give(0, EPOCH + i, UINT64_MAX - 1, 4, formats[i]), OTO_CORRUPT);
+        assert_int_equal(give(0, EPOCH + i, UINT64_MAX, 1, formats[i]), OTO_CORRUPT);
+        expect_none();
+        assert_int_equal(give(0, EPOCH + i, 1, 2, formats[i]), OTO_OK); /* as if they had come before */
+        expect_none();
+        assert_int_equal(give(0, EPOCH + i, OTO_SEQ_MAX - 3, 4, formats[i]), OTO_OK);
+        expect("demo/car/imu", OTO_SEQ_MAX - 3, 4);
+        expect("demo/car/imu", OTO_SEQ_MAX - 2, 0);
+        expect("demo/car/imu", OTO_SEQ_MAX - 1, 0);
+        expect("demo/car/imu", OTO_SEQ_MAX, 0);
+    }
+}
+
+static uint32_t draw(uint32_t below)
+{
+    static uint32_t state = 2463534242u; /* Marsaglia 2003, xorshift32 */
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state % below;
+}
+
+/* Frames that are lost, come twice, overlap or are cut off, between schemas that come again. */
+static void the_account_is_exact_whatever_comes(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    struct oto_wire_sample sample;
+    uint64_t sent[2] = {0, 0}, last[2] = {0, 0}, counted[2] = {0, 0};
+    assert_ok(oto_stream_init(&stream, "demo/car/", &error), error);
+    (void)give_schema(EPOCH);
+    for (uint32_t round = 0; round < 20000; round++) {
+        const uint32_t channel = draw(2), what = draw(16), count = 1 + draw(8);
+        const enum oto_frame_format format = draw(2) == 0 ? OTO_FRAME_MAP : OTO_FRAME_PACKED;
+        const uint64_t back = what < 4 ? draw(12) : 0;
+        const uint64_t first = back < sent[channel] ? sent[channel] + 1 - back : 1;
+        if (what == 15) {
+            (void)give_schema(EPOCH);
+            continue;
+        }
+        if (what < 12) { /* else nobody gets it */
+            assert_int_equal(give(channel, EPOCH, first, count, format), OTO_OK);
+        }
+        if (what == 11) { /* or it is cut off on its way */
+            assert_int_equal(oto_stream_give(&stream, buffer.data, buffer.bytes - 1 - draw(8)), OTO_CORRUPT);
+        }
+        sent[channel] = first + count - 1 > sent[channel] ? first + count - 1 : sent[channel];
+        while (oto_stream_take(&stream, &sample) == OTO_OK) {
+            const uint32_t of = strcmp(sample.topic, "demo/car/imu2") == 0;
+            assert_int_equal(sample.head.seq, last[of] + 1 + (last[of] == 0 ? sample.head.seq - 1 : sample.lost));
+            counted[of] += 1 + (last[of] == 0 ? sample.head.seq - 1 : sample.lost);
+            last[of] = sample.head.seq;
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(last[i] > 10000 && sent[i] - last[i] < 200);
+        assert_int_equal(counted[i], last[i]);
+    }
+}
+
 static void a_new_schema_keeps_the_count_and_changes_the_type(void **state)
 {
     (void)state;
@@ -278,6 +351,8 @@ int main(void)
         TEST(a_topic_is_matched_as_a_whole),
         TEST(a_prefix_takes_all_below_it),
         TEST(loss_is_exact_for_each_topic),
+        TEST(sequence_numbers_end_and_do_not_begin_anew),
+        TEST(the_account_is_exact_whatever_comes),
         TEST(a_new_schema_keeps_the_count_and_changes_the_type),
         TEST(a_schema_in_several_frames_is_learnt_whole),
         TEST(parts_cut_elsewhere_keep_what_was_counted),

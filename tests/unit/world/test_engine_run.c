@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "clock/schedule.h"
+#include "world/checkpoint.h"
 
 static void one_car(struct fixture *fixture)
 {
@@ -146,6 +147,43 @@ static void a_run_ends_at_its_end_and_says_so(void **unused)
     assert_true(fixture_event(&fixture, OTO_EVENT_STARTED, "", &event));
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_RESUME).status, OTO_CLOSED);
     assert_int_equal(fixture_do(&fixture, SRV_COMMAND_STOP).status, OTO_OK);
+    fixture_end(&fixture);
+}
+
+/* A world that goes on from a state whose tick is another. */
+static enum oto_status go_on_from(struct fixture *fixture, uint64_t tick, struct oto_error *error)
+{
+    enum { TICK_AT = 5 * 8 }; /* behind five numbers that must be this world's */
+    unsigned char *state = malloc(1 << 20);
+    fixture_begin(fixture, 1000, 1);
+    fixture_vehicle(fixture, "car", "circle");
+    fixture->config.clock.mode = OTO_MODE_STEP;
+    fixture_create(fixture);
+    const uint64_t bytes = srv_checkpoint_save(fixture->engine, state, 1 << 20);
+    assert_true(bytes > TICK_AT && bytes <= 1 << 20);
+    memcpy(state + TICK_AT, &tick, sizeof tick);
+    const enum oto_status status = srv_checkpoint_load(fixture->engine, state, bytes, error);
+    free(state);
+    return status;
+}
+
+static void a_run_ends_with_simulated_time(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct oto_error error = {0};
+    const uint64_t end = UINT64_C(4611686018428); /* ms; 2^62 ns */
+    assert_ok(go_on_from(&fixture, end - 3, &error), error);
+    fixture_start(&fixture);
+    fixture_step(&fixture, 2);
+    assert_true(fixture_clock(&fixture).sim_time_ns == ((int64_t)end - 1) * 1000000);
+    const struct srv_reply reply = fixture_command(&fixture, (struct srv_command){.kind = SRV_COMMAND_STEP, .ticks = 2});
+    assert_int_equal(reply.status, OTO_CLOSED);
+    assert_int_equal(reply.tick, end);
+    fixture_wait_state(&fixture, OTO_SERVER_ENDED);
+    fixture_end(&fixture);
+    assert_int_equal(go_on_from(&fixture, end + 1, &error), OTO_CORRUPT);
+    assert_non_null(strstr(error.text, "4611686018429"));
     fixture_end(&fixture);
 }
 
@@ -358,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_motion_that_knows_only_its_tick_is_remembered),
         cmocka_unit_test(pause_and_resume_leave_no_gap_in_simulated_time),
         cmocka_unit_test(a_run_ends_at_its_end_and_says_so),
+        cmocka_unit_test(a_run_ends_with_simulated_time),
         cmocka_unit_test(a_step_longer_than_the_run_says_that_it_was_cut),
         cmocka_unit_test(commands_that_make_no_sense_are_refused_with_a_reason),
         cmocka_unit_test(a_sleeping_world_answers_at_once),

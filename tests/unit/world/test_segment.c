@@ -251,6 +251,43 @@ static void a_lapped_reader_learns_exactly_what_it_lost(void **unused)
     srv_segment_finish(&segment);
 }
 
+/* A ring as one that has been written to for half of the time there is for it. */
+static void sequence_numbers_end_where_their_locks_do(void **unused)
+{
+    (void)unused;
+    struct srv_segment segment = make();
+    struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[0]);
+    const struct oto_ring_view view = oto_ring_view_make(segment.header, &segment.directory[0]);
+    struct oto_sample_head head;
+    uint64_t words[WORDS], expected[WORDS];
+    const uint64_t start = OTO_SEQ_MAX - 300;
+    assert_int_equal(oto_ring_read_at(&view, OTO_SEQ_MAX + 1, &head, words), OTO_AGAIN); /* its lock would be that of nothing */
+    ring.head = ring.ring->head = start;
+    ring.ring->first = start + 1;
+    struct oto_cursor behind = {1, 0}, beside = {start + 1, 0};
+    for (uint64_t seq = start + 1; seq <= OTO_SEQ_MAX; seq++) {
+        push(&ring, seq);
+        assert_int_equal(oto_ring_next(&view, &beside, &head, words), OTO_OK);
+        fill_record(seq, expected);
+        assert_int_equal(head.seq, seq);
+        assert_memory_equal(words, expected, sizeof words);
+        assert_int_equal(oto_ring_read_at(&view, seq + 1, &head, words), OTO_AGAIN);
+        assert_int_equal(oto_ring_next(&view, &beside, &head, words), OTO_AGAIN);
+    }
+    assert_int_equal(beside.lost, 0);
+    assert_int_equal(oto_ring_latest(&view, &head, words), OTO_OK);
+    assert_int_equal(head.seq, OTO_SEQ_MAX);
+    assert_int_equal(oto_ring_read_at(&view, OTO_SEQ_MAX - 128, &head, words), OTO_LAPPED);
+    uint64_t got = 0;
+    while (oto_ring_next(&view, &behind, &head, words) == OTO_OK) {
+        got++;
+    }
+    assert_int_equal(behind.next, OTO_SEQ_MAX + 1);
+    assert_int_equal(got + behind.lost, OTO_SEQ_MAX);
+    assert_true(got > 64 && got <= 128);
+    srv_segment_finish(&segment);
+}
+
 struct hunt {
     struct srv_segment *segment;
     uint32_t stop;
@@ -368,6 +405,7 @@ int main(void)
         cmocka_unit_test(records_that_do_not_fit_their_type_are_refused),
         cmocka_unit_test(a_reader_gets_every_record_in_order),
         cmocka_unit_test(a_lapped_reader_learns_exactly_what_it_lost),
+        cmocka_unit_test(sequence_numbers_end_where_their_locks_do),
         cmocka_unit_test(readers_of_a_writer_that_never_rests_see_nothing_torn),
         cmocka_unit_test(a_half_written_record_is_not_readable),
         cmocka_unit_test(the_clock_is_read_whole),
