@@ -41,6 +41,9 @@ static void lay_out_seat(const struct srv_box_seat *seat, struct srv_box_place *
     place->flags = seat->flags | (seat->old_params != NULL ? SRV_SLOT_NEW_PARAMS : 0);
     place->state_bytes = descriptor->state_bytes;
     place->state_offset = take(end, place->state_bytes + 1);
+    place->old_state_bytes = seat->old_state_bytes;
+    place->old_state_version = seat->old_state_version;
+    place->old_state_offset = seat->old_state_bytes > 0 ? take(end, seat->old_state_bytes) : 0;
     place->params_offset = take(end, seat->params.bytes + 1);
     place->old_params_offset = seat->old_params != NULL ? take(end, seat->params.bytes + 1) : 0;
     place->port_count = descriptor->output_count;
@@ -88,7 +91,7 @@ static void fill_slot(struct srv_box *box, uint32_t index, const struct srv_box_
 {
     const struct srv_box_place *place = &box->places[index];
     struct srv_box_slot *slot = srv_box_slot(box, index);
-    slot->setup = *place->setup;
+    slot->setup = place->setup;
     slot->setup.inputs = NULL; /* pointers into this process: the host has its own */
     (void)snprintf(slot->path, sizeof slot->path, "%s", oto_plugin_path(place->plugin));
     slot->params_offset = place->params_offset;
@@ -96,6 +99,9 @@ static void fill_slot(struct srv_box *box, uint32_t index, const struct srv_box_
     slot->old_params_offset = place->old_params_offset;
     slot->state_offset = place->state_offset;
     slot->state_bytes = place->state_bytes;
+    slot->old_state_offset = place->old_state_offset;
+    slot->old_state_bytes = place->old_state_bytes;
+    slot->old_state_version = place->old_state_version;
     slot->port_count = place->port_count;
     memcpy(slot->payload_offset, place->payload_offset, sizeof slot->payload_offset);
     memcpy(slot->payload_bytes, place->payload_bytes, sizeof slot->payload_bytes);

@@ -18,24 +18,26 @@
 /* One instance of a host, as it is wanted. */
 struct srv_box_seat {
     const char *topic; /* for messages */
-    const struct oto_setup *setup;
+    struct oto_setup setup;
     struct oto_plugin *plugin; /* only its sealed copy is used */
     struct oto_params params;  /* borrowed */
     const struct oto_params *old_params; /* of a change: what set_params is told; or NULL */
     const struct srv_inputs *inputs;     /* of an estimator, else NULL */
+    uint64_t old_state_bytes; /* of a swap: the state that `migrate` is given */
+    uint32_t old_state_version;
     uint32_t flags; /* SRV_SLOT_… */
 };
 
 /* Where the parts of an instance are. */
 struct srv_box_place {
     const char *topic;
-    const struct oto_setup *setup;
+    struct oto_setup setup;
     struct oto_plugin *plugin; /* held */
     struct oto_params params;  /* a copy, for the next start */
-    uint64_t params_offset, old_params_offset, state_offset, state_bytes;
+    uint64_t params_offset, old_params_offset, state_offset, state_bytes, old_state_offset, old_state_bytes;
     uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
     uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
-    uint32_t port_count, plugin_index, flags;
+    uint32_t port_count, plugin_index, flags, old_state_version;
     /* of estimators */
     uint64_t bindings_offset, bindings_bytes, samples_offset, payloads_offset;
     uint32_t sample_capacity, payload_stride;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/describe.h"
 #include "host/fpu.h"
 
 bool srv_change_free(struct srv_node_change *open)
@@ -15,6 +16,7 @@ bool srv_change_free(struct srv_node_change *open)
     oto_prepared_free(&change->prepared);
     oto_params_free(&change->params);
     srv_comparison_finish(&change->comparison);
+    free(change->last);
     free(change->snapshot);
     free(change->first_state);
     free(change->history);
@@ -177,8 +179,8 @@ static int64_t budget_of(const struct srv_change_base *base, const struct srv_sw
     return base->realtime ? (int64_t)(0.5e9 * (double)base->base_rate_den / (double)base->base_rate_num) : 0;
 }
 
-static enum oto_status open_candidate(const struct srv_swap_options *options, struct srv_change *change,
-                                      struct oto_error *error)
+static enum oto_status open_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
+                                      struct srv_change *change, struct oto_error *error)
 {
     char path[4096];
     if (options->previous != NULL) {
@@ -186,13 +188,17 @@ static enum oto_status open_candidate(const struct srv_swap_options *options, st
         return OTO_OK;
     }
     const enum oto_status status = oto_plugin_find(options->plugin, path, sizeof path, error);
-    return status == OTO_OK ? oto_plugin_load(path, NULL, &change->occupant.plugin, error) : status;
+    if (status != OTO_OK) {
+        return status;
+    }
+    return base->isolated ? srv_plugin_describe(path, &change->occupant.plugin, error)
+                          : oto_plugin_load(path, NULL, &change->occupant.plugin, error);
 }
 
 static enum oto_status load_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
                                       struct srv_change *change, struct oto_error *error)
 {
-    enum oto_status status = open_candidate(options, change, error);
+    enum oto_status status = open_candidate(base, options, change, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -336,16 +342,21 @@ static enum oto_status keep_first_state(struct srv_change *change, struct oto_er
     return OTO_OK;
 }
 
-enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
+/* The first code of the plugin that runs in this process, if it is to run here. */
+static enum oto_status begin_code(const struct srv_change_base *base, const struct srv_change *change,
+                                  struct oto_error *error)
 {
-    struct srv_occupant *occupant = &change->occupant;
-    enum oto_status status = oto_plugin_begin(occupant->plugin, error);
+    enum oto_status status = oto_plugin_begin(change->occupant.plugin, error);
     if (status == OTO_OK) {
         status = check_motion(base, change, error);
     }
-    if (status == OTO_OK) {
-        status = check_inputs(base, change, error);
-    }
+    return status == OTO_OK ? check_inputs(base, change, error) : status;
+}
+
+enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
+{
+    struct srv_occupant *occupant = &change->occupant;
+    enum oto_status status = base->isolated ? OTO_OK : begin_code(base, change, error);
     if (status == OTO_OK) {
         status = srv_occupant_make(occupant, base->setup, base->config, base->first_channel, error);
     }

@@ -49,9 +49,11 @@ struct srv_change {
     /* a change of parameters */
     struct oto_params params;
     struct oto_prepared prepared;
-    struct srv_box *box; /* isolated nodes: a host with the new parameters; or NULL */
+    struct srv_box *box; /* isolated nodes: a host with the new parameters or the candidate; or NULL */
     /* a swap: what is to come, and afterwards what was */
     struct srv_occupant occupant;
+    unsigned char *last; /* of an isolated node, as in struct srv_member */
+    uint32_t has_last;
     enum srv_start start;
     uint64_t probation_ticks, shadow_ticks;
     double shadow_tolerance;

@@ -17,6 +17,19 @@ static void bind(struct srv_occupant *occupant)
     occupant->hashed_bytes = srv_state_rounded(occupant->state_bytes);
 }
 
+/* Where it is to run in this process; else its host does this. */
+static enum oto_status run_first_code(struct srv_occupant *occupant, struct oto_error *error)
+{
+    enum oto_status status = oto_prepare(occupant->plugin, occupant->instance.setup, &occupant->params, NULL, NULL,
+                                         &occupant->prepared, error);
+    occupant->instance.data = occupant->prepared.data;
+    if (status == OTO_OK && occupant->ops->init != NULL) {
+        status = occupant->ops->init(&occupant->instance, error);
+    }
+    srv_fpu_pin();
+    return status;
+}
+
 enum oto_status srv_occupant_make(struct srv_occupant *occupant, const struct oto_setup *setup,
                                   const struct srv_node_config *config, uint32_t first_channel,
                                   struct oto_error *error)
@@ -24,21 +37,13 @@ enum oto_status srv_occupant_make(struct srv_occupant *occupant, const struct ot
     bind(occupant);
     occupant->instance.size = sizeof occupant->instance;
     occupant->instance.setup = occupant->own_setup != NULL ? occupant->own_setup : setup;
-    enum oto_status status = oto_prepare(occupant->plugin, occupant->instance.setup, &occupant->params, NULL, NULL,
-                                         &occupant->prepared, error);
-    if (status == OTO_OK) {
-        occupant->instance.params = occupant->params.block;
-        occupant->instance.data = occupant->prepared.data;
-        occupant->instance.state = srv_state_alloc(occupant->state_bytes);
-        status = occupant->instance.state != NULL
-                     ? OTO_OK
-                     : oto_fail(error, OTO_NO_MEMORY, "no memory for a state of %llu bytes",
-                                (unsigned long long)occupant->state_bytes);
+    occupant->instance.params = occupant->params.block;
+    occupant->instance.state = srv_state_alloc(occupant->state_bytes);
+    if (occupant->instance.state == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a state of %llu bytes",
+                        (unsigned long long)occupant->state_bytes);
     }
-    if (status == OTO_OK && occupant->ops->init != NULL) {
-        status = occupant->ops->init(&occupant->instance, error);
-    }
-    srv_fpu_pin();
+    enum oto_status status = config->isolation.process ? OTO_OK : run_first_code(occupant, error);
     if (status == OTO_OK) {
         status = srv_ports_make(occupant->descriptor, config, first_channel, occupant->outputs, occupant->ports,
                                 &occupant->payloads, &occupant->runs, error);

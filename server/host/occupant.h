@@ -31,7 +31,8 @@ struct srv_occupant {
 
 /*
  * [loop] Completes an occupant that has its plugin, params and perhaps own_setup: prepare, state by init (also where a
- * state will be taken over: it is then written over), buffers, ports. On failure srv_occupant_finish drops it all.
+ * state will be taken over: it is then written over), buffers, ports. Where the node is isolated its host prepares and
+ * makes the state. On failure srv_occupant_finish drops it all.
  */
 enum oto_status srv_occupant_make(struct srv_occupant *occupant, const struct oto_setup *setup,
                                   const struct srv_node_config *config, uint32_t first_channel,

@@ -15,7 +15,7 @@
 #include "otolith/plugin.h"
 
 #define SRV_BOX_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
-#define SRV_BOX_VERSION 2u
+#define SRV_BOX_VERSION 3u
 #define SRV_BOX_ALIGN 64u
 #define SRV_BOX_HEAD_BYTES 4096u
 #define SRV_BOX_MAX_SLOTS 1024u
@@ -91,14 +91,24 @@ struct srv_box_output {
 /* Beyond enum oto_step_status: the step changed the floating-point mode. */
 #define SRV_STEP_FLOAT_MODE 100u
 
+/* How a swap's candidate comes to its state, which it is asked for by a request of its own. */
+enum srv_box_take {
+    SRV_TAKE_NOTHING = 0,
+    SRV_TAKE_AS_IS,  /* what stands at state_offset: `validate` looks at it */
+    SRV_TAKE_MIGRATE /* from what stands at old_state_offset, then the same */
+};
+enum srv_box_taken { SRV_TAKEN = 0, SRV_TAKEN_NOT_MIGRATED, SRV_TAKEN_NOT_VALID, SRV_TAKEN_FLOAT_MODE, SRV_TAKEN_COUNT };
+
 struct srv_box_slot {
     /* written once */
     struct oto_setup setup;
     char path[256];
     uint64_t params_offset, params_bytes, old_params_offset;
     uint64_t state_offset, state_bytes;
+    uint64_t old_state_offset, old_state_bytes; /* of the plugin before, for `migrate` */
     uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
     uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
+    uint32_t old_state_version;
     uint32_t port_count;
     uint32_t plugin; /* index of the descriptor that came with the start message */
     uint32_t flags;  /* SRV_SLOT_… */
@@ -107,6 +117,7 @@ struct srv_box_slot {
     uint64_t samples_offset, payloads_offset;  /* and of what a step is given; the payloads in the samples' order */
     /* written by the server for each request */
     uint32_t due;
+    uint32_t take; /* enum srv_box_take */
     uint64_t tick, n;
     int64_t t_ns;
     double sub_ns;
@@ -117,7 +128,8 @@ struct srv_box_slot {
     struct srv_box_output outputs[OTO_PLUGIN_MAX_PORTS];
     /* written by the host */
     uint32_t status;
-    uint32_t reserved;
+    uint32_t taken;  /* enum srv_box_taken */
+    int64_t step_ns; /* real time of the step */
 };
 
 _Static_assert(sizeof(struct srv_box_head) <= SRV_BOX_HEAD_BYTES, "the head fits its page");

@@ -1,6 +1,7 @@
 /* Isolated instances: made ready, then stepped whenever the server asks. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "crash.h"
 #include "futex.h"
@@ -227,11 +228,42 @@ static void take_new_params(struct srv_box_head *box, uint32_t index, const stru
     }
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* A swap's candidate takes its state over. */
+static enum srv_box_taken take_over(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
+{
+    struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
+    leave_crumb(box, 1 + index, SRV_DOING_MIGRATE);
+    if (slot->take == SRV_TAKE_MIGRATE &&
+        (ops->migrate == NULL || ops->migrate(&made->instance, at(box, slot->old_state_offset), slot->old_state_bytes,
+                                              slot->old_state_version) != OTO_OK)) {
+        return SRV_TAKEN_NOT_MIGRATED;
+    }
+    leave_crumb(box, 1 + index, SRV_DOING_VALIDATE);
+    if (ops->validate != NULL && ops->validate(&made->instance) != OTO_OK) {
+        return SRV_TAKEN_NOT_VALID;
+    }
+    const bool pinned = srv_fpu_is_pinned();
+    srv_fpu_pin();
+    return pinned ? SRV_TAKEN : SRV_TAKEN_FLOAT_MODE;
+}
+
 static void serve(struct host *host)
 {
     struct srv_box_head *box = host->box;
     for (uint32_t i = 0; i < box->slot_count; i++) {
         struct srv_box_slot *slot = srv_box_slot_at(box, i);
+        if (slot->take != SRV_TAKE_NOTHING && host->instances[i].plugin != NULL) {
+            slot->taken = take_over(box, i, &host->instances[i]);
+            leave_crumb(box, 0, SRV_DOING_IDLE);
+        }
         if (slot->due == 0 || host->instances[i].plugin == NULL) {
             continue;
         }
@@ -239,7 +271,9 @@ static void serve(struct host *host)
             take_new_params(box, i, &host->instances[i]);
         }
         leave_crumb(box, 1 + i, SRV_DOING_STEP);
+        const int64_t began_ns = now_ns();
         slot->status = step(box, i, &host->instances[i]);
+        slot->step_ns = now_ns() - began_ns;
         leave_crumb(box, 0, SRV_DOING_IDLE);
     }
 }

@@ -94,12 +94,15 @@ enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, co
         status = oto_fail(error, OTO_UNSUPPORTED, "'%s' is moved by a participant: it has no plugin that could be swapped",
                           base.topic);
     }
-    if (status == OTO_OK && base.isolated) {
-        status = oto_fail(error, OTO_UNSUPPORTED, "'%s' runs in a plugin host, where nodes are not swapped; without "
-                          "`isolation` it is accepted", base.topic);
+    if (status == OTO_OK && base.isolated && strcmp(oto_plugin_descriptor(base.plugin)->kind, OTO_KIND_SENSOR) != 0) {
+        status = oto_fail(error, OTO_UNSUPPORTED, "'%s' is a %s in a plugin host, where sensors alone are swapped; without "
+                          "`isolation` it is accepted", base.topic, oto_plugin_descriptor(base.plugin)->kind);
     }
     if (status == OTO_OK) {
         status = srv_change_load_plugin(&base, options, &change, error);
+    }
+    if (status == OTO_OK && base.isolated && engine->nodes[node].member->group->async && change->shadow_ticks == 0) {
+        change->shadow_ticks = 1; /* the sample that is published after the flip was taken before it, by the candidate too */
     }
     end_change(&base);
     *out = change != NULL ? &change->open : NULL;
@@ -176,6 +179,9 @@ enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_
     }
     if (status == OTO_OK) {
         status = srv_change_ready(&base, change, error);
+    }
+    if (status == OTO_OK && base.isolated) {
+        status = srv_member_make_candidate(engine->nodes[open->node].member, &base, change, error);
     }
     if (status == OTO_OK) {
         status = make_history(engine, change, error);

@@ -109,16 +109,21 @@ static struct srv_vehicle *vehicle_of(struct srv_engine *engine, const struct sr
     return &engine->vehicles[node->config->vehicle];
 }
 
+void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count)
+{
+    uint64_t payload_bytes = 0;
+    for (uint32_t i = 0; i < port_count; i++) {
+        payload_bytes += srv_state_rounded(ports[i].payload_bytes);
+    }
+    return srv_state_alloc(payload_bytes);
+}
+
 static enum oto_status make_member(struct srv_engine *engine, struct srv_group *group, uint32_t slot,
                                    struct srv_node *node, struct oto_error *error)
 {
     struct srv_member *member = &group->members[slot];
-    uint64_t payload_bytes = 0;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        payload_bytes += srv_state_rounded(node->ports[i].payload_bytes);
-    }
     *member = (struct srv_member){.node = node, .vehicle = vehicle_of(engine, node), .group = group, .slot = slot};
-    member->last = srv_state_alloc(payload_bytes);
+    member->last = srv_member_make_last(node->ports, node->port_count);
     node->member = member;
     if (node->is_estimator) {
         member->ready_at = srv_estimator_ready_at(engine, node);
@@ -158,14 +163,28 @@ static enum oto_status make_seats(struct srv_group *group, struct oto_error *err
     for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
         const struct srv_node *node = group->members[i].node;
         group->seats[i] = (struct srv_box_seat){
-            .topic = node->topic, .setup = node->setup, .plugin = node->plugin, .flags = SRV_SLOT_FRESH,
+            .topic = node->topic, .setup = *node->setup, .plugin = oto_plugin_hold(node->plugin), .flags = SRV_SLOT_FRESH,
             .inputs = node->is_estimator ? &node->inputs : NULL};
         status = oto_params_copy(&node->params, &group->seats[i].params, error);
     }
     return status;
 }
 
-enum oto_status srv_group_set_params(struct srv_group *group, const struct srv_box *box, struct oto_error *error)
+/* Another plugin in a seat was swapped in, and has done nothing wrong yet. */
+static void take_plugin(struct srv_member *member, struct srv_box_seat *seat, const struct srv_box_place *place)
+{
+    if (place->plugin == seat->plugin) {
+        return;
+    }
+    (void)oto_plugin_close(seat->plugin);
+    seat->plugin = oto_plugin_hold(place->plugin);
+    seat->setup = place->setup;
+    seat->flags &= ~SRV_SLOT_OFF;
+    member->off = false;
+    member->crashes = 0;
+}
+
+enum oto_status srv_group_take_seats(struct srv_group *group, const struct srv_box *box, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
@@ -174,6 +193,7 @@ enum oto_status srv_group_set_params(struct srv_group *group, const struct srv_b
         if (status == OTO_OK) {
             oto_params_free(&group->seats[i].params);
             group->seats[i].params = params;
+            take_plugin(&group->members[i], &group->seats[i], &box->places[i]);
         }
     }
     group->seats_revision = box->revision;
@@ -257,12 +277,14 @@ static void finish_group(struct srv_group *group)
     }
     srv_box_end(group->next);
     srv_box_end(group->live.box);
+    srv_box_end(group->trial.box);
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
         free(group->members[i].after);
     }
     for (uint32_t i = 0; group->seats != NULL && i < group->member_count; i++) {
         oto_params_free(&group->seats[i].params);
+        (void)oto_plugin_close(group->seats[i].plugin);
     }
     (void)pthread_mutex_destroy(&group->lock);
     free(group->seats);

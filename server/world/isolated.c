@@ -3,12 +3,13 @@
 
 #include "world/engine_private.h"
 #include "world/text.h"
+#include "world/trial_private.h"
 
 #define LATE_NS 200000 /* what a tick gives to a request of an earlier one */
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------- */
 
-static void release(struct srv_group *group, struct srv_box *box)
+void srv_group_release(struct srv_group *group, struct srv_box *box)
 {
     if (box != NULL) {
         (void)srv_queue_push(&group->released, &box);
@@ -20,14 +21,15 @@ void srv_group_give_states(struct srv_group *group)
 {
     for (uint32_t i = 0; i < group->member_count && group->live.box != NULL; i++) {
         const struct srv_box_place *place = &group->live.box->places[i];
-        memcpy(srv_box_at(group->live.box, place->state_offset), group->members[i].node->instance.state, place->state_bytes);
+        const struct srv_runner runner = srv_runner_resident(group->members[i].node);
+        memcpy(srv_box_at(group->live.box, place->state_offset), runner.instance->state, place->state_bytes);
     }
 }
 
-void srv_group_adopt(struct srv_group *group, struct srv_box *box)
+void srv_group_adopt(struct srv_group *group, struct srv_talk talk)
 {
-    release(group, group->live.box);
-    group->live = (struct srv_talk){.box = box};
+    srv_group_release(group, group->live.box);
+    group->live = talk;
     group->waiting = false;
     srv_group_give_states(group);
     for (uint32_t i = 0; i < group->member_count; i++) {
@@ -40,16 +42,16 @@ static void take_next(struct srv_group *group)
 {
     struct srv_box *next = __atomic_exchange_n(&group->next, NULL, __ATOMIC_ACQ_REL);
     if (next != NULL && next->revision == group->revision) {
-        srv_group_adopt(group, next);
+        srv_group_adopt(group, (struct srv_talk){.box = next});
     } else {
-        release(group, next);
+        srv_group_release(group, next);
     }
 }
 
 static void drop_dead(struct srv_group *group)
 {
     if (group->live.box != NULL && __atomic_load_n(&group->live.box->dead, __ATOMIC_ACQUIRE) != 0) {
-        release(group, group->live.box);
+        srv_group_release(group, group->live.box);
         group->live = (struct srv_talk){.box = NULL};
         group->waiting = false;
     }
@@ -57,24 +59,14 @@ static void drop_dead(struct srv_group *group)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-/* Copied once; what is looked at afterwards is the copy. What an estimator was given is in its state from now on. */
-static void copy_state(const struct srv_box *box, struct srv_member *member)
+static void copy_outputs(const struct srv_box *box, uint32_t index, const struct srv_runner *runner,
+                         struct srv_sample *sample)
 {
-    const struct srv_box_place *place = &box->places[member->slot];
-    memcpy(member->node->instance.state, srv_box_at(box, place->state_offset), place->state_bytes);
-    if (member->after != NULL) {
-        srv_inputs_move(&member->node->inputs, member->after);
-    }
-}
-
-static void copy_outputs(const struct srv_box *box, struct srv_member *member)
-{
-    const struct srv_box_place *place = &box->places[member->slot];
-    const struct srv_box_slot *slot = srv_box_slot(box, member->slot);
-    struct srv_node *node = member->node;
-    for (uint32_t i = 0; i < node->port_count; i++) {
+    const struct srv_box_place *place = &box->places[index];
+    const struct srv_box_slot *slot = srv_box_slot(box, index);
+    for (uint32_t i = 0; i < runner->port_count; i++) {
         const struct srv_box_output made = slot->outputs[i];
-        struct oto_output *output = &node->outputs[i];
+        struct oto_output *output = &runner->outputs[i];
         output->t_ns = made.t_ns;
         output->sensor_time_ns = made.sensor_time_ns;
         output->flags = made.flags;
@@ -83,7 +75,19 @@ static void copy_outputs(const struct srv_box *box, struct srv_member *member)
             memcpy(output->payload, srv_box_at(box, place->payload_offset[i]), place->payload_bytes[i]);
         }
     }
-    member->now.status = slot->status;
+    sample->status = slot->status;
+    sample->step_ns = slot->step_ns;
+    sample->answered = true;
+}
+
+void srv_member_copy(const struct srv_box *box, uint32_t slot, const struct srv_runner *runner,
+                     struct srv_sample *sample)
+{
+    const struct srv_box_place *place = &box->places[slot];
+    memcpy(runner->instance->state, srv_box_at(box, place->state_offset), place->state_bytes);
+    if (sample != NULL) {
+        copy_outputs(box, slot, runner, sample);
+    }
 }
 
 /* An answer that came in time brings samples; one that came late brings only states to go on from. */
@@ -95,10 +99,10 @@ static void take_answers(struct srv_group *group, bool in_time)
             continue;
         }
         member->in_request = false;
-        copy_state(group->live.box, member);
-        if (in_time && member->now.asked) {
-            copy_outputs(group->live.box, member);
-            member->now.answered = true;
+        const struct srv_runner runner = srv_runner_resident(member->node);
+        srv_member_copy(group->live.box, member->slot, &runner, in_time && member->now.asked ? &member->now : NULL);
+        if (member->after != NULL) {
+            srv_inputs_move(&member->node->inputs, member->after); /* what it was given is in its state from now on */
         }
     }
     group->live.open = false;
@@ -125,6 +129,11 @@ static bool is_paced(const struct srv_engine *engine)
     return engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0;
 }
 
+int64_t srv_group_patience_ns(const struct srv_engine *engine, const struct srv_group *group)
+{
+    return is_paced(engine) ? group->budget_ns : SRV_GROUP_STUCK_NS;
+}
+
 static void look_for_stuck(struct srv_engine *engine, struct srv_group *group)
 {
     if (srv_now_ns() - group->live.since_ns >= SRV_GROUP_STUCK_NS) {
@@ -143,49 +152,63 @@ static uint32_t node_at(const struct srv_group *group)
 
 static void condemn(struct srv_engine *engine, struct srv_member *member)
 {
-    if (__atomic_exchange_n(&member->condemned, 0, __ATOMIC_ACQ_REL) != 0) {
+    const struct srv_runner runner = srv_runner_resident(member->node);
+    if (__atomic_exchange_n(&member->condemned, 0, __ATOMIC_ACQ_REL) == 0) {
+        return;
+    }
+    if (runner.quarantined == &member->node->quarantined) {
         srv_node_quarantine(engine, member->node, OTO_STEP_ERROR,
                             "ended its plugin host three times within a minute; quarantined");
+    } else {
+        *runner.quarantined = true; /* unheard, beside a candidate on probation */
     }
 }
 
-static void expose(struct srv_engine *engine, struct srv_member *member, struct srv_box *box)
+/* What the node is exposed to, or given; returns the flags of the truth. */
+static uint32_t write_input(struct srv_engine *engine, const struct srv_member *member, const struct srv_box *box)
 {
     struct srv_node *node = member->node;
     struct oto_sensor_input input;
     if (node->is_estimator) {
         srv_box_put_samples(box, member->slot, &node->inputs, srv_estimator_look(engine, node, member->after));
-        return;
+        return 0;
     }
-    member->now.flags = srv_sample_input(engine, member->vehicle, node, &input);
+    const uint32_t flags = srv_sample_input(engine, member->vehicle, node, &input);
     srv_box_slot(box, member->slot)->input = input;
+    return flags;
+}
+
+uint32_t srv_member_expose(struct srv_engine *engine, const struct srv_member *member, const struct srv_runner *runner,
+                           const struct srv_box *box, uint64_t tick)
+{
+    const struct srv_beat *beat = &member->node->beat;
+    struct srv_box_slot *slot = srv_box_slot(box, member->slot);
+    slot->tick = tick;
+    slot->n = beat->n;
+    slot->t_ns = beat->t_ns;
+    slot->sub_ns = srv_beat_sub_ns(beat);
+    for (uint32_t i = 0; i < runner->port_count; i++) {
+        slot->outputs[i] = (struct srv_box_output){beat->t_ns, beat->t_ns, 0, runner->ports[i].enabled};
+    }
+    return write_input(engine, member, box);
 }
 
 /* The sample that falls into this tick, with what the node is exposed to or given. */
 static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t tick, struct srv_box *box)
 {
-    struct srv_node *node = member->node;
-    member->now = (struct srv_sample){.asked = true, .beat = node->beat};
-    if (box == NULL) {
-        return;
+    const struct srv_runner runner = srv_runner_resident(member->node);
+    member->now = (struct srv_sample){.asked = true, .beat = member->node->beat};
+    if (box != NULL) {
+        member->now.flags = srv_member_expose(engine, member, &runner, box, tick);
+        member->in_request = true;
     }
-    expose(engine, member, box);
-    struct srv_box_slot *slot = srv_box_slot(box, member->slot);
-    slot->tick = tick;
-    slot->n = node->beat.n;
-    slot->t_ns = node->beat.t_ns;
-    slot->sub_ns = srv_beat_sub_ns(&node->beat);
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        slot->outputs[i] = (struct srv_box_output){node->beat.t_ns, node->beat.t_ns, 0, node->ports[i].enabled};
-    }
-    member->in_request = true;
 }
 
 /* Whether it is due and not yet asked, and what it listens to is there once `said` of the estimators have had their turn. */
 static bool is_wanted(const struct srv_member *member, uint64_t tick, uint32_t said)
 {
-    return srv_due_tick(&member->node->due) == tick && !member->node->quarantined && !member->now.asked &&
-           (member->ready_at <= said || member->group->async);
+    return srv_due_tick(&member->node->due) == tick && !*srv_runner_resident(member->node).quarantined &&
+           !member->now.asked && (member->ready_at <= said || member->group->async);
 }
 
 static void request(struct srv_engine *engine, struct srv_group *group, uint64_t tick, uint32_t said)
@@ -236,7 +259,7 @@ static void ask_again(struct srv_engine *engine, struct srv_group *group)
     uint32_t asked = 0;
     for (uint32_t i = 0; i < group->member_count; i++) {
         struct srv_member *member = &group->members[i];
-        const bool wanted = member->now.asked && !member->node->quarantined;
+        const bool wanted = member->now.asked && !*srv_runner_resident(member->node).quarantined;
         if (wanted) {
             ask(engine, member, engine->tick, group->live.box);
         }
@@ -272,7 +295,7 @@ static void finish(struct srv_engine *engine, struct srv_group *group)
     uint32_t *breadcrumb = &engine->segment.header->current_node;
     const bool paced = is_paced(engine);
     __atomic_store_n(breadcrumb, node_at(group), __ATOMIC_RELAXED);
-    bool answered = srv_talk_await(engine, group, &group->live, paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
+    bool answered = srv_talk_await(engine, group, &group->live, srv_group_patience_ns(engine, group));
     if (!answered && !paced && !group->async) {
         answered = await_again(engine, group);
     }
@@ -302,10 +325,11 @@ void srv_groups_collect(struct srv_engine *engine)
 {
     for (uint32_t i = 0; i < engine->group_count; i++) {
         srv_group_settle(engine, &engine->groups[i]);
+        srv_group_settle_candidate(engine, &engine->groups[i]);
     }
 }
 
-static bool is_due(const struct srv_group *group, uint64_t tick, uint32_t said)
+static bool is_anybody_due(const struct srv_group *group, uint64_t tick, uint32_t said)
 {
     bool due = false;
     for (uint32_t i = 0; i < group->member_count; i++) {
@@ -329,7 +353,7 @@ static void take_turn(struct srv_engine *engine, struct srv_group *group, uint64
     } else if (group->live.open) {
         look_for_stuck(engine, group);
     }
-    if (group->live.box == NULL && !group->async && is_due(group, tick, said) && !is_paced(engine)) {
+    if (group->live.box == NULL && !group->async && is_anybody_due(group, tick, said) && !is_paced(engine)) {
         (void)revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
     }
     request(engine, group, tick, said);
@@ -349,6 +373,7 @@ void srv_groups_request(struct srv_engine *engine, enum srv_turn turn, uint64_t 
         if (engine->groups[i].turn == turn) {
             begin_turn(&engine->groups[i]);
             take_turn(engine, &engine->groups[i], tick, 0);
+            srv_group_ask_candidate(engine, &engine->groups[i], tick);
         }
     }
 }

@@ -26,6 +26,7 @@
 struct srv_engine;
 struct srv_vehicle;
 struct srv_group;
+struct srv_runner; /* world/trial_private.h */
 
 /* What a group runs: when it has its turn in a tick. */
 enum srv_turn { SRV_TURN_SENSORS, SRV_TURN_ESTIMATORS };
@@ -35,6 +36,7 @@ struct srv_sample {
     bool asked, answered;
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t flags;  /* of its truth: OTO_SAMPLE_STALE or 0 */
+    int64_t step_ns; /* real time of the step, as the host says */
     struct srv_beat beat; /* its number and instant */
 };
 
@@ -82,14 +84,18 @@ struct srv_group {
     uint64_t revision; /* of the parameters; counts changes */
     bool waiting;      /* this tick has not waited for the open request yet */
     bool told_late;
+    struct srv_talk trial;     /* with the host of a swap's candidate; of one member at a time */
+    struct srv_member *tried;  /* whose swap it is; NULL: none */
+    struct srv_sample trial_now, trial_before; /* as a member's, of the candidate */
     /* between the threads */
     struct srv_box *next;       /* keeper to tick thread */
     struct srv_box *adopted;    /* tick thread to keeper: a change brought it */
+    struct srv_box *candidate;  /* tick thread to keeper: the host of `trial`, whose end it should see */
     struct srv_queue released;  /* boxes, tick thread to keeper */
     uint32_t kill_wanted;       /* tick thread to keeper */
     /* keeper and loader, under the lock: how the next host is made */
     pthread_mutex_t lock;
-    struct srv_box_seat *seats; /* own their parameters */
+    struct srv_box_seat *seats; /* own their parameters and hold their plugins */
     uint64_t seats_revision;
     /* keeper */
     struct srv_box *watched; /* the newest that it knows of */
@@ -115,8 +121,18 @@ void srv_groups_collect(struct srv_engine *engine);
 void srv_groups_request(struct srv_engine *engine, enum srv_turn turn, uint64_t tick);
 /* An estimator is due and was not asked, since it listens to others before it: now `said` of them have been published. */
 void srv_member_request(struct srv_engine *engine, struct srv_member *member, uint64_t tick, uint32_t said);
-/* Takes another box as the live one and gives it the states. */
-void srv_group_adopt(struct srv_group *group, struct srv_box *box);
+/* Takes another host as the live one and gives it the states. */
+void srv_group_adopt(struct srv_group *group, struct srv_talk talk);
+/* Gives a box to the keeper, who ends it. NULL is allowed. */
+void srv_group_release(struct srv_group *group, struct srv_box *box);
+/* How long a tick waits for an answer. */
+int64_t srv_group_patience_ns(const struct srv_engine *engine, const struct srv_group *group);
+/* Writes into the slot of a host what the sample of this tick is exposed to or given; returns the flags of its truth. */
+uint32_t srv_member_expose(struct srv_engine *engine, const struct srv_member *member, const struct srv_runner *runner,
+                           const struct srv_box *box, uint64_t tick);
+/* What a host answered, copied once: what is looked at afterwards is the copy. Without a sample the state alone. */
+void srv_member_copy(const struct srv_box *box, uint32_t slot, const struct srv_runner *runner,
+                     struct srv_sample *sample);
 /* The nodes' states, to the live box. */
 void srv_group_give_states(struct srv_group *group);
 /* What the group was asked is answered, or late; waits if nobody has yet. */
@@ -126,6 +142,9 @@ void srv_group_settle(struct srv_engine *engine, struct srv_group *group);
 
 /* At the node's place in the order. */
 void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick);
+/* What was published may be repeated; and is, for a sample that was not made. */
+void srv_member_keep_last(struct srv_member *member);
+void srv_member_repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample);
 
 /* ---- isolated_change.c ---- */
 
@@ -135,9 +154,34 @@ struct srv_node_change;
 /* [loop] A changed parameter, with a host that has it. */
 enum oto_status srv_member_make_parameter(struct srv_member *member, const struct srv_change_base *base, const char *key,
                                           const char *yaml, struct srv_node_change **change, struct oto_error *error);
+/* [loop] A candidate's host, with the others of the group as they are; room for its last records. */
+enum oto_status srv_member_make_candidate(struct srv_member *member, const struct srv_change_base *base,
+                                          struct srv_change *change, struct oto_error *error);
 /* [tick] As srv_change_apply. */
 enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
                                  const char **reason);
+
+/* ---- isolated_swap.c: [tick] ---- */
+
+/* NULL: the swap may begin now, and srv_member_take_over follows. Else what is in its way. */
+const char *srv_member_swap_conflict(const struct srv_member *member, struct srv_change *change);
+/* As srv_change_take_state, in the candidate's host; afterwards it is asked for each sample. */
+enum oto_status srv_member_take_over(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
+                                     const char **reason);
+/* Node and change have exchanged their plugins. */
+void srv_member_flip(struct srv_member *member, struct srv_change *change);
+/* Before the node's trial is over: both plugins' answers that are still to come (mode async). */
+void srv_member_settle(struct srv_engine *engine, struct srv_member *member);
+/* Once it is over: the candidate's host becomes that of the group; or is let go. Nothing happens where there is none. */
+void srv_member_keep_candidate(struct srv_engine *engine, struct srv_member *member);
+void srv_member_drop_candidate(struct srv_member *member);
+/* After the groups' requests and where their answers are taken. */
+void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group, uint64_t tick);
+void srv_group_settle_candidate(struct srv_engine *engine, struct srv_group *group);
+/* Why the candidate gave no answer; static text. */
+const char *srv_member_silence(const struct srv_member *member);
+/* The sample that is at its place now: of the candidate, or of the plugin that runs with the others of the group. */
+const struct srv_sample *srv_member_answer(const struct srv_member *member, bool candidate);
 
 /* ---- groups.c: [loop] ---- */
 
@@ -145,8 +189,10 @@ enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *m
 enum oto_status srv_groups_make(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
                                 struct oto_error *error);
 void srv_groups_drop(struct srv_engine *engine); /* after the keeper has ended */
-/* Parameters that the next host of the group begins with. The lock is held. */
-enum oto_status srv_group_set_params(struct srv_group *group, const struct srv_box *box, struct oto_error *error);
+/* Room for the last payloads of ports; NULL when out of memory. */
+void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count);
+/* [keeper] Plugins and parameters that the next host of the group begins with. The lock is held. */
+enum oto_status srv_group_take_seats(struct srv_group *group, const struct srv_box *box, struct oto_error *error);
 
 /* ---- keeper.c ---- */
 

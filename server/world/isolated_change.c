@@ -1,6 +1,7 @@
 /*
- * Changed parameters of an isolated node. `prepare` may read files, which a running host cannot: so a change brings a host
- * of its own, made ready beside the running one with the new parameters, and the group moves over at a boundary.
+ * Changed parameters of an isolated node, and candidates to take its place. `prepare` may read files, which a running host
+ * cannot: so a change brings a host of its own, made ready beside the running one with the new parameters or plugin, and
+ * the group moves over at a boundary.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +11,17 @@
 
 #define KEEPER_PATIENCE_NS INT64_C(1000000000)
 
-static enum oto_status start(struct srv_group *group, const struct srv_member *member,
-                             const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
+/* A host like that of the group, but for one seat. The lock is held. */
+static enum oto_status start(struct srv_group *group, uint32_t slot, const struct srv_box_seat *seat,
+                             struct srv_change *change, struct oto_error *error)
 {
     uint32_t culprit = UINT32_MAX;
     struct srv_box_seat *seats = calloc(group->member_count, sizeof *seats);
     if (seats == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for a change of '%s'", base->topic);
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a change of '%s'", seat->topic);
     }
     memcpy(seats, group->seats, group->member_count * sizeof *seats);
-    seats[member->slot].params = change->params;
-    seats[member->slot].old_params = &base->params;
+    seats[slot] = *seat;
     const enum oto_status status =
         srv_box_start(seats, group->member_count, group->fifo_priority, NULL, NULL, &change->box, &culprit, error);
     if (status == OTO_OK) {
@@ -48,14 +49,42 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
     if (status != OTO_OK) {
         return status;
     }
+    struct srv_change *change = (struct srv_change *)(void *)*out;
     await_keeper(group);
     (void)pthread_mutex_lock(&group->lock);
-    status = start(group, member, base, (struct srv_change *)(void *)*out, error);
+    struct srv_box_seat seat = group->seats[member->slot];
+    seat.params = change->params;
+    seat.old_params = &base->params;
+    status = start(group, member->slot, &seat, change, error);
     (void)pthread_mutex_unlock(&group->lock);
     if (status != OTO_OK) {
         (void)srv_change_free(*out);
         *out = NULL;
     }
+    return status;
+}
+
+enum oto_status srv_member_make_candidate(struct srv_member *member, const struct srv_change_base *base,
+                                          struct srv_change *change, struct oto_error *error)
+{
+    struct srv_group *group = member->group;
+    struct srv_occupant *next = &change->occupant;
+    const bool migrates = change->start == SRV_START_MIGRATE;
+    const struct srv_box_seat seat = {.topic = base->topic,
+                                      .setup = *next->instance.setup,
+                                      .plugin = next->plugin,
+                                      .params = next->params,
+                                      .old_state_bytes = migrates ? change->snapshot_bytes : 0,
+                                      .old_state_version = migrates ? change->snapshot_version : 0,
+                                      .flags = SRV_SLOT_FRESH};
+    change->last = srv_member_make_last(next->ports, next->port_count);
+    if (change->last == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", base->topic);
+    }
+    await_keeper(group);
+    (void)pthread_mutex_lock(&group->lock);
+    const enum oto_status status = start(group, member->slot, &seat, change, error);
+    (void)pthread_mutex_unlock(&group->lock);
     return status;
 }
 
@@ -68,6 +97,10 @@ enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *m
         *reason = "another change of its plugin host was applied meanwhile; ask again";
         return OTO_CONFLICT;
     }
+    if (group->tried != NULL) {
+        *reason = "a swap of a node in its plugin host is in its shadow or on probation: set it when that is over";
+        return OTO_CONFLICT;
+    }
     const enum oto_status status = srv_change_apply(member->node, change, reason);
     if (status != OTO_OK) {
         return status;
@@ -75,7 +108,7 @@ enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *m
     srv_group_settle(engine, group);
     group->revision = box->revision;
     change->box = NULL;
-    srv_group_adopt(group, box);
+    srv_group_adopt(group, (struct srv_talk){.box = box});
     __atomic_store_n(&group->adopted, box, __ATOMIC_RELEASE);
     srv_keeper_wake(engine);
     return OTO_OK;

@@ -3,7 +3,7 @@
 
 #include "world/engine_private.h"
 
-static void keep_last(struct srv_member *member)
+void srv_member_keep_last(struct srv_member *member)
 {
     const struct srv_node *node = member->node;
     for (uint32_t i = 0; i < node->port_count; i++) {
@@ -24,8 +24,8 @@ static void absorb(struct srv_engine *engine, const struct srv_node *node)
     }
 }
 
-/* The last record again, at the instant of the sample that was not made. */
-static void repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample)
+/* At the instant of the sample that was not made. */
+void srv_member_repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
     for (uint32_t i = 0; i < node->port_count; i++) {
@@ -52,33 +52,52 @@ static void settle(struct srv_engine *engine, struct srv_member *member, struct 
         return;
     }
     if (!sample->answered) {
-        repeat(engine, member, sample);
+        srv_member_repeat(engine, member, sample);
         return;
     }
     const enum oto_step_status status = srv_node_account(engine, node, sample->status);
     absorb(engine, node);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
         srv_tick_publish(engine, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
-        keep_last(member);
+        srv_member_keep_last(member);
     }
+}
+
+/* Of a node with a candidate: what both hosts answered. */
+static void settle_both(struct srv_engine *engine, struct srv_member *member, struct srv_sample *sample,
+                        struct srv_sample *tried, uint64_t tick)
+{
+    struct srv_node *node = member->node;
+    const struct oto_step step = {.size = sizeof step,
+                                  .tick = tick,
+                                  .n = tried->beat.n,
+                                  .t_ns = tried->beat.t_ns,
+                                  .sub_ns = srv_beat_sub_ns(&tried->beat),
+                                  .outputs = node->outputs};
+    sample->asked = tried->asked = false;
+    srv_trial_sample(engine, node, &step, sample->flags | tried->flags);
 }
 
 void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick)
 {
     struct srv_group *group = member->group;
     struct srv_node *node = member->node;
-    if (!group->async && member->now.asked) {
+    struct srv_sample *sample = group->async ? &member->before : &member->now;
+    struct srv_sample *tried = group->async ? &group->trial_before : &group->trial_now;
+    const bool is_tried = group->tried == member && tried->asked;
+    if (!group->async && (sample->asked || is_tried)) {
         srv_group_settle(engine, group);
+        srv_group_settle_candidate(engine, group);
     }
-    if (group->async) {
-        /* What is published now belongs to the number and instant at which it was taken. */
-        const struct srv_beat next = node->beat;
-        node->beat = member->before.asked ? member->before.beat : next;
-        settle(engine, member, &member->before);
-        node->beat = next;
+    /* What is published now belongs to the number and instant at which it was taken. */
+    const struct srv_beat next = node->beat;
+    node->beat = sample->asked ? sample->beat : is_tried ? tried->beat : next;
+    if (is_tried) {
+        settle_both(engine, member, sample, tried, tick);
     } else {
-        settle(engine, member, &member->now);
+        settle(engine, member, sample);
     }
+    node->beat = next;
     while (srv_due_tick(&node->due) == tick) {
         srv_beat_advance(&node->beat);
         srv_due_advance(&node->due);

@@ -17,6 +17,20 @@ void srv_talk_ask(struct srv_talk *talk, uint32_t instances)
     srv_futex_wake(&memory->request);
 }
 
+/* The sample that a question may be about; NULL: none was asked for. */
+static const struct srv_sample *asked_about(const struct srv_group *group, const struct srv_talk *talk, uint32_t slot)
+{
+    if (slot >= group->member_count) {
+        return NULL;
+    }
+    const struct srv_member *member = &group->members[slot];
+    const bool tried = group->tried == member && group->trial_now.asked;
+    if (talk == &group->trial) {
+        return tried ? &group->trial_now : NULL;
+    }
+    return member->in_request ? &member->now : NULL;
+}
+
 static void answer(struct srv_engine *engine, struct srv_group *group, struct srv_talk *talk, uint32_t asked)
 {
     struct srv_box_head *memory = talk->box->memory;
@@ -24,10 +38,11 @@ static void answer(struct srv_engine *engine, struct srv_group *group, struct sr
     struct oto_sensor_input input;
     enum oto_step_status status = OTO_STEP_ERROR;
     memset(&input, 0, sizeof input);
-    if (talk->answers_left > 0 && question.slot < group->member_count && group->members[question.slot].in_request) {
+    const struct srv_sample *sample = asked_about(group, talk, question.slot);
+    if (talk->answers_left > 0 && sample != NULL) {
         const struct srv_member *member = &group->members[question.slot];
-        struct srv_looking_back back = {engine, member->vehicle, member->node, member->now.beat.t_ns,
-                                        srv_beat_sub_ns(&member->now.beat)};
+        struct srv_looking_back back = {engine, member->vehicle, member->node, sample->beat.t_ns,
+                                        srv_beat_sub_ns(&sample->beat)};
         talk->answers_left--;
         status = srv_input_at(&back, question.t_ns, question.sub_ns, &input);
     }

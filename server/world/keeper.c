@@ -146,6 +146,20 @@ static void on_death(struct srv_keeper *keeper, struct srv_group *group)
     plan_restart(group, guilty);
 }
 
+/* The candidate of a swap has ended: what follows is the tick thread's, who asks it for each sample. */
+static void look_at_candidate(struct srv_keeper *keeper, struct srv_group *group)
+{
+    struct srv_box *box = __atomic_load_n(&group->candidate, __ATOMIC_ACQUIRE);
+    char how[300], sentence[400];
+    if (box == NULL || box == group->watched || box->dead != 0 || !srv_box_reap(box)) {
+        return;
+    }
+    const uint32_t culprit = srv_box_culprit(box);
+    srv_box_tell_death(box, how, sizeof how);
+    (void)snprintf(sentence, sizeof sentence, "the plugin host of a swap's candidate %s", how);
+    tell(keeper, group, culprit < group->member_count ? group->members[culprit].node->topic : NULL, 2, sentence);
+}
+
 /* ---- starts ------------------------------------------------------------------------------------------------------ */
 
 static void on_failed_start(struct srv_keeper *keeper, struct srv_group *group, uint32_t culprit,
@@ -206,7 +220,7 @@ static void take_adopted(struct srv_keeper *keeper, struct srv_group *group)
         return;
     }
     (void)pthread_mutex_lock(&group->lock);
-    const enum oto_status status = srv_group_set_params(group, box, &error);
+    const enum oto_status status = srv_group_take_seats(group, box, &error);
     (void)pthread_mutex_unlock(&group->lock);
     if (status != OTO_OK) {
         tell(keeper, group, NULL, 2, error.text);
@@ -228,6 +242,7 @@ static void look_after(struct srv_keeper *keeper, struct srv_group *group)
     if (group->watched != NULL && srv_box_reap(group->watched)) {
         on_death(keeper, group);
     }
+    look_at_candidate(keeper, group);
     take_released(group);
     if (group->restart_ns != 0 && srv_now_ns() >= group->restart_ns) {
         __atomic_store_n(&group->kill_wanted, 0, __ATOMIC_RELEASE);
@@ -249,14 +264,17 @@ static int pause_ms(const struct srv_engine *engine)
 
 static void sleep_until_news(struct srv_keeper *keeper)
 {
-    struct pollfd news[1 + SRV_GROUP_MAX] = {{.fd = keeper->wake_fd, .events = POLLIN}};
+    struct pollfd news[1 + 2 * SRV_GROUP_MAX] = {{.fd = keeper->wake_fd, .events = POLLIN}};
     const struct srv_engine *engine = keeper->engine;
     uint64_t count;
     for (uint32_t i = 0; i < engine->group_count; i++) {
         const struct srv_box *watched = engine->groups[i].watched;
-        news[1 + i] = (struct pollfd){.fd = watched != NULL ? watched->pid_fd : -1, .events = POLLIN};
+        const struct srv_box *candidate = __atomic_load_n(&engine->groups[i].candidate, __ATOMIC_ACQUIRE);
+        const bool lives = candidate != NULL && candidate->dead == 0;
+        news[1 + 2 * i] = (struct pollfd){.fd = watched != NULL ? watched->pid_fd : -1, .events = POLLIN};
+        news[2 + 2 * i] = (struct pollfd){.fd = lives ? candidate->pid_fd : -1, .events = POLLIN};
     }
-    (void)poll(news, 1 + engine->group_count, pause_ms(engine));
+    (void)poll(news, 1 + 2 * engine->group_count, pause_ms(engine));
     (void)!read(keeper->wake_fd, &count, sizeof count);
 }
 

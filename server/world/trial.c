@@ -82,6 +82,37 @@ static void say_refused(struct srv_engine *engine, const struct srv_node *node, 
     srv_event_write(engine, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)node->generation, node->topic, reason);
 }
 
+/* ---- plugins that run in a host ---- */
+
+static void exchange(struct srv_node *node, struct srv_change *change)
+{
+    srv_change_flip(node, change);
+    if (node->member != NULL) {
+        srv_member_flip(node->member, change);
+    }
+}
+
+static void settle_hosts(struct srv_engine *engine, struct srv_node *node)
+{
+    if (node->member != NULL) {
+        srv_member_settle(engine, node->member);
+    }
+}
+
+static void keep_candidate(struct srv_engine *engine, struct srv_node *node)
+{
+    if (node->member != NULL) {
+        srv_member_keep_candidate(engine, node->member);
+    }
+}
+
+static void drop_candidate(struct srv_node *node)
+{
+    if (node->member != NULL) {
+        srv_member_drop_candidate(node->member);
+    }
+}
+
 /* ---- the end of a probation ---- */
 
 /* Off the node; the answer goes to who asked for it, or waits to be asked for. */
@@ -105,7 +136,7 @@ void srv_trial_roll_back(struct srv_engine *engine, struct srv_node *node, const
     srv_text_add(&words, " ");
     srv_text_add(&words, why);
     srv_text_add(&words, "; back to ");
-    srv_change_flip(node, change);
+    exchange(node, change);
     srv_text_add(&words, node->descriptor->id);
     srv_text_add(&words, " ");
     srv_text_add(&words, node->descriptor->version);
@@ -120,12 +151,15 @@ void srv_trial_roll_back(struct srv_engine *engine, struct srv_node *node, const
     srv_event_write(engine, OTO_EVENT_SWAP_ROLLED_BACK, change->trial.undone ? 0 : 2, (int64_t)node->generation,
                     node->topic, text);
     settle(engine, node, change);
+    drop_candidate(node);
 }
 
 static void keep(struct srv_engine *engine, struct srv_node *node, struct srv_change *change)
 {
     srv_event_write(engine, OTO_EVENT_SWAP_KEPT, 0, (int64_t)node->generation, node->topic, change->text);
+    settle_hosts(engine, node);
     settle(engine, node, change);
+    keep_candidate(engine, node);
 }
 
 bool srv_trial_settle(struct srv_engine *engine, struct srv_change *change, struct srv_reply *reply)
@@ -135,6 +169,7 @@ bool srv_trial_settle(struct srv_engine *engine, struct srv_change *change, stru
     if (trial->phase == SRV_TRIAL_PROBATION && over) {
         node_of(engine, change)->trial = NULL;
         trial->phase = SRV_TRIAL_SETTLED;
+        drop_candidate(node_of(engine, change));
     }
     if (trial->phase != SRV_TRIAL_SETTLED) {
         trial->asked = true;
@@ -156,10 +191,13 @@ bool srv_trial_settle(struct srv_engine *engine, struct srv_change *change, stru
 static bool flip(struct srv_engine *engine, struct srv_node *node, struct srv_change *change, struct srv_reply *reply)
 {
     struct srv_trial *trial = &change->trial;
+    if (change->probation_ticks == 0) {
+        settle_hosts(engine, node);
+    }
     for (uint32_t i = 0; i < node->port_count; i++) {
         trial->seq[i] = srv_fifo_newest(node, &node->ports[i].ring, node->ports[i].channel);
     }
-    srv_change_flip(node, change);
+    exchange(node, change);
     show_occupant(engine, node, &change->occupant);
     take_vehicle(engine, node, change);
     trial->flip_tick = engine->tick;
@@ -173,6 +211,7 @@ static bool flip(struct srv_engine *engine, struct srv_node *node, struct srv_ch
     if (!reply->settling) {
         node->trial = NULL;
         unlink_trial(engine, change);
+        keep_candidate(engine, node);
         return true;
     }
     if (trial->phase == SRV_TRIAL_NONE) {
@@ -189,6 +228,7 @@ static bool refuse(struct srv_engine *engine, struct srv_node *node, struct srv_
 {
     node->trial = NULL;
     unlink_trial(engine, change);
+    drop_candidate(node);
     reply->status = status;
     reply->reason = reason;
     reply->tick = engine->tick;
@@ -200,6 +240,9 @@ static bool refuse(struct srv_engine *engine, struct srv_node *node, struct srv_
 static enum oto_status take_state(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
                                   const char **reason)
 {
+    if (node->member != NULL) {
+        return srv_member_take_over(engine, node->member, change, reason);
+    }
     return srv_change_take_state(node, change, &srv_trial_vehicle(engine, node)->truth, engine->beat.t_ns,
                                  srv_beat_sub_ns(&engine->beat), reason);
 }
@@ -259,16 +302,26 @@ static bool have_history(struct srv_engine *engine, struct srv_node *node, struc
     return filled;
 }
 
+/* NULL, or what is in the way of a swap. */
+static const char *conflict_of(const struct srv_node *node, struct srv_change *change)
+{
+    if (node->trial != NULL && node->trial->trial.phase != SRV_TRIAL_PROBATION) {
+        return "another swap of this node is under way";
+    }
+    if (change->revision != node->revision) {
+        return "another change of this node was applied meanwhile; ask again";
+    }
+    return node->member != NULL ? srv_member_swap_conflict(node->member, change) : NULL;
+}
+
 bool srv_trial_begin(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
                      struct srv_reply *reply)
 {
     const char *reason = NULL;
     srv_assert_tick_thread(engine);
-    const bool under_way = node->trial != NULL && node->trial->trial.phase != SRV_TRIAL_PROBATION;
-    if (under_way || change->revision != node->revision) {
+    reply->reason = conflict_of(node, change);
+    if (reply->reason != NULL) {
         reply->status = OTO_CONFLICT;
-        reply->reason = under_way ? "another swap of this node is under way"
-                                  : "another change of this node was applied meanwhile; ask again";
         say_refused(engine, node, reply->reason);
         return true;
     }

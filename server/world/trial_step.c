@@ -9,24 +9,43 @@
 
 /* ---- a candidate's step ---- */
 
-/* What runs, wherever it stands at the moment. */
-struct runner {
-    const struct oto_instance *instance;
-    enum oto_step_status (*step)(const struct oto_instance *, const struct oto_step *);
-    struct oto_output *outputs;
-    struct srv_port *ports;
-    uint32_t port_count;
-};
-
-static struct runner runner_of_node(struct srv_node *node)
+static bool is_on_probation(const struct srv_node *node)
 {
-    return (struct runner){&node->instance, node->step, node->outputs, node->ports, node->port_count};
+    return node->trial != NULL && node->trial->trial.phase == SRV_TRIAL_PROBATION;
 }
 
-static struct runner runner_beside(struct srv_change *change)
+/* What its plugin host says of the sample that is taken; NULL: it runs here. */
+static const struct srv_sample *answer_of(const struct srv_node *node, bool candidate)
 {
-    struct srv_occupant *beside = &change->occupant;
-    return (struct runner){&beside->instance, beside->step, beside->outputs, beside->ports, beside->port_count};
+    return node->member != NULL ? srv_member_answer(node->member, candidate) : NULL;
+}
+
+struct srv_runner srv_runner_live(struct srv_node *node)
+{
+    return (struct srv_runner){.instance = &node->instance,
+                               .step = node->step,
+                               .outputs = node->outputs,
+                               .ports = node->ports,
+                               .port_count = node->port_count,
+                               .quarantined = &node->quarantined,
+                               .answer = answer_of(node, is_on_probation(node))};
+}
+
+struct srv_runner srv_runner_beside(struct srv_node *node)
+{
+    struct srv_occupant *beside = &node->trial->occupant;
+    return (struct srv_runner){.instance = &beside->instance,
+                               .step = beside->step,
+                               .outputs = beside->outputs,
+                               .ports = beside->ports,
+                               .port_count = beside->port_count,
+                               .quarantined = &beside->quarantined,
+                               .answer = answer_of(node, !is_on_probation(node))};
+}
+
+struct srv_runner srv_runner_resident(struct srv_node *node)
+{
+    return is_on_probation(node) ? srv_runner_beside(node) : srv_runner_live(node);
 }
 
 static bool is_good(enum oto_step_status status)
@@ -34,9 +53,14 @@ static bool is_good(enum oto_step_status status)
     return status == OTO_STEP_OK || status == OTO_STEP_WARN;
 }
 
-static bool run(struct srv_engine *engine, const struct srv_node *node, const struct runner *runner,
+/* In this process, or what its host has answered by now; DISCARD for what was not answered. False: it changed the mode. */
+static bool run(struct srv_engine *engine, const struct srv_node *node, const struct srv_runner *runner,
                 const struct oto_step *step, enum oto_step_status *status)
 {
+    if (runner->answer != NULL) {
+        *status = runner->answer->answered ? (enum oto_step_status)runner->answer->status : OTO_STEP_DISCARD;
+        return *status != (enum oto_step_status)SRV_STEP_FLOAT_MODE;
+    }
     struct oto_step own = *step;
     own.outputs = step->outputs != NULL ? runner->outputs : NULL;
     if (own.outputs != NULL) {
@@ -45,7 +69,7 @@ static bool run(struct srv_engine *engine, const struct srv_node *node, const st
     return srv_node_call(engine, node, runner->step, runner->instance, &own, status);
 }
 
-static bool all_finite(const struct runner *runner)
+static bool all_finite(const struct srv_runner *runner)
 {
     bool finite = true;
     for (uint32_t i = 0; i < runner->port_count; i++) {
@@ -70,19 +94,34 @@ static void keep_time(struct srv_change *change, int64_t took_ns)
 
 /* NULL, or what it did wrong. */
 static const char *run_candidate(struct srv_engine *engine, const struct srv_node *node, struct srv_change *change,
-                                 const struct runner *runner, const struct oto_step *step,
+                                 const struct srv_runner *runner, const struct oto_step *step,
                                  enum oto_step_status *status)
 {
+    if (runner->answer != NULL && !runner->answer->answered) {
+        return srv_member_silence(node->member);
+    }
     const int64_t before_ns = srv_now_ns();
     const bool kept_mode = run(engine, node, runner, step, status);
-    keep_time(change, srv_now_ns() - before_ns);
+    keep_time(change, runner->answer != NULL ? runner->answer->step_ns : srv_now_ns() - before_ns);
     if (!kept_mode) {
         return "changed the floating-point mode";
     }
-    return *status == OTO_STEP_ERROR ? "reported an error" : *status == OTO_STEP_FATAL ? "reported a fatal error" : NULL;
+    return *status <= OTO_STEP_DISCARD ? NULL : *status == OTO_STEP_FATAL ? "reported a fatal error" : "reported an error";
 }
 
 /* ---- samples ---- */
+
+static void keep_last(struct srv_node *node)
+{
+    if (node->member != NULL) {
+        srv_member_keep_last(node->member);
+    }
+}
+
+static const struct srv_sample *silence(const struct srv_runner *runner)
+{
+    return runner->answer != NULL && !runner->answer->answered ? runner->answer : NULL;
+}
 
 /* What an estimator has taken of its inputs, which is its state too. */
 static void absorb_cursors(struct srv_engine *engine, const struct srv_node *node)
@@ -92,14 +131,31 @@ static void absorb_cursors(struct srv_engine *engine, const struct srv_node *nod
     }
 }
 
-/* As without a trial. */
-static void finish_sample(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status, uint32_t flags)
+/* As without a trial. `silent`: of a host that gave no answer; NULL: it did. */
+static void finish_sample(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status, uint32_t flags,
+                          const struct srv_sample *silent)
 {
+    if (silent != NULL) {
+        srv_member_repeat(engine, node->member, silent);
+        return;
+    }
     srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
     absorb_cursors(engine, node);
     if (is_good(status)) {
         srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        keep_last(node);
     }
+}
+
+/* The live plugin's step, as without a trial. */
+static enum oto_step_status run_live(struct srv_engine *engine, struct srv_node *node, const struct srv_runner *live,
+                                     const struct oto_step *step)
+{
+    if (live->answer == NULL) {
+        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->t_ns);
+        return srv_node_run(engine, node, step);
+    }
+    return live->answer->answered ? srv_node_account(engine, node, live->answer->status) : OTO_STEP_DISCARD;
 }
 
 /* NULL, or what the candidate did wrong. What faults do to the live record is not compared. */
@@ -107,7 +163,7 @@ static const char *shadow_candidate(struct srv_engine *engine, struct srv_node *
                                     enum oto_step_status status)
 {
     struct srv_change *change = node->trial;
-    const struct runner live = runner_of_node(node), beside = runner_beside(change);
+    const struct srv_runner live = srv_runner_live(node), beside = srv_runner_beside(node);
     enum oto_step_status theirs;
     const bool was_finite = !is_good(status) || all_finite(&live);
     const char *wrong = run_candidate(engine, node, change, &beside, step, &theirs);
@@ -126,17 +182,17 @@ static const char *shadow_candidate(struct srv_engine *engine, struct srv_node *
 static void shadow_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step, uint32_t flags)
 {
     struct srv_trial *trial = &node->trial->trial;
-    const bool live = !node->quarantined;
+    const struct srv_runner live = srv_runner_live(node);
+    const bool lives = !node->quarantined;
     enum oto_step_status status = OTO_STEP_ERROR;
-    if (live) {
-        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->t_ns);
-        status = srv_node_run(engine, node, step);
+    if (lives) {
+        status = run_live(engine, node, &live, step);
     }
     if (trial->failure == NULL) {
         trial->failure = shadow_candidate(engine, node, step, status);
     }
-    if (live) {
-        finish_sample(engine, node, status, flags);
+    if (lives) {
+        finish_sample(engine, node, status, flags, silence(&live));
     }
 }
 
@@ -171,7 +227,7 @@ static void probation_sample(struct srv_engine *engine, struct srv_node *node, c
 {
     struct srv_change *change = node->trial;
     struct srv_occupant *before = &change->occupant;
-    const struct runner live = runner_of_node(node), beside = runner_beside(change);
+    const struct srv_runner live = srv_runner_live(node), beside = srv_runner_beside(node);
     enum oto_step_status status = OTO_STEP_DISCARD, theirs = OTO_STEP_ERROR;
     if (!before->quarantined && (!run(engine, node, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
         before->quarantined = true; /* it broke unheard: there is no way back to a whole one */
@@ -185,7 +241,7 @@ static void probation_sample(struct srv_engine *engine, struct srv_node *node, c
     if (wrong != NULL) {
         srv_trial_roll_back(engine, node, wrong);
         if (!node->quarantined) {
-            finish_sample(engine, node, status, flags);
+            finish_sample(engine, node, status, flags, silence(&beside));
         }
         return;
     }
@@ -198,6 +254,7 @@ static void probation_sample(struct srv_engine *engine, struct srv_node *node, c
     if (is_good(theirs)) {
         srv_tick_publish_aside(engine, node,
                                flags | OTO_SAMPLE_PROBATION | (theirs == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        keep_last(node);
     }
 }
 
@@ -230,7 +287,7 @@ static bool truth_of(struct srv_engine *engine, const struct srv_node *node, con
 }
 
 /* NULL, or what the candidate did wrong. */
-static const char *move_candidate(struct srv_engine *engine, struct srv_node *node, const struct runner *runner,
+static const char *move_candidate(struct srv_engine *engine, struct srv_node *node, const struct srv_runner *runner,
                                   enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double,
                                                                    struct oto_truth_record *),
                                   const struct oto_step *step, enum oto_step_status *status,
@@ -246,7 +303,7 @@ static const char *move_candidate(struct srv_engine *engine, struct srv_node *no
 static void shadow_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step)
 {
     struct srv_change *change = vehicle->motion->trial;
-    const struct runner beside = runner_beside(change);
+    const struct srv_runner beside = srv_runner_beside(vehicle->motion);
     struct oto_truth_record truth;
     enum oto_step_status status;
     if (change->trial.failure != NULL) {
@@ -265,7 +322,7 @@ static void probation_motion(struct srv_engine *engine, struct srv_vehicle *vehi
     struct srv_node *motion = vehicle->motion;
     struct srv_change *change = motion->trial;
     struct srv_occupant *before = &change->occupant;
-    const struct runner live = runner_of_node(motion), beside = runner_beside(change);
+    const struct srv_runner live = srv_runner_live(motion), beside = srv_runner_beside(motion);
     struct oto_truth_record truth, old_truth;
     enum oto_step_status status = OTO_STEP_ERROR, theirs = OTO_STEP_ERROR;
     if (!before->quarantined && (!run(engine, motion, &beside, step, &status) || status > OTO_STEP_DISCARD)) {

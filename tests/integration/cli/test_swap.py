@@ -20,13 +20,15 @@ vehicles:
   - name: car
     motion: {{plugin: motion_script}}
     nodes:
-      - {{name: imu, plugin: mems_imu, rate_hz: 200}}
-      - {{name: mag, plugin: magnetometer, rate_hz: 50}}
-      - {{name: watched, plugin: {watched}, rate_hz: 100, watch: true}}
+      - {{name: imu, plugin: mems_imu, rate_hz: 200, isolation: {in_imu}}}
+      - {{name: mag, plugin: magnetometer, rate_hz: 50, isolation: {in_mag}}}
+      - {{name: watched, plugin: {watched}, rate_hz: 100, watch: true, isolation: {in_watched}}}
 """
 
 
 class Swap(unittest.TestCase):
+    isolation = "none"
+
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory(prefix="otolith-swap-")
         self.path = pathlib.Path(self.directory.name)
@@ -37,7 +39,8 @@ class Swap(unittest.TestCase):
         self.watched.parent.mkdir()
         shutil.copy(PLUGINS / "mems_imu.so", self.watched)
         world = self.path / "world.yaml"
-        world.write_text(WORLD.format(watched=self.watched))
+        hosts = {"in_" + node: self.isolation.replace("NODE", node) for node in ("imu", "mag", "watched")}
+        world.write_text(WORLD.format(watched=self.watched, **hosts))
         self.server = subprocess.Popen([str(BIN / "otolithd"), str(world), "--no-publish"], env=self.environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.until(lambda: self.run_otolith("echo", "car/imu", "-n", 1).returncode == 0, "the world")
@@ -153,6 +156,15 @@ class Swap(unittest.TestCase):
                 reader.terminate()
                 reader.wait(timeout=30)
         self.assertEqual(self.plugin("car/watched"), ("mems_imu", "7.7.2"))
+
+
+class IsolatedSwap(Swap):
+    """The same, of nodes that run in plugin hosts."""
+    isolation = "process"
+
+
+class AsyncSwap(Swap):
+    isolation = "{process: NODE, mode: async}"
 
 
 if __name__ == "__main__":

@@ -237,11 +237,6 @@ static void a_change_that_is_refused_leaves_the_host_as_it_is(void **unused)
     assert_int_equal(srv_change_parameter(fixture.engine, 1, "trouble", "prepare", &change, &error), OTO_INVALID);
     assert_non_null(strstr(error.text, "prepare was told to fail"));
     assert_int_equal(srv_change_parameter(fixture.engine, 1, "increment", "5000", &change, &error), OTO_RANGE);
-    char path[512];
-    assert_int_equal(srv_change_plugin(fixture.engine, 1, fixture_plugin(path, sizeof path, "counter_by_ten"), &change,
-                                       &error),
-                     OTO_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "runs in a plugin host"));
     fixture_step(&fixture, 100);
     assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_STALE), 0);
     fixture_end(&fixture);

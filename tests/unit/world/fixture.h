@@ -7,6 +7,9 @@
 #include "world/engine.h"
 
 #define FIXTURE_NODES 16
+#ifndef FIXTURE_ISOLATED
+#define FIXTURE_ISOLATED 0 /* 1: each sensor runs in a plugin host of its own */
+#endif
 #define FIXTURE_KEPT 16
 #define FIXTURE_PATIENCE_NS INT64_C(20000000000)
 
