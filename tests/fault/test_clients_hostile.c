@@ -50,25 +50,13 @@ static int tear_down(void **state)
     return code == 0 && !left ? 0 : -1;
 }
 
-static uint64_t tick_of(const struct fixture *f)
-{
-    struct oto_clock clock = {0};
-    (void)oto_client_clock(f->client, &clock);
-    return clock.tick;
-}
-
-static uint64_t counter_of(const struct fixture *f, enum oto_counter counter)
-{
-    return __atomic_load_n(&oto_client_header(f->client)->counter[counter], __ATOMIC_RELAXED);
-}
-
 /* Ticks go on, and the control socket answers. */
 static void assert_well(const struct fixture *f)
 {
     struct oto_error error = {0};
     struct oto_reply reply;
-    const uint64_t tick = tick_of(f);
-    wait_for(tick_of(f) > tick + 10);
+    const uint64_t tick = world_tick(f->client);
+    wait_for(world_tick(f->client) > tick + 10);
     assert_ok(oto_control_info(f->client, &reply, &error), error);
 }
 
@@ -102,11 +90,11 @@ static void a_thousand_clients_are_told_so_and_the_world_goes_on(void **state)
     }
     assert_int_equal(told, MANY - 64);
     assert_well(f);
-    assert_true(counter_of(f, OTO_COUNTER_CLIENTS) <= 64);
+    assert_true(world_counter(f->client, OTO_COUNTER_CLIENTS) <= 64);
     for (int i = 0; i < MANY; i++) {
         (void)close(fds[i]);
     }
-    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 1);
     oto_client_close(world_attach(&f->world, "late"));
 }
 
@@ -117,7 +105,7 @@ static void silent_connections_lose_their_place(void **state)
     for (int i = 0; i < 63; i++) {
         fds[i] = dial(f);
     }
-    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 64);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 64);
     oto_client_close(world_attach(&f->world, "patient")); /* served when the silent ones have been let go */
     for (int i = 0; i < 63; i++) {
         (void)close(fds[i]);
@@ -179,23 +167,23 @@ static void readers_killed_and_stopped_in_the_middle_disturb_nobody(void **state
         for (int i = 0; i < 4; i++) {
             pids[i] = spawn_reader("--read");
         }
-        wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 5);
-        const uint64_t tick = tick_of(f);
-        wait_for(tick_of(f) > tick + 20);
+        wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 5);
+        const uint64_t tick = world_tick(f->client);
+        wait_for(world_tick(f->client) > tick + 20);
         assert_int_equal(kill(pids[0], SIGSTOP), 0);
         assert_int_equal(kill(pids[1], SIGSTOP), 0);
         end_reader(pids[2]);
         end_reader(pids[3]);
-        wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 3);
+        wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 3);
         assert_well(f);
         end_reader(pids[0]);
         end_reader(pids[1]);
-        wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1);
+        wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 1);
     }
-    const uint64_t wakes = counter_of(f, OTO_COUNTER_WAKES);
+    const uint64_t wakes = world_counter(f->client, OTO_COUNTER_WAKES);
     assert_well(f);
-    assert_int_equal(counter_of(f, OTO_COUNTER_WAKES), wakes); /* nobody is registered any more */
-    assert_int_equal(counter_of(f, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_WAKES), wakes); /* nobody is registered any more */
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
 }
 
 static void a_lossless_reader_that_is_killed_releases_the_tick(void **state)
@@ -204,13 +192,13 @@ static void a_lossless_reader_that_is_killed_releases_the_tick(void **state)
     struct oto_reply reply;
     struct oto_error error = {0};
     const pid_t pid = spawn_reader("--lossless");
-    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 2);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 2);
     assert_ok(oto_control_resume(f->client, &reply, &error), error);
-    const uint64_t tick = tick_of(f);
-    wait_for(tick_of(f) > tick + 20000);
+    const uint64_t tick = world_tick(f->client);
+    wait_for(world_tick(f->client) > tick + 20000);
     end_reader(pid);
     assert_well(f);
-    assert_int_equal(counter_of(f, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
 }
 
 static void a_lossless_reader_that_is_stopped_is_demoted(void **state)
@@ -219,11 +207,11 @@ static void a_lossless_reader_that_is_stopped_is_demoted(void **state)
     struct oto_reply reply;
     struct oto_error error = {0};
     const pid_t pid = spawn_reader("--lossless");
-    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 2);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 2);
     assert_ok(oto_control_resume(f->client, &reply, &error), error);
-    wait_for(tick_of(f) > 20000);
+    wait_for(world_tick(f->client) > 20000);
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    wait_for(counter_of(f, OTO_COUNTER_LOSSLESS_DEMOTED) == 1);
+    wait_for(world_counter(f->client, OTO_COUNTER_LOSSLESS_DEMOTED) == 1);
     assert_well(f);
     end_reader(pid);
 }
@@ -235,7 +223,7 @@ static void descriptors_of_the_server_come_back(void **state)
         struct oto_client *client = world_attach(&f->world, "guest");
         oto_client_close(client);
     }
-    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 1);
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%ld/fd/100", (long)f->world.pid);
     assert_int_equal(access(path, F_OK), -1);

@@ -73,18 +73,6 @@ static void reap(struct fixture *f, size_t slot, int *how)
     f->players[slot] = 0;
 }
 
-static uint64_t tick_of(const struct fixture *f)
-{
-    struct oto_clock clock = {0};
-    (void)oto_client_clock(f->client, &clock);
-    return clock.tick;
-}
-
-static uint64_t counter_of(const struct fixture *f, enum oto_counter counter)
-{
-    return __atomic_load_n(&oto_client_header(f->client)->counter[counter], __ATOMIC_RELAXED);
-}
-
 static uint32_t state_of(const struct fixture *f)
 {
     return __atomic_load_n(&oto_client_header(f->client)->state, __ATOMIC_ACQUIRE);
@@ -125,8 +113,8 @@ static void assert_answers(struct fixture *f)
 
 static void go_ticks(struct fixture *f, uint64_t ticks)
 {
-    const uint64_t tick = tick_of(f);
-    wait_for(tick_of(f) >= tick + ticks);
+    const uint64_t tick = world_tick(f->client);
+    wait_for(world_tick(f->client) >= tick + ticks);
 }
 
 /* ---- dying and stopping ---- */
@@ -143,7 +131,7 @@ static void after_a_death_vehicles_hold_and_another_process_may_go_on(void **sta
     wait_for(told(f, "left"));
     go_ticks(f, 50);
     assert_true((truth_flags(f) & OTO_SAMPLE_STALE) != 0);
-    assert_true(counter_of(f, OTO_COUNTER_PARTICIPANT_HELD) >= 50);
+    assert_true(world_counter(f->client, OTO_COUNTER_PARTICIPANT_HELD) >= 50);
     end_players(f);
     (void)play(f, 0, "physics");
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
@@ -158,20 +146,20 @@ static void the_world_waits_for_one_that_died_and_is_not_deaf_meanwhile(void **s
     struct oto_reply reply;
     begin(f, WORLD("lockstep", "on_timeout: wait, wait_limit_s: 3600"));
     wait_for(told(f, "has not joined yet"));
-    assert_int_equal(tick_of(f), 0);
+    assert_int_equal(world_tick(f->client), 0);
     (void)play(f, 0, "physics");
     go_ticks(f, 50);
     assert_int_equal(kill(f->players[0], SIGKILL), 0);
     wait_for(told(f, "waits for it to come back"));
-    const uint64_t tick = tick_of(f);
+    const uint64_t tick = world_tick(f->client);
     assert_answers(f);
     assert_ok(oto_control_pause(f->client, &reply, &error), error);
     assert_ok(oto_control_resume(f->client, &reply, &error), error);
-    assert_int_equal(tick_of(f), tick);
+    assert_int_equal(world_tick(f->client), tick);
     end_players(f);
     (void)play(f, 0, "physics");
     go_ticks(f, 50);
-    assert_int_equal(counter_of(f, OTO_COUNTER_PARTICIPANT_HELD), 0);
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_PARTICIPANT_HELD), 0);
     end_players(f);
     assert_int_equal(world_stop(&f->world), 0); /* also while it waits */
 }
@@ -185,7 +173,7 @@ static void waiting_ends_at_its_limit(void **state)
     assert_int_equal(kill(f->players[0], SIGSTOP), 0);
     wait_for(state_of(f) == OTO_SERVER_FAULT);
     assert_true(told(f, "within the wait limit"));
-    assert_true(counter_of(f, OTO_COUNTER_PARTICIPANT_LATE) >= 1);
+    assert_true(world_counter(f->client, OTO_COUNTER_PARTICIPANT_LATE) >= 1);
     end_players(f);
     (void)world_stop(&f->world);
 }
@@ -199,9 +187,9 @@ static void a_stopped_process_is_not_waited_for_again_and_again(void **state)
     go_ticks(f, 50);
     assert_int_equal(kill(f->players[0], SIGSTOP), 0);
     wait_for(told(f, "did not answer in time"));
-    const uint64_t late = counter_of(f, OTO_COUNTER_PARTICIPANT_LATE);
+    const uint64_t late = world_counter(f->client, OTO_COUNTER_PARTICIPANT_LATE);
     go_ticks(f, 500); /* with a second for each it would take eight minutes */
-    assert_int_equal(counter_of(f, OTO_COUNTER_PARTICIPANT_LATE), late);
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_PARTICIPANT_LATE), late);
     assert_true((truth_flags(f) & OTO_SAMPLE_STALE) != 0);
     assert_int_equal(kill(f->players[0], SIGCONT), 0);
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
@@ -331,7 +319,7 @@ static void each_lie_is_refused_with_its_reason_and_another_try_is_granted(void 
         const struct oto_grant again = player_round(physics); /* the same ticks */
         assert_int_equal(again.tick, lie + 1);
     }
-    assert_int_equal(counter_of(f, OTO_COUNTER_PARTICIPANT_REFUSED), LIES);
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_PARTICIPANT_REFUSED), LIES);
     assert_true(told(f, "an answer was refused"));
     oto_participant_leave(physics);
     assert_int_equal(world_stop(&f->world), 0);
@@ -354,9 +342,9 @@ static void a_liar_never_gets_its_truth_in_and_the_vehicle_holds(void **state)
         assert_int_equal(oto_participant_done(physics, grant.until), OTO_OK);
         while (oto_participant_wait(physics, TEST_DEADLINE_MS, &grant, &error) == OTO_INVALID) {
         }
-        const uint64_t refused = counter_of(f, OTO_COUNTER_PARTICIPANT_REFUSED);
+        const uint64_t refused = world_counter(f->client, OTO_COUNTER_PARTICIPANT_REFUSED);
         tell_lie(physics, &grant, (enum lie)lie);
-        wait_for(counter_of(f, OTO_COUNTER_PARTICIPANT_REFUSED) == refused + 1);
+        wait_for(world_counter(f->client, OTO_COUNTER_PARTICIPANT_REFUSED) == refused + 1);
         struct oto_reader reader = oto_reader_make(motion, OTO_READ_FROM_OLDEST);
         reader.cursor.next = grant.until;
         wait_for(oto_reader_next(&reader, &head, &truth, sizeof truth) == OTO_OK);
@@ -436,7 +424,7 @@ static void what_is_written_after_the_answer_changes_nothing(void **state)
         assert_int_equal(head.flags, 0);
         assert_near(truth.position_enu_m.x, 1e-8 * (double)head.t_ns, 0.0);
     }
-    assert_int_equal(counter_of(f, OTO_COUNTER_PARTICIPANT_REFUSED), 0);
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_PARTICIPANT_REFUSED), 0);
     oto_participant_leave(a);
     oto_participant_leave(b);
     assert_int_equal(world_stop(&f->world), 0);
@@ -480,7 +468,7 @@ static void numbers_that_flip_while_they_are_read_never_get_in_unchecked(void **
     }
     __atomic_store_n(&flipper.stop, 1, __ATOMIC_RELAXED);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(counter_of(f, OTO_COUNTER_NON_FINITE), 0);
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_NON_FINITE), 0);
     struct oto_truth_record truth;
     struct oto_sample_head head;
     struct oto_reader reader = oto_reader_make(oto_client_find(f->client, "car/motion", &error), OTO_READ_FROM_OLDEST);
@@ -542,9 +530,9 @@ static void a_storm_of_joins_and_leaves_passes(void **state)
     struct fixture *f = *state;
     begin(f, WORLD("realtime", "on_timeout: hold, timeout_ms: 0"));
     oto_participant_leave(player_join("physics"));
-    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 1);
     const size_t before = open_descriptors(f->world.pid);
-    const uint64_t tick = tick_of(f);
+    const uint64_t tick = world_tick(f->client);
     for (int i = 0; i < 200; i++) {
         struct oto_participant *physics = NULL;
         const struct oto_participant_options options = {
@@ -556,8 +544,8 @@ static void a_storm_of_joins_and_leaves_passes(void **state)
         }
         oto_participant_leave(physics);
     }
-    wait_for(counter_of(f, OTO_COUNTER_CLIENTS) == 1 && open_descriptors(f->world.pid) <= before);
-    assert_true(tick_of(f) > tick);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 1 && open_descriptors(f->world.pid) <= before);
+    assert_true(world_tick(f->client) > tick);
     assert_answers(f);
     assert_int_equal(world_stop(&f->world), 0);
 }

@@ -21,25 +21,7 @@ static const char *const isolated_yaml =
 
 static int set_up(void **state)
 {
-    struct world_process *world = calloc(1, sizeof *world);
-    world_make(world, isolated_yaml);
-    *state = world;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    world_remove(*state);
-    free(*state);
-    return 0;
-}
-
-static bool log_says(const struct world_process *world, const char *text)
-{
-    char *log = world_log(world);
-    const bool found = strstr(log, text) != NULL;
-    free(log);
-    return found;
+    return world_set_up(state, isolated_yaml);
 }
 
 /* A member of the host of that name as text. */
@@ -128,7 +110,7 @@ static void a_host_that_was_killed_is_started_again(void **state)
     assert_int_equal(kill(before, SIGSEGV), 0);
     wait_for((host_fact(client, "shared", "restarts", restarts, sizeof restarts), strcmp(restarts, "1") == 0));
     wait_for(pid_of(client, "shared") > 0 && pid_of(client, "shared") != before);
-    assert_true(log_says(world, "the plugin host was ended by SIGSEGV"));
+    world_assert_said(world, "the plugin host was ended by SIGSEGV");
     const uint64_t seq = samples(client, "w/car/odo");
     wait_for(has_samples(client, "w/car/odo", seq + 5));
     assert_int_equal(world_stop(world), 0);
@@ -160,8 +142,8 @@ static void a_plugin_that_takes_more_than_it_may_is_refused_before_it_runs(void 
     assert_int_equal(world_wait(world), 0); /* sanitized objects bring imports of their own */
 #else
     assert_int_equal(world_wait(world), 1);
-    assert_true(log_says(world, "from another library"));
-    assert_true(log_says(world, "rule 'imports'"));
+    world_assert_said(world, "from another library");
+    world_assert_said(world, "rule 'imports'");
 #endif
 }
 
@@ -172,7 +154,7 @@ static void code_that_runs_while_a_file_is_mapped_does_not_run_in_the_server(voi
         "--set=vehicles.car.nodes.odd.plugin=" OTO_TEST_PLUGIN_DIR "/hostile_load_null.so", "--check", NULL};
     world_start(world, crashing);
     assert_int_equal(world_wait(world), 1);
-    assert_true(log_says(world, "the plugin host that loaded it was ended by SIGSEGV"));
+    world_assert_said(world, "the plugin host that loaded it was ended by SIGSEGV");
 }
 
 static void a_mode_that_is_not_one_is_refused(void **state)
@@ -181,10 +163,10 @@ static void a_mode_that_is_not_one_is_refused(void **state)
     static const char *const arguments[] = {"--set=vehicles.car.nodes.odd.isolation.mode=sometimes", "--check", NULL};
     world_start(world, arguments);
     assert_int_equal(world_wait(world), 1);
-    assert_true(log_says(world, "expected sync or async"));
+    world_assert_said(world, "expected sync or async");
 }
 
-#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, world_tear_down)
 
 int main(void)
 {

@@ -15,25 +15,7 @@ static const char *const troubled_yaml = "world: w\n"
 
 static int set_up(void **state)
 {
-    struct world_process *world = calloc(1, sizeof *world);
-    world_make(world, troubled_yaml);
-    *state = world;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    world_remove(*state);
-    free(*state);
-    return 0;
-}
-
-static bool log_says(const struct world_process *world, const char *text)
-{
-    char *log = world_log(world);
-    const bool found = strstr(log, text) != NULL;
-    free(log);
-    return found;
+    return world_set_up(state, troubled_yaml);
 }
 
 static void a_stuck_plugin_is_named_and_the_server_can_still_be_ended(void **state)
@@ -44,14 +26,13 @@ static void a_stuck_plugin_is_named_and_the_server_can_still_be_ended(void **sta
     static const char *const stuck[] = {"--set=vehicles.car.nodes.odd.params.trouble=stuck", NULL};
     world_start(world, stuck);
     struct oto_client *client = world_attach(world, "test");
-    wait_for(log_says(world, "w/car/odd"));
-    assert_true(log_says(world, "in its step for"));
+    wait_for(world_log_says(world, "w/car/odd"));
+    world_assert_said(world, "in its step for");
     assert_ok(oto_control_info(client, &reply, &error), error);
-    const uint64_t *counter = oto_client_header(client)->counter;
-    assert_int_equal(__atomic_load_n(&counter[OTO_COUNTER_STALLS], __ATOMIC_RELAXED), 1);
+    assert_int_equal(world_counter(client, OTO_COUNTER_STALLS), 1);
     assert_int_equal(world_stop(world), 1);
     assert_false(world_left_something(world));
-    assert_true(log_says(world, "did not stop within a second"));
+    world_assert_said(world, "did not stop within a second");
     oto_client_close(client);
 }
 
@@ -81,7 +62,7 @@ static void a_plugin_that_refuses_ends_the_start_with_its_reason(void **state)
         assert_int_equal(world_wait(world), 1);
         world_start(world, check);
         assert_int_equal(world_wait(world), 1);
-        assert_true(log_says(world, "car/odd"));
+        world_assert_said(world, "car/odd");
         assert_false(world_left_something(world));
     }
 }
@@ -96,10 +77,10 @@ static void copies_of_plugins_are_kept_where_asked(void **state)
     assert_int_equal(world_wait(world), 0);
     world_start(world, nowhere);
     assert_int_equal(world_wait(world), 1);
-    assert_true(log_says(world, "/nonexistent"));
+    world_assert_said(world, "/nonexistent");
 }
 
-#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, world_tear_down)
 
 int main(void)
 {

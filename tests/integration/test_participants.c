@@ -26,24 +26,10 @@ struct samples {
     struct oto_mag_record mag[TICKS / 20];
 };
 
-static int tear_down(void **state)
-{
-    world_remove(*state);
-    free(*state);
-    return 0;
-}
-
 static int set_up(void **state)
 {
     *state = calloc(1, sizeof(struct world_process));
     return 0;
-}
-
-static uint64_t tick_of(const struct oto_client *client)
-{
-    struct oto_clock clock = {0};
-    (void)oto_client_clock(client, &clock);
-    return clock.tick;
 }
 
 static uint64_t hash_of(const struct oto_client *client)
@@ -51,11 +37,6 @@ static uint64_t hash_of(const struct oto_client *client)
     struct oto_clock clock = {0};
     assert_int_equal(oto_client_clock(client, &clock), OTO_OK);
     return clock.state_hash;
-}
-
-static uint64_t counter_of(const struct oto_client *client, enum oto_counter counter)
-{
-    return __atomic_load_n(&oto_client_header(client)->counter[counter], __ATOMIC_RELAXED);
 }
 
 /* The records of a channel, from the first on. */
@@ -184,7 +165,7 @@ static void samples_of_a_tick_can_be_read_before_the_next_is_answered(void **sta
     for (uint64_t i = 0; i < 500; i++) {
         const struct oto_grant grant = player_wait(driver);
         assert_int_equal(grant.tick, i);
-        assert_int_equal(tick_of(oto_participant_client(driver)), i);
+        assert_int_equal(world_tick(oto_participant_client(driver)), i);
         assert_int_equal(oto_ring_newest(&imu->view), i / 5);
         assert_int_equal(oto_participant_done(driver, grant.until), OTO_OK);
     }
@@ -245,7 +226,7 @@ static void a_master_drives_the_clock_and_the_result_is_that_of_any_mode(void **
         assert_ok(oto_participant_run_until(conductor, until, &error), error);
         assert_ok(oto_participant_wait_completed(conductor, until, TEST_DEADLINE_MS, &error), error);
         assert_int_equal(oto_participant_completed(conductor), until);
-        assert_int_equal(tick_of(client), until);
+        assert_int_equal(world_tick(client), until);
     }
     assert_int_equal(until, 1234);
     assert_int_equal(hash_of(client), hash);
@@ -254,11 +235,11 @@ static void a_master_drives_the_clock_and_the_result_is_that_of_any_mode(void **
     assert_ok(oto_participant_run_until(conductor, 3, &error), error); /* backwards: nothing to do */
     struct oto_reply reply;
     assert_ok(oto_control_step(client, 6, &reply, &error), error); /* commands are served meanwhile */
-    assert_int_equal(tick_of(client), 1240);
+    assert_int_equal(world_tick(client), 1240);
     oto_participant_leave(conductor);
     assert_ok(oto_control_mode(client, "asap", &reply, &error), error);
     assert_ok(oto_control_resume(client, &reply, &error), error);
-    wait_for(tick_of(client) > 2000);
+    wait_for(world_tick(client) > 2000);
     oto_client_close(client);
     assert_int_equal(world_stop(world), 0);
 }
@@ -342,7 +323,7 @@ static void an_answer_counts_also_if_its_giver_leaves_at_once(void **state)
         wait_for(oto_participant_join(&options, &physics, NULL) == OTO_OK); /* the one before may still be leaving */
         assert_int_equal(player_round(physics).tick, i);
         oto_participant_leave(physics);
-        wait_for(tick_of(client) == i + 1);
+        wait_for(world_tick(client) == i + 1);
     }
     oto_client_close(client);
     assert_int_equal(world_stop(world), 0);
@@ -393,7 +374,7 @@ static void a_restored_world_goes_on_within_an_answer_to_the_last_bit(void **sta
     physics = player_join_as(&four);
     assert_ok(oto_control_step(client, 2, &reply, &error), error); /* the answer for ticks 40 to 44 still holds */
     answer_and_step(physics, client, 44, 4);
-    assert_int_equal(tick_of(client), 48);
+    assert_int_equal(world_tick(client), 48);
     assert_int_equal(hash_of(client), hash);
     oto_participant_leave(physics);
     oto_client_close(client);
@@ -434,8 +415,8 @@ static void the_tick_waits_in_every_mode_and_modes_change_under_way(void **state
         assert_int_equal(player_round(physics).tick, i);
     }
     (void)player_wait(physics);
-    assert_int_equal(tick_of(client), 90);
-    assert_int_equal(counter_of(client, OTO_COUNTER_PARTICIPANT_HELD), 0);
+    assert_int_equal(world_tick(client), 90);
+    assert_int_equal(world_counter(client, OTO_COUNTER_PARTICIPANT_HELD), 0);
     oto_participant_leave(physics);
     oto_client_close(client);
     assert_int_equal(world_stop(world), 0);
@@ -455,7 +436,7 @@ static void a_motion_of_a_participant_cannot_be_swapped(void **state)
     assert_int_equal(world_stop(world), 0);
 }
 
-#define world_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define world_test(name) cmocka_unit_test_setup_teardown(name, set_up, world_tear_down)
 
 int main(void)
 {

@@ -9,17 +9,7 @@
 
 static int set_up(void **state)
 {
-    struct world_process *world = calloc(1, sizeof *world);
-    world_make(world, NULL);
-    *state = world;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    world_remove(*state);
-    free(*state);
-    return 0;
+    return world_set_up(state, NULL);
 }
 
 static struct oto_subscriber *subscribe(const char *url, const char *topic)
@@ -160,8 +150,7 @@ static void a_publisher_killed_again_and_again_comes_back(void **state)
             seq = sample.head.seq;
         } while (seq <= reached);
     }
-    const uint64_t *counter = oto_client_header(client)->counter;
-    assert_int_equal(__atomic_load_n(&counter[OTO_COUNTER_PUBLISHER_RESTARTS], __ATOMIC_RELAXED), 4);
+    assert_int_equal(world_counter(client, OTO_COUNTER_PUBLISHER_RESTARTS), 4);
     oto_subscriber_close(subscriber);
     assert_int_equal(world_stop(world), 0);
     assert_false(world_left_something(world));
@@ -250,7 +239,7 @@ static void a_paused_world_still_tells_its_schema(void **state)
     oto_client_close(client);
 }
 
-#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, world_tear_down)
 
 int main(void)
 {

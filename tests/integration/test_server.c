@@ -10,35 +10,7 @@
 
 static int set_up(void **state)
 {
-    struct world_process *world = calloc(1, sizeof *world);
-    world_make(world, NULL);
-    *state = world;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    world_remove(*state);
-    free(*state);
-    return 0;
-}
-
-static bool log_says(const struct world_process *world, const char *text)
-{
-    char *log = world_log(world);
-    const bool found = strstr(log, text) != NULL;
-    if (!found) {
-        print_error("the log does not say '%s' but:\n%s\n", text, log);
-    }
-    free(log);
-    return found;
-}
-
-static uint64_t tick_of(const struct oto_client *client)
-{
-    struct oto_clock clock = {0};
-    (void)oto_client_clock(client, &clock);
-    return clock.tick;
+    return world_set_up(state, NULL);
 }
 
 static const char *const no_publish[] = {"--no-publish", NULL};
@@ -49,7 +21,7 @@ static void it_starts_ticks_and_leaves_nothing(void **state)
     struct world_process *world = *state;
     world_start(world, NULL);
     struct oto_client *client = world_attach(world, "test");
-    wait_for(tick_of(client) > 20);
+    wait_for(world_tick(client) > 20);
     assert_int_equal(world_stop(world), 0);
     assert_false(world_left_something(world));
     assert_false(oto_client_server_alive(client));
@@ -79,13 +51,13 @@ static void a_second_server_of_the_name_is_refused_and_another_name_taken(void *
     struct world_process second = *world, third = *world;
     world_start(&second, no_publish);
     assert_int_equal(world_wait(&second), 1);
-    assert_true(log_says(world, "a world named 'w' runs already"));
+    world_assert_said(world, "a world named 'w' runs already");
     world_start(&third, renamed);
     struct oto_world_entry entries[4];
     wait_for(oto_worlds_list(entries, 4) == 2 && entries[0].alive && entries[1].alive);
     assert_int_equal(world_stop(&third), 0);
-    const uint64_t tick = tick_of(client);
-    wait_for(tick_of(client) > tick);
+    const uint64_t tick = world_tick(client);
+    wait_for(world_tick(client) > tick);
     assert_int_equal(world_stop(world), 0);
     oto_client_close(client);
 }
@@ -124,7 +96,7 @@ static void bad_worlds_are_refused_with_their_place(void **state)
         const char *const arguments[] = {cases[i].set, NULL};
         world_start(world, arguments);
         assert_int_equal(world_wait(world), 1);
-        assert_true(log_says(world, cases[i].said));
+        world_assert_said(world, cases[i].said);
         assert_false(world_left_something(world));
     }
 }
@@ -135,7 +107,7 @@ static void check_prepares_everything_and_runs_nothing(void **state)
     static const char *const check[] = {"--check", NULL};
     world_start(world, check);
     assert_int_equal(world_wait(world), 0);
-    assert_true(log_says(world, "ok: world 'w', 1 vehicles"));
+    world_assert_said(world, "ok: world 'w', 1 vehicles");
     assert_false(world_left_something(world));
 }
 
@@ -149,7 +121,7 @@ static void a_bounded_run_ends_by_itself(void **state)
     struct oto_client *client = world_attach(world, "test");
     assert_ok(oto_control_resume(client, &reply, &error), error);
     assert_int_equal(world_wait(world), 0);
-    assert_int_equal(tick_of(client), 2000);
+    assert_int_equal(world_tick(client), 2000);
     oto_client_close(client);
 }
 
@@ -192,17 +164,17 @@ static void pause_step_and_resume_do_what_they_say(void **state)
     struct oto_error error = {0};
     world_start(world, paused);
     struct oto_client *client = world_attach(world, "test");
-    assert_int_equal(tick_of(client), 0);
+    assert_int_equal(world_tick(client), 0);
     assert_ok(oto_control_step(client, 10, &reply, &error), error);
     assert_int_equal(reply.tick, 10);
-    assert_int_equal(tick_of(client), 10);
+    assert_int_equal(world_tick(client), 10);
     assert_ok(oto_control_resume(client, &reply, &error), error);
-    wait_for(tick_of(client) > 30);
+    wait_for(world_tick(client) > 30);
     assert_ok(oto_control_pause(client, &reply, &error), error);
-    const uint64_t stopped = tick_of(client);
+    const uint64_t stopped = world_tick(client);
     assert_int_equal(reply.tick, stopped);
     assert_ok(oto_control_step(client, 3, &reply, &error), error);
-    assert_int_equal(tick_of(client), stopped + 3);
+    assert_int_equal(world_tick(client), stopped + 3);
     assert_ok(oto_control_scale(client, 2.0, &reply, &error), error);
     assert_int_equal(oto_control_scale(client, -1.0, &reply, &error), OTO_RANGE);
     assert_ok(oto_control_mode(client, "asap", &reply, &error), error);
@@ -279,9 +251,8 @@ static void a_swap_keeps_the_sequence(void **state)
         assert_int_equal(oto_reader_next(&reader, &head, &record, sizeof record), OTO_OK);
         assert_int_equal(head.seq, seq);
     }
-    const uint64_t *counter = oto_client_header(client)->counter;
-    assert_int_equal(__atomic_load_n(&counter[OTO_COUNTER_SWAPS], __ATOMIC_RELAXED), 5);
-    assert_int_equal(__atomic_load_n(&counter[OTO_COUNTER_SWAPS_REFUSED], __ATOMIC_RELAXED), 2);
+    assert_int_equal(world_counter(client, OTO_COUNTER_SWAPS), 5);
+    assert_int_equal(world_counter(client, OTO_COUNTER_SWAPS_REFUSED), 2);
     assert_int_equal(world_stop(world), 0);
     oto_client_close(client);
 }
@@ -366,7 +337,7 @@ static void a_server_that_follows_ends_with_its_parent(void **state)
     oto_client_close(client);
 }
 
-#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, world_tear_down)
 
 int main(void)
 {

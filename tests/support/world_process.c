@@ -52,6 +52,22 @@ void world_make(struct world_process *world, const char *yaml)
     (void)unsetenv("OTOLITH_WORLD");
 }
 
+int world_set_up(void **state, const char *yaml)
+{
+    struct world_process *world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    world_make(world, yaml);
+    *state = world;
+    return 0;
+}
+
+int world_tear_down(void **state)
+{
+    world_remove(*state);
+    free(*state);
+    return 0;
+}
+
 void world_start(struct world_process *world, const char *const *arguments)
 {
     char *argv[32] = {(char *)(uintptr_t)(OTO_BIN_DIR "/otolithd"), world->file};
@@ -85,6 +101,36 @@ char *world_log(const struct world_process *world)
         (void)fclose(file);
     }
     return text;
+}
+
+bool world_log_says(const struct world_process *world, const char *text)
+{
+    char *log = world_log(world);
+    const bool found = strstr(log, text) != NULL;
+    free(log);
+    return found;
+}
+
+void world_assert_said(const struct world_process *world, const char *text)
+{
+    if (!world_log_says(world, text)) {
+        char *log = world_log(world);
+        print_error("the log does not say '%s' but:\n%s\n", text, log);
+        free(log);
+        fail();
+    }
+}
+
+uint64_t world_tick(const struct oto_client *client)
+{
+    struct oto_clock clock = {0};
+    (void)oto_client_clock(client, &clock);
+    return clock.tick;
+}
+
+uint64_t world_counter(const struct oto_client *client, enum oto_counter counter)
+{
+    return __atomic_load_n(&oto_client_header(client)->counter[counter], __ATOMIC_RELAXED);
 }
 
 static void explain(const struct world_process *world)

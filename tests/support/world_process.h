@@ -24,6 +24,10 @@ struct world_process {
 /* A car on motion_script with an IMU (200 Hz) and a magnetometer (50 Hz); ipc and a tcp port that the kernel chooses. */
 extern const char *const world_yaml;
 
+/* Before and after a test whose state is a world_process: a directory with this world file (NULL: world_yaml). */
+int world_set_up(void **state, const char *yaml);
+int world_tear_down(void **state);
+
 /* Makes the directory and writes the world file (yaml NULL: world_yaml). */
 void world_make(struct world_process *world, const char *yaml);
 /* Starts otolithd FILE arguments… (a list that ends with NULL; NULL: none) and returns at once. */
@@ -39,8 +43,13 @@ bool world_left_something(const struct world_process *world);
 /* Ends what still runs and removes all. */
 void world_remove(struct world_process *world);
 
-/* The log so far, in a buffer that the next call reuses; the caller frees it. */
+/* The log so far; the caller frees it. */
 char *world_log(const struct world_process *world);
+bool world_log_says(const struct world_process *world, const char *text);
+/* Fails, with the log, unless it says so. */
+void world_assert_said(const struct world_process *world, const char *text);
+uint64_t world_tick(const struct oto_client *client);
+uint64_t world_counter(const struct oto_client *client, enum oto_counter counter);
 /* A member of the server's `info` as text ("" where absent). */
 void world_info(struct oto_client *client, const char *key, char *text, size_t bytes);
 /* URL i of the endpoints, once its port is known. */
