@@ -6,6 +6,8 @@
 #ifndef NUM_DUAL_H
 #define NUM_DUAL_H
 
+#include <stddef.h>
+
 #ifndef NUM_DUAL_LANES
 #error "NUM_DUAL_LANES says how many derivatives a number carries at most"
 #endif
@@ -48,6 +50,16 @@ static inline struct num_dual num_dual_scale(struct num_dual a, double factor, i
     for (int k = 0; k < lanes; k++)
         a.d[k] *= factor;
     return a;
+}
+
+/* The values of `count` numbers; and their first `count` derivatives, a row a number, where `rows` is not NULL. */
+static inline void num_dual_split(const struct num_dual *numbers, int count, double *rows, double *values)
+{
+    for (int i = 0; i < count; i++) {
+        values[i] = numbers[i].v;
+        for (int k = 0; rows != NULL && k < count; k++)
+            rows[i * count + k] = numbers[i].d[k];
+    }
 }
 
 /* a + b · factor */

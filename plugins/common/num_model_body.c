@@ -199,8 +199,8 @@ static enum oto_status body_predict(const void *constants, const double *state, 
 {
     struct num_dual after[STATES];
     const enum oto_status status = integrate(constants, state, dt_s, after, 0);
-    for (int i = 0; i < STATES && status == OTO_OK; i++) {
-        next[i] = after[i].v;
+    if (status == OTO_OK) {
+        num_dual_split(after, STATES, NULL, next);
     }
     return status;
 }
@@ -209,9 +209,8 @@ static enum oto_status body_both(const void *constants, const double *state, dou
 {
     struct num_dual after[STATES];
     const enum oto_status status = integrate(constants, state, dt_s, after, STATES);
-    for (int i = 0; i < STATES && status == OTO_OK; i++) {
-        memcpy(jacobian + i * STATES, after[i].d, sizeof after[i].d);
-        next[i] = after[i].v;
+    if (status == OTO_OK) {
+        num_dual_split(after, STATES, jacobian, next);
     }
     return status;
 }

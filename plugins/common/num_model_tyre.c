@@ -280,8 +280,8 @@ static enum oto_status tyre_predict(const void *constants, const double *state, 
 {
     struct num_dual now[STATES];
     const enum oto_status status = integrate(constants, state, dt_s, now, 0);
-    for (int i = 0; i < STATES && status == OTO_OK; i++) {
-        next[i] = now[i].v;
+    if (status == OTO_OK) {
+        num_dual_split(now, STATES, NULL, next);
     }
     return status;
 }
@@ -290,9 +290,8 @@ static enum oto_status tyre_both(const void *constants, const double *state, dou
 {
     struct num_dual now[STATES];
     const enum oto_status status = integrate(constants, state, dt_s, now, STATES);
-    for (int i = 0; i < STATES && status == OTO_OK; i++) {
-        memcpy(jacobian + i * STATES, now[i].d, sizeof now[i].d);
-        next[i] = now[i].v;
+    if (status == OTO_OK) {
+        num_dual_split(now, STATES, jacobian, next);
     }
     return status;
 }

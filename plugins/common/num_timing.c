@@ -61,7 +61,7 @@ enum oto_status num_timing_prepare(const struct num_timing_params *params, const
     return status == OTO_OK ? num_band_prepare(&params->band, 1.0 / setup->rate_hz, &timing->band, error) : status;
 }
 
-int64_t num_timing_clock_ns(const struct num_timing *timing, uint64_t n, int64_t t_ns)
+static int64_t clock_ns(const struct num_timing *timing, uint64_t n, int64_t t_ns)
 {
     const double t = (double)t_ns;
     double ahead_ns = t * (timing->clock_error + 0.5 * timing->clock_drift_1_s * (t / NS_PER_S));
@@ -70,6 +70,16 @@ int64_t num_timing_clock_ns(const struct num_timing *timing, uint64_t n, int64_t
                     oto_normal_at(timing->noise_key, n, NUM_DRAW_CLOCK_JITTER, OTO_RNG_DOMAIN_SAMPLE, 0);
     }
     return t_ns + (int64_t)oto_round_half_away(ahead_ns);
+}
+
+void num_timing_stamp(const struct num_timing *timing, const struct oto_step *step, uint32_t outputs)
+{
+    if (timing->has_clock) {
+        const int64_t sensor_time_ns = clock_ns(timing, step->n, step->t_ns);
+        for (uint32_t i = 0; i < outputs; i++) {
+            step->outputs[i].sensor_time_ns = sensor_time_ns;
+        }
+    }
 }
 
 /* The input `back_ns` before the sample. */

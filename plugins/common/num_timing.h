@@ -38,8 +38,8 @@ struct num_timing {
 enum oto_status num_timing_prepare(const struct num_timing_params *params, const struct oto_setup *setup, bool delta,
                                    struct num_timing *timing, struct oto_error *error);
 
-/* What the sensor's clock says at a sample. */
-int64_t num_timing_clock_ns(const struct num_timing *timing, uint64_t n, int64_t t_ns);
+/* What the sensor's clock says at a sample, onto the first `outputs` of the step, if the sensor has one of its own. */
+void num_timing_stamp(const struct num_timing *timing, const struct oto_step *step, uint32_t outputs);
 
 /*
  * What the sensor feels at a sample: specific force, rate, field and temperature, delayed, and filtered or averaged; all

@@ -1,5 +1,6 @@
 /* The adapter of mag_model.h to the plugin ABI. */
 #include "mag_model.h"
+#include "num_adapter.h"
 #include "num_params.h"
 #include "num_timing.h"
 #include "otolith/plugin.h"
@@ -102,9 +103,7 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
         felt_ut = past.mag_field_sensor_ut;
         temperature_degc = past.temperature_degc;
     }
-    for (uint32_t i = 0; prepared->timing.has_clock && i < PORTS; i++) {
-        outputs[i].sensor_time_ns = num_timing_clock_ns(&prepared->timing, step->n, step->t_ns);
-    }
+    num_timing_stamp(&prepared->timing, step, PORTS);
     return mag_measure_extended(plan, (struct mag_state *)instance->state, step->n, field_ut, felt_ut, temperature_degc,
                                 (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
                                 prepared->taps ? (struct mag_taps *)outputs[PORT_TAPS].payload : NULL)
@@ -134,16 +133,14 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
                : OTO_STEP_DISCARD;
 }
 
-enum { CHUNK = 16 };
-
-/* Those of up to CHUNK units that need the plain sample alone, in one call of the kernel. */
+/* Those of up to NUM_CHUNK units that need the plain sample alone, in one call of the kernel. */
 static void step_chunk(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses)
 {
-    struct num_suite_job jobs[CHUNK];
-    double measured_u[CHUNK][NUM_LANES];
-    oto_vec3 field_ut[CHUNK];
-    uint32_t units[CHUNK], taken = 0;
+    struct num_suite_job jobs[NUM_CHUNK];
+    double measured_u[NUM_CHUNK][NUM_LANES];
+    oto_vec3 field_ut[NUM_CHUNK];
+    uint32_t units[NUM_CHUNK], taken = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct mag_prepared *prepared = (const struct mag_prepared *)instances[i]->data;
         field_ut[i] = field_of(&prepared->plan, steps[i]->input);
@@ -170,21 +167,14 @@ static void step_chunk(const struct oto_instance *const *instances, const struct
 static void step_batch(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses)
 {
-    for (uint32_t done = 0; done < count; done += CHUNK) {
-        const uint32_t left = count - done;
-        step_chunk(&instances[done], &steps[done], left < CHUNK ? left : CHUNK, &statuses[done]);
-    }
+    num_step_chunks(step_chunk, instances, steps, count, statuses);
 }
 
 /* Version 1 had no band limit: that one begins settled. */
 static enum oto_status migrate(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
                                uint32_t old_version)
 {
-    if (old_version != 1 || old_bytes != sizeof(struct mag_state)) {
-        return OTO_VERSION;
-    }
-    memcpy(instance->state, old_state, sizeof(struct mag_state));
-    return OTO_OK;
+    return num_migrate_grown(instance, old_state, old_bytes, old_version, sizeof(struct mag_state), 1);
 }
 
 static enum oto_status validate(const struct oto_instance *instance)

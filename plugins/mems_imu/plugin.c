@@ -1,5 +1,6 @@
 /* The adapter of imu_model.h to the plugin ABI. */
 #include "imu_model.h"
+#include "num_adapter.h"
 #include "num_params.h"
 #include "num_timing.h"
 #include "otolith/plugin.h"
@@ -155,14 +156,6 @@ static struct imu_truth truth_of(uint64_t n, const struct oto_sensor_input *inpu
                               input->temperature_degc};
 }
 
-static void stamp(const struct imu_prepared *prepared, const struct oto_step *step, uint32_t outputs)
-{
-    const int64_t sensor_time_ns = num_timing_clock_ns(&prepared->timing, step->n, step->t_ns);
-    for (uint32_t i = 0; prepared->timing.has_clock && i < outputs; i++) {
-        step->outputs[i].sensor_time_ns = sensor_time_ns;
-    }
-}
-
 enum { PORT_IMU, PORT_MAG, PORT_TAPS, PORT_DELTA, PORTS };
 
 /* Apart, so that the plain sample stays small. */
@@ -193,7 +186,7 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
         outputs[PORT_DELTA].flags = outputs[PORT_IMU].flags;
         status = fill_delta(prepared, step, &felt, imu, (struct delta_record *)outputs[PORT_DELTA].payload);
     }
-    stamp(prepared, step, PORTS);
+    num_timing_stamp(&prepared->timing, step, PORTS);
     return status;
 }
 
@@ -225,16 +218,14 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
                : OTO_STEP_DISCARD;
 }
 
-enum { CHUNK = 16 };
-
-/* Those of up to CHUNK units that need the plain sample alone, in one call of the kernel. */
+/* Those of up to NUM_CHUNK units that need the plain sample alone, in one call of the kernel. */
 static void step_chunk(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses)
 {
-    struct num_suite_job jobs[CHUNK];
-    double measured_u[CHUNK][NUM_LANES];
-    oto_vec3 own_field_ut[CHUNK];
-    uint32_t units[CHUNK], taken = 0;
+    struct num_suite_job jobs[NUM_CHUNK];
+    double measured_u[NUM_CHUNK][NUM_LANES];
+    oto_vec3 own_field_ut[NUM_CHUNK];
+    uint32_t units[NUM_CHUNK], taken = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct imu_prepared *prepared = (const struct imu_prepared *)instances[i]->data;
         const oto_vec3 *field_ut = field_of(&prepared->plan, steps[i]->input, &own_field_ut[i]);
@@ -263,21 +254,14 @@ static void step_chunk(const struct oto_instance *const *instances, const struct
 static void step_batch(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses)
 {
-    for (uint32_t done = 0; done < count; done += CHUNK) {
-        const uint32_t left = count - done;
-        step_chunk(&instances[done], &steps[done], left < CHUNK ? left : CHUNK, &statuses[done]);
-    }
+    num_step_chunks(step_chunk, instances, steps, count, statuses);
 }
 
 /* Version 1 had no band limit: that one begins settled. */
 static enum oto_status migrate(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
                                uint32_t old_version)
 {
-    if (old_version != 1 || old_bytes != sizeof(struct imu_state)) {
-        return OTO_VERSION;
-    }
-    memcpy(instance->state, old_state, sizeof(struct imu_state));
-    return OTO_OK;
+    return num_migrate_grown(instance, old_state, old_bytes, old_version, sizeof(struct imu_state), 1);
 }
 
 static enum oto_status validate(const struct oto_instance *instance)

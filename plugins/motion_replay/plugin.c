@@ -1,7 +1,7 @@
 /* The adapter between the ABI and the trajectory: parameter table, reading of the file, truth. */
 #include "otolith/plugin.h"
 
-#include "num_blend.h"
+#include "num_course.h"
 #include "trajectory.h"
 
 #define NAME_BYTES 64
@@ -149,6 +149,16 @@ static void say_doubts(const struct oto_host *host, const struct trajectory *tra
     }
 }
 
+struct prepared {
+    struct num_course course;
+    struct trajectory trajectory;
+};
+
+static void truth_of(const void *trajectory, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+{
+    trajectory_evaluate(trajectory, t_ns, sub_ns, truth);
+}
+
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,
                                const void **data, struct oto_error *error)
 {
@@ -157,13 +167,14 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         p->position_frame, p->velocity_frame, p->attitude_frame, p->attitude_direction, p->body,
         {setup->origin_latitude_rad, setup->origin_longitude_rad, setup->origin_altitude_m}};
     const char *columns[MOST_COLUMNS];
-    struct trajectory *trajectory = host->alloc(host->context, sizeof *trajectory);
+    struct prepared *prepared = host->alloc(host->context, sizeof *prepared);
     struct rows_layout layout;
     struct oto_table_view table;
     struct rows rows = {0};
     enum oto_status status = lay_columns(p, columns, &layout, error);
-    if (trajectory == NULL)
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %zu bytes of prepared data", sizeof *trajectory);
+    if (prepared == NULL)
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %zu bytes of prepared data", sizeof *prepared);
+    prepared->course = (struct num_course){truth_of, &prepared->trajectory};
     if (status == OTO_OK)
         status = host->read_table(host->context, p->path, columns, layout.columns, &table, error);
     if (status == OTO_OK)
@@ -171,46 +182,12 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     if (status == OTO_OK)
         status = rows_read(&rows, table.values, &layout, &convention, error);
     if (status == OTO_OK)
-        status = trajectory_fit(trajectory, &rows, &p->options, p->path, host->alloc, host->context, error);
+        status = trajectory_fit(&prepared->trajectory, &rows, &p->options, p->path, host->alloc, host->context,
+                                error);
     if (status == OTO_OK)
-        say_doubts(host, trajectory, p->path);
-    *data = trajectory;
+        say_doubts(host, &prepared->trajectory, p->path);
+    *data = prepared;
     return status;
-}
-
-/* The truth is a function of time and of where the replay took over: there is nothing to advance. */
-static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
-{
-    (void)instance;
-    (void)now;
-    return OTO_STEP_OK;
-}
-
-static void source(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
-{
-    trajectory_evaluate(motion, t_ns, sub_ns, truth);
-}
-
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
-                                     struct oto_truth_record *truth)
-{
-    num_blend_truth(instance->state, source, instance->data, t_ns, sub_ns, truth);
-    return OTO_STEP_OK;
-}
-
-/* The recording begins here and now, moved and turned as a whole. */
-static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
-                             double sub_ns)
-{
-    return num_blend_adopt(instance->state, source, instance->data, truth, t_ns, sub_ns);
-}
-
-static const struct oto_motion_extension motion = {
-    .size = sizeof motion, .flags = OTO_MOTION_ANY_TIME, .evaluate = evaluate, .adopt = adopt};
-
-static const void *extension(const char *id)
-{
-    return strcmp(id, OTO_EXTENSION_MOTION) == 0 ? &motion : NULL;
 }
 
 static const struct oto_plugin_descriptor descriptor = {
@@ -218,5 +195,5 @@ static const struct oto_plugin_descriptor descriptor = {
     .text = "a recorded drive through smoothing splines, as analytic truth",
     .param_count = sizeof params / sizeof *params, .params = params, .params_bytes = sizeof(struct params),
     .state_bytes = sizeof(struct num_blend), .state_version = 2, .migrates_from = 2};
-static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .step = step};
-OTO_PLUGIN_DEFINE(descriptor, ops, extension);
+static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .step = num_course_step};
+OTO_PLUGIN_DEFINE(descriptor, ops, num_course_extension);

@@ -1,7 +1,7 @@
 /* The adapter between the ABI and the route: parameter table, preparation, truth. */
 #include "otolith/plugin.h"
 
-#include "num_blend.h"
+#include "num_course.h"
 #include "route.h"
 
 #define MOST_WAYPOINTS 512
@@ -53,54 +53,30 @@ static const struct route_waypoint round_course[] = {
     AT(100, 70, 3, 10, -2), AT(50, 70, 2, 14, 0),  AT(0, 70, 1, 12, -2),  AT(-35, 35, 0.5, 9, -5),
 };
 
+struct prepared {
+    struct num_course course;
+    struct route route;
+};
+
+static void truth_of(const void *route, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+{
+    route_truth(route, t_ns, sub_ns, truth);
+}
+
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,
                                const void **data, struct oto_error *error)
 {
     const struct params *p = block;
     const bool built_in = p->waypoint_count == 0;
-    struct route *route = host->alloc(host->context, sizeof *route);
+    struct prepared *prepared = host->alloc(host->context, sizeof *prepared);
     (void)setup;
-    if (route == NULL)
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %zu bytes of prepared data", sizeof *route);
-    *data = route;
-    return route_make(route, built_in ? round_course : p->waypoints,
+    if (prepared == NULL)
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %zu bytes of prepared data", sizeof *prepared);
+    prepared->course = (struct num_course){truth_of, &prepared->route};
+    *data = prepared;
+    return route_make(&prepared->route, built_in ? round_course : p->waypoints,
                       built_in ? (uint32_t)(sizeof round_course / sizeof *round_course) : (uint32_t)p->waypoint_count,
                       p->speed_m_s, built_in || p->loop != 0, host->alloc, host->context, error);
-}
-
-/* The truth is a function of time and of where the route took over: there is nothing to advance. */
-static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
-{
-    (void)instance;
-    (void)now;
-    return OTO_STEP_OK;
-}
-
-static void source(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
-{
-    route_truth(motion, t_ns, sub_ns, truth);
-}
-
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
-                                     struct oto_truth_record *truth)
-{
-    num_blend_truth(instance->state, source, instance->data, t_ns, sub_ns, truth);
-    return OTO_STEP_OK;
-}
-
-/* The route begins here and now, moved and turned as a whole. */
-static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
-                             double sub_ns)
-{
-    return num_blend_adopt(instance->state, source, instance->data, truth, t_ns, sub_ns);
-}
-
-static const struct oto_motion_extension motion = {
-    .size = sizeof motion, .flags = OTO_MOTION_ANY_TIME, .evaluate = evaluate, .adopt = adopt};
-
-static const void *extension(const char *id)
-{
-    return strcmp(id, OTO_EXTENSION_MOTION) == 0 ? &motion : NULL;
 }
 
 static const struct oto_plugin_descriptor descriptor = {
@@ -108,5 +84,5 @@ static const struct oto_plugin_descriptor descriptor = {
     .text = "a smooth path through waypoints, by speeds or times, in closed form",
     .param_count = sizeof params / sizeof *params, .params = params, .params_bytes = sizeof(struct params),
     .state_bytes = sizeof(struct num_blend), .state_version = 1, .migrates_from = 1};
-static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .step = step};
-OTO_PLUGIN_DEFINE(descriptor, ops, extension);
+static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .step = num_course_step};
+OTO_PLUGIN_DEFINE(descriptor, ops, num_course_extension);
