@@ -5,9 +5,10 @@ usage: gen_detmath_tables.py [--check] FILE
 
 With --check the file is compared instead of written. Standard library only; 420 digits throughout."""
 
-import sys
 from decimal import Decimal, ROUND_FLOOR, getcontext
 from fractions import Fraction
+
+import generated
 
 getcontext().prec = 420
 LOG_STEPS, LOG_OFFSET = 64, Fraction(45, 64)  # log table: z in [45/64, 45/32), boundaries hit 1
@@ -139,17 +140,5 @@ def table():
     yield "#endif"
 
 
-def main():
-    arguments = [a for a in sys.argv[1:] if a != "--check"]
-    text = "\n".join(table()) + "\n"
-    if "--check" in sys.argv:
-        with open(arguments[0]) as file:
-            if file.read() != text:
-                sys.exit(f"{arguments[0]} differs from what {sys.argv[0]} writes; run the generator again")
-    else:
-        with open(arguments[0], "w") as file:
-            file.write(text)
-
-
 if __name__ == "__main__":
-    main()
+    generated.write_or_check(table())

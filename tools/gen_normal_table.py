@@ -7,9 +7,10 @@ The lower tail p in [2^-16, 1/2] is cut into octaves and each octave into 8; in 
 degree 7 through its values at the 8 Chebyshev nodes. Standard library only; 60 digits throughout."""
 
 import math
-import sys
 from decimal import Decimal, getcontext
 from statistics import NormalDist
+
+import generated
 
 getcontext().prec = 60
 OCTAVES, PIECES, DEGREE, ROWS = 15, 8, 7, 128
@@ -78,17 +79,5 @@ def table():
     yield "#endif"
 
 
-def main():
-    arguments = [a for a in sys.argv[1:] if a != "--check"]
-    text = "\n".join(table()) + "\n"
-    if "--check" in sys.argv:
-        with open(arguments[0]) as file:
-            if file.read() != text:
-                sys.exit(f"{arguments[0]} differs from what {sys.argv[0]} writes; run the generator again")
-    else:
-        with open(arguments[0], "w") as file:
-            file.write(text)
-
-
 if __name__ == "__main__":
-    main()
+    generated.write_or_check(table())

@@ -9,6 +9,8 @@ import pathlib
 import re
 import sys
 
+import generated
+
 DEGREE = 12
 TERMS = [(n, m) for n in range(DEGREE + 1) for m in range(n + 1)]
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "configs" / "magnetics"
@@ -52,15 +54,5 @@ def table():
     yield "};"
 
 
-def main():
-    arguments = [a for a in sys.argv[1:] if a != "--check"]
-    text = "\n".join(table()) + "\n"
-    path = pathlib.Path(arguments[0])
-    if "--check" not in sys.argv:
-        path.write_text(text)
-    elif path.read_text() != text:
-        sys.exit(f"{path} differs from what {sys.argv[0]} writes; run the generator again")
-
-
 if __name__ == "__main__":
-    main()
+    generated.write_or_check(table())

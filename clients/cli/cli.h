@@ -88,6 +88,8 @@ struct cli_common {
     bool json;
 };
 extern const struct argp cli_common_argp;
+/* --set KEY=VALUE, that may be repeated: adds to `sets`, or ends with a usage error. */
+void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument);
 /* A command whose only options are the shared ones: parses, and checks the number of arguments. */
 struct cli_simple {
     struct cli_common common;

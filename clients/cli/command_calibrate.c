@@ -233,12 +233,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case OPTION_STATIC: options->garage = true; return 0;
     case OPTION_WRITE_TO: options->write_to = argument; return 0;
     case OPTION_NODE: options->node = argument; return 0;
-    case 's':
-        if (strchr(argument, '=') == NULL || options->set_count == MOST_SETS) {
-            argp_error(state, "--set takes KEY=VALUE, at most %d times, not '%s'", MOST_SETS, argument);
-        }
-        options->sets[options->set_count++] = argument;
-        return 0;
+    case 's': cli_add_set(state, options->sets, &options->set_count, MOST_SETS, argument); return 0;
     case ARGP_KEY_ARG:
         if (options->what != NULL) {
             argp_error(state, "unexpected argument '%s'", argument);

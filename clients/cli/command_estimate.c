@@ -339,12 +339,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'i': add_text(state, options->ins, &options->in_count, ESTIMATE_MOST, argument); return 0;
     case 'm': add_text(state, options->mounts, &options->mount_count, ESTIMATE_MOST, argument); return 0;
     case 'o': add_text(state, options->outs, &options->out_count, OTO_PLUGIN_MAX_PORTS, argument); return 0;
-    case 's':
-        if (strchr(argument, '=') == NULL || options->set_count == MOST_SETS) {
-            argp_error(state, "--set takes KEY=VALUE, at most %d times, not '%s'", MOST_SETS, argument);
-        }
-        options->sets[options->set_count++] = argument;
-        return 0;
+    case 's': cli_add_set(state, options->sets, &options->set_count, MOST_SETS, argument); return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); return 0;
     case ARGP_KEY_END: require(state, parsing); return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -346,12 +346,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "--seed: %s", error.text);
         }
         return 0;
-    case 's':
-        if (strchr(argument, '=') == NULL || options->set_count == MOST_SETS) {
-            argp_error(state, "--set takes KEY=VALUE, at most %d times, not '%s'", MOST_SETS, argument);
-        }
-        options->sets[options->set_count++] = argument;
-        return 0;
+    case 's': cli_add_set(state, options->sets, &options->set_count, MOST_SETS, argument); return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); return 0;
     case ARGP_KEY_END: require(state, options); return 0;
     default: return ARGP_ERR_UNKNOWN;

@@ -194,6 +194,14 @@ static const struct argp_option common_options[] = {
     {"json", 'j', NULL, 0, "print JSON", 10},
     {0},
 };
+void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument)
+{
+    if (strchr(argument, '=') == NULL || *count == most) {
+        argp_error(state, "--set takes KEY=VALUE, at most %u times, not '%s'", most, argument);
+    }
+    sets[(*count)++] = argument;
+}
+
 const struct argp cli_common_argp = {.options = common_options, .parser = parse_common};
 
 static error_t parse_simple(int key, char *argument, struct argp_state *state)

@@ -3,9 +3,10 @@
  * and of triads, and the Gauss-Markov process in time. Seeds are fixed; every bound is five standard deviations of the
  * statistic under the law, or the quantile of the same two-sided probability, Q = 5.7e-7.
  */
+#include "normal_law.h"
 #include "rest.h"
 
-#define SIGMAS 5.0
+#define SIGMAS NORMAL_SIGMAS
 enum { DRAWS = REST_SANITIZED ? 20000 : 200000, POOL = DRAWS * REST_AXES };
 
 /* White noise of both triads, divided by its sigma; axis after axis: 1.2 million draws. */
@@ -56,55 +57,14 @@ static void every_axis_has_the_moments_of_its_normal_law(void **state)
     }
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void a_million_draws_pass_kolmogorov_and_smirnov(void **state)
 {
-    double *sorted = malloc((size_t)POOL * sizeof *sorted), worst = 0.0;
-    memcpy(sorted, *state, (size_t)POOL * sizeof *sorted);
-    qsort(sorted, POOL, sizeof *sorted, compare_doubles);
-    for (int i = 0; i < POOL; i++) {
-        const double p = 0.5 * erfc(-sorted[i] * sqrt(0.5));
-        worst = fmax(worst, fmax(p - (double)i / POOL, (double)(i + 1) / POOL - p));
-    }
-    free(sorted);
-    /* P(D √n > x) = 2 exp(-2 x²): Q at x = 2.745 */
-    assert_in_range((uint64_t)(worst * sqrt(POOL) * 1e3), 0, 2744);
-}
-
-/* Most counts allowed of a Poisson law of this mean: the smallest k with P(more than k) < Q/2. */
-static double poisson_bound(double mean)
-{
-    double term = exp(-mean), below = term, k = 0.0;
-    while (1.0 - below > 2.85e-7) {
-        k += 1.0;
-        term *= mean / k;
-        below += term;
-    }
-    return k;
+    assert_normal_distribution(*state, POOL);
 }
 
 static void tails_hold_their_share_out_to_five_sigma(void **state)
 {
-    const double *z = *state;
-    for (int s = 1; s <= 5; s++) {
-        const double p = 0.5 * erfc(s * sqrt(0.5)), expected = p * POOL;
-        double above = 0.0, below = 0.0;
-        for (int i = 0; i < POOL; i++) {
-            above += z[i] > s;
-            below += z[i] < -s;
-        }
-        if (expected > 30.0) { /* binomial */
-            assert_near(above, expected, SIGMAS * sqrt(expected * (1.0 - p)));
-            assert_near(below, expected, SIGMAS * sqrt(expected * (1.0 - p)));
-        } else {
-            assert_true(above <= poisson_bound(expected) && below <= poisson_bound(expected));
-        }
-    }
+    assert_normal_tails(*state, POOL);
 }
 
 static double lagged(const double *x, const double *y, int lag)

@@ -26,21 +26,13 @@ static const struct argp_option every_option[] = {
 };
 enum { OPTIONS = sizeof every_option / sizeof *every_option };
 
-static void add_set(struct argp_state *state, struct model_options *options, char *argument)
-{
-    if (strchr(argument, '=') == NULL || options->set_count == MODEL_MOST_SETS) {
-        argp_error(state, "--set takes KEY=VALUE, at most %d times, not '%s'", MODEL_MOST_SETS, argument);
-    }
-    options->sets[options->set_count++] = argument;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct model_options *options = state->input;
     switch (key) {
     case 'm': options->model = argument; return 0;
     case 'P': options->params = argument; return 0;
-    case 's': add_set(state, options, argument); return 0;
+    case 's': cli_add_set(state, options->sets, &options->set_count, MODEL_MOST_SETS, argument); return 0;
     case 'i': options->in = argument; return 0;
     case 'o': options->out = argument; return 0;
     case 'x': options->state = argument; return 0;
