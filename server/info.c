@@ -108,9 +108,9 @@ static void put_host(struct sheet *sheet, const struct srv_server *server, uint3
 {
     put(sheet, "%s{\"name\": ", index > 0 ? ", " : "");
     put_text(sheet, host->name);
-    put(sheet, ", \"pid\": %d, \"mode\": \"%s\", \"budget_us\": %lld, \"restarts\": %llu, \"stale\": %llu, \"nodes\": [",
+    put(sheet, ", \"pid\": %d, \"mode\": \"%s\", \"budget_us\": %lld, \"restarts\": %llu, \"stale\": %llu, \"landlock\": %u, \"nodes\": [",
         host->pid, host->async ? "async" : "sync", (long long)(host->budget_ns / 1000),
-        (unsigned long long)host->restarts, (unsigned long long)host->stale);
+        (unsigned long long)host->restarts, (unsigned long long)host->stale, host->landlock);
     for (uint32_t i = 0; i < host->nodes && sheet->used + HOST_ROOM < sheet->bytes; i++) {
         put(sheet, "%s", i > 0 ? ", " : "");
         put_text(sheet, srv_engine_group_node(server->engine, index, i));

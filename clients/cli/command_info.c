@@ -82,11 +82,12 @@ static void host_of(struct oto_client *client, const char *node, bool json)
     if (host != NULL && json) {
         (void)printf("\"plugin_host\": {\"name\": ");
         json_text(stdout, member(host, "name"));
-        (void)printf(", \"pid\": %s, \"mode\": \"%s\", \"restarts\": %s, \"stale\": %s}, ", member(host, "pid"),
-                     member(host, "mode"), member(host, "restarts"), member(host, "stale"));
+        (void)printf(", \"pid\": %s, \"mode\": \"%s\", \"restarts\": %s, \"stale\": %s, \"landlock\": %s}, ", member(host, "pid"),
+                     member(host, "mode"), member(host, "restarts"), member(host, "stale"), member(host, "landlock"));
     } else if (host != NULL) {
-        (void)printf("host       plugin host %s, pid %s, %s; started again %s times, %s stale samples\n", member(host, "name"),
-                     member(host, "pid"), member(host, "mode"), member(host, "restarts"), member(host, "stale"));
+        (void)printf("host       plugin host %s, pid %s, %s; started again %s times, %s stale samples; Landlock ABI %s\n",
+                     member(host, "name"), member(host, "pid"), member(host, "mode"), member(host, "restarts"),
+                     member(host, "stale"), member(host, "landlock"));
     }
     oto_document_close(document);
 }

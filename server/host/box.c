@@ -177,6 +177,7 @@ static enum oto_status await_ready(struct srv_box *box, oto_warn_function warn, 
             return tell_end(box, culprit, error);
         }
         if (message.saying == SRV_HOST_READY) {
+            box->landlock = message.landlock;
             return OTO_OK;
         }
         if (message.saying == SRV_HOST_FAILED) {

@@ -50,6 +50,7 @@ struct srv_box {
     struct srv_box_place *places;
     pid_t pid;
     int pid_fd, control_fd;
+    uint32_t landlock; /* its ABI that the process is under, 0: none */
     uint64_t revision; /* of the parameters that it was made with */
     uint32_t dead;     /* release: the process is gone */
     bool was_stuck;    /* it was killed because it did not answer */

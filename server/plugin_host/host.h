@@ -13,6 +13,7 @@ struct host_job {
     struct srv_host_start start;
     void *memory; /* the first descriptor, mapped */
     int plugin_fds[SRV_BOX_MAX_PLUGINS];
+    uint32_t landlock; /* its ABI, 0: the kernel offers none */
 };
 
 /* One message to the server; false when it is gone. */

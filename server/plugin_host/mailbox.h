@@ -163,6 +163,7 @@ struct srv_host_message {
     uint32_t slot;   /* whose; UINT32_MAX: nobody's */
     uint32_t status; /* enum oto_status */
     uint32_t bytes;  /* of what the host wrote into the first descriptor, where that is an answer */
+    uint32_t landlock; /* READY to run: its ABI in force, 0 none */
     char text[400];
 };
 

@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     /* Ctrl-C and a closed terminal are the server's to answer. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
-    if (host_sandbox_begin((pid_t)job.start.server_pid, &error) != OTO_OK) {
+    if (host_sandbox_begin((pid_t)job.start.server_pid, &job.landlock, &error) != OTO_OK) {
         (void)host_say(SRV_HOST_FAILED, UINT32_MAX, error.status, error.text);
         return EXIT_FAILURE;
     }

@@ -315,7 +315,8 @@ int host_run(struct host_job *job)
         return EXIT_FAILURE;
     }
     __atomic_store_n(&host.box->news, 1, __ATOMIC_RELEASE);
-    if (!host_say(SRV_HOST_READY, UINT32_MAX, OTO_OK, "")) {
+    const struct srv_host_message ready = {.saying = SRV_HOST_READY, .slot = UINT32_MAX, .landlock = job->landlock};
+    if (!host_send(&ready)) {
         return EXIT_FAILURE;
     }
     serve_for_ever(&host);

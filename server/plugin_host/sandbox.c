@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "landlock.h"
 #include "mailbox.h"
 
 #define FILES_MAX 256
@@ -135,7 +136,7 @@ static bool set_limits(void)
     return set;
 }
 
-enum oto_status host_sandbox_begin(pid_t server, struct oto_error *error)
+enum oto_status host_sandbox_begin(pid_t server, uint32_t *landlock, struct oto_error *error)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !set_limits()) {
         return oto_fail(error, OTO_IO, "the plugin host cannot be confined: %s", strerror(errno));
@@ -143,5 +144,6 @@ enum oto_status host_sandbox_begin(pid_t server, struct oto_error *error)
     if (getppid() != server) {
         return oto_fail(error, OTO_CLOSED, "the server that started this plugin host is gone");
     }
+    *landlock = host_landlock_close();
     return OTO_OK;
 }

@@ -215,6 +215,7 @@ static enum oto_status start(struct srv_group *group, oto_warn_function warn, vo
     }
     group->watched = group->live.box;
     group->pid = (int32_t)group->live.box->pid;
+    group->landlock = group->live.box->landlock;
     for (uint32_t i = 0; i < group->member_count; i++) {
         const struct srv_box_place *place = &group->live.box->places[i];
         memcpy(group->members[i].node->instance.state, srv_box_at(group->live.box, place->state_offset), place->state_bytes);
@@ -258,6 +259,7 @@ bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct sr
                                       .async = group->async,
                                       .budget_ns = group->budget_ns,
                                       .pid = __atomic_load_n(&group->pid, __ATOMIC_RELAXED),
+                                      .landlock = group->landlock,
                                       .restarts = __atomic_load_n(&group->restarts, __ATOMIC_RELAXED),
                                       .stale = __atomic_load_n(&group->stale, __ATOMIC_RELAXED)};
     return true;

@@ -104,6 +104,7 @@ struct srv_group {
     /* for those who look: relaxed */
     uint64_t restarts, stale;
     int32_t pid;
+    uint32_t landlock; /* of the first host: those that follow it are under the same */
 };
 
 /* ---- isolated_talk.c: [tick] ---- */

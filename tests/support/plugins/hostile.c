@@ -3,6 +3,9 @@
  * System calls are made without the C library, so that no rule about imports stands before them. A sensor, or with
  * HOSTILE_ESTIMATOR an estimator.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 
@@ -111,6 +114,25 @@ static void deed_malloc(void)
     void *volatile memory = malloc(64);
     free(memory);
 }
+/* These two die of what the kernel lets them do. */
+static void must_be_denied(long result)
+{
+    if (result != -EACCES && result != -EPERM) {
+        deed_null();
+    }
+}
+static void deed_change(void)
+{
+    must_be_denied(call(SYS_mkdirat, AT_FDCWD, (long)(uintptr_t) "/tmp/otolith-hostile", 0700));
+    must_be_denied(call(SYS_openat, AT_FDCWD, (long)(uintptr_t) "/dev/null", O_WRONLY));
+    must_be_denied(call(SYS_execve, (long)(uintptr_t) "/bin/true", 0, 0));
+}
+static void deed_reach(void)
+{
+    const struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = 9, .sin_addr = {0x0100007f}};
+    must_be_denied(call(SYS_kill, call(SYS_getppid, 0, 0, 0), 0, 0));
+    must_be_denied(call(SYS_connect, call(SYS_socket, AF_INET, SOCK_STREAM, 0), (long)(uintptr_t)&here, sizeof here));
+}
 static void deed_nothing(void)
 {
 }
@@ -189,6 +211,7 @@ void at_load(void)
 static void (*const deeds[])(void) __attribute__((unused)) = {
     deed_null,  deed_divide, deed_abort,   deed_exit,  deed_loop,  deed_open,   deed_socket, deed_fork,   deed_ptrace,
     deed_kill,  deed_write,  deed_exec,    deed_handler, deed_stack, deed_float, deed_malloc, deed_nothing,
+    deed_change, deed_reach,
 #ifdef HOSTILE_KNOWS_MAILBOX
     deed_flood, deed_scribble,
 #endif

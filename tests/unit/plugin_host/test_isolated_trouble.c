@@ -251,6 +251,30 @@ static void escapes_are_denied_by_the_kernel(void **unused)
     }
 }
 
+/* From its first instruction on, before the filter is closed: that comes when its instances are ready. */
+static void a_plugin_that_is_made_ready_changes_and_reaches_nothing(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *plugin;
+        uint32_t landlock; /* the ABI that denies it */
+    } cases[] = {{"hostile_prepare_change", 1}, {"hostile_prepare_reach", 6}};
+    struct fixture fixture;
+    start(&fixture, "hostile_step_nothing");
+    const uint32_t landlock = facts_of(&fixture, "bad").landlock;
+    fixture_end(&fixture);
+    print_message("Landlock ABI %u\n", landlock);
+    if (landlock == 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && cases[i].landlock <= landlock; i++) {
+        start(&fixture, cases[i].plugin);
+        fixture_wait_tick(&fixture, 20);
+        assert_int_equal(facts_of(&fixture, "bad").restarts, 0);
+        fixture_end(&fixture);
+    }
+}
+
 static void a_changed_floating_point_mode_is_an_error_of_the_node(void **unused)
 {
     (void)unused;
@@ -399,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_host_that_scribbles_over_the_mailbox_harms_itself_alone),
         cmocka_unit_test(every_way_to_die_is_named),
         cmocka_unit_test(escapes_are_denied_by_the_kernel),
+        cmocka_unit_test(a_plugin_that_is_made_ready_changes_and_reaches_nothing),
         cmocka_unit_test(a_changed_floating_point_mode_is_an_error_of_the_node),
         cmocka_unit_test(a_host_that_cannot_start_says_where_it_died),
         cmocka_unit_test(a_host_that_is_killed_again_and_again_comes_back_each_time),
