@@ -5,267 +5,9 @@
 #include <dirent.h>
 #include <math.h>
 
-#include "estimator_inputs.h"
-#include "oto_test.h"
-#include "otolith/plugin_host.h"
+#include "subject.h"
 
-enum { STEPS = 600, GUARD_BYTES = 64, GUARD = 0xa5 };
-
-/* ---- allocations are counted while a step runs ---- */
-
-#ifndef OTO_SANITIZED_BUILD
-/* glibc's own names, so that the counting ones can call through. */
-extern void *__libc_malloc(size_t bytes);
-extern void *__libc_calloc(size_t count, size_t bytes);
-extern void *__libc_realloc(void *memory, size_t bytes);
-extern void __libc_free(void *memory);
-static volatile int stepping;
-static volatile unsigned allocations;
-
-void *malloc(size_t bytes)
-{
-    allocations += stepping != 0;
-    return __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    allocations += stepping != 0;
-    return __libc_calloc(count, bytes);
-}
-
-void *realloc(void *memory, size_t bytes)
-{
-    allocations += stepping != 0;
-    return __libc_realloc(memory, bytes);
-}
-
-void free(void *memory)
-{
-    allocations += stepping != 0 && memory != NULL;
-    __libc_free(memory);
-}
-#define COUNTED(call) (stepping = 1, (void)(call), stepping = 0)
-#else
-/* The sanitizers own malloc. */
-static unsigned allocations;
-#define COUNTED(call) (void)(call)
-#endif
-
-/* ---- one instance ---- */
-
-struct subject {
-    struct oto_plugin *plugin;
-    const struct oto_plugin_descriptor *descriptor;
-    const struct oto_plugin_ops *ops;
-    struct oto_params params;
-    struct oto_prepared prepared;
-    struct oto_setup setup;
-    struct oto_instance instance;
-    unsigned char *memory;  /* guard, state, guard */
-    unsigned char *payload; /* the same for each port */
-    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
-    struct estimator_inputs inputs;
-    uint64_t hash; /* of every output so far */
-    unsigned emitted, discarded;
-    const char *broken; /* what a step did wrong, NULL: nothing */
-};
-
-static void fill_setup(struct oto_setup *setup, uint64_t rate)
-{
-    static const char node[] = "car/node";
-    *setup = (struct oto_setup){
-        .size = sizeof *setup, .base_rate_num = 1000, .base_rate_den = 1, .rate_num = rate, .rate_den = 1,
-        .rate_hz = (double)rate, .noise_key = {7, oto_fnv1a64_text(OTO_FNV1A64_START, node)},
-        .unit_key = {0, oto_fnv1a64_text(OTO_FNV1A64_START, "part/unit")}, .mount_position_body_m = {0.2, 0, 0.4},
-        .q_body_from_sensor = {1, 0, 0, 0}, .origin_latitude_rad = 0.84, .origin_longitude_rad = 0.2,
-        .origin_altitude_m = 520, .gravity_enu_m_s2 = {0, 0, -9.81}, .mag_field_enu_ut = {1.2, 21, -43},
-        .temperature_degc = 25, .pressure_pa = 95000, .date_days = 20635};
-    (void)snprintf(setup->node, sizeof setup->node, "%s", node);
-}
-
-/* Defaults, and over them what the suite gives to plugins that need something. */
-static void bind(struct subject *s)
-{
-    char path[4096];
-    struct oto_document *document = NULL;
-    struct oto_error error;
-    assert_ok(oto_params_default(s->descriptor, &s->params, &error), error);
-    (void)snprintf(path, sizeof path, "%s/params/%s.yaml", OTO_CONFORMANCE_DIR, s->descriptor->id);
-    if (access(path, R_OK) == 0) {
-        assert_ok(oto_document_read(path, NULL, &document, &error), error);
-        assert_ok(oto_params_apply(s->descriptor, oto_document_root(document), &s->params, NULL, NULL, &error), error);
-        oto_document_close(document);
-    }
-}
-
-static void make_memory(struct subject *s)
-{
-    s->memory = malloc(s->descriptor->state_bytes + 2 * GUARD_BYTES);
-    s->payload = malloc(OTO_PLUGIN_MAX_PORTS * (OTO_RECORD_MAX_BYTES + GUARD_BYTES));
-    memset(s->memory, GUARD, s->descriptor->state_bytes + 2 * GUARD_BYTES);
-    memset(s->memory + GUARD_BYTES, 0, s->descriptor->state_bytes);
-    memset(s->payload, GUARD, OTO_PLUGIN_MAX_PORTS * (OTO_RECORD_MAX_BYTES + GUARD_BYTES));
-    s->instance = (struct oto_instance){sizeof s->instance, 0, &s->setup, s->params.block, s->prepared.data,
-                                        s->memory + GUARD_BYTES};
-}
-
-static void subject_open(struct subject *s, const char *path)
-{
-    struct oto_error error;
-    memset(s, 0, sizeof *s);
-    s->hash = OTO_FNV1A64_START;
-    assert_ok(oto_plugin_open(path, NULL, &s->plugin, &error), error);
-    s->descriptor = oto_plugin_descriptor(s->plugin);
-    s->ops = oto_plugin_ops(s->plugin);
-    bind(s);
-    fill_setup(&s->setup, strcmp(s->descriptor->kind, OTO_KIND_MOTION) == 0 ? 1000 : 200);
-    if (oto_plugin_estimator(s->plugin) != NULL) {
-        estimator_bind(oto_plugin_estimator(s->plugin), &s->inputs, &s->setup);
-    }
-    assert_ok(oto_prepare(s->plugin, &s->setup, &s->params, NULL, NULL, &s->prepared, &error), error);
-    make_memory(s);
-    if (s->ops->init != NULL) {
-        assert_ok(s->ops->init(&s->instance, &error), error);
-    }
-}
-
-static void subject_close(struct subject *s)
-{
-    free(s->memory);
-    free(s->payload);
-    oto_prepared_free(&s->prepared);
-    oto_params_free(&s->params);
-    assert_true(oto_plugin_close(s->plugin));
-}
-
-static bool guards_hold(const struct subject *s)
-{
-    const unsigned char *after = s->memory + GUARD_BYTES + s->descriptor->state_bytes;
-    for (size_t i = 0; i < GUARD_BYTES; i++) {
-        if (s->memory[i] != GUARD || after[i] != GUARD) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- steps ---- */
-
-/* A smooth drive through every input; arithmetic only. */
-static void input_when(double t_s, struct oto_sensor_input *input)
-{
-    const double phase = t_s - floor(t_s), wave = 4 * phase * (1 - phase);
-    *input = (struct oto_sensor_input){
-        .specific_force_sensor_m_s2 = {wave, -0.5 * wave, 9.81}, .angular_rate_sensor_rad_s = {0.01, -0.02, 0.3 * wave},
-        .mag_field_sensor_ut = {20 + wave, -3, -40}, .temperature_degc = 25 + wave, .pressure_pa = 95000,
-        .q_enu_from_sensor = {1, 0, 0, 0}, .position_sensor_enu_m = {5 * t_s, 0, 0.4},
-        .velocity_sensor_enu_m_s = {5 + wave, 0, 0}};
-    input->truth.position_enu_m = input->position_sensor_enu_m;
-    input->truth.velocity_enu_m_s = input->velocity_sensor_enu_m_s;
-    input->truth.q_enu_from_body = (oto_quat){1, 0, 0, 0};
-    input->truth.longitudinal_speed_m_s = 5 + wave;
-}
-
-static enum oto_step_status input_at(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
-{
-    (void)context;
-    input_when(t_ns > 0 ? ((double)t_ns + sub_ns) * 1e-9 : 0, input);
-    return OTO_STEP_OK;
-}
-
-static void take_outputs(struct subject *s)
-{
-    for (uint32_t i = 0; i < s->descriptor->output_count; i++) {
-        const struct oto_record_type *type = s->descriptor->outputs[i].type;
-        const unsigned char *payload = s->outputs[i].payload;
-        if (payload[type->bytes] != GUARD) {
-            s->broken = "it writes beyond its record";
-        }
-        if (s->outputs[i].emit == 0) {
-            continue;
-        }
-        s->emitted++;
-        s->hash = oto_fnv1a64_more(s->hash, payload, type->bytes);
-        s->hash = oto_fnv1a64_more(s->hash, &s->outputs[i].flags, sizeof s->outputs[i].flags);
-        s->hash = oto_fnv1a64_more(s->hash, &s->outputs[i].sensor_time_ns, sizeof s->outputs[i].sensor_time_ns);
-        for (uint32_t f = 0; f < type->field_count; f++) {
-            const struct oto_field *field = &type->fields[f];
-            for (uint32_t e = 0; e < field->count && field->type == OTO_FIELD_F64; e++) {
-                double value;
-                memcpy(&value, payload + field->offset + 8 * (size_t)e, sizeof value);
-                if (!isfinite(value)) {
-                    s->broken = "an output is not finite";
-                }
-            }
-        }
-    }
-}
-
-static void take_truth(struct subject *s, uint64_t tick)
-{
-    const struct oto_motion_extension *motion = oto_plugin_motion(s->plugin);
-    for (int part = 0; motion != NULL && part <= 2; part++) {
-        struct oto_truth_record truth;
-        memset(&truth, 0, sizeof truth);
-        COUNTED(motion->evaluate(&s->instance, (int64_t)(tick * 1000000) + part * 500000, 0, &truth));
-        s->hash = oto_fnv1a64_more(s->hash, &truth, sizeof truth);
-        const double *numbers = (const double *)&truth;
-        for (size_t i = 0; i < sizeof truth / 8; i++) {
-            if (!isfinite(numbers[i])) {
-                s->broken = "the truth is not finite";
-            }
-        }
-    }
-}
-
-/* Runs samples first … last, as the host does it. */
-static void run(struct subject *s, uint64_t first, uint64_t last)
-{
-    const bool motion = strcmp(s->descriptor->kind, OTO_KIND_MOTION) == 0;
-    for (uint64_t n = first; n <= last && s->broken == NULL; n++) {
-        struct oto_sensor_input input;
-        struct oto_step now = {.size = sizeof now, .tick = motion ? n - 1 : 5 * n - 1, .n = n,
-                               .t_ns = (int64_t)(n * (motion ? 1000000u : 5000000u)), .outputs = s->outputs};
-        input_when((double)now.t_ns * 1e-9, &input);
-        now.input = motion ? NULL : &input;
-        now.input_at = motion ? NULL : input_at;
-        if (s->inputs.count > 0) {
-            estimator_feed(&s->inputs, &input, n, &now);
-            now.input = NULL;
-            now.input_at = NULL;
-        }
-        for (uint32_t i = 0; i < s->descriptor->output_count; i++) {
-            void *payload = s->payload + (size_t)i * (OTO_RECORD_MAX_BYTES + GUARD_BYTES);
-            memset(payload, 0, s->descriptor->outputs[i].type->bytes);
-            s->outputs[i] = (struct oto_output){payload, now.t_ns, now.t_ns, 0, 1};
-        }
-        enum oto_step_status result = OTO_STEP_OK;
-        allocations = 0;
-        COUNTED(result = s->ops->step(&s->instance, &now));
-        if (allocations != 0) {
-            s->broken = "step allocates or frees";
-        } else if (result == OTO_STEP_ERROR || result == OTO_STEP_FATAL) {
-            s->broken = "step fails on its own defaults";
-        } else if (result == OTO_STEP_DISCARD) {
-            s->discarded++;
-        } else {
-            take_outputs(s);
-        }
-        take_truth(s, now.tick);
-        if (s->ops->validate != NULL && s->ops->validate(&s->instance) != OTO_OK) {
-            s->broken = "validate refuses a state that init and step made";
-        }
-        if (!guards_hold(s)) {
-            s->broken = "it writes beyond its state";
-        }
-    }
-}
-
-static uint64_t state_hash(const struct subject *s)
-{
-    return oto_fnv1a64_more(OTO_FNV1A64_START, s->instance.state, s->descriptor->state_bytes);
-}
+enum { STEPS = 600 };
 
 /* ---- the suite ---- */
 
@@ -354,8 +96,8 @@ static void check_init(const char *path, const char *id)
     (void)id;
     subject_open(&a, path);
     subject_open(&b, path);
-    assert_true(state_hash(&a) == state_hash(&b));
-    assert_true(guards_hold(&a) && guards_hold(&b));
+    assert_true(subject_state_hash(&a) == subject_state_hash(&b));
+    assert_true(subject_guards_hold(&a) && subject_guards_hold(&b));
     assert_true(a.ops->validate == NULL || a.ops->validate(&a.instance) == OTO_OK);
     subject_close(&a);
     subject_close(&b);
@@ -374,11 +116,11 @@ static void check_steps(const char *path, const char *id)
     subject_open(&a, path);
     subject_open(&b, path);
     const uint64_t params = oto_fnv1a64_more(OTO_FNV1A64_START, a.params.block, a.params.bytes);
-    run(&a, 1, STEPS);
-    run(&b, 1, STEPS);
+    subject_run(&a, 1, STEPS);
+    subject_run(&b, 1, STEPS);
     assert_unbroken(&a);
     assert_unbroken(&b);
-    assert_true(a.hash == b.hash && state_hash(&a) == state_hash(&b));
+    assert_true(a.hash == b.hash && subject_state_hash(&a) == subject_state_hash(&b));
     assert_true(a.descriptor->output_count == 0 || a.emitted > 0);
     assert_true(oto_fnv1a64_more(OTO_FNV1A64_START, a.params.block, a.params.bytes) == params);
     subject_close(&a);
@@ -398,13 +140,13 @@ static void check_copy(const char *path, const char *id)
     (void)id;
     subject_open(&a, path);
     subject_open(&b, path);
-    run(&a, 1, STEPS / 2);
+    subject_run(&a, 1, STEPS / 2);
     memcpy(b.instance.state, a.instance.state, a.descriptor->state_bytes);
     a.hash = b.hash = OTO_FNV1A64_START;
-    run(&a, STEPS / 2 + 1, STEPS);
-    run(&b, STEPS / 2 + 1, STEPS);
+    subject_run(&a, STEPS / 2 + 1, STEPS);
+    subject_run(&b, STEPS / 2 + 1, STEPS);
     assert_unbroken(&b);
-    assert_true(a.hash == b.hash && state_hash(&a) == state_hash(&b));
+    assert_true(a.hash == b.hash && subject_state_hash(&a) == subject_state_hash(&b));
     subject_close(&a);
     subject_close(&b);
 }
@@ -421,12 +163,12 @@ static void check_same_params(const char *path, const char *id)
     (void)id;
     subject_open(&a, path);
     subject_open(&b, path);
-    run(&a, 1, STEPS);
-    run(&b, 1, STEPS / 2);
+    subject_run(&a, 1, STEPS);
+    subject_run(&b, 1, STEPS / 2);
     if (b.ops->set_params != NULL) {
         b.ops->set_params(&b.instance, b.params.block);
     }
-    run(&b, STEPS / 2 + 1, STEPS);
+    subject_run(&b, STEPS / 2 + 1, STEPS);
     assert_true(a.hash == b.hash);
     subject_close(&a);
     subject_close(&b);
@@ -510,12 +252,12 @@ static void check_model_calls(const struct oto_model_extension *model, const str
     guard_numbers(jacobian, n * n, MOST * MOST + 8);
     guard_numbers(both, n * n, MOST * MOST + 8);
     memcpy(state, start, n * sizeof *state);
-    allocations = 0;
+    subject_allocations = 0;
     COUNTED(model->predict(instance, state, dt_ns, next));
     COUNTED(model->jacobian(instance, state, dt_ns, jacobian));
     assert_memory_equal(state, start, n * sizeof *state); /* not mutated */
     COUNTED(model->jacobian_and_predict(instance, state, dt_ns, both, state));
-    assert_int_equal(allocations, 0);
+    assert_int_equal(subject_allocations, 0);
     assert_memory_equal(state, next, n * sizeof *state);
     assert_memory_equal(jacobian, both, n * n * sizeof *both);
     assert_true(is_guarded(state, n, MOST + 8) && is_guarded(next, n, MOST + 8));
@@ -589,7 +331,7 @@ static void the_suite_notices_bad_plugins(void **state)
         struct subject s;
         (void)snprintf(path, sizeof path, "%s/%s.so", OTO_TEST_PLUGIN_DIR, cases[i].name);
         subject_open(&s, path);
-        run(&s, 1, 20);
+        subject_run(&s, 1, 20);
         if (cases[i].broken == NULL) {
             assert_unbroken(&s);
         } else {

@@ -1,2 +1,4 @@
 # IMUs in SDF XML; the round trip goes through the parameters of the built plugin.
-oto_add_test(NAME test_sdf_xml SOURCES test_sdf_xml.c LIBS otolith_static m LABELS unit DEPENDS sdf_imu)
+foreach(name test_sdf_read test_sdf_round_trip)
+  oto_add_test(NAME ${name} SOURCES ${name}.c LIBS otolith_static m LABELS unit DEPENDS sdf_imu)
+endforeach()

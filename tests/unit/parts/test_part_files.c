@@ -42,126 +42,126 @@ static void a_good_file_is_read(void **state)
     oto_part_close(part);
 }
 
-struct bad_file {
+static const struct bad_file {
     const char *text, *place, *words[2];
+} bad_files[] = {
+    {"", ":1:1:", {"got nothing"}},
+    {"part: a/b\n", ":1:1:", {"'title' is missing"}},
+    {"part: a/b\ntitle: t\nvendor: v\nkind: gyro\n", ":4:7:", {"imu or magnetometer", "'gyro'"}},
+    {"parts: a/b\n", ":1:1:", {"no key 'parts'", "did you mean 'part'"}},
+    {HEAD "modes: {}\n", ":1:1:", {"'documents' is missing"}},
+    {HEAD DOCUMENTS "modes: {}\n", ":", {"at least one mode"}},
+    {HEAD "documents: {ds: {number: 5}}\nmodes: {}\n", ":5:", {"'title' is missing"}},
+    {HEAD DOCUMENTS "missing: [magnetometer.nois]\n", ":7:11:", {"a triad, a dot and a term"}},
+    {HEAD DOCUMENTS "modes:\n  one:\n    magnetometer:\n" RANGE,
+     ":",
+     {"no magnetometer.noise_density", "`missing`"}},
+    {HEAD DOCUMENTS MISSING "modes:\n  one: {}\n", ":", {"no magnetometer.range"}},
+    {HEAD DOCUMENTS MISSING "default_mode: two\nmodes:\n  one:\n    magnetometer:\n" RANGE,
+     ":8:15:",
+     {"no mode 'two'", "it has one"}},
+    {HEAD DOCUMENTS MISSING "modes:\n  one:\n    magnetometer:\n" RANGE "  two:\n    magnetometer:\n" RANGE,
+     ":1:1:",
+     {"'default_mode' is missing"}},
+    {WITH("      nois: {value: 1}\n"), ":12:7:", {"no term 'nois'"}},
+    {WITH("      scale_toleranc: {value: 1}\n"), ":12:7:", {"did you mean 'scale_tolerance'"}},
+    {WITH("      resolution: {value: x, unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"),
+     ":12:27:",
+     {"a number", "'x'"}},
+    {WITH("      resolution: {value: [1, 2], unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"),
+     ":12:27:",
+     {"three, one for each axis"}},
+    {WITH("      resolution: {value: 0, unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"), ":12:27:", {"more than 0"}},
+    {WITH("      resolution: {value: .nan, unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"), ":12:27:", {"number"}},
+    {WITH("      zero_offset: {value: -1, unit: mG, is: typ, source: \"ds p.1\"}\n"),
+     ":12:28:",
+     {"zero_offset is -1", "0 or more"}},
+    {WITH("      resolution: {value: 1, unit: mdps/LSB, is: typ, source: \"ds p.1\"}\n"),
+     ":12:36:",
+     {"not measured in 'mdps/LSB'", "LSB/gauss"}},
+    {WITH("      g_sensitivity: {value: 1, unit: g, is: typ, source: \"ds p.1\"}\n"), ":12:39:", {"no such term"}},
+    {WITH("      resolution: {value: 1, unit: mG/LSB, source: \"ds p.1\"}\n"),
+     ":12:19:",
+     {"'is' is missing of resolution"}},
+    {WITH("      resolution: {value: 1, unit: mG/LSB, is: min, source: \"ds p.1\"}\n"), ":12:48:", {"typ or max"}},
+    {WITH("      resolution: {value: 1, unit: mG/LSB, is: typ}\n"), ":12:19:", {"'source' is missing"}},
+    {WITH("      resolution: {value: 1, unit: mG/LSB, is: typ, source: ds}\n"), ":12:61:", {"says no place"}},
+    {WITH("      resolution: {value: 1, unit: mG/LSB, is: typ, source: \"dt p.1\"}\n"),
+     ":12:61:",
+     {"names no document", "'dt'"}},
+    {WITH("      resolution: {value: 1, unti: mG/LSB}\n"), ":12:30:", {"no key 'unti'", "did you mean 'unit'"}},
+    {WITH("      zero_offset: {min: 5, max: -5, unit: mG, source: \"ds p.1\"}\n"),
+     ":12:26:",
+     {"min 5 is more than max -5"}},
+    {WITH("      zero_offset: {min: 5, unit: mG, source: \"ds p.1\"}\n"), ":12:20:", {"`min` and `max`"}},
+    {WITH("      zero_offset: {min: -5, max: 5, value: 3, unit: mG, source: \"ds p.1\"}\n"),
+     ":12:20:",
+     {"not a mixture"}},
+    {WITH("      zero_offset: {min: -5, max: 5, unit: LSB, source: \"ds p.1\"}\n"),
+     ":12:20:",
+     {"in LSB", "no resolution"}},
+    {WITH("      zero_offset_total: {value: 5, unit: mG, is: typ, source: \"ds p.1\"}\n"),
+     ":12:26:",
+     {"is a total", "over_degc"}},
+    {WITH("      zero_offset_total: {value: 5, unit: mG, is: typ, over_degc: [85, -40], source: \"ds p.1\"}\n"),
+     ":12:67:",
+     {"[from, to]"}},
+    {WITH("      zero_offset_slope: {value: 5, unit: mG/°C, is: typ, over_degc: [-40, 85], source: \"ds p.1\"}\n"),
+     ":12:",
+     {"no total"}},
+    {WITH("      zero_offset_slope: {value: 5, unit: mG, is: typ, source: \"ds p.1\"}\n"),
+     ":12:43:",
+     {"not measured in 'mG'"}},
+    {WITH("      noise_density: {value: 5, unit: nT/√Hz, is: typ, source: \"ds p.1\"}\n"),
+     ":12:7:",
+     {"said to be missing"}},
+    {WITH("      resolution: {value: 500, unit: gauss, is: typ, source: \"ds p.1\"}\n"),
+     ":12:19:",
+     {"more than the range"}},
+    {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    magnetometer:\n" RANGE
+                    "      noise_rms: {value: 5, unit: nT-rms, is: typ, source: \"ds p.1\"}\n",
+     ":12:18:",
+     {"no output_rate"}},
+    {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    output_rate: {value: 10, "
+                    "unit: s, is: typ, source: \"ds p.1\"}\n",
+     ":10:36:",
+     {"Hz or kHz"}},
+    {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    output_rate: {value: 0, "
+                    "unit: Hz, is: typ, source: \"ds p.1\"}\n",
+     ":10:26:",
+     {"more than 0"}},
+    {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    magnetometer:\n" RANGE
+                    "      noise_density: {value: 5, unit: nT/√Hz, is: typ, source: \"ds p.1\"}\n"
+                    "      allan_n: {value: 5, unit: nT/√Hz, is: typ, source: \"ds p.1\"}\n",
+     ":13:7:",
+     {"in a second way", "noise_density in line 12"}},
+    {HEAD DOCUMENTS MISSING "common:\n  magnetometer:\n"
+                            "    range: {value: 4, unit: gauss, is: typ, source: \"ds p.1\"}\n"
+                            "modes:\n  one:\n    magnetometer:\n" RANGE,
+     ":14:7:",
+     {"given twice"}},
+    {GOOD "---\npart: c/d\n", ":", {"document"}},
+    {HEAD HEAD, ":8:1:", {"duplicate key"}},
 };
 
 static void bad_files_are_refused_with_their_place(void **state)
 {
     (void)state;
-    static const struct bad_file cases[] = {
-        {"", ":1:1:", {"got nothing"}},
-        {"part: a/b\n", ":1:1:", {"'title' is missing"}},
-        {"part: a/b\ntitle: t\nvendor: v\nkind: gyro\n", ":4:7:", {"imu or magnetometer", "'gyro'"}},
-        {"parts: a/b\n", ":1:1:", {"no key 'parts'", "did you mean 'part'"}},
-        {HEAD "modes: {}\n", ":1:1:", {"'documents' is missing"}},
-        {HEAD DOCUMENTS "modes: {}\n", ":", {"at least one mode"}},
-        {HEAD "documents: {ds: {number: 5}}\nmodes: {}\n", ":5:", {"'title' is missing"}},
-        {HEAD DOCUMENTS "missing: [magnetometer.nois]\n", ":7:11:", {"a triad, a dot and a term"}},
-        {HEAD DOCUMENTS "modes:\n  one:\n    magnetometer:\n" RANGE,
-         ":",
-         {"no magnetometer.noise_density", "`missing`"}},
-        {HEAD DOCUMENTS MISSING "modes:\n  one: {}\n", ":", {"no magnetometer.range"}},
-        {HEAD DOCUMENTS MISSING "default_mode: two\nmodes:\n  one:\n    magnetometer:\n" RANGE,
-         ":8:15:",
-         {"no mode 'two'", "it has one"}},
-        {HEAD DOCUMENTS MISSING "modes:\n  one:\n    magnetometer:\n" RANGE "  two:\n    magnetometer:\n" RANGE,
-         ":1:1:",
-         {"'default_mode' is missing"}},
-        {WITH("      nois: {value: 1}\n"), ":12:7:", {"no term 'nois'"}},
-        {WITH("      scale_toleranc: {value: 1}\n"), ":12:7:", {"did you mean 'scale_tolerance'"}},
-        {WITH("      resolution: {value: x, unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"),
-         ":12:27:",
-         {"a number", "'x'"}},
-        {WITH("      resolution: {value: [1, 2], unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"),
-         ":12:27:",
-         {"three, one for each axis"}},
-        {WITH("      resolution: {value: 0, unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"), ":12:27:", {"more than 0"}},
-        {WITH("      resolution: {value: .nan, unit: mG/LSB, is: typ, source: \"ds p.1\"}\n"), ":12:27:", {"number"}},
-        {WITH("      zero_offset: {value: -1, unit: mG, is: typ, source: \"ds p.1\"}\n"),
-         ":12:28:",
-         {"zero_offset is -1", "0 or more"}},
-        {WITH("      resolution: {value: 1, unit: mdps/LSB, is: typ, source: \"ds p.1\"}\n"),
-         ":12:36:",
-         {"not measured in 'mdps/LSB'", "LSB/gauss"}},
-        {WITH("      g_sensitivity: {value: 1, unit: g, is: typ, source: \"ds p.1\"}\n"), ":12:39:", {"no such term"}},
-        {WITH("      resolution: {value: 1, unit: mG/LSB, source: \"ds p.1\"}\n"),
-         ":12:19:",
-         {"'is' is missing of resolution"}},
-        {WITH("      resolution: {value: 1, unit: mG/LSB, is: min, source: \"ds p.1\"}\n"), ":12:48:", {"typ or max"}},
-        {WITH("      resolution: {value: 1, unit: mG/LSB, is: typ}\n"), ":12:19:", {"'source' is missing"}},
-        {WITH("      resolution: {value: 1, unit: mG/LSB, is: typ, source: ds}\n"), ":12:61:", {"says no place"}},
-        {WITH("      resolution: {value: 1, unit: mG/LSB, is: typ, source: \"dt p.1\"}\n"),
-         ":12:61:",
-         {"names no document", "'dt'"}},
-        {WITH("      resolution: {value: 1, unti: mG/LSB}\n"), ":12:30:", {"no key 'unti'", "did you mean 'unit'"}},
-        {WITH("      zero_offset: {min: 5, max: -5, unit: mG, source: \"ds p.1\"}\n"),
-         ":12:26:",
-         {"min 5 is more than max -5"}},
-        {WITH("      zero_offset: {min: 5, unit: mG, source: \"ds p.1\"}\n"), ":12:20:", {"`min` and `max`"}},
-        {WITH("      zero_offset: {min: -5, max: 5, value: 3, unit: mG, source: \"ds p.1\"}\n"),
-         ":12:20:",
-         {"not a mixture"}},
-        {WITH("      zero_offset: {min: -5, max: 5, unit: LSB, source: \"ds p.1\"}\n"),
-         ":12:20:",
-         {"in LSB", "no resolution"}},
-        {WITH("      zero_offset_total: {value: 5, unit: mG, is: typ, source: \"ds p.1\"}\n"),
-         ":12:26:",
-         {"is a total", "over_degc"}},
-        {WITH("      zero_offset_total: {value: 5, unit: mG, is: typ, over_degc: [85, -40], source: \"ds p.1\"}\n"),
-         ":12:67:",
-         {"[from, to]"}},
-        {WITH("      zero_offset_slope: {value: 5, unit: mG/°C, is: typ, over_degc: [-40, 85], source: \"ds p.1\"}\n"),
-         ":12:",
-         {"no total"}},
-        {WITH("      zero_offset_slope: {value: 5, unit: mG, is: typ, source: \"ds p.1\"}\n"),
-         ":12:43:",
-         {"not measured in 'mG'"}},
-        {WITH("      noise_density: {value: 5, unit: nT/√Hz, is: typ, source: \"ds p.1\"}\n"),
-         ":12:7:",
-         {"said to be missing"}},
-        {WITH("      resolution: {value: 500, unit: gauss, is: typ, source: \"ds p.1\"}\n"),
-         ":12:19:",
-         {"more than the range"}},
-        {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    magnetometer:\n" RANGE
-                        "      noise_rms: {value: 5, unit: nT-rms, is: typ, source: \"ds p.1\"}\n",
-         ":12:18:",
-         {"no output_rate"}},
-        {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    output_rate: {value: 10, "
-                        "unit: s, is: typ, source: \"ds p.1\"}\n",
-         ":10:36:",
-         {"Hz or kHz"}},
-        {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    output_rate: {value: 0, "
-                        "unit: Hz, is: typ, source: \"ds p.1\"}\n",
-         ":10:26:",
-         {"more than 0"}},
-        {HEAD DOCUMENTS "missing: [magnetometer.in_run_bias_stability]\nmodes:\n  one:\n    magnetometer:\n" RANGE
-                        "      noise_density: {value: 5, unit: nT/√Hz, is: typ, source: \"ds p.1\"}\n"
-                        "      allan_n: {value: 5, unit: nT/√Hz, is: typ, source: \"ds p.1\"}\n",
-         ":13:7:",
-         {"in a second way", "noise_density in line 12"}},
-        {HEAD DOCUMENTS MISSING "common:\n  magnetometer:\n"
-                                "    range: {value: 4, unit: gauss, is: typ, source: \"ds p.1\"}\n"
-                                "modes:\n  one:\n    magnetometer:\n" RANGE,
-         ":14:7:",
-         {"given twice"}},
-        {GOOD "---\npart: c/d\n", ":", {"document"}},
-        {HEAD HEAD, ":8:1:", {"duplicate key"}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
+        const struct bad_file *bad = &bad_files[i];
         struct oto_part *part = NULL;
         struct oto_error error = {0};
-        if (read_text(cases[i].text, &part, &error) == OTO_OK) {
-            fail_msg("accepted:\n%s", cases[i].text);
+        if (read_text(bad->text, &part, &error) == OTO_OK) {
+            fail_msg("accepted:\n%s", bad->text);
         }
         assert_null(part);
         bool good = strncmp(error.text, path, strlen(path)) == 0 &&
-                    strncmp(error.text + strlen(path), cases[i].place, strlen(cases[i].place)) == 0;
-        for (size_t k = 0; k < 2 && cases[i].words[k] != NULL; k++) {
-            good = good && strstr(error.text, cases[i].words[k]) != NULL;
+                    strncmp(error.text + strlen(path), bad->place, strlen(bad->place)) == 0;
+        for (size_t k = 0; k < 2 && bad->words[k] != NULL; k++) {
+            good = good && strstr(error.text, bad->words[k]) != NULL;
         }
         if (!good) {
-            fail_msg("case %zu: expected '%s' and '%s', got\n%s", i, cases[i].place, cases[i].words[0], error.text);
+            fail_msg("case %zu: expected '%s' and '%s', got\n%s", i, bad->place, bad->words[0], error.text);
         }
     }
 }
