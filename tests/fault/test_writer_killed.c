@@ -198,20 +198,15 @@ static struct oto_client *run_on(struct world_process *world, uint64_t ticks)
 
 static int set_up(void **state)
 {
-    struct world_process *world = calloc(1, sizeof *world);
-    world_make(world, yaml);
-    *state = world;
-    return 0;
+    return world_set_up(state, yaml);
 }
 
 static int tear_down(void **state)
 {
-    world_remove(*state);
-    free(*state);
     for (int c = 0; c < CHANNELS; c++) {
         free(undisturbed[c]);
     }
-    return 0;
+    return world_tear_down(state);
 }
 
 static void a_server_killed_at_any_instruction_leaves_whole_records(void **state)
