@@ -66,6 +66,9 @@ static enum oto_status make_engine(struct srv_server *server, const char *restor
     if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {
         return oto_fail(error, OTO_IO, "there are no random numbers for the run's epoch: %s", strerror(errno));
     }
+    if (server->crash_page != NULL && server->options->again && server->run == 0) {
+        options.lineage = server->crash_page->lineage; /* what was lost is made again: clients go on where they were */
+    }
     if (restore_path != NULL) {
         status = read_checkpoint(server, restore_path, &checkpoint, error);
     }
@@ -159,6 +162,12 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
         server->config.clock.until_ns = options->for_ns;
     }
     save_for_guard(server);
+    if (options->crash_page_fd > 0) {
+        server->crash_page = srv_crash_page_map(options->crash_page_fd, error);
+        if (server->crash_page == NULL) {
+            return error->status;
+        }
+    }
     if (server->replay != NULL) {
         choose_replay_mode(server);
     }
@@ -409,10 +418,10 @@ static void on_saved(void *context, const char *path)
 
 static enum oto_status watch_crashes(struct srv_server *server, struct oto_error *error)
 {
-    if (server->options->crash_page_fd > 0) {
-        server->crash_page = srv_crash_page_map(server->options->crash_page_fd, error);
-        if (server->crash_page == NULL) {
-            return error->status;
+    if (server->crash_page != NULL) {
+        server->crash_page->lineage = srv_engine_segment(server->engine)->lineage;
+        if (server->run > 0) { /* a crash before the first save goes back there, and not beyond */
+            srv_crash_page_saved(server->crash_page, server->began_with);
         }
     }
     return srv_crash_watch(server->crash_page, server->engine, error);

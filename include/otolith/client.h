@@ -49,13 +49,35 @@ OTO_API enum oto_status oto_client_open(const struct oto_client_options *options
                                         struct oto_error *error);
 OTO_API void oto_client_close(struct oto_client *client); /* NULL is allowed */
 
-/* The mapped header; valid until close, also after the server's death. */
+/* The mapped header; valid until close or oto_client_reattach, also after the server's death. */
 OTO_API const struct oto_segment_header *oto_client_header(const struct oto_client *client);
 /* Whether the server still runs (kernel facts: socket and pid; not a heartbeat). */
 OTO_API bool oto_client_server_alive(struct oto_client *client);
+/* Whether the run has ended or faulted, or its server has died: then no tick will come any more. */
+OTO_API bool oto_client_run_is_over(const struct oto_client *client);
 OTO_API enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clock *clock);
 /* Waits for the tick after `tick`, at most timeout_ms. OTO_OK, OTO_TIMEOUT, OTO_CLOSED (ended or died). */
 OTO_API enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms);
+
+/*
+ * A run may be followed by another of the same world, with another epoch: its server died and is started again
+ * (`otolithd --supervise`), somebody starts it again under the same name, or it goes on from a checkpoint
+ * (oto_control_restore). This waits until the run is over and the next one is there, at most timeout_ms, and attaches
+ * the same client to it, with the name and the role of before. Each OTO_OK is one new epoch.
+ *
+ * What stands in the old run's memory goes with it: read it before (until OTO_AGAIN). Afterwards
+ * - channels stay where they are and show the new run. One that it has not, or with another record, has view.ring NULL
+ *   and gives OTO_UNSUPPORTED, until a later run has it again. oto_client_channel counts the channels of the new run.
+ * - readers go on by themselves. Where the new run continues the old one after a crash (`lineage` is the same), behind
+ *   the last record read: what lies between checkpoint and crash is made again and not read twice, and what stands
+ *   nowhere any more is counted as lost. Else, and for events always, records count anew and are read from the oldest
+ *   that stands; nothing is counted.
+ * - what the server held for the client is gone: oto_lossless_begin again.
+ * - the client of a participant reads on, but takes part no more: join again.
+ *
+ * OTO_TIMEOUT: none came; OTO_CONFLICT: the run went on all the time; others as oto_client_open. Then all is as it was.
+ */
+OTO_API enum oto_status oto_client_reattach(struct oto_client *client, int32_t timeout_ms, struct oto_error *error);
 
 /* ---- channels ---- */
 
@@ -73,7 +95,9 @@ struct oto_channel {
     uint64_t type_hash;
     uint64_t rate_num, rate_den;
     struct oto_record_type type; /* name, bytes, fields */
-    struct oto_ring_view view;
+    struct oto_ring_view view;   /* ring NULL: what is attached to has no such channel */
+    uint64_t epoch;              /* of the run that is read; 0 for a channel that a schema frame told of */
+    uint64_t lineage;            /* the same: a record of the same number is the same (see oto_client_reattach) */
 };
 
 OTO_API uint32_t oto_client_channel_count(const struct oto_client *client);
@@ -96,6 +120,7 @@ enum oto_reader_start { OTO_READ_FROM_OLDEST = 0, OTO_READ_FROM_NOW = 1 };
 struct oto_reader {
     const struct oto_channel *channel;
     struct oto_cursor cursor;
+    uint64_t lineage; /* of the runs in which the cursor counts */
 };
 OTO_API struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_reader_start start);
 /* The next record; OTO_OK, OTO_AGAIN, or OTO_CORRUPT. reader->cursor.lost counts what was overwritten unread. */
@@ -103,6 +128,9 @@ OTO_API enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sa
                                         size_t payload_bytes);
 /* Reads up to `count` records into heads[] and payloads (each channel->type.bytes). Returns how many. */
 OTO_API size_t oto_reader_read(struct oto_reader *reader, struct oto_sample_head *heads, void *payloads, size_t count);
+
+/* Seq of the next record to read, in the run that the channel shows now: what oto_lossless_acknowledge is to be told. */
+OTO_API uint64_t oto_reader_position(struct oto_reader *reader);
 
 /* One element of a field as a number (NaN for text). */
 OTO_API double oto_field_number(const struct oto_field *field, const void *payload, uint32_t element);
@@ -221,6 +249,11 @@ OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);
 /* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (a frame that cannot be decoded: counted, go on). */
 OTO_API enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,
                                             struct oto_wire_sample *sample, struct oto_error *error);
+/*
+ * Whether a publisher answers at the moment. One that went is dialled again by the next calls of oto_subscriber_next; a
+ * world that came again shows by the `epoch` of its samples.
+ */
+OTO_API bool oto_subscriber_is_up(const struct oto_subscriber *subscriber);
 
 #ifdef __cplusplus
 }

@@ -160,7 +160,8 @@ struct oto_segment_header {
     uint64_t rate_num, rate_den;
     uint64_t seed;
     char world[OTO_WORLD_NAME_BYTES];
-    unsigned char reserved0[256 - 184];
+    uint64_t lineage; /* 184: the epoch of the run that this one continues after a crash, or its own */
+    unsigned char reserved0[256 - 192];
     /* 256: written by the tick thread */
     uint64_t clock_head; /* completed clock writes; newest slot is (head - 1) % OTO_CLOCK_SLOTS */
     uint64_t reserved1[7];
@@ -252,6 +253,7 @@ struct oto_ring_slot {
 };
 
 #ifndef __cplusplus
+_Static_assert(offsetof(struct oto_segment_header, lineage) == 184, "segment layout");
 _Static_assert(offsetof(struct oto_segment_header, clock_head) == 256, "segment layout");
 _Static_assert(offsetof(struct oto_segment_header, clock) == 320, "segment layout");
 _Static_assert(offsetof(struct oto_segment_header, tick_futex) == 832, "segment layout");

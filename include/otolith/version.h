@@ -10,7 +10,7 @@
 
 /* The shared-memory layout. A client accepts exactly its own major; a minor only adds at the end. */
 #define OTO_SEGMENT_MAJOR 1
-#define OTO_SEGMENT_MINOR 0
+#define OTO_SEGMENT_MINOR 1
 
 /* The schema of a frame on the wire (key `v` of the schema frame). */
 #define OTO_WIRE_VERSION 1

@@ -22,6 +22,7 @@ struct srv_crash_page {
     uint64_t address;
     char node[96];    /* "vehicle/node" whose step it was, "" for the server itself */
     char plugin[128]; /* file */
+    uint64_t lineage; /* of the last run that began (otolith/segment.h); 0: none did */
     uint64_t saves;   /* written so far; the newest is at (saves - 1) mod SRV_CRASH_SAVES */
     char save[SRV_CRASH_SAVES][SRV_CRASH_PATH_BYTES];
 };

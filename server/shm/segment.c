@@ -192,6 +192,7 @@ static void fill_header(const struct srv_segment_plan *plan, const struct srv_la
     header->page_bytes = OTO_SEGMENT_PAGE;
     header->segment_bytes = layout->bytes;
     header->epoch = plan->epoch;
+    header->lineage = plan->lineage;
     header->layout_hash = layout->hash;
     header->field_offset = layout->field_offset;
     header->field_count = layout->field_count;

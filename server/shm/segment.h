@@ -27,7 +27,7 @@ struct srv_channel_spec {
 
 struct srv_segment_plan {
     const char *world;
-    uint64_t epoch, seed;
+    uint64_t epoch, lineage, seed;
     uint64_t rate_num, rate_den;
     const struct srv_channel_spec *channels;
     uint32_t channel_count;

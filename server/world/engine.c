@@ -140,6 +140,8 @@ static enum oto_status make_segment(struct srv_engine *engine, struct oto_error 
     describe_events(config, &specs[engine->event_channel]);
     const struct srv_segment_plan plan = {.world = config->name,
                                           .epoch = engine->options.epoch,
+                                          .lineage = engine->options.lineage != 0 ? engine->options.lineage
+                                                                                 : engine->options.epoch,
                                           .seed = config->seed,
                                           .rate_num = config->clock.rate_num,
                                           .rate_den = config->clock.rate_den,

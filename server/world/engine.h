@@ -19,6 +19,7 @@ struct srv_engine;
 struct srv_engine_options {
     bool start_paused;     /* first tick waits for resume or step */
     uint64_t epoch;        /* random, made by the caller */
+    uint64_t lineage;      /* epoch of the run that this one continues after a crash; 0: its own */
     bool single_steps;     /* nodes of one plugin are never stepped together */
     int64_t watchdog_ns;   /* 0: max(250 ms, 50 periods) */
     uint64_t journal_every; /* 0: no journal (world/journal.h); else the ticks between its hashes */

@@ -73,12 +73,15 @@ static void a_killed_server_is_succeeded_with_a_new_epoch(void **state)
     wait_for(!oto_client_server_alive(client));
     assert_true(world_left_something(world)); /* a stale socket */
     world_start(world, no_publish);
-    struct oto_client *next = world_attach(world, "test");
-    assert_true(oto_client_header(next)->epoch != epoch);
+    struct oto_error error = {0};
+    assert_ok(oto_client_reattach(client, 20000, &error), error);
+    assert_true(oto_client_header(client)->epoch != epoch);
+    assert_true(oto_client_header(client)->lineage == oto_client_header(client)->epoch);
+    const uint64_t tick = world_tick(client);
+    wait_for(world_tick(client) > tick);
     assert_int_equal(world_stop(world), 0);
     assert_false(world_left_something(world));
     oto_client_close(client);
-    oto_client_close(next);
 }
 
 static void bad_worlds_are_refused_with_their_place(void **state)

@@ -47,6 +47,25 @@ static enum oto_status connect_world(struct oto_client *client, const struct oto
     }
 }
 
+static enum oto_status take_channels(struct oto_client *client, struct oto_error *error)
+{
+    struct oto_segment_directory directory;
+    enum oto_status status = oto_segment_read(client->header, client->segment_bytes, &directory, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    memcpy(client->world, directory.world, sizeof client->world);
+    if (directory.epoch != client->epoch) {
+        status = oto_fail(error, OTO_CORRUPT, "the segment is of another run than the server");
+    } else if (oto_channel_book_turn(&client->book, &directory) != OTO_OK) {
+        status = oto_fail(error, OTO_NO_MEMORY, "no memory for the channels of world '%s'", client->world);
+    }
+    if (status != OTO_OK) {
+        oto_segment_directory_finish(&directory);
+    }
+    return status;
+}
+
 static enum oto_status attach(struct oto_client *client, const char *name, const char *role, struct oto_error *error)
 {
     int fd = -1;
@@ -80,11 +99,16 @@ static enum oto_status attach(struct oto_client *client, const char *name, const
     }
     client->header = base;
     client->segment_bytes = bytes;
-    status = oto_segment_read(base, bytes, &client->directory, error);
-    if (status == OTO_OK && client->directory.epoch != epoch) {
-        status = oto_fail(error, OTO_CORRUPT, "the segment is of another run than the server");
-    }
-    return status;
+    client->epoch = epoch;
+    return take_channels(client, error);
+}
+
+static void remember(struct oto_client *client, const struct oto_client_options *asked, const char *name)
+{
+    struct oto_client_origin *origin = &client->origin;
+    (void)snprintf(origin->socket_path, sizeof origin->socket_path, "%s", asked->socket_path != NULL ? asked->socket_path : "");
+    (void)snprintf(origin->name, sizeof origin->name, "%s", name);
+    (void)snprintf(origin->role, sizeof origin->role, "%s", asked->role != NULL ? asked->role : "");
 }
 
 enum oto_status oto_client_open(const struct oto_client_options *options, struct oto_client **client,
@@ -101,9 +125,11 @@ enum oto_status oto_client_open(const struct oto_client_options *options, struct
     }
     made->control.fd = -1;
     made->control.timeout_ms = asked.timeout_ms > 0 ? asked.timeout_ms : DEFAULT_TIMEOUT_MS;
+    const char *name = asked.name != NULL ? asked.name : program_invocation_short_name;
+    remember(made, &asked, name);
     enum oto_status status = connect_world(made, &asked, error);
     if (status == OTO_OK) {
-        status = attach(made, asked.name != NULL ? asked.name : program_invocation_short_name, asked.role, error);
+        status = attach(made, name, asked.role, error);
     }
     if (status != OTO_OK) {
         oto_client_close(made);
@@ -121,7 +147,7 @@ void oto_client_close(struct oto_client *client)
     if (client->control.fd >= 0) {
         (void)close(client->control.fd);
     }
-    oto_segment_directory_finish(&client->directory);
+    oto_channel_book_finish(&client->book);
     oto_segment_unmap(client->header, client->segment_bytes);
     free(client);
 }
@@ -150,10 +176,11 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static bool has_ended(const struct oto_client *client)
+bool oto_client_run_is_over(const struct oto_client *client)
 {
     const uint32_t state = __atomic_load_n(&client->header->state, __ATOMIC_ACQUIRE);
-    return state == OTO_SERVER_CLOSING || state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT;
+    return state == OTO_SERVER_CLOSING || state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT ||
+           !oto_control_alive(&client->control);
 }
 
 static bool is_past(const struct oto_client *client, uint64_t tick)
@@ -180,7 +207,7 @@ enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, i
     }
     for (;;) {
         const uint32_t seen = __atomic_load_n(&client->header->tick_futex, __ATOMIC_ACQUIRE);
-        const bool ended = has_ended(client) || !oto_control_alive(&client->control);
+        const bool ended = oto_client_run_is_over(client);
         if (is_past(client, tick)) {
             return OTO_OK;
         }
@@ -200,7 +227,7 @@ enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, i
 
 uint32_t oto_client_channel_count(const struct oto_client *client)
 {
-    return client->directory.channel_count;
+    return client->book.count;
 }
 
 enum oto_status oto_client_channel_identity(const struct oto_client *client, const struct oto_channel *channel,
@@ -208,7 +235,7 @@ enum oto_status oto_client_channel_identity(const struct oto_client *client, con
 {
     const struct oto_segment_channel *entries =
         (const void *)((const unsigned char *)client->header + client->header->directory_offset);
-    if (channel->index >= client->header->channel_count) {
+    if (channel->view.ring == NULL || channel->index >= client->book.count) {
         return OTO_RANGE;
     }
     const enum oto_status status = oto_channel_identity_read(&entries[channel->index], identity);
@@ -219,21 +246,21 @@ enum oto_status oto_client_channel_identity(const struct oto_client *client, con
 
 const struct oto_channel *oto_client_channel(const struct oto_client *client, uint32_t index)
 {
-    return index < client->directory.channel_count ? &client->directory.channels[index] : NULL;
+    return index < client->book.count ? client->book.now[index] : NULL;
 }
 
 /* Whether `name` is `full`, or `full` without its leading "world/". */
 static bool names(const struct oto_client *client, const char *full, const char *name)
 {
-    const size_t world = strlen(client->directory.world);
-    const bool prefixed = strncmp(full, client->directory.world, world) == 0 && full[world] == '/';
+    const size_t world = strlen(client->world);
+    const bool prefixed = strncmp(full, client->world, world) == 0 && full[world] == '/';
     return strcmp(full, name) == 0 || (prefixed && strcmp(full + world + 1, name) == 0);
 }
 
 static const struct oto_channel *find_by(const struct oto_client *client, const char *name, bool by_node)
 {
-    for (uint32_t i = 0; i < client->directory.channel_count; i++) {
-        const struct oto_channel *channel = &client->directory.channels[i];
+    for (uint32_t i = 0; i < client->book.count; i++) {
+        const struct oto_channel *channel = client->book.now[i];
         if (names(client, by_node ? channel->node : channel->topic, name)) {
             return channel;
         }
@@ -245,29 +272,28 @@ static void suggest(const struct oto_client *client, const char *topic, struct o
 {
     const char *candidates[2 * MAX_CANDIDATES] = {NULL};
     size_t count = 0;
-    const size_t world = strlen(client->directory.world);
-    const uint32_t channels = client->directory.channel_count;
+    const size_t world = strlen(client->world);
+    const uint32_t channels = client->book.count;
     for (uint32_t i = 0; i < channels && i < MAX_CANDIDATES; i++) {
-        const char *full = client->directory.channels[i].topic;
+        const char *full = client->book.now[i]->topic;
         candidates[count++] = full;
-        if (strncmp(full, client->directory.world, world) == 0 && full[world] == '/') {
+        if (strncmp(full, client->world, world) == 0 && full[world] == '/') {
             candidates[count++] = full + world + 1;
         }
     }
     const char *near = oto_nearest_word(topic, candidates, count);
     if (near != NULL) {
-        (void)oto_fail(error, OTO_NOT_FOUND, "world '%s' has no topic '%.95s'; did you mean '%s'?",
-                       client->directory.world, topic, near);
+        (void)oto_fail(error, OTO_NOT_FOUND, "world '%s' has no topic '%.95s'; did you mean '%s'?", client->world, topic,
+                       near);
         return;
     }
     char list[256] = "";
     size_t used = 0;
     for (uint32_t i = 0; i < channels && used + OTO_TOPIC_BYTES + 8 < sizeof list; i++) {
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
-                                 client->directory.channels[i].topic);
+                                 client->book.now[i]->topic);
     }
-    (void)oto_fail(error, OTO_NOT_FOUND, "world '%s' has no topic '%.95s'; it has %s", client->directory.world, topic,
-                   list);
+    (void)oto_fail(error, OTO_NOT_FOUND, "world '%s' has no topic '%.95s'; it has %s", client->world, topic, list);
 }
 
 const struct oto_channel *oto_client_find(const struct oto_client *client, const char *topic, struct oto_error *error)

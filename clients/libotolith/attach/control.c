@@ -300,6 +300,10 @@ enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_c
                         OTO_MESSAGE_MAX_LIST);
     }
     for (uint32_t i = 0; i < count; i++) {
+        if (channels[i]->view.ring == NULL) {
+            return oto_fail(error, OTO_NOT_FOUND, "this run of world '%s' has no channel '%s' as it was", client->world,
+                            channels[i]->topic);
+        }
         indices[i] = channels[i]->index;
     }
     struct oto_message_writer request = oto_control_request(&client->control, "lossless");

@@ -1,6 +1,6 @@
 #include "otolith/client.h"
 
-/* A channel without a ring is one that a schema frame told of. */
+/* A channel without a ring is one that a schema frame told of, or that the run attached to has not. */
 static enum oto_status check_room(const struct oto_channel *channel, size_t payload_bytes)
 {
     return channel->view.ring == NULL ? OTO_UNSUPPORTED : payload_bytes < channel->type.bytes ? OTO_INVALID : OTO_OK;
@@ -13,30 +13,53 @@ enum oto_status oto_channel_latest(const struct oto_channel *channel, struct oto
     return status != OTO_OK ? status : oto_ring_latest(&channel->view, head, payload);
 }
 
+/* The oldest record that is safe to read: an eighth of the ring is left between us and the writer. */
+static uint64_t oldest(const struct oto_ring_view *view)
+{
+    const uint64_t newest = oto_ring_newest(view);
+    const uint64_t safe = newest > view->mask ? newest - (view->mask - view->mask / 8) : 1;
+    return safe < view->ring->first ? view->ring->first : safe;
+}
+
 struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_reader_start start)
 {
-    struct oto_reader reader = {.channel = channel, .cursor = {.next = 1, .lost = 0}};
-    if (channel->view.ring == NULL) {
-        return reader;
-    }
-    const uint64_t newest = oto_ring_newest(&channel->view);
-    if (start == OTO_READ_FROM_NOW) {
-        reader.cursor.next = newest + 1;
-    } else if (newest > channel->view.mask) {
-        /* An eighth of the ring is left between us and the writer; what lies before is not counted as lost. */
-        reader.cursor.next = newest - (channel->view.mask - channel->view.mask / 8);
-    }
-    if (reader.cursor.next < channel->view.ring->first) {
-        reader.cursor.next = channel->view.ring->first;
+    struct oto_reader reader = {.channel = channel, .cursor = {.next = 1, .lost = 0}, .lineage = channel->lineage};
+    if (channel->view.ring != NULL) {
+        /* What lies before is not counted as lost. */
+        const uint64_t first = oldest(&channel->view), next = oto_ring_newest(&channel->view) + 1;
+        reader.cursor.next = start == OTO_READ_FROM_NOW && next > first ? next : first;
     }
     return reader;
+}
+
+/* Begins anew where the client has attached to a run that does not continue the one in which the cursor counts. */
+static void follow_channel(struct oto_reader *reader)
+{
+    if (reader->lineage != reader->channel->lineage) {
+        reader->lineage = reader->channel->lineage;
+        reader->cursor.next = oldest(&reader->channel->view);
+    }
+}
+
+uint64_t oto_reader_position(struct oto_reader *reader)
+{
+    if (reader->channel->view.ring != NULL) {
+        follow_channel(reader);
+    }
+    return reader->cursor.next;
+}
+
+static enum oto_status read_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload)
+{
+    follow_channel(reader);
+    return oto_ring_next(&reader->channel->view, &reader->cursor, head, payload);
 }
 
 enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload,
                                 size_t payload_bytes)
 {
     const enum oto_status status = check_room(reader->channel, payload_bytes);
-    return status != OTO_OK ? status : oto_ring_next(&reader->channel->view, &reader->cursor, head, payload);
+    return status != OTO_OK ? status : read_next(reader, head, payload);
 }
 
 size_t oto_reader_read(struct oto_reader *reader, struct oto_sample_head *heads, void *payloads, size_t count)
@@ -46,8 +69,7 @@ size_t oto_reader_read(struct oto_reader *reader, struct oto_sample_head *heads,
     if (channel->view.ring == NULL) {
         return 0;
     }
-    while (done < count && oto_ring_next(&channel->view, &reader->cursor, &heads[done],
-                                         (unsigned char *)payloads + done * channel->type.bytes) == OTO_OK) {
+    while (done < count && read_next(reader, &heads[done], (unsigned char *)payloads + done * channel->type.bytes) == OTO_OK) {
         done++;
     }
     return done;

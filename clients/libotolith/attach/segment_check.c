@@ -199,6 +199,9 @@ static enum oto_status take_channel(const unsigned char *base, const struct oto_
     channel->rate_num = entry->rate_num;
     channel->rate_den = entry->rate_den;
     channel->view = oto_ring_view_make(base, entry);
+    channel->epoch = directory->epoch;
+    /* Events tell of clients and of the wall clock: a run that continues another has others under the same numbers. */
+    channel->lineage = (entry->flags & OTO_CHANNEL_EVENTS) != 0 ? directory->epoch : directory->lineage;
     directory->channel_count++;
     return OTO_OK;
 }
@@ -233,6 +236,8 @@ enum oto_status oto_segment_read(const void *base, size_t bytes, struct oto_segm
     header.magic = __atomic_load_n(&shared->magic, __ATOMIC_ACQUIRE);
     oto_words_load((unsigned char *)&header + sizeof header.magic, (const unsigned char *)base + sizeof header.magic,
                    STILL_HEADER_BYTES - sizeof header.magic);
+    directory->epoch = header.epoch;
+    directory->lineage = header.lineage != 0 ? header.lineage : header.epoch; /* layout 1.0 has none */
     enum oto_status status = check_identity(&header, bytes, error);
     if (status == OTO_OK) {
         status = check_tables(&header, bytes, error);
@@ -248,7 +253,6 @@ enum oto_status oto_segment_read(const void *base, size_t bytes, struct oto_segm
         return status;
     }
     memcpy(directory->world, header.world, sizeof directory->world);
-    directory->epoch = header.epoch;
     return OTO_OK;
 }
 

@@ -10,7 +10,7 @@
 
 struct oto_segment_directory {
     char world[OTO_WORLD_NAME_BYTES];
-    uint64_t epoch;
+    uint64_t epoch, lineage;
     uint32_t channel_count;
     struct oto_channel *channels; /* views point into the segment, all else into the tables below */
     struct oto_segment_channel *entries;

@@ -42,6 +42,11 @@ void oto_subscriber_close(struct oto_subscriber *subscriber)
     }
 }
 
+bool oto_subscriber_is_up(const struct oto_subscriber *subscriber)
+{
+    return oto_link_is_up(subscriber->link);
+}
+
 /* Why nothing came. */
 static enum oto_status explain(const struct oto_subscriber *subscriber, int32_t timeout_ms, struct oto_error *error)
 {

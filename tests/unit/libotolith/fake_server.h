@@ -36,6 +36,7 @@ struct fake_server {
     unsigned char *segment; /* its own writable mapping */
     pthread_t thread;
     uint32_t acknowledged; /* count of the last ack */
+    char name[32], role[16]; /* as the last attach gave them */
     struct oto_message request;
     unsigned char buffer[OTO_MESSAGE_MAX_BYTES];
 };
@@ -111,6 +112,13 @@ static inline bool fake_answer(struct fake_server *server, int fd)
         __atomic_store_n(&server->acknowledged, oto_message_find(&server->request, "next")->count, __ATOMIC_RELEASE);
         return true;
     }
+    if (attach) {
+        const char *name = "", *role = "";
+        (void)oto_message_text(&server->request, "name", &name, NULL);
+        (void)oto_message_text(&server->request, "role", &role, NULL);
+        (void)snprintf(server->name, sizeof server->name, "%s", name);
+        (void)snprintf(server->role, sizeof server->role, "%s", role);
+    }
     if (server->hang_up && !attach) {
         return false;
     }
@@ -151,6 +159,25 @@ static inline void fake_make_segment(struct fake_server *server, int seals)
     memcpy(server->segment, base, SAMPLE_SEGMENT_BYTES);
     free(base);
     assert_int_equal(fcntl(server->memfd, F_ADD_SEALS, seals), 0);
+}
+
+#define FAKE_RUNTIME_BYTES 32
+
+/* A runtime directory of the test's own, empty again when it is removed. */
+static inline void fake_runtime_make(char runtime[FAKE_RUNTIME_BYTES])
+{
+    (void)snprintf(runtime, FAKE_RUNTIME_BYTES, "/tmp/oto-test-XXXXXX");
+    assert_non_null(mkdtemp(runtime));
+    (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
+    (void)unsetenv("OTOLITH_WORLD");
+}
+
+static inline void fake_runtime_remove(const char *runtime)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/otolith", runtime);
+    (void)rmdir(path);
+    (void)rmdir(runtime);
 }
 
 #define FAKE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | 0x10 /* F_SEAL_FUTURE_WRITE */ | F_SEAL_SEAL)

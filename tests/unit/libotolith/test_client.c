@@ -5,16 +5,13 @@
 
 #include "fake_server.h"
 
-static char runtime[32];
+static char runtime[FAKE_RUNTIME_BYTES];
 static struct fake_server *server;
 
 static int set_up(void **state)
 {
     (void)state;
-    (void)snprintf(runtime, sizeof runtime, "/tmp/oto-test-XXXXXX");
-    assert_non_null(mkdtemp(runtime));
-    (void)setenv("XDG_RUNTIME_DIR", runtime, 1);
-    (void)unsetenv("OTOLITH_WORLD");
+    fake_runtime_make(runtime);
     server = calloc(1, sizeof *server);
     server->pass_fds = 1;
     return 0;
@@ -23,10 +20,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    char path[64];
-    (void)snprintf(path, sizeof path, "%s/otolith", runtime);
-    (void)rmdir(path);
-    (void)rmdir(runtime);
+    fake_runtime_remove(runtime);
     free(server);
     return 0;
 }

@@ -247,7 +247,8 @@ static void a_ring_that_lies_never_yields_a_record(void **state)
     }
     ring->head = 5;
     ring->first = 7;
-    struct oto_reader reader = {.channel = &directory.channels[1], .cursor = {.next = 1}};
+    struct oto_reader reader = {
+        .channel = &directory.channels[1], .cursor = {.next = 1}, .lineage = directory.channels[1].lineage};
     assert_int_equal(oto_reader_next(&reader, &head, &imu, sizeof imu), OTO_CORRUPT);
     assert_int_equal(reader.cursor.lost, 0);
     oto_segment_directory_finish(&directory);

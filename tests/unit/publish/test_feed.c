@@ -20,7 +20,10 @@ static struct oto_client make_client(const struct oto_record_type *type)
             .index = i, .rate_num = 200, .rate_den = 1, .type = *type, .type_hash = oto_record_type_hash(type)};
         (void)snprintf(channels[i].topic, sizeof channels[i].topic, "demo/car%u/imu", i);
     }
-    return (struct oto_client){.header = &header, .directory = {.channel_count = CHANNELS, .channels = channels}};
+    struct oto_segment_directory directory = {.channel_count = CHANNELS, .channels = channels};
+    struct oto_client client = {.header = &header};
+    assert_int_equal(oto_channel_book_turn(&client.book, &directory), OTO_OK);
+    return client;
 }
 
 static void count_and_give(void *context, const void *data, size_t bytes)
@@ -53,7 +56,7 @@ static void a_schema_too_large_for_a_frame_comes_in_several_and_is_learnt(void *
     }
     srv_feed_destroy(feed);
     oto_stream_finish(&stream);
-    free(client.directory.channels);
+    oto_channel_book_finish(&client.book);
 }
 
 static void a_channel_too_large_for_any_frame_is_refused(void **state)
@@ -71,7 +74,7 @@ static void a_channel_too_large_for_any_frame_is_refused(void **state)
     assert_int_equal(srv_feed_create(&client, OTO_FRAME_MAP, count_and_give, NULL, &feed, &error), OTO_LIMIT);
     assert_non_null(strstr(error.text, "the schema frame cannot be made"));
     assert_null(feed);
-    free(client.directory.channels);
+    oto_channel_book_finish(&client.book);
     free(text);
 }
 
