@@ -71,10 +71,6 @@ int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
 void cli_catch_signals(void);
 bool cli_interrupted(void);
 
-/* Opens the world named by --world (NULL: OTOLITH_WORLD or the only one); says the error itself. NULL on failure. */
-struct oto_client *cli_open(const char *world);
-/* The same for those that only read: the connection may change nothing. */
-struct oto_client *cli_observe(const char *world);
 
 /* A channel that is reserved but switched off by a parameter, and has never been on, is not worth a row. */
 bool cli_is_shown(const struct oto_channel *channel);
@@ -85,11 +81,21 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
 /* Options that most commands share; each command's argp has cli_common_argp as its child with a struct cli_common. */
 struct cli_common {
     const char *world;
+    const char *role; /* observe, operate or admin; NULL: what the command needs */
     bool json;
 };
 extern const struct argp cli_common_argp;
 /* --set KEY=VALUE, that may be repeated: adds to `sets`, or ends with a usage error. */
 void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument);
+
+/*
+ * Opens the world named by --world (NULL: OTOLITH_WORLD or the only one) with the role of --role, else the one that the
+ * user has; says the error itself. NULL on failure.
+ */
+struct oto_client *cli_open(const struct cli_common *common);
+/* The same for those that only read: without --role the connection may change nothing. */
+struct oto_client *cli_observe(const struct cli_common *common);
+
 /* A command whose only options are the shared ones: parses, and checks the number of arguments. */
 struct cli_simple {
     struct cli_common common;

@@ -214,6 +214,7 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
     const int64_t end_ns = cli_now_ns() + options->for_ns;
     struct cli_source *source = malloc(sizeof *source);
     enum oto_status status = OTO_OK;
+    uint64_t epoch = 0, next_seq = 0;
     if (source == NULL || !cli_source_open(source, &options->source)) {
         free(source);
         return oto_fail(error, OTO_NOT_FOUND, "'%s' is neither a file nor a topic of a running world", options->source.topic);
@@ -223,6 +224,12 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
         struct oto_wire_sample sample;
         status = cli_source_next(source, 100, &sample, error);
         if (status == OTO_OK && sample.type != NULL) {
+            if (epoch != 0 && sample.epoch != epoch && sample.head.seq != next_seq) {
+                (void)fprintf(stderr, "otolith: the new run does not go on where the old one was: the record ends here\n");
+                break;
+            }
+            epoch = sample.epoch;
+            next_seq = sample.head.seq + 1;
             status = take_sample(analysis, &sample, error);
         } else if (status == OTO_TIMEOUT || status == OTO_AGAIN) {
             status = OTO_OK;

@@ -39,7 +39,7 @@ static int ask(const struct cli_simple *simple, ask_function *function, const ch
     if (!make_absolute(simple->arguments[0], path, sizeof path)) {
         return CLI_FAILED;
     }
-    struct oto_client *client = cli_open(simple->common.world);
+    struct oto_client *client = cli_open(&simple->common);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -185,7 +185,7 @@ static enum oto_status save_for_branch(struct branch *branch, char *world, size_
 {
     const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
     struct oto_reply reply;
-    struct oto_client *client = cli_open(branch->common.world);
+    struct oto_client *client = cli_open(&branch->common);
     if (client == NULL) {
         return OTO_NOT_FOUND;
     }

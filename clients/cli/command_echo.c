@@ -66,6 +66,17 @@ static void print_sample(const struct options *options, const struct oto_wire_sa
     (void)fflush(stdout);
 }
 
+static int report_end(const struct options *options, enum oto_status status, const struct oto_error *error)
+{
+    if (status != OTO_CLOSED) {
+        return cli_say(error);
+    }
+    if (!cli_interrupted()) {
+        (void)fprintf(stderr, "otolith: the world has ended\n");
+    }
+    return options->count == 0 ? CLI_OK : CLI_FAILED;
+}
+
 /* Prints until enough, interrupted or ended. */
 static int print_all(const struct options *options, struct cli_source *source)
 {
@@ -77,13 +88,12 @@ static int print_all(const struct options *options, struct cli_source *source)
         if (status == OTO_TIMEOUT || status == OTO_AGAIN) {
             continue;
         }
-        if (status == OTO_CLOSED) {
-            (void)fprintf(stderr, "otolith: the world has ended\n");
-            return options->count == 0 ? CLI_OK : CLI_FAILED;
-        }
-        if (status != OTO_OK) {
+        if (status == OTO_CORRUPT) { /* one frame of many */
             (void)cli_say(&error);
             continue;
+        }
+        if (status != OTO_OK) {
+            return report_end(options, status, &error);
         }
         if (sample.lost > 0) {
             (void)fprintf(stderr, "otolith: %" PRIu64 " samples of %s were lost before seq %" PRIu64 "\n", sample.lost,

@@ -153,7 +153,7 @@ int cli_fault(int argc, char **argv)
     struct oto_reply reply;
     struct oto_error error = {0};
     (void)argp_parse(&fault_argp, argc, argv, 0, NULL, &o);
-    struct oto_client *client = cli_open(o.common.world);
+    struct oto_client *client = cli_open(&o.common);
     if (client == NULL) {
         return CLI_FAILED;
     }

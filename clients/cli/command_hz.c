@@ -36,6 +36,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 struct window {
+    uint64_t epoch; /* of the run that it measures */
     uint64_t samples, lost, first_seq, last_seq;
     int64_t first_t_ns, last_t_ns, first_wall_ns, last_wall_ns;
 };
@@ -78,6 +79,9 @@ static enum oto_status collect(struct cli_source *source, int64_t window_ns, str
         }
         if (status != OTO_OK) {
             return status;
+        }
+        if (sample.epoch != window->epoch) { /* what was counted of the run before says nothing of this one */
+            *window = (struct window){.epoch = sample.epoch};
         }
         window->last_seq = sample.head.seq;
         window->last_t_ns = sample.head.t_ns;

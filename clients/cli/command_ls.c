@@ -51,13 +51,13 @@ static void list_json(const struct oto_client *client, bool first)
     (void)printf("]}");
 }
 
-static int list(const char *world, bool json, bool first)
+static int list(const struct cli_common *common, bool first)
 {
-    struct oto_client *client = cli_observe(world);
+    struct oto_client *client = cli_observe(common);
     if (client == NULL) {
         return CLI_FAILED;
     }
-    if (json) {
+    if (common->json) {
         list_json(client, first);
     } else {
         list_text(client);
@@ -76,16 +76,18 @@ int cli_ls(int argc, char **argv)
     count = count < MOST_WORLDS ? count : MOST_WORLDS;
     int code = CLI_OK;
     bool first = true;
+    const bool named = simple.common.world != NULL;
     if (simple.common.json) {
         (void)printf("[");
     }
-    if (simple.common.world != NULL) {
-        code = list(simple.common.world, simple.common.json, true);
+    if (named) {
+        code = list(&simple.common, true);
         first = false;
     }
-    for (size_t i = 0; i < count && simple.common.world == NULL; i++) {
+    for (size_t i = 0; i < count && !named; i++) {
         if (worlds[i].alive) {
-            code |= list(worlds[i].name, simple.common.json, first);
+            simple.common.world = worlds[i].name;
+            code |= list(&simple.common, first);
             first = false;
         }
     }

@@ -37,7 +37,7 @@ int cli_get(int argc, char **argv)
 {
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "NODE [PARAM]", "Read one parameter of a node, or all of them.", 1, 2, &simple);
-    struct oto_client *client = cli_observe(simple.common.world);
+    struct oto_client *client = cli_observe(&simple.common);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -72,7 +72,7 @@ int cli_set(int argc, char **argv)
     if (negative) {
         simple.arguments[2] = argv[argc - 1];
     }
-    struct oto_client *client = cli_open(simple.common.world);
+    struct oto_client *client = cli_open(&simple.common);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -244,9 +244,13 @@ static uint32_t state_of(const struct run *run)
 
 static bool run_over(struct run *run)
 {
+    return state_of(run) == OTO_SERVER_FAULT || server_ended(&run->server);
+}
+
+static bool ended_in_order(const struct run *run)
+{
     const uint32_t state = state_of(run);
-    return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING || state == OTO_SERVER_FAULT ||
-           server_ended(&run->server);
+    return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING;
 }
 
 /* In step mode with --for nobody else would step: a chunk at a time, each within what the rings hold. */
@@ -273,27 +277,37 @@ static void show(struct run *run, bool terminal, int64_t *next_ns)
     }
 }
 
-/* The server died and its supervisor starts another: what was watched and recorded goes on there. */
+/*
+ * The server died and its supervisor starts another, or it goes on from a checkpoint: what was watched and recorded goes
+ * on there. OTO_CLOSED: it has ended.
+ */
 static enum oto_status reattach(struct run *run, struct oto_error *error)
 {
     struct oto_reply reply;
-    char name[OTO_WORLD_NAME_BYTES];
-    (void)snprintf(name, sizeof name, "%s", oto_client_header(run->client)->world);
-    struct oto_client *client = server_attach(&run->server, name, error);
-    if (client == NULL) {
-        return error->status != OTO_OK ? error->status : OTO_CLOSED;
+    while (recorder_drain(&run->options->recorder) > 0) {
+        /* what stands in the memory of the run that is over */
     }
-    view_finish(&run->view);
-    enum oto_status status = view_init(&run->view, client);
+    enum oto_status status = server_reattach(&run->server, run->client, error);
     if (status == OTO_OK) {
-        status = recorder_resume(&run->options->recorder, client, error);
+        view_finish(&run->view);
+        status = view_init(&run->view, run->client);
     }
-    oto_client_close(run->client);
-    run->client = client;
+    if (status == OTO_OK) {
+        status = recorder_resume(&run->options->recorder, error);
+    }
     if (status == OTO_OK && !run->options->step_mode) {
-        status = oto_control_resume(client, &reply, error);
+        status = oto_control_resume(run->client, &reply, error);
     }
     return status;
+}
+
+static int finish_view(struct run *run, bool terminal, int code)
+{
+    view_update(&run->view);
+    if (!run->options->quiet && terminal) {
+        view_draw(&run->view, stdout);
+    }
+    return code;
 }
 
 static int watch(struct run *run)
@@ -304,15 +318,22 @@ static int watch(struct run *run)
     struct oto_error error = {0};
     while (!cli_interrupted() && !run_over(run)) {
         struct oto_clock clock = {0};
-        if (!oto_client_server_alive(run->client) && !run_over(run) && reattach(run, &error) != OTO_OK) {
-            return server_ended(&run->server) ? CLI_FAILED : cli_say(&error);
+        if (oto_client_run_is_over(run->client) && !run_over(run)) {
+            const bool orderly = ended_in_order(run);
+            const enum oto_status status = reattach(run, &error);
+            if (status == OTO_CLOSED || (orderly && status == OTO_TIMEOUT)) {
+                return finish_view(run, terminal, orderly || cli_interrupted() ? CLI_OK : CLI_FAILED);
+            }
+            if (status != OTO_OK) {
+                return cli_say(&error);
+            }
         }
         (void)oto_client_clock(run->client, &clock);
         if (recorder_drain(&run->options->recorder) == 0) {
             if (stepping && clock.tick >= run->end_tick) {
                 break;
             }
-            if (stepping && step_on(run, &error) != OTO_OK && !run_over(run)) {
+            if (stepping && step_on(run, &error) != OTO_OK && !run_over(run) && !oto_client_run_is_over(run->client)) {
                 return cli_say(&error);
             }
             if (!stepping) {
@@ -321,11 +342,7 @@ static int watch(struct run *run)
         }
         show(run, terminal, &next_ns);
     }
-    view_update(&run->view);
-    if (!run->options->quiet && terminal) {
-        view_draw(&run->view, stdout);
-    }
-    return CLI_OK;
+    return finish_view(run, terminal, CLI_OK);
 }
 
 static uint64_t end_tick(const struct run *run)

@@ -198,7 +198,8 @@ static enum oto_status read_channel(struct oto_client *client, const char *name,
 static enum oto_status read_node(const struct arguments *arguments, struct oto_sdf_world *world,
                                  struct oto_error *error)
 {
-    struct oto_client_options options = {.size = sizeof options, .world = arguments->common.world, .name = "otolith"};
+    struct oto_client_options options = {.size = sizeof options, .world = arguments->common.world, .name = "otolith",
+                                         .role = arguments->common.role != NULL ? arguments->common.role : "observe"};
     struct oto_client *client = NULL;
     enum oto_status status = oto_client_open(&options, &client, error);
     if (status == OTO_OK) {

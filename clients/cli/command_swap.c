@@ -160,7 +160,7 @@ int cli_swap(int argc, char **argv)
     argp_err_exit_status = CLI_USAGE;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &request);
     make_absolute(&request);
-    struct oto_client *client = cli_open(request.common.world);
+    struct oto_client *client = cli_open(&request.common);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -1,33 +1,81 @@
 /* otolith top: the live view of a world that runs already. */
+#include "follow.h"
 #include "view.h"
 
 #include <time.h>
 #include <unistd.h>
 
+struct options {
+    struct cli_common common;
+    struct cli_follow follow;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->common;
+        state->child_inputs[1] = &options->follow;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "top takes no argument: '%s' is too many", argument);
+        return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The next run may have other topics. */
+static enum oto_status go_on(struct view *view, struct oto_client *client, const struct cli_follow *follow,
+                             struct oto_error *error)
+{
+    const enum oto_status status = cli_follow(client, follow, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    view_finish(view);
+    return view_init(view, client);
+}
+
+static int watch(struct view *view, struct oto_client *client, const struct cli_follow *follow)
+{
+    const bool terminal = isatty(STDOUT_FILENO) != 0;
+    const struct timespec pause = {0, 200000000};
+    struct oto_error error = {0};
+    enum oto_status status = OTO_OK;
+    view_update(view);
+    do {
+        (void)nanosleep(&pause, NULL);
+        view_update(view);
+        view_draw(view, stdout);
+        if (terminal && !oto_client_server_alive(client)) {
+            status = go_on(view, client, follow, &error);
+        }
+    } while (terminal && status == OTO_OK && !cli_interrupted());
+    return status == OTO_OK || status == OTO_CLOSED ? CLI_OK : cli_say(&error);
+}
+
 int cli_top(int argc, char **argv)
 {
-    struct cli_simple simple;
-    cli_parse_simple(argc, argv, "", "Watch all topics of a running world. One snapshot where the output is no terminal.", 0, 0,
-                     &simple);
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.parser = parse,
+                                     .doc = "Watch all topics of a running world. One snapshot where the output is no terminal.",
+                                     .children = children};
+    struct options options = {0};
+    argp_err_exit_status = CLI_USAGE;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
     cli_catch_signals();
-    struct oto_client *client = cli_observe(simple.common.world);
+    struct oto_client *client = cli_observe(&options.common);
     if (client == NULL) {
         return CLI_FAILED;
     }
     struct view view;
-    if (view_init(&view, client) != OTO_OK) {
-        oto_client_close(client);
-        return CLI_FAILED;
+    int code = CLI_FAILED;
+    if (view_init(&view, client) == OTO_OK) {
+        code = watch(&view, client, &options.follow);
+        view_finish(&view);
     }
-    const bool terminal = isatty(STDOUT_FILENO) != 0;
-    const struct timespec pause = {0, 200000000};
-    view_update(&view);
-    do {
-        (void)nanosleep(&pause, NULL);
-        view_update(&view);
-        view_draw(&view, stdout);
-    } while (terminal && !cli_interrupted() && oto_client_server_alive(client));
-    view_finish(&view);
     oto_client_close(client);
-    return CLI_OK;
+    return code;
 }

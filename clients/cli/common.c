@@ -130,9 +130,12 @@ bool cli_interrupted(void)
     return signal_seen != 0;
 }
 
-static struct oto_client *open_as(const char *world, const char *role)
+static struct oto_client *open_as(const struct cli_common *common, const char *role)
 {
-    struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith", .role = role};
+    struct oto_client_options options = {.size = sizeof options,
+                                         .world = common->world,
+                                         .name = "otolith",
+                                         .role = common->role != NULL ? common->role : role};
     struct oto_client *client = NULL;
     struct oto_error error = {0};
     if (oto_client_open(&options, &client, &error) != OTO_OK) {
@@ -142,14 +145,14 @@ static struct oto_client *open_as(const char *world, const char *role)
     return client;
 }
 
-struct oto_client *cli_open(const char *world)
+struct oto_client *cli_open(const struct cli_common *common)
 {
-    return open_as(world, NULL);
+    return open_as(common, NULL);
 }
 
-struct oto_client *cli_observe(const char *world)
+struct oto_client *cli_observe(const struct cli_common *common)
 {
-    return open_as(world, "observe");
+    return open_as(common, "observe");
 }
 
 bool cli_is_shown(const struct oto_channel *channel)
@@ -174,6 +177,8 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
     return oto_fail(error, OTO_NOT_FOUND, "the program '%s' is not beside this one", program);
 }
 
+enum { KEY_ROLE = 0x100 }; /* without a short name */
+
 static error_t parse_common(int key, char *argument, struct argp_state *state)
 {
     struct cli_common *common = state->input;
@@ -184,6 +189,12 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
     case 'j':
         common->json = true;
         return 0;
+    case KEY_ROLE:
+        if (strcmp(argument, "observe") != 0 && strcmp(argument, "operate") != 0 && strcmp(argument, "admin") != 0) {
+            argp_error(state, "--role takes observe, operate or admin, not '%s'", argument);
+        }
+        common->role = argument;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -192,6 +203,7 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 static const struct argp_option common_options[] = {
     {"world", 'w', "NAME", 0, "the world to talk to (default: $OTOLITH_WORLD, else the only one running)", 10},
     {"json", 'j', NULL, 0, "print JSON", 10},
+    {"role", KEY_ROLE, "ROLE", 0, "observe, operate or admin: attach with no more than this", 10},
     {0},
 };
 void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument)

@@ -37,54 +37,39 @@ static enum oto_status open_row(struct recorder_row *row, struct oto_client *cli
     return OTO_OK;
 }
 
-enum oto_status recorder_start(struct recorder *recorder, struct oto_client *client, struct oto_error *error)
+/* The world is to wait for what is recorded. */
+enum oto_status recorder_resume(const struct recorder *recorder, struct oto_error *error)
 {
     const struct oto_channel *channels[RECORDER_MAX];
+    for (uint32_t i = 0; i < recorder->count; i++) {
+        channels[i] = recorder->rows[i].channel;
+    }
+    return recorder->count == 0 ? OTO_OK : oto_lossless_begin(recorder->client, channels, recorder->count, error);
+}
+
+enum oto_status recorder_start(struct recorder *recorder, struct oto_client *client, struct oto_error *error)
+{
     recorder->client = client;
     for (uint32_t i = 0; i < recorder->count; i++) {
         const enum oto_status status = open_row(&recorder->rows[i], client, error);
         if (status != OTO_OK) {
             return status;
         }
-        channels[i] = recorder->rows[i].channel;
     }
     recorder->heads = malloc(BATCH * sizeof *recorder->heads);
     recorder->payloads = malloc((size_t)BATCH * OTO_RECORD_MAX_BYTES);
     if (recorder->heads == NULL || recorder->payloads == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
-    if (recorder->count == 0) {
-        return OTO_OK;
-    }
-    recorder->lossless = true;
-    return oto_lossless_begin(client, channels, recorder->count, error);
-}
-
-enum oto_status recorder_resume(struct recorder *recorder, struct oto_client *client, struct oto_error *error)
-{
-    const struct oto_channel *channels[RECORDER_MAX];
-    while (recorder_drain(recorder) > 0) {
-        /* what stands in the old run's memory yet */
-    }
-    recorder->client = client;
-    for (uint32_t i = 0; i < recorder->count; i++) {
-        struct recorder_row *row = &recorder->rows[i];
-        const struct oto_cursor cursor = row->reader.cursor;
-        row->channel = channels[i] = oto_client_find(client, row->topic, error);
-        if (row->channel == NULL) {
-            return error->status;
-        }
-        row->reader = oto_reader_make(row->channel, OTO_READ_FROM_OLDEST);
-        row->reader.cursor = cursor;
-    }
-    return recorder->count == 0 ? OTO_OK : oto_lossless_begin(client, channels, recorder->count, error);
+    recorder->lossless = recorder->count > 0;
+    return recorder_resume(recorder, error);
 }
 
 static void acknowledge(struct recorder *recorder)
 {
     uint64_t next[RECORDER_MAX];
     for (uint32_t i = 0; i < recorder->count; i++) {
-        next[i] = recorder->rows[i].reader.cursor.next;
+        next[i] = oto_reader_position(&recorder->rows[i].reader);
     }
     (void)oto_lossless_acknowledge(recorder->client, next, recorder->count);
 }

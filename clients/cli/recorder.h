@@ -29,8 +29,8 @@ struct recorder {
 enum oto_status recorder_add(struct recorder *recorder, char *argument, struct oto_error *error);
 /* Opens files, finds topics, declares itself lossless. To be called while the world is paused at its start. */
 enum oto_status recorder_start(struct recorder *recorder, struct oto_client *client, struct oto_error *error);
-/* The world came again, as another run: goes on behind the last sample written. Paused, as at its start. */
-enum oto_status recorder_resume(struct recorder *recorder, struct oto_client *client, struct oto_error *error);
+/* The client has attached to another run, paused as at its start: goes on there. What stood in the old one was drained. */
+enum oto_status recorder_resume(const struct recorder *recorder, struct oto_error *error);
 /* Writes what is new; returns how many samples. */
 uint64_t recorder_drain(struct recorder *recorder);
 /* Drains, closes the files; an error of writing shows here. */

@@ -10,6 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PATIENCE_NS INT64_C(20000000000) /* until a server is up, or up again */
+#define LOOK_MS 5                        /* between looks whether it has ended */
+
 extern char **environ;
 
 /* In a group of its own: Ctrl-C reaches `otolith run` alone, which ends the world in order. */
@@ -80,7 +83,7 @@ static bool is_of(const struct server_process *server, uint32_t writer)
 
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + INT64_C(20000000000);
+    const int64_t deadline_ns = cli_now_ns() + PATIENCE_NS;
     while (!cli_interrupted() && cli_now_ns() < deadline_ns && !server_ended(server)) {
         struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith run"};
         struct oto_client *client = NULL;
@@ -94,6 +97,22 @@ struct oto_client *server_attach(struct server_process *server, const char *worl
         rest(2000000);
     }
     return NULL;
+}
+
+enum oto_status server_reattach(struct server_process *server, struct oto_client *client, struct oto_error *error)
+{
+    const int64_t deadline_ns = cli_now_ns() + PATIENCE_NS;
+    while (!cli_interrupted() && !server_ended(server)) {
+        const enum oto_status status = oto_client_reattach(client, LOOK_MS, error);
+        if (status == OTO_OK && !is_of(server, oto_client_header(client)->writer_pid)) {
+            return oto_fail(error, OTO_CONFLICT, "another server has taken the name of world '%s'",
+                            oto_client_header(client)->world);
+        }
+        if (status != OTO_TIMEOUT || cli_now_ns() >= deadline_ns) {
+            return status;
+        }
+    }
+    return OTO_CLOSED;
 }
 
 void server_stop(struct server_process *server)

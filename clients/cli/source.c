@@ -1,5 +1,6 @@
 #include "source.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->common;
+        state->child_inputs[1] = &options->follow;
         return 0;
     case 'c':
         options->connect = argument;
@@ -40,7 +42,7 @@ static const struct argp_option source_options[] = {
     {"via", 'v', "shm|nng", 0, "the road the samples take (default shm)", 5},
     {0},
 };
-static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {0}};
 const struct argp cli_source_argp = {.options = source_options, .parser = parse_source, .children = source_children};
 
 /* The ipc endpoint of a world on this machine stands beside its control socket. */
@@ -72,8 +74,9 @@ bool cli_source_open(struct cli_source *source, const struct cli_source_options 
     char url[1024] = "";
     const char *topic = options->topic;
     memset(source, 0, sizeof *source);
+    source->follow = options->follow;
     if (options->connect == NULL) {
-        source->client = cli_observe(options->common.world);
+        source->client = cli_observe(&options->common);
         if (source->client == NULL) {
             return false;
         }
@@ -102,7 +105,18 @@ void cli_source_close(struct cli_source *source)
     memset(source, 0, sizeof *source);
 }
 
-static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample)
+static enum oto_status follow_shm(struct cli_source *source, struct oto_error *error)
+{
+    const enum oto_status status = cli_follow(source->client, &source->follow, error);
+    if (status == OTO_OK && source->channel->view.ring == NULL) {
+        return oto_fail(error, OTO_NOT_FOUND, "the world has no topic '%s' any more, or with another record",
+                        source->channel->topic);
+    }
+    return status;
+}
+
+static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
+                                struct oto_error *error)
 {
     const struct oto_channel *channel = source->channel;
     const int64_t deadline_ns = cli_now_ns() + (int64_t)timeout_ms * 1000000;
@@ -113,9 +127,12 @@ static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, s
         }
         struct oto_clock clock = {0};
         (void)oto_client_clock(source->client, &clock);
-        const enum oto_status status = oto_client_wait_tick(source->client, clock.tick, (int32_t)left_ms);
+        enum oto_status status = oto_client_wait_tick(source->client, clock.tick, (int32_t)left_ms);
         if (status == OTO_CLOSED && oto_ring_newest(&channel->view) < source->reader.cursor.next) {
-            return OTO_CLOSED;
+            status = follow_shm(source, error);
+            if (status != OTO_OK) {
+                return status;
+            }
         }
     }
     sample->topic = channel->topic;
@@ -128,11 +145,50 @@ static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, s
     return OTO_OK;
 }
 
+/* Nobody answers: the world that is on this machine is followed, a publisher elsewhere is waited for. */
+static enum oto_status follow_nng(struct cli_source *source, struct oto_error *error)
+{
+    if (source->client != NULL) {
+        if (oto_client_server_alive(source->client)) {
+            return OTO_TIMEOUT; /* the server starts its publisher again */
+        }
+        const enum oto_status status = cli_follow(source->client, &source->follow, error);
+        source->epoch = oto_client_header(source->client)->epoch;
+        return status == OTO_OK ? OTO_TIMEOUT : status;
+    }
+    const int64_t now_ns = cli_now_ns();
+    source->silent_ns = source->silent_ns != 0 ? source->silent_ns : now_ns;
+    if (now_ns - source->silent_ns < cli_follow_wait_ns(&source->follow)) {
+        return OTO_TIMEOUT;
+    }
+    char why[sizeof error->text];
+    memcpy(why, error->text, sizeof why);
+    return oto_fail(error, OTO_NOT_FOUND, "%.300s, for %g s; --wait says how long to wait", why,
+                    (double)cli_follow_wait_ns(&source->follow) * 1e-9);
+}
+
+static enum oto_status next_nng(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
+                                struct oto_error *error)
+{
+    const enum oto_status status = oto_subscriber_next(source->subscriber, timeout_ms, sample, error);
+    if (status == OTO_TIMEOUT && !oto_subscriber_is_up(source->subscriber)) {
+        return follow_nng(source, error);
+    }
+    source->silent_ns = 0;
+    if (status == OTO_OK && sample->epoch != source->epoch) {
+        if (source->epoch != 0) {
+            (void)fprintf(stderr, "otolith: the world of %s restarted with epoch %" PRIu64 "\n", sample->topic, sample->epoch);
+        }
+        source->epoch = sample->epoch;
+    }
+    return status;
+}
+
 enum oto_status cli_source_next(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
                                 struct oto_error *error)
 {
     if (source->subscriber != NULL) {
-        return oto_subscriber_next(source->subscriber, timeout_ms, sample, error);
+        return next_nng(source, timeout_ms, sample, error);
     }
-    return next_shm(source, timeout_ms, sample);
+    return next_shm(source, timeout_ms, sample, error);
 }

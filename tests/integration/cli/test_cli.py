@@ -160,6 +160,17 @@ class Live(Case):
         self.assertIn("did you mean 'angular_velocity.x'?",
                       self.otolith("fault", imu, "scale", "2", "--field", "angular_velocty", code=1))
 
+    def test_a_command_attaches_with_the_role_it_is_given(self):
+        self.start()
+        imu = "clitest/car/imu"
+        self.assertIn("'pause' needs the role operate, and this client has the role observe",
+                      self.otolith("pause", "--role", "observe", code=1))
+        self.assertIn("'swap' needs the role admin", self.otolith("swap", imu, "sdf_imu", "--role", "operate", code=1))
+        self.otolith("set", imu, "accelerometer.constant_bias_m_s2", "[1, 0, 0]", "--role", "operate")
+        for role in ("observe", "operate", "admin"):
+            self.otolith("echo", imu, "-n", 1, "--role", role)
+        self.assertIn("--role takes observe, operate or admin, not 'king'", self.otolith("ls", "--role", "king", code=2))
+
     def test_mistakes_are_answered_with_what_would_be_right(self):
         self.start()
         self.assertIn("clitest/car/imu", self.otolith("echo", "clitest/car/imv", "-n", 1, code=1))
