@@ -1,30 +1,34 @@
 #!/usr/bin/python3
-"""Reads every sample of a channel for as long as it is let, attaching again when the world begins anew, and checks that the
-numbers and stamps are complete. At SIGTERM it prints what it saw as JSON. reader.py WORLD CHANNEL PERIOD_NS"""
+"""Reads every sample of a channel for as long as it is let, also of the world that came again, and checks that the numbers
+and stamps are complete. At SIGTERM it prints what it saw as JSON. reader.py WORLD CHANNEL PERIOD_NS"""
 import json
 import signal
 import sys
-import time
 
 import numpy as np
 
 import otolith
 
+PATIENCE_S = 60.0  # until a server that was killed, or told to restore, is back
+
 
 class Account:
     def __init__(self, period_ns):
         self.period_ns = period_ns
-        self.samples, self.lost, self.epochs, self.violations = 0, 0, 0, []
-        self.wanted = None
+        self.samples, self.lost, self.epochs, self.violations = 0, 0, set(), []
+        self.wanted, self.lineage = None, None
 
     def note(self, sentence):
         if len(self.violations) < 20:
             self.violations.append(sentence)
 
-    def take(self, samples, lost):
+    def take(self, samples, lost, reader):
         """`lost`: what the reader says it has lost just now."""
         if len(samples) == 0:
             return
+        self.epochs.add(reader.epoch)
+        if reader.lineage != self.lineage:  # not the continuation of what was read before
+            self.wanted, self.lineage = None, reader.lineage
         seq = samples["seq"].astype(np.int64)
         skipped = int((np.diff(seq) - 1).sum()) + (int(seq[0]) - self.wanted if self.wanted is not None else 0)
         first = self.wanted is None
@@ -39,22 +43,16 @@ class Account:
         self.wanted = int(seq[-1]) + 1
 
 
-def read_epoch(world, channel, account, running):
-    account.epochs += 1
-    account.wanted = None
-    with world.lossless(channel) as (reader,):
-        told, tick = reader.lost, 0
-        while running():
-            samples = reader.read()
-            account.take(samples, reader.lost - told)
-            told = reader.lost
-            try:
-                tick = world.wait_tick(tick, 0.2).tick if len(samples) == 0 else tick
-            except otolith.Timeout:
-                pass
-            except otolith.Closed:
-                account.take(reader.read(), reader.lost - told)
-                return
+def read(world, reader, account, running):
+    told, tick = reader.lost, 0
+    while running():
+        samples = reader.read()
+        account.take(samples, reader.lost - told, reader)
+        told = reader.lost
+        try:
+            tick = world.wait_tick(tick, 0.2).tick if len(samples) == 0 else tick
+        except otolith.Timeout:
+            pass
 
 
 def main():
@@ -62,13 +60,9 @@ def main():
     asked = []
     signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
     account = Account(period_ns)
-    while not asked:
-        try:
-            with otolith.World(name, name="reader") as world:
-                read_epoch(world, channel, account, lambda: not asked)
-        except otolith.OtolithError:
-            time.sleep(0.05)  # between two runs of the server
-    print(json.dumps({"samples": account.samples, "lost": account.lost, "epochs": account.epochs,
+    with otolith.World(name, name="reader", follow_s=PATIENCE_S) as world, world.lossless(channel) as (reader,):
+        read(world, reader, account, lambda: not asked)
+    print(json.dumps({"samples": account.samples, "lost": account.lost, "epochs": len(account.epochs),
                       "violations": account.violations}))
 
 

@@ -54,7 +54,7 @@ class Soak:
         self.checkpoint_path = os.path.join(runtime, self.server.world + ".ckpt")
         self.stopped, self.copies = [], 0
         self.done, self.refused = collections.Counter(), collections.Counter()
-        self.world, self.events, self.epoch = None, None, 0
+        self.world, self.events = None, None
         self.killed_at = -1000.0
         self.reopen()
 
@@ -62,23 +62,19 @@ class Soak:
 
     def reopen(self):
         """Attaches, also again when the world begins anew."""
-        if self.world is not None:
-            self.world.close()
         def attach():
             if not self.server.alive():
                 raise Violation(f"the server has ended with {self.server.process.poll()}:\n{self.server.log_text()[-2000:]}")
             try:
-                world = otolith.World(self.server.world, name="soak", timeout_s=60)
-                if world.alive and world.info()["epoch"] != self.epoch:
-                    return world
-                world.close()
+                if self.world is None:
+                    self.world = otolith.World(self.server.world, name="soak", timeout_s=60)
+                    self.events = self.world["@events"].reader(from_oldest=True)
+                else:
+                    self.world.reattach(1.0)
+                return self.world.info()
             except otolith.OtolithError:
-                pass
-            return None
-        self.world = wait_for(attach, f"world '{self.server.world}' cannot be attached")
-        info = self.world.info()
-        self.epoch, self.server.pid = info["epoch"], info["pid"]
-        self.events = self.world["@events"].reader(from_oldest=True)
+                return None
+        self.server.pid = wait_for(attach, f"world '{self.server.world}' cannot be attached")["pid"]
 
     def take_checkpoint(self):
         self.world.checkpoint(self.checkpoint_path)

@@ -33,7 +33,7 @@ class Channel(ct.Structure):
                 ("capacity", ct.c_uint32), ("topic", ct.c_char * TOPIC_BYTES), ("node", ct.c_char * TOPIC_BYTES),
                 ("plugin", ct.c_char * 32), ("plugin_version", ct.c_char * 16),
                 ("frame_id", ct.c_char * WORLD_NAME_BYTES), ("type_hash", ct.c_uint64), ("rate_num", ct.c_uint64),
-                ("rate_den", ct.c_uint64), ("type", RecordType), ("view", RingView)]
+                ("rate_den", ct.c_uint64), ("type", RecordType), ("view", RingView), ("epoch", ct.c_uint64), ("lineage", ct.c_uint64)]
 
 
 class SampleHead(ct.Structure):
@@ -46,7 +46,7 @@ class Cursor(ct.Structure):
 
 
 class Reader(ct.Structure):
-    _fields_ = [("channel", ct.POINTER(Channel)), ("cursor", Cursor)]
+    _fields_ = [("channel", ct.POINTER(Channel)), ("cursor", Cursor), ("lineage", ct.c_uint64)]
 
 
 class Clock(ct.Structure):
@@ -114,11 +114,14 @@ _FUNCTIONS = {
     "oto_client_server_alive": (ct.c_bool, _P),
     "oto_client_clock": (ct.c_int, _P, ct.POINTER(Clock)),
     "oto_client_wait_tick": (ct.c_int, _P, ct.c_uint64, ct.c_int32),
+    "oto_client_run_is_over": (ct.c_bool, _P),
+    "oto_client_reattach": (ct.c_int, _P, ct.c_int32, _ERROR),
     "oto_client_channel_count": (ct.c_uint32, _P),
     "oto_client_channel": (ct.POINTER(Channel), _P, ct.c_uint32),
     "oto_client_find": (ct.POINTER(Channel), _P, ct.c_char_p, _ERROR),
     "oto_channel_latest": (ct.c_int, ct.POINTER(Channel), ct.POINTER(SampleHead), _P, ct.c_size_t),
     "oto_reader_make": (Reader, ct.POINTER(Channel), ct.c_int),
+    "oto_reader_position": (ct.c_uint64, ct.POINTER(Reader)),
     "oto_reader_read": (ct.c_size_t, ct.POINTER(Reader), _P, _P, ct.c_size_t),
     "oto_control_pause": (ct.c_int, _P, _REPLY, _ERROR),
     "oto_control_resume": (ct.c_int, _P, _REPLY, _ERROR),

@@ -4,6 +4,8 @@ import contextlib
 import ctypes as ct
 import json
 import os
+import time
+import weakref
 
 import numpy as np
 
@@ -27,10 +29,15 @@ def _encode(text):
 
 
 class World:
-    """A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only one that runs."""
+    """
+    A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only one that runs. With `follow_s` it
+    goes on by itself when the world comes again within that time (see `reattach`), and then calls `on_restart(world)`.
+    """
 
-    def __init__(self, world=None, *, timeout_s=5.0, name=None, socket_path=None, role=None):
+    def __init__(self, world=None, *, timeout_s=5.0, name=None, socket_path=None, role=None, follow_s=None,
+                 on_restart=None):
         self._handle = None
+        self.follow_s, self.on_restart = follow_s, on_restart
         handle, error = ct.c_void_p(), c.Error()
         options = c.ClientOptions(ct.sizeof(c.ClientOptions), max(1, int(timeout_s * 1000)), _encode(world),
                                   _encode(socket_path), _encode(name), _encode(role))
@@ -41,13 +48,27 @@ class World:
     def _borrow(cls, handle):
         """A world whose client another object closes."""
         world = cls.__new__(cls)
+        world.follow_s = world.on_restart = None
         world._take(handle, False)
         return world
 
     def _take(self, handle, owned):
         self._handle, self._owned = handle, owned
-        count = c.lib.oto_client_channel_count(handle)
-        self.channels = [Channel(self, c.lib.oto_client_channel(handle, i)) for i in range(count)]
+        self._known, self._readers, self._lossless = {}, weakref.WeakSet(), None
+        self._list_channels()
+
+    def _list_channels(self):
+        """Those of the run attached to. One that was there before stays the same object."""
+        pointers = [c.lib.oto_client_channel(self._handle, i)
+                    for i in range(c.lib.oto_client_channel_count(self._handle))]
+        for channel in self._known.values():
+            channel._take_facts()
+        for pointer in pointers:
+            address = ct.addressof(pointer.contents)
+            if address not in self._known:
+                self._known[address] = Channel(self, pointer)
+        self.channels = [self._known[ct.addressof(pointer.contents)] for pointer in pointers]
+        self.epoch = self.channels[0].epoch
 
     def close(self):
         """Lets go of the world; channels and readers of it must not be used afterwards."""
@@ -82,13 +103,50 @@ class World:
     def alive(self):
         return bool(c.lib.oto_client_server_alive(self.handle))
 
+    def reattach(self, timeout_s=10.0):
+        """
+        Waits until the run is over (its server died, or was told to restore or to end) and the world has come again, and
+        goes on there: channels and readers stay valid, `epoch` is the new run's. What stood unread in the old one's
+        memory is read first. Where the new run continues the old one after a crash, readers go on behind the last sample;
+        else they read it from the oldest that stands. Raises Timeout when it does not come.
+        """
+        until, error, status = time.monotonic() + timeout_s, c.Error(), c.TIMEOUT
+        while not c.lib.oto_client_run_is_over(self.handle) and time.monotonic() < until:
+            time.sleep(0.005)
+        for reader in list(self._readers):
+            reader._keep_rest()
+        while status == c.TIMEOUT:  # in slices: signals are heard between them
+            left_s = until - time.monotonic()
+            status = c.lib.oto_client_reattach(self.handle, max(0, min(100, int(left_s * 1000))), ct.byref(error))
+            if status == c.TIMEOUT and left_s <= 0:
+                raise Timeout(f"the world did not come again within {timeout_s:g} s", status)
+        check(status, error)
+        self._list_channels()
+        if self._lossless is not None:
+            self._lossless.begin()
+        if self.on_restart is not None:
+            self.on_restart(self)
+        return self.epoch
+
+    def _follow(self, sentence):
+        """The run is over: goes on with the next, if that is wanted."""
+        if self.follow_s is None:
+            raise Closed(sentence, c.CLOSED)
+        try:
+            self.reattach(self.follow_s)
+        except Timeout as none:
+            raise Closed(f"{sentence}, and did not come again within {self.follow_s:g} s", c.CLOSED) from none
+
     def clock(self):
         """The newest reading of the clock (tick, sim_time_ns, real_time_factor, …); None before the first tick."""
         clock = c.Clock()
         return clock if c.lib.oto_client_clock(self.handle, ct.byref(clock)) == c.OK else None
 
     def wait_tick(self, tick=None, timeout_s=1.0):
-        """Waits for the tick after `tick` (None: after the newest) and returns the clock then."""
+        """
+        Waits for the tick after `tick` (None: after the newest) and returns the clock then. With `follow_s` that may be
+        the first tick of another run, which `epoch` tells.
+        """
         if tick is None:
             clock = self.clock()
             tick = clock.tick if clock is not None else 0
@@ -96,7 +154,8 @@ class World:
         if status == c.TIMEOUT:
             raise Timeout(f"no tick after {tick} within {timeout_s:g} s", status)
         if status == c.CLOSED:
-            raise Closed("the world has ended, or its server has died", status)
+            self._follow("the world has ended, or its server has died")
+            return self.wait_tick(None, timeout_s)
         check(status, None, f"waiting for the tick after {tick}")
         return self.clock()
 
@@ -178,14 +237,12 @@ class World:
         calls inside: the tick may be waiting for you.
         """
         readers = [(self[channel] if isinstance(channel, str) else channel).reader() for channel in channels]
-        pointers = (ct.POINTER(c.Channel) * len(readers))(*(reader.channel.pointer for reader in readers))
-        error = c.Error()
-        check(c.lib.oto_lossless_begin(self.handle, pointers, len(readers), ct.byref(error)), error)
-        group = _Lossless(self, readers)
-        group.acknowledge()
+        self._lossless = _Lossless(self, readers)
+        self._lossless.begin()
         try:
             yield readers
         finally:
+            self._lossless = None
             for reader in readers:
                 reader.group = None
             c.lib.oto_lossless_begin(self.handle, None, 0, None)
@@ -200,6 +257,13 @@ class _Lossless:
         for reader in readers:
             reader.group = self
 
+    def begin(self):
+        """Asks the server for it, also that of another run."""
+        pointers = (ct.POINTER(c.Channel) * len(self._readers))(*(reader.channel.pointer for reader in self._readers))
+        error = c.Error()
+        check(c.lib.oto_lossless_begin(self._world.handle, pointers, len(self._readers), ct.byref(error)), error)
+        self.acknowledge()
+
     def acknowledge(self):
         for i, reader in enumerate(self._readers):
             self._next[i] = reader.next_seq
@@ -211,15 +275,21 @@ class Channel:
 
     def __init__(self, world, pointer):
         self.world, self.pointer = world, pointer
+        self._take_facts()
         facts = pointer.contents
-        for name in ("topic", "node", "plugin", "plugin_version", "frame_id"):
-            setattr(self, name, getattr(facts, name).decode(errors="replace"))
         self.type_name = facts.type.name.decode()
-        self.rate_hz = facts.rate_num / facts.rate_den
-        self.payload_bytes, self.capacity = facts.type.bytes, facts.capacity
+        self.payload_bytes = facts.type.bytes
         self.dtype = _dtype.sample_dtype(facts.type)
         self.units = {field.name.decode(): field.unit.decode(errors="replace")
                       for field in _dtype.fields_of(facts.type)}
+
+    def _take_facts(self):
+        """What another run may tell differently; `epoch` is that of the last run that had the channel."""
+        facts = self.pointer.contents
+        for name in ("topic", "node", "plugin", "plugin_version", "frame_id"):
+            setattr(self, name, getattr(facts, name).decode(errors="replace"))
+        self.rate_hz = facts.rate_num / facts.rate_den
+        self.capacity, self.epoch, self.lineage = facts.capacity, facts.epoch, facts.lineage
 
     def __repr__(self):
         return f"<Channel {self.topic} ({self.type_name}, {self.rate_hz:g} Hz)>"
@@ -242,13 +312,18 @@ class Channel:
 
 
 class Reader:
-    """A place in a channel. `lost` counts the samples that were overwritten before they were read."""
+    """
+    A place in a channel. `lost` counts the samples that were overwritten before they were read. `epoch` is that of the run
+    of which `read` gave samples last; while `lineage` stays the same, runs continue each other and `seq` goes on.
+    """
 
     def __init__(self, channel, from_oldest=False):
         channel.world.handle
         self.channel, self.group = channel, None
         self._reader = c.lib.oto_reader_make(channel.pointer, 0 if from_oldest else 1)
-        self._room = 0
+        self._room, self._rest = 0, collections.deque()
+        self.epoch, self.lineage = channel.epoch, channel.lineage
+        channel.world._readers.add(self)
 
     @property
     def lost(self):
@@ -256,7 +331,7 @@ class Reader:
 
     @property
     def next_seq(self):
-        return self._reader.cursor.next
+        return c.lib.oto_reader_position(ct.byref(self._reader))
 
     def _make_room(self, count):
         if count > self._room:
@@ -264,16 +339,34 @@ class Reader:
             self._payloads = np.empty((count, self.channel.payload_bytes), np.uint8)
             self._room = count
 
-    def read(self, count=None):
-        """All new samples, at most `count` (None: the ring's size), as one structured array; it may be empty."""
-        self.channel.world.handle
-        count = self.channel.capacity if count is None else count
+    def _keep_rest(self):
+        """Before the memory of a run that is over goes: what stands there unread. It is read first."""
+        while len(samples := self._take(self.channel.capacity)) > 0:
+            self._rest.append((samples, self.channel.epoch, self._reader.lineage))
+
+    def _take(self, count):
         self._make_room(count)
         done = c.lib.oto_reader_read(ct.byref(self._reader), self._heads.ctypes.data, self._payloads.ctypes.data,
                                      count)
-        samples = _dtype.join(self._heads[:done], self._payloads[:done]).reshape(-1).view(self.channel.dtype)
-        if self.group is not None and done > 0:
-            self.group.acknowledge()
+        return _dtype.join(self._heads[:done], self._payloads[:done]).reshape(-1).view(self.channel.dtype)
+
+    def read(self, count=None):
+        """
+        All new samples, at most `count` (None: the ring's size), as one structured array; it may be empty. They are always
+        of one run.
+        """
+        self.channel.world.handle
+        count = self.channel.capacity if count is None else count
+        if self._rest:
+            samples, self.epoch, self.lineage = self._rest.popleft()
+            if len(samples) > count:
+                self._rest.appendleft((samples[count:], self.epoch, self.lineage))
+            return samples[:count]
+        samples = self._take(count)
+        if len(samples) > 0:
+            self.epoch, self.lineage = self.channel.epoch, self._reader.lineage
+            if self.group is not None:
+                self.group.acknowledge()
         return samples
 
     def collect(self, count, timeout_s=10.0):

@@ -246,6 +246,79 @@ class Offline(unittest.TestCase):
             self.assertRaises(otolith.Closed, world.pause)
 
 
+class Following(unittest.TestCase):
+    """A world that comes again, as another run."""
+
+    def test_a_reader_goes_on_behind_its_last_sample_after_a_crash(self):
+        seen = []
+        with Server("--no-publish", "--supervise") as server, \
+                otolith.World(follow_s=DEADLINE_S, on_restart=lambda world: seen.append(world.epoch)) as world:
+            imu = world["car/imu"]
+            reader, first = imu.reader(), world.epoch
+            samples = [reader.collect(20)]
+            world.checkpoint(os.path.join(server.folder.name, "now.ckpt"))
+            samples.append(reader.collect(20))
+            os.kill(world.info()["pid"], signal.SIGSEGV)
+            samples.append(reader.collect(100, timeout_s=DEADLINE_S))
+            numbers = np.concatenate([part["seq"] for part in samples])
+            self.assertTrue((np.diff(numbers) == 1).all())
+            self.assertEqual(reader.lost, 0)
+            self.assertNotEqual(world.epoch, first)
+            self.assertEqual(seen, [world.epoch])
+            self.assertEqual((reader.epoch, reader.lineage), (world.epoch, first))
+            self.assertIs(world["car/imu"], imu)
+            self.assertEqual(world.info()["epoch"], world.epoch)
+            self.assertGreaterEqual(imu.latest()["seq"], numbers[-1])
+
+    def test_what_stood_unread_is_read_before_the_samples_of_another_run(self):
+        with Server("--no-publish") as server, otolith.World() as world:
+            reader, first = world["car/imu"].reader(), world.epoch
+            at = int(reader.collect(1)["seq"][0])
+            path = os.path.join(server.folder.name, "now.ckpt")
+            world.checkpoint(path)
+            world["car/imu"].reader().collect(100)
+            world.restore(path)
+            self.assertEqual(world.reattach(DEADLINE_S), world.epoch)
+            self.assertNotEqual(world.epoch, first)
+            rest = np.concatenate([reader.read(30), reader.read()])
+            self.assertEqual((reader.epoch, reader.lineage), (first, first))
+            self.assertEqual(list(rest["seq"]), list(range(at + 1, at + 1 + len(rest))))
+            self.assertGreaterEqual(len(rest), 100)
+            again = reader.collect(10, timeout_s=DEADLINE_S)
+            self.assertEqual((reader.epoch, reader.lineage), (world.epoch, world.epoch))
+            self.assertLess(again["seq"][0], rest["seq"][-1])
+            self.assertEqual(reader.lost, 0)
+
+    def test_a_lossless_reader_is_one_in_the_next_run_too(self):
+        with Server("--no-publish", "--mode", "asap", "--start-paused") as server, otolith.World(timeout_s=20) as world:
+            path = os.path.join(server.folder.name, "now.ckpt")
+            world.step(1000)
+            world.checkpoint(path)
+            with world.lossless("car/imu") as (imu,):
+                world.restore(path)
+                world.reattach(DEADLINE_S)
+                world.resume()
+                last = 0
+                while last < 20000:
+                    samples = imu.read()
+                    if len(samples) == 0:
+                        world.wait_tick(timeout_s=DEADLINE_S)
+                        continue
+                    self.assertTrue(last == 0 or samples["seq"][0] == last + 1)
+                    last = int(samples["seq"][-1])
+                self.assertEqual(imu.lost, 0)
+
+    def test_a_world_that_does_not_come_again_is_closed(self):
+        with Server("--no-publish") as server, otolith.World(follow_s=0.2) as world:
+            self.assertRaises(otolith.OtolithError, world.reattach, 0.0)  # it still runs
+            world["car/imu"].reader().collect(1)
+            server.process.send_signal(signal.SIGKILL)
+            with self.assertRaisesRegex(otolith.Closed, "did not come again within 0.2 s"):
+                for _ in range(100000):
+                    world.wait_tick(timeout_s=DEADLINE_S)
+            self.assertIsNotNone(world["car/imu"].latest())
+
+
 class Participants(unittest.TestCase):
     """Python gives a car its truth while its sensors and its filter run."""
 
