@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint_file.h"
+#include "host/describe.h"
 #include "otolith/version.h"
 
 #define VALUE_BYTES 65536
@@ -118,7 +119,8 @@ static enum oto_status take_plugin(const struct oto_value *entry, struct srv_nod
                                     "node '%s' ran plugin '%s' when it was saved, and the world says '%s'", node->name,
                                     id->text, id_of(node->plugin));
     }
-    const enum oto_status status = oto_plugin_open(file->text, NULL, &plugin, error);
+    const enum oto_status status = node->isolation.process ? srv_plugin_describe(file->text, &plugin, error)
+                                                           : oto_plugin_open(file->text, NULL, &plugin, error);
     if (status != OTO_OK) {
         return status;
     }

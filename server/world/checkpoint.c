@@ -365,6 +365,62 @@ static void carry_channels(struct walk *walk, struct srv_engine *engine, struct 
     }
 }
 
+/* ---- samples that wait for the next tick (plugin hosts of mode async) ---- */
+
+/* It has been answered and stands in the node's outputs; its number is the one before the next. */
+static void carry_waiting_sample(struct walk *walk, struct srv_member *member)
+{
+    struct srv_node *node = member->node;
+    struct srv_sample *sample = &member->now;
+    carry_bool(walk, &sample->asked);
+    if (!sample->asked) {
+        return;
+    }
+    carry_u32(walk, &sample->status);
+    carry_u32(walk, &sample->flags);
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        struct oto_output *output = &node->outputs[i];
+        carry(walk, &output->t_ns, sizeof output->t_ns);
+        carry(walk, &output->sensor_time_ns, sizeof output->sensor_time_ns);
+        carry_u32(walk, &output->flags);
+        carry_u32(walk, &output->emit);
+        carry(walk, output->payload, node->ports[i].payload_bytes);
+    }
+    if (walk->loading) {
+        sample->answered = true;
+        sample->beat = node->beat;
+        srv_beat_jump(&sample->beat, node->beat.n > 1 ? node->beat.n - 1 : 1);
+    }
+}
+
+static bool may_wait(const struct srv_node *node)
+{
+    return node->member != NULL && node->member->group->async;
+}
+
+/* Worlds without such hosts end before it. */
+static void carry_waiting(struct walk *walk, struct srv_engine *engine)
+{
+    static const char *const what = "the number of nodes in plugin hosts of mode async";
+    uint64_t ours = 0;
+    for (uint32_t i = 0; i < engine->node_count; i++) {
+        ours += may_wait(&engine->nodes[i]);
+    }
+    const bool theirs = walk->loading ? walk->used < walk->capacity : ours > 0;
+    if (ours > 0 && !theirs) {
+        (void)oto_fail(walk->error, OTO_INVALID, "%s is 0 in the checkpoint and %llu in this world", what,
+                       (unsigned long long)ours);
+    }
+    if (!theirs || !expect(walk, what, "the world", ours)) {
+        return;
+    }
+    for (uint32_t i = 0; i < engine->node_count && !has_failed(walk); i++) {
+        if (may_wait(&engine->nodes[i])) {
+            carry_waiting_sample(walk, engine->nodes[i].member);
+        }
+    }
+}
+
 /* ---- the whole ---- */
 
 static void carry_clock(struct walk *walk, struct srv_engine *engine)
@@ -408,6 +464,9 @@ static void walk_engine(struct walk *walk, struct srv_engine *engine)
     if (!has_failed(walk)) {
         carry_ring(walk, &engine->events, "the events");
     }
+    if (!has_failed(walk)) {
+        carry_waiting(walk, engine);
+    }
 }
 
 uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t capacity)
@@ -420,15 +479,14 @@ uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t cap
 
 enum oto_status srv_checkpoint_refusal(const struct srv_engine *engine, const char **reason)
 {
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        if (engine->groups[i].async) {
-            *reason = "nodes in plugin hosts of mode async hold samples between ticks; mode sync is accepted";
-            return OTO_UNSUPPORTED;
-        }
-    }
     for (uint32_t i = 0; i < engine->node_count; i++) {
-        if (engine->nodes[i].trial != NULL) {
+        const struct srv_node *node = &engine->nodes[i];
+        if (node->trial != NULL) {
             *reason = "a swap is in shadow or on probation; ask again when it is over";
+            return OTO_CONFLICT;
+        }
+        if (may_wait(node) && node->member->now.asked && !node->member->now.answered && !node->quarantined) {
+            *reason = "a plugin host of mode async has not answered; ask again";
             return OTO_CONFLICT;
         }
     }

@@ -15,7 +15,7 @@ struct srv_engine;
 
 /* [tick] Writes at most `capacity` bytes; returns how many it takes, which may be more: then nothing can be used. */
 uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t capacity);
-/* Whether this world can be saved now: OK, UNSUPPORTED, or CONFLICT where it can be soon. [tick] */
+/* Whether this world can be saved now: OK, or CONFLICT where it can be soon. The groups were collected. [tick] */
 enum oto_status srv_checkpoint_refusal(const struct srv_engine *engine, const char **reason);
 
 /*

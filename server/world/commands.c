@@ -242,6 +242,7 @@ static bool apply_save(struct srv_engine *engine, const struct srv_command *comm
 {
     struct srv_snapshot *snapshot = command->snapshot;
     const char *reason = NULL;
+    srv_groups_collect(engine); /* what hosts of mode async still owe is of this boundary */
     const enum oto_status refusal = srv_checkpoint_refusal(engine, &reason);
     if (refusal != OTO_OK) {
         return refuse(reply, refusal, reason);

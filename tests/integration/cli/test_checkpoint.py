@@ -11,6 +11,7 @@ import unittest
 
 BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
+needs_hosts = unittest.skipUnless((BIN / "otolith-plugin-host").exists(), "this build has no plugin hosts")
 
 WORLD = """
 world: saved
@@ -43,7 +44,9 @@ publish: false
 """
 
 
-class Checkpoints(unittest.TestCase):
+class Worlds(unittest.TestCase):
+    text = WORLD
+
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory(prefix="otolith-save-")
         self.path = pathlib.Path(self.directory.name)
@@ -51,7 +54,7 @@ class Checkpoints(unittest.TestCase):
         self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path), TMPDIR=str(self.path))
         self.environment.pop("OTOLITH_WORLD", None)
         self.world = self.path / "world.yaml"
-        self.world.write_text(WORLD)
+        self.world.write_text(self.text)
         self.server = None
 
     def tearDown(self):
@@ -84,6 +87,21 @@ class Checkpoints(unittest.TestCase):
                 self.assertIsNone(self.server.poll(), f"the server ended before {what}")
             self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
 
+    def clock_hash(self):
+        file = self.path / "hash.ckpt"
+        self.otolith("checkpoint", file)
+        return file.read_bytes()[16:32].hex()  # tick and hash chain
+
+    def epoch(self):
+        facts = self.path / "otolith" / "saved" / "server.json"
+        try:
+            return json.loads(facts.read_text())["epoch"]
+        except (OSError, ValueError):
+            return None
+
+
+class GoesOn:
+    """What holds for any world."""
     def test_a_run_goes_on_to_the_last_bit(self):
         whole = self.run_world("--for", "5s")
         for part in ("0.5s", "2s", "2.6s", "4.55s"):
@@ -102,20 +120,6 @@ class Checkpoints(unittest.TestCase):
         rows, all_rows = csv.read_text().splitlines(), whole.read_text().splitlines()
         self.assertGreater(len(rows), 100)
         self.assertEqual(rows[1:], all_rows[-len(rows) + 1:])
-
-    def test_what_was_changed_while_it_ran_is_there_again(self):
-        self.start("--mode", "realtime")
-        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
-        self.otolith("swap", "other/sdf", PLUGINS / "sdf_imu.so", "--probation", "0s")
-        file = self.path / "live.ckpt"
-        tick = json.loads(self.otolith("checkpoint", file, "--json"))["tick"]
-        self.assertGreater(tick, 0)
-        self.assertEqual(os.stat(file).st_mode & 0o777, 0o600)
-        first = self.run_world("--for", "1s", "--restore", file, "--set", "world=again")
-        second = self.run_world("--for", "1s", "--restore", file, "--set", "world=again")
-        self.assertEqual(first["state_hash"], second["state_hash"])
-        self.assertEqual(first["ticks"], tick + 1000)
-        self.assertGreater(first["topics"]["again/car/imu"]["last"]["angular_velocity"]["x"], 0.3)
 
     def test_what_was_restored_is_in_the_next_checkpoint_too(self):
         self.start("--mode", "step")
@@ -163,17 +167,21 @@ class Checkpoints(unittest.TestCase):
         self.assertIn("the seed of the world", self.otolith("restore", strange, code=1))
         self.otolith("step", 1)
 
-    def clock_hash(self):
-        file = self.path / "hash.ckpt"
-        self.otolith("checkpoint", file)
-        return file.read_bytes()[16:32].hex()  # tick and hash chain
 
-    def epoch(self):
-        facts = self.path / "otolith" / "saved" / "server.json"
-        try:
-            return json.loads(facts.read_text())["epoch"]
-        except (OSError, ValueError):
-            return None
+class Checkpoints(GoesOn, Worlds):
+    def test_what_was_changed_while_it_ran_is_there_again(self):
+        self.start("--mode", "realtime")
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.otolith("swap", "other/sdf", PLUGINS / "sdf_imu.so", "--probation", "0s")
+        file = self.path / "live.ckpt"
+        tick = json.loads(self.otolith("checkpoint", file, "--json"))["tick"]
+        self.assertGreater(tick, 0)
+        self.assertEqual(os.stat(file).st_mode & 0o777, 0o600)
+        first = self.run_world("--for", "1s", "--restore", file, "--set", "world=again")
+        second = self.run_world("--for", "1s", "--restore", file, "--set", "world=again")
+        self.assertEqual(first["state_hash"], second["state_hash"])
+        self.assertEqual(first["ticks"], tick + 1000)
+        self.assertGreater(first["topics"]["again/car/imu"]["last"]["angular_velocity"]["x"], 0.3)
 
     def test_a_branch_goes_its_own_way_from_the_same_state(self):
         self.start("--mode", "step")
@@ -251,8 +259,35 @@ class Checkpoints(unittest.TestCase):
         self.assertTrue(all(file.name.endswith(".ckpt") for file in files), files)
         copy = self.path / "copy.ckpt"
         shutil.copy(files[-1], copy)
-        self.world.write_text(WORLD)
+        self.world.write_text(self.text)
         self.run_world("--for", "0.1s", "--restore", copy)
+
+
+def isolated(mode):
+    """The same world in plugin hosts: sensors together, an estimator, and one alone that is always waited for."""
+    text = WORLD.replace("fifo_samples: 7", f"fifo_samples: 7\n        isolation: {{process: lab, mode: {mode}}}")
+    for plugin, host in (("odometer, rate_hz: 100", "lab"), ("mount_calibration, rate_hz: 7", "slow")):
+        text = text.replace(plugin, f"{plugin}, isolation: {{process: {host}, mode: {mode}}}")
+    return text.replace("sdf_imu, rate_hz: 50", "sdf_imu, rate_hz: 50, isolation: process")
+
+
+@needs_hosts
+class SyncCheckpoints(GoesOn, Worlds):
+    text = isolated("sync")
+
+
+@needs_hosts
+class AsyncCheckpoints(GoesOn, Worlds):
+    text = isolated("async")
+
+    def test_a_world_without_such_hosts_is_another_one(self):
+        file = self.path / "part.ckpt"
+        for saved, restored, words in ((isolated("async"), WORLD, "is 3 in the checkpoint and 0 in this world"),
+                                       (WORLD, isolated("async"), "is 0 in the checkpoint and 3 in this world")):
+            self.world.write_text(saved)
+            self.run_world("--for", "1s", "--checkpoint", file)
+            self.world.write_text(restored)
+            self.assertIn(words, self.otolith("run", self.world, "--quiet", "--for", "1s", "--restore", file, code=1))
 
 
 if __name__ == "__main__":

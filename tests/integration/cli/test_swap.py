@@ -11,6 +11,7 @@ import unittest
 
 BIN, PLUGINS = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
+needs_hosts = unittest.skipUnless((BIN / "otolith-plugin-host").exists(), "this build has no plugin hosts")
 
 WORLD = """
 world: swaptest
@@ -158,11 +159,13 @@ class Swap(unittest.TestCase):
         self.assertEqual(self.plugin("car/watched"), ("mems_imu", "7.7.2"))
 
 
+@needs_hosts
 class IsolatedSwap(Swap):
     """The same, of nodes that run in plugin hosts."""
     isolation = "process"
 
 
+@needs_hosts
 class AsyncSwap(Swap):
     isolation = "{process: NODE, mode: async}"
 
