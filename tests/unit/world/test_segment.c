@@ -1,53 +1,15 @@
-#include "oto_test.h"
+#include "segment_fixture.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "otolith/records.h"
-#include "shm/segment.h"
 #include "shm/writer.h"
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-
-static void fill_specs(struct srv_channel_spec specs[2])
-{
-    memset(specs, 0, 2 * sizeof *specs);
-    for (int i = 0; i < 2; i++) {
-        (void)snprintf(specs[i].topic, sizeof specs[i].topic, "demo/car/imu%d", i);
-        (void)snprintf(specs[i].node, sizeof specs[i].node, "demo/car/imu%d", i);
-        specs[i].plugin = "mems_imu";
-        specs[i].plugin_version = "1.0.0";
-        specs[i].frame_id = "car/imu";
-        specs[i].type = &oto_imu_type;
-        specs[i].rate_num = 200;
-        specs[i].rate_den = 1;
-        specs[i].capacity = 100;
-        specs[i].node_index = (uint32_t)i;
-    }
-}
-
-static struct srv_segment make(void)
-{
-    struct srv_channel_spec specs[2];
-    fill_specs(specs);
-    const struct srv_segment_plan plan = {.world = "demo", .epoch = 7, .seed = 42, .rate_num = 1000, .rate_den = 1,
-                                          .channels = specs, .channel_count = 2};
-    struct srv_segment segment;
-    struct oto_error error = {0};
-    assert_ok(srv_segment_create(&plan, &segment, &error), error);
-    return segment;
-}
 
 static void the_header_says_what_a_reader_must_check(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     const struct oto_segment_header *header = segment.header;
     struct stat facts;
     assert_int_equal(fstat(segment.fd, &facts), 0);
@@ -73,99 +35,6 @@ static void the_header_says_what_a_reader_must_check(void **unused)
     srv_segment_finish(&segment);
 }
 
-static void nobody_can_map_it_writable_resize_it_or_reseal_it(void **unused)
-{
-    (void)unused;
-    struct srv_segment segment = make();
-    const uint64_t bytes = segment.header->segment_bytes;
-    char path[64];
-    assert_true(mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd, 0) == MAP_FAILED);
-    void *readable = mmap(NULL, bytes, PROT_READ, MAP_SHARED, segment.fd, 0);
-    assert_true(readable != MAP_FAILED);
-    assert_int_equal(mprotect(readable, bytes, PROT_READ | PROT_WRITE), -1);
-    assert_int_equal(munmap(readable, bytes), 0);
-    assert_int_equal(pwrite(segment.fd, "x", 1, 0), -1);
-    assert_int_equal(errno, EPERM);
-    assert_int_equal(ftruncate(segment.fd, 0), -1);
-    assert_int_equal(ftruncate(segment.fd, (off_t)bytes * 2), -1);
-    assert_int_equal(fallocate(segment.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), -1);
-    assert_int_equal(fcntl(segment.fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", segment.fd);
-    const int again = open(path, O_RDWR | O_CLOEXEC);
-    if (again >= 0) { /* opening succeeds; writing through it does not */
-        assert_int_equal(pwrite(again, "x", 1, 0), -1);
-        assert_true(mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, again, 0) == MAP_FAILED);
-        (void)close(again);
-    }
-    assert_int_equal(fcntl(segment.fd, F_GET_SEALS) & (F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
-                     F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-    srv_segment_finish(&segment);
-}
-
-static void a_world_too_large_for_memory_is_an_error_and_not_a_signal(void **unused)
-{
-    (void)unused;
-    struct srv_channel_spec *specs = calloc(4096, sizeof *specs);
-    struct srv_channel_spec two[2];
-    struct srv_segment segment;
-    struct oto_error error = {0};
-    fill_specs(two);
-    for (int i = 0; i < 4096; i++) {
-        specs[i] = two[0];
-        specs[i].capacity = 1 << 16;
-    }
-    const struct srv_segment_plan plan = {.world = "demo", .rate_num = 1000, .rate_den = 1, .channels = specs,
-                                          .channel_count = 4096};
-    assert_int_equal(srv_segment_create(&plan, &segment, &error), OTO_LIMIT);
-    assert_non_null(strstr(error.text, "GiB"));
-    assert_int_equal(segment.fd, -1);
-    free(specs);
-}
-
-static uint64_t memory_bytes(const struct srv_segment *segment)
-{
-    struct stat facts;
-    assert_int_equal(fstat(segment->fd, &facts), 0);
-    return (uint64_t)facts.st_blocks * 512;
-}
-
-static void a_channel_that_is_asleep_takes_a_page_until_it_is_woken(void **unused)
-{
-    (void)unused;
-    struct srv_channel_spec specs[2];
-    struct srv_segment segment;
-    struct oto_error error = {0};
-    struct oto_sample_head head = {0};
-    struct oto_imu_record record = {0};
-    fill_specs(specs);
-    specs[0].capacity = 4096;
-    specs[0].asleep = true;
-    const struct srv_segment_plan plan = {.world = "demo", .epoch = 7, .seed = 42, .rate_num = 1000, .rate_den = 1,
-                                          .channels = specs, .channel_count = 2};
-    assert_ok(srv_segment_create(&plan, &segment, &error), error);
-    const uint64_t ring_bytes = segment.directory[1].ring_offset - segment.directory[0].ring_offset;
-    assert_true(ring_bytes > 4096 * sizeof record);
-    assert_int_equal(memory_bytes(&segment), segment.bytes - ring_bytes + OTO_SEGMENT_PAGE);
-    const struct oto_ring_view view = oto_ring_view_make(segment.header, &segment.directory[0]);
-    struct oto_cursor cursor = {.next = 1, .lost = 0};
-    assert_int_equal(oto_ring_next(&view, &cursor, &head, &record), OTO_AGAIN);
-    assert_int_equal(oto_ring_latest(&view, &head, &record), OTO_AGAIN);
-    assert_int_equal(memory_bytes(&segment), segment.bytes - ring_bytes + OTO_SEGMENT_PAGE);
-    assert_ok(srv_segment_wake(&segment, 1, &error), error);
-    assert_int_equal(memory_bytes(&segment), segment.bytes - ring_bytes + OTO_SEGMENT_PAGE);
-    for (int i = 0; i < 2; i++) {
-        assert_ok(srv_segment_wake(&segment, 0, &error), error);
-        assert_int_equal(memory_bytes(&segment), segment.bytes);
-    }
-    struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[0]);
-    for (uint64_t seq = 1; seq <= 4096; seq++) {
-        srv_ring_push(&ring, &head, &record);
-    }
-    assert_int_equal(oto_ring_latest(&view, &head, &record), OTO_OK);
-    assert_int_equal(head.seq, 4096);
-    srv_segment_finish(&segment);
-}
-
 static void records_that_do_not_fit_their_type_are_refused(void **unused)
 {
     (void)unused;
@@ -176,7 +45,7 @@ static void records_that_do_not_fit_their_type_are_refused(void **unused)
         struct srv_channel_spec specs[2];
         struct srv_layout layout;
         struct oto_error error = {0};
-        fill_specs(specs);
+        segment_specs(specs);
         specs[1].type = &types[i];
         const struct srv_segment_plan plan = {.world = "demo", .rate_num = 1, .rate_den = 1, .channels = specs,
                                               .channel_count = 2};
@@ -207,7 +76,7 @@ static void push(struct srv_ring *ring, uint64_t seq)
 static void a_reader_gets_every_record_in_order(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[1]);
     const struct oto_ring_view view = oto_ring_view_make(segment.header, &segment.directory[1]);
     struct oto_cursor cursor = {1, 0};
@@ -230,7 +99,7 @@ static void a_reader_gets_every_record_in_order(void **unused)
 static void a_lapped_reader_learns_exactly_what_it_lost(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[0]);
     const struct oto_ring_view view = oto_ring_view_make(segment.header, &segment.directory[0]);
     for (uint64_t laps = 0; laps < 6; laps++) {
@@ -255,7 +124,7 @@ static void a_lapped_reader_learns_exactly_what_it_lost(void **unused)
 static void sequence_numbers_end_where_their_locks_do(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[0]);
     const struct oto_ring_view view = oto_ring_view_make(segment.header, &segment.directory[0]);
     struct oto_sample_head head;
@@ -321,7 +190,7 @@ static void *hunt_torn_records(void *argument)
 static void readers_of_a_writer_that_never_rests_see_nothing_torn(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[0]);
     struct hunt hunts[2] = {{.segment = &segment}, {.segment = &segment}};
     pthread_t threads[2];
@@ -349,7 +218,7 @@ static void readers_of_a_writer_that_never_rests_see_nothing_torn(void **unused)
 static void a_half_written_record_is_not_readable(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     struct srv_ring ring = srv_ring_make(segment.header, &segment.directory[0]);
     const struct oto_ring_view view = oto_ring_view_make(segment.header, &segment.directory[0]);
     struct oto_sample_head head;
@@ -366,7 +235,7 @@ static void a_half_written_record_is_not_readable(void **unused)
 static void the_clock_is_read_whole(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     struct oto_clock clock;
     assert_int_equal(oto_segment_clock(segment.header, &clock), OTO_AGAIN);
     for (uint64_t tick = 1; tick <= 100; tick++) {
@@ -381,7 +250,7 @@ static void the_clock_is_read_whole(void **unused)
 static void a_histogram_keeps_count_and_maximum(void **unused)
 {
     (void)unused;
-    struct srv_segment segment = make();
+    struct srv_segment segment = segment_make();
     struct oto_histogram *histogram = &segment.header->lateness;
     const int64_t values[] = {-5, 0, 7, 8, 1000, 1001, INT64_MAX};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -399,9 +268,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_header_says_what_a_reader_must_check),
-        cmocka_unit_test(nobody_can_map_it_writable_resize_it_or_reseal_it),
-        cmocka_unit_test(a_world_too_large_for_memory_is_an_error_and_not_a_signal),
-        cmocka_unit_test(a_channel_that_is_asleep_takes_a_page_until_it_is_woken),
         cmocka_unit_test(records_that_do_not_fit_their_type_are_refused),
         cmocka_unit_test(a_reader_gets_every_record_in_order),
         cmocka_unit_test(a_lapped_reader_learns_exactly_what_it_lost),
