@@ -149,6 +149,9 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
                               bool is_motion, struct srv_node_config *node)
 {
     const bool isolated = raw->isolation != 0 || raw->isolation_group[0] != '\0';
+    if (isolated && raw->plugin == NULL)
+        return oto_value_fail(oto_value_get(map, "isolation"), binder->error, OTO_UNSUPPORTED,
+                              "a participant gives the truth here, in a process of its own: there is no plugin to isolate");
     enum oto_status status =
         raw->plugin == NULL ? srv_external_open(&node->plugin, binder->error)
                             : srv_plugin_cache_open(&binder->plugins, raw->plugin, isolated, &node->plugin, binder->error);

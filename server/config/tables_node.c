@@ -24,13 +24,6 @@ static const struct srv_key mount_keys[] = {
 };
 static const struct srv_section mount = {"mount", "where the sensor sits on the body", KEYS(mount_keys)};
 
-static const struct srv_key motion_keys[] = {
-    PLUGIN_KEYS(0),
-    {"participant", SRV_FORM_VALUE, AT(srv_raw_node, participant),
-     .text = "in place of a plugin: the participant that gives the truth; `params` then say where the vehicle stands at first"},
-};
-const struct srv_section srv_section_motion = {"motion", "what moves the vehicle", KEYS(motion_keys)};
-
 static const struct srv_word isolations[] = {{"none", 0, NULL}, {"process", 1, NULL}};
 static const struct srv_word isolation_modes[] = {{"sync", 0, NULL}, {"async", 1, NULL}};
 static const struct srv_key isolation_keys[] = {
@@ -38,12 +31,24 @@ static const struct srv_key isolation_keys[] = {
      .text = "name of the plugin host: nodes of one kind that give the same one share a process"},
     {"mode", SRV_FORM_WORD, AT(srv_raw_node, isolation_async), .words = isolation_modes,
      .word_count = COUNT(isolation_modes), .default_text = "sync",
-     .text = "sync: a tick waits for the samples; async: the samples of a tick are published in the next one"},
+     .text = "sync: a tick waits for the samples; async: the samples of a tick are published in the next one, not of motions"},
     {"budget_us", SRV_FORM_NS, AT(srv_raw_node, isolation_budget_ns), .minimum = 10, .maximum = 400000, .scale = 1e3,
      .unit = "us", .default_text = "20000",
-     .text = "how long a paced tick waits; then the last samples are repeated, flagged stale"},
+     .text = "how long a paced tick waits; then the last samples or truth are repeated, flagged stale"},
 };
 static const struct srv_section isolation = {"isolation", "where the node's plugin runs", KEYS(isolation_keys)};
+#define ISOLATION_KEY \
+    {"isolation", SRV_FORM_WORD, AT(srv_raw_node, isolation), .words = isolations, .word_count = COUNT(isolations), \
+     .section = &isolation, .default_text = "none", \
+     .text = "process: the plugin runs in a plugin host; as a map, nodes share one. None: in the server's process"}
+
+static const struct srv_key motion_keys[] = {
+    PLUGIN_KEYS(0),
+    ISOLATION_KEY,
+    {"participant", SRV_FORM_VALUE, AT(srv_raw_node, participant),
+     .text = "in place of a plugin: the participant that gives the truth; `params` then say where the vehicle stands at first"},
+};
+const struct srv_section srv_section_motion = {"motion", "what moves the vehicle", KEYS(motion_keys)};
 
 static const struct srv_key node_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_raw_node, name), .flags = SRV_KEY_REQUIRED,
@@ -63,9 +68,7 @@ static const struct srv_key node_keys[] = {
      .text = "serial number: the same unit has the same offsets and scale errors in every world"},
     {"fifo_samples", SRV_FORM_U32, AT(srv_raw_node, fifo_samples), .minimum = 1, .maximum = 256, .unit = "samples",
      .default_text = "1", .text = "samples that wait and are published together, as a part's FIFO is read; each keeps its own time"},
-    {"isolation", SRV_FORM_WORD, AT(srv_raw_node, isolation), .words = isolations, .word_count = COUNT(isolations),
-     .section = &isolation, .default_text = "none",
-     .text = "process: the plugin runs in a plugin host; as a map, nodes share one. None: in the server's process"},
+    ISOLATION_KEY,
     {"faults", SRV_FORM_LIST, AT(srv_raw_node, faults), .section = &srv_section_fault,
      .text = "what goes wrong with the node's samples, and when; `otolith fault` adds others while the world runs"},
     {"labels", SRV_FORM_BOOL, AT(srv_raw_node, labels),

@@ -54,6 +54,9 @@ static void lay_out_seat(const struct srv_box_seat *seat, struct srv_box_place *
     if (seat->inputs != NULL) {
         lay_out_inputs(seat->inputs, place, end);
     }
+    if (strcmp(descriptor->kind, OTO_KIND_MOTION) == 0) {
+        place->instants_offset = take(end, SRV_BOX_INSTANTS * sizeof(struct srv_box_instant));
+    }
 }
 
 static enum oto_status lay_out(struct srv_box *box, const struct srv_box_seat *seats, struct oto_error *error)
@@ -107,6 +110,8 @@ static void fill_slot(struct srv_box *box, uint32_t index, const struct srv_box_
     memcpy(slot->payload_bytes, place->payload_bytes, sizeof slot->payload_bytes);
     slot->plugin = place->plugin_index;
     slot->flags = place->flags;
+    slot->instants_offset = place->instants_offset;
+    slot->instant_count = place->instants_offset != 0; /* the truth at time zero, with the first state */
     if (place->params.bytes > 0) {
         memcpy(srv_box_at(box, place->params_offset), place->params.block, place->params.bytes);
     }

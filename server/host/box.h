@@ -41,6 +41,7 @@ struct srv_box_place {
     /* of estimators */
     uint64_t bindings_offset, bindings_bytes, samples_offset, payloads_offset;
     uint32_t sample_capacity, payload_stride;
+    uint64_t instants_offset; /* of motions; else 0 */
 };
 
 struct srv_box {

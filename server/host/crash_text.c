@@ -14,7 +14,8 @@ const char *srv_doing_text(uint32_t doing)
     static const char *const texts[SRV_DOING_COUNT] = {
         [SRV_DOING_IDLE] = "nothing",       [SRV_DOING_LOAD] = "loading",   [SRV_DOING_PREPARE] = "prepare",
         [SRV_DOING_INIT] = "init",          [SRV_DOING_SET_PARAMS] = "set_params", [SRV_DOING_STEP] = "step",
-        [SRV_DOING_MIGRATE] = "migrate",    [SRV_DOING_VALIDATE] = "validate", [SRV_DOING_ADOPT] = "adopt"};
+        [SRV_DOING_MIGRATE] = "migrate",    [SRV_DOING_VALIDATE] = "validate", [SRV_DOING_ADOPT] = "adopt",
+        [SRV_DOING_EVALUATE] = "evaluate"};
     return doing < SRV_DOING_COUNT ? texts[doing] : "nothing";
 }
 

@@ -11,17 +11,20 @@
 #ifndef SRV_PLUGIN_HOST_MAILBOX_H
 #define SRV_PLUGIN_HOST_MAILBOX_H
 
+#include "clock/schedule.h"
 #include "otolith/estimator.h"
 #include "otolith/plugin.h"
 
 #define SRV_BOX_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
-#define SRV_BOX_VERSION 3u
+#define SRV_BOX_VERSION 4u
 #define SRV_BOX_ALIGN 64u
 #define SRV_BOX_HEAD_BYTES 4096u
 #define SRV_BOX_MAX_SLOTS 1024u
 #define SRV_BOX_MAX_PLUGINS 64u
 #define SRV_BOX_MAX_BYTES (UINT64_C(1) << 30)
 #define SRV_BOX_ASKS_A_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
+
+#define SRV_BOX_INSTANTS 32u      /* of a motion, that one request asks for */
 
 #define SRV_HOST_CONTROL_FD 3 /* of the started process */
 
@@ -36,6 +39,7 @@ enum srv_box_doing {
     SRV_DOING_MIGRATE,
     SRV_DOING_VALIDATE,
     SRV_DOING_ADOPT,
+    SRV_DOING_EVALUATE,
     SRV_DOING_COUNT
 };
 
@@ -84,6 +88,15 @@ struct srv_box_output {
     uint32_t flags, emit;
 };
 
+/* The truth of a motion at an instant. */
+struct srv_box_instant {
+    int64_t t_ns;
+    double sub_ns;
+    uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
+    uint32_t reserved;
+    struct oto_truth_record truth;
+};
+
 #define SRV_SLOT_FRESH (1u << 0)    /* run init; else the server gives the state */
 #define SRV_SLOT_OFF (1u << 1)      /* quarantined: not even loaded */
 #define SRV_SLOT_NEW_PARAMS (1u << 2) /* call set_params before the first step, with the block at old_params_offset */
@@ -115,6 +128,7 @@ struct srv_box_slot {
     uint32_t payload_stride; /* estimators: from one sample's payload to the next */
     uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.inputs, by oto_bindings_pack */
     uint64_t samples_offset, payloads_offset;  /* and of what a step is given; the payloads in the samples' order */
+    uint64_t instants_offset;                  /* motions: struct srv_box_instant[SRV_BOX_INSTANTS] */
     /* written by the server for each request */
     uint32_t due;
     uint32_t take; /* enum srv_box_take */
@@ -123,7 +137,10 @@ struct srv_box_slot {
     double sub_ns;
     struct oto_sensor_input input;
     uint32_t sample_count;
-    uint32_t reserved_samples;
+    uint32_t step_count;    /* motions: ticks to move on by, of which `beat` is the end of the first; may be 0 */
+    uint32_t instant_count; /* motions: of the truths that are asked for after that; with SRV_SLOT_FRESH also at the start */
+    uint32_t reserved_motion;
+    struct srv_beat beat;
     /* both: what the host finds in its outputs, and what it leaves there */
     struct srv_box_output outputs[OTO_PLUGIN_MAX_PORTS];
     /* written by the host */

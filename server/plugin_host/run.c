@@ -38,7 +38,7 @@ static void *at(struct srv_box_head *box, uint64_t offset)
     return (unsigned char *)box + offset;
 }
 
-static void leave_crumb(struct srv_box_head *box, uint32_t slot, enum srv_box_doing doing)
+void host_leave_crumb(struct srv_box_head *box, uint32_t slot, enum srv_box_doing doing)
 {
     __atomic_store_n(&box->crumb_doing, (uint32_t)doing, __ATOMIC_RELAXED);
     __atomic_store_n(&box->crumb_slot, slot, __ATOMIC_RELEASE);
@@ -92,7 +92,7 @@ static enum oto_status make(struct host *host, const struct host_job *job, uint3
 {
     struct srv_box_slot *slot = srv_box_slot_at(host->box, index);
     struct host_instance *made = &host->instances[index];
-    leave_crumb(host->box, 1 + index, SRV_DOING_LOAD);
+    host_leave_crumb(host->box, 1 + index, SRV_DOING_LOAD);
     enum oto_status status = load(host, job, slot, error);
     if (status != OTO_OK) {
         return status;
@@ -104,7 +104,7 @@ static enum oto_status make(struct host *host, const struct host_job *job, uint3
     }
     const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
     made->params = (struct oto_params){.block = at(host->box, slot->params_offset), .bytes = slot->params_bytes};
-    leave_crumb(host->box, 1 + index, SRV_DOING_PREPARE);
+    host_leave_crumb(host->box, 1 + index, SRV_DOING_PREPARE);
     if (status == OTO_OK) {
         status = oto_prepare(made->plugin, &slot->setup, &made->params, pass_warning, &index, &made->prepared, error);
     }
@@ -113,12 +113,15 @@ static enum oto_status make(struct host *host, const struct host_job *job, uint3
                                            .params = made->params.block,
                                            .data = made->prepared.data,
                                            .state = at(host->box, slot->state_offset)};
-    leave_crumb(host->box, 1 + index, SRV_DOING_INIT);
+    host_leave_crumb(host->box, 1 + index, SRV_DOING_INIT);
     if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && ops->init != NULL) {
         status = ops->init(&made->instance, error);
     }
+    if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && oto_plugin_motion(made->plugin) != NULL) {
+        host_evaluate(host->box, index, made->plugin, &made->instance);
+    }
     srv_fpu_pin();
-    leave_crumb(host->box, 0, SRV_DOING_IDLE);
+    host_leave_crumb(host->box, 0, SRV_DOING_IDLE);
     return status;
 }
 
@@ -223,7 +226,7 @@ static void take_new_params(struct srv_box_head *box, uint32_t index, const stru
     const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
     slot->flags &= ~SRV_SLOT_NEW_PARAMS;
     if (ops->set_params != NULL) {
-        leave_crumb(box, 1 + index, SRV_DOING_SET_PARAMS);
+        host_leave_crumb(box, 1 + index, SRV_DOING_SET_PARAMS);
         ops->set_params(&made->instance, at(box, slot->old_params_offset));
     }
 }
@@ -240,13 +243,13 @@ static enum srv_box_taken take_over(struct srv_box_head *box, uint32_t index, co
 {
     struct srv_box_slot *slot = srv_box_slot_at(box, index);
     const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
-    leave_crumb(box, 1 + index, SRV_DOING_MIGRATE);
+    host_leave_crumb(box, 1 + index, SRV_DOING_MIGRATE);
     if (slot->take == SRV_TAKE_MIGRATE &&
         (ops->migrate == NULL || ops->migrate(&made->instance, at(box, slot->old_state_offset), slot->old_state_bytes,
                                               slot->old_state_version) != OTO_OK)) {
         return SRV_TAKEN_NOT_MIGRATED;
     }
-    leave_crumb(box, 1 + index, SRV_DOING_VALIDATE);
+    host_leave_crumb(box, 1 + index, SRV_DOING_VALIDATE);
     if (ops->validate != NULL && ops->validate(&made->instance) != OTO_OK) {
         return SRV_TAKEN_NOT_VALID;
     }
@@ -262,7 +265,7 @@ static void serve(struct host *host)
         struct srv_box_slot *slot = srv_box_slot_at(box, i);
         if (slot->take != SRV_TAKE_NOTHING && host->instances[i].plugin != NULL) {
             slot->taken = take_over(box, i, &host->instances[i]);
-            leave_crumb(box, 0, SRV_DOING_IDLE);
+            host_leave_crumb(box, 0, SRV_DOING_IDLE);
         }
         if (slot->due == 0 || host->instances[i].plugin == NULL) {
             continue;
@@ -270,11 +273,13 @@ static void serve(struct host *host)
         if ((slot->flags & SRV_SLOT_NEW_PARAMS) != 0) {
             take_new_params(box, i, &host->instances[i]);
         }
-        leave_crumb(box, 1 + i, SRV_DOING_STEP);
+        host_leave_crumb(box, 1 + i, SRV_DOING_STEP);
         const int64_t began_ns = now_ns();
-        slot->status = step(box, i, &host->instances[i]);
+        slot->status = slot->instants_offset != 0
+                           ? host_move(box, i, host->instances[i].plugin, &host->instances[i].instance)
+                           : step(box, i, &host->instances[i]);
         slot->step_ns = now_ns() - began_ns;
-        leave_crumb(box, 0, SRV_DOING_IDLE);
+        host_leave_crumb(box, 0, SRV_DOING_IDLE);
     }
 }
 

@@ -173,6 +173,21 @@ static void load_schedule(struct walk *walk, const struct srv_engine *engine, st
     }
 }
 
+/* A host that was away owes its motion the steps from this one on. */
+static void load_steps(struct walk *walk, const struct srv_engine *engine, struct srv_node *motion, uint64_t n)
+{
+    if (has_failed(walk)) {
+        return;
+    }
+    if (n == 0 || n > engine->tick + 1) {
+        (void)oto_fail(walk->error, OTO_CORRUPT, "the next step of '%s' is number %llu in the checkpoint of tick %llu",
+                       motion->topic, (unsigned long long)n, (unsigned long long)engine->tick);
+        return;
+    }
+    srv_beat_jump(&motion->beat, n);
+    srv_due_jump(&motion->due, engine->tick + 1);
+}
+
 static void migrate(struct walk *walk, struct srv_node *node, uint32_t version, uint64_t bytes)
 {
     const struct oto_plugin_descriptor *now = node->descriptor;
@@ -215,10 +230,13 @@ static void carry_state(struct walk *walk, struct srv_node *node)
 
 static void carry_node(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
 {
-    uint64_t n = node->beat.n;
+    const bool steps_each_tick = node->evaluate != NULL && node->member == NULL;
+    uint64_t n = steps_each_tick ? engine->tick + 1 : node->beat.n;
     carry_u64(walk, &n);
     if (walk->loading && node->evaluate == NULL) {
         load_schedule(walk, engine, node, n);
+    } else if (walk->loading && !steps_each_tick) {
+        load_steps(walk, engine, node, n);
     }
     carry_bool(walk, &node->quarantined);
     carry_u64(walk, &node->revision);

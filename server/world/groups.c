@@ -42,8 +42,9 @@ static enum oto_status check_node(struct srv_engine *engine, const struct srv_no
 {
     const struct srv_clock_config *clock = &engine->config->clock;
     const struct srv_node_config *config = node->config;
-    if (node->evaluate != NULL) {
-        return refuse(node, error, OTO_UNSUPPORTED, "is a motion, which runs in the server's process");
+    if (node->evaluate != NULL && config->isolation.async) {
+        return refuse(node, error, OTO_UNSUPPORTED, "is a motion: the sensors of a tick need its truth in that tick, which "
+                      "`mode: async` would give them in the next; `mode: sync` is accepted");
     }
     if ((__uint128_t)config->rate_num * clock->rate_den > (__uint128_t)clock->rate_num * config->rate_den) {
         return refuse(node, error, OTO_UNSUPPORTED, "samples faster than the clock ticks; in a plugin host at most one sample "
@@ -54,7 +55,7 @@ static enum oto_status check_node(struct srv_engine *engine, const struct srv_no
 
 static enum srv_turn turn_of(const struct srv_node *node)
 {
-    return node->is_estimator ? SRV_TURN_ESTIMATORS : SRV_TURN_SENSORS;
+    return node->evaluate != NULL ? SRV_TURN_MOTIONS : node->is_estimator ? SRV_TURN_ESTIMATORS : SRV_TURN_SENSORS;
 }
 
 static int64_t budget_of(const struct srv_node *node)
@@ -79,7 +80,8 @@ static struct srv_group *add_group(struct srv_engine *engine, const struct srv_n
 /* Nodes that name a group must mean the same group. */
 static enum oto_status join(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
 {
-    static const char *const turns[] = {[SRV_TURN_SENSORS] = "sensors", [SRV_TURN_ESTIMATORS] = "estimators"};
+    static const char *const turns[] = {
+        [SRV_TURN_MOTIONS] = "motions", [SRV_TURN_SENSORS] = "sensors", [SRV_TURN_ESTIMATORS] = "estimators"};
     const bool async = node->config->isolation.async;
     struct srv_group *group = find_group(engine, group_name(node));
     if (group == NULL && engine->group_count == SRV_GROUP_MAX) {
@@ -128,6 +130,9 @@ static enum oto_status make_member(struct srv_engine *engine, struct srv_group *
     if (node->is_estimator) {
         member->ready_at = srv_estimator_ready_at(engine, node);
         member->after = calloc(node->inputs.count + 1, sizeof *member->after);
+    }
+    if (node->evaluate != NULL && srv_member_make_truths(member, error) != OTO_OK) {
+        return OTO_NO_MEMORY;
     }
     return member->last != NULL && (member->after != NULL || !node->is_estimator)
                ? OTO_OK
@@ -219,6 +224,9 @@ static enum oto_status start(struct srv_group *group, oto_warn_function warn, vo
     for (uint32_t i = 0; i < group->member_count; i++) {
         const struct srv_box_place *place = &group->live.box->places[i];
         memcpy(group->members[i].node->instance.state, srv_box_at(group->live.box, place->state_offset), place->state_bytes);
+        if (group->members[i].truths != NULL) {
+            srv_member_take_zero(&group->members[i], group->live.box);
+        }
         group->seats[i].flags = 0;
     }
     return OTO_OK;
@@ -283,6 +291,7 @@ static void finish_group(struct srv_group *group)
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
         free(group->members[i].after);
+        free(group->members[i].truths);
     }
     for (uint32_t i = 0; group->seats != NULL && i < group->member_count; i++) {
         oto_params_free(&group->seats[i].params);

@@ -100,9 +100,13 @@ static void take_answers(struct srv_group *group, bool in_time)
         }
         member->in_request = false;
         const struct srv_runner runner = srv_runner_resident(member->node);
-        srv_member_copy(group->live.box, member->slot, &runner, in_time && member->now.asked ? &member->now : NULL);
+        const bool wanted = in_time && member->now.asked;
+        srv_member_copy(group->live.box, member->slot, &runner, wanted ? &member->now : NULL);
         if (member->after != NULL) {
             srv_inputs_move(&member->node->inputs, member->after); /* what it was given is in its state from now on */
+        }
+        if (member->truths != NULL) {
+            srv_member_take_motion(member, group->live.box, wanted);
         }
     }
     group->live.open = false;
@@ -124,14 +128,14 @@ static void tell_late(struct srv_engine *engine, struct srv_group *group)
     srv_event_write(engine, OTO_EVENT_PLUGIN_HOST, 1, __atomic_load_n(&group->pid, __ATOMIC_RELAXED), group->name, sentence);
 }
 
-static bool is_paced(const struct srv_engine *engine)
+bool srv_group_is_paced(const struct srv_engine *engine)
 {
     return engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0;
 }
 
 int64_t srv_group_patience_ns(const struct srv_engine *engine, const struct srv_group *group)
 {
-    return is_paced(engine) ? group->budget_ns : SRV_GROUP_STUCK_NS;
+    return srv_group_is_paced(engine) ? group->budget_ns : SRV_GROUP_STUCK_NS;
 }
 
 static void look_for_stuck(struct srv_engine *engine, struct srv_group *group)
@@ -193,15 +197,20 @@ uint32_t srv_member_expose(struct srv_engine *engine, const struct srv_member *m
     return write_input(engine, member, box);
 }
 
-/* The sample that falls into this tick, with what the node is exposed to or given. */
+/* The sample that falls into this tick, with what the node is exposed to or given; of a motion the tick. */
 static void ask(struct srv_engine *engine, struct srv_member *member, uint64_t tick, struct srv_box *box)
 {
     const struct srv_runner runner = srv_runner_resident(member->node);
     member->now = (struct srv_sample){.asked = true, .beat = member->node->beat};
-    if (box != NULL) {
-        member->now.flags = srv_member_expose(engine, member, &runner, box, tick);
-        member->in_request = true;
+    if (box == NULL) {
+        return;
     }
+    if (member->truths != NULL) {
+        srv_member_ask_motion(engine, member, box);
+    } else {
+        member->now.flags = srv_member_expose(engine, member, &runner, box, tick);
+    }
+    member->in_request = true;
 }
 
 /* Whether it is due and not yet asked, and what it listens to is there once `said` of the estimators have had their turn. */
@@ -235,7 +244,7 @@ static void request(struct srv_engine *engine, struct srv_group *group, uint64_t
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Without a pace there is time for a host to come back: the run is then as if the other had not died. */
-static bool revive(struct srv_engine *engine, struct srv_group *group, int64_t deadline_ns)
+bool srv_group_revive(struct srv_engine *engine, struct srv_group *group, int64_t deadline_ns)
 {
     while (srv_now_ns() < deadline_ns && __atomic_load_n(&engine->quit, __ATOMIC_ACQUIRE) == 0) {
         const struct timespec moment = {0, 200000};
@@ -280,7 +289,7 @@ static bool await_again(struct srv_engine *engine, struct srv_group *group)
         if (group->live.box != NULL) {
             look_for_stuck(engine, group);
         }
-        if (!revive(engine, group, deadline_ns)) {
+        if (!srv_group_revive(engine, group, deadline_ns)) {
             return false;
         }
         ask_again(engine, group);
@@ -289,11 +298,22 @@ static bool await_again(struct srv_engine *engine, struct srv_group *group)
     return group->live.open;
 }
 
+void srv_group_note_silence(struct srv_engine *engine, struct srv_group *group)
+{
+    drop_dead(group);
+    if (group->live.box != NULL && group->live.open) {
+        if (!group->told_late) {
+            tell_late(engine, group);
+        }
+        look_for_stuck(engine, group);
+    }
+}
+
 /* The tick's one wait for the group. */
 static void finish(struct srv_engine *engine, struct srv_group *group)
 {
     uint32_t *breadcrumb = &engine->segment.header->current_node;
-    const bool paced = is_paced(engine);
+    const bool paced = srv_group_is_paced(engine);
     __atomic_store_n(breadcrumb, node_at(group), __ATOMIC_RELAXED);
     bool answered = srv_talk_await(engine, group, &group->live, srv_group_patience_ns(engine, group));
     if (!answered && !paced && !group->async) {
@@ -303,14 +323,8 @@ static void finish(struct srv_engine *engine, struct srv_group *group)
     group->waiting = false;
     if (answered) {
         take_answers(group, true);
-        return;
-    }
-    drop_dead(group);
-    if (group->live.box != NULL && group->live.open) {
-        if (!group->told_late) {
-            tell_late(engine, group);
-        }
-        look_for_stuck(engine, group);
+    } else {
+        srv_group_note_silence(engine, group);
     }
 }
 
@@ -353,8 +367,8 @@ static void take_turn(struct srv_engine *engine, struct srv_group *group, uint64
     } else if (group->live.open) {
         look_for_stuck(engine, group);
     }
-    if (group->live.box == NULL && !group->async && is_anybody_due(group, tick, said) && !is_paced(engine)) {
-        (void)revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
+    if (group->live.box == NULL && !group->async && is_anybody_due(group, tick, said) && !srv_group_is_paced(engine)) {
+        (void)srv_group_revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
     }
     request(engine, group, tick, said);
 }

@@ -29,7 +29,7 @@ struct srv_group;
 struct srv_runner; /* world/trial_private.h */
 
 /* What a group runs: when it has its turn in a tick. */
-enum srv_turn { SRV_TURN_SENSORS, SRV_TURN_ESTIMATORS };
+enum srv_turn { SRV_TURN_MOTIONS, SRV_TURN_SENSORS, SRV_TURN_ESTIMATORS };
 
 /* One sample that was asked of a host. */
 struct srv_sample {
@@ -48,6 +48,7 @@ struct srv_member {
     uint32_t ready_at; /* an estimator: after so many of the world's, in their order, all that it listens to has been said */
     /* tick thread */
     uint64_t *after; /* an estimator's cursors, once the step that was asked for has become part of its state */
+    struct srv_truths *truths; /* a motion's, else NULL */
     struct srv_sample now;
     struct srv_sample before; /* mode async: of the tick before */
     bool in_request;
@@ -138,6 +139,29 @@ void srv_member_copy(const struct srv_box *box, uint32_t slot, const struct srv_
 void srv_group_give_states(struct srv_group *group);
 /* What the group was asked is answered, or late; waits if nobody has yet. */
 void srv_group_settle(struct srv_engine *engine, struct srv_group *group);
+
+/* Without a pace, until the deadline: waits for a host that lives. */
+bool srv_group_revive(struct srv_engine *engine, struct srv_group *group, int64_t deadline_ns);
+/* Whether a tick gives a host its budget, not what it takes. */
+bool srv_group_is_paced(const struct srv_engine *engine);
+/* A request was not answered: says so, once in a row, and has a host ended that has said nothing for too long. */
+void srv_group_note_silence(struct srv_engine *engine, struct srv_group *group);
+
+/* ---- isolated_motion.c: [tick] ---- */
+
+/* Room for its truths. [loop] */
+enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error);
+/* What stands in the slot is then: the steps up to the end of this tick, and the truths that its sensors will ask for. */
+void srv_member_ask_motion(struct srv_engine *engine, struct srv_member *member, const struct srv_box *box);
+/* The steps have been made: with `in_time`, the truths are those of this tick. */
+void srv_member_take_motion(struct srv_member *member, const struct srv_box *box, bool in_time);
+/* The truth at time zero, which came with the first state. [loop] */
+void srv_member_take_zero(struct srv_member *member, const struct srv_box *box);
+/* The vehicle's turn. False: its host has not moved it; *said is what its step said. */
+bool srv_member_move(struct srv_engine *engine, struct srv_member *member, uint32_t *said);
+/* As the motion's `evaluate`. False: nobody answered. */
+bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, int64_t t_ns, double sub_ns,
+                         struct oto_truth_record *truth, enum oto_step_status *status);
 
 /* ---- isolated_take.c: [tick] ---- */
 

@@ -39,7 +39,7 @@ static void answer(struct srv_engine *engine, struct srv_group *group, struct sr
     enum oto_step_status status = OTO_STEP_ERROR;
     memset(&input, 0, sizeof input);
     const struct srv_sample *sample = asked_about(group, talk, question.slot);
-    if (talk->answers_left > 0 && sample != NULL) {
+    if (group->turn == SRV_TURN_SENSORS && talk->answers_left > 0 && sample != NULL) {
         const struct srv_member *member = &group->members[question.slot];
         struct srv_looking_back back = {engine, member->vehicle, member->node, sample->beat.t_ns,
                                         srv_beat_sub_ns(&sample->beat)};

@@ -177,6 +177,9 @@ void srv_tick_make(struct srv_engine *engine)
     }
     srv_beat_advance(&engine->beat);
     srv_state_hash_begin(&engine->hash, engine->chain);
+    if (hosts) {
+        srv_groups_request(engine, SRV_TURN_MOTIONS, tick);
+    }
     move_all(engine, tick);
     if (hosts) {
         srv_groups_request(engine, SRV_TURN_SENSORS, tick);

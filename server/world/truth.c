@@ -75,7 +75,7 @@ void srv_node_quarantine(struct srv_engine *engine, struct srv_node *node, enum 
     srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic, why);
 }
 
-/* Asks the motion node. A truth that it cannot give stops it, as an error of its step does. */
+/* Asks the motion node, wherever it runs. A truth that it cannot give stops it, as an error of its step does. */
 static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
                      struct oto_truth_record *truth)
 {
@@ -84,10 +84,15 @@ static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, int
     if (motion->quarantined) {
         return false;
     }
+    enum oto_step_status status = OTO_STEP_DISCARD;
     memset(truth, 0, sizeof *truth);
     srv_assert_tick_thread(engine);
     __atomic_store_n(breadcrumb, motion->index + 1, __ATOMIC_RELAXED);
-    const enum oto_step_status status = motion->evaluate(&motion->instance, t_ns, sub_ns, truth);
+    if (motion->member == NULL) {
+        status = motion->evaluate(&motion->instance, t_ns, sub_ns, truth);
+    } else if (!srv_member_evaluate(engine, motion->member, t_ns, sub_ns, truth, &status)) {
+        status = OTO_STEP_DISCARD; /* its host is away: there is no truth, and nothing is wrong with the motion */
+    }
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL) {
         if (motion->trial != NULL && srv_trial_save_motion(engine, motion)) {
@@ -122,12 +127,15 @@ bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_
 void srv_motion_step(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
                      uint32_t *flags)
 {
+    struct srv_node *motion = vehicle->motion;
     struct oto_truth_record truth;
+    uint32_t said;
     vehicle->stale = true;
-    if (vehicle->motion->quarantined) {
+    if (motion->member != NULL ? !srv_member_move(engine, motion->member, &said) : motion->quarantined) {
         return;
     }
-    const enum oto_step_status status = srv_node_run(engine, vehicle->motion, step);
+    const enum oto_step_status status =
+        motion->member != NULL ? srv_node_account(engine, motion, said) : srv_node_run(engine, motion, step);
     if (status == OTO_STEP_WARN) {
         *flags |= OTO_SAMPLE_WARN;
     }

@@ -11,9 +11,31 @@ BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
 WORLDS = SOURCE / "configs" / "worlds"
 
+# One motion that can be asked about any time, one that goes on from tick to tick; sensors that look back on both.
+MOVING = """
+world: moving
+seed: 5
+clock: {rate_hz: 1000, mode: asap}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - {name: imu, plugin: mems_imu, rate_hz: 300, params: {band_limit_hz: 50}}
+      - {name: odo, plugin: odometer, rate_hz: 100, params: {delay_ms: 10}}
+      - {name: slow, plugin: mount_calibration, rate_hz: 7, inputs: {imu: imu, speed: odo}}
+  - name: van
+    motion: {plugin: motion_catr, params: {initial: {v_m_s: 3, w_rad_s: 0.1}}}
+    nodes:
+      - {name: imu, plugin: mems_imu, rate_hz: 300, params: {band_limit_hz: 50}}
+      - {name: sdf, plugin: sdf_imu, rate_hz: 50}
+publish: false
+"""
+APART = ("vehicles.car.motion", "vehicles.van.motion")
+
 
 def isolated(*nodes, how="process"):
-    return [f"--set=vehicles.car.nodes.{node}.isolation={how}" for node in nodes]
+    paths = [node if "." in node else f"vehicles.car.nodes.{node}" for node in nodes]
+    return [f"--set={path}.isolation={how}" for path in paths]
 
 
 class Isolation(unittest.TestCase):
@@ -23,6 +45,8 @@ class Isolation(unittest.TestCase):
         os.chmod(self.path, 0o700)
         self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path), TMPDIR=str(self.path))
         self.environment.pop("OTOLITH_WORLD", None)
+        self.moving = self.path / "moving.yaml"
+        self.moving.write_text(MOVING)
 
     def tearDown(self):
         self.directory.cleanup()
@@ -45,6 +69,36 @@ class Isolation(unittest.TestCase):
             for how in ("process", "{process: lab}"):
                 summary = self.run_world(world, "--for", "5s", *isolated(*nodes, how=how))
                 self.assertEqual(summary["state_hash"], expected["state_hash"], f"{world} {how}")
+
+    def test_motions_give_the_same_bits(self):
+        expected = self.run_world(self.moving, "--for", "3s")
+        for how in ("process", "{process: road}"):
+            self.assertEqual(self.run_world(self.moving, "--for", "3s", *isolated(*APART, how=how))["state_hash"],
+                             expected["state_hash"], how)
+        everything = isolated(*APART, how="{process: road}") + isolated("imu", "odo", how="{process: sensors}") + \
+            isolated("slow") + isolated("vehicles.van.nodes.imu")
+        self.assertEqual(self.run_world(self.moving, "--for", "3s", *everything)["state_hash"], expected["state_hash"])
+
+    def test_a_checkpoint_goes_on_with_motions_wherever_they_run(self):
+        expected = self.run_world(self.moving, "--for", "3s")["state_hash"]
+        for before, after in ((APART, APART), (APART, ()), ((), APART)):
+            file = self.path / "part.ckpt"
+            self.run_world(self.moving, "--for", "1.2s", "--checkpoint", file, *isolated(*before))
+            rest = self.run_world(self.moving, "--for", "1.8s", "--restore", file, *isolated(*after))
+            self.assertEqual(rest["state_hash"], expected, f"{before} {after}")
+
+    def test_a_motion_that_cannot_be_a_tick_late_is_refused_at_its_place(self):
+        self.moving.write_text(MOVING.replace("{plugin: motion_script}",
+                                              "{plugin: motion_script, isolation: {process: road, mode: async}}"))
+        told = self.otolith("check", self.moving, code=1)
+        self.assertIn(f"{self.moving}:7:", told)
+        self.assertIn("the sensors of a tick need its truth in that tick", told)
+
+    def test_a_participant_is_not_isolated(self):
+        self.moving.write_text(MOVING.replace("{plugin: motion_script}", "{participant: physics, isolation: process}"))
+        told = self.otolith("check", self.moving, code=1)
+        self.assertIn(f"{self.moving}:7:", told)
+        self.assertIn("a participant gives the truth here", told)
 
     def test_a_checkpoint_goes_on_in_plugin_hosts(self):
         apart = isolated("imu", how="{process: sensors}") + isolated("ekf", "ins", how="{process: filters}")

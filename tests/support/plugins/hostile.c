@@ -1,7 +1,7 @@
 /*
  * Plugins that do what a plugin must not, in one operation each: HOSTILE_WHERE is the operation, HOSTILE_DEED the deed.
  * System calls are made without the C library, so that no rule about imports stands before them. A sensor, or with
- * HOSTILE_ESTIMATOR an estimator.
+ * HOSTILE_ESTIMATOR an estimator, with HOSTILE_MOTION a motion.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -194,7 +194,7 @@ static void deed_atexit(void)
 }
 #endif
 
-enum { WHERE_PREPARE, WHERE_INIT, WHERE_STEP, WHERE_MIGRATE, WHERE_VALIDATE };
+enum { WHERE_PREPARE, WHERE_INIT, WHERE_STEP, WHERE_MIGRATE, WHERE_VALIDATE, WHERE_EVALUATE, WHERE_ZERO };
 #ifdef HOSTILE_AT_LOAD
 OTO_PLUGIN_EXPORT void at_load(void);
 void at_load(void)
@@ -261,7 +261,11 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     if (state->steps >= 5) {
         at(WHERE_STEP);
     }
+#ifndef HOSTILE_MOTION
     *(uint64_t *)now->outputs[0].payload = now->n;
+#else
+    (void)now;
+#endif
     return OTO_STEP_OK;
 }
 
@@ -283,6 +287,27 @@ static enum oto_status validate(const struct oto_instance *instance)
     return OTO_OK;
 }
 
+#ifdef HOSTILE_MOTION
+#define KIND OTO_KIND_MOTION
+#define OUTPUTS 0
+static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+                                     struct oto_truth_record *truth)
+{
+    const struct hostile_state *state = instance->state;
+    (void)sub_ns;
+    at(t_ns == 0 ? WHERE_ZERO : state->steps >= 5 ? WHERE_EVALUATE : -1);
+    truth->q_enu_from_body = oto_quat_identity();
+    return OTO_STEP_OK;
+}
+static const struct oto_motion_extension motion = {.size = sizeof motion, .evaluate = evaluate};
+static const void *extension(const char *id)
+{
+    return strcmp(id, OTO_EXTENSION_MOTION) == 0 ? &motion : NULL;
+}
+#else
+#define OUTPUTS 1
+#endif
+
 static const struct oto_field hostile_fields[] = {{"n", OTO_FIELD_U64, 1, 0, "", "", "the sample's number"}};
 static const struct oto_record_type hostile_type = {"hostile", 8, 1, hostile_fields};
 static const struct oto_port hostile_outputs[] = {{"", &hostile_type, OTO_PORT_ALWAYS, 0}};
@@ -294,14 +319,14 @@ static const void *extension(const char *id)
 {
     return strcmp(id, OTO_EXTENSION_ESTIMATOR) == 0 ? &estimator : NULL;
 }
-#else
+#elif !defined(HOSTILE_MOTION)
 #define KIND OTO_KIND_SENSOR
 #define extension NULL
 #endif
 
 static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor, .id = "hostile", .kind = KIND, .version = "1.0.0", .text = "does harm",
-    .outputs = hostile_outputs, .output_count = 1, .state_bytes = sizeof(struct hostile_state), .state_version = 2,
+    .outputs = hostile_outputs, .output_count = OUTPUTS, .state_bytes = sizeof(struct hostile_state), .state_version = 2,
     .migrates_from = 1};
 static const struct oto_plugin_ops ops = {.size = sizeof ops, .prepare = prepare, .init = init, .step = step,
                                           .migrate = migrate, .validate = validate};

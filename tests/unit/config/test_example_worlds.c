@@ -57,7 +57,7 @@ static void the_unity_world_has_a_sensor_above_its_clock(void **state)
     srv_world_config_finish(&config);
 }
 
-static void the_isolated_world_has_hosts_of_one_and_of_two(void **state)
+static void the_isolated_world_has_hosts_of_one_and_of_two_for_every_kind(void **state)
 {
     (void)state;
     struct srv_world_config config;
@@ -69,7 +69,8 @@ static void the_isolated_world_has_hosts_of_one_and_of_two(void **state)
     assert_true(mag->process && mag->budget_ns == 5000000);
     assert_string_equal(mag->group, "lab");
     assert_true(spare->async && spare->budget_ns == 20000000);
-    assert_false(find_node(&config, "car", "motion")->isolation.process);
+    assert_true(find_node(&config, "car", "motion")->isolation.process);
+    assert_true(find_node(&config, "car", "mount")->isolation.process && find_node(&config, "car", "mount")->input_count == 2);
     srv_world_config_finish(&config);
 }
 
@@ -228,7 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_world_is_the_documented_one),
-        cmocka_unit_test(the_isolated_world_has_hosts_of_one_and_of_two),
+        cmocka_unit_test(the_isolated_world_has_hosts_of_one_and_of_two_for_every_kind),
         cmocka_unit_test(the_generated_city_has_no_end),
         cmocka_unit_test(the_world_of_estimators_binds_two_of_them_to_its_sensors),
         cmocka_unit_test(the_proving_ground_has_three_kinds_of_motion),

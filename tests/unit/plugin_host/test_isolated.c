@@ -262,9 +262,6 @@ static void what_cannot_be_isolated_is_refused_with_a_reason(void **unused)
     fixture.nodes[1].isolation.budget_ns = 1000;
     expect_refusal(&fixture, "one of each is accepted");
     begin(&fixture, &world);
-    isolate(&fixture.nodes[0], "");
-    expect_refusal(&fixture, "is a motion, which runs in the server's process");
-    begin(&fixture, &world);
     fixture.nodes[1].rate_num = 2000;
     expect_refusal(&fixture, "at most one sample a tick");
 }
