@@ -92,7 +92,6 @@ static void start(struct oto_link *link, enum link_state state, nng_duration tim
 {
     link->state = state;
     link->pending = true;
-    link->done = false;
     nng_aio_set_timeout(link->aio, timeout_ms);
 }
 
@@ -140,6 +139,7 @@ static void take_result(struct oto_link *link)
 {
     const int result = nng_aio_result(link->aio);
     link->pending = false;
+    link->done = false; /* nng's thread is through with it: from now on only time is waited for */
     if (link->state == LINK_DIALING && result == 0) {
         link->stream = nng_aio_get_output(link->aio, 0);
         start_greeting(link);

@@ -193,6 +193,29 @@ static void what_is_missing_is_said(void **state)
     assert_non_null(strstr(error.text, "tcp://host:port"));
 }
 
+static int64_t cpu_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Between two tries it sleeps: spinning would take most of a second. */
+static void waiting_for_a_publisher_costs_nothing(void **state)
+{
+    (void)state;
+    struct oto_subscriber *subscriber;
+    struct oto_error error = {0};
+    struct oto_wire_sample sample;
+    char nowhere[80];
+    (void)snprintf(nowhere, sizeof nowhere, "%s-not", url);
+    assert_ok(oto_subscriber_open(nowhere, "", &subscriber, &error), error);
+    const int64_t before_ms = cpu_ms();
+    assert_int_equal(oto_subscriber_next(subscriber, 1000, &sample, &error), OTO_TIMEOUT);
+    assert_in_range(cpu_ms() - before_ms, 0, 100);
+    oto_subscriber_close(subscriber);
+}
+
 /* ---- peers that are no publisher, or a strange one ---- */
 
 struct peer {
@@ -341,6 +364,7 @@ int main(void)
         TEST(a_frame_that_cannot_be_decoded_is_told_and_gone_on_from),
         TEST(a_publisher_that_comes_back_is_heard_again),
         TEST(what_is_missing_is_said),
+        TEST(waiting_for_a_publisher_costs_nothing),
         TEST(what_is_no_publisher_is_hung_up_on),
         TEST(messages_in_single_bytes_arrive),
         TEST(closing_in_the_middle_of_a_stream_never_hangs),
