@@ -55,6 +55,7 @@ static enum oto_status take_channels(struct oto_client *client, struct oto_error
         return status;
     }
     memcpy(client->world, directory.world, sizeof client->world);
+    client->entries = directory.shared_entries;
     if (directory.epoch != client->epoch) {
         status = oto_fail(error, OTO_CORRUPT, "the segment is of another run than the server");
     } else if (oto_channel_book_turn(&client->book, &directory) != OTO_OK) {
@@ -233,12 +234,10 @@ uint32_t oto_client_channel_count(const struct oto_client *client)
 enum oto_status oto_client_channel_identity(const struct oto_client *client, const struct oto_channel *channel,
                                             struct oto_channel_identity *identity)
 {
-    const struct oto_segment_channel *entries =
-        (const void *)((const unsigned char *)client->header + client->header->directory_offset);
     if (channel->view.ring == NULL || channel->index >= client->book.count) {
         return OTO_RANGE;
     }
-    const enum oto_status status = oto_channel_identity_read(&entries[channel->index], identity);
+    const enum oto_status status = oto_channel_identity_read(&client->entries[channel->index], identity);
     identity->plugin[sizeof identity->plugin - 1] = '\0';
     identity->plugin_version[sizeof identity->plugin_version - 1] = '\0';
     return status;

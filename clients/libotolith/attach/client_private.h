@@ -26,6 +26,7 @@ struct oto_channel_book {
 
 struct oto_client {
     const struct oto_segment_header *header; /* the mapping */
+    const struct oto_segment_channel *entries; /* in it, where they were found sound: its header may change */
     uint64_t segment_bytes;
     char world[OTO_WORLD_NAME_BYTES];
     uint64_t epoch;

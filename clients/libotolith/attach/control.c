@@ -175,7 +175,7 @@ static enum oto_status ask_path(struct oto_client *client, const char *op, const
 {
     struct oto_message_writer request = oto_control_request(&client->control, op);
     oto_message_add_text(&request, "path", path);
-    return ask_within(client, &request, 6 * client->control.timeout_ms, reply, error); /* it waits for a disk */
+    return ask_within(client, &request, 6 * (int64_t)client->control.timeout_ms, reply, error); /* it waits for a disk */
 }
 
 enum oto_status oto_control_checkpoint(struct oto_client *client, const char *path, struct oto_reply *reply,

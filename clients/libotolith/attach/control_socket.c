@@ -179,6 +179,9 @@ static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t
         if (socket->reply.id == id && strcmp(socket->reply.op, "reply") == 0) {
             return OTO_OK;
         }
+        if (now_ms() >= deadline_ms) { /* also where there is always another one to read */
+            return OTO_TIMEOUT;
+        }
     }
 }
 

@@ -59,7 +59,12 @@ static enum oto_status map(struct oto_participant *participant, int fd, uint64_t
 static enum oto_status check(struct oto_participant *participant, struct oto_error *error)
 {
     const struct oto_mailbox_header *header = participant->header;
-    const uint64_t count = header->vehicle_count;
+    /* Both sides write here: each number is read once, and what was checked is what is used. */
+    const uint64_t count = __atomic_load_n(&header->vehicle_count, __ATOMIC_RELAXED);
+    const uint64_t output_offset = __atomic_load_n(&header->output_offset, __ATOMIC_RELAXED);
+    const uint64_t vehicle_offset = __atomic_load_n(&header->vehicle_offset, __ATOMIC_RELAXED);
+    const uint64_t rate_num = __atomic_load_n(&header->rate_num, __ATOMIC_RELAXED);
+    const uint64_t rate_den = __atomic_load_n(&header->rate_den, __ATOMIC_RELAXED);
     if (__atomic_load_n(&header->magic, __ATOMIC_ACQUIRE) != OTO_MAILBOX_MAGIC || header->endian != OTO_MAILBOX_ENDIAN) {
         return refuse_mailbox(error, "it does not begin as a mailbox");
     }
@@ -67,19 +72,18 @@ static enum oto_status check(struct oto_participant *participant, struct oto_err
         return oto_fail(error, OTO_VERSION, "the server's mailbox has layout %u.%u, this library knows %u", header->major,
                         header->minor, OTO_MAILBOX_MAJOR);
     }
-    const uint64_t output_end = header->output_offset + count * 2 * sizeof(struct oto_mailbox_record);
-    const uint64_t vehicle_end = header->vehicle_offset + count * sizeof(struct oto_mailbox_vehicle);
+    const uint64_t output_end = output_offset + count * 2 * sizeof(struct oto_mailbox_record);
+    const uint64_t vehicle_end = vehicle_offset + count * sizeof(struct oto_mailbox_vehicle);
     if (header->record_bytes != sizeof(struct oto_mailbox_record) || header->mailbox_bytes != participant->bytes ||
-        count > participant->bytes / sizeof(struct oto_mailbox_record) || header->output_offset > participant->bytes ||
-        header->vehicle_offset > participant->bytes || header->output_offset % 64 != 0 ||
-        header->vehicle_offset % 64 != 0 || output_end > participant->bytes || vehicle_end > participant->bytes ||
-        header->rate_num == 0 || header->rate_den == 0) {
+        count > participant->bytes / sizeof(struct oto_mailbox_record) || output_offset > participant->bytes ||
+        vehicle_offset > participant->bytes || output_offset % 64 != 0 || vehicle_offset % 64 != 0 || output_end > participant->bytes || vehicle_end > participant->bytes ||
+        rate_num == 0 || rate_den == 0) {
         return refuse_mailbox(error, "its parts lie beyond its end");
     }
     participant->vehicle_count = (uint32_t)count;
-    participant->output_offset = header->output_offset;
-    participant->vehicles = (const void *)((const unsigned char *)header + header->vehicle_offset);
-    participant->rate_hz = (double)header->rate_num / (double)header->rate_den;
+    participant->output_offset = output_offset;
+    participant->vehicles = (const void *)((const unsigned char *)header + vehicle_offset);
+    participant->rate_hz = (double)rate_num / (double)rate_den;
     participant->now = calloc(count + 1, sizeof *participant->now);
     if (participant->now == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu vehicles", (unsigned long long)count);

@@ -54,6 +54,7 @@ static enum oto_status take_over(struct oto_client *client, struct oto_client *n
     next->book.directory_count = 0;
     oto_segment_unmap(client->header, client->segment_bytes);
     client->header = next->header;
+    client->entries = next->entries;
     client->segment_bytes = next->segment_bytes;
     client->epoch = next->epoch;
     next->header = NULL;

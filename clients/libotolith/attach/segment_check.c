@@ -252,6 +252,7 @@ enum oto_status oto_segment_read(const void *base, size_t bytes, struct oto_segm
         oto_segment_directory_finish(directory);
         return status;
     }
+    directory->shared_entries = (const void *)((const unsigned char *)base + header.directory_offset);
     memcpy(directory->world, header.world, sizeof directory->world);
     return OTO_OK;
 }

@@ -16,6 +16,7 @@ struct oto_segment_directory {
     struct oto_segment_channel *entries;
     struct oto_segment_field *field_entries;
     struct oto_field *fields;
+    const struct oto_segment_channel *shared_entries; /* in the segment: for what changes while it runs */
 };
 
 /*

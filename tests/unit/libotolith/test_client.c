@@ -246,6 +246,40 @@ static void a_silent_server_times_out(void **state)
     fake_stop(server);
 }
 
+/* The header is shared: what it said when it was checked is what counts. */
+static void a_header_that_changes_later_leads_nobody_astray(void **state)
+{
+    (void)state;
+    struct oto_error error = {0};
+    struct oto_channel_identity identity;
+    fake_start(server, "demo", FAKE_SEALS);
+    struct oto_client *client = must_open();
+    struct oto_segment_header *header = (struct oto_segment_header *)(void *)server->segment;
+    header->directory_offset = OTO_SEGMENT_MAX_BYTES;
+    header->channel_count = UINT32_MAX;
+    header->segment_bytes = UINT64_MAX;
+    const struct oto_channel *imu = oto_client_find(client, "car/imu", &error);
+    assert_ok(imu == NULL, error);
+    assert_int_equal(oto_client_channel_identity(client, imu, &identity), OTO_OK);
+    assert_string_equal(identity.plugin, "mems_imu");
+    oto_client_close(client);
+    fake_stop(server);
+}
+
+static void a_timeout_of_weeks_is_one(void **state)
+{
+    (void)state;
+    struct oto_client *client;
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    fake_start(server, "demo", FAKE_SEALS);
+    const struct oto_client_options options = {.size = sizeof options, .world = "demo", .timeout_ms = INT32_MAX};
+    assert_ok(oto_client_open(&options, &client, &error), error);
+    assert_ok(oto_control_checkpoint(client, "/tmp/none.ckpt", &reply, &error), error);
+    oto_client_close(client);
+    fake_stop(server);
+}
+
 static void a_server_that_goes_is_an_error_and_no_signal(void **state)
 {
     (void)state;
@@ -354,6 +388,8 @@ int main(void)
         TEST(a_reply_to_an_earlier_request_is_dropped),
         TEST(a_refusal_is_told_in_the_servers_words),
         TEST(a_silent_server_times_out),
+        TEST(a_header_that_changes_later_leads_nobody_astray),
+        TEST(a_timeout_of_weeks_is_one),
         TEST(a_server_that_goes_is_an_error_and_no_signal),
         TEST(parameters_come_in_parts),
         TEST(a_waiter_sees_the_tick_after),
