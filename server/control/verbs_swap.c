@@ -41,6 +41,24 @@ static int64_t ns_of(const struct oto_message *message, const char *key, int64_t
     return argument != NULL ? (int64_t)argument->u64 : absent;
 }
 
+static uint32_t unit_of(const struct oto_argument *unit, struct oto_error *error)
+{
+    if (unit != NULL && unit->u64 > UINT32_MAX) {
+        (void)oto_fail(error, OTO_RANGE, "swap: unit %llu: 0 to %u is accepted", (unsigned long long)unit->u64,
+                       UINT32_MAX);
+    }
+    return unit != NULL ? (uint32_t)unit->u64 : 0;
+}
+
+static double tolerance_of(const struct oto_argument *tolerance, struct oto_error *error)
+{
+    if (tolerance != NULL && !(tolerance->f64 >= 0.0)) {
+        (void)oto_fail(error, OTO_RANGE, "swap: shadow_tolerance %g: a number, not negative, is accepted",
+                       tolerance->f64);
+    }
+    return tolerance != NULL ? tolerance->f64 : 0.0;
+}
+
 static bool is_file(const char *plugin)
 {
     const size_t length = strlen(plugin);
@@ -94,12 +112,12 @@ static void read_options(const struct srv_request *request, struct srv_swap_opti
     options->part = text_of(message, "part", error);
     options->mode = text_of(message, "mode", error);
     options->unit_given = unit != NULL;
-    options->unit = unit != NULL ? (uint32_t)unit->u64 : 0;
+    options->unit = unit_of(unit, error);
     options->reset_state = flag(message, "reset_state");
     options->probation_ns = ns_of(message, "probation_ns", SRV_SWAP_PROBATION_NS, error);
     options->shadow_ns = ns_of(message, "shadow_ns", 0, error);
     options->budget_ns = ns_of(message, "budget_ns", -1, error);
-    options->shadow_tolerance = tolerance != NULL ? tolerance->f64 : 0.0;
+    options->shadow_tolerance = tolerance_of(tolerance, error);
     options->unprobed = flag(message, "no_probe");
     if (options->mode != NULL && options->part == NULL && error->status == OTO_OK) {
         (void)oto_fail(error, OTO_INVALID, "swap: a mode is of a part: name the part too");

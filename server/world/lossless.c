@@ -139,6 +139,8 @@ static bool has_room(struct srv_engine *engine, struct srv_lossless_reader *read
 {
     if (reader->channels == NULL) {
         reader->channels = calloc(engine->channel_count, sizeof *reader->channels);
+    }
+    if (reader->next == NULL) {
         reader->next = calloc(engine->channel_count, sizeof *reader->next);
     }
     return reader->channels != NULL && reader->next != NULL;

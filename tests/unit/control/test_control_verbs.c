@@ -73,6 +73,23 @@ static void bad_arguments_are_named(void **state)
     send_message(fd, &writer);
     assert_int_equal(await_reply(f, fd), OTO_INVALID);
     assert_non_null(strstr(reply_text(f), "absolute"));
+    writer = begin(f, 6, "swap");
+    oto_message_add_text(&writer, "node", "car/imu");
+    oto_message_add_text(&writer, "plugin", "mems_imu");
+    oto_message_add_u64(&writer, "unit", UINT64_C(1) << 32);
+    send_message(fd, &writer);
+    assert_int_equal(await_reply(f, fd), OTO_RANGE);
+    assert_non_null(strstr(reply_text(f), "unit 4294967296"));
+    static const double tolerances[] = {-1.0, NAN};
+    for (uint64_t i = 0; i < 2; i++) {
+        writer = begin(f, 7 + i, "swap");
+        oto_message_add_text(&writer, "node", "car/imu");
+        oto_message_add_text(&writer, "plugin", "mems_imu");
+        oto_message_add_f64(&writer, "shadow_tolerance", tolerances[i]);
+        send_message(fd, &writer);
+        assert_int_equal(await_reply(f, fd), OTO_RANGE);
+        assert_non_null(strstr(reply_text(f), "shadow_tolerance"));
+    }
     writer = begin(f, 5, "get");
     oto_message_add_text(&writer, "node", "car/mag");
     send_message(fd, &writer);
