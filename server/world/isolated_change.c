@@ -11,26 +11,6 @@
 
 #define KEEPER_PATIENCE_NS INT64_C(1000000000)
 
-/* A host like that of the group, but for one seat. The lock is held. */
-static enum oto_status start(struct srv_group *group, uint32_t slot, const struct srv_box_seat *seat,
-                             struct srv_change *change, struct oto_error *error)
-{
-    uint32_t culprit = UINT32_MAX;
-    struct srv_box_seat *seats = calloc(group->member_count, sizeof *seats);
-    if (seats == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for a change of '%s'", seat->topic);
-    }
-    memcpy(seats, group->seats, group->member_count * sizeof *seats);
-    seats[slot] = *seat;
-    const enum oto_status status =
-        srv_box_start(seats, group->member_count, group->fifo_priority, NULL, NULL, &change->box, &culprit, error);
-    if (status == OTO_OK) {
-        change->box->revision = group->seats_revision + 1;
-    }
-    free(seats);
-    return status;
-}
-
 /* A change begins from what the last one brought; the keeper notes that at once. */
 static void await_keeper(const struct srv_group *group)
 {
@@ -39,6 +19,65 @@ static void await_keeper(const struct srv_group *group)
         const struct timespec moment = {0, 100000};
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
     }
+}
+
+/* What the next host is to be made of. The keeper may not wait while a candidate prepares: so it is a copy. */
+struct draft {
+    struct srv_box_seat *seats;  /* to be changed; of those of the group, which `held` keeps */
+    struct srv_box_seat *held;   /* own their parameters and hold their plugins */
+    uint32_t count;
+    uint64_t revision;
+};
+
+static void drop(struct draft *draft)
+{
+    for (uint32_t i = 0; draft->held != NULL && i < draft->count; i++) {
+        oto_params_free(&draft->held[i].params);
+        (void)oto_plugin_close(draft->held[i].plugin);
+    }
+    free(draft->held);
+    free(draft->seats);
+}
+
+static enum oto_status copy_seats(struct srv_group *group, struct draft *draft, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    (void)pthread_mutex_lock(&group->lock);
+    draft->revision = group->seats_revision + 1;
+    for (uint32_t i = 0; status == OTO_OK && i < draft->count; i++) {
+        struct srv_box_seat *held = &draft->held[i];
+        *held = group->seats[i];
+        held->plugin = oto_plugin_hold(held->plugin);
+        held->params = (struct oto_params){.block = NULL};
+        status = oto_params_copy(&group->seats[i].params, &held->params, error);
+        draft->seats[i] = *held;
+    }
+    (void)pthread_mutex_unlock(&group->lock);
+    return status;
+}
+
+/* From what the last change brought. On failure it is still to be dropped. */
+static enum oto_status begin(struct srv_group *group, struct draft *draft, struct oto_error *error)
+{
+    await_keeper(group);
+    draft->count = group->member_count;
+    draft->seats = calloc(draft->count, sizeof *draft->seats);
+    draft->held = calloc(draft->count, sizeof *draft->held);
+    return draft->seats != NULL && draft->held != NULL
+               ? copy_seats(group, draft, error)
+               : oto_fail(error, OTO_NO_MEMORY, "no memory for a change of plugin host '%s'", group->name);
+}
+
+static enum oto_status start(const struct srv_group *group, const struct draft *draft, struct srv_change *change,
+                             struct oto_error *error)
+{
+    uint32_t culprit = UINT32_MAX;
+    const enum oto_status status =
+        srv_box_start(draft->seats, draft->count, group->fifo_priority, NULL, NULL, &change->box, &culprit, error);
+    if (status == OTO_OK) {
+        change->box->revision = draft->revision;
+    }
+    return status;
 }
 
 enum oto_status srv_member_make_parameter(struct srv_member *member, const struct srv_change_base *base, const char *key,
@@ -50,13 +89,14 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
         return status;
     }
     struct srv_change *change = (struct srv_change *)(void *)*out;
-    await_keeper(group);
-    (void)pthread_mutex_lock(&group->lock);
-    struct srv_box_seat seat = group->seats[member->slot];
-    seat.params = change->params;
-    seat.old_params = &base->params;
-    status = start(group, member->slot, &seat, change, error);
-    (void)pthread_mutex_unlock(&group->lock);
+    struct draft draft = {0};
+    status = begin(group, &draft, error);
+    if (status == OTO_OK) {
+        draft.seats[member->slot].params = change->params;
+        draft.seats[member->slot].old_params = &base->params;
+        status = start(group, &draft, change, error);
+    }
+    drop(&draft);
     if (status != OTO_OK) {
         (void)srv_change_free(*out);
         *out = NULL;
@@ -70,21 +110,23 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
     struct srv_group *group = member->group;
     struct srv_occupant *next = &change->occupant;
     const bool migrates = change->start == SRV_START_MIGRATE;
-    const struct srv_box_seat seat = {.topic = base->topic,
-                                      .setup = *next->instance.setup,
-                                      .plugin = next->plugin,
-                                      .params = next->params,
-                                      .old_state_bytes = migrates ? change->snapshot_bytes : 0,
-                                      .old_state_version = migrates ? change->snapshot_version : 0,
-                                      .flags = SRV_SLOT_FRESH};
+    struct draft draft = {0};
     change->last = srv_member_make_last(next->ports, next->port_count);
     if (change->last == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", base->topic);
     }
-    await_keeper(group);
-    (void)pthread_mutex_lock(&group->lock);
-    const enum oto_status status = start(group, member->slot, &seat, change, error);
-    (void)pthread_mutex_unlock(&group->lock);
+    enum oto_status status = begin(group, &draft, error);
+    if (status == OTO_OK) {
+        draft.seats[member->slot] = (struct srv_box_seat){.topic = base->topic,
+                                                          .setup = *next->instance.setup,
+                                                          .plugin = next->plugin,
+                                                          .params = next->params,
+                                                          .old_state_bytes = migrates ? change->snapshot_bytes : 0,
+                                                          .old_state_version = migrates ? change->snapshot_version : 0,
+                                                          .flags = SRV_SLOT_FRESH};
+        status = start(group, &draft, change, error);
+    }
+    drop(&draft);
     return status;
 }
 

@@ -60,18 +60,6 @@ static void wait_told(struct fixture *fixture, enum oto_event_kind kind, const c
     }
 }
 
-static struct srv_group_facts facts_of(struct fixture *fixture, const char *name)
-{
-    struct srv_group_facts facts;
-    for (uint32_t i = 0; srv_engine_group(fixture->engine, i, &facts); i++) {
-        if (strcmp(facts.name, name) == 0) {
-            return facts;
-        }
-    }
-    fail_msg("there is no plugin host '%s'", name);
-    return facts;
-}
-
 static uint64_t newest(struct fixture *fixture, const char *topic)
 {
     const struct oto_ring_view view = fixture_ring(fixture, fixture_channel(fixture, topic));
@@ -89,7 +77,7 @@ static void assert_others_went_on(struct fixture *fixture)
         assert_int_equal(record.n, seq);
         assert_int_equal(head.flags & OTO_SAMPLE_STALE, 0);
     }
-    assert_int_equal(facts_of(fixture, "good").restarts, 0);
+    assert_int_equal(fixture_host(fixture, "good").restarts, 0);
 }
 
 static void a_crash_is_told_with_signal_plugin_function_and_node(void **unused)
@@ -114,8 +102,8 @@ static void three_crashes_within_a_minute_quarantine_the_node_and_no_other(void 
     start(&fixture, "hostile_step_null");
     fixture_wait_counter(&fixture, OTO_COUNTER_QUARANTINED, 1);
     wait_told(&fixture, OTO_EVENT_PLUGIN_FAULT, "three times within a minute");
-    assert_int_equal(facts_of(&fixture, "bad").restarts, 2);
-    assert_int_equal(facts_of(&fixture, "bad").pid, 0);
+    assert_int_equal(fixture_host(&fixture, "bad").restarts, 2);
+    assert_int_equal(fixture_host(&fixture, "bad").pid, 0);
     assert_true(fixture_counter(&fixture, OTO_COUNTER_STALE) > 0);
     const uint64_t seq = newest(&fixture, "demo/car/bad");
     assert_others_went_on(&fixture);
@@ -132,7 +120,7 @@ static void an_estimator_that_crashes_is_quarantined_alone(void **unused)
     start(&fixture, "hostile_estimator_null");
     fixture_wait_counter(&fixture, OTO_COUNTER_QUARANTINED, 1);
     wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGSEGV");
-    assert_int_equal(facts_of(&fixture, "bad").restarts, 2);
+    assert_int_equal(fixture_host(&fixture, "bad").restarts, 2);
     assert_true(fixture_counter(&fixture, OTO_COUNTER_STALE) > 0);
     assert_others_went_on(&fixture);
     assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_QUARANTINED), 1);
@@ -163,7 +151,7 @@ static void in_a_shared_host_the_others_come_back_without_the_culprit(void **unu
     fixture.nodes[1].isolation.budget_ns = BUDGET_NS;
     fixture_start(&fixture);
     fixture_wait_counter(&fixture, OTO_COUNTER_QUARANTINED, 1);
-    const uint64_t restarts = facts_of(&fixture, "bad").restarts;
+    const uint64_t restarts = fixture_host(&fixture, "bad").restarts;
     assert_true(restarts >= 2);
     const uint64_t seq = newest(&fixture, "demo/car/good");
     const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
@@ -261,7 +249,7 @@ static void a_plugin_that_is_made_ready_changes_and_reaches_nothing(void **unuse
     } cases[] = {{"hostile_prepare_change", 1}, {"hostile_prepare_reach", 6}};
     struct fixture fixture;
     start(&fixture, "hostile_step_nothing");
-    const uint32_t landlock = facts_of(&fixture, "bad").landlock;
+    const uint32_t landlock = fixture_host(&fixture, "bad").landlock;
     fixture_end(&fixture);
     print_message("Landlock ABI %u\n", landlock);
     if (landlock == 0) {
@@ -270,7 +258,7 @@ static void a_plugin_that_is_made_ready_changes_and_reaches_nothing(void **unuse
     for (size_t i = 0; i < sizeof cases / sizeof *cases && cases[i].landlock <= landlock; i++) {
         start(&fixture, cases[i].plugin);
         fixture_wait_tick(&fixture, 20);
-        assert_int_equal(facts_of(&fixture, "bad").restarts, 0);
+        assert_int_equal(fixture_host(&fixture, "bad").restarts, 0);
         fixture_end(&fixture);
     }
 }
@@ -282,7 +270,7 @@ static void a_changed_floating_point_mode_is_an_error_of_the_node(void **unused)
     start(&fixture, "hostile_step_float");
     wait_told(&fixture, OTO_EVENT_PLUGIN_FAULT, "changed the floating-point mode");
     assert_others_went_on(&fixture);
-    assert_int_equal(facts_of(&fixture, "bad").restarts, 0);
+    assert_int_equal(fixture_host(&fixture, "bad").restarts, 0);
     fixture_end(&fixture);
 }
 
@@ -339,13 +327,13 @@ static void a_host_that_is_killed_again_and_again_comes_back_each_time(void **un
     for (uint64_t kills = 0; kills < 15; kills++) {
         const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
         const uint64_t ticks = fixture_counter(&fixture, OTO_COUNTER_TICKS);
-        struct srv_group_facts facts = facts_of(&fixture, "good");
+        struct srv_group_facts facts = fixture_host(&fixture, "good");
         assert_int_equal(kill(facts.pid, SIGKILL), 0);
-        while (facts_of(&fixture, "good").restarts == kills) {
+        while (fixture_host(&fixture, "good").restarts == kills) {
             assert_true(fixture_now_ns() < deadline_ns);
         }
         fixture_wait_tick(&fixture, ticks + 100);
-        assert_true(facts_of(&fixture, "good").restarts > kills);
+        assert_true(fixture_host(&fixture, "good").restarts > kills);
     }
     const uint64_t last = newest(&fixture, "demo/car/good");
     (void)check_recovered(&fixture, last > 800 ? last - 800 : 1, last);
@@ -362,7 +350,7 @@ static void what_a_dead_host_did_not_make_is_repeated_and_flagged(void **unused)
     struct fixture fixture;
     start(&fixture, "counter");
     fixture_wait_tick(&fixture, 50);
-    const int32_t pid = facts_of(&fixture, "good").pid;
+    const int32_t pid = fixture_host(&fixture, "good").pid;
     assert_int_equal(kill(pid, SIGSTOP), 0);
     fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 3);
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -382,7 +370,7 @@ static void a_host_that_was_stopped_and_goes_on_catches_up(void **unused)
     struct fixture fixture;
     start(&fixture, "counter");
     fixture_wait_tick(&fixture, 50);
-    const int32_t pid = facts_of(&fixture, "good").pid;
+    const int32_t pid = fixture_host(&fixture, "good").pid;
     assert_int_equal(kill(pid, SIGSTOP), 0);
     fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 2);
     assert_int_equal(kill(pid, SIGCONT), 0);
@@ -401,7 +389,7 @@ static void hosts_end_with_their_world(void **unused)
     (void)unused;
     struct fixture fixture;
     start(&fixture, "counter");
-    const int32_t pids[] = {facts_of(&fixture, "good").pid, facts_of(&fixture, "bad").pid};
+    const int32_t pids[] = {fixture_host(&fixture, "good").pid, fixture_host(&fixture, "bad").pid};
     assert_true(pids[0] > 0 && pids[1] > 0 && pids[0] != pids[1]);
     fixture_end(&fixture);
     for (size_t i = 0; i < 2; i++) {

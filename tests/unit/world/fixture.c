@@ -355,3 +355,15 @@ bool fixture_event(struct fixture *fixture, enum oto_event_kind kind, const char
     }
     return false;
 }
+
+struct srv_group_facts fixture_host(struct fixture *fixture, const char *name)
+{
+    struct srv_group_facts facts;
+    for (uint32_t i = 0; srv_engine_group(fixture->engine, i, &facts); i++) {
+        if (strcmp(facts.name, name) == 0) {
+            return facts;
+        }
+    }
+    fail_msg("there is no plugin host '%s'", name);
+    return facts;
+}

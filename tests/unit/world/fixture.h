@@ -89,6 +89,8 @@ struct oto_sample_head fixture_record(struct fixture *fixture, const char *topic
 /* Whether an event of the kind was written whose text holds the words ("" for any); the newest goes to *event. */
 bool fixture_event(struct fixture *fixture, enum oto_event_kind kind, const char *words,
                    struct oto_event_record *event);
+/* The plugin host of that name; fails where there is none. */
+struct srv_group_facts fixture_host(struct fixture *fixture, const char *name);
 int64_t fixture_now_ns(void);
 
 #endif
