@@ -230,11 +230,11 @@ static const struct {
 } explorations[] = {
     [ONE] = {"one record", {write_ring, read_one, one_is_whole, &five, 0}},
     [NEWEST] = {"the newest record", {write_ring, read_newest, newest_is_there, &five, 0}},
-    [LATEST] = {"the latest record", {write_ring, read_latest, latest_is_whole, &five, 0}},
+    [LATEST] = {"the latest record", {write_ring, read_latest, latest_is_whole, &four, 0}},
     [IN_ORDER] = {"records in order", {write_ring, read_in_order, order_and_account_hold, &two, 0}},
     [LAPPED] = {"records in order, lapped", {write_ring, read_in_order, order_and_account_hold, &four, 0}},
     [CLOCK] = {"the clock", {write_clock, read_clock, clock_is_whole, &clock_story, 0}},
-    [IDENTITY] = {"an identity", {write_identity, read_identity, identity_is_whole, &identity_story, 18}},
+    [IDENTITY] = {"an identity", {write_identity, read_identity, identity_is_whole, &identity_story, 12}},
 };
 
 static void no_reader_sees_what_was_not_written(void **unused)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOCATIONS 512 /* a power of two; by a hash of the address */
+#define LOCATIONS 128 /* a power of two; by a hash of the address */
 #define STORES_MAX 16 /* to one location */
 #define LOADS_MAX 4096
 
@@ -19,7 +19,6 @@ struct location {
     const volatile void *address; /* NULL: free */
     size_t bytes;
     uint32_t count;
-    uint32_t seen; /* index of the newest store that the reader has read here */
     struct store stores[STORES_MAX];
 };
 
@@ -27,6 +26,7 @@ static struct {
     bool writing;
     const struct weak_mutation *mutation;
     struct location locations[LOCATIONS];
+    uint32_t seen[LOCATIONS]; /* index of the newest store that the reader has read there */
     uint32_t step, fence;     /* of the writer: its last step, and the last one before its newest releasing fence */
     uint32_t known, fenced;   /* of the reader: steps that happen before it, and that will once a fence has acquired */
     uint32_t loads, loads_max;
@@ -132,12 +132,12 @@ uint64_t weak_load(const volatile void *address, size_t bytes, int order)
     if (weak.writing) {
         return location->stores[location->count - 1].value;
     }
-    uint32_t oldest = location->seen;
+    uint32_t *seen = &weak.seen[location - weak.locations], oldest = *seen;
     while (oldest + 1 < location->count && location->stores[oldest + 1].step <= weak.known) {
         oldest++;
     }
-    location->seen = oldest + choose(location->count - oldest);
-    const struct store *store = &location->stores[location->seen];
+    *seen = oldest + choose(location->count - oldest);
+    const struct store *store = &location->stores[*seen];
     weak.fenced = store->view > weak.fenced ? store->view : weak.fenced;
     if (acquires(order) && !is_mutated(WEAK_LOAD, address, order) && store->view > weak.known) {
         weak.known = store->view;
@@ -149,9 +149,7 @@ uint64_t weak_load(const volatile void *address, size_t bytes, int order)
 static bool run_reader(const struct weak_model *model)
 {
     weak.known = weak.fenced = weak.loads = 0;
-    for (size_t i = 0; i < LOCATIONS; i++) {
-        weak.locations[i].seen = 0;
-    }
+    memset(weak.seen, 0, sizeof weak.seen);
     if (setjmp(weak.cut) != 0) {
         return false;
     }
