@@ -1,13 +1,15 @@
 """The command line as a new user types it: run, watch, change, step, swap, record; on a world of its own."""
 import csv
 import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.dont_write_bytecode = True
+
+from otolith_case import OtolithCase  # noqa: E402
 
 BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
@@ -30,47 +32,21 @@ publish: {listen: ["ipc"]}
 """
 
 
-class Case(unittest.TestCase):
+class Case(OtolithCase):
+    program = OTOLITH
+
     def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-cli-")
-        self.path = pathlib.Path(self.directory.name)
-        os.chmod(self.path, 0o700)
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
-        self.environment.pop("OTOLITH_WORLD", None)
+        super().setUp()
         self.world = self.path / "world.yaml"
         self.world.write_text(WORLD)
-        self.server = None
-
-    def tearDown(self):
-        if self.server is not None:
-            self.server.terminate()
-            self.server.wait(timeout=30)
-            self.server.stdout.close()
-        self.directory.cleanup()
-
-    def otolith(self, *arguments, code=0):
-        done = subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=60)
-        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
-        return done.stdout if code == 0 else done.stderr
 
     def start(self, *options):
         self.server = subprocess.Popen([OTOLITH, "run", str(self.world), *options], env=self.environment,
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            if subprocess.run([OTOLITH, "echo", "clitest/car/imu", "-n", "1"], env=self.environment,
-                              capture_output=True, timeout=60).returncode == 0:
-                return
-        self.fail("the world did not come up")
+        self.until(lambda: self.call("echo", "clitest/car/imu", "-n", 1).returncode == 0, "the world")
 
     def sample(self, topic="clitest/car/imu", *options):
         return json.loads(self.otolith("echo", topic, "--json", "-n", 1, *options))
-
-    def until(self, condition, what):
-        deadline = time.monotonic() + 30
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
 
     def seq(self, topic):
         """Of the newest sample, also while the world is paused."""

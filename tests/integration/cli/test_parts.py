@@ -1,31 +1,26 @@
 """The part library as a new user types it: list, show, import, export, sense, worlds."""
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.dont_write_bytecode = True
+
+from otolith_case import OtolithCase  # noqa: E402
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 DEG = math.pi / 180
 
 
-class Parts(unittest.TestCase):
+class Parts(OtolithCase):
+    program = str(BIN / "otolith")
+
     def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-parts-")
-        self.path = pathlib.Path(self.directory.name)
-        self.environment = dict(os.environ, OTOLITH_PARTS_PATH=str(SOURCE / "configs/parts"))
-
-    def tearDown(self):
-        self.directory.cleanup()
-
-    def otolith(self, *arguments, code=0):
-        done = subprocess.run([BIN / "otolith", *map(str, arguments)], env=self.environment, capture_output=True,
-                              text=True, timeout=100)
-        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
-        return done.stdout if code == 0 else done.stderr
+        super().setUp()
+        self.environment["OTOLITH_PARTS_PATH"] = str(SOURCE / "configs/parts")
 
     def rest(self, rows, rate):
         path = self.path / "rest.csv"

@@ -1,12 +1,14 @@
 """The log of a run: a replay makes the same run to the last bit, whatever was done to it; verify says where two runs part."""
 import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.dont_write_bytecode = True
+
+from otolith_case import OtolithCase  # noqa: E402
 
 BIN, EXAMPLES = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
@@ -47,13 +49,11 @@ publish: false
 """
 
 
-class Replays(unittest.TestCase):
+class Replays(OtolithCase):
+    program = OTOLITH
+
     def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-replay-")
-        self.path = pathlib.Path(self.directory.name)
-        os.chmod(self.path, 0o700)
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path), TMPDIR=str(self.path))
-        self.environment.pop("OTOLITH_WORLD", None)
+        super().setUp()
         self.world = self.path / "world.yaml"
         self.world.write_text(WORLD)
         self.log = self.path / "run.log"
@@ -67,11 +67,7 @@ class Replays(unittest.TestCase):
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
-        self.directory.cleanup()
-
-    def call(self, *arguments):
-        return subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=120)
+        super().tearDown()
 
     def otolith(self, *arguments, code=0):
         done = self.call(*arguments)
@@ -82,14 +78,15 @@ class Replays(unittest.TestCase):
         process = subprocess.Popen([str(BIN / "otolithd"), str(self.world), *map(str, options)], env=self.environment,
                                    stderr=subprocess.PIPE, text=True)
         self.processes.append(process)
-        self.until(lambda: self.call("ls", "--world", world).returncode == 0, "the world", process)
+        self.until_of(process, lambda: self.call("ls", "--world", world).returncode == 0, "the world")
         return process
 
-    def until(self, condition, what, process):
-        deadline = time.monotonic() + 60
-        while not condition():
+    def until_of(self, process, condition, what):
+        def holds():
             self.assertIsNone(process.poll(), f"the server ended before {what}")
-            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
+            return condition()
+
+        self.until(holds, what)
 
     def end(self, process):
         process.terminate()
@@ -104,7 +101,7 @@ class Replays(unittest.TestCase):
                 if e["entry"] in ("set", "swap", "undo", "cancel", "fault", "clear_faults", "input")]
 
     def wait_until_tick(self, tick, process):
-        self.until(lambda: self.newest() >= tick, f"tick {tick}", process)
+        self.until_of(process, lambda: self.newest() >= tick, f"tick {tick}")
 
     def newest(self):
         ticks = [0]
@@ -227,9 +224,9 @@ class Replays(unittest.TestCase):
         self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
         self.otolith("restore", saved)
         second = self.path / "run.log.1"
-        self.until(second.exists, "the second run", server)
-        self.until(lambda: self.call("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.1, 0, 0]").returncode == 0,
-                   "the second run", server)
+        self.until_of(server, second.exists, "the second run")
+        self.until_of(server, lambda: self.call("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.1, 0, 0]").returncode == 0,
+                      "the second run")
         self.end(server)
         for log in (self.log, second):
             _, said = self.replay(log=log)

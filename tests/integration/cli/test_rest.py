@@ -1,12 +1,14 @@
 """Noise as a user meets it: rest through `sense` and `allan`, and sensors beside each other in a world."""
 import json
 import math
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.dont_write_bytecode = True
+
+from otolith_case import OtolithCase  # noqa: E402
 
 BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
@@ -38,22 +40,9 @@ def b(rate_hz):
 MAG = "      - {name: mag, plugin: magnetometer, rate_hz: 50, params: {magnetometer: {noise_density_ut_rthz: 0.05}}}\n"
 
 
-class Rest(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-rest-")
-        self.path = pathlib.Path(self.directory.name)
-        os.chmod(self.path, 0o700)
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
-        self.environment.pop("OTOLITH_WORLD", None)
-
-    def tearDown(self):
-        self.directory.cleanup()
-
-    def otolith(self, *arguments, code=0):
-        done = subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=240)
-        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
-        return done.stdout if code == 0 else done.stderr
+class Rest(OtolithCase):
+    program = OTOLITH
+    timeout_s = 240
 
     def test_rest_through_sense_and_allan_gives_back_n_b_and_k(self):
         """The two commands of clients/cli/README.md, on the three axes of the gyroscope."""

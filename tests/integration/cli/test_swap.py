@@ -1,13 +1,15 @@
 """otolith swap as a new user types it: another sensor and back, from a rebuilt file, tried in the shadow, taken back."""
 import json
-import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.dont_write_bytecode = True
+
+from otolith_case import OtolithCase  # noqa: E402
 
 BIN, PLUGINS = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
@@ -27,15 +29,12 @@ vehicles:
 """
 
 
-class Swap(unittest.TestCase):
+class Swap(OtolithCase):
+    program = OTOLITH
     isolation = "none"
 
     def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-swap-")
-        self.path = pathlib.Path(self.directory.name)
-        os.chmod(self.path, 0o700)
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
-        self.environment.pop("OTOLITH_WORLD", None)
+        super().setUp()
         self.watched = self.path / "watched" / "mems_imu.so"
         self.watched.parent.mkdir()
         shutil.copy(PLUGINS / "mems_imu.so", self.watched)
@@ -44,27 +43,7 @@ class Swap(unittest.TestCase):
         world.write_text(WORLD.format(watched=self.watched, **hosts))
         self.server = subprocess.Popen([str(BIN / "otolithd"), str(world), "--no-publish"], env=self.environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.until(lambda: self.run_otolith("echo", "car/imu", "-n", 1).returncode == 0, "the world")
-
-    def tearDown(self):
-        self.server.terminate()
-        self.server.wait(timeout=30)
-        self.directory.cleanup()
-
-    def run_otolith(self, *arguments):
-        return subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=60)
-
-    def otolith(self, *arguments, code=0):
-        done = self.run_otolith(*arguments)
-        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
-        return done.stdout if code == 0 else done.stderr
-
-    def until(self, condition, what):
-        deadline = time.monotonic() + 20
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, f"waited too long for {what}")
-            time.sleep(0.01)
+        self.until(lambda: self.call("echo", "car/imu", "-n", 1).returncode == 0, "the world")
 
     def plugin(self, topic):
         facts = json.loads(self.otolith("info", topic, "--json"))

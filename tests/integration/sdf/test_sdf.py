@@ -1,38 +1,23 @@
 """`otolith sdf` as a new user types it, and the sensor in a world that runs: rows C2, C11 to C14, C22 to C24."""
 import csv
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.dont_write_bytecode = True
+
+from otolith_case import OtolithCase  # noqa: E402
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
 WORLD = SOURCE / "configs/worlds/unity_imu.yaml"
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-sdf-")
-        self.path = pathlib.Path(self.directory.name)
-        os.chmod(self.path, 0o700)
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
-        self.environment.pop("OTOLITH_WORLD", None)
-        self.server = None
-
-    def tearDown(self):
-        if self.server is not None:
-            self.server.terminate()
-            self.server.wait(timeout=30)
-        self.directory.cleanup()
-
-    def otolith(self, *arguments, code=0):
-        done = subprocess.run([OTOLITH, *map(str, arguments)], env=self.environment, capture_output=True, text=True,
-                              timeout=120)
-        self.assertEqual(done.returncode, code, f"otolith {arguments}: {done.stdout}{done.stderr}")
-        return done.stdout if code == 0 else done.stderr
+class Case(OtolithCase):
+    program = OTOLITH
 
     def record(self, world, topic, *options):
         path = self.path / "samples.csv"
