@@ -22,7 +22,7 @@ static const struct argp_option rows[] = {
     {"supervise", KEY_SUPERVISE, NULL, 0, "Start the server again when it crashes, from its newest checkpoint", 0},
     {"checkpoint-directory", KEY_SAVES, "DIR", 0, "Checkpoints once a second there, where the world asks for none", 0},
     {"quarantine", KEY_QUARANTINE, "NODE", 0, "Do not step this node; may be given again", 0},
-    {"again", KEY_AGAIN, NULL, OPTION_HIDDEN, "A supervised run goes on: --for counts from time zero", 0},
+    {"again", KEY_AGAIN, "DEATH", OPTION_HIDDEN, "A supervised run goes on after that: --for counts from time zero", 0},
     {"crash-page", KEY_CRASH_PAGE, "FD", OPTION_HIDDEN, "Shared with the supervising parent", 0},
     {"log", KEY_LOG, "FILE", 0, "Write everything that happens to the world there, to be replayed", 0},
     {"log-hashes", KEY_LOG_HASHES, "TICKS", 0, "Hashes of all nodes every so many ticks (1000)", 0},
@@ -130,8 +130,6 @@ static bool *flag_of(struct srv_options *options, int key)
         return &options->follow_parent;
     case KEY_SUPERVISE:
         return &options->supervise;
-    case KEY_AGAIN:
-        return &options->again;
     case KEY_ANYWAY:
         return &options->replay_anyway;
     default:
@@ -185,6 +183,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_SAVES:
         options->checkpoint_directory = value;
+        return 0;
+    case KEY_AGAIN:
+        options->again = value;
         return 0;
     case KEY_CRASH_PAGE:
         options->crash_page_fd = atoi(value);

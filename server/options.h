@@ -23,10 +23,11 @@ struct srv_options {
     bool mode_given;
     const char *fixed; /* an option given that a replay cannot be given besides; NULL: none */
     const char *checkpoint_directory;
+    const char *again; /* how the server before this one died; NULL: there was none */
     const char *quarantine[SRV_MAX_QUARANTINE];
     uint32_t quarantine_count;
     int crash_page_fd; /* 0: nobody supervises */
-    bool start_paused, check, schema, no_publish, follow_parent, supervise, again;
+    bool start_paused, check, schema, no_publish, follow_parent, supervise;
 };
 
 /* Ends the process with code 2 and a sentence when the line is wrong. The texts of argv are borrowed. */

@@ -40,7 +40,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, const char *pa
     if (status == OTO_OK) {
         status = srv_checkpoint_configure(checkpoint, &server->config, warn, NULL, error);
     }
-    if (status == OTO_OK && server->options->for_ns > 0 && !server->options->again) {
+    if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
         clock->until_ns += srv_instant_ns(checkpoint->tick, clock->rate_num, clock->rate_den, NULL);
     }
     return status;
@@ -82,10 +82,13 @@ static enum oto_status make_engine(struct srv_server *server, const char *restor
         status = srv_checkpoint_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
     }
     srv_checkpoint_finish(&checkpoint);
+    if (status == OTO_OK && server->options->again != NULL && server->run == 0) {
+        srv_engine_tell(server->engine, OTO_EVENT_CRASH, 2, "server", server->options->again);
+    }
     for (uint32_t i = 0; status == OTO_OK && i < server->options->quarantine_count; i++) {
         status = srv_engine_quarantine(server->engine, server->options->quarantine[i],
-                                       server->options->again ? "crashed the server; quarantined"
-                                                              : "quarantined by the command line",
+                                       server->options->again != NULL ? "crashed the server; quarantined"
+                                                                      : "quarantined by the command line",
                                        error);
     }
     return status;
@@ -433,7 +436,7 @@ static enum oto_status watch_crashes(struct srv_server *server, struct oto_error
  */
 static void choose_log(const struct srv_server *server, char *path, size_t bytes)
 {
-    const bool goes_on = server->run > 0 || server->options->again;
+    const bool goes_on = server->run > 0 || server->options->again != NULL;
     (void)snprintf(path, bytes, "%s", server->options->log_path);
     for (uint32_t i = 1; goes_on && access(path, F_OK) == 0; i++) {
         (void)snprintf(path, bytes, "%s.%u", server->options->log_path, i);

@@ -168,7 +168,8 @@ struct oto_fault_label_record {
     X(PARTICIPANT,18, "participant") \
     X(SWAP_KEPT,  19, "swap-kept") \
     X(SWAP_ROLLED_BACK, 20, "swap-rolled-back") \
-    X(MAX_,       21, "")
+    X(CRASH,      21, "crash") \
+    X(MAX_,       22, "")
 /* clang-format on */
 
 enum oto_event_kind {

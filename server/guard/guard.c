@@ -28,6 +28,7 @@ struct guard {
     char saves[PATH_MAX]; /* folder of the checkpoints of worlds that ask for none */
     char quarantined[SRV_GUARD_QUARANTINE][sizeof((struct srv_crash_page *)0)->node];
     int quarantine_count;
+    char death[160]; /* how the last server died */
     int64_t crash_s[SRV_GUARD_CRASHES];
     int crashes;
     bool asked_to_end;
@@ -104,6 +105,7 @@ static int fill_arguments(struct guard *guard, const char *save, char page[32], 
     }
     if (guard->crashes > 0) {
         arguments[count++] = again;
+        arguments[count++] = guard->death;
     }
     if (save != NULL) {
         arguments[count++] = restore;
@@ -145,14 +147,15 @@ static bool spawn_child(struct guard *guard)
 
 /* ---- when it ends ---- */
 
-static void tell(const struct guard *guard, int signal)
+static void tell(struct guard *guard, int signal)
 {
     const struct srv_crash_page *page = guard->page;
     const char *name = sigabbrev_np(signal);
-    (void)fprintf(stderr, "otolithd: the server (pid %ld) died of SIG%s%s%s%s%s%s\n", (long)guard->child,
-                  name != NULL ? name : "?", page->node[0] != '\0' ? " in the step of '" : "", page->node,
-                  page->node[0] != '\0' ? "', plugin " : "", page->plugin,
-                  page->node[0] != '\0' ? "; the node is quarantined" : "");
+    const bool blamed = page->node[0] != '\0';
+    (void)snprintf(guard->death, sizeof guard->death, "the server (pid %ld) died of SIG%s%s%s%s", (long)guard->child,
+                   name != NULL ? name : "?", blamed ? " in the step of '" : "", page->node, blamed ? "'" : "");
+    (void)fprintf(stderr, "otolithd: %s%s%s%s\n", guard->death, blamed ? ", plugin " : "", page->plugin,
+                  blamed ? "; the node is quarantined" : "");
 }
 
 static int64_t now_s(void)

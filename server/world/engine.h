@@ -254,6 +254,9 @@ void srv_engine_lossless_end(struct srv_engine *engine, int slot);
  * engine that is being used.
  */
 uint32_t srv_engine_stepping_node(const struct srv_engine *engine);
+/* Before the start: an event of the world. */
+void srv_engine_tell(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, const char *source,
+                     const char *text);
 /* Before the start: takes a node out, as if a step of it had said ERROR, and says why in an event. */
 enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *name, const char *why,
                                       struct oto_error *error);

@@ -133,6 +133,12 @@ uint32_t srv_engine_stepping_node(const struct srv_engine *engine)
     return node <= engine->node_count ? node : 0;
 }
 
+void srv_engine_tell(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, const char *source,
+                     const char *text)
+{
+    srv_event_write(engine, kind, severity, (int64_t)engine->tick, source, text);
+}
+
 enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *name, const char *why,
                                       struct oto_error *error)
 {

@@ -53,9 +53,14 @@ struct bench_world {
 bool bench_world_start(struct bench_world *world, const char *const *options);
 /* The same with another world file, whose world is called demo too. */
 bool bench_world_start_file(struct bench_world *world, const char *path, const char *const *options);
+/* After a supervised server has died: the one that comes after process `before`. */
+bool bench_world_attach_again(struct bench_world *world, pid_t before);
 void bench_world_stop(struct bench_world *world);
 /* Lets the world run; returns false when it ended early. */
 bool bench_world_run(struct bench_world *world, double seconds);
+
+/* `otolith echo` of the car's IMU, by "shm" or "nng"; 0 where it cannot be started. */
+pid_t bench_spawn_echo(const char *via);
 
 /* Wakes of a bare absolute clock_nanosleep loop at 1 kHz, in us after the deadline. */
 void bare_loop(struct bench_series *lateness_us, double seconds, bool fifo);
@@ -74,6 +79,9 @@ void bench_isolated(struct bench_context *context);
 void bench_motion(struct bench_context *context);
 void bench_lockstep(struct bench_context *context);
 void bench_swap(struct bench_context *context);
+void bench_calibration(struct bench_context *context);
+void bench_clients(struct bench_context *context);
+void bench_crash(struct bench_context *context);
 void bench_checkpoint(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 

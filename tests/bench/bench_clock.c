@@ -1,17 +1,11 @@
 /* The tick thread: work of a tick, lateness of both drivers, and both under load. */
 #include "bench.h"
 
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <fcntl.h>
-
-extern char **environ;
 
 static bool may_use_fifo(void)
 {
@@ -80,31 +74,6 @@ void bench_lateness(struct bench_context *context)
 
 enum { SUBSCRIBERS = 8, READERS = 4 };
 
-static pid_t spawn_echo(const char *via)
-{
-    char program[PATH_MAX];
-    struct oto_error error = {0};
-    pid_t pid = 0;
-    char topic[] = "demo/car/imu";
-    char option[] = "--via";
-    char road[8];
-    char command[] = "echo";
-    char *arguments[] = {program, command, topic, option, road, NULL};
-    posix_spawn_file_actions_t actions;
-    (void)snprintf(road, sizeof road, "%s", via);
-    if (cli_sibling("otolith", program, sizeof program, &error) != OTO_OK) {
-        return 0;
-    }
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawn(&pid, program, &actions, NULL, arguments, environ) != 0) {
-        pid = 0;
-    }
-    (void)posix_spawn_file_actions_destroy(&actions);
-    return pid;
-}
-
 void bench_load(struct bench_context *context)
 {
     static const char *const options[] = {NULL};
@@ -118,7 +87,7 @@ void bench_load(struct bench_context *context)
         return;
     }
     for (int i = 0; i < SUBSCRIBERS + READERS; i++) {
-        children[i] = spawn_echo(i < SUBSCRIBERS ? "nng" : "shm");
+        children[i] = bench_spawn_echo(i < SUBSCRIBERS ? "nng" : "shm");
     }
     (void)bench_world_run(&world, 0.5);
     if (children[SUBSCRIBERS] > 0) {

@@ -21,10 +21,13 @@ static const struct {
     {"sensor", bench_sensor, "one sample of mems_imu"},
     {"model", bench_model, "one prediction of a motion model"},
     {"estimator", bench_estimator, "one step of ekf and ins_ekf"},
+    {"calibration", bench_calibration, "one IMU sample of mount_calibration, both methods"},
     {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
     {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
     {"swap", bench_swap, "a swap, from the request until it is live, and the tick in which it happens"},
     {"checkpoint", bench_checkpoint, "what a checkpoint costs the tick thread, a MiB of state"},
+    {"clients", bench_clients, "work of a tick beside a stopped, dying or hostile client"},
+    {"crash", bench_crash, "from a crash to the event that names it, and to the first tick of the next server"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 
@@ -60,7 +63,7 @@ static bool known(const char *name)
     }
     (void)fprintf(stderr, "otolith-bench: there is no benchmark '%s'; there are:\n", name);
     for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
-        (void)fprintf(stderr, "  %-10s %s\n", benchmarks[i].name, benchmarks[i].summary);
+        (void)fprintf(stderr, "  %-11s %s\n", benchmarks[i].name, benchmarks[i].summary);
     }
     return false;
 }

@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "json.h"
 #include "view.h"
@@ -143,8 +145,8 @@ static bool is_parent(pid_t parent, uint32_t pid)
     return read && found == (long)parent;
 }
 
-/* The server that was spawned, or that one's child where it supervises. */
-static struct oto_client *attach(struct bench_world *world)
+/* The server that was spawned, or that one's child where it supervises; not `other_than`, 0: any. */
+static struct oto_client *attach(struct bench_world *world, pid_t other_than)
 {
     const struct timespec pause = {0, 200000};
     struct oto_error error = {0};
@@ -153,7 +155,8 @@ static struct oto_client *attach(struct bench_world *world)
         struct oto_client *client = NULL;
         if (oto_client_open(&options, &client, &error) == OTO_OK) {
             const uint32_t writer = oto_client_header(client)->writer_pid;
-            if (writer == (uint32_t)world->pid || is_parent(world->pid, writer)) {
+            const bool own = writer == (uint32_t)world->pid || is_parent(world->pid, writer);
+            if (own && writer != (uint32_t)other_than) {
                 return client;
             }
             oto_client_close(client);
@@ -197,12 +200,19 @@ bool bench_world_start_file(struct bench_world *world, const char *path, const c
         world->pid = 0;
         return false;
     }
-    world->client = attach(world);
+    world->client = attach(world, 0);
     if (world->client == NULL) {
         bench_world_stop(world);
         return false;
     }
     return true;
+}
+
+bool bench_world_attach_again(struct bench_world *world, pid_t before)
+{
+    oto_client_close(world->client);
+    world->client = attach(world, before);
+    return world->client != NULL;
 }
 
 void bench_world_stop(struct bench_world *world)
@@ -236,6 +246,31 @@ bool bench_world_run(struct bench_world *world, double seconds)
         (void)nanosleep(&pause, NULL);
     }
     return true;
+}
+
+pid_t bench_spawn_echo(const char *via)
+{
+    char program[PATH_MAX];
+    struct oto_error error = {0};
+    pid_t pid = 0;
+    char topic[] = "demo/car/imu";
+    char option[] = "--via";
+    char road[8];
+    char command[] = "echo";
+    char *arguments[] = {program, command, topic, option, road, NULL};
+    posix_spawn_file_actions_t actions;
+    (void)snprintf(road, sizeof road, "%s", via);
+    if (cli_sibling("otolith", program, sizeof program, &error) != OTO_OK) {
+        return 0;
+    }
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawn(&pid, program, &actions, NULL, arguments, environ) != 0) {
+        pid = 0;
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return pid;
 }
 
 /* ---- the reference clock ---- */

@@ -12,6 +12,13 @@ import unittest
 
 BIN, PLUGINS, TEST_PLUGINS = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 OTOLITH = str(BIN / "otolith")
+os.environ["OTOLITH_LIBRARY"] = str(BIN.parent / "lib" / "libotolith.so")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "clients" / "python"))
+sys.dont_write_bytecode = True
+
+import otolith  # noqa: E402
+
+CRASH = 21  # enum oto_event_kind
 
 WORLD = """
 world: guarded
@@ -36,8 +43,9 @@ class Supervised(unittest.TestCase):
         self.directory = tempfile.TemporaryDirectory(prefix="otolith-guard-")
         self.path = pathlib.Path(self.directory.name)
         os.chmod(self.path, 0o700)
-        self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path))
-        self.environment.pop("OTOLITH_WORLD", None)
+        os.environ["XDG_RUNTIME_DIR"] = str(self.path)  # for the events, which are read in this process
+        os.environ.pop("OTOLITH_WORLD", None)
+        self.environment = dict(os.environ)
         self.world = self.path / "world.yaml"
         self.world.write_text(WORLD.replace("TROUBLE", str(TEST_PLUGINS / "counter.so"))
                               .replace("SAVES", str(self.path / "saves")))
@@ -92,11 +100,20 @@ class Supervised(unittest.TestCase):
             again = self.until(lambda: self.running(first["epoch"]), "the next run")
             self.assertNotEqual(again["pid"], first["pid"])
             self.assertIn(f"died of {how.name}", self.said())
-        events = self.until(lambda: self.otolith("echo", "guarded/@events", "-n", "1", "--json").stdout, "an event")
-        self.assertTrue(events)
-        listing = json.loads(self.otolith("ls", "--json").stdout)[0]["topics"]
-        imu = next(row for row in listing if row["topic"] == "guarded/car/imu")
-        self.assertGreater(imu["samples"], 30)
+        event, = self.events()
+        self.assertEqual(bytes(event["source"]), b"server")
+        self.assertIn(b"died of SIGKILL", bytes(event["text"]))
+        self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
+
+    def samples(self, topic):
+        listing = json.loads(self.otolith("ls", "--json").stdout)
+        return next((row["samples"] for row in listing[0]["topics"] if row["topic"] == topic), 0) if listing else 0
+
+    def events(self):
+        """Those of crashes, of the world as it runs now, oldest first."""
+        with otolith.World("guarded") as world:
+            records = world["@events"].reader(from_oldest=True).read()
+            return [row for row in records if row["kind"] == CRASH]
 
     def test_the_plugin_that_killed_it_is_named_and_left_out(self):
         self.start("otolithd", "--supervise", self.world)
@@ -106,13 +123,8 @@ class Supervised(unittest.TestCase):
         self.until(lambda: self.running(first["epoch"]), "the next run")
         self.assertIn("died of SIGSEGV in the step of 'car/bad'", self.said())
         self.assertIn("the node is quarantined", self.said())
-
-        def samples(topic):
-            listing = json.loads(self.otolith("ls", "--json").stdout)
-            return next((row["samples"] for row in listing[0]["topics"] if row["topic"] == topic), 0) if listing else 0
-
-        before = self.until(lambda: samples("guarded/car/imu"), "samples")
-        self.until(lambda: samples("guarded/car/imu") > before + 50, "the world to go on")
+        before = self.until(lambda: self.samples("guarded/car/imu"), "samples")
+        self.until(lambda: self.samples("guarded/car/imu") > before + 50, "the world to go on")
 
     def test_a_step_that_never_ends_is_a_death_too(self):
         self.start("otolithd", "--supervise", self.world)
