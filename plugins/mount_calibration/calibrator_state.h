@@ -39,6 +39,11 @@ struct mountcal_mark {
     double variance[3];
     double seconds;
 };
+struct mountcal_marks {
+    struct mountcal_mark marks[MOUNTCAL_MARKS];
+    double widening[3]; /* of the bound */
+    uint64_t count;
+};
 
 /* What became of a result from before. */
 enum { MOUNTCAL_NO_PREVIOUS, MOUNTCAL_PREVIOUS_OPEN, MOUNTCAL_PREVIOUS_TAKEN, MOUNTCAL_PREVIOUS_WRONG };
@@ -48,7 +53,6 @@ struct mountcal_verdict {
     uint32_t changes, resets;
     uint32_t running, previous; /* MOUNTCAL_…PREVIOUS… */
     double percent;
-    double widening[3]; /* of the bound, from the marks */
     double seconds, distance_m;
     double since_moved_s; /* negative: it has not moved */
     double doubt_s;       /* how long IMU, speed and result have contradicted each other, less how long they have not */
@@ -56,8 +60,8 @@ struct mountcal_verdict {
     double losses;        /* of the velocity, of late */
     uint64_t lost;        /* of the filter, when last looked */
     oto_vec3 gravity_residual_m_s2;
-    struct mountcal_mark marks[MOUNTCAL_MARKS];
-    uint32_t mark_count, has_been_accepted, path, accepted_path;
+    struct mountcal_marks marks[JOINT_PATHS]; /* of the filters; of the histogram method the first */
+    uint32_t has_been_accepted, accepted_path;
 };
 
 /* What was driven. */

@@ -28,9 +28,8 @@ static void to_rpy_variance(const struct joint_filter *filter, const double rpy_
     }
 }
 
-static void estimate_joint(const struct mountcal_state *state, struct mountcal_estimate *estimate)
+void mountcal_estimate_by(const struct joint_filter *filter, struct mountcal_estimate *estimate)
 {
-    const struct joint_filter *filter = joint_shown(&state->joint);
     estimate->q_body_from_sensor = filter->q_body_from_sensor;
     mountcal_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
     to_rpy_variance(filter, estimate->rpy_rad, estimate->variance);
@@ -70,7 +69,7 @@ void mountcal_estimate_alone(const struct mountcal_plan *plan, const struct moun
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
         estimate_histogram(plan, state, estimate);
     } else {
-        estimate_joint(state, estimate);
+        mountcal_estimate_by(joint_shown(&state->joint), estimate);
     }
 }
 
@@ -83,12 +82,38 @@ void mountcal_estimate_now(const struct mountcal_plan *plan, const struct mountc
     }
 }
 
+const struct mountcal_marks *mountcal_marks(const struct mountcal_plan *plan, const struct mountcal_state *state)
+{
+    return &state->verdict.marks[plan->params.method == OTO_CALIBRATION_JOINT ? state->joint.path : 0];
+}
+
+/* While it is not clear which path it is, the bound holds for either. */
+static void widen_if_torn(const struct mountcal_state *state, double bound_rad[3])
+{
+    struct mountcal_estimate road, level;
+    if (!joint_is_torn(&state->joint)) {
+        return;
+    }
+    mountcal_estimate_by(&state->joint.filters[JOINT_FOLLOWS], &road);
+    mountcal_estimate_by(&state->joint.filters[JOINT_STAYS_LEVEL], &level);
+    for (int i = 0; i < 3; i++) {
+        bound_rad[i] += oto_fabs(oto_wrap_pi(level.rpy_rad[i] - road.rpy_rad[i]));
+    }
+}
+
 void mountcal_bound(const struct mountcal_plan *plan, const struct mountcal_state *state,
                     const struct mountcal_estimate *estimate, double bound_rad[3])
 {
-    const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
+    const bool is_joint = plan->params.method == OTO_CALIBRATION_JOINT;
+    const struct mountcal_marks *marks = mountcal_marks(plan, state);
     for (int i = 0; i < 3; i++) {
-        const double bound = 3.0 * oto_sqrt(estimate->variance[i]) * state->verdict.widening[i];
-        bound_rad[i] = says_nothing || !(bound < OTO_PI) ? OTO_PI : bound;
+        bound_rad[i] = 3.0 * oto_sqrt(estimate->variance[i]) * marks->widening[i];
+    }
+    if (is_joint) {
+        widen_if_torn(state, bound_rad);
+    }
+    for (int i = 0; i < 3; i++) {
+        const bool says_nothing = is_joint && !joint_shown(&state->joint)->begun;
+        bound_rad[i] = says_nothing || !(bound_rad[i] < OTO_PI) ? OTO_PI : bound_rad[i];
     }
 }

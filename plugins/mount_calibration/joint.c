@@ -4,12 +4,11 @@
 #include "joint.h"
 
 #define REPLAYS 2
-#define STRETCH_S 20 /* of moving */
-#define SECOND_MOST 1.0 /* of log-likelihood that a second may speak for a level path */
-#define SPEAKS 8.0      /* for it, in a stretch */
-#define CONTRADICTS (-10.0)
-#define BELIEVED 8 /* stretches that speak for it */
-#define BELIEVED_MOST 12
+#define SECOND_MOST 0.5 /* of log-likelihood that a second may speak for a level path */
+#define BELIEVED 72.0   /* of that, in all */
+#define BELIEVED_MOST 100.0
+#define DOUBTED 40.0
+#define TORN 10.0
 #define LAST_REPLAY_BLOCKS 700    /* leaves room for those that come in meanwhile */
 #define ROUGH_RAD (0.7 * OTO_DEG) /* of pitch and yaw */
 #define ROUGH_ROLL_RAD (4.0 * OTO_DEG)
@@ -28,32 +27,10 @@ static void follow_road(struct joint *joint)
     joint->path = JOINT_FOLLOWS;
 }
 
-/* A stretch that says little takes two of those back that spoke for a level path. */
-static void end_stretch(struct joint *joint)
-{
-    struct joint_belief *belief = &joint->belief;
-    if (belief->sum < 0.0) {
-        follow_road(joint);
-        return;
-    }
-    if (belief->sum >= SPEAKS) {
-        belief->stretches += belief->stretches < BELIEVED_MOST;
-    } else {
-        belief->stretches -= belief->stretches < 2 ? belief->stretches : 2;
-    }
-    belief->sum = 0.0;
-    belief->seconds = 0;
-    if (belief->stretches >= BELIEVED) {
-        joint->path = JOINT_STAYS_LEVEL;
-    } else if (belief->stretches < BELIEVED / 2) {
-        joint->path = JOINT_FOLLOWS;
-    }
-}
-
 /*
- * Roads follow unless stretch after stretch speaks against it, evenly: what one second says for a level path is clipped,
- * what it says against one is not. On a road that follows, a shaken sensor is foretold a little better by the level
- * path for many seconds, and very much worse wherever grade changes.
+ * Roads follow unless second after second speaks against it: what one says for a level path is clipped, what it says
+ * against one is not. On a road that follows, a shaken sensor is foretold a little better by the level path for many
+ * seconds, and very much worse wherever grade changes.
  */
 static void judge_path(struct joint *joint, double more)
 {
@@ -65,10 +42,11 @@ static void judge_path(struct joint *joint, double more)
         return;
     }
     belief->sum += more < SECOND_MOST ? more : SECOND_MOST;
-    if (belief->sum < CONTRADICTS) {
-        follow_road(joint);
-    } else if (++belief->seconds >= STRETCH_S) {
-        end_stretch(joint);
+    belief->sum = belief->sum < 0.0 ? 0.0 : belief->sum > BELIEVED_MOST ? BELIEVED_MOST : belief->sum;
+    if (belief->sum >= BELIEVED) {
+        joint->path = JOINT_STAYS_LEVEL;
+    } else if (belief->sum < DOUBTED) {
+        joint->path = JOINT_FOLLOWS;
     }
 }
 
@@ -84,17 +62,25 @@ static void step_filters(const struct joint_plan *plan, struct joint *joint, con
     if (more[JOINT_FOLLOWS] != 0.0) { /* a second is complete */
         judge_path(joint, more[JOINT_STAYS_LEVEL] - more[JOINT_FOLLOWS]);
     }
-    joint->belief.level_s = joint->path == JOINT_STAYS_LEVEL ? joint->belief.level_s + block->duration_s : 0.0;
 }
 
 static void begin_replay(const struct joint_plan *plan, struct joint *joint)
 {
     static const double sigma_rad[3] = {3.0 * OTO_DEG, 1.5 * OTO_DEG, 1.5 * OTO_DEG};
+    double jolt_power[JOINT_PATHS], heave_power[JOINT_PATHS]; /* learned, and not to be learned again */
     joint->shown = joint->filters[joint->path];
     joint->replays++;
     joint->replayed = 0;
     follow_road(joint); /* its blocks are judged anew */
+    for (uint32_t path = 0; path < JOINT_PATHS; path++) {
+        jolt_power[path] = joint->filters[path].jolt_power;
+        heave_power[path] = joint->filters[path].heave_power;
+    }
     init_filters(plan, joint->shown.q_body_from_sensor, sigma_rad, joint);
+    for (uint32_t path = 0; path < JOINT_PATHS; path++) {
+        joint->filters[path].jolt_power = jolt_power[path];
+        joint->filters[path].heave_power = heave_power[path];
+    }
 }
 
 const struct joint_filter *joint_live(const struct joint *joint)
@@ -117,6 +103,11 @@ bool joint_is_replaying(const struct joint *joint)
 static void replay_one(const struct joint_plan *plan, struct joint *joint)
 {
     step_filters(plan, joint, &joint->kept[joint->replayed++]);
+}
+
+bool joint_is_torn(const struct joint *joint)
+{
+    return joint->path == JOINT_FOLLOWS && joint->belief.sum > TORN;
 }
 
 void joint_init(const struct joint_plan *plan, struct joint *joint)

@@ -74,7 +74,6 @@ struct joint_block {
 struct joint_channel {
     double scale;             /* of the noise's variance, adapted */
     double sum, sum_variance; /* of innovations, this second */
-    double together;          /* mean square of that sum over what independent ones would give */
     uint64_t summed;
 };
 
@@ -87,7 +86,7 @@ struct joint_filter {
     double covariance[JOINT_STATES][JOINT_STATES];
     struct joint_channel channels[JOINT_CHANNELS];
     double heave_power;                            /* rad² */
-    double jolt_power;                             /* (m/s²)²/Hz, of a level path */
+    double jolt_power;                             /* (m/s²)²/Hz: shaking up and down that adds up in the velocity */
     double bank_sum, bank_square_sum, bank_weight; /* over distance, for the road's rms */
     double bank_power;                             /* rad² */
     double distance_m, since_bank_m;
@@ -105,10 +104,7 @@ struct joint_filter {
 
 /* In a level path. */
 struct joint_belief {
-    double sum;         /* by how much it foretold this stretch better, each second clipped */
-    double level_s;     /* since when it is believed */
-    uint32_t seconds;   /* of moving, of this stretch */
-    uint32_t stretches; /* that spoke for it, less those that did not */
+    double sum; /* by how much it foretold better, each second clipped; never below zero */
 };
 
 struct joint {
@@ -131,6 +127,8 @@ const struct joint_filter *joint_shown(const struct joint *joint);
 /* The one that takes the blocks now, of the path that is believed. */
 const struct joint_filter *joint_live(const struct joint *joint);
 bool joint_is_replaying(const struct joint *joint);
+/* A level path is not believed, but something speaks for it: its filter may be the right one. */
+bool joint_is_torn(const struct joint *joint);
 
 /* joint_filter.c */
 void joint_filter_init(const struct joint_plan *plan, uint32_t path, oto_quat q_body_from_sensor,

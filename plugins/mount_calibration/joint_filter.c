@@ -6,7 +6,7 @@
 #define HEAVE_LENGTH_M 150.0
 #define HEAVE_FIRST_RAD (0.3 * OTO_DEG)
 #define LEVEL_CROWN_RAD OTO_DEG /* a level path shows the crown itself */
-#define JOLT_FIRST 0.02
+#define JOLT_FIRST 0.05
 
 double joint_sigma(const struct joint_filter *filter, int state)
 {
@@ -106,7 +106,7 @@ static void add_noise(const struct joint_plan *plan, struct joint_filter *filter
     const double push =
         (joint_squared(plan->accel_noise) + oto_vec3_norm_sq(filter->velocity_m_s) * joint_squared(plan->gyro_noise)) *
         dt;
-    const double jolt = filter->path == JOINT_STAYS_LEVEL ? filter->jolt_power * dt : 0.0;
+    const double jolt = filter->jolt_power * dt;
     double g[3], up[3];
     oto_vec3_to_array(filter->gravity_m_s2, g);
     oto_vec3_to_array(oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0)), up);

@@ -9,13 +9,35 @@
 #define SCALE_LEAST 0.1
 #define LEARN_FROM 4.0
 #define SCALE_MOST 100.0
+#define LEARN 0.1 /* of a second, to powers' logarithms */
+#define RATIO 0.75
+#define RATIO_MOST 9.0
+#define FIT_RATIO 0.65 /* below RATIO: noise that is allowed for safety must not excuse what a path's filter misses */
 #define SUMMED 10 /* innovations of a second */
-#define SUM_MEMORY 0.05
 #define BANK_EACH_M 3.0
 
 static oto_vec3 row_of(const oto_mat3 *m, int row)
 {
     return oto_vec3_from_array(m->m[row]);
+}
+
+/* Towards where a second's innovations, squared, are on average RATIO of what was foretold: less than one, to be safe. */
+static double learned(double power, double ratio, double least, double most)
+{
+    power *= oto_exp(LEARN * ((ratio < RATIO_MOST ? ratio : RATIO_MOST) - RATIO));
+    return power < least * least ? least * least : power > most * most ? most * most : power;
+}
+
+/*
+ * Upward jolts that add up in the velocity, as noise does whose vibration the sampling has folded down, and slow pitch of
+ * the body against a path that follows it: both are allowed as much as makes the innovations independent.
+ */
+static void learn_jolts(struct joint_filter *filter, double ratio)
+{
+    filter->jolt_power = learned(filter->jolt_power, ratio, JOLT_LEAST, JOLT_MOST);
+    if (filter->path == JOINT_FOLLOWS) {
+        filter->heave_power = learned(filter->heave_power, ratio, HEAVE_LEAST_RAD, HEAVE_MOST_RAD);
+    }
 }
 
 /*
@@ -33,9 +55,9 @@ static void sum_up(struct joint_filter *filter, int kind, double innovation, dou
     }
     ratio = channel->sum * channel->sum / channel->sum_variance;
     ratio = ratio < GATE_SQ ? ratio : GATE_SQ;
-    channel->together += SUM_MEMORY * (ratio - channel->together);
     if (kind == JOINT_UPWARD) {
-        filter->fit -= 0.5 * (ratio + oto_log(channel->sum_variance));
+        filter->fit -= 0.5 * (ratio / FIT_RATIO + oto_log(channel->sum_variance));
+        learn_jolts(filter, ratio);
     }
     channel->sum = 0.0;
     channel->sum_variance = 0.0;
@@ -243,27 +265,6 @@ static double with_sign(struct joint_filter *filter, double speed_m_s, double ve
     return !filter->is_signed && velocity_m_s < -0.3 ? -oto_fabs(speed_m_s) : speed_m_s;
 }
 
-/* Up by a little while seconds of upward innovations add up to more than they should, down while they do not. */
-static double learned(double power, double together, double least, double most)
-{
-    power *= together > 1.5 ? 1.03 : together < 1.0 ? 0.99 : 1.0;
-    return power < least * least ? least * least : power > most * most ? most * most : power;
-}
-
-/*
- * Slow pitch of the body against a path that follows it, or jolts upwards of a level path that the body never takes
- * back: allowed as much as makes the innovations independent.
- */
-static void learn_heave(struct joint_filter *filter)
-{
-    const double together = filter->channels[JOINT_UPWARD].together;
-    if (filter->path == JOINT_STAYS_LEVEL) {
-        filter->jolt_power = learned(filter->jolt_power, together, JOLT_LEAST, JOLT_MOST);
-    } else {
-        filter->heave_power = learned(filter->heave_power, together, HEAVE_LEAST_RAD, HEAVE_MOST_RAD);
-    }
-}
-
 void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                           struct joint_body *body, double speed_before_m_s)
 {
@@ -277,7 +278,6 @@ void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *fi
     if (filter->refused > REFUSED_AT_MOST) {
         lose_velocity(filter, speed_m_s);
     }
-    learn_heave(filter);
     filter->distance_m += way_m;
     filter->since_bank_m += way_m;
     if (filter->since_bank_m > BANK_EACH_M) {

@@ -221,8 +221,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
-    .state_version = 2,
-    .migrates_from = 2,
+    .state_version = 3,
+    .migrates_from = 3,
 };
 
 static const struct oto_plugin_ops ops = {

@@ -110,6 +110,7 @@ void mountcal_diagnostics(const struct mountcal_plan *plan, const struct mountca
                           struct oto_mount_calibration_diagnostics_record *record)
 {
     const struct joint_filter *filter = joint_shown(&state->joint);
+    const struct mountcal_marks *marks = mountcal_marks(plan, state);
     memset(record, 0, sizeof *record);
     put_inputs(state, record);
     put_votes(state, record);
@@ -119,7 +120,7 @@ void mountcal_diagnostics(const struct mountcal_plan *plan, const struct mountca
         record->residual_ratio[i] = oto_sqrt(filter->channels[i].scale);
     }
     for (int i = 0; i < 3; i++) {
-        record->widening[i] = state->verdict.widening[i];
+        record->widening[i] = marks->widening[i];
     }
     record->gravity_residual_m_s2 = state->verdict.gravity_residual_m_s2;
     record->bank_deg = oto_sqrt(filter->bank_power) / OTO_DEG;
@@ -154,6 +155,11 @@ bool mountcal_state_is_valid(const struct mountcal_state *state)
 {
     const struct joint_filter *filter = joint_live(&state->joint);
     double sum = 0.0;
+    for (int path = 0; path < JOINT_PATHS; path++) {
+        if (state->verdict.marks[path].count > MOUNTCAL_MARKS) {
+            return false;
+        }
+    }
     for (int i = 0; i < JOINT_STATES; i++) {
         if (!(filter->covariance[i][i] >= 0.0)) {
             return false;
@@ -162,5 +168,5 @@ bool mountcal_state_is_valid(const struct mountcal_state *state)
     }
     return sum - sum == 0.0 && oto_vec3_is_finite(filter->velocity_m_s) && oto_vec3_is_finite(filter->gravity_m_s2) &&
            oto_quat_is_unit(filter->q_body_from_sensor, 1e-6) && state->joint.kept_count <= JOINT_KEPT_BLOCKS &&
-           state->joint.replayed <= state->joint.kept_count && state->verdict.mark_count <= MOUNTCAL_MARKS;
+           state->joint.replayed <= state->joint.kept_count;
 }

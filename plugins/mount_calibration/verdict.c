@@ -9,72 +9,79 @@
 #define GARAGE_REST_S 5.0
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
-#define LEVEL_LEAST_S 120.0 /* that a level path must have been believed */
 #define LEVEL_WIDENING_MOST 1.5
 
 /* ---- marks: how far the result has moved since ------------------------------------------------------------------- */
+
+static void clear_marks(struct mountcal_verdict *verdict)
+{
+    for (int path = 0; path < JOINT_PATHS; path++) {
+        verdict->marks[path].count = 0;
+        for (int i = 0; i < 3; i++) {
+            verdict->marks[path].widening[i] = 1.0;
+        }
+    }
+}
 
 void mountcal_verdict_begin(const struct mountcal_plan *plan, struct mountcal_verdict *verdict)
 {
     memset(verdict, 0, sizeof *verdict);
     verdict->since_moved_s = -1.0;
     verdict->previous = plan->has_previous ? MOUNTCAL_PREVIOUS_OPEN : MOUNTCAL_NO_PREVIOUS;
-    for (int i = 0; i < 3; i++) {
-        verdict->widening[i] = 1.0;
-    }
+    clear_marks(verdict);
 }
 
-static void thin_marks(struct mountcal_verdict *verdict)
+static void thin_marks(struct mountcal_marks *marks)
 {
     for (uint32_t i = 0; 2 * i + 1 < MOUNTCAL_MARKS; i++) {
-        verdict->marks[i] = verdict->marks[2 * i + 1];
+        marks->marks[i] = marks->marks[2 * i + 1];
     }
-    verdict->mark_count = MOUNTCAL_MARKS / 2;
+    marks->count = MOUNTCAL_MARKS / 2;
 }
 
 /*
  * An optimal estimate moves from one time to a later one by the difference of its variances. Where it moves more than
  * three times that, bounds are widened by as much.
  */
-static void compare_marks(struct mountcal_verdict *verdict, const struct mountcal_estimate *now)
+static void compare_marks(struct mountcal_marks *marks, const struct mountcal_estimate *now)
 {
     for (int axis = 0; axis < 3; axis++) {
         double most = 1.0;
-        for (uint32_t i = 0; i < verdict->mark_count; i++) {
-            const struct mountcal_mark *mark = &verdict->marks[i];
+        for (uint64_t i = 0; i < marks->count; i++) {
+            const struct mountcal_mark *mark = &marks->marks[i];
             double moved = oto_wrap_pi(now->rpy_rad[axis] - mark->rpy_rad[axis]);
             double allowed = 6.25 * (mark->variance[axis] - 0.5 * now->variance[axis]);
             double ratio = allowed > 0.0 ? moved * moved / allowed : 1.0;
             most = ratio > most ? ratio : most;
         }
-        verdict->widening[axis] = oto_sqrt(most);
+        marks->widening[axis] = oto_sqrt(most);
     }
 }
 
-/* Another path is another estimate: what it was before does not count. */
-static void follow_path(const struct mountcal_state *state, struct mountcal_verdict *verdict)
+static void mark(struct mountcal_marks *marks, double seconds, const struct mountcal_estimate *now)
 {
-    if (verdict->path != state->joint.path) {
-        verdict->mark_count = 0;
-        verdict->path = state->joint.path;
-    }
-}
-
-static void mark(struct mountcal_verdict *verdict, const struct mountcal_estimate *now)
-{
-    const double since_s =
-        verdict->mark_count > 0 ? verdict->seconds - verdict->marks[verdict->mark_count - 1].seconds : verdict->seconds;
+    const double since_s = marks->count > 0 ? seconds - marks->marks[marks->count - 1].seconds : seconds;
     struct mountcal_mark *next;
-    if (verdict->mark_count == MOUNTCAL_MARKS) {
-        thin_marks(verdict);
+    if (marks->count == MOUNTCAL_MARKS) {
+        thin_marks(marks);
     }
-    if (since_s < RECORD_EVERY_S || (verdict->seconds > 600.0 && since_s < 60.0)) {
+    if (since_s < RECORD_EVERY_S || (seconds > 600.0 && since_s < 60.0)) {
         return;
     }
-    next = &verdict->marks[verdict->mark_count++];
+    next = &marks->marks[marks->count++];
     memcpy(next->rpy_rad, now->rpy_rad, sizeof next->rpy_rad);
     memcpy(next->variance, now->variance, sizeof next->variance);
-    next->seconds = verdict->seconds;
+    next->seconds = seconds;
+}
+
+static void watch_filters(const struct mountcal_state *state, struct mountcal_verdict *verdict)
+{
+    for (int path = 0; path < JOINT_PATHS; path++) {
+        struct mountcal_estimate now;
+        mountcal_estimate_by(&state->joint.filters[path], &now);
+        compare_marks(&verdict->marks[path], &now);
+        mark(&verdict->marks[path], verdict->seconds, &now);
+    }
 }
 
 /* ---- the state --------------------------------------------------------------------------------------------------- */
@@ -128,10 +135,7 @@ static double progress_of(const struct mountcal_plan *plan, const struct mountca
     return least > 0.0 ? least : 0.0;
 }
 
-/*
- * Under a level path: believed since a while, over which the roll has not moved more than it should, and within the
- * bound of the roll that holds on a road.
- */
+/* Under a level path the roll has never moved more than it should, and is within its bound that holds on a road. */
 static bool is_path_sure(const struct mountcal_state *state)
 {
     const struct joint_filter *road = &state->joint.filters[JOINT_FOLLOWS], *level = joint_live(&state->joint);
@@ -143,8 +147,7 @@ static bool is_path_sure(const struct mountcal_state *state)
     mountcal_rpy(level->q_body_from_sensor, level_rad);
     apart = oto_fabs(oto_wrap_pi(level_rad[0] - road_rad[0]));
     bound = 3.0 * joint_sigma(road, JOINT_MOUNT);
-    return state->joint.belief.level_s >= LEVEL_LEAST_S && state->verdict.widening[0] < LEVEL_WIDENING_MOST &&
-           apart < bound;
+    return state->verdict.marks[JOINT_STAYS_LEVEL].widening[0] < LEVEL_WIDENING_MOST && apart < bound;
 }
 
 static bool has_driven_enough(const struct mountcal_plan *plan, const struct mountcal_state *state)
@@ -180,10 +183,10 @@ static void judge_previous(const struct mountcal_plan *plan, struct mountcal_sta
     }
 }
 
-static uint32_t reason_to_wait(const struct mountcal_verdict *verdict)
+static uint32_t reason_to_wait(const struct mountcal_verdict *verdict, const double widening[3])
 {
     return verdict->previous == MOUNTCAL_PREVIOUS_WRONG ? OTO_CALIBRATION_REASON_WRONG_PRIOR
-           : verdict->widening[0] > 1.5 || verdict->widening[1] > 1.5 || verdict->widening[2] > 1.5
+           : widening[0] > 1.5 || widening[1] > 1.5 || widening[2] > 1.5
                ? OTO_CALIBRATION_REASON_PARTS_DISAGREE
                : OTO_CALIBRATION_REASON_COLLECTING;
 }
@@ -212,7 +215,7 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
         return;
     }
     if (verdict->state != OTO_CALIBRATION_ACCEPTED) {
-        become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict));
+        become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict, mountcal_marks(plan, state)->widening));
         if (progress >= 1.0 && verdict->doubt_s <= 0.0 && has_driven_enough(plan, state) &&
             !is_outside(plan, now, 0.0)) {
             become(verdict, OTO_CALIBRATION_ACCEPTED, OTO_CALIBRATION_REASON_CONSISTENT);
@@ -237,16 +240,13 @@ static void begin_estimate(const struct mountcal_plan *plan, struct mountcal_sta
     joint_init(&plan->joint, &state->joint);
     histogram_init(&state->histogram);
     state->gather.breaks = 1;
-    verdict->mark_count = 0;
+    clear_marks(verdict);
     verdict->percent = 0.0;
     verdict->seconds = 0.0;
     verdict->doubt_s = 0.0;
     verdict->resets++;
     verdict->has_been_accepted = 0;
     verdict->previous = MOUNTCAL_NO_PREVIOUS;
-    for (int i = 0; i < 3; i++) {
-        verdict->widening[i] = 1.0;
-    }
 }
 
 static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal_state *state)
@@ -351,10 +351,13 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
     unaccept_other_path(state, verdict);
     doubt(plan, state, block->duration_s);
     if (!joint_is_replaying(&state->joint)) {
-        mountcal_estimate_alone(plan, state, &now);
-        follow_path(state, verdict);
-        compare_marks(verdict, &now);
-        mark(verdict, &now);
+        if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
+            mountcal_estimate_alone(plan, state, &now);
+            compare_marks(&verdict->marks[0], &now);
+            mark(&verdict->marks[0], verdict->seconds, &now);
+        } else {
+            watch_filters(state, verdict);
+        }
         if (verdict->previous == MOUNTCAL_PREVIOUS_OPEN && plan->params.method == OTO_CALIBRATION_JOINT) {
             judge_previous(plan, state);
         }
