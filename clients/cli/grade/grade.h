@@ -32,6 +32,7 @@ static inline double grade_minutes(int time)
  */
 struct grade_path_law {
     bool is_level;
+    bool vertical_is_white; /* it adds up in the velocity; else it is differenced, and does not */
     double vertical_rms_m_s2;
 };
 

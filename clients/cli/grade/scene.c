@@ -49,7 +49,7 @@ static oto_vec3 force_on_level_path(const struct scene *scene, const struct scen
     const oto_vec3 along = oto_vec3_normalize(oto_vec3_make(ahead.x, ahead.y, 0.0)), a = truth->accel_enu_m_s2;
     const double now = oto_normal_at(node->setup.noise_key, node->n + 1, 0, OTO_RNG_DOMAIN_WORLD, 0);
     const double before = oto_normal_at(node->setup.noise_key, node->n, 0, OTO_RNG_DOMAIN_WORLD, 0);
-    const double noise = (now - before) * 0.70710678118654752; /* a differenced one: the body does not drift upwards */
+    const double noise = scene->law.vertical_is_white ? now : (now - before) * 0.70710678118654752;
     const oto_vec3 motion = oto_vec3_make(a.x * along.x + a.y * along.y, a.y * along.x - a.x * along.y,
                                           scene->law.vertical_rms_m_s2 * noise);
     return oto_vec3_sub(motion, oto_quat_rotate_inv(truth->q_enu_from_body, node->setup.gravity_enu_m_s2));

@@ -43,17 +43,24 @@ static enum oto_status read_world(struct grade_world *world, const struct oto_va
     return cli_read_file(world->world_path, &world->world_text, &world->world_length, error);
 }
 
-/* `level_path: {vertical_rms_m_s2: 0.6}` */
+static bool is_vertical(const struct oto_value *value)
+{
+    return value != NULL && value->kind == OTO_VALUE_SCALAR &&
+           (strcmp(value->text, "white") == 0 || strcmp(value->text, "differenced") == 0);
+}
+
+/* `level_path: {vertical: white, vertical_rms_m_s2: 0.6}` */
 static enum oto_status read_path(struct grade_world *world, const struct oto_value *value, struct oto_error *error)
 {
-    const struct oto_value *noise = oto_value_get(value, "vertical_rms_m_s2");
+    const struct oto_value *noise = oto_value_get(value, "vertical_rms_m_s2"), *vertical = oto_value_get(value, "vertical");
     if (value == NULL) {
         return OTO_OK;
     }
-    if (noise == NULL || value->count != 1) {
-        return oto_value_expected(value, error, "{vertical_rms_m_s2: NUMBER}");
+    if (noise == NULL || !is_vertical(vertical) || value->count != 2) {
+        return oto_value_expected(value, error, "{vertical: white or differenced, vertical_rms_m_s2: NUMBER}");
     }
     world->path_law.is_level = true;
+    world->path_law.vertical_is_white = strcmp(vertical->text, "white") == 0;
     const enum oto_status status = oto_value_f64(noise, &world->path_law.vertical_rms_m_s2, error);
     return status == OTO_OK && world->path_law.vertical_rms_m_s2 < 0.0
                ? oto_value_fail(noise, error, OTO_RANGE, "a noise is not negative")

@@ -333,6 +333,10 @@ class Grade(unittest.TestCase):
         self.assertIn("is no grade", self.grade("--world", SOURCE / "configs/worlds/calibration_city.yaml", "--out", "x", code=1).stderr)
         bad = self.make_grade("bad", "{vehicles.car.nodes.imu.mount.rpy_deg: {gauss: [0, 1]}}")
         self.assertIn("bad.yaml:3", self.grade("--world", bad, "--seeds", 1, "--out", "x", code=1).stderr)
+        (self.path / "level.yaml").write_text("grade: level\nworld: world.yaml\nlevel_path: {vertical: pink, vertical_rms_m_s2: 0.6}\n")
+        refused = self.grade("--world", "./level.yaml", "--seeds", 1, "--out", "x", code=1).stderr
+        self.assertIn("level.yaml:3", refused)
+        self.assertIn("white or differenced", refused)
         city = (SOURCE / "configs/worlds/calibration_city.yaml").read_text()
         faulty = self.make_grade("faulty", "{}", city.replace("rate_hz: 50", "rate_hz: 50\n        faults: []"))
         self.assertIn("faults", self.grade("--world", faulty, "--seeds", 1, "--out", "y", code=1).stderr)
