@@ -205,7 +205,7 @@ static enum oto_status grade(const struct options *options, struct oto_error *er
 enum { OPTION_FIRST_SEED = 1000, OPTION_HOURS, OPTION_DRIVES };
 
 static const struct argp_option option_table[] = {
-    {"world", 'w', "GRADE", 0, "city (default), harsh, city_road, harsh_road, or a file like configs/grades/calibration_city.yaml; may be repeated", 0},
+    {"world", 'w', "GRADE", 0, "city (default), harsh, city_road, harsh_road, parts, or a file like configs/grades/calibration_city.yaml; may be repeated", 0},
     {"drives", OPTION_DRIVES, "STYLE,…", 0, "traffic in place of the world's: city, highway, parking", 0},
     {"seeds", 'n', "N", 0, "drives of 15 min in each world and traffic (default 100)", 0},
     {"hours", OPTION_HOURS, "H", 0, "the same in hours of driving", 0},
