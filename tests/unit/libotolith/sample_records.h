@@ -57,8 +57,8 @@ static inline struct oto_channel sample_channel(const char *topic, const struct 
 
 static inline struct oto_sample_head sample_head(uint64_t seq, uint32_t bytes)
 {
-    return (struct oto_sample_head){.t_ns = (int64_t)seq * 5000000 + 3000000000,
-                                    .sensor_time_ns = (int64_t)seq * 5000001 - 7,
+    return (struct oto_sample_head){.t_ns = (int64_t)(seq * 5000000 + 3000000000),
+                                    .sensor_time_ns = (int64_t)(seq * 5000001 - 7),
                                     .seq = seq,
                                     .flags = OTO_SAMPLE_SATURATED(4),
                                     .bytes = bytes};

@@ -68,7 +68,7 @@ static void fill_record(uint64_t seq, uint64_t words[WORDS])
 static void push(struct srv_ring *ring, uint64_t seq)
 {
     uint64_t words[WORDS];
-    struct oto_sample_head head = {.t_ns = (int64_t)seq * 5, .sensor_time_ns = (int64_t)seq * 5};
+    struct oto_sample_head head = {.t_ns = (int64_t)(5 * seq), .sensor_time_ns = (int64_t)(5 * seq)};
     fill_record(seq, words);
     srv_ring_push(ring, &head, words);
 }
