@@ -443,16 +443,41 @@ static void choose_log(const struct srv_server *server, char *path, size_t bytes
     }
 }
 
+/*
+ * The checkpoint that a supervised run came back from goes soon: the log keeps a copy beside it, as FILE.1.ckpt. Where it
+ * cannot be written the run goes on all the same, with a log that is replayed while the first one is there.
+ */
+static bool keep_beginning(const char *log_path, const char *save, char *kept, size_t bytes)
+{
+    struct srv_checkpoint checkpoint = {0};
+    struct oto_error error = {0};
+    (void)snprintf(kept, bytes, "%s.ckpt", log_path);
+    enum oto_status status = srv_checkpoint_read(save, &checkpoint, &error);
+    if (status == OTO_OK) {
+        status = srv_checkpoint_write(kept, &checkpoint, &error);
+    }
+    srv_checkpoint_finish(&checkpoint);
+    if (status != OTO_OK) {
+        warn(NULL, error.text);
+    }
+    return status == OTO_OK;
+}
+
 static enum oto_status open_log(struct srv_server *server, struct srv_log_writer **log, struct oto_error *error)
 {
     const struct srv_options *options = server->options;
-    char path[4096];
+    const char *began_with = server->began_with;
+    char path[4096], kept[4096 + 8];
     choose_log(server, path, sizeof path);
+    if (options->again != NULL && server->run == 0 && began_with != NULL &&
+        keep_beginning(path, began_with, kept, sizeof kept)) {
+        began_with = kept;
+    }
     const struct srv_log_facts facts = {.path = path,
                                         .world_path = options->world_path,
                                         .overrides = options->overrides,
                                         .override_count = options->override_count,
-                                        .restore_path = server->began_with,
+                                        .restore_path = began_with,
                                         .quarantine = options->quarantine,
                                         .quarantine_count = options->quarantine_count,
                                         .every = journal_every(server)};

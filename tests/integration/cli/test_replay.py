@@ -1,6 +1,8 @@
 """The log of a run: a replay makes the same run to the last bit, whatever was done to it; verify says where two runs part."""
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -94,11 +96,12 @@ class Replays(OtolithCase):
         self.assertEqual(process.returncode, 0, said)
 
     def entries(self, log=None):
-        return [json.loads(line) for line in (log or self.log).read_text().splitlines()]
+        text = (log or self.log).read_text()
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]  # whole lines
 
     def actions(self, log=None):
         return [(e["entry"], e["tick"]) for e in self.entries(log)
-                if e["entry"] in ("set", "swap", "undo", "cancel", "fault", "clear_faults", "input")]
+                if e["entry"] in ("set", "swap", "undo", "slow", "cancel", "fault", "clear_faults", "input")]
 
     def wait_until_tick(self, tick, process):
         self.until_of(process, lambda: self.newest() >= tick, f"tick {tick}")
@@ -231,6 +234,69 @@ class Replays(OtolithCase):
         for log in (self.log, second):
             _, said = self.replay(log=log)
             self.assertIn("1 actions: the same as logged", said)
+
+    def test_a_swap_that_was_too_slow_for_real_time_is_taken_back_at_the_same_tick_again(self):
+        server = self.start("told", "--log", self.log, "--log-hashes", "10")
+        self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
+        self.otolith("swap", "car/imu", "mems_imu", "--reset-state", "--probation", "100s", "--budget", "1ns")
+        self.until_of(server, lambda: "slow" in [name for name, _ in self.actions()], "the end of the probation")
+        self.end(server)
+        self.assertEqual([name for name, _ in self.actions()], ["set", "swap", "slow"])
+        slow = self.entries()[self.index("slow")]
+        self.assertEqual((slow["node"], sorted(slow)), ("car/imu", ["entry", "node", "tick"]))
+        again, said = self.replay("--log-hashes", "10")  # as fast as can be, without a budget
+        self.assertIn("3 actions: the same as logged", said)
+        self.assertTrue(json.loads(self.otolith("verify", self.log, again, "--json"))["same"])
+        self.assertEqual(self.actions(again)[-1], ("undo", slow["tick"]))
+
+    def index(self, entry):
+        return [e["entry"] for e in self.entries()].index(entry)
+
+    def test_a_log_that_lost_records_says_so(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--log", self.log)
+        again, _ = self.replay()
+        lines = self.log.read_text().splitlines()
+        self.log.write_text("\n".join(lines[:-1] + ['{"entry": "lost", "records": 3}', lines[-1]]) + "\n")
+        self.assertTrue(json.loads(self.otolith("verify", self.log, again, "--json"))["incomplete"])
+        self.assertIn("a log is incomplete", self.otolith("verify", self.log, again))
+        _, said = self.replay()
+        self.assertIn("incomplete", said)
+
+    def saved(self):
+        """The tick of the newest checkpoint; 0: there is none."""
+        names = [path.stem for path in self.path.glob("otolith-saves-*/told-*.ckpt")]
+        return max((int(name.split("-")[1]) for name in names), default=0)
+
+    def crash(self):
+        """A supervised run with a log, whose server is killed behind its first checkpoint; the log of the next server."""
+        process = subprocess.Popen([OTOLITH, "run", str(self.world), "--quiet", "--for", "4s", "--log", str(self.log),
+                                    "--log-hashes", "10"], env=self.environment, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.processes.append(process)
+        facts = self.path / "otolith" / "told" / "server.json"
+        self.until_of(process, lambda: facts.exists() and self.log.exists() and 0 < self.saved() < self.newest() - 100,
+                      "a checkpoint that the log has passed")
+        os.kill(json.loads(facts.read_text())["pid"], signal.SIGKILL)
+        _, said = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, said)
+        self.assertIn("died of SIGKILL", said)
+        return self.path / "run.log.1"
+
+    def test_a_run_that_crashed_has_two_logs_that_agree_and_each_is_replayed(self):
+        second = self.crash()
+        first, later = self.entries(), self.entries(second)
+        self.assertNotIn("end", [entry["entry"] for entry in first])
+        self.assertEqual((later[-1]["entry"], later[-1]["tick"]), ("end", 4000))
+        begins = next(entry for entry in later if entry["entry"] == "restore")
+        self.assertEqual(begins["file"], os.path.realpath(f"{second}.ckpt"))  # the other went with the parent
+        self.assertFalse(list(self.path.glob("otolith-saves-*")))
+        seen = json.loads(self.otolith("verify", self.log, second, "--json"))
+        self.assertTrue(seen["same"])
+        self.assertGreaterEqual(seen["compared"], 9)
+        for log in (self.log, second):
+            again, said = self.replay("--log-hashes", "10", log=log)
+            self.assertIn("the same as logged", said)
+            self.assertTrue(json.loads(self.otolith("verify", log, again, "--json"))["same"])
 
     def test_another_world_file_is_refused_but_for_one_who_insists(self):
         self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--log", self.log)

@@ -126,6 +126,22 @@ class Supervised(unittest.TestCase):
         before = self.until(lambda: self.samples("guarded/car/imu"), "samples")
         self.until(lambda: self.samples("guarded/car/imu") > before + 50, "the world to go on")
 
+    def test_a_node_that_crashed_the_server_is_left_out_of_the_replay_too(self):
+        log = self.path / "run.log"
+        self.start("otolithd", "--supervise", self.world, "--log", log, "--log-hashes", "10")
+        first = self.until(self.running, "the world")
+        self.until(self.saved, "a checkpoint")
+        self.otolith("set", "car/bad", "trouble", "crash")
+        self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
+        self.process.terminate()
+        self.assertEqual(self.process.wait(timeout=60), 0, self.said())
+        entries = [json.loads(line) for line in (self.path / "run.log.1").read_text().splitlines()]
+        self.assertEqual([entry["node"] for entry in entries if entry["entry"] == "quarantine"], ["car/bad"])
+        done = self.otolith("run", "--replay", self.path / "run.log.1", "--quiet", "--mode", "asap")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the same as logged", done.stderr)
+
     def test_a_step_that_never_ends_is_a_death_too(self):
         self.start("otolithd", "--supervise", self.world)
         first = self.until(self.running, "the world")
