@@ -17,6 +17,8 @@ bool srv_change_free(struct srv_node_change *open)
     oto_params_free(&change->params);
     srv_comparison_finish(&change->comparison);
     free(change->last);
+    free(change->heard);
+    free(change->hears);
     free(change->snapshot);
     free(change->first_state);
     free(change->history);
@@ -346,17 +348,17 @@ static enum oto_status keep_first_state(struct srv_change *change, struct oto_er
 static enum oto_status begin_code(const struct srv_change_base *base, const struct srv_change *change,
                                   struct oto_error *error)
 {
-    enum oto_status status = oto_plugin_begin(change->occupant.plugin, error);
-    if (status == OTO_OK) {
-        status = check_motion(base, change, error);
-    }
-    return status == OTO_OK ? check_inputs(base, change, error) : status;
+    const enum oto_status status = oto_plugin_begin(change->occupant.plugin, error);
+    return status == OTO_OK ? check_motion(base, change, error) : status;
 }
 
 enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
 {
     struct srv_occupant *occupant = &change->occupant;
     enum oto_status status = base->isolated ? OTO_OK : begin_code(base, change, error);
+    if (status == OTO_OK) {
+        status = check_inputs(base, change, error);
+    }
     if (status == OTO_OK) {
         status = srv_occupant_make(occupant, base->setup, base->config, base->first_channel, error);
     }

@@ -125,14 +125,14 @@ static const struct oto_ring_slot *slot_of(const struct srv_ring *ring, uint64_t
 }
 
 /* What was overwritten is lost; with a step a second at the least nothing is. */
-static void skip_overwritten(struct srv_inputs *inputs)
+static void skip_overwritten(struct srv_inputs *inputs, uint64_t *cursors)
 {
     for (uint32_t i = 0; i < inputs->count; i++) {
         const struct srv_ring *ring = inputs->rings[i];
         const uint64_t oldest = ring->head > ring->mask ? ring->head - ring->mask : 1;
-        if (inputs->cursors[i] + 1 < oldest) {
-            inputs->lost += oldest - 1 - inputs->cursors[i];
-            inputs->cursors[i] = oldest - 1;
+        if (cursors[i] + 1 < oldest) {
+            inputs->lost += oldest - 1 - cursors[i];
+            cursors[i] = oldest - 1;
         }
     }
 }
@@ -194,20 +194,15 @@ static uint32_t gather(struct srv_inputs *inputs, uint64_t *cursors)
 
 uint32_t srv_inputs_take(struct srv_inputs *inputs)
 {
-    skip_overwritten(inputs);
+    skip_overwritten(inputs, inputs->cursors);
     return gather(inputs, inputs->cursors);
 }
 
-uint32_t srv_inputs_look(struct srv_inputs *inputs, uint64_t *after)
+uint32_t srv_inputs_look(struct srv_inputs *inputs, uint64_t *cursors, uint64_t *after)
 {
-    skip_overwritten(inputs);
-    memcpy(after, inputs->cursors, inputs->count * sizeof *after);
+    skip_overwritten(inputs, cursors);
+    memcpy(after, cursors, inputs->count * sizeof *after);
     return gather(inputs, after);
-}
-
-void srv_inputs_move(struct srv_inputs *inputs, const uint64_t *after)
-{
-    memcpy(inputs->cursors, after, inputs->count * sizeof *after);
 }
 
 void srv_inputs_skip(struct srv_inputs *inputs)

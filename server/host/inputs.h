@@ -30,11 +30,10 @@ void srv_inputs_finish(struct srv_inputs *inputs);
 /* [tick] Fills `samples` with what is new, by time, then input, then seq, and moves the cursors; returns how many. */
 uint32_t srv_inputs_take(struct srv_inputs *inputs);
 /*
- * [tick] The same, but the cursors stay: `after` gets where they would stand. For who steps elsewhere and may fail: with
- * srv_inputs_move, what was given has become part of the state.
+ * [tick] The same from other cursors, or its own, which stay: `after` gets where they would stand. For who steps elsewhere
+ * and may fail: they move once what was given has become part of the state.
  */
-uint32_t srv_inputs_look(struct srv_inputs *inputs, uint64_t *after);
-void srv_inputs_move(struct srv_inputs *inputs, const uint64_t *after);
+uint32_t srv_inputs_look(struct srv_inputs *inputs, uint64_t *cursors, uint64_t *after);
 /* [tick] Moves the cursors past what is there. */
 void srv_inputs_skip(struct srv_inputs *inputs);
 

@@ -94,9 +94,9 @@ enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, co
         status = oto_fail(error, OTO_UNSUPPORTED, "'%s' is moved by a participant: it has no plugin that could be swapped",
                           base.topic);
     }
-    if (status == OTO_OK && base.isolated && strcmp(oto_plugin_descriptor(base.plugin)->kind, OTO_KIND_SENSOR) != 0) {
-        status = oto_fail(error, OTO_UNSUPPORTED, "'%s' is a %s in a plugin host, where sensors alone are swapped; without "
-                          "`isolation` it is accepted", base.topic, oto_plugin_descriptor(base.plugin)->kind);
+    if (status == OTO_OK && base.isolated && engine->nodes[node].member->group->turn == SRV_TURN_MOTIONS) {
+        status = oto_fail(error, OTO_UNSUPPORTED, "'%s' is a motion in a plugin host, where motions are not swapped; without "
+                          "`isolation` it is accepted", base.topic);
     }
     if (status == OTO_OK) {
         status = srv_change_load_plugin(&base, options, &change, error);

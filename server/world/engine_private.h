@@ -210,7 +210,7 @@ void srv_estimators_step(struct srv_engine *engine, uint64_t tick);
 /* Of the estimators in their order so many must have had their turn before all that this one listens to is there. */
 uint32_t srv_estimator_ready_at(const struct srv_engine *engine, const struct srv_node *node);
 /* What its next step is given; the cursors stay, `after` gets where they would stand (host/inputs.h). */
-uint32_t srv_estimator_look(struct srv_engine *engine, struct srv_node *node, uint64_t *after);
+uint32_t srv_estimator_look(struct srv_engine *engine, struct srv_node *node, uint64_t *cursors, uint64_t *after);
 /* How far it has listened, which is its state too. */
 void srv_estimator_absorb(struct srv_engine *engine, const struct srv_node *node);
 

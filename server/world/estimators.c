@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "world/engine_private.h"
+#include "world/trial_private.h"
 
 enum oto_status srv_estimators_make(struct srv_engine *engine, struct oto_error *error)
 {
@@ -63,10 +64,10 @@ static void tell_lost(struct srv_engine *engine, const struct srv_node *node, ui
     }
 }
 
-uint32_t srv_estimator_look(struct srv_engine *engine, struct srv_node *node, uint64_t *after)
+uint32_t srv_estimator_look(struct srv_engine *engine, struct srv_node *node, uint64_t *cursors, uint64_t *after)
 {
     const uint64_t lost = node->inputs.lost;
-    const uint32_t count = srv_inputs_look(&node->inputs, after);
+    const uint32_t count = srv_inputs_look(&node->inputs, cursors, after);
     tell_lost(engine, node, node->inputs.lost - lost);
     return count;
 }
@@ -108,9 +109,10 @@ static void take_isolated(struct srv_engine *engine, uint32_t place, uint64_t ti
     struct srv_node *node = engine->estimators[place];
     struct srv_member *member = node->member;
     if (srv_due_tick(&node->due) == tick) {
-        if (node->quarantined) {
+        if (*srv_runner_resident(node).quarantined) {
             srv_inputs_skip(&node->inputs);
-        } else if (!member->now.asked) {
+        }
+        if (!srv_member_was_asked(member)) {
             srv_member_request(engine, member, tick, place);
         }
     }

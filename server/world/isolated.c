@@ -80,13 +80,16 @@ static void copy_outputs(const struct srv_box *box, uint32_t index, const struct
     sample->answered = true;
 }
 
-void srv_member_copy(const struct srv_box *box, uint32_t slot, const struct srv_runner *runner,
+void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_runner *runner,
                      struct srv_sample *sample)
 {
-    const struct srv_box_place *place = &box->places[slot];
+    const struct srv_box_place *place = &box->places[member->slot];
     memcpy(runner->instance->state, srv_box_at(box, place->state_offset), place->state_bytes);
+    if (runner->hears != NULL) {
+        memcpy(runner->heard, runner->hears, member->node->inputs.count * sizeof *runner->heard);
+    }
     if (sample != NULL) {
-        copy_outputs(box, slot, runner, sample);
+        copy_outputs(box, member->slot, runner, sample);
     }
 }
 
@@ -101,10 +104,7 @@ static void take_answers(struct srv_group *group, bool in_time)
         member->in_request = false;
         const struct srv_runner runner = srv_runner_resident(member->node);
         const bool wanted = in_time && member->now.asked;
-        srv_member_copy(group->live.box, member->slot, &runner, wanted ? &member->now : NULL);
-        if (member->after != NULL) {
-            srv_inputs_move(&member->node->inputs, member->after); /* what it was given is in its state from now on */
-        }
+        srv_member_copy(group->live.box, member, &runner, wanted ? &member->now : NULL);
         if (member->truths != NULL) {
             srv_member_take_motion(member, group->live.box, wanted);
         }
@@ -169,12 +169,14 @@ static void condemn(struct srv_engine *engine, struct srv_member *member)
 }
 
 /* What the node is exposed to, or given; returns the flags of the truth. */
-static uint32_t write_input(struct srv_engine *engine, const struct srv_member *member, const struct srv_box *box)
+static uint32_t write_input(struct srv_engine *engine, const struct srv_member *member, const struct srv_runner *runner,
+                            const struct srv_box *box)
 {
     struct srv_node *node = member->node;
     struct oto_sensor_input input;
     if (node->is_estimator) {
-        srv_box_put_samples(box, member->slot, &node->inputs, srv_estimator_look(engine, node, member->after));
+        srv_box_put_samples(box, member->slot, &node->inputs,
+                            srv_estimator_look(engine, node, runner->heard, runner->hears));
         return 0;
     }
     const uint32_t flags = srv_sample_input(engine, member->vehicle, node, &input);
@@ -194,7 +196,7 @@ uint32_t srv_member_expose(struct srv_engine *engine, const struct srv_member *m
     for (uint32_t i = 0; i < runner->port_count; i++) {
         slot->outputs[i] = (struct srv_box_output){beat->t_ns, beat->t_ns, 0, runner->ports[i].enabled};
     }
-    return write_input(engine, member, box);
+    return write_input(engine, member, runner, box);
 }
 
 /* The sample that falls into this tick, with what the node is exposed to or given; of a motion the tick. */
@@ -371,6 +373,7 @@ static void take_turn(struct srv_engine *engine, struct srv_group *group, uint64
         (void)srv_group_revive(engine, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
     }
     request(engine, group, tick, said);
+    srv_group_ask_candidate(engine, group, tick, said);
 }
 
 static void begin_turn(struct srv_group *group)
@@ -379,6 +382,8 @@ static void begin_turn(struct srv_group *group)
         group->members[i].before = group->members[i].now;
         group->members[i].now = (struct srv_sample){0};
     }
+    group->trial_before = group->trial_now;
+    group->trial_now = (struct srv_sample){0};
 }
 
 void srv_groups_request(struct srv_engine *engine, enum srv_turn turn, uint64_t tick)
@@ -387,7 +392,6 @@ void srv_groups_request(struct srv_engine *engine, enum srv_turn turn, uint64_t 
         if (engine->groups[i].turn == turn) {
             begin_turn(&engine->groups[i]);
             take_turn(engine, &engine->groups[i], tick, 0);
-            srv_group_ask_candidate(engine, &engine->groups[i], tick);
         }
     }
 }

@@ -132,8 +132,11 @@ int64_t srv_group_patience_ns(const struct srv_engine *engine, const struct srv_
 /* Writes into the slot of a host what the sample of this tick is exposed to or given; returns the flags of its truth. */
 uint32_t srv_member_expose(struct srv_engine *engine, const struct srv_member *member, const struct srv_runner *runner,
                            const struct srv_box *box, uint64_t tick);
-/* What a host answered, copied once: what is looked at afterwards is the copy. Without a sample the state alone. */
-void srv_member_copy(const struct srv_box *box, uint32_t slot, const struct srv_runner *runner,
+/*
+ * What a host answered, copied once: what is looked at afterwards is the copy. Without a sample the state alone. What an
+ * estimator was given is in its state from now on.
+ */
+void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_runner *runner,
                      struct srv_sample *sample);
 /* The nodes' states, to the live box. */
 void srv_group_give_states(struct srv_group *group);
@@ -195,14 +198,16 @@ enum oto_status srv_member_take_over(struct srv_engine *engine, struct srv_membe
                                      const char **reason);
 /* Node and change have exchanged their plugins. */
 void srv_member_flip(struct srv_member *member, struct srv_change *change);
-/* Before the node's trial is over: both plugins' answers that are still to come (mode async). */
-void srv_member_settle(struct srv_engine *engine, struct srv_member *member);
+/* Before a trial ends with the candidate: both plugins' answers that are still to come; how far the candidate has heard. */
+void srv_member_settle(struct srv_engine *engine, struct srv_member *member, const struct srv_change *change);
 /* Once it is over: the candidate's host becomes that of the group; or is let go. Nothing happens where there is none. */
 void srv_member_keep_candidate(struct srv_engine *engine, struct srv_member *member);
 void srv_member_drop_candidate(struct srv_member *member);
-/* After the groups' requests and where their answers are taken. */
-void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group, uint64_t tick);
+/* With the group's requests and where their answers are taken; `said` as of srv_member_request. */
+void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group, uint64_t tick, uint32_t said);
 void srv_group_settle_candidate(struct srv_engine *engine, struct srv_group *group);
+/* Whether the plugins of a node that is due have been asked in this tick, as far as they are to be asked. */
+bool srv_member_was_asked(const struct srv_member *member);
 /* Why the candidate gave no answer; static text. */
 const char *srv_member_silence(const struct srv_member *member);
 /* The sample that is at its place now: of the candidate, or of the plugin that runs with the others of the group. */

@@ -111,9 +111,14 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
     struct srv_occupant *next = &change->occupant;
     const bool migrates = change->start == SRV_START_MIGRATE;
     struct draft draft = {0};
+    const struct srv_node *node = member->node;
     change->last = srv_member_make_last(next->ports, next->port_count);
-    if (change->last == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", base->topic);
+    if (node->is_estimator) {
+        change->heard = calloc(node->inputs.count + 1, sizeof *change->heard);
+        change->hears = calloc(node->inputs.count + 1, sizeof *change->hears);
+    }
+    if (change->last == NULL || (node->is_estimator && (change->heard == NULL || change->hears == NULL))) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for inputs and outputs of '%s'", base->topic);
     }
     enum oto_status status = begin(group, &draft, error);
     if (status == OTO_OK) {
@@ -121,6 +126,7 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
                                                           .setup = *next->instance.setup,
                                                           .plugin = next->plugin,
                                                           .params = next->params,
+                                                          .inputs = node->is_estimator ? &node->inputs : NULL,
                                                           .old_state_bytes = migrates ? change->snapshot_bytes : 0,
                                                           .old_state_version = migrates ? change->snapshot_version : 0,
                                                           .flags = SRV_SLOT_FRESH};

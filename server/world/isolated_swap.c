@@ -97,23 +97,33 @@ enum oto_status srv_member_take_over(struct srv_engine *engine, struct srv_membe
         return OTO_PLUGIN;
     }
     const struct srv_runner runner = {.instance = &change->occupant.instance};
-    srv_member_copy(box, member->slot, &runner, NULL);
+    srv_member_copy(box, member, &runner, NULL);
+    if (change->heard != NULL) {
+        memcpy(change->heard, member->node->inputs.cursors, member->node->inputs.count * sizeof *change->heard);
+    }
     return OTO_OK;
 }
 
 /* ---- while it runs ---- */
 
-void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group, uint64_t tick)
+bool srv_member_was_asked(const struct srv_member *member)
+{
+    const struct srv_group *group = member->group;
+    const bool resident = member->now.asked || *srv_runner_resident(member->node).quarantined;
+    return resident && (group->tried != member || group->trial_now.asked);
+}
+
+void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group, uint64_t tick, uint32_t said)
 {
     struct srv_member *member = group->tried;
-    if (member == NULL) {
+    if (member == NULL || group->trial_now.asked || srv_due_tick(&member->node->due) != tick ||
+        (member->ready_at > said && !group->async)) {
         return;
     }
     struct srv_node *node = member->node;
-    group->trial_before = group->trial_now;
-    group->trial_now = (struct srv_sample){.asked = srv_due_tick(&node->due) == tick, .beat = node->beat};
     const struct srv_runner runner = candidate_of(node);
-    if (!group->trial_now.asked || group->trial.open || *runner.quarantined) {
+    group->trial_now = (struct srv_sample){.asked = true, .beat = node->beat};
+    if (group->trial.open || *runner.quarantined) {
         return;
     }
     group->trial_now.flags = srv_member_expose(engine, member, &runner, group->trial.box, tick);
@@ -130,7 +140,7 @@ void srv_group_settle_candidate(struct srv_engine *engine, struct srv_group *gro
     }
     const struct srv_runner runner = candidate_of(member->node);
     group->trial.open = false;
-    srv_member_copy(group->trial.box, member->slot, &runner, &group->trial_now);
+    srv_member_copy(group->trial.box, member, &runner, &group->trial_now);
 }
 
 const char *srv_member_silence(const struct srv_member *member)
@@ -168,10 +178,13 @@ void srv_member_drop_candidate(struct srv_member *member)
     }
 }
 
-void srv_member_settle(struct srv_engine *engine, struct srv_member *member)
+void srv_member_settle(struct srv_engine *engine, struct srv_member *member, const struct srv_change *change)
 {
     srv_group_settle(engine, member->group);
     srv_group_settle_candidate(engine, member->group);
+    if (change->heard != NULL) {
+        memcpy(member->node->inputs.cursors, change->heard, member->node->inputs.count * sizeof *change->heard);
+    }
 }
 
 void srv_member_keep_candidate(struct srv_engine *engine, struct srv_member *member)

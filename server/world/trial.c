@@ -92,10 +92,10 @@ static void exchange(struct srv_node *node, struct srv_change *change)
     }
 }
 
-static void settle_hosts(struct srv_engine *engine, struct srv_node *node)
+static void settle_hosts(struct srv_engine *engine, struct srv_node *node, const struct srv_change *change)
 {
     if (node->member != NULL) {
-        srv_member_settle(engine, node->member);
+        srv_member_settle(engine, node->member, change);
     }
 }
 
@@ -157,7 +157,7 @@ void srv_trial_roll_back(struct srv_engine *engine, struct srv_node *node, const
 static void keep(struct srv_engine *engine, struct srv_node *node, struct srv_change *change)
 {
     srv_event_write(engine, OTO_EVENT_SWAP_KEPT, 0, (int64_t)node->generation, node->topic, change->text);
-    settle_hosts(engine, node);
+    settle_hosts(engine, node, change);
     settle(engine, node, change);
     keep_candidate(engine, node);
 }
@@ -192,7 +192,7 @@ static bool flip(struct srv_engine *engine, struct srv_node *node, struct srv_ch
 {
     struct srv_trial *trial = &change->trial;
     if (change->probation_ticks == 0) {
-        settle_hosts(engine, node);
+        settle_hosts(engine, node, change);
     }
     for (uint32_t i = 0; i < node->port_count; i++) {
         trial->seq[i] = srv_fifo_newest(node, &node->ports[i].ring, node->ports[i].channel);

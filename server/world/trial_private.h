@@ -17,6 +17,7 @@ struct srv_runner {
     struct srv_port *ports;
     uint32_t port_count;
     bool *quarantined;
+    uint64_t *heard, *hears; /* an isolated estimator: its cursors, now and once what was asked for is in its state */
     const struct srv_sample *answer; /* of its plugin host, to what was asked for this sample; NULL: it runs here */
 };
 struct srv_runner srv_runner_live(struct srv_node *node);

@@ -20,6 +20,11 @@ static const struct srv_sample *answer_of(const struct srv_node *node, bool cand
     return node->member != NULL ? srv_member_answer(node->member, candidate) : NULL;
 }
 
+static uint64_t *hears_of(const struct srv_node *node)
+{
+    return node->member != NULL ? node->member->after : NULL;
+}
+
 struct srv_runner srv_runner_live(struct srv_node *node)
 {
     return (struct srv_runner){.instance = &node->instance,
@@ -28,6 +33,8 @@ struct srv_runner srv_runner_live(struct srv_node *node)
                                .ports = node->ports,
                                .port_count = node->port_count,
                                .quarantined = &node->quarantined,
+                               .heard = is_on_probation(node) ? node->trial->heard : node->inputs.cursors,
+                               .hears = is_on_probation(node) ? node->trial->hears : hears_of(node),
                                .answer = answer_of(node, is_on_probation(node))};
 }
 
@@ -40,6 +47,8 @@ struct srv_runner srv_runner_beside(struct srv_node *node)
                                .ports = beside->ports,
                                .port_count = beside->port_count,
                                .quarantined = &beside->quarantined,
+                               .heard = is_on_probation(node) ? node->inputs.cursors : node->trial->heard,
+                               .hears = is_on_probation(node) ? hears_of(node) : node->trial->hears,
                                .answer = answer_of(node, !is_on_probation(node))};
 }
 

@@ -86,7 +86,7 @@ struct srv_node_config *fixture_sensor(struct fixture *fixture, const char *name
     struct srv_node_config *node = add_node(fixture, name, plugin);
     node->rate_num = rate_num;
     node->rate_den = rate_den;
-    node->isolation.process = FIXTURE_ISOLATED && strcmp(oto_plugin_descriptor(node->plugin)->kind, OTO_KIND_SENSOR) == 0;
+    node->isolation.process = FIXTURE_ISOLATED;
     fixture->vehicles[node->vehicle].node_count++;
     return node;
 }

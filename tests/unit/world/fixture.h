@@ -8,7 +8,7 @@
 
 #define FIXTURE_NODES 16
 #ifndef FIXTURE_ISOLATED
-#define FIXTURE_ISOLATED 0 /* 1: each sensor runs in a plugin host of its own */
+#define FIXTURE_ISOLATED 0 /* 1: each sensor and estimator runs in a plugin host of its own */
 #endif
 #define FIXTURE_KEPT 16
 #define FIXTURE_PATIENCE_NS INT64_C(20000000000)
