@@ -1,4 +1,4 @@
-#include "server.h"
+#include "server_private.h"
 
 #include "clock/schedule.h"
 #include "world/checkpoint.h"
@@ -10,25 +10,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "host/probe.h"
-
 #define WATCHDOG_MS 20
 #define STUCK_MS 5000 /* a step that takes so long under supervision will not end */
-#define ENDING_MS 5
-#define STOP_LIMIT_MS 1000
-#define DRAIN_LIMIT_MS 5000
-
-static void say(void *context, const char *sentence)
-{
-    (void)context;
-    (void)fprintf(stderr, "otolithd: %s\n", sentence);
-}
-
-static void warn(void *context, const char *sentence)
-{
-    (void)context;
-    (void)fprintf(stderr, "otolithd: %s%s\n", strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
-}
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +21,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, const char *pa
     struct srv_clock_config *clock = &server->config.clock;
     enum oto_status status = srv_checkpoint_read(path, checkpoint, error);
     if (status == OTO_OK) {
-        status = srv_checkpoint_configure(checkpoint, &server->config, warn, NULL, error);
+        status = srv_checkpoint_configure(checkpoint, &server->config, srv_server_warn, NULL, error);
     }
     if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
         clock->until_ns += srv_instant_ns(checkpoint->tick, clock->rate_num, clock->rate_den, NULL);
@@ -56,7 +39,7 @@ static uint64_t journal_every(const struct srv_server *server)
     return server->replay != NULL ? srv_replay_source(server->replay)->every : SRV_LOG_HASHES_EVERY;
 }
 
-static enum oto_status make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error)
+enum oto_status srv_server_make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error)
 {
     struct srv_engine_options options = {.start_paused = server->options->start_paused,
                                          .journal_every = journal_every(server),
@@ -76,7 +59,7 @@ static enum oto_status make_engine(struct srv_server *server, const char *restor
         status = srv_replay_check(server->replay, &server->config, error);
     }
     if (status == OTO_OK) {
-        status = srv_engine_create(&server->config, &options, warn, NULL, &server->engine, error);
+        status = srv_engine_create(&server->config, &options, srv_server_warn, NULL, &server->engine, error);
     }
     if (status == OTO_OK && restore_path != NULL) {
         status = srv_checkpoint_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
@@ -110,7 +93,7 @@ static enum oto_status load_replay(struct srv_server *server, const struct srv_o
 {
     struct srv_options *own = &server->as_logged;
     enum oto_status status =
-        srv_replay_open(options->replay_path, options->replay_anyway, warn, NULL, &server->replay, error);
+        srv_replay_open(options->replay_path, options->replay_anyway, srv_server_warn, NULL, &server->replay, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -157,7 +140,7 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
     }
     restore_path = given->replay_path != NULL ? options->restore_path : restore_path;
     status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
-                                                   warn, NULL, &server->config, error);
+                                   srv_server_warn, NULL, &server->config, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -178,112 +161,7 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
     if (!options->check) {
         status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     }
-    return status == OTO_OK ? make_engine(server, restore_path, error) : status;
-}
-
-/* ---- ending ------------------------------------------------------------------------------------------------------ */
-
-static uint32_t state_of(const struct srv_server *server)
-{
-    return __atomic_load_n(&srv_engine_segment(server->engine)->state, __ATOMIC_ACQUIRE);
-}
-
-static bool has_ended(const struct srv_server *server)
-{
-    const uint32_t state = state_of(server);
-    return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING || state == OTO_SERVER_FAULT;
-}
-
-static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_t limit_ms)
-{
-    server->phase = phase;
-    server->phase_deadline_ms = uv_now(&server->loop) + limit_ms;
-}
-
-static void close_handles(struct srv_server *server)
-{
-    enter_phase(server, SRV_PHASE_CLOSING, 0);
-    if (server->supervisor != NULL) {
-        srv_supervisor_stop(server->supervisor);
-    }
-    srv_control_stop(server->control);
-    srv_checkpointer_stop(server->checkpointer);
-    if (!srv_chronicle_stop(server->chronicle)) {
-        server->exit_code = EXIT_FAILURE;
-    }
-    srv_courier_stop(server->courier);
-    for (size_t i = 0; i < sizeof server->signals / sizeof *server->signals; i++) {
-        uv_close((uv_handle_t *)&server->signals[i], NULL);
-    }
-    uv_close((uv_handle_t *)&server->watchdog, NULL);
-    uv_close((uv_handle_t *)&server->ending, NULL);
-    server->handles_open = false;
-}
-
-/* A tick thread that is stuck in a plugin cannot be joined: what others see is removed, and the process ends. */
-static void give_up(struct srv_server *server)
-{
-    say(NULL, "the tick thread did not stop within a second (a stuck plugin); the process ends without it");
-    if (server->supervisor != NULL && srv_supervisor_pid(server->supervisor) != 0) {
-        (void)kill(srv_supervisor_pid(server->supervisor), SIGKILL);
-    }
-    srv_runtime_dir_release(&server->runtime);
-    _exit(EXIT_FAILURE);
-}
-
-static void on_last_checkpoint(void *context, enum oto_status status, uint64_t tick, const char *text)
-{
-    struct srv_server *server = context;
-    (void)tick;
-    if (status != OTO_OK) {
-        say(NULL, text);
-        server->exit_code = EXIT_FAILURE;
-    }
-}
-
-static void on_ending(uv_timer_t *timer)
-{
-    struct srv_server *server = timer->data;
-    const bool late = uv_now(&server->loop) >= server->phase_deadline_ms;
-    if (server->phase == SRV_PHASE_STOPPING) {
-        if (has_ended(server)) {
-            if (server->options->checkpoint_path != NULL) {
-                srv_checkpointer_request(server->checkpointer, server->options->checkpoint_path, on_last_checkpoint,
-                                         server);
-            }
-            enter_phase(server, SRV_PHASE_DRAINING, server->patient ? DRAIN_LIMIT_MS : 0);
-        } else if (late) {
-            give_up(server);
-        }
-        return;
-    }
-    if (server->phase == SRV_PHASE_DRAINING && !srv_checkpointer_is_busy(server->checkpointer) &&
-        (late || !srv_control_lossless_pending(server->control))) {
-        close_handles(server);
-    }
-}
-
-static void begin_end(struct srv_server *server, bool patient)
-{
-    if (server->phase == SRV_PHASE_DRAINING && !patient) {
-        server->phase_deadline_ms = uv_now(&server->loop); /* asked again: no more patience */
-    }
-    if (server->phase != SRV_PHASE_RUNNING) {
-        return;
-    }
-    server->patient = patient;
-    if (!has_ended(server)) {
-        const struct srv_command stop = {.kind = SRV_COMMAND_STOP};
-        (void)srv_courier_send(server->courier, &stop, NULL, NULL);
-    }
-    enter_phase(server, SRV_PHASE_STOPPING, STOP_LIMIT_MS);
-    (void)uv_timer_start(&server->ending, on_ending, 0, ENDING_MS);
-}
-
-static void on_signal(uv_signal_t *signal, int number)
-{
-    (void)number;
-    begin_end(signal->data, false);
+    return status == OTO_OK ? srv_server_make_engine(server, restore_path, error) : status;
 }
 
 /* ---- what is watched while it runs ------------------------------------------------------------------------------- */
@@ -292,10 +170,11 @@ static void look_for_stall(struct srv_server *server)
 {
     char sentence[256];
     if (srv_engine_watchdog(server->engine, sentence, sizeof sentence)) {
-        say(NULL, sentence); /* the engine counts and records it */
+        srv_server_say(NULL, sentence); /* the engine counts and records it */
     }
     if (server->crash_page != NULL && srv_engine_stuck_looks(server->engine) > STUCK_MS / WATCHDOG_MS) {
-        say(NULL, "the step does not end: the server gives up, and its parent brings the world back without that node");
+        srv_server_say(NULL, "the step does not end: the server gives up, and its parent brings the world back without "
+                             "that node");
         srv_crash_give_up(server->crash_page, server->engine);
     }
 }
@@ -306,109 +185,14 @@ static void on_watchdog(uv_timer_t *timer)
     if (server->phase != SRV_PHASE_RUNNING) {
         return;
     }
-    const uint32_t state = state_of(server);
+    const uint32_t state = srv_server_state(server);
     if (state == OTO_SERVER_ENDED || (state == OTO_SERVER_FAULT && server->config.clock.until_ns > 0)) {
         server->exit_code = state == OTO_SERVER_FAULT ? EXIT_FAILURE : server->exit_code;
-        begin_end(server, true);
+        srv_server_end(server, true);
         return;
     }
     look_for_stall(server);
-    srv_checkpointer_look(server->checkpointer, warn, NULL);
-}
-
-/* ---- hooks ------------------------------------------------------------------------------------------------------- */
-
-static bool tell_info(void *context, char *text, size_t bytes)
-{
-    return srv_server_info(context, text, bytes);
-}
-
-static void on_shutdown(void *context, const char *who)
-{
-    (void)who;
-    begin_end(context, false);
-}
-
-static void on_save(void *context, const char *path, srv_hook_done_function done, void *done_context)
-{
-    const struct srv_server *server = context;
-    srv_checkpointer_request(server->checkpointer, path, done, done_context);
-}
-
-/* Makes what the next run would be, and lets it go: what cannot be restored is refused while this run still goes on. */
-static enum oto_status try_restore(const struct srv_server *server, const char *path, uint64_t *tick,
-                                   struct oto_error *error)
-{
-    const struct srv_options *options = server->options;
-    struct srv_server *trial = calloc(1, sizeof *trial);
-    struct srv_checkpoint checkpoint = {0};
-    if (trial == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
-    }
-    trial->options = options;
-    enum oto_status status = srv_checkpoint_read(path, &checkpoint, error);
-    *tick = checkpoint.tick;
-    srv_checkpoint_finish(&checkpoint);
-    if (status == OTO_OK) {
-        status = srv_world_config_load(options->world_path, options->overrides, options->override_count, NULL, NULL,
-                                       &trial->config, error);
-    }
-    if (status == OTO_OK) {
-        status = make_engine(trial, path, error);
-    }
-    srv_engine_destroy(trial->engine);
-    srv_world_config_finish(&trial->config);
-    free(trial);
-    return status;
-}
-
-static void on_restore(void *context, const char *path, srv_hook_done_function done, void *done_context)
-{
-    struct srv_server *server = context;
-    struct oto_error error = {0};
-    uint64_t tick = 0;
-    if (server->options->replay_path != NULL) {
-        done(done_context, OTO_UNSUPPORTED, 0, "this is a replay: it goes on as its log does");
-        return;
-    }
-    if (try_restore(server, path, &tick, &error) != OTO_OK) {
-        done(done_context, error.status, 0, error.text);
-        return;
-    }
-    free(server->restore_path);
-    server->restore_path = strdup(path);
-    if (server->restore_path == NULL) {
-        done(done_context, OTO_NO_MEMORY, 0, "the server is out of memory");
-        return;
-    }
-    done(done_context, OTO_OK, tick, "the next run goes on from there");
-    begin_end(server, false);
-}
-
-static void write_facts(void *context)
-{
-    struct srv_server *server = context;
-    struct oto_error error = {0};
-    char text[4096];
-    if (!srv_server_json(server, text, sizeof text) ||
-        srv_runtime_dir_write(&server->runtime, "server.json", text, &error) != OTO_OK) {
-        warn(NULL, error.text[0] != 0 ? error.text : "server.json would be too long");
-    }
-}
-
-static void on_publisher_event(void *context, uint32_t severity, int64_t value, const char *sentence)
-{
-    struct srv_server *server = context;
-    if (server->phase == SRV_PHASE_RUNNING) {
-        say(NULL, sentence);
-    }
-    srv_courier_event(server->courier, OTO_EVENT_PUBLISHER, severity, value, "publisher", sentence);
-}
-
-static void on_publisher_restart(void *context)
-{
-    struct srv_server *server = context;
-    srv_engine_count(server->engine, OTO_COUNTER_PUBLISHER_RESTARTS, 1);
+    srv_checkpointer_look(server->checkpointer, srv_server_warn, NULL);
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -523,13 +307,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         (void)close(listen_fd);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the control socket");
     }
-    const struct srv_control_hooks hooks = {.context = server,
-                                            .info = tell_info,
-                                            .shutdown = on_shutdown,
-                                            .access = &server->config.control,
-                                            .probe = srv_probe_run,
-                                            .save = on_save,
-                                            .restore = on_restore};
+    const struct srv_control_hooks hooks = srv_server_control_hooks(server);
     return srv_control_create(&server->loop, server->engine, server->courier, &hooks, listen_fd, &server->control,
                               error);
 }
@@ -552,7 +330,7 @@ static void open_handles(struct srv_server *server)
     for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
         (void)uv_signal_init(&server->loop, &server->signals[i]);
         server->signals[i].data = server;
-        (void)uv_signal_start(&server->signals[i], on_signal, ending_signals[i]);
+        (void)uv_signal_start(&server->signals[i], srv_server_on_signal, ending_signals[i]);
     }
     (void)uv_timer_init(&server->loop, &server->watchdog);
     (void)uv_timer_init(&server->loop, &server->ending);
@@ -579,7 +357,7 @@ static enum oto_status start_publishing(struct srv_server *server, struct oto_er
     if (!publish->enabled || publish->listen_count == 0 || server->options->no_publish) {
         return OTO_OK;
     }
-    const struct srv_supervisor_hooks hooks = {server, on_publisher_event, on_publisher_restart, write_facts};
+    const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
     return srv_supervisor_start(&server->loop, publish, server->runtime.path, &hooks, &server->supervisor, error);
 }
 
@@ -598,7 +376,7 @@ static void unwind(struct srv_server *server)
     }
     if (server->handles_open) {
         (void)uv_timer_stop(&server->watchdog);
-        close_handles(server);
+        srv_server_close_handles(server);
     }
 }
 
@@ -637,7 +415,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         status = start_publishing(server, error);
     }
     if (status == OTO_OK) {
-        write_facts(server);
+        srv_server_write_facts(server);
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
         say_participants(server);

@@ -1,0 +1,113 @@
+/* How a run ends: phase by phase, each with a deadline. */
+#include "server_private.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ENDING_MS 5
+#define STOP_LIMIT_MS 1000
+#define DRAIN_LIMIT_MS 5000
+
+uint32_t srv_server_state(const struct srv_server *server)
+{
+    return __atomic_load_n(&srv_engine_segment(server->engine)->state, __ATOMIC_ACQUIRE);
+}
+
+static bool has_ended(const struct srv_server *server)
+{
+    const uint32_t state = srv_server_state(server);
+    return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING || state == OTO_SERVER_FAULT;
+}
+
+static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_t limit_ms)
+{
+    server->phase = phase;
+    server->phase_deadline_ms = uv_now(&server->loop) + limit_ms;
+}
+
+void srv_server_close_handles(struct srv_server *server)
+{
+    enter_phase(server, SRV_PHASE_CLOSING, 0);
+    if (server->supervisor != NULL) {
+        srv_supervisor_stop(server->supervisor);
+    }
+    srv_control_stop(server->control);
+    srv_checkpointer_stop(server->checkpointer);
+    if (!srv_chronicle_stop(server->chronicle)) {
+        server->exit_code = EXIT_FAILURE;
+    }
+    srv_courier_stop(server->courier);
+    for (size_t i = 0; i < sizeof server->signals / sizeof *server->signals; i++) {
+        uv_close((uv_handle_t *)&server->signals[i], NULL);
+    }
+    uv_close((uv_handle_t *)&server->watchdog, NULL);
+    uv_close((uv_handle_t *)&server->ending, NULL);
+    server->handles_open = false;
+}
+
+/* A tick thread that is stuck in a plugin cannot be joined: what others see is removed, and the process ends. */
+static void give_up(struct srv_server *server)
+{
+    srv_server_say(NULL, "the tick thread did not stop within a second (a stuck plugin); the process ends without it");
+    if (server->supervisor != NULL && srv_supervisor_pid(server->supervisor) != 0) {
+        (void)kill(srv_supervisor_pid(server->supervisor), SIGKILL);
+    }
+    srv_runtime_dir_release(&server->runtime);
+    _exit(EXIT_FAILURE);
+}
+
+static void on_last_checkpoint(void *context, enum oto_status status, uint64_t tick, const char *text)
+{
+    struct srv_server *server = context;
+    (void)tick;
+    if (status != OTO_OK) {
+        srv_server_say(NULL, text);
+        server->exit_code = EXIT_FAILURE;
+    }
+}
+
+static void on_ending(uv_timer_t *timer)
+{
+    struct srv_server *server = timer->data;
+    const bool late = uv_now(&server->loop) >= server->phase_deadline_ms;
+    if (server->phase == SRV_PHASE_STOPPING) {
+        if (has_ended(server)) {
+            if (server->options->checkpoint_path != NULL) {
+                srv_checkpointer_request(server->checkpointer, server->options->checkpoint_path, on_last_checkpoint,
+                                         server);
+            }
+            enter_phase(server, SRV_PHASE_DRAINING, server->patient ? DRAIN_LIMIT_MS : 0);
+        } else if (late) {
+            give_up(server);
+        }
+        return;
+    }
+    if (server->phase == SRV_PHASE_DRAINING && !srv_checkpointer_is_busy(server->checkpointer) &&
+        (late || !srv_control_lossless_pending(server->control))) {
+        srv_server_close_handles(server);
+    }
+}
+
+void srv_server_end(struct srv_server *server, bool patient)
+{
+    if (server->phase == SRV_PHASE_DRAINING && !patient) {
+        server->phase_deadline_ms = uv_now(&server->loop); /* asked again: no more patience */
+    }
+    if (server->phase != SRV_PHASE_RUNNING) {
+        return;
+    }
+    server->patient = patient;
+    if (!has_ended(server)) {
+        const struct srv_command stop = {.kind = SRV_COMMAND_STOP};
+        (void)srv_courier_send(server->courier, &stop, NULL, NULL);
+    }
+    enter_phase(server, SRV_PHASE_STOPPING, STOP_LIMIT_MS);
+    (void)uv_timer_start(&server->ending, on_ending, 0, ENDING_MS);
+}
+
+void srv_server_on_signal(uv_signal_t *signal, int number)
+{
+    (void)number;
+    srv_server_end(signal->data, false);
+}
