@@ -242,7 +242,7 @@ static bool keep_beginning(const char *log_path, const char *save, char *kept, s
     }
     srv_checkpoint_finish(&checkpoint);
     if (status != OTO_OK) {
-        warn(NULL, error.text);
+        srv_server_warn(NULL, error.text);
     }
     return status == OTO_OK;
 }
