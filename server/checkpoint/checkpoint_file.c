@@ -11,7 +11,7 @@
 
 #include "world/state_hash.h"
 
-#define VERSION 1u
+#define VERSION 2u
 static const char magic[8] = {'O', 'T', 'O', 'C', 'K', 'P', 'T', '1'};
 
 struct header {

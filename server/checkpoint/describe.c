@@ -1,4 +1,5 @@
 /* What a world was made of: the plugins that its nodes run, and the parameters that were changed while it ran. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +55,7 @@ static enum oto_status put_params(FILE *to, const struct oto_plugin *plugin, con
 static bool was_changed(const struct srv_engine *engine, const struct srv_node_config *config, uint32_t node)
 {
     const struct oto_params *params = srv_engine_node_params(engine, node);
-    return config->plugin_restored || config->params_restored ||
-           srv_engine_node_plugin(engine, node) != config->plugin || params->bytes != config->params.bytes ||
+    return srv_engine_node_plugin(engine, node) != config->plugin || params->bytes != config->params.bytes ||
            memcmp(params->block, config->params.block, params->bytes) != 0;
 }
 
@@ -73,11 +73,13 @@ static enum oto_status put_node(FILE *to, const struct srv_engine *engine, const
     if (plugin == NULL || !was_changed(engine, own, node)) {
         return OTO_OK;
     }
-    if (plugin != own->plugin || own->plugin_restored) {
+    if (plugin != own->plugin) {
         (void)fputs("    file: ", to);
         put_text(to, oto_plugin_path(plugin));
         (void)fputs("\n", to);
     }
+    const struct oto_rng_key unit = srv_engine_node_unit(engine, node);
+    (void)fprintf(to, "    unit: [%" PRIu64 ", %" PRIu64 "]\n", unit.seed, unit.stream);
     return put_params(to, plugin, srv_engine_node_params(engine, node), srv_engine_node_setup(engine, node)->node, error);
 }
 
@@ -104,7 +106,19 @@ enum oto_status srv_checkpoint_describe(const struct srv_engine *engine, const s
 
 /* ---- and back ---- */
 
-static enum oto_status take_plugin(const struct oto_value *entry, struct srv_node_config *node, struct oto_error *error)
+static enum oto_status take_unit(const struct oto_value *entry, struct oto_rng_key *key, struct oto_error *error)
+{
+    const struct oto_value *unit = oto_value_get(entry, "unit");
+    if (unit == NULL || unit->kind != OTO_VALUE_LIST || unit->count != 2) {
+        return oto_value_fail(entry, error, OTO_CORRUPT, "a changed node of the checkpoint names no unit");
+    }
+    const enum oto_status status = oto_value_u64(unit->items[0], &key->seed, error);
+    return status == OTO_OK ? oto_value_u64(unit->items[1], &key->stream, error) : status;
+}
+
+/* The plugin that ran, where it was not the file's; NULL: it was. */
+static enum oto_status take_plugin(const struct oto_value *entry, const struct srv_node_config *node,
+                                   struct oto_plugin **stood_in, struct oto_error *error)
 {
     const struct oto_value *id = oto_value_get(entry, "plugin"), *file = oto_value_get(entry, "file");
     struct oto_plugin *plugin = NULL;
@@ -131,30 +145,38 @@ static enum oto_status take_plugin(const struct oto_value *entry, struct srv_nod
         (void)oto_plugin_close(plugin);
         return other;
     }
-    (void)oto_plugin_close(node->plugin);
-    node->plugin = plugin;
-    node->plugin_restored = true;
+    *stood_in = plugin;
     return OTO_OK;
 }
 
-static enum oto_status take_params(const struct oto_value *map, struct srv_node_config *node, oto_warn_function warn,
-                                   void *warn_context, struct oto_error *error)
+static enum oto_status take_params(const struct oto_value *map, const struct oto_plugin *plugin, double rate_hz,
+                                   struct oto_params *params, oto_warn_function warn, void *warn_context,
+                                   struct oto_error *error)
 {
-    struct oto_params params = {0};
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(node->plugin);
-    enum oto_status status = oto_params_default(descriptor, &params, error);
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
+    enum oto_status status = oto_params_default(descriptor, params, error);
     if (status == OTO_OK) {
-        status = oto_params_apply(descriptor, map, &params, warn, warn_context, error);
+        status = oto_params_apply(descriptor, map, params, warn, warn_context, error);
     }
-    if (status != OTO_OK) {
-        oto_params_free(&params);
+    params->rate_hz = rate_hz;
+    return status;
+}
+
+/* A node that was changed while it ran has its parameters in the description, and its plugin where that is another. */
+static enum oto_status take_node(const struct oto_value *entry, struct srv_node_config *node, oto_warn_function warn,
+                                 void *warn_context, struct oto_error *error)
+{
+    const struct oto_value *params = oto_value_get(entry, "params");
+    struct srv_standin *standin = &node->standin;
+    enum oto_status status = take_plugin(entry, node, &standin->plugin, error);
+    if (status != OTO_OK || params == NULL || params->kind != OTO_VALUE_MAP) {
         return status;
     }
-    params.rate_hz = node->params.rate_hz;
-    oto_params_free(&node->params);
-    node->params = params;
-    node->params_restored = true;
-    return OTO_OK;
+    if (standin->plugin == NULL) {
+        standin->plugin = oto_plugin_hold(node->plugin);
+    }
+    status = take_params(params, standin->plugin, node->params.rate_hz, &standin->params, warn, warn_context, error);
+    return status == OTO_OK ? take_unit(entry, &standin->unit_key, error) : status;
 }
 
 /* "car/imu" of the file and of the configuration. */
@@ -176,16 +198,13 @@ enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint
     }
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; i < nodes->count && status == OTO_OK; i++) {
-        const struct oto_value *entry = nodes->items[i], *params = oto_value_get(entry, "params");
+        const struct oto_value *entry = nodes->items[i];
         struct srv_node_config *node = &config->nodes[i];
         if (!is_node(config, node, oto_value_get(entry, "node"))) {
             return oto_value_fail(entry, error, OTO_INVALID, "node %u of the world is '%s/%s': the checkpoint is of another world",
                                   i, config->vehicles[node->vehicle].name, node->name);
         }
-        status = take_plugin(entry, node, error);
-        if (status == OTO_OK && params != NULL && params->kind == OTO_VALUE_MAP) {
-            status = take_params(params, node, warn, warn_context, error);
-        }
+        status = take_node(entry, node, warn, warn_context, error);
     }
     return status;
 }

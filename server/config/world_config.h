@@ -12,6 +12,7 @@
 #include "config/table.h"
 #include "otolith/mailbox.h"
 #include "otolith/plugin_host.h"
+#include "otolith/rng.h"
 #include "otolith/segment.h"
 
 #define SRV_MAX_VEHICLES 10000
@@ -120,6 +121,16 @@ struct srv_isolation_config {
     char group[SRV_NAME_BYTES]; /* nodes of one group share a host; "": one of its own */
 };
 
+/*
+ * What a checkpoint found in a node's place: another plugin or other parameters than those of the file. Channels are those
+ * of the file's plugin all the same, as after the swap or the change that put it there.
+ */
+struct srv_standin {
+    struct oto_plugin *plugin; /* held; NULL: nothing stands in */
+    struct oto_params params;
+    struct oto_rng_key unit_key; /* as in struct oto_setup */
+};
+
 struct srv_node_config {
     char name[SRV_NAME_BYTES];  /* "motion" for the motion node */
     char alias[OTO_TOPIC_BYTES]; /* topic of the first channel, "" for world/vehicle/node */
@@ -141,7 +152,7 @@ struct srv_node_config {
     /* estimators only: in the order of the plugin's table, then the open ones; owned */
     struct srv_input_config *inputs;
     uint32_t input_count;
-    bool plugin_restored, params_restored; /* a checkpoint gave them, not the file: the next one must say them again */
+    struct srv_standin standin;
 };
 
 struct srv_vehicle_config {

@@ -20,6 +20,12 @@ struct srv_loader *srv_loader_create(uv_loop_t *loop, struct srv_engine *engine,
         free(loader);
         return NULL;
     }
+    for (uint32_t i = 0; i < loader->node_count; i++) {
+        if (srv_previous_of_file(engine, i, &loader->previous[i]) != OTO_OK) {
+            srv_loader_destroy(loader);
+            return NULL;
+        }
+    }
     return loader;
 }
 

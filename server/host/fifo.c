@@ -26,14 +26,15 @@ enum oto_status srv_fifo_make(struct srv_node *node, struct oto_error *error)
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a FIFO");
     }
     fifo->samples = samples;
-    fifo->lane_count = node->port_count + node->labelled;
+    const struct oto_plugin_descriptor *channels = oto_plugin_descriptor(node->config->plugin);
+    fifo->lane_count = node->channel_count + node->labelled;
     fifo->lanes = calloc(fifo->lane_count, sizeof *fifo->lanes);
     enum oto_status status = fifo->lanes != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a FIFO");
-    for (uint32_t i = 0; status == OTO_OK && i < node->port_count; i++) {
-        status = make_lane(&fifo->lanes[i], samples, node->ports[i].channel, node->ports[i].payload_bytes, error);
+    for (uint32_t i = 0; status == OTO_OK && i < node->channel_count; i++) {
+        status = make_lane(&fifo->lanes[i], samples, node->first_channel + i, channels->outputs[i].type->bytes, error);
     }
     if (status == OTO_OK && node->labelled) {
-        status = make_lane(&fifo->lanes[node->port_count], samples, node->label_channel, node->label_ring.payload_bytes,
+        status = make_lane(&fifo->lanes[node->channel_count], samples, node->label_channel, node->label_ring.payload_bytes,
                            error);
     }
     return status;

@@ -50,6 +50,12 @@ static enum oto_status check_kind(const struct srv_world_config *world, const st
     return OTO_OK;
 }
 
+/* Its channels are those of this plugin's ports. */
+static const struct oto_plugin_descriptor *made_with(const struct srv_node *node)
+{
+    return oto_plugin_descriptor(node->config->plugin);
+}
+
 static enum oto_status make_schedule(const struct srv_world_config *world, struct srv_node *node,
                                      struct oto_error *error)
 {
@@ -105,19 +111,21 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
     node->state_bytes = node->descriptor->state_bytes;
     node->hashed_bytes = srv_state_rounded(node->state_bytes);
     node->instance.size = sizeof node->instance;
-    node->instance.setup = node->setup;
+    node->instance.setup = node->own_setup != NULL ? node->own_setup : node->setup;
     node->instance.state = srv_state_alloc(node->state_bytes);
     if (node->instance.state == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of node '%s' (%llu bytes)", node->topic,
                         (unsigned long long)node->state_bytes);
     }
-    enum oto_status status = oto_params_copy(&node->config->params, &node->params, error);
+    const struct srv_standin *standin = &node->config->standin;
+    enum oto_status status =
+        oto_params_copy(standin->plugin != NULL ? &standin->params : &node->config->params, &node->params, error);
     node->instance.params = node->params.block;
     if (status != OTO_OK || node->config->isolation.process) {
         return status; /* its host prepares it and makes the state */
     }
     struct naming naming = {node, warn, warn_context};
-    status = oto_prepare(node->plugin, node->setup, &node->params, warn_with_name, &naming, &node->prepared, error);
+    status = oto_prepare(node->plugin, node->instance.setup, &node->params, warn_with_name, &naming, &node->prepared, error);
     node->instance.data = node->prepared.data;
     if (status == OTO_OK && node->ops->init != NULL) {
         status = node->ops->init(&node->instance, error);
@@ -176,13 +184,31 @@ static bool wants_labels(const struct srv_world_config *world, const struct srv_
            (config->labels == SRV_LABELS_AUTO && (config->fault_count > 0 || world->node_count <= SRV_LABELS_AUTO_NODES));
 }
 
+/* Of what a checkpoint found in the node's place: its unit, as the swap that put it there made it. */
+static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
+{
+    if (node->port_count > 0 && node->ports[0].channel != 0) {
+        return oto_fail(error, OTO_INVALID,
+                        "node '%s': plugin '%s' stood in when it was saved, and its first output is none of plugin '%s', "
+                        "which the world names", node->topic, node->descriptor->id, made_with(node)->id);
+    }
+    node->own_setup = malloc(sizeof *node->own_setup);
+    if (node->own_setup == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the setup of '%s'", node->topic);
+    }
+    *node->own_setup = *node->setup;
+    node->own_setup->unit_key = node->config->standin.unit_key;
+    return OTO_OK;
+}
+
 enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t index, oto_warn_function warn,
                               void *warn_context, struct srv_node *node, struct oto_error *error)
 {
     memset(node, 0, sizeof *node);
     node->index = index;
     node->config = &world->nodes[index];
-    srv_node_bind(node, oto_plugin_hold(node->config->plugin));
+    struct oto_plugin *standin = node->config->standin.plugin;
+    srv_node_bind(node, oto_plugin_hold(standin != NULL ? standin : node->config->plugin));
     enum oto_status status = name_node(world, node, error);
     if (status == OTO_OK) {
         status = check_kind(world, node, error);
@@ -198,6 +224,9 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
         srv_setup_fill(world, node->config, node->setup);
         node->labelled = node->evaluate == NULL && wants_labels(world, node->config);
         status = make_inputs(world, node, error);
+    }
+    if (status == OTO_OK && standin != NULL) {
+        status = stand_in(node, error);
     }
     if (status == OTO_OK) {
         status = make_instance(node, warn, warn_context, error);
@@ -229,7 +258,7 @@ void srv_node_finish(struct srv_node *node)
 
 uint32_t srv_node_channel_count(const struct srv_node *node)
 {
-    return node->evaluate != NULL ? 1 : node->port_count + node->labelled;
+    return node->evaluate != NULL ? 1 : made_with(node)->output_count + node->labelled;
 }
 
 static enum oto_status name_channel(const struct srv_node *node, const char *port, struct srv_channel_spec *spec,
@@ -263,11 +292,22 @@ static enum oto_status describe_label(const struct srv_node *node, struct srv_ch
     return name_channel(node, "label", spec, error);
 }
 
+/* `channel`: from the node's first; nobody is attached yet. */
+static bool is_filled(const struct srv_node *node, uint32_t channel)
+{
+    bool filled = false;
+    for (uint32_t i = 0; i < node->port_count && !filled; i++) {
+        filled = node->ports[i].channel == channel && srv_port_is_on(node->ports[i].enable_offset, &node->params);
+    }
+    return filled;
+}
+
 enum oto_status srv_node_describe(const struct srv_world_config *world, const struct srv_node *node, uint32_t channel,
                                   struct srv_channel_spec *spec, struct oto_error *error)
 {
     const bool motion = node->evaluate != NULL;
-    const struct oto_port *port = motion || channel >= node->port_count ? NULL : &node->descriptor->outputs[channel];
+    const struct oto_plugin_descriptor *channels = made_with(node);
+    const struct oto_port *port = motion || channel >= channels->output_count ? NULL : &channels->outputs[channel];
     memset(spec, 0, sizeof *spec);
     spec->plugin = node->descriptor->id;
     spec->plugin_version = node->descriptor->version;
@@ -278,7 +318,7 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
     spec->capacity = wanted_capacity(node, world->ring_capacity, spec->rate_num, spec->rate_den);
     spec->node_index = node->index;
     spec->flags = motion ? OTO_CHANNEL_TRUTH | OTO_CHANNEL_ENABLED : 0;
-    spec->asleep = port != NULL && !srv_port_is_on(port->enable_offset, &node->params);
+    spec->asleep = port != NULL && !is_filled(node, channel);
     if (!motion && port == NULL) {
         return describe_label(node, spec, error);
     }
@@ -288,13 +328,15 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
 void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_t first_channel)
 {
     node->first_channel = first_channel;
-    node->channel_count = node->evaluate != NULL ? 1 : node->port_count;
+    node->channel_count = node->evaluate != NULL ? 1 : made_with(node)->output_count;
     for (uint32_t i = 0; i < node->port_count; i++) {
-        node->ports[i].channel = first_channel + i;
+        if (node->ports[i].channel != SRV_NO_CHANNEL) {
+            node->ports[i].channel += first_channel;
+        }
     }
     srv_node_join_rings(node, segment, NULL, 0);
     if (node->labelled) {
-        node->label_channel = first_channel + node->port_count;
+        node->label_channel = first_channel + node->channel_count;
         node->label_ring = srv_ring_make(segment->header, &segment->directory[node->label_channel]);
     }
     srv_node_update_ports(node, segment->directory);

@@ -279,6 +279,18 @@ enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_pr
     return status;
 }
 
+enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
+{
+    const struct srv_node_config *config = engine->nodes[node].config;
+    memset(previous, 0, sizeof *previous);
+    if (config->standin.plugin == NULL || config->standin.plugin == config->plugin) {
+        return OTO_OK;
+    }
+    const enum oto_status status = oto_params_copy(&config->params, &previous->params, NULL);
+    previous->plugin = status == OTO_OK ? oto_plugin_hold(config->plugin) : NULL;
+    return status;
+}
+
 void srv_previous_finish(struct srv_previous *previous)
 {
     oto_params_free(&previous->params);

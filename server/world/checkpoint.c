@@ -289,8 +289,9 @@ static void save_records(struct walk *walk, struct srv_ring *ring)
     }
 }
 
-static void load_records(struct walk *walk, struct srv_ring *ring, const char *topic)
+static void load_records(struct walk *walk, struct srv_engine *engine, struct srv_ring *ring, uint32_t channel)
 {
+    const char *topic = engine->segment.directory[channel].topic;
     uint64_t head = 0, first = 0;
     unsigned char payload[OTO_RECORD_MAX_BYTES];
     carry_u64(walk, &head);
@@ -299,7 +300,7 @@ static void load_records(struct walk *walk, struct srv_ring *ring, const char *t
         (void)oto_fail(walk->error, OTO_CORRUPT, "the records of '%s' in the checkpoint are numbered %llu to %llu", topic,
                        (unsigned long long)first, (unsigned long long)head);
     }
-    if (has_failed(walk)) {
+    if (has_failed(walk) || (head > 0 && srv_segment_wake(&engine->segment, channel, walk->error) != OTO_OK)) {
         return;
     }
     ring->head = first - 1;
@@ -313,34 +314,42 @@ static void load_records(struct walk *walk, struct srv_ring *ring, const char *t
     }
 }
 
-/* A swap may have brought a port that the saving world had no channel for; it goes on without. */
-static bool was_dropped(struct walk *walk, struct srv_ring *ring)
+static void carry_ring(struct walk *walk, struct srv_engine *engine, struct srv_ring *ring, uint32_t channel)
 {
-    uint64_t theirs = 1;
-    if (walk->loading && walk->used + sizeof theirs <= walk->capacity) {
-        memcpy(&theirs, walk->from + walk->used, sizeof theirs);
-    }
-    if (theirs == 0) {
-        *ring = (struct srv_ring){0};
-    }
-    return theirs == 0;
-}
-
-static void carry_ring(struct walk *walk, struct srv_ring *ring, const char *topic)
-{
-    if (was_dropped(walk, ring)) {
-        uint64_t nothing[3]; /* the size of a record, the newest, the first */
-        carry(walk, nothing, sizeof nothing);
-        return;
-    }
+    const char *topic = engine->segment.directory[channel].topic;
     if (!expect(walk, "the size of a record", topic, ring->payload_bytes)) {
         return;
     }
     if (walk->loading) {
-        load_records(walk, ring, topic);
+        load_records(walk, engine, ring, channel);
     } else {
         save_records(walk, ring);
     }
+}
+
+static struct srv_port *port_of(struct srv_node *node, uint32_t channel)
+{
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        if (node->ports[i].channel == channel) {
+            return &node->ports[i];
+        }
+    }
+    return NULL;
+}
+
+/* A channel that no port fills keeps its records and numbers for a plugin that will. */
+static void carry_channel(struct walk *walk, struct srv_engine *engine, struct srv_node *node, uint32_t i)
+{
+    const uint32_t channel = node->first_channel + i;
+    struct srv_port *port = port_of(node, channel);
+    if (port != NULL) {
+        carry_ring(walk, engine, &port->ring, channel);
+        return;
+    }
+    const uint64_t unread = node->silent[i].unread;
+    node->silent[i] = srv_ring_make(engine->segment.header, &engine->segment.directory[channel]);
+    node->silent[i].unread = unread;
+    carry_ring(walk, engine, &node->silent[i], channel);
 }
 
 /* What waits: it has its numbers already, those after the newest record of its channel. */
@@ -364,19 +373,21 @@ static void carry_fifo(struct walk *walk, struct srv_node *node)
 static void carry_channels(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
 {
     if (node->evaluate != NULL) {
-        carry_ring(walk, &engine->vehicles[node->config->vehicle].ring, node->topic);
+        carry_ring(walk, engine, &engine->vehicles[node->config->vehicle].ring, node->first_channel);
         return;
     }
-    if (!expect(walk, "the number of channels", node->topic, node->port_count)) {
+    if (!expect(walk, "the number of channels", node->topic, node->channel_count) ||
+        !expect(walk, "the number of outputs", node->topic, node->port_count)) {
         return;
+    }
+    for (uint32_t i = 0; i < node->channel_count && !has_failed(walk); i++) {
+        carry_channel(walk, engine, node, i);
     }
     for (uint32_t i = 0; i < node->port_count; i++) {
-        carry_ring(walk, &node->ports[i].ring, node->topic);
         carry_bool(walk, &node->ports[i].was_finite);
-        node->ports[i].enabled = node->ports[i].enabled && node->ports[i].ring.slots != NULL;
     }
     if (expect(walk, "the channel of labels", node->topic, node->labelled) && node->labelled) {
-        carry_ring(walk, &node->label_ring, node->topic);
+        carry_ring(walk, engine, &node->label_ring, node->label_channel);
     }
     if (expect(walk, "fifo_samples", node->topic, node->fifo != NULL ? node->fifo->samples : 0) && node->fifo != NULL) {
         carry_fifo(walk, node);
@@ -480,7 +491,7 @@ static void walk_engine(struct walk *walk, struct srv_engine *engine)
         carry_channels(walk, engine, &engine->nodes[i]);
     }
     if (!has_failed(walk)) {
-        carry_ring(walk, &engine->events, "the events");
+        carry_ring(walk, engine, &engine->events, engine->event_channel);
     }
     if (!has_failed(walk)) {
         carry_waiting(walk, engine);

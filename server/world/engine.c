@@ -102,6 +102,7 @@ static enum oto_status make_nodes(struct srv_engine *engine, oto_warn_function w
             engine->channel_count += srv_node_channel_count(node);
             engine->views[i].plugin = node->plugin;
             engine->views[i].params = node->params;
+            engine->views[i].own_setup = node->own_setup;
         }
     }
     engine->event_channel = engine->channel_count++;

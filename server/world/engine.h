@@ -139,6 +139,8 @@ uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name,
 struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint32_t node);
 const char *srv_engine_node_plugin_path(const struct srv_engine *engine, uint32_t node); /* the file it came from */
 const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node);
+/* Whose own errors it has: that of the file, or of the swap by which it came. `node` is there. */
+struct oto_rng_key srv_engine_node_unit(const struct srv_engine *engine, uint32_t node);
 const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node);
 
 /* A fault of the node, with a number of its own where the spec has none; NULL when out of memory. Freed by srv_fault_free unless it is posted. */
@@ -171,6 +173,8 @@ struct srv_previous {
     bool has_setup; /* of its own */
 };
 enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to);
+/* Where a checkpoint found another plugin in the node's place: what the world's file says; else nothing. */
+enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous);
 void srv_previous_finish(struct srv_previous *previous);
 
 /* How a motion that needs a history beside it gets one: a little at each tick, or at once. */

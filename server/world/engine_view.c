@@ -78,6 +78,12 @@ const struct oto_params *srv_engine_node_params(const struct srv_engine *engine,
     return node < engine->node_count ? &engine->views[node].params : NULL;
 }
 
+struct oto_rng_key srv_engine_node_unit(const struct srv_engine *engine, uint32_t node)
+{
+    const struct oto_setup *own = engine->views[node].own_setup;
+    return own != NULL ? own->unit_key : engine->nodes[node].setup->unit_key;
+}
+
 static bool is_named(const struct srv_node *node, const char *name)
 {
     return strcmp(name, node->topic) == 0 || strcmp(name, node->setup->node) == 0 ||

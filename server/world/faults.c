@@ -166,7 +166,7 @@ enum oto_status srv_faults_load(struct srv_engine *engine, struct srv_node *node
     for (uint32_t i = 0; i < node->config->fault_count; i++) {
         struct srv_fault_spec spec = node->config->faults[i];
         spec.id = ++engine->last_fault_id;
-        struct srv_fault *fault = srv_fault_make(&spec, node->index, node->descriptor, rate_hz);
+        struct srv_fault *fault = srv_fault_make(&spec, node->index, oto_plugin_descriptor(node->config->plugin), rate_hz);
         if (fault == NULL) {
             return oto_fail(error, OTO_NO_MEMORY, "no memory for the faults of '%s'", node->topic);
         }

@@ -168,7 +168,7 @@ static enum oto_status make_seats(struct srv_group *group, struct oto_error *err
     for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
         const struct srv_node *node = group->members[i].node;
         group->seats[i] = (struct srv_box_seat){
-            .topic = node->topic, .setup = *node->setup, .plugin = oto_plugin_hold(node->plugin), .flags = SRV_SLOT_FRESH,
+            .topic = node->topic, .setup = *node->instance.setup, .plugin = oto_plugin_hold(node->plugin), .flags = SRV_SLOT_FRESH,
             .inputs = node->is_estimator ? &node->inputs : NULL};
         status = oto_params_copy(&node->params, &group->seats[i].params, error);
     }

@@ -168,7 +168,59 @@ class GoesOn:
         self.otolith("step", 1)
 
 
-class Checkpoints(GoesOn, Worlds):
+class StandIns:
+    """Checkpoints taken after swaps."""
+
+    def samples(self):
+        """By topic, of all that were ever filled; events tell of clients."""
+        listing, = json.loads(self.otolith("ls", "--world", "saved", "--json"))
+        return {row["topic"]: row["samples"] for row in listing["topics"] if "@" not in row["topic"]}
+
+    def restart(self, checkpoint):
+        self.server.terminate()
+        self.server.wait(timeout=60)
+        self.start("--mode", "step", "--restore", checkpoint)
+
+    def test_a_world_restored_while_another_plugin_stands_in_has_its_own_channels(self):
+        for undo in (False, True):
+            with self.subTest(undo=undo):
+                self.swap_save_and_swap_back(undo)
+                self.server.terminate()
+                self.server.wait(timeout=60)
+
+    def swap_save_and_swap_back(self, undo):
+        swaps = (("car/imu", "mems_imu", "sdf_imu"),
+                 ("other/sdf", "sdf_imu", "mems_imu", "--part", "tdk/icm-42688-p", "--unit", 3))
+        file, again = self.path / "swapped.ckpt", self.path / "again.ckpt"
+        self.start("--mode", "step")
+        self.otolith("step", 500)
+        for node, _, *other in swaps:
+            self.otolith("swap", node, *other, "--probation", "0s")
+        self.otolith("set", "other/sdf", "accelerometer.constant_bias_m_s2", "[1, 0, 0]")
+        self.otolith("step", 300)
+        self.otolith("checkpoint", file)
+        saved = self.samples()
+        self.assertIn("saved/car/imu.taps", saved)
+
+        def go_on(ticks):
+            if ticks > 0:
+                self.otolith("step", ticks)
+                self.otolith("checkpoint", again)
+            for node, own, *_ in swaps:
+                self.otolith("swap", node, "--undo" if undo else own, "--probation", "0s")
+            self.otolith("step", 700)
+            return self.clock_hash(), self.samples()
+
+        whole = go_on(200)
+        self.assertGreater(whole[1]["saved/car/imu.taps"], saved["saved/car/imu.taps"])
+        self.restart(file)
+        self.assertEqual(self.samples(), saved)
+        self.assertEqual(go_on(200), whole)
+        self.restart(again)  # saved by a run that was restored itself
+        self.assertEqual(go_on(0), whole)
+
+
+class Checkpoints(GoesOn, StandIns, Worlds):
     def test_what_was_changed_while_it_ran_is_there_again(self):
         self.start("--mode", "realtime")
         self.otolith("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]")
@@ -272,7 +324,7 @@ def isolated(mode):
 
 
 @needs_hosts
-class SyncCheckpoints(GoesOn, Worlds):
+class SyncCheckpoints(GoesOn, StandIns, Worlds):
     text = isolated("sync")
 
 

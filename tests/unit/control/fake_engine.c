@@ -267,6 +267,14 @@ enum oto_status srv_swap_previous(const struct srv_node_change *change, struct s
     return OTO_OK;
 }
 
+enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous)
+{
+    (void)engine;
+    (void)node;
+    memset(previous, 0, sizeof *previous);
+    return OTO_OK;
+}
+
 enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to)
 {
     *to = *from;
