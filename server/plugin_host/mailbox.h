@@ -24,7 +24,7 @@
 #define SRV_BOX_MAX_BYTES (UINT64_C(1) << 30)
 #define SRV_BOX_ASKS_A_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
 
-#define SRV_BOX_INSTANTS 32u      /* of a motion, that one request asks for */
+#define SRV_BOX_INSTANTS 64u      /* of a motion, that one request asks for */
 
 #define SRV_HOST_CONTROL_FD 3 /* of the started process */
 

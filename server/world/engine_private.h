@@ -174,6 +174,12 @@ void srv_truth_begin(struct srv_engine *engine, struct srv_vehicle *vehicle);
 /* The truth at an instant of the current tick, or up to a second earlier. False: there is none, the motion is broken. */
 bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
                   struct oto_truth_record *truth);
+/* Whether an instant of the current tick or before it is the motion's to tell; what is not is told by the history. */
+static inline bool srv_motion_may_tell(const struct srv_engine *engine, const struct srv_vehicle *vehicle, int64_t t_ns)
+{
+    const int64_t start_ns = engine->beat.t_ns - engine->beat.step_ns; /* at or after the tick's start: never before it */
+    return t_ns >= 0 && ((vehicle->any_time && t_ns >= vehicle->any_from_ns) || t_ns >= start_ns);
+}
 /* A step said ERROR or FATAL, or broke the floating-point mode: takes the node, or all of its library, out. */
 void srv_node_quarantine(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status,
                          const char *why);

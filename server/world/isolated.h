@@ -162,6 +162,8 @@ void srv_member_take_motion(struct srv_member *member, const struct srv_box *box
 void srv_member_take_zero(struct srv_member *member, const struct srv_box *box);
 /* The vehicle's turn. False: its host has not moved it; *said is what its step said. */
 bool srv_member_move(struct srv_engine *engine, struct srv_member *member, uint32_t *said);
+/* A sensor has looked back: so long before a sample it will want the truth again. */
+void srv_member_note_past(struct srv_member *member, const struct srv_node *sensor, double lag_ns);
 /* As the motion's `evaluate`. False: nobody answered. */
 bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, int64_t t_ns, double sub_ns,
                          struct oto_truth_record *truth, enum oto_step_status *status);

@@ -1,8 +1,8 @@
 /*
- * Vehicles that are moved by a plugin host. With the steps of a tick the host is asked for the truth at its end and at
- * the instants of the sensors that are due; other instants (sensors that look back) are asked for one by one. A motion
- * has no inputs, so that what its host missed while it was away is stepped once it is back: the truth is then where it
- * would have been. [tick]
+ * Vehicles that are moved by a plugin host. With the steps of a tick the host is asked for the truth at its end, at the
+ * instants of the sensors that are due, and as long before these as they looked back at other samples; what else is
+ * wanted is asked for one by one. A motion has no inputs, so that what its host missed while it was away is stepped once
+ * it is back: the truth is then where it would have been. [tick]
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,21 +13,42 @@
 
 #define KEPT (2 * SRV_BOX_INSTANTS)
 
+#define LAGS 16u /* of one sensor */
+
+/* How long before its samples a sensor looked; exact, learned where a sample stands at a whole nanosecond. */
+struct lags {
+    double ns[LAGS];
+    uint32_t count; /* learned so far: with more than there is room for the oldest goes */
+};
+
 struct srv_truths {
     struct srv_box_instant at[KEPT]; /* of this tick: its end, those that its sensors want, then those asked for one by one */
     uint32_t count;
     uint32_t steps; /* that were asked for */
     bool current;   /* the state is that of the last tick's end */
+    bool missed;    /* the instant that was wanted last was not at hand */
+    struct lags lags[]; /* of each sensor of the vehicle */
 };
 
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error)
 {
-    member->truths = calloc(1, sizeof *member->truths);
+    const struct srv_truths *truths = NULL;
+    member->truths = calloc(1, sizeof *truths + member->vehicle->sensor_count * sizeof *truths->lags);
     return member->truths != NULL ? OTO_OK
                                   : oto_fail(error, OTO_NO_MEMORY, "no memory for the truths of '%s'", member->node->topic);
 }
 
 /* ---- what is asked for ---- */
+
+static struct srv_box_instant *find(struct srv_truths *truths, int64_t t_ns, double sub_ns)
+{
+    for (uint32_t i = 0; i < truths->count; i++) {
+        if (truths->at[i].t_ns == t_ns && truths->at[i].sub_ns == sub_ns) {
+            return &truths->at[i];
+        }
+    }
+    return NULL;
+}
 
 static void want(struct srv_truths *truths, int64_t t_ns, double sub_ns)
 {
@@ -36,18 +57,50 @@ static void want(struct srv_truths *truths, int64_t t_ns, double sub_ns)
     }
 }
 
-/* The instants of a sensor's samples in this tick that are not the tick's end. */
-static void want_samples(struct srv_truths *truths, const struct srv_node *node, uint64_t tick)
+static void want_past(struct srv_engine *engine, const struct srv_vehicle *vehicle, struct srv_truths *truths,
+                      const struct lags *lags, const struct srv_beat *beat)
 {
+    for (uint32_t i = 0; i < lags->count && i < LAGS; i++) {
+        const double off_ns = srv_beat_sub_ns(beat) - lags->ns[i];
+        int64_t whole_ns = (int64_t)off_ns;
+        whole_ns -= (double)whole_ns > off_ns;
+        const int64_t t_ns = beat->t_ns + whole_ns;
+        const double sub_ns = off_ns - (double)whole_ns;
+        if (srv_motion_may_tell(engine, vehicle, t_ns) && find(truths, t_ns, sub_ns) == NULL) {
+            want(truths, t_ns, sub_ns);
+        }
+    }
+}
+
+/* The instants of a sensor's samples in this tick that are not the tick's end, and those that it will look back at. */
+static void want_samples(struct srv_engine *engine, const struct srv_vehicle *vehicle, struct srv_truths *truths,
+                         uint32_t sensor)
+{
+    const struct srv_node *node = &vehicle->first_sensor[sensor];
     struct srv_beat beat = node->beat;
     struct srv_due due = node->due;
-    while (srv_due_tick(&due) == tick && truths->count < SRV_BOX_INSTANTS) {
+    while (srv_due_tick(&due) == engine->tick && truths->count < SRV_BOX_INSTANTS) {
         if (!srv_due_at_end(&due)) {
             want(truths, beat.t_ns, srv_beat_sub_ns(&beat));
         }
+        want_past(engine, vehicle, truths, &truths->lags[sensor], &beat);
         srv_beat_advance(&beat);
         srv_due_advance(&due);
     }
+}
+
+void srv_member_note_past(struct srv_member *member, const struct srv_node *sensor, double lag_ns)
+{
+    struct srv_truths *truths = member->truths;
+    struct lags *lags = &truths->lags[sensor - member->vehicle->first_sensor];
+    bool known = !truths->missed;
+    for (uint32_t i = 0; i < lags->count && i < LAGS; i++) {
+        known = known || lags->ns[i] == lag_ns;
+    }
+    if (!known) {
+        lags->ns[lags->count++ % LAGS] = lag_ns;
+    }
+    truths->missed = false;
 }
 
 static void put(const struct srv_member *member, const struct srv_box *box, const struct srv_box_instant *instants,
@@ -72,7 +125,7 @@ void srv_member_ask_motion(struct srv_engine *engine, struct srv_member *member,
         want(truths, engine->beat.t_ns, srv_beat_sub_ns(&engine->beat));
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
-                want_samples(truths, &vehicle->first_sensor[i], engine->tick);
+                want_samples(engine, vehicle, truths, i);
             }
         }
     }
@@ -160,25 +213,17 @@ static bool ask_for(struct srv_engine *engine, struct srv_member *member, struct
     return answered;
 }
 
-static struct srv_box_instant *find(struct srv_truths *truths, int64_t t_ns, double sub_ns)
-{
-    for (uint32_t i = 0; i < truths->count; i++) {
-        if (truths->at[i].t_ns == t_ns && truths->at[i].sub_ns == sub_ns) {
-            return &truths->at[i];
-        }
-    }
-    return NULL;
-}
-
 bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, int64_t t_ns, double sub_ns,
                          struct oto_truth_record *truth, enum oto_step_status *status)
 {
     struct srv_truths *truths = member->truths;
+    truths->missed = false;
     if (!truths->current) {
         return false;
     }
     struct srv_box_instant *instant = find(truths, t_ns, sub_ns);
-    if (instant == NULL) {
+    truths->missed = instant == NULL;
+    if (truths->missed) {
         instant = &truths->at[truths->count < KEPT ? truths->count++ : KEPT - 1];
         *instant = (struct srv_box_instant){.t_ns = t_ns, .sub_ns = sub_ns};
         if (!ask_for(engine, member, instant)) {

@@ -14,6 +14,9 @@ enum oto_step_status srv_input_at(void *input_context, int64_t t_ns, double sub_
     }
     const uint32_t caller = back->node->index + 1;
     (void)srv_truth_at(back->engine, back->vehicle, t_ns, sub_ns, &input->truth);
+    if (back->vehicle->motion->member != NULL && back->sub_ns == 0.0) {
+        srv_member_note_past(back->vehicle->motion->member, back->node, (double)(back->t_ns - t_ns) - sub_ns);
+    }
     __atomic_store_n(&back->engine->segment.header->current_node, caller, __ATOMIC_RELAXED);
     const struct srv_exposure exposure = {back->vehicle->vibration, t_ns, sub_ns};
     srv_environment_fill(&back->engine->environment, back->node->setup, &exposure, input);

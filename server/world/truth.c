@@ -107,13 +107,12 @@ bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_
                   struct oto_truth_record *truth)
 {
     const struct srv_beat *end = &engine->beat;
-    const int64_t start_ns = end->t_ns - end->step_ns; /* at or after the tick's start: never asks for the past */
     bool made = true;
     if (t_ns < 0 || (t_ns == 0 && sub_ns <= 0.0)) {
         *truth = vehicle->truth_zero;
     } else if (t_ns == end->t_ns && sub_ns == srv_beat_sub_ns(end)) {
         *truth = vehicle->truth;
-    } else if ((vehicle->any_time && t_ns >= vehicle->any_from_ns) || t_ns >= start_ns) {
+    } else if (srv_motion_may_tell(engine, vehicle, t_ns)) {
         made = evaluate(engine, vehicle, t_ns, sub_ns, truth);
     } else {
         srv_history_get(&vehicle->history, end->n, t_ns, sub_ns, truth);

@@ -22,7 +22,7 @@ static const struct {
     {"model", bench_model, "one prediction of a motion model"},
     {"estimator", bench_estimator, "one step of ekf and ins_ekf"},
     {"calibration", bench_calibration, "one IMU sample of mount_calibration, both methods"},
-    {"isolated", bench_isolated, "a tick with three sensors in a plugin host"},
+    {"isolated", bench_isolated, "a tick with three sensors, or their motion, in a plugin host"},
     {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
     {"swap", bench_swap, "a swap, from the request until it is live, and the tick in which it happens"},
     {"checkpoint", bench_checkpoint, "what a checkpoint costs the tick thread, a MiB of state"},

@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
@@ -86,6 +87,48 @@ class Isolation(unittest.TestCase):
             self.run_world(self.moving, "--for", "1.2s", "--checkpoint", file, *isolated(*before))
             rest = self.run_world(self.moving, "--for", "1.8s", "--restore", file, *isolated(*after))
             self.assertEqual(rest["state_hash"], expected, f"{before} {after}")
+
+    def test_samples_that_wait_for_the_next_tick_are_in_the_checkpoint(self):
+        later = isolated("slow", how="{process: later, mode: async}") + isolated("imu", "odo", how="{process: too, mode: async}")
+        expected = self.run_world(self.moving, "--for", "2s", *later)["state_hash"]
+        file = self.path / "part.ckpt"
+        for part in ("1s", "1.143s"):  # at the second the estimator's estimate waits: 8/7 s
+            self.run_world(self.moving, "--for", part, "--checkpoint", file, *later)
+            rest = f"{2 - float(part[:-1]):.3f}s"
+            self.assertEqual(self.run_world(self.moving, "--for", rest, "--restore", file, *later)["state_hash"], expected)
+
+    def test_the_log_of_a_run_is_replayed_to_the_same_bits(self):
+        everything = isolated(*APART, how="{process: road}") + isolated("imu", "odo", how="{process: sensors}") + \
+            isolated("slow")
+        first, second = self.path / "first.log", self.path / "second.log"
+        self.run_world(self.moving, "--for", "1.5s", "--log", first, "--log-hashes", "50", *everything)
+        self.otolith("run", "--replay", first, "--quiet", "--mode", "asap", "--log", second)
+        seen = json.loads(self.otolith("verify", first, second, "--json"))
+        self.assertTrue(seen["same"])
+        self.assertGreater(seen["compared"], 20)
+
+    def test_a_running_world_names_the_hosts_of_every_kind_and_sets_their_parameters(self):
+        self.moving.write_text(MOVING.replace("motion_catr, params: {initial: {v_m_s: 3, w_rad_s: 0.1}}",
+                                              "motion_kinematic_bicycle, params: {initial: {u_m_s: 3}}"))
+        server = subprocess.Popen([str(BIN / "otolithd"), str(self.moving), "--mode", "step",
+                                   *isolated("vehicles.van.motion", "slow")], env=self.environment, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait, timeout=30)
+        self.addCleanup(server.terminate)
+        deadline = time.monotonic() + 60
+        while subprocess.run([OTOLITH, "ls", "--world", "moving"], env=self.environment, capture_output=True,
+                             timeout=60).returncode != 0:
+            self.assertIsNone(server.poll())
+            self.assertLess(time.monotonic(), deadline)
+        self.otolith("step", 100)
+        hosts = {node: json.loads(self.otolith("info", f"moving/{node}", "--json"))["plugin_host"]
+                 for node in ("van/motion", "car/slow")}
+        for node, host in hosts.items():
+            self.assertEqual(host["name"], node)
+        self.otolith("set", "van/motion", "accel_m_s2", "2")
+        self.otolith("step", 1000)
+        after = json.loads(self.otolith("info", "moving/van/motion", "--json"))["plugin_host"]
+        self.assertNotEqual(after["pid"], hosts["van/motion"]["pid"])
+        self.assertIn("where motions are not swapped", self.otolith("swap", "van/motion", "motion_script", code=1))
 
     def test_a_motion_that_cannot_be_a_tick_late_is_refused_at_its_place(self):
         self.moving.write_text(MOVING.replace("{plugin: motion_script}",

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "world/isolated.h"
+#include "world/engine_private.h"
 
 #define TICKS 900
 
@@ -97,6 +97,20 @@ static void motions_give_the_same_bits_in_plugin_hosts(void **unused)
             }
         }
     }
+}
+
+/* What a sensor looked back at comes with the steps from its second sample on. */
+static void a_tick_wakes_the_host_once(void **unused)
+{
+    (void)unused;
+    static const struct hosts hosts = {"m", NULL, NULL};
+    struct fixture fixture;
+    begin(&fixture, "circle", "circle", &hosts);
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    fixture_wait_state(&fixture, OTO_SERVER_ENDED);
+    assert_in_range(fixture.engine->groups[0].live.request, TICKS, TICKS + 2);
+    fixture_end(&fixture);
 }
 
 /* While ticks are made back to back, wherever the hosts are at the moment. */
@@ -342,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(motions_give_the_same_bits_in_plugin_hosts),
+        cmocka_unit_test(a_tick_wakes_the_host_once),
         cmocka_unit_test(a_run_without_pace_is_the_same_when_hosts_are_killed),
         cmocka_unit_test(changed_parameters_give_the_same_bits_too),
         cmocka_unit_test(errors_are_the_same_too),
