@@ -67,10 +67,6 @@ static void on_restore(void *context, const char *path, srv_hook_done_function d
     struct srv_server *server = context;
     struct oto_error error = {0};
     uint64_t tick = 0;
-    if (server->options->replay_path != NULL) {
-        done(done_context, OTO_UNSUPPORTED, 0, "this is a replay: it goes on as its log does");
-        return;
-    }
     if (try_restore(server, path, &tick, &error) != OTO_OK) {
         done(done_context, error.status, 0, error.text);
         return;
@@ -114,6 +110,7 @@ static void on_publisher_restart(void *context)
 struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
 {
     return (struct srv_control_hooks){.context = server,
+                                      .is_replay = server->options->replay_path != NULL,
                                       .info = tell_info,
                                       .shutdown = on_shutdown,
                                       .access = &server->config.control,

@@ -190,18 +190,29 @@ static void on_care(uv_timer_t *timer)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* What a role may not is refused, and stands among the events as any request that was. */
+/* It stands among the events as any request that was. */
+static void refuse_verb(const struct srv_verb *verb, struct srv_request *request, enum oto_status status, const char *text)
+{
+    struct srv_ticket *ticket = srv_ticket_open(request, "%s", verb->op);
+    if (ticket != NULL) {
+        srv_ticket_close(ticket, status, 0, text);
+    }
+}
+
 static void run_verb(const struct srv_verb *verb, struct srv_request *request)
 {
     const enum srv_role role = request->connection->role;
-    struct srv_ticket *ticket = NULL;
-    if (role >= verb->role) {
-        verb->run(request);
-    } else if ((ticket = srv_ticket_open(request, "%s", verb->op)) != NULL) {
-        char text[160];
+    char text[160];
+    if (role < verb->role) {
         (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s", verb->op,
                        srv_role_text(verb->role), srv_role_text(role));
-        srv_ticket_close(ticket, OTO_DENIED, 0, text);
+        refuse_verb(verb, request, OTO_DENIED, text);
+    } else if (verb->changes_state && request->connection->control->hooks.is_replay) {
+        (void)snprintf(text, sizeof text, "this is a replay, which goes on as its log does: '%s' would make it another run",
+                       verb->op);
+        refuse_verb(verb, request, OTO_UNSUPPORTED, text);
+    } else {
+        verb->run(request);
     }
 }
 
@@ -329,7 +340,7 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
         return status;
     }
     made->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    made->watch = srv_watch_create(loop, engine, courier, made->loader);
+    made->watch = hooks->is_replay ? NULL : srv_watch_create(loop, engine, courier, made->loader);
     *control = made;
     return OTO_OK;
 }

@@ -29,6 +29,8 @@ struct srv_control_hooks {
     void (*restore)(void *context, const char *path, srv_hook_done_function done, void *done_context);
     /* Who may ask for what; NULL: the server's own user and root alone. */
     const struct srv_control_config *access;
+    /* The run follows a log: nobody else may change its state. */
+    bool is_replay;
     /* [worker] Tries a swap's candidate in another process; NULL: swaps go without. */
     srv_probe_function *probe;
 };

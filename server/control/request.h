@@ -37,6 +37,7 @@ struct srv_verb {
     void (*run)(struct srv_request *request);
     int64_t cost_us;
     enum srv_role role; /* the least that may ask for it */
+    bool changes_state; /* refused where the run follows a log */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;

@@ -77,7 +77,8 @@ class Replays(OtolithCase):
         return done.stdout if code == 0 else done.stderr + done.stdout
 
     def start(self, world, *options):
-        process = subprocess.Popen([str(BIN / "otolithd"), str(self.world), *map(str, options)], env=self.environment,
+        file = [] if "--replay" in options else [self.world]  # a log names its own
+        process = subprocess.Popen([str(BIN / "otolithd"), *map(str, [*file, *options])], env=self.environment,
                                    stderr=subprocess.PIPE, text=True)
         self.processes.append(process)
         self.until_of(process, lambda: self.call("ls", "--world", world).returncode == 0, "the world")
@@ -130,6 +131,20 @@ class Replays(OtolithCase):
         again, said = self.replay()
         self.assertIn("the same as logged", said)
         self.assertGreater(self.assert_same(again)["compared"], 2)
+
+    def test_a_replay_may_be_watched_and_not_changed(self):
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "2s", "--log", self.log)
+        again = self.path / "again.log"
+        server = self.start("told", "--replay", self.log, "--mode", "step", "--log", again)
+        self.otolith("step", 100)
+        for change in (("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]"), ("swap", "car/imu", "sdf_imu"),
+                       ("fault", "car/odo", "bias", "3"), ("fault", "car/odo", "--clear"), ("restore", self.log)):
+            self.assertIn("this is a replay, which goes on as its log does", self.otolith(*change, code=1))
+        self.otolith("get", "car/imu")
+        self.otolith("checkpoint", self.path / "at.ckpt")
+        self.otolith("step", 1900)
+        self.assertIn("the same as logged", server.communicate(timeout=60)[1])
+        self.assert_same(again)
 
     def test_sets_swaps_and_faults_come_again_at_their_ticks(self):
         server = self.start("told", "--log", self.log, "--log-hashes", "10")
