@@ -29,7 +29,7 @@ struct oto_world_entry {
     int64_t pid;
     bool alive;
 };
-/* Fills up to `capacity` entries, returns how many worlds there are. */
+/* Fills up to `capacity` entries, returns how many worlds there are; 0 and errno where they cannot be listed. */
 OTO_API size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity);
 
 /* ---- a client of one world ---- */

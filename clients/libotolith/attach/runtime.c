@@ -145,7 +145,7 @@ static int64_t recorded_pid(const char *directory)
     return pid;
 }
 
-/* Looks at one directory; false if it is no world's. A world is alive if its socket takes a connection. */
+/* Looks at one directory; false if it is no world's. A world is alive unless its socket says that it is not. */
 static bool look_at(const char *base, const char *name, struct oto_world_entry *entry)
 {
     char directory[PATH_BYTES], path[PATH_BYTES];
@@ -158,7 +158,7 @@ static bool look_at(const char *base, const char *name, struct oto_world_entry *
     *entry = (struct oto_world_entry){.pid = 0};
     memcpy(entry->name, name, strlen(name) + 1);
     const int fd = oto_runtime_connect(path, PROBE_MS, &entry->pid);
-    entry->alive = fd >= 0 || errno == ETIMEDOUT;
+    entry->alive = fd >= 0 || (errno != ECONNREFUSED && errno != ENOENT && errno != EPERM && errno != EACCES);
     if (fd >= 0) {
         (void)close(fd);
     } else {
@@ -170,6 +170,7 @@ static bool look_at(const char *base, const char *name, struct oto_world_entry *
 size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity)
 {
     char base[PATH_BYTES];
+    errno = 0;
     if (oto_runtime_directory(base, sizeof base, NULL) != OTO_OK || check_private(base, NULL) != OTO_OK) {
         return 0;
     }
@@ -189,6 +190,7 @@ size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity)
         }
     }
     (void)closedir(directory);
+    errno = 0;
     return count;
 }
 
@@ -197,6 +199,7 @@ static enum oto_status pick_world(char *name, struct oto_error *error)
 {
     struct oto_world_entry entries[64];
     size_t count = oto_worlds_list(entries, 64);
+    const int reason = errno;
     count = count < 64 ? count : 64;
     size_t alive = 0, used = 0;
     char list[256] = "";
@@ -211,6 +214,9 @@ static enum oto_status pick_world(char *name, struct oto_error *error)
     }
     if (alive == 1) {
         return OTO_OK;
+    }
+    if (count == 0 && reason != 0 && reason != ENOENT) {
+        return oto_fail(error, OTO_IO, "the directory of running worlds cannot be read: %s", strerror(reason));
     }
     if (alive == 0) {
         return oto_fail(error, OTO_NOT_FOUND, "no world is running; start one with `otolith run WORLD`");

@@ -14,14 +14,17 @@
 
 enum oto_status oto_segment_map(int fd, uint64_t bytes, const void **base, struct oto_error *error)
 {
-    const int seals = fcntl(fd, F_GET_SEALS);
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return oto_fail(error, OTO_IO, "the segment cannot be looked at: %s", strerror(errno));
+    }
+    const int seals = fcntl(fd, F_GET_SEALS); /* -1, with a reason, where nothing can be sealed */
     if (seals < 0 || (seals & WANTED_SEALS) != WANTED_SEALS) {
         return oto_fail(error, OTO_DENIED,
                         "the segment's seals are 0x%x; shrinking, growing and writing must be sealed (0x%x)",
                         seals < 0 ? 0u : (unsigned)seals, (unsigned)WANTED_SEALS);
     }
-    struct stat facts;
-    if (fstat(fd, &facts) != 0 || facts.st_size < 0 || (uint64_t)facts.st_size != bytes ||
+    if (facts.st_size < 0 || (uint64_t)facts.st_size != bytes ||
         bytes < OTO_SEGMENT_HEADER_BYTES || bytes > OTO_SEGMENT_MAX_BYTES) {
         return oto_fail(error, OTO_CORRUPT, "the segment has %lld bytes; the server announced %llu",
                         (long long)facts.st_size, (unsigned long long)bytes);

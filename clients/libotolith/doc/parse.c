@@ -1,6 +1,7 @@
 /* The only file that knows libfyaml: its events go into the builder, its diagnostics become one sentence. */
 #include "doc/internal.h"
 
+#include <errno.h>
 #include <libfyaml.h>
 
 static void swallow(struct fy_diag *diag, void *user, const char *text, size_t bytes)
@@ -57,12 +58,19 @@ static const char *rephrased(const char *theirs)
     return theirs;
 }
 
+static enum oto_status no_memory(struct doc_builder *builder)
+{
+    return oto_fail(builder->error, OTO_NO_MEMORY, "out of memory while reading %s", builder->file);
+}
+
 static enum oto_status syntax_error(struct doc_builder *builder, struct fy_diag *diag)
 {
     void *iterator = NULL;
     const struct fy_diag_error *found = fy_diag_errors_iterate(diag, &iterator);
     struct doc_place place = {builder->file, 0, 0}, begin;
     enum oto_value_kind kind;
+    if ((found == NULL || found->msg == NULL) && errno == ENOMEM)
+        return no_memory(builder);
     if (found == NULL || found->msg == NULL)
         return doc_fail(place, builder->error, OTO_SYNTAX, "expected YAML or JSON");
     place.line = found->line > 0 ? (uint32_t)found->line : 0;
@@ -94,8 +102,9 @@ static enum oto_status take_scalar(struct doc_builder *builder, struct fy_event 
         return doc_fail(place, builder->error, OTO_LIMIT, "a text of more than %zu bytes, the most that is accepted",
                         builder->limits.text_bytes);
     const char *text = token != NULL ? fy_token_get_text(token, &bytes) : "";
-    if (text == NULL)
-        return oto_fail(builder->error, OTO_NO_MEMORY, "out of memory while reading %s", builder->file);
+    /* Out of memory, libfyaml gives an empty text. */
+    if (text == NULL || (bytes == 0 && token != NULL && fy_token_get_text_length(token) > 0))
+        return no_memory(builder);
     /* The mark of a quoted text stands behind its quote. */
     if ((style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) && place.column > 1)
         place.column--;
@@ -150,6 +159,7 @@ static enum oto_status take_events(struct doc_builder *builder, struct fy_parser
 {
     enum oto_status status = OTO_OK;
     struct fy_event *event;
+    errno = 0; /* libfyaml says nothing of memory that it did not get; malloc() does */
     while (status == OTO_OK && (event = fy_parser_parse(parser)) != NULL) {
         status = take_event(builder, event);
         fy_parser_event_free(parser, event);
@@ -170,7 +180,7 @@ enum oto_status doc_parse_events(struct doc_builder *builder, const char *text, 
                                   .diag = diag};
     struct fy_parser *parser = diag != NULL ? fy_parser_create(&config) : NULL;
     if (parser == NULL || fy_parser_set_string(parser, text, bytes) != 0)
-        (void)oto_fail(builder->error, OTO_NO_MEMORY, "out of memory while reading %s", builder->file);
+        (void)no_memory(builder);
     else
         status = take_events(builder, parser, diag);
     fy_parser_destroy(parser);

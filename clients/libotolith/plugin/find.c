@@ -55,11 +55,15 @@ static void beside_program(char *directory, size_t bytes)
     }
 }
 
-static void places_init(struct places *places)
+/* Without memory for it no directory may be left out: another plugin of the same name would be found. */
+static enum oto_status places_init(struct places *places, struct oto_error *error)
 {
     const char *environment = getenv("OTOLITH_PLUGIN_PATH");
     memset(places, 0, sizeof *places);
     places->environment = environment != NULL ? strdup(environment) : NULL;
+    if (environment != NULL && places->environment == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the directories of OTOLITH_PLUGIN_PATH");
+    }
     char *rest = NULL;
     for (char *word = places->environment != NULL ? strtok_r(places->environment, ":", &rest) : NULL; word != NULL;
          word = strtok_r(NULL, ":", &rest)) {
@@ -70,6 +74,7 @@ static void places_init(struct places *places)
     beside_program(places->beside, sizeof places->beside);
     add_place(places, places->beside);
     add_place(places, OTO_INSTALL_PLUGIN_DIR);
+    return OTO_OK;
 }
 
 static void places_finish(struct places *places)
@@ -77,12 +82,13 @@ static void places_finish(struct places *places)
     free(places->environment);
 }
 
-/* Names of the plugins that are there, for a suggestion. */
-static void collect(const char *directory, char **names, size_t *count)
+/* Names of the plugins that are there; 0, or the errno of what kept some from being named. */
+static int collect(const char *directory, char **names, size_t *count)
 {
+    int reason = 0;
     DIR *stream = opendir(directory);
     if (stream == NULL) {
-        return;
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0; /* else there is none */
     }
     for (struct dirent *entry = readdir(stream); entry != NULL && *count < MAX_CANDIDATES; entry = readdir(stream)) {
         const size_t length = strlen(entry->d_name);
@@ -90,10 +96,13 @@ static void collect(const char *directory, char **names, size_t *count)
             char *name = strndup(entry->d_name, length - 3);
             if (name != NULL) {
                 names[(*count)++] = name;
+            } else {
+                reason = ENOMEM;
             }
         }
     }
     (void)closedir(stream);
+    return reason;
 }
 
 static enum oto_status not_found(const struct places *places, const char *name, struct oto_error *error)
@@ -102,7 +111,7 @@ static enum oto_status not_found(const struct places *places, const char *name, 
     char looked[LISTED_BYTES] = "";
     size_t count = 0, length = 0;
     for (uint32_t i = 0; i < places->count; i++) {
-        collect(places->directories[i], names, &count);
+        (void)collect(places->directories[i], names, &count); /* for a suggestion */
         const int written = snprintf(looked + length, sizeof looked - length, "%s%s", length > 0 ? ", " : "",
                                      places->directories[i]);
         length += written > 0 ? (size_t)written : 0;
@@ -142,8 +151,11 @@ enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes,
         return find_file(name, path, path_bytes, error);
     }
     struct places places;
-    places_init(&places);
-    enum oto_status status = OTO_NOT_FOUND;
+    enum oto_status status = places_init(&places, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    status = OTO_NOT_FOUND;
     for (uint32_t i = 0; i < places.count && status != OTO_OK; i++) {
         const int written = snprintf(path, path_bytes, "%s/%s.so", places.directories[i], name);
         if (written > 0 && (size_t)written < path_bytes && access(path, F_OK) == 0) {
@@ -167,14 +179,24 @@ enum oto_status oto_plugin_each(oto_plugin_name_function each, void *context, st
 {
     char *names[MAX_CANDIDATES];
     size_t count = 0;
+    int reason = 0;
     struct places places;
-    places_init(&places);
-    for (uint32_t i = 0; i < places.count; i++) {
-        collect(places.directories[i], names, &count);
+    enum oto_status status = places_init(&places, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < places.count && reason == 0; i++) {
+        reason = collect(places.directories[i], names, &count);
     }
     places_finish(&places);
+    if (reason != 0) {
+        status = oto_fail(error, OTO_IO, "the plugins cannot be listed: %s", strerror(reason));
+    } else if (count == 0) {
+        status = oto_fail(error, OTO_NOT_FOUND, "there is no plugin in OTOLITH_PLUGIN_PATH, beside the program or in "
+                          OTO_INSTALL_PLUGIN_DIR);
+    }
     qsort(names, count, sizeof *names, by_name);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && status == OTO_OK; i++) {
         if (i == 0 || strcmp(names[i], names[i - 1]) != 0) {
             each(context, names[i]);
         }
@@ -182,7 +204,5 @@ enum oto_status oto_plugin_each(oto_plugin_name_function each, void *context, st
     for (size_t i = 0; i < count; i++) {
         free(names[i]);
     }
-    return count > 0 ? OTO_OK
-                     : oto_fail(error, OTO_NOT_FOUND, "there is no plugin in OTOLITH_PLUGIN_PATH, beside the program or "
-                                "in " OTO_INSTALL_PLUGIN_DIR);
+    return status;
 }

@@ -27,7 +27,12 @@ static enum oto_status open_source(const char *path, int *fd, struct oto_error *
         return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot open plugin '%.256s': %s", path,
                         errno == ELOOP ? "it is a symbolic link; give the file itself" : strerror(errno));
     }
-    if (fstat(*fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (fstat(*fd, &info) != 0) {
+        (void)oto_fail(error, OTO_IO, "cannot look at plugin '%.256s': %s", path, strerror(errno));
+        (void)close(*fd);
+        return OTO_IO;
+    }
+    if (!S_ISREG(info.st_mode)) {
         (void)close(*fd);
         return oto_fail(error, OTO_INVALID, "plugin '%.256s' is not a regular file", path);
     }
@@ -155,7 +160,10 @@ enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stag
     struct stat info;
     *stage = (struct oto_stage){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
     enum oto_status status = OTO_OK;
-    if (stage->fd < 0 || fstat(stage->fd, &info) != 0 || (fcntl(stage->fd, F_GET_SEALS) & SEALS) != SEALS) {
+    const int seals = stage->fd >= 0 && fstat(stage->fd, &info) == 0 ? fcntl(stage->fd, F_GET_SEALS) : -1;
+    if (seals < 0) {
+        status = oto_fail(error, OTO_IO, "the copy of plugin '%.256s' cannot be looked at: %s", path, strerror(errno));
+    } else if ((seals & SEALS) != SEALS) {
         status = oto_fail(error, OTO_INVALID, "the copy of plugin '%.256s' is not sealed", path);
     } else {
         stage->bytes = (size_t)info.st_size;
