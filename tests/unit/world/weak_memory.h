@@ -12,8 +12,7 @@
  *     releases, or with the last releasing fence before that store (C11 5.1.2.4, 7.17.4). As in C++20 later stores
  *     of the same thread do not prolong a release.
  *
- * Plain loads find what memory held before the writer ran. One thread; no function may be used by two explorations at
- * once.
+ * Plain loads find what memory held before the writer ran. One exploration at a time, on one thread.
  */
 #ifndef WEAK_MEMORY_H
 #define WEAK_MEMORY_H
