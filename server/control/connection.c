@@ -46,7 +46,6 @@ struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_
     struct srv_connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL || uv_poll_init(loop, &connection->poll, fd) != 0) {
         free(connection);
-        (void)close(fd);
         return NULL;
     }
     connection->control = control;

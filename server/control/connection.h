@@ -62,7 +62,7 @@ struct srv_connection {
     size_t out_bytes;
 };
 
-/* Takes the descriptor over, also on failure (NULL). */
+/* Takes the descriptor over; NULL when out of memory: then it stays the caller's. */
 struct srv_connection *srv_connection_open(struct srv_control *control, uv_loop_t *loop, int fd,
                                            const struct ucred *peer, enum srv_role role);
 /* Ends it and releases all it held in the engine; the memory goes when nothing refers to it any more. */

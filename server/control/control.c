@@ -21,7 +21,7 @@ struct srv_control {
     struct srv_courier *courier;
     struct srv_control_hooks hooks;
     struct srv_loader *loader;
-    struct srv_watch *watch; /* NULL: nothing is watched */
+    struct srv_watch *watch;
     uv_poll_t listener;
     uv_timer_t refill; /* runs while a connection is throttled */
     uv_timer_t care;   /* silent connections, and a listener that ran out of descriptors */
@@ -126,6 +126,7 @@ static void welcome(struct srv_control *control, int fd)
     }
     struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer, role);
     if (connection == NULL) {
+        refuse(fd, OTO_NO_MEMORY, "the server is out of memory: try again later");
         return;
     }
     connection->next = control->connections;
@@ -324,9 +325,10 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
         made->hooks = *hooks;
         made->listen_fd = listen_fd;
         made->loader = srv_loader_create(loop, engine, courier, hooks->probe);
+        made->watch = srv_watch_create(engine, courier, made->loader);
     }
     enum oto_status status = OTO_OK;
-    if (made == NULL || made->loader == NULL) {
+    if (made == NULL || made->loader == NULL || made->watch == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "out of memory for the control socket");
     } else {
         status = start_handles(made, error);
@@ -334,13 +336,16 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
     if (status != OTO_OK) {
         (void)close(listen_fd);
         if (made != NULL) {
+            srv_watch_destroy(made->watch);
             srv_loader_destroy(made->loader);
         }
         free(made);
         return status;
     }
     made->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    made->watch = hooks->is_replay ? NULL : srv_watch_create(loop, engine, courier, made->loader);
+    if (!hooks->is_replay) {
+        srv_watch_start(made->watch, loop);
+    }
     *control = made;
     return OTO_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define MAX_WAITING 4096u
+#define SPARES 72u /* for when memory is out: as many clients as there are may leave, and the run may end */
 
 /* One command on its way. `posted` ones wait for a reply, the others for room in the engine's queue. */
 struct parcel {
@@ -22,7 +23,8 @@ struct srv_courier {
     uv_poll_t poll;
     struct parcel_list waiting; /* not yet in the engine's queue, in order */
     struct parcel_list posted;  /* in the engine's queue, in order */
-    uint32_t count;
+    struct parcel *spares;
+    uint32_t spare_count, count;
     uint64_t next_id;
     struct srv_courier_observer observer; /* without functions: there is none */
     bool stopped;
@@ -49,6 +51,28 @@ static struct parcel *take_first(struct parcel_list *list)
         }
     }
     return parcel;
+}
+
+static struct parcel *take_parcel(struct srv_courier *courier)
+{
+    struct parcel *parcel = malloc(sizeof *parcel);
+    if (parcel == NULL && courier->spares != NULL) {
+        parcel = courier->spares;
+        courier->spares = parcel->next;
+        courier->spare_count--;
+    }
+    return parcel;
+}
+
+static void give_back(struct srv_courier *courier, struct parcel *parcel)
+{
+    if (courier->spare_count == SPARES) {
+        free(parcel);
+        return;
+    }
+    parcel->next = courier->spares;
+    courier->spares = parcel;
+    courier->spare_count++;
 }
 
 /* Replies come almost in order, so the search is short. */
@@ -79,7 +103,7 @@ static void post_waiting(struct srv_courier *courier)
             append(&courier->posted, parcel);
         } else {
             courier->count--;
-            free(parcel);
+            give_back(courier, parcel);
         }
     }
 }
@@ -88,7 +112,7 @@ static void deliver(struct srv_courier *courier, struct parcel *parcel, const st
 {
     courier->count--;
     parcel->done(parcel->context, reply);
-    free(parcel);
+    give_back(courier, parcel);
 }
 
 void srv_courier_poll(struct srv_courier *courier)
@@ -127,13 +151,16 @@ enum oto_status srv_courier_create(uv_loop_t *loop, struct srv_engine *engine, s
     }
     made->engine = engine;
     made->next_id = 1;
+    for (struct parcel *spare; made->spare_count < SPARES && (spare = malloc(sizeof *spare)) != NULL;) {
+        give_back(made, spare);
+    }
     made->poll.data = made;
     int failed = uv_poll_init(loop, &made->poll, srv_engine_notify_fd(engine));
     if (failed == 0) {
         failed = uv_poll_start(&made->poll, UV_READABLE, on_readable);
     }
     if (failed != 0) {
-        free(made);
+        srv_courier_destroy(made);
         return oto_fail(error, OTO_IO, "the engine's replies cannot be watched: %s", uv_strerror(failed));
     }
     *courier = made;
@@ -155,7 +182,7 @@ static void answer_closed(struct srv_courier *courier, struct parcel_list *list,
             deliver(courier, parcel, &reply);
         } else {
             courier->count--;
-            free(parcel);
+            give_back(courier, parcel);
         }
     }
 }
@@ -174,16 +201,34 @@ void srv_courier_stop(struct srv_courier *courier)
 
 void srv_courier_destroy(struct srv_courier *courier)
 {
+    while (courier != NULL && courier->spares != NULL) {
+        struct parcel *parcel = courier->spares;
+        courier->spares = parcel->next;
+        free(parcel);
+    }
     free(courier);
+}
+
+/* What ends something is never refused: it comes once from each who began. */
+static bool must_arrive(enum srv_command_kind kind)
+{
+    return kind == SRV_COMMAND_STOP || kind == SRV_COMMAND_LEAVE || kind == SRV_COMMAND_SETTLE;
+}
+
+struct srv_reply srv_courier_refusal(const struct srv_courier *courier, struct srv_node_change *change)
+{
+    return (struct srv_reply){.status = courier->stopped ? OTO_CLOSED : OTO_LIMIT,
+                              .change = change,
+                              .reason = courier->stopped ? "the server ends" : "too many commands are waiting for the tick"};
 }
 
 bool srv_courier_send(struct srv_courier *courier, const struct srv_command *command, srv_reply_function done,
                       void *context)
 {
-    if (courier->stopped || courier->count >= MAX_WAITING) {
+    if (courier->stopped || (courier->count >= MAX_WAITING && !must_arrive(command->kind))) {
         return false;
     }
-    struct parcel *parcel = malloc(sizeof *parcel);
+    struct parcel *parcel = take_parcel(courier);
     if (parcel == NULL) {
         return false;
     }

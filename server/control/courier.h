@@ -31,9 +31,14 @@ void srv_courier_stop(struct srv_courier *courier);
 void srv_courier_observe(struct srv_courier *courier, const struct srv_courier_observer *observer);
 void srv_courier_destroy(struct srv_courier *courier); /* after its loop has run its close callbacks; NULL is allowed */
 
-/* False, and nothing taken, when too much waits already. `done` NULL: nobody waits for the reply. */
+/*
+ * False, and nothing taken, when too much waits already; what ends something (stop, leave, settle) is always taken. `done`
+ * NULL: nobody waits for the reply.
+ */
 bool srv_courier_send(struct srv_courier *courier, const struct srv_command *command, srv_reply_function done,
                       void *context);
+/* What a sender whose command was not taken may treat as its reply. */
+struct srv_reply srv_courier_refusal(const struct srv_courier *courier, struct srv_node_change *change);
 /* Writes an event to the event ring; dropped (and so counted by nobody) only when 4096 commands wait already. */
 void srv_courier_event(struct srv_courier *courier, enum oto_event_kind kind, uint32_t severity, int64_t value,
                        const char *source, const char *text);

@@ -109,7 +109,7 @@ static void send_set(struct srv_job *job)
         .kind = SRV_COMMAND_PARAMS, .change = job->change, .key = job->key, .text = job->yaml};
     job->stage = SRV_JOB_FLIPPING;
     if (!srv_courier_send(job->loader->courier, &command, on_set, job)) {
-        const struct srv_reply reply = {.status = job->loader->stopped ? OTO_CLOSED : OTO_LIMIT, .change = job->change};
+        const struct srv_reply reply = srv_courier_refusal(job->loader->courier, job->change);
         on_set(job, &reply);
     }
 }

@@ -71,7 +71,7 @@ void srv_swap_job_loaded(struct srv_job *job)
     const struct srv_command command = {.kind = SRV_COMMAND_SNAPSHOT, .change = job->change};
     job->stage = SRV_JOB_SNAPSHOT;
     if (!srv_courier_send(job->loader->courier, &command, on_snapshot, job)) {
-        const struct srv_reply reply = {.status = job->loader->stopped ? OTO_CLOSED : OTO_LIMIT, .change = job->change};
+        const struct srv_reply reply = srv_courier_refusal(job->loader->courier, job->change);
         on_snapshot(job, &reply);
     }
 }
@@ -174,7 +174,7 @@ void srv_swap_job_flip(struct srv_job *job)
     const struct srv_command command = {.kind = SRV_COMMAND_SWAP, .change = job->change};
     job->stage = SRV_JOB_FLIPPING;
     if (!srv_courier_send(job->loader->courier, &command, on_flipped, job)) {
-        const struct srv_reply reply = {.status = job->loader->stopped ? OTO_CLOSED : OTO_LIMIT, .change = job->change};
+        const struct srv_reply reply = srv_courier_refusal(job->loader->courier, job->change);
         on_flipped(job, &reply);
     }
 }

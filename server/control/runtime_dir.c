@@ -36,10 +36,17 @@ static enum oto_status open_private(int parent, const char *name, const char *sh
             return oto_fail(error, OTO_DENIED, "the runtime directory %s is a symbolic link: a real directory is needed",
                             shown);
         }
-        return oto_fail(error, OTO_DENIED, "the runtime directory %s cannot be opened: %s", shown, strerror(reason));
+        const bool refused = reason == EACCES || reason == EPERM || reason == ENOTDIR || reason == ELOOP;
+        return oto_fail(error, refused ? OTO_DENIED : OTO_IO, "the runtime directory %s cannot be opened: %s", shown,
+                        strerror(reason));
     }
     struct stat facts;
-    if (fstat(opened, &facts) != 0 || facts.st_uid != geteuid()) {
+    if (fstat(opened, &facts) != 0) {
+        const int reason = errno;
+        (void)close(opened);
+        return oto_fail(error, OTO_IO, "the runtime directory %s cannot be looked at: %s", shown, strerror(reason));
+    }
+    if (facts.st_uid != geteuid()) {
         (void)close(opened);
         return oto_fail(error, OTO_DENIED, "the runtime directory %s belongs to user %ld, not to user %ld", shown,
                         (long)facts.st_uid, (long)geteuid());
@@ -79,6 +86,25 @@ static void remove_contents(const struct srv_runtime_dir *dir)
     }
 }
 
+static enum oto_status lock(const struct srv_runtime_dir *dir, struct oto_error *error)
+{
+    if (flock(dir->dir_fd, LOCK_EX | LOCK_NB) == 0) {
+        return OTO_OK;
+    }
+    return errno == EWOULDBLOCK
+               ? oto_fail(error, OTO_EXISTS,
+                          "a world named '%s' runs already (%s is locked): stop it, or start this one with --name",
+                          dir->world, dir->path)
+               : oto_fail(error, OTO_IO, "the runtime directory %s cannot be locked: %s", dir->path, strerror(errno));
+}
+
+/* Of a claim that failed: what it made. Whatever holds files, or is another's, stays. */
+static void remove_empty(const char *base, const struct srv_runtime_dir *dir)
+{
+    (void)rmdir(dir->path);
+    (void)rmdir(base);
+}
+
 /* One try: AGAIN when another server's removal came between. */
 static enum oto_status claim_once(const char *base, struct srv_runtime_dir *dir, struct oto_error *error)
 {
@@ -86,10 +112,8 @@ static enum oto_status claim_once(const char *base, struct srv_runtime_dir *dir,
     if (status == OTO_OK) {
         status = open_private(dir->base_fd, dir->world, dir->path, &dir->dir_fd, error);
     }
-    if (status == OTO_OK && flock(dir->dir_fd, LOCK_EX | LOCK_NB) != 0) {
-        status = oto_fail(error, OTO_EXISTS,
-                          "a world named '%s' runs already (%s is locked): stop it, or start this one with --name",
-                          dir->world, dir->path);
+    if (status == OTO_OK) {
+        status = lock(dir, error);
     }
     if (status == OTO_OK && !is_current(dir)) {
         status = OTO_AGAIN;
@@ -124,6 +148,8 @@ enum oto_status srv_runtime_dir_claim(const char *world, struct srv_runtime_dir 
     }
     if (status == OTO_OK) {
         remove_contents(dir);
+    } else if (status != OTO_EXISTS && status != OTO_DENIED) {
+        remove_empty(base, dir);
     }
     return status;
 }

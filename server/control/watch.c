@@ -111,30 +111,32 @@ static bool is_watched(const struct srv_engine *engine, uint32_t node)
     return config != NULL && config->watch;
 }
 
-struct srv_watch *srv_watch_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
-                                   struct srv_loader *loader)
+struct srv_watch *srv_watch_create(struct srv_engine *engine, struct srv_courier *courier, struct srv_loader *loader)
 {
     const uint32_t nodes = srv_engine_node_count(engine);
     uint32_t count = 0;
     for (uint32_t i = 0; i < nodes; i++) {
         count += is_watched(engine, i);
     }
-    struct srv_watch *watch = count > 0 ? calloc(1, sizeof *watch + count * sizeof *watch->watched) : NULL;
-    if (watch == NULL) {
-        return NULL;
+    struct srv_watch *watch = calloc(1, sizeof *watch + count * sizeof *watch->watched);
+    if (watch != NULL) {
+        watch->engine = engine;
+        watch->courier = courier;
+        watch->loader = loader;
     }
-    watch->engine = engine;
-    watch->courier = courier;
-    watch->loader = loader;
-    for (uint32_t i = 0; i < nodes; i++) {
-        if (is_watched(engine, i)) {
+    return watch;
+}
+
+void srv_watch_start(struct srv_watch *watch, uv_loop_t *loop)
+{
+    for (uint32_t i = 0; i < srv_engine_node_count(watch->engine); i++) {
+        if (is_watched(watch->engine, i)) {
             struct watched *watched = &watch->watched[watch->count++];
             watched->watch = watch;
             watched->node = i;
             begin(loop, watched);
         }
     }
-    return watch;
 }
 
 void srv_watch_stop(struct srv_watch *watch)

@@ -9,9 +9,10 @@
 
 struct srv_watch;
 
-/* NULL when no node of the world is watched, or none can be: then an event says why. */
-struct srv_watch *srv_watch_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
-                                   struct srv_loader *loader);
+/* NULL when out of memory. */
+struct srv_watch *srv_watch_create(struct srv_engine *engine, struct srv_courier *courier, struct srv_loader *loader);
+/* Of a file that cannot be watched an event says why. */
+void srv_watch_start(struct srv_watch *watch, uv_loop_t *loop);
 void srv_watch_stop(struct srv_watch *watch);    /* before the loader is stopped; NULL is allowed */
 void srv_watch_destroy(struct srv_watch *watch); /* after the loop has run out; NULL is allowed */
 
