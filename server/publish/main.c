@@ -24,6 +24,7 @@
 #define SCHEMA_PERIOD_NS 1000000000
 #define NEWCOMER_PERIOD_NS 20000000 /* subscribers that come close together share a schema frame */
 #define ALIVE_PERIOD_NS 200000000
+#define BEAT_PERIOD_NS 1000000000
 #define WAIT_TICK_MS 20
 #define DRAIN_MS 50
 #define CLOSE_LIMIT_S 1
@@ -46,7 +47,7 @@ struct publisher {
     struct srv_pub *pub;
     struct srv_feed *feed;
     int signal_fd;
-    int64_t next_schema_ns, last_schema_ns, next_alive_ns;
+    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_beat_ns;
 };
 
 static const struct argp_option option_table[] = {
@@ -131,6 +132,16 @@ static void tell_event(void *context, const char *sentence)
         return;
     }
     tell(line, sizeof line, snprintf(line, sizeof line, "event %s\n", sentence));
+}
+
+/* Silence means that nng holds this process for good. */
+static void beat(struct publisher *publisher, int64_t now)
+{
+    char line[] = "alive\n";
+    if (publisher->options.parent != 0 && now >= publisher->next_beat_ns) {
+        publisher->next_beat_ns = now + BEAT_PERIOD_NS;
+        tell(line, sizeof line, sizeof line - 1);
+    }
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
@@ -276,6 +287,7 @@ static void run(struct publisher *publisher)
         const int64_t now = now_ns();
         send_schema_when_due(publisher, now);
         srv_pub_care(publisher->pub, now);
+        beat(publisher, now);
         if (!world_is_open(publisher, now) || is_told_to_end(publisher)) {
             break;
         }
@@ -304,7 +316,11 @@ int main(int argc, char **argv)
     const struct argp argp = {option_table, parse_option, NULL, "Publishes a world over nng; started by otolithd.",
                               NULL, NULL, NULL};
     argp_err_exit_status = EXIT_BAD_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &publisher.options);
+    const error_t unread = argp_parse(&argp, argc, argv, 0, NULL, &publisher.options);
+    if (unread != 0) {
+        (void)fprintf(stderr, "otolith-publisher: the command line cannot be read: %s\n", strerror(unread));
+        return EXIT_FAILURE;
+    }
     if (!take_signals(&publisher) || !follow_parent(publisher.options.parent)) {
         return EXIT_FAILURE;
     }

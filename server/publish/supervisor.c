@@ -14,6 +14,7 @@
 #define PAUSE_MAX_MS 2000
 #define PROVEN_MS 5000 /* one that lived as long starts again without a long pause */
 #define KILL_AFTER_MS 1000
+#define MUTE_FIRST_MS 10000 /* nng 1.5.2 can hang: one that says nothing is ended, and the next may be silent twice as long */
 #define EXIT_USAGE 2 /* of the publisher: starting it again would not help */
 #define ARGUMENTS_MAX (12 + 2 * SRV_MAX_LISTEN)
 #define URL_BYTES 256
@@ -25,25 +26,29 @@ struct srv_supervisor {
     char program[512];
     char directory[128];
     char endpoints[SRV_MAX_LISTEN][URL_BYTES];
-    uv_timer_t timer; /* the pause before the next start, or the wait before SIGKILL */
+    uv_timer_t timer; /* the pause before the next start, the wait for its next word, or the wait before SIGKILL */
     uv_poll_t exit_poll, text_poll;
     bool exit_open, text_open;
     int pid_fd, text_fd;
     pid_t pid;
     uint64_t started_ms, restarts;
-    uint64_t pause_ms;
+    uint64_t pause_ms, mute_ms;
     bool stopping;
     char line[512];
     size_t line_bytes;
 };
 
 static void spawn_or_retry(struct srv_supervisor *supervisor);
+static void await_word(struct srv_supervisor *supervisor);
 
 /* ---- what the publisher says ------------------------------------------------------------------------------------- */
 
 static void on_line(struct srv_supervisor *supervisor, const char *line)
 {
     char *url;
+    if (!supervisor->stopping) {
+        await_word(supervisor);
+    }
     if (strncmp(line, "endpoint ", 9) == 0) {
         const unsigned long index = strtoul(line + 9, &url, 10);
         if (index < supervisor->config->listen_count && *url == ' ') {
@@ -84,6 +89,10 @@ static void close_text(struct srv_supervisor *supervisor)
     if (supervisor->text_open) {
         supervisor->text_open = false;
         uv_close((uv_handle_t *)&supervisor->text_poll, on_text_closed);
+    } else { /* it could not be watched */
+        (void)close(supervisor->text_fd);
+        supervisor->text_fd = -1;
+        spawn_or_retry(supervisor);
     }
 }
 
@@ -196,32 +205,48 @@ static int spawn(struct srv_supervisor *supervisor, int text_fd)
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
     (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&actions, text_fd, 1);
+    int failed = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    failed = failed != 0 ? failed : posix_spawn_file_actions_adddup2(&actions, text_fd, 1);
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const int failed =
-        posix_spawn(&supervisor->pid, supervisor->program, &actions, &attributes, arguments, environ);
+    failed = failed != 0 ? failed
+                         : posix_spawn(&supervisor->pid, supervisor->program, &actions, &attributes, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }
 
-static bool watch(struct srv_supervisor *supervisor)
+/* 0, or why not. One whose text cannot be read is ended, and started again as any that dies. */
+static int watch(struct srv_supervisor *supervisor)
 {
     supervisor->pid_fd = pidfd_open(supervisor->pid, 0);
-    if (supervisor->pid_fd < 0 || uv_poll_init(supervisor->loop, &supervisor->exit_poll, supervisor->pid_fd) != 0) {
-        return false;
+    if (supervisor->pid_fd < 0) {
+        return errno;
+    }
+    const int failed = uv_poll_init(supervisor->loop, &supervisor->exit_poll, supervisor->pid_fd);
+    if (failed != 0) {
+        (void)close(supervisor->pid_fd);
+        supervisor->pid_fd = -1;
+        return -failed;
     }
     supervisor->exit_open = true;
     (void)uv_poll_start(&supervisor->exit_poll, UV_READABLE, on_exit_ready);
     if (uv_poll_init(supervisor->loop, &supervisor->text_poll, supervisor->text_fd) == 0) {
         supervisor->text_open = true;
         (void)uv_poll_start(&supervisor->text_poll, UV_READABLE | UV_DISCONNECT, on_text);
+    } else {
+        (void)kill(supervisor->pid, SIGKILL);
     }
-    return true;
+    return 0;
+}
+
+static void end_unwatched(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
 }
 
 static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error *error)
@@ -230,26 +255,39 @@ static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
         return oto_fail(error, OTO_IO, "the publisher cannot be started: %s", strerror(errno));
     }
-    const int failed = spawn(supervisor, ends[1]);
+    const int unborn = spawn(supervisor, ends[1]);
     (void)close(ends[1]);
     supervisor->text_fd = ends[0];
     supervisor->line_bytes = 0;
     supervisor->started_ms = uv_now(supervisor->loop);
-    if (failed != 0) {
-        supervisor->pid = 0;
-        (void)close(ends[0]);
-        supervisor->text_fd = -1;
-        return oto_fail(error, OTO_IO, "the publisher %s cannot be started: %s", supervisor->program, strerror(failed));
+    const int unwatched = unborn == 0 ? watch(supervisor) : 0;
+    if (unborn == 0 && unwatched == 0) {
+        return OTO_OK;
     }
-    if (!watch(supervisor)) {
+    if (unborn == 0) {
+        end_unwatched(supervisor->pid);
+    }
+    supervisor->pid = 0;
+    (void)close(ends[0]);
+    supervisor->text_fd = -1;
+    return oto_fail(error, OTO_IO, "the publisher %s cannot be %s: %s", supervisor->program,
+                    unborn != 0 ? "started" : "watched", strerror(unborn != 0 ? unborn : unwatched));
+}
+
+static void on_mute(uv_timer_t *timer)
+{
+    struct srv_supervisor *supervisor = timer->data;
+    if (supervisor->pid != 0) {
+        supervisor->mute_ms *= 2;
+        supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid,
+                                "otolith-publisher says nothing any more and is ended");
         (void)kill(supervisor->pid, SIGKILL);
-        (void)waitpid(supervisor->pid, NULL, 0);
-        supervisor->pid = 0;
-        (void)close(ends[0]);
-        supervisor->text_fd = -1;
-        return oto_fail(error, OTO_IO, "the publisher cannot be watched: %s", strerror(errno));
     }
-    return OTO_OK;
+}
+
+static void await_word(struct srv_supervisor *supervisor)
+{
+    (void)uv_timer_start(&supervisor->timer, on_mute, supervisor->mute_ms, 0);
 }
 
 /* Called when the pause is over and when the handles of the dead one are closed: the later of the two starts it. */
@@ -267,6 +305,7 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
         (void)uv_timer_start(&supervisor->timer, after_pause, PAUSE_MAX_MS, 0);
         return;
     }
+    await_word(supervisor);
     char sentence[152];
     (void)snprintf(sentence, sizeof sentence, "otolith-publisher runs again (pid %ld)", (long)supervisor->pid);
     supervisor->hooks.event(supervisor->hooks.context, 0, (int64_t)supervisor->restarts, sentence);
@@ -291,15 +330,20 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_c
                                      struct oto_error *error)
 {
     struct srv_supervisor *made = calloc(1, sizeof *made);
-    if (made == NULL || !find_program(made->program, sizeof made->program)) {
+    if (made == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory for the publisher");
+    }
+    if (!find_program(made->program, sizeof made->program)) {
+        const int reason = errno;
         free(made);
-        return oto_fail(error, OTO_NOT_FOUND, "otolith-publisher is not found beside otolithd");
+        return oto_fail(error, OTO_NOT_FOUND, "otolith-publisher is not found beside otolithd: %s", strerror(reason));
     }
     made->loop = loop;
     made->config = config;
     made->hooks = *hooks;
     made->pid_fd = made->text_fd = -1;
     made->pause_ms = PAUSE_FIRST_MS;
+    made->mute_ms = MUTE_FIRST_MS;
     made->timer.data = made->exit_poll.data = made->text_poll.data = made;
     (void)snprintf(made->directory, sizeof made->directory, "%s", directory);
     for (uint32_t i = 0; i < config->listen_count; i++) {
@@ -315,6 +359,7 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_c
         return status;
     }
     (void)uv_timer_init(loop, &made->timer);
+    await_word(made);
     *supervisor = made;
     return OTO_OK;
 }

@@ -287,6 +287,22 @@ static void a_publisher_that_was_stopped_goes_on(void **state)
     oto_subscriber_close(subscriber);
 }
 
+static bool has_another_publisher(const struct fixture *f, long than)
+{
+    const long pid = publisher_pid(f);
+    return pid != 0 && pid != than;
+}
+
+/* As when nng holds its thread for good. */
+static void a_publisher_that_hangs_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    const long pid = publisher_pid(f);
+    assert_int_equal(kill((pid_t)pid, SIGSTOP), 0);
+    wait_for(has_another_publisher(f, pid));
+    assert_served(f);
+}
+
 #define served(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -300,6 +316,7 @@ int main(void)
         served(a_subscriber_that_never_reads_disturbs_nobody),
         served(more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept),
         served(a_publisher_that_was_stopped_goes_on),
+        served(a_publisher_that_hangs_is_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
