@@ -160,6 +160,9 @@ static enum oto_status tell_end(struct srv_box *box, uint32_t *culprit, struct o
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
     }
     *culprit = srv_box_culprit(box);
+    if (box->pid != 0) {
+        return oto_fail(error, OTO_IO, "the plugin host of '%s' cannot be heard", topic_of(box, *culprit));
+    }
     srv_box_tell_death(box, how, sizeof how);
     return oto_fail(error, OTO_PLUGIN, "the plugin host of '%s' %s", topic_of(box, *culprit), how);
 }

@@ -61,14 +61,16 @@ static int spawn(const char *program, int control_fd, pid_t *pid)
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
     (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_adddup2(&actions, control_fd, SRV_HOST_CONTROL_FD);
-    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawn_file_actions_adddup2(&actions, control_fd, SRV_HOST_CONTROL_FD);
+    failed = failed != 0 ? failed
+                         : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    failed = failed != 0 ? failed
+                         : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const int failed = posix_spawn(pid, program, &actions, &attributes, arguments, environ);
+    failed = failed != 0 ? failed : posix_spawn(pid, program, &actions, &attributes, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
     return failed;
@@ -112,14 +114,15 @@ static bool open_sockets(int ends[2])
 enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_host_process *process,
                                struct oto_error *error)
 {
-    char program[4096];
+    char program[4096] = "";
     int ends[2];
     const struct srv_host_start start = {.magic = SRV_BOX_MAGIC, .version = SRV_BOX_VERSION, .work = order->work,
                                          .plugin_count = order->plugin_count, .server_pid = (int32_t)getpid(),
                                          .bytes = order->bytes, .fifo_priority = order->fifo_priority};
     *process = (struct srv_host_process){.pid_fd = -1, .control_fd = -1};
     if (!find_program(program, sizeof program) || access(program, X_OK) != 0) {
-        return oto_fail(error, OTO_UNSUPPORTED, "the program " PROGRAM " is not there (%.200s)", program);
+        return oto_fail(error, OTO_UNSUPPORTED, "the program " PROGRAM " is not there (%.200s): %s", program,
+                        strerror(errno));
     }
     if (!open_sockets(ends)) {
         return oto_fail(error, OTO_IO, "no sockets for a plugin host: %s", strerror(errno));
@@ -149,7 +152,11 @@ enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadl
         if (got == 0) {
             return OTO_TIMEOUT;
         }
-        if (got < 0 || recv(process->control_fd, message, sizeof *message, 0) != (ssize_t)sizeof *message) {
+        const ssize_t heard = got > 0 ? recv(process->control_fd, message, sizeof *message, 0) : -1;
+        if (heard < 0 && errno == EINTR) {
+            continue;
+        }
+        if (heard != (ssize_t)sizeof *message) {
             return OTO_CLOSED;
         }
         message->text[sizeof message->text - 1] = '\0';

@@ -17,7 +17,11 @@
 
 bool host_send(const struct srv_host_message *message)
 {
-    return send(SRV_HOST_CONTROL_FD, message, sizeof *message, MSG_NOSIGNAL) == (ssize_t)sizeof *message;
+    ssize_t sent;
+    do {
+        sent = send(SRV_HOST_CONTROL_FD, message, sizeof *message, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof *message;
 }
 
 bool host_say(enum srv_host_saying saying, uint32_t slot, enum oto_status status, const char *text)
@@ -37,8 +41,11 @@ static bool receive(struct host_job *job, int *memory_fd)
     struct iovec part = {&job->start, sizeof job->start};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
                              .msg_controllen = sizeof control};
-    if (recvmsg(SRV_HOST_CONTROL_FD, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof job->start ||
-        job->start.magic != SRV_BOX_MAGIC || job->start.version != SRV_BOX_VERSION ||
+    ssize_t got;
+    do {
+        got = recvmsg(SRV_HOST_CONTROL_FD, &message, MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof job->start || job->start.magic != SRV_BOX_MAGIC || job->start.version != SRV_BOX_VERSION ||
         job->start.plugin_count > SRV_BOX_MAX_PLUGINS) {
         return false;
     }

@@ -121,9 +121,14 @@ enum oto_status host_sandbox_close(struct oto_error *error)
     return OTO_OK;
 }
 
+/* At most so much; where the server itself may have less, that. */
 static bool limit(int what, rlim_t most)
 {
-    const struct rlimit bound = {most, most};
+    struct rlimit bound;
+    if (getrlimit((__rlimit_resource_t)what, &bound) != 0) {
+        return false;
+    }
+    bound.rlim_cur = bound.rlim_max = bound.rlim_max < most ? bound.rlim_max : most;
     return setrlimit((__rlimit_resource_t)what, &bound) == 0;
 }
 
