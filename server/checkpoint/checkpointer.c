@@ -239,25 +239,22 @@ static bool parse_name(const char *name, const char *world, uint64_t *tick)
     return errno == 0 && strcmp(end, ENDING) == 0;
 }
 
-/* The newest but `skip` of them; NULL beyond. */
+/* The newest below a tick; NULL: there is none, or no memory for its name. */
 static char *find(const char *directory, const char *world, uint64_t below, uint64_t *tick)
 {
-    char *best = NULL;
+    char best[PATH_MAX] = "";
     DIR *folder = opendir(directory);
     for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL; entry = readdir(folder)) {
         uint64_t at;
-        if (parse_name(entry->d_name, world, &at) && at < below && (best == NULL || at > *tick)) {
-            char path[PATH_MAX];
-            (void)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
-            free(best);
-            best = strdup(path);
+        if (parse_name(entry->d_name, world, &at) && at < below && (best[0] == '\0' || at > *tick)) {
+            (void)snprintf(best, sizeof best, "%s/%s", directory, entry->d_name);
             *tick = at;
         }
     }
     if (folder != NULL) {
         (void)closedir(folder);
     }
-    return best;
+    return best[0] != '\0' ? strdup(best) : NULL;
 }
 
 char *srv_checkpoint_newest(const char *directory, const char *world)

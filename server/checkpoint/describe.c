@@ -99,8 +99,9 @@ enum oto_status srv_checkpoint_describe(const struct srv_engine *engine, const s
         status = put_node(to, engine, config, i, error);
     }
     (void)fwrite("\0\0\0\0\0\0\0\0", 1, 8, to); /* room to be padded */
-    const bool whole = fclose(to) == 0;
-    checkpoint->text_bytes = bytes - 8;
+    bool whole = ferror(to) == 0;
+    whole = fclose(to) == 0 && whole && bytes >= 8;
+    checkpoint->text_bytes = whole ? bytes - 8 : 0;
     return status != OTO_OK || whole ? status : oto_fail(error, OTO_NO_MEMORY, "no memory for the description of a checkpoint");
 }
 
