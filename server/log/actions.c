@@ -10,7 +10,8 @@
 
 #define VALUE_BYTES 65536
 
-typedef void describe_function(const struct srv_engine *engine, const struct srv_command *command, FILE *to);
+/* False: there was no memory for all of it. */
+typedef bool describe_function(const struct srv_engine *engine, const struct srv_command *command, FILE *to);
 
 void srv_log_put_path(FILE *to, const char *key, const char *path)
 {
@@ -24,65 +25,75 @@ static void put_node(const struct srv_engine *engine, uint32_t node, FILE *to)
     oto_run_log_put_text(to, "node", srv_engine_node_setup(engine, node)->node);
 }
 
-static void describe_nothing(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_nothing(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     (void)engine;
     (void)command;
     (void)to;
+    return true;
 }
 
-static void describe_step(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_step(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     (void)engine;
     oto_run_log_put_number(to, "ticks", command->ticks);
+    return true;
 }
 
-static void describe_scale(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_scale(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     char text[40];
     (void)engine;
     (void)snprintf(text, sizeof text, "%.17g", command->scale);
     oto_run_log_put_text(to, "scale", text);
+    return true;
 }
 
-static void describe_mode(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_mode(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     static const char *const names[] = {[OTO_MODE_REALTIME] = "realtime", [OTO_MODE_ASAP] = "asap",
                                         [OTO_MODE_STEP] = "step", [OTO_MODE_LOCKSTEP] = "lockstep",
                                         [OTO_MODE_EXTERNAL] = "external"};
     (void)engine;
     oto_run_log_put_text(to, "mode", names[command->mode]);
+    return true;
 }
 
-static void describe_set(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_set(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     put_node(engine, command->change->node, to);
     oto_run_log_put_text(to, "key", command->key != NULL ? command->key : "");
     oto_run_log_put_text(to, "value", command->text != NULL ? command->text : "");
+    return true;
 }
 
 /* All parameters, one a line: what was carried over, came from a part or from a file is not asked for again. */
-static void put_params(const struct srv_swap_facts *facts, FILE *to)
+static bool put_params(const struct srv_swap_facts *facts, FILE *to)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(facts->plugin);
     char *value = malloc(VALUE_BYTES), *text = NULL;
     size_t bytes = 0;
     FILE *lines = open_memstream(&text, &bytes);
-    for (uint32_t i = 0; lines != NULL && value != NULL && i < descriptor->param_count; i++) {
+    bool whole = lines != NULL && value != NULL;
+    for (uint32_t i = 0; whole && i < descriptor->param_count; i++) {
         const struct oto_param *param = &descriptor->params[i];
-        if (param->type != OTO_PARAM_IGNORED && param->key != NULL &&
-            oto_params_get(descriptor, param->key, facts->params, value, VALUE_BYTES, NULL) == OTO_OK) {
-            (void)fprintf(lines, "%s: %s\n", param->key, value);
+        if (param->type != OTO_PARAM_IGNORED && param->key != NULL) {
+            whole = oto_params_get(descriptor, param->key, facts->params, value, VALUE_BYTES, NULL) == OTO_OK &&
+                    fprintf(lines, "%s: %s\n", param->key, value) > 0;
         }
     }
-    if (lines != NULL && fclose(lines) == 0 && value != NULL) {
+    if (lines != NULL) {
+        whole = fclose(lines) == 0 && whole;
+    }
+    if (whole) {
         oto_run_log_put_text(to, "params", text);
     }
     free(text);
     free(value);
+    return whole;
 }
 
-static void describe_swap(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_swap(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     struct srv_swap_facts facts;
     srv_swap_tell(command->change, &facts);
@@ -103,32 +114,36 @@ static void describe_swap(const struct srv_engine *engine, const struct srv_comm
         const uint64_t unit[] = {facts.setup->unit_key.seed, facts.setup->unit_key.stream};
         oto_run_log_put_words(to, "unit", unit, 2);
     }
-    put_params(&facts, to);
+    return put_params(&facts, to);
 }
 
-static void describe_fault(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_fault(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     put_node(engine, command->fault->node, to);
     oto_run_log_put_number(to, "fault", command->fault->spec.id);
     oto_run_log_put_text(to, "spec", command->text != NULL ? command->text : "");
+    return true;
 }
 
-static void describe_clear(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_clear(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     put_node(engine, command->node, to);
     oto_run_log_put_number(to, "fault", command->fault_id);
+    return true;
 }
 
-static void describe_node(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_node(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     put_node(engine, command->node, to);
+    return true;
 }
 
-static void describe_participant(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
+static bool describe_participant(const struct srv_engine *engine, const struct srv_command *command, FILE *to)
 {
     const struct srv_participant_config *config =
         srv_engine_participant_config(engine, command->mailbox->participant);
     oto_run_log_put_text(to, "participant", config != NULL ? config->name : "");
+    return true;
 }
 
 static const struct {
@@ -162,8 +177,9 @@ char *srv_log_describe(const struct srv_engine *engine, const struct srv_command
     if (to == NULL) {
         return NULL;
     }
-    entries[command->kind].describe(engine, command, to);
-    if (fclose(to) != 0) {
+    bool whole = entries[command->kind].describe(engine, command, to) && ferror(to) == 0;
+    whole = fclose(to) == 0 && whole;
+    if (!whole) {
         free(text);
         return NULL;
     }
