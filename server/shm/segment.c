@@ -132,7 +132,10 @@ static void touch(const unsigned char *base, uint64_t bytes)
 /* Whole pages from `from` to before `end`; 0 or an errno. */
 static int reserve(const struct srv_segment *segment, uint64_t from, uint64_t end)
 {
-    const int cause = posix_fallocate(segment->fd, (off_t)from, (off_t)(end - from));
+    int cause;
+    do {
+        cause = posix_fallocate(segment->fd, (off_t)from, (off_t)(end - from));
+    } while (cause == EINTR);
     if (cause == 0) {
         touch((const unsigned char *)segment->header + from, end - from);
     }
