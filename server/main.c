@@ -31,10 +31,9 @@ static int print_schema(void)
 static int say_checked(const struct srv_server *server)
 {
     const struct srv_world_config *config = &server->config;
-    return printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, config->vehicle_count,
-                  config->node_count, srv_engine_segment(server->engine)->channel_count) > 0
-               ? EXIT_SUCCESS
-               : EXIT_FAILURE;
+    const int printed = printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, config->vehicle_count,
+                               config->node_count, srv_engine_segment(server->engine)->channel_count);
+    return printed > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* One loader thread, two heaps: the resident set stays small. Before any thread and any allocation of size. */

@@ -234,5 +234,9 @@ void srv_options_parse(int argc, char **argv, struct srv_options *options)
     const struct argp argp = {rows,  parse_option, "WORLD", "Runs a world: ticks it, holds it in shared memory, publishes it.",
                               NULL, NULL,         NULL};
     argp_err_exit_status = 2;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, options);
+    const error_t failed = argp_parse(&argp, argc, argv, 0, NULL, options);
+    if (failed != 0) {
+        (void)fprintf(stderr, "otolithd: the command line cannot be read: %s\n", strerror(failed));
+        exit(EXIT_FAILURE);
+    }
 }

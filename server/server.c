@@ -1,6 +1,7 @@
 #include "server_private.h"
 
 #include "clock/schedule.h"
+#include "resources.h"
 #include "world/checkpoint.h"
 
 #include <errno.h>
@@ -133,7 +134,10 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
                                 struct oto_error *error)
 {
     server->options = given;
-    enum oto_status status = given->replay_path != NULL ? load_replay(server, given, error) : OTO_OK;
+    enum oto_status status = srv_resources_check(error);
+    if (status == OTO_OK && given->replay_path != NULL) {
+        status = load_replay(server, given, error);
+    }
     const struct srv_options *options = server->options;
     if (status != OTO_OK) {
         return status;
@@ -400,6 +404,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
     }
     server->loop_open = true;
     hold_signals(SIG_BLOCK);
+    srv_resources_start_worker(&server->loop, &server->first_job); /* signals stay the main thread's */
     enum oto_status status = open_control(server, error);
     if (status == OTO_OK) {
         open_handles(server);

@@ -41,6 +41,7 @@ struct srv_server {
     char *restore_path; /* the next run of this process goes on from it; NULL: there is none */
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;
+    uv_work_t first_job; /* nothing, for a worker that is there */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;
     bool loop_open, handles_open;
