@@ -53,6 +53,7 @@ int cli_parts(int argc, char **argv);
 
 /* Says `error` on stderr as "otolith: …" and returns CLI_FAILED. */
 int cli_say(const struct oto_error *error);
+int cli_no_memory(void);
 
 /* "10s", "500ms", "250us", "2min", "1h", or a number of seconds; not negative. */
 enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *error);
@@ -77,6 +78,9 @@ bool cli_is_shown(const struct oto_channel *channel);
 
 /* The path of a program that was built or installed beside this one. */
 enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error);
+
+/* argp_parse() with our exit codes; what it cannot read ends the program. */
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Options that most commands share; each command's argp has cli_common_argp as its child with a struct cli_common. */
 struct cli_common {

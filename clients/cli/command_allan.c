@@ -215,7 +215,10 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
     struct cli_source *source = malloc(sizeof *source);
     enum oto_status status = OTO_OK;
     uint64_t epoch = 0, next_seq = 0;
-    if (source == NULL || !cli_source_open(source, &options->source)) {
+    if (source == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
+    }
+    if (!cli_source_open(source, &options->source)) {
         free(source);
         return oto_fail(error, OTO_NOT_FOUND, "'%s' is neither a file nor a topic of a running world", options->source.topic);
     }
@@ -323,12 +326,11 @@ int cli_allan(int argc, char **argv)
     struct options options = {0};
     struct oto_error error = {0};
     struct stat about;
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     struct analysis *analysis = calloc(1, sizeof *analysis);
     if (analysis == NULL) {
-        return CLI_FAILED;
+        return cli_no_memory();
     }
     analysis->options = &options;
     const bool file = options.source.connect == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);

@@ -251,8 +251,7 @@ int cli_calibrate(int argc, char **argv)
     struct options options = {0};
     struct calibration this = {.options = &options};
     struct oto_error error = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     const enum oto_status status = execute(&this, &error);
     if (status == OTO_OK) {

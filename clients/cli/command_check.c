@@ -24,7 +24,7 @@ int cli_check(int argc, char **argv)
     }
     char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
     if (arguments == NULL) {
-        return CLI_FAILED;
+        return cli_no_memory();
     }
     arguments[0] = server;
     arguments[1] = (char[]){"--check"};

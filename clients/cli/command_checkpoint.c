@@ -155,11 +155,19 @@ static enum oto_status take_origin(const struct oto_value *info, struct branch *
     memcpy(path, file->text, strlen(file->text) + 1);
     for (uint32_t i = 0; i < overrides->count; i++) {
         const char *text = overrides->items[i]->text;
-        char *own = strncmp(text, "world=", 6) != 0 ? strdup(text) : NULL;
-        if (own != NULL && branch->inherited + 2 <= BRANCH_ARGUMENTS) {
-            branch->origin[branch->inherited++] = set;
-            branch->origin[branch->inherited++] = own;
+        if (strncmp(text, "world=", 6) == 0) {
+            continue;
         }
+        if (branch->inherited + 2 > BRANCH_ARGUMENTS) {
+            return oto_fail(error, OTO_LIMIT, "the world was started with more than %d values set over its file",
+                            BRANCH_ARGUMENTS / 2);
+        }
+        char *own = strdup(text);
+        if (own == NULL) {
+            return oto_fail(error, OTO_NO_MEMORY, "out of memory");
+        }
+        branch->origin[branch->inherited++] = set;
+        branch->origin[branch->inherited++] = own;
     }
     return OTO_OK;
 }
@@ -193,6 +201,8 @@ static enum oto_status save_for_branch(struct branch *branch, char *world, size_
     enum oto_status status = ask_origin(client, branch, world, world_bytes, error);
     if (status == OTO_OK) {
         status = oto_control_checkpoint(client, checkpoint, &reply, error);
+    }
+    if (status == OTO_OK) {
         *tick = reply.tick;
     }
     oto_client_close(client);
@@ -241,7 +251,7 @@ int cli_branch(int argc, char **argv)
     struct oto_error error = {0};
     char world[PATH_MAX], checkpoint[PATH_MAX];
     uint64_t tick = 0;
-    (void)argp_parse(&branch_argp, argc, argv, 0, NULL, &branch);
+    cli_parse(&branch_argp, argc, argv, &branch);
     if (save_for_branch(&branch, world, sizeof world, checkpoint, sizeof checkpoint, &tick, &error) != OTO_OK) {
         return error.status != OTO_OK ? cli_say(&error) : CLI_FAILED;
     }

@@ -104,8 +104,8 @@ static int print_all(const struct options *options, struct cli_source *source)
         }
         print_sample(options, &sample);
         printed++;
-        if (ferror(stdout)) {
-            return CLI_FAILED;
+        if (ferror(stdout)) { /* main() says so */
+            break;
         }
     }
     return CLI_OK;
@@ -123,11 +123,13 @@ int cli_echo(int argc, char **argv)
                                      .doc = "Print samples of a topic as they come.",
                                      .children = children};
     struct options options = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     struct cli_source *source = malloc(sizeof *source);
-    if (source == NULL || !cli_source_open(source, &options.source)) {
+    if (source == NULL) {
+        return cli_no_memory();
+    }
+    if (!cli_source_open(source, &options.source)) {
         free(source);
         return CLI_FAILED;
     }

@@ -269,11 +269,10 @@ int cli_environment(int argc, char **argv)
     struct options options = {0};
     struct report report;
     struct oto_error error = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     if (evaluate(&options, &report, &error) != OTO_OK) {
         return cli_say(&error);
     }
     (options.json ? print_json : print_text)(&report);
-    return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
+    return CLI_OK;
 }

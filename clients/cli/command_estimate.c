@@ -354,8 +354,7 @@ int cli_estimate(int argc, char **argv)
     struct parsing parsing = {&options, &this.comparisons};
     struct oto_error error = {0};
     this.options = &options;
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &parsing);
+    cli_parse(&argp, argc, argv, &parsing);
     cli_catch_signals();
     const enum oto_status status = execute(&this, &error);
     if (status == OTO_OK) {

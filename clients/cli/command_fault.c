@@ -152,7 +152,7 @@ int cli_fault(int argc, char **argv)
     struct fault_options o = {.spec = "{", .used = 1};
     struct oto_reply reply;
     struct oto_error error = {0};
-    (void)argp_parse(&fault_argp, argc, argv, 0, NULL, &o);
+    cli_parse(&fault_argp, argc, argv, &o);
     struct oto_client *client = cli_open(&o.common);
     if (client == NULL) {
         return CLI_FAILED;

@@ -289,8 +289,7 @@ int cli_grade(int argc, char **argv)
     struct options options = {.seeds = 100, .first_seed = 1000000, .methods = methods,
                               .jobs = processors > 0 && processors < MOST_JOBS ? (uint32_t)processors : 1};
     struct oto_error error = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     return grade(&options, &error) == OTO_OK ? CLI_OK : cli_say(&error);
 }

@@ -110,14 +110,16 @@ int cli_hz(int argc, char **argv)
                                      .doc = "Measure the rate of a topic.",
                                      .children = children};
     struct options options = {.window_ns = 1000000000};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     if (options.windows == 0 && (!isatty(STDOUT_FILENO) || options.source.common.json)) {
         options.windows = 1;
     }
     cli_catch_signals();
     struct cli_source *source = malloc(sizeof *source);
-    if (source == NULL || !cli_source_open(source, &options.source)) {
+    if (source == NULL) {
+        return cli_no_memory();
+    }
+    if (!cli_source_open(source, &options.source)) {
         free(source);
         return CLI_FAILED;
     }

@@ -163,11 +163,13 @@ int cli_info(int argc, char **argv)
     struct cli_source_options options = {0};
     argp.args_doc = "TOPIC";
     argp.doc = "Describe a topic: its node, plugin, rate, record and fields.";
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     struct cli_source *source = malloc(sizeof *source);
-    if (source == NULL || !cli_source_open(source, &options)) {
+    if (source == NULL) {
+        return cli_no_memory();
+    }
+    if (!cli_source_open(source, &options)) {
         free(source);
         return CLI_FAILED;
     }

@@ -1,6 +1,7 @@
 /* otolith ls: the running worlds and their topics. */
 #include "json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,10 +74,15 @@ int cli_ls(int argc, char **argv)
                      &simple);
     struct oto_world_entry worlds[MOST_WORLDS];
     size_t count = oto_worlds_list(worlds, MOST_WORLDS);
+    const int reason = errno;
     count = count < MOST_WORLDS ? count : MOST_WORLDS;
     int code = CLI_OK;
     bool first = true;
     const bool named = simple.common.world != NULL;
+    if (count == 0 && reason != 0 && reason != ENOENT) {
+        (void)fprintf(stderr, "otolith: the directory of running worlds cannot be read: %s\n", strerror(reason));
+        return CLI_FAILED;
+    }
     if (simple.common.json) {
         (void)printf("[");
     }

@@ -186,8 +186,7 @@ int cli_parts(int argc, char **argv)
     struct options options = {0};
     struct oto_error error = {0};
     enum oto_status status;
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     if (options.word_count == 0) {
         status = list(&options, &error);
     } else if (is_word(&options, "import")) {
@@ -195,9 +194,6 @@ int cli_parts(int argc, char **argv)
                               options.name != NULL ? options.name : "imported/part", warn, NULL, &error);
     } else {
         status = is_word(&options, "export") ? export_part(&options, &error) : show(&options, &error);
-    }
-    if (status == OTO_OK && fflush(stdout) != 0) {
-        status = oto_fail(&error, OTO_IO, "the output could not be written");
     }
     return status == OTO_OK ? CLI_OK : cli_say(&error);
 }

@@ -239,7 +239,6 @@ int cli_plot(int argc, char **argv)
                                      .args_doc = "FILE.csv...",
                                      .doc = "Draw columns of CSV files as curves, as SVG: each column of each file is a curve."};
     struct options options = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     return draw(&options);
 }

@@ -161,46 +161,52 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static bool logged_name(const char *path, char *name, size_t bytes)
+static enum oto_status logged_name(const char *path, char *name, size_t bytes, struct oto_error *error)
 {
     struct oto_run_log_reader *reader = NULL;
     struct oto_run_log_line header;
-    struct oto_error error = {0};
-    if (oto_run_log_open(path, &reader, &header, &error) != OTO_OK) {
-        return false;
+    const enum oto_status status = oto_run_log_open(path, &reader, &header, error);
+    if (status != OTO_OK) {
+        return status;
     }
     const char *world = oto_run_log_text(&header, "world");
     const bool fits = world != NULL && (size_t)snprintf(name, bytes, "%s", world) < bytes;
     oto_run_log_close(reader);
-    return fits;
+    return fits ? OTO_OK : OTO_INVALID;
 }
 
-/* The name that the server will give itself; false where the file cannot be read (the server will say why). */
-static bool world_name(const struct options *options, char *name, size_t bytes)
+static enum oto_status apply_sets(const struct options *options, struct oto_document *document, struct oto_error *error)
 {
-    struct oto_document *document = NULL;
-    struct oto_error error;
-    bool found = false;
-    if (options->replay != NULL) {
-        return logged_name(options->replay, name, bytes);
-    }
-    if (oto_document_read(options->world_path, NULL, &document, &error) != OTO_OK) {
-        return false;
-    }
-    for (int i = 0; i < options->set_count; i++) {
+    enum oto_status status = OTO_OK;
+    for (int i = 0; i < options->set_count && status == OTO_OK; i++) {
         const char *equals = strchr(options->sets[i], '=');
         char *path = strndup(options->sets[i], (size_t)(equals - options->sets[i]));
-        if (path != NULL) {
-            (void)oto_document_set(document, path, equals + 1, &error);
-        }
+        status = path != NULL ? oto_document_set(document, path, equals + 1, error)
+                              : oto_fail(error, OTO_NO_MEMORY, "out of memory");
         free(path);
     }
-    const struct oto_value *value = oto_value_get(oto_document_root(document), "world");
-    if (value != NULL && value->kind == OTO_VALUE_SCALAR) {
-        found = (size_t)snprintf(name, bytes, "%s", value->text) < bytes;
+    return status;
+}
+
+/* The name that the server will give itself. What is wrong with the file, the server will say. */
+static enum oto_status world_name(const struct options *options, char *name, size_t bytes, struct oto_error *error)
+{
+    struct oto_document *document = NULL;
+    if (options->replay != NULL) {
+        return logged_name(options->replay, name, bytes, error);
+    }
+    enum oto_status status = oto_document_read(options->world_path, NULL, &document, error);
+    if (status == OTO_OK) {
+        status = apply_sets(options, document, error);
+    }
+    if (status == OTO_OK) {
+        const struct oto_value *value = oto_value_get(oto_document_root(document), "world");
+        const bool found = value != NULL && value->kind == OTO_VALUE_SCALAR &&
+                           (size_t)snprintf(name, bytes, "%s", value->text) < bytes;
+        status = found ? OTO_OK : OTO_INVALID;
     }
     oto_document_close(document);
-    return found;
+    return status;
 }
 
 /* `tools/otolith` where it stands in a checkout, else the program's own name. */
@@ -290,7 +296,7 @@ static enum oto_status reattach(struct run *run, struct oto_error *error)
     enum oto_status status = server_reattach(&run->server, run->client, error);
     if (status == OTO_OK) {
         view_finish(&run->view);
-        status = view_init(&run->view, run->client);
+        status = view_init(&run->view, run->client, error);
     }
     if (status == OTO_OK) {
         status = recorder_resume(&run->options->recorder, error);
@@ -379,7 +385,7 @@ static int run_attached(struct run *run)
     struct oto_error error = {0};
     struct oto_reply reply;
     int code = CLI_OK;
-    if (view_init(&run->view, run->client) != OTO_OK ||
+    if (view_init(&run->view, run->client, &error) != OTO_OK ||
         recorder_start(&run->options->recorder, run->client, &error) != OTO_OK) {
         code = cli_say(&error);
     } else {
@@ -410,11 +416,10 @@ int cli_run(int argc, char **argv)
                                             "second is printed."};
     struct options *options = calloc(1, sizeof *options);
     if (options == NULL) {
-        return CLI_FAILED;
+        return cli_no_memory();
     }
-    argp_err_exit_status = CLI_USAGE;
     options->argument_count = 1;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, options);
+    cli_parse(&argp, argc, argv, options);
     if (options->replay == NULL) { /* a log does not tell how to go on after a crash */
         add_name(options, "supervise");
     }
@@ -428,12 +433,14 @@ int cli_run(int argc, char **argv)
     struct oto_error error = {0};
     char name[OTO_WORLD_NAME_BYTES];
     int code = CLI_FAILED;
-    const bool named = world_name(options, name, sizeof name);
-    if (server_start(&run.server, options->arguments, &error) != OTO_OK) {
+    const enum oto_status named = world_name(options, name, sizeof name, &error);
+    if (named == OTO_NO_MEMORY || named == OTO_IO) { /* ours: the server may have more luck, but nobody would watch it */
         code = cli_say(&error);
-    } else if (named && (run.client = server_attach(&run.server, name, &error)) != NULL) {
+    } else if (server_start(&run.server, options->arguments, &error) != OTO_OK) {
+        code = cli_say(&error);
+    } else if (named == OTO_OK && (run.client = server_attach(&run.server, name, &error)) != NULL) {
         code = run_attached(&run);
-    } else if (!server_ended(&run.server) && named) {
+    } else if (!server_ended(&run.server) && named == OTO_OK) {
         (void)cli_say(&error);
     }
     server_stop(&run.server);

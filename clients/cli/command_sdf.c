@@ -245,8 +245,7 @@ int cli_sdf(int argc, char **argv)
             "`export` writes the sdf_imu nodes of a world file, or a node of a running world, as SDF 1.9."};
     struct arguments arguments = {0};
     struct oto_error error = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    cli_parse(&argp, argc, argv, &arguments);
     const bool is_import = arguments.count == 2 && strcmp(arguments.verb, "import") == 0;
     if (!is_import && (arguments.count != 2 || strcmp(arguments.verb, "export") != 0)) {
         (void)fprintf(stderr, "Usage: otolith sdf import FILE.xml [--out WORLD.yaml]\n"

@@ -359,8 +359,7 @@ int cli_sense(int argc, char **argv)
     struct options options = {0};
     struct run run = {.options = &options};
     struct oto_error error = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     const enum oto_status status = sense(&run, &error);
     if (status == OTO_OK) {

@@ -157,8 +157,7 @@ int cli_swap(int argc, char **argv)
         .doc = "Replace a node's plugin at a tick boundary: no tick is missed, no sequence number skipped, noise goes on.",
         .children = children};
     struct request request = {.swap = OTO_SWAP_DEFAULTS};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &request);
+    cli_parse(&argp, argc, argv, &request);
     make_absolute(&request);
     struct oto_client *client = cli_open(&request.common);
     if (client == NULL) {

@@ -35,7 +35,7 @@ static enum oto_status go_on(struct view *view, struct oto_client *client, const
         return status;
     }
     view_finish(view);
-    return view_init(view, client);
+    return view_init(view, client, error);
 }
 
 static int watch(struct view *view, struct oto_client *client, const struct cli_follow *follow)
@@ -63,18 +63,20 @@ int cli_top(int argc, char **argv)
                                      .doc = "Watch all topics of a running world. One snapshot where the output is no terminal.",
                                      .children = children};
     struct options options = {0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &options);
+    cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     struct oto_client *client = cli_observe(&options.common);
     if (client == NULL) {
         return CLI_FAILED;
     }
     struct view view;
+    struct oto_error error = {0};
     int code = CLI_FAILED;
-    if (view_init(&view, client) == OTO_OK) {
+    if (view_init(&view, client, &error) == OTO_OK) {
         code = watch(&view, client, &options.follow);
         view_finish(&view);
+    } else {
+        code = cli_say(&error);
     }
     oto_client_close(client);
     return code;

@@ -251,7 +251,7 @@ int cli_verify(int argc, char **argv)
                      2, 2, &simple);
     struct verification *all = calloc(1, sizeof *all);
     if (all == NULL) {
-        return CLI_FAILED;
+        return cli_no_memory();
     }
     const int code = verify(all, &simple);
     close_side(&all->a);

@@ -15,6 +15,12 @@ int cli_say(const struct oto_error *error)
     return CLI_FAILED;
 }
 
+int cli_no_memory(void)
+{
+    (void)fprintf(stderr, "otolith: out of memory\n");
+    return CLI_FAILED;
+}
+
 enum oto_status cli_positive(const char *text, double *number, struct oto_error *error)
 {
     char *end;
@@ -234,14 +240,23 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
     }
 }
 
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    argp_err_exit_status = CLI_USAGE;
+    const error_t failed = argp_parse(argp, argc, argv, 0, NULL, input);
+    if (failed != 0) {
+        (void)fprintf(stderr, "otolith: the command line cannot be read: %s\n", strerror(failed));
+        exit(CLI_FAILED);
+    }
+}
+
 void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
                       struct cli_simple *simple)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {.parser = parse_simple, .args_doc = synopsis, .doc = doc, .children = children};
     memset(simple, 0, sizeof *simple);
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, simple);
+    cli_parse(&argp, argc, argv, simple);
     if (simple->count < least || simple->count > most) {
         (void)fprintf(stderr, "Usage: %s [OPTION...] %s\n", argv[0], synopsis);
         exit(CLI_USAGE);

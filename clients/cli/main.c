@@ -1,6 +1,7 @@
 /* otolith: the command-line client. Finds the command in a table and hands it the rest of the line. */
 #include "cli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +53,26 @@ static int help(FILE *to, int code)
     return code;
 }
 
+/* What was printed is out, or it is said that it is not. */
+static int finish(int code)
+{
+    const int reason = fflush(stdout) == 0 ? 0 : errno;
+    if (code != CLI_OK || ferror(stdout) == 0) {
+        return code;
+    }
+    (void)fprintf(stderr, "otolith: the output could not be written%s%s\n", reason != 0 ? ": " : "",
+                  reason != 0 ? strerror(reason) : "");
+    return CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-        return help(argc < 2 ? stderr : stdout, argc < 2 ? CLI_USAGE : CLI_OK);
+        return finish(help(argc < 2 ? stderr : stdout, argc < 2 ? CLI_USAGE : CLI_OK));
     }
     if (strcmp(argv[1], "--version") == 0) {
-        return puts("otolith " OTO_VERSION_STRING) < 0 ? CLI_FAILED : CLI_OK;
+        (void)puts("otolith " OTO_VERSION_STRING);
+        return finish(CLI_OK);
     }
     const char *names[sizeof commands / sizeof *commands];
     for (size_t i = 0; i < command_count; i++) {
@@ -67,7 +81,7 @@ int main(int argc, char **argv)
             char name[64];
             (void)snprintf(name, sizeof name, "otolith %s", commands[i].name);
             argv[1] = name;
-            return commands[i].run(argc - 1, argv + 1);
+            return finish(commands[i].run(argc - 1, argv + 1));
         }
     }
     const char *near = oto_nearest_word(argv[1], names, command_count);

@@ -14,8 +14,15 @@ static FILE *open_temporary(struct cli_output *output)
     (void)umask(mask);
     (void)snprintf(output->temporary, sizeof output->temporary, "%s.XXXXXX", output->target);
     const int fd = mkostemp(output->temporary, O_CLOEXEC);
-    output->temporary[fd < 0 ? 0 : strlen(output->temporary)] = '\0';
-    return fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
+    FILE *file = fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 ? fdopen(fd, "w") : NULL;
+    if (file == NULL && fd >= 0) {
+        const int reason = errno;
+        (void)close(fd);
+        (void)unlink(output->temporary);
+        errno = reason;
+    }
+    output->temporary[file == NULL ? 0 : strlen(output->temporary)] = '\0';
+    return file;
 }
 
 enum oto_status cli_output_open(struct cli_output *output, const char *path, struct oto_error *error)

@@ -52,7 +52,7 @@ static const struct oto_channel *truth_of(const struct oto_client *client, const
     return NULL;
 }
 
-enum oto_status view_init(struct view *view, struct oto_client *client)
+enum oto_status view_init(struct view *view, struct oto_client *client, struct oto_error *error)
 {
     memset(view, 0, sizeof *view);
     view->client = client;
@@ -61,7 +61,7 @@ enum oto_status view_init(struct view *view, struct oto_client *client)
     view->payload = malloc(OTO_RECORD_MAX_BYTES);
     if (view->rows == NULL || view->payload == NULL) {
         view_finish(view);
-        return OTO_NO_MEMORY;
+        return oto_fail(error, OTO_NO_MEMORY, "no memory to watch the topics");
     }
     for (uint32_t i = 0; i < view->row_count; i++) {
         struct view_row *row = &view->rows[i];

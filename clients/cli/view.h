@@ -35,7 +35,7 @@ struct view {
     unsigned char *payload;
 };
 
-enum oto_status view_init(struct view *view, struct oto_client *client);
+enum oto_status view_init(struct view *view, struct oto_client *client, struct oto_error *error);
 void view_finish(struct view *view);
 /* Reads what is new. Cheap enough for some ten times a second. */
 void view_update(struct view *view);

@@ -65,8 +65,7 @@ void model_parse(int argc, char **argv, const char *letters, const char *synopsi
     }
     const struct argp argp = {.options = rows, .parser = parse, .args_doc = synopsis, .doc = doc};
     *options = (struct model_options){0};
-    argp_err_exit_status = CLI_USAGE;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, options);
+    cli_parse(&argp, argc, argv, options);
 }
 
 /* ---- the model ---- */

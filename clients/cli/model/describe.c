@@ -8,14 +8,17 @@
 struct listing {
     bool json;
     unsigned count;
+    int code; /* of the command: a plugin that cannot be looked at is no plugin that is not there */
 };
 
 static void list_one(void *context, const char *name)
 {
     struct listing *listing = context;
     struct oto_plugin *plugin = NULL;
+    struct oto_error error = {0};
     char path[PATH_MAX];
-    if (oto_plugin_find(name, path, sizeof path, NULL) != OTO_OK || oto_plugin_open(path, NULL, &plugin, NULL) != OTO_OK) {
+    if (oto_plugin_find(name, path, sizeof path, &error) != OTO_OK || oto_plugin_open(path, NULL, &plugin, &error) != OTO_OK) {
+        listing->code = cli_say(&error);
         return;
     }
     const struct oto_model_extension *model = oto_plugin_model(plugin);
@@ -40,11 +43,11 @@ int model_list(int argc, char **argv)
     struct model_options options;
     struct oto_error error = {0};
     model_parse(argc, argv, "j", "", "List the motion models that are there.", &options);
-    struct listing listing = {.json = options.json};
+    struct listing listing = {.json = options.json, .code = CLI_OK};
     (void)printf("%s", options.json ? "[" : "");
     const enum oto_status status = oto_plugin_each(list_one, &listing, &error);
     (void)printf("%s", options.json ? "]\n" : "");
-    return status == OTO_OK ? CLI_OK : cli_say(&error);
+    return status == OTO_OK ? listing.code : cli_say(&error);
 }
 
 static void json_member(const char *key, const char *value, const char *before)
