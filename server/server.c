@@ -399,8 +399,9 @@ static void say_participants(const struct srv_server *server)
 
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error)
 {
-    if (uv_loop_init(&server->loop) != 0) {
-        return oto_fail(error, OTO_IO, "the main loop cannot be made");
+    const int failed = uv_loop_init(&server->loop);
+    if (failed != 0) {
+        return oto_fail(error, OTO_IO, "the main loop cannot be made: %s", uv_strerror(failed));
     }
     server->loop_open = true;
     hold_signals(SIG_BLOCK);
