@@ -126,6 +126,7 @@ static bool spawn_child(struct guard *guard)
     sigset_t none;
     char **arguments = calloc((size_t)guard->argc + MORE_ARGUMENTS, sizeof *arguments);
     if (arguments == NULL) {
+        say("the server cannot be started: out of memory");
         return false;
     }
     (void)fill_arguments(guard, newest_save(guard), page, arguments);
@@ -189,7 +190,11 @@ static bool survive(struct guard *guard, int signal)
 static int on_child(struct guard *guard)
 {
     int how = 0;
-    if (waitpid(guard->child, &how, WNOHANG) != guard->child) {
+    pid_t ended;
+    do {
+        ended = waitpid(guard->child, &how, WNOHANG);
+    } while (ended < 0 && errno == EINTR);
+    if (ended != guard->child) {
         return -1;
     }
     if (WIFEXITED(how)) {
@@ -225,6 +230,7 @@ int srv_guard(int argc, char **argv)
     sigset_t signals;
     int code = EXIT_FAILURE;
     if (guard == NULL) {
+        say("out of memory");
         return code;
     }
     (void)sigemptyset(&signals);
