@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "otolith/document.h"
 #include "world_process.h"
 
 static const char *const isolated_yaml =
@@ -24,29 +23,10 @@ static int set_up(void **state)
     return world_set_up(state, isolated_yaml);
 }
 
-/* A member of the host of that name as text. */
-static void host_fact(struct oto_client *client, const char *name, const char *key, char *text, size_t bytes)
-{
-    struct oto_reply reply;
-    struct oto_error error = {0};
-    struct oto_document *document = NULL;
-    text[0] = '\0';
-    assert_ok(oto_control_info(client, &reply, &error), error);
-    assert_ok(oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, &error), error);
-    const struct oto_value *hosts = oto_value_get(oto_document_root(document), "plugin_hosts");
-    assert_non_null(hosts);
-    for (uint32_t i = 0; i < hosts->count; i++) {
-        if (strcmp(oto_value_get(hosts->items[i], "name")->text, name) == 0) {
-            (void)snprintf(text, bytes, "%s", oto_value_get(hosts->items[i], key)->text);
-        }
-    }
-    oto_document_close(document);
-}
-
 static pid_t pid_of(struct oto_client *client, const char *name)
 {
     char text[32];
-    host_fact(client, name, "pid", text, sizeof text);
+    world_host_info(client, name, "pid", text, sizeof text);
     return (pid_t)strtol(text, NULL, 10);
 }
 
@@ -78,7 +58,7 @@ static void the_server_tells_its_hosts_and_ends_them(void **state)
     struct oto_client *client = world_attach(world, "test");
     const pid_t own = pid_of(client, "car/imu"), shared = pid_of(client, "shared"), odd = pid_of(client, "odd");
     assert_true(own > 0 && shared > 0 && odd > 0 && own != shared && shared != odd);
-    host_fact(client, "odd", "mode", mode, sizeof mode);
+    world_host_info(client, "odd", "mode", mode, sizeof mode);
     assert_string_equal(mode, "async");
     wait_for(has_samples(client, "w/car/imu", 20) && has_samples(client, "w/car/mag", 5) &&
              has_samples(client, "w/car/odo", 10) && has_samples(client, "w/car/odd", 10));
@@ -108,7 +88,7 @@ static void a_host_that_was_killed_is_started_again(void **state)
     struct oto_client *client = world_attach(world, "test");
     const pid_t before = pid_of(client, "shared");
     assert_int_equal(kill(before, SIGSEGV), 0);
-    wait_for((host_fact(client, "shared", "restarts", restarts, sizeof restarts), strcmp(restarts, "1") == 0));
+    wait_for((world_host_info(client, "shared", "restarts", restarts, sizeof restarts), strcmp(restarts, "1") == 0));
     wait_for(pid_of(client, "shared") > 0 && pid_of(client, "shared") != before);
     world_assert_said(world, "the plugin host was ended by SIGSEGV");
     const uint64_t seq = samples(client, "w/car/odo");

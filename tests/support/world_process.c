@@ -230,6 +230,20 @@ void world_info(struct oto_client *client, const char *key, char *text, size_t b
     oto_document_close(document);
 }
 
+void world_host_info(struct oto_client *client, const char *name, const char *key, char *text, size_t bytes)
+{
+    struct oto_document *document = NULL;
+    const struct oto_value *hosts = oto_value_get(parse_info(client, &document), "plugin_hosts");
+    assert_non_null(hosts);
+    text[0] = '\0';
+    for (uint32_t i = 0; i < hosts->count; i++) {
+        if (strcmp(oto_value_get(hosts->items[i], "name")->text, name) == 0) {
+            (void)snprintf(text, bytes, "%s", oto_value_get(hosts->items[i], key)->text);
+        }
+    }
+    oto_document_close(document);
+}
+
 static bool try_endpoint(struct oto_client *client, unsigned index, char *url, size_t bytes)
 {
     struct oto_document *document = NULL;

@@ -1,0 +1,166 @@
+"""One call fails in a running server, at any place of any request: it answers, goes on ticking, and loses no descriptor."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "inject"))
+from failing import World, complain, every, known_fault, otolith, until  # noqa: E402
+
+PARAM = "temperature_degc"
+
+
+def attach(client, _):
+    client.info()
+
+
+def wake(client, _):
+    client.wait_tick()
+
+
+def get(client, _):
+    client.get("car/mag")
+
+
+def set_param(client, _):
+    client.set("car/mag", PARAM, "world")
+
+
+def set_isolated_param(client, _):
+    client.set("car/imu", PARAM, "world")
+
+
+def set_nonsense(client, _):
+    try:
+        client.set("car/mag", PARAM, '"nonsense"')
+    except otolith.OtolithError as refusal:
+        if "nonsense" not in str(refusal):
+            raise
+
+
+def swap(client, _):
+    client.swap("car/mag", "magnetometer")
+
+
+def fault(client, _):
+    client.fault("car/mag", "stuck", for_s=0.01)
+    client.clear_faults("car/mag")
+
+
+def checkpoint(client, folder):
+    client.checkpoint(folder / "asked.ckpt")
+
+
+def restore_nothing(client, folder):
+    try:
+        client.restore(folder / "none.ckpt")
+    except otolith.OtolithError as refusal:
+        if "none.ckpt" not in str(refusal):
+            raise
+
+
+def pause_step_resume(client, _):
+    client.pause()
+    client.step(3)
+
+
+def lossless(client, _):
+    client.mode("asap")
+    with client.lossless("car/mag"):
+        pass
+
+
+REQUESTS = (attach, wake, get, set_param, set_isolated_param, set_nonsense, swap, fault, checkpoint, restore_nothing,
+            pause_step_resume, lossless)
+
+
+class FailingRequests(unittest.TestCase):
+    def setUp(self):
+        self.world = World()
+        self.complaints = []
+        self.begin()
+
+    def tearDown(self):
+        self.world.close()
+
+    def begin(self):
+        self.world.injector.off()
+        self.world.clean()
+        self.world.spawn("--no-publish")
+        self.world.attach()
+
+    def ask(self, request):
+        """What the server says against it; None: it was done. A client of its own each time."""
+        try:
+            with otolith.World("w", name="asks") as client:
+                request(client, self.world.path)
+        except otolith.OtolithError as refusal:
+            return str(refusal)
+        return None
+
+    def calm(self, request):
+        """As before any request: in pace, and what was swapped is no longer on probation (a second of simulated time)."""
+        client = self.world.client
+        client.resume()
+        if request is swap:
+            client.mode("asap")
+            tick = client.clock().tick
+            self.assertTrue(until(lambda: client.clock().tick > tick + 1100))
+        client.mode("realtime")
+
+    def what_is_wrong(self, request, before):
+        world = self.world
+        said = self.ask(request)
+        world.injector.off()
+        if world.is_gone():
+            return None if known_fault(world.injector.crash_text) else f"the server ended: {world.injector.crash_text}"
+        if said == "":
+            return "it was refused without a word"
+        self.calm(request)
+        if not world.is_well():
+            return f"the world stands still; the client heard {said}"
+        again = self.ask(request)
+        self.calm(request)
+        if again is not None:
+            return f"it is refused for ever after: {again}; the client first heard {said}"
+        if not until(lambda: world.descriptors() == before, 10):
+            return f"descriptors are lost or left: {set(world.descriptors()) ^ set(before)}, {world.descriptors()}"
+        return None
+
+    def request_in_trouble(self, request):
+        world = self.world
+        self.assertIsNone(self.ask(request))
+        self.calm(request)
+        world.injector.record("otolithd")
+        self.assertIsNone(self.ask(request))
+        self.calm(request)
+        before = self.settled()
+        for place in every(world, "otolithd", 5):
+            wrong = self.what_is_wrong(request, before)
+            if wrong:
+                self.complaints.append(f"{request.__name__}: {complain(world, place, wrong)}")
+            if wrong or world.is_gone():
+                world.stop()
+                self.begin()
+                self.assertIsNone(self.ask(request))
+                self.calm(request)
+                before = self.settled()
+        world.injector.off()
+
+    def settled(self):
+        """The descriptors that are open when nothing is under way: what a swap replaced is let go after its probation."""
+        seen = []
+
+        def same_for_a_while():
+            seen.append(self.world.descriptors())
+            return seen[-1] if len(seen) > 50 and all(one == seen[-1] for one in seen[-50:]) else None
+        return until(same_for_a_while)
+
+    def test_a_request_in_which_a_call_fails_is_answered_and_nothing_is_lost(self):
+        for request in REQUESTS:
+            self.request_in_trouble(request)
+        self.assertEqual(self.complaints, [], "\n\n".join(self.complaints))
+        self.assertEqual(self.world.stop(), 0)
+        self.assertFalse(self.world.is_left())
+
+
+unittest.main()

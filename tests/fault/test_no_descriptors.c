@@ -1,0 +1,289 @@
+/* Server, publisher and plugin host that can open nothing any more: the world goes on, and they recover when they can. */
+#include "oto_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "otolith/records.h"
+#include "world_process.h"
+
+#define STORM 200
+
+struct fixture {
+    struct world_process world;
+    struct oto_client *client;
+    char ipc[256];
+};
+
+static const char *const yaml = "world: w\n"
+                                "seed: 7\n"
+                                "clock: {rate_hz: 1000}\n"
+                                "vehicles:\n"
+                                "  - name: car\n"
+                                "    motion: {plugin: motion_script}\n"
+                                "    nodes:\n"
+                                "      - {name: imu, plugin: mems_imu, rate_hz: 200}\n"
+                                "      - {name: apart, plugin: mems_imu, rate_hz: 100, isolation: {process: lab}}\n"
+                                "publish: {listen: [ipc], coalesce_ms: 5}\n";
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    world_make(&f->world, yaml);
+    world_start(&f->world, NULL);
+    f->client = world_attach(&f->world, "test");
+    world_endpoint(&f->world, f->client, 0, f->ipc, sizeof f->ipc);
+    wait_for(world_counter(f->client, OTO_COUNTER_CLIENTS) == 2); /* this test and the publisher: no connection is about to be closed */
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    oto_client_close(f->client);
+    const int code = world_stop(&f->world);
+    const bool left = world_left_something(&f->world);
+    world_remove(&f->world);
+    free(f);
+    return code == 0 && !left ? 0 : -1;
+}
+
+/* ---- descriptors ---- */
+
+/* The number that the next descriptor of the process would get: the kernel gives the lowest that is free. */
+static rlim_t next_descriptor(pid_t pid)
+{
+    char path[64];
+    rlim_t fd = 0;
+    do {
+        (void)snprintf(path, sizeof path, "/proc/%ld/fd/%lu", (long)pid, (unsigned long)fd++);
+    } while (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    return fd - 1;
+}
+
+/* From now on the process may open about `spare` descriptors more, and none at 0; its old limit. */
+static struct rlimit take_descriptors(pid_t pid, rlim_t spare)
+{
+    struct rlimit old;
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, NULL, &old), 0);
+    const struct rlimit none = {.rlim_cur = next_descriptor(pid) + spare, .rlim_max = old.rlim_max};
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, &none, NULL), 0);
+    return old;
+}
+
+static void give_descriptors(pid_t pid, const struct rlimit *old)
+{
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, old, NULL), 0);
+}
+
+/* ---- facts ---- */
+
+static pid_t publisher_pid(const struct fixture *f)
+{
+    char text[32];
+    world_info(f->client, "publisher_pid", text, sizeof text);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static pid_t host_pid(const struct fixture *f)
+{
+    char text[32];
+    world_host_info(f->client, "lab", "pid", text, sizeof text);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static void assert_ticking(const struct fixture *f)
+{
+    const uint64_t tick = world_tick(f->client);
+    wait_for(world_tick(f->client) > tick + 10);
+}
+
+static bool take(struct oto_subscriber *subscriber)
+{
+    struct oto_error error = {0};
+    struct oto_wire_sample sample = {0};
+    return oto_subscriber_next(subscriber, 1, &sample, &error) == OTO_OK && sample.payload != NULL;
+}
+
+static struct oto_subscriber *subscribe(const struct fixture *f)
+{
+    struct oto_subscriber *subscriber = NULL;
+    struct oto_error error = {0};
+    assert_ok(oto_subscriber_open(f->ipc, "w/car/imu", &subscriber, &error), error);
+    return subscriber;
+}
+
+static void assert_new_subscriber_is_served(const struct fixture *f)
+{
+    struct oto_subscriber *subscriber = subscribe(f);
+    wait_for(take(subscriber));
+    oto_subscriber_close(subscriber);
+}
+
+/* A sample of the isolated node that is made now, and not the last one once more. */
+static bool is_fresh(struct oto_reader *reader)
+{
+    struct oto_sample_head head;
+    struct oto_imu_record record;
+    bool fresh = false;
+    while (oto_reader_next(reader, &head, &record, sizeof record) == OTO_OK) {
+        fresh = fresh || (head.flags & OTO_SAMPLE_STALE) == 0;
+    }
+    return fresh;
+}
+
+static void assert_isolated_node_samples(const struct fixture *f)
+{
+    struct oto_error error = {0};
+    struct oto_reader reader = oto_reader_make(oto_client_find(f->client, "car/apart", &error), OTO_READ_FROM_NOW);
+    wait_for(is_fresh(&reader));
+}
+
+/* ---- cases ---- */
+
+static void storm(const struct fixture *f, int *fds, unsigned count)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", f->ipc + strlen("ipc://"));
+    for (unsigned i = 0; i < count; i++) {
+        fds[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        assert_true(fds[i] >= 0);
+        (void)connect(fds[i], (const struct sockaddr *)&address, sizeof address);
+    }
+}
+
+static void a_publisher_without_descriptors_serves_those_it_has_and_later_others(void **state)
+{
+    struct fixture *f = *state;
+    static int fds[STORM];
+    for (rlim_t spare = 0; spare < 3; spare++) {
+        wait_for(publisher_pid(f) != 0);
+        struct oto_subscriber *early = subscribe(f);
+        wait_for(take(early));
+        const pid_t pid = publisher_pid(f);
+        const struct rlimit old = take_descriptors(pid, spare);
+        storm(f, fds, STORM);
+        const uint64_t tick = world_tick(f->client);
+        wait_for(world_tick(f->client) > tick + 1500); /* past its own look at its listeners, which it does each second */
+        for (int i = 0; i < 20; i++) {
+            wait_for(take(early));
+        }
+        for (int i = 0; i < STORM; i++) {
+            (void)close(fds[i]);
+        }
+        assert_int_equal(publisher_pid(f), pid);
+        give_descriptors(pid, &old);
+        assert_new_subscriber_is_served(f);
+        oto_subscriber_close(early);
+    }
+}
+
+/* What the server would start while it can open nothing is started when it can. */
+static void a_server_without_descriptors_starts_its_children_later(void **state)
+{
+    struct fixture *f = *state;
+    assert_isolated_node_samples(f);
+    const pid_t publisher = publisher_pid(f), host = host_pid(f);
+    const struct rlimit old = take_descriptors(f->world.pid, 0);
+    assert_int_equal(kill(publisher, SIGKILL), 0);
+    assert_int_equal(kill(host, SIGKILL), 0);
+    wait_for(publisher_pid(f) == 0);
+    wait_for(host_pid(f) == 0);
+    const uint64_t tick = world_tick(f->client);
+    wait_for(world_tick(f->client) > tick + 3000); /* it has tried in vain */
+    give_descriptors(f->world.pid, &old);
+    wait_for(publisher_pid(f) != 0);
+    wait_for(host_pid(f) != 0);
+    assert_new_subscriber_is_served(f);
+    assert_isolated_node_samples(f);
+}
+
+static void a_server_without_descriptors_refuses_and_says_why(void **state)
+{
+    struct fixture *f = *state;
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/no.ckpt", f->world.root);
+    const struct rlimit old = take_descriptors(f->world.pid, 0);
+    assert_int_not_equal(oto_control_checkpoint(f->client, path, &reply, &error), OTO_OK);
+    assert_non_null(strstr(error.text, "Too many open files"));
+    assert_int_not_equal(oto_control_swap(f->client, "car/imu", "mems_imu", &reply, &error), OTO_OK);
+    assert_non_null(strstr(error.text, "Too many open files"));
+    struct oto_client *late = NULL;
+    const struct oto_client_options options = {.size = sizeof options, .world = WORLD_NAME, .name = "late"};
+    assert_int_not_equal(oto_client_open(&options, &late, &error), OTO_OK);
+    assert_non_null(strstr(error.text, "out of file descriptors"));
+    assert_ticking(f);
+    give_descriptors(f->world.pid, &old);
+    assert_ok(oto_control_checkpoint(f->client, path, &reply, &error), error);
+    assert_ok(oto_control_swap(f->client, "car/imu", "mems_imu", &reply, &error), error);
+    oto_client_close(world_attach(&f->world, "late"));
+    assert_new_subscriber_is_served(f);
+}
+
+static void a_plugin_host_without_descriptors_samples_on(void **state)
+{
+    struct fixture *f = *state;
+    assert_isolated_node_samples(f);
+    const pid_t host = host_pid(f);
+    const struct rlimit old = take_descriptors(host, 0);
+    assert_isolated_node_samples(f);
+    assert_int_equal(host_pid(f), host);
+    give_descriptors(host, &old);
+    assert_ticking(f);
+}
+
+/* Whether the server said something of descriptors since the log had `*seen` bytes. */
+static bool complains(const struct fixture *f, size_t *seen)
+{
+    char *log = world_log(&f->world);
+    const bool found = strstr(log + *seen, "oo many open files") != NULL;
+    *seen = strlen(log);
+    free(log);
+    return found;
+}
+
+/* As `ulimit -n` before the start: too few are told so by a sentence and not by a library's abort(). */
+static void a_server_with_too_few_descriptors_says_so_and_leaves_nothing(void **state)
+{
+    struct fixture *f = *state;
+    oto_client_close(f->client);
+    f->client = NULL;
+    assert_int_equal(world_stop(&f->world), 0);
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    const rlim_t own = next_descriptor(getpid()); /* which the server inherits */
+    size_t seen = 0;
+    for (rlim_t few = own + 4; few <= own + 44; few += 4) {
+        const struct rlimit limit = {.rlim_cur = few, .rlim_max = old.rlim_max};
+        static const char *const arguments[] = {"--for=20ms", "--mode=asap", NULL};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        world_start(&f->world, arguments);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        const int code = world_wait(&f->world);
+        const bool complained = complains(f, &seen);
+        assert_true(code == 0 || (code == 1 && complained));
+        assert_true(few > own + 12 || code == 1);
+        assert_false(world_left_something(&f->world));
+    }
+}
+
+#define with(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        with(a_publisher_without_descriptors_serves_those_it_has_and_later_others),
+        with(a_server_without_descriptors_starts_its_children_later),
+        with(a_server_without_descriptors_refuses_and_says_why),
+        with(a_plugin_host_without_descriptors_samples_on),
+        with(a_server_with_too_few_descriptors_says_so_and_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
