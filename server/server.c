@@ -319,7 +319,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* From the control socket on, a signal waits until it can be answered in order. */
-static void hold_signals(int how)
+void srv_server_hold_signals(int how)
 {
     sigset_t signals;
     (void)sigemptyset(&signals);
@@ -404,13 +404,13 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         return oto_fail(error, OTO_IO, "the main loop cannot be made: %s", uv_strerror(failed));
     }
     server->loop_open = true;
-    hold_signals(SIG_BLOCK);
+    srv_server_hold_signals(SIG_BLOCK);
     srv_resources_start_worker(&server->loop, &server->first_job); /* signals stay the main thread's */
     enum oto_status status = open_control(server, error);
     if (status == OTO_OK) {
         open_handles(server);
     }
-    hold_signals(SIG_UNBLOCK);
+    srv_server_hold_signals(SIG_UNBLOCK);
     if (status == OTO_OK) {
         status = watch_crashes(server, error);
     }

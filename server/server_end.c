@@ -29,6 +29,7 @@ static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_
 void srv_server_close_handles(struct srv_server *server)
 {
     enter_phase(server, SRV_PHASE_CLOSING, 0);
+    srv_server_hold_signals(SIG_BLOCK); /* without a handle one more would kill the process and leave its directory */
     if (server->supervisor != NULL) {
         srv_supervisor_stop(server->supervisor);
     }

@@ -9,6 +9,9 @@
 /* The engine of the configuration that is loaded, from a checkpoint where `restore_path` is not NULL. */
 enum oto_status srv_server_make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error);
 
+/* SIG_BLOCK: what asks for the end waits until it can be answered in order; SIG_UNBLOCK. */
+void srv_server_hold_signals(int how);
+
 /* ---- server_end.c ---- */
 
 uint32_t srv_server_state(const struct srv_server *server); /* enum oto_server_state */
