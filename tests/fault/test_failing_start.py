@@ -58,7 +58,7 @@ class FailingStart(unittest.TestCase):
         world.injector.record("otolithd")
         self.assertEqual(self.a_life(*self.kept), 0, world.said())
         whole = self.checkpoint.read_bytes()
-        for place in every(world, "otolithd", 40):
+        for place in every(world, "otolithd", 24):
             self.checkpoint.write_bytes(whole)
             self.log.unlink(missing_ok=True)
             code = self.a_life(*self.kept)
@@ -73,7 +73,7 @@ class FailingStart(unittest.TestCase):
         world = self.world
         world.injector.record("otolithd")
         self.assertEqual(self.a_life("--supervise", "--no-publish"), 0, world.said())
-        for place in every(world, "otolithd", 12):
+        for place in every(world, "otolithd", 6):
             code = self.a_life("--supervise", "--no-publish")
             self.complain_if(place, judge_end(world, code, left_is_fine=world.injector.crashed))
             world.clean()
@@ -85,7 +85,7 @@ class FailingStart(unittest.TestCase):
         world.injector.record("otolithd")
         again = ["--no-publish", f"--restore={self.checkpoint}"]
         self.assertEqual(self.a_life(*again), 0, world.said())
-        for place in every(world, "otolithd", 12):
+        for place in every(world, "otolithd", 6):
             code = self.a_life(*again)
             self.complain_if(place, judge_end(world, code, left_is_fine=world.injector.crashed))
             world.clean()
@@ -98,7 +98,7 @@ class FailingStart(unittest.TestCase):
         world.file, file = f"--replay={world.path / 'first.log'}", world.file
         world.injector.record("otolithd")
         self.assertEqual(self.a_life("--no-publish"), 0, world.said())
-        for place in every(world, "otolithd", 12):
+        for place in every(world, "otolithd", 6):
             code = self.a_life("--no-publish")
             self.complain_if(place, judge_end(world, code, left_is_fine=world.injector.crashed))
             world.clean()
@@ -149,7 +149,7 @@ class FailingStart(unittest.TestCase):
     def test_a_publisher_in_which_a_call_fails_is_replaced(self):
         self.world.injector.record("otolith-publisher")
         self.assertIsNone(self.helped_life(self.is_served))
-        for place in every(self.world, "otolith-publisher", 10):
+        for place in every(self.world, "otolith-publisher", 6):
             self.complain_if(place, self.helped_life(self.is_served))
         self.settle()
 
@@ -161,7 +161,7 @@ class FailingStart(unittest.TestCase):
             return until(lambda: self.world.server.poll() is not None or len(reader.read()) > 0, 1)
         self.world.injector.record("otolith-plugin-host")
         self.assertIsNone(self.helped_life(samples))
-        for place in every(self.world, "otolith-plugin-host", 8):
+        for place in every(self.world, "otolith-plugin-host", 5):
             self.complain_if(place, self.helped_life(samples))
         self.settle()
 
