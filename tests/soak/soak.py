@@ -123,7 +123,7 @@ class Soak:
         wait_for(goes_on, f"no tick after {tick}: {self.world.info()}")
         wait_for(lambda: not self.server.zombies(), "zombies of the server are not buried")
         for event in self.events.read():
-            if not 1 <= event["kind"] <= 20 or not event["text"]:
+            if not 1 <= event["kind"] <= 21 or not event["text"]:
                 raise Violation(f"an event that makes no sense: {event}")
 
     def calm(self):
