@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -285,6 +286,8 @@ class Checkpoints(GoesOn, StandIns, Worlds):
         return self.fail("there is no thread otolith-tick")
 
     def test_the_tick_thread_copies_into_memory_that_is_there(self):
+        if re.search(rb"__[at]san_init", (BIN / "otolithd").read_bytes()):
+            self.skipTest("a sanitizer's shadow of that memory has pages of its own")
         nodes = "".join(f"      - {{name: slow{i}, plugin: mount_calibration, rate_hz: 7, inputs: {{imu: imu, speed: odo}}}}\n"
                         for i in range(12))
         self.world.write_text(WORLD.replace("mode: asap", "mode: step").replace("  - name: other", nodes + "  - name: other"))
