@@ -269,7 +269,7 @@ enum oto_status srv_change_try(const struct srv_change_base *base, const struct 
     const struct srv_probe_request request = {
         .plugin_fd = oto_plugin_fd(change->occupant.plugin),
         .plugin_path = oto_plugin_path(change->occupant.plugin),
-        .setup = change->occupant.own_setup != NULL ? change->occupant.own_setup : base->setup,
+        .setup = change->occupant.own_setup != NULL ? change->occupant.own_setup : base->node_setup,
         .params = &change->occupant.params,
         .start = change->start,
         .state = carries ? change->snapshot : NULL,
@@ -360,7 +360,7 @@ enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_
         status = check_inputs(base, change, error);
     }
     if (status == OTO_OK) {
-        status = srv_occupant_make(occupant, base->setup, base->config, base->first_channel, error);
+        status = srv_occupant_make(occupant, base->node_setup, base->config, base->first_channel, error);
     }
     if (status == OTO_OK) {
         status = keep_first_state(change, error);

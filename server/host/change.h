@@ -80,7 +80,8 @@ struct srv_change_base {
     const char *topic;
     const struct srv_node_config *config;
     uint32_t first_channel;
-    const struct oto_setup *setup; /* a copy where it is the plugin's own */
+    const struct oto_setup *setup; /* a copy where it is the plugin's own; gone with the base */
+    const struct oto_setup *node_setup; /* of the world's file; stays */
     struct oto_setup own_setup;
     struct oto_plugin *plugin;
     struct oto_params params;

@@ -16,7 +16,7 @@ static enum oto_status begin_change(const struct srv_engine *engine, uint32_t no
     base->topic = engine->nodes[node].topic;
     base->config = engine->nodes[node].config;
     base->first_channel = engine->first_channels[node];
-    base->setup = engine->nodes[node].setup;
+    base->setup = base->node_setup = engine->nodes[node].setup;
     base->isolated = engine->nodes[node].member != NULL;
     base->base_rate_num = engine->config->clock.rate_num;
     base->base_rate_den = engine->config->clock.rate_den;

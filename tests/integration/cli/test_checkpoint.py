@@ -183,11 +183,13 @@ class StandIns:
         self.start("--mode", "step", "--restore", checkpoint)
 
     def test_a_world_restored_while_another_plugin_stands_in_has_its_own_channels(self):
+        ends = []
         for undo in (False, True):
             with self.subTest(undo=undo):
-                self.swap_save_and_swap_back(undo)
+                ends.append(self.swap_save_and_swap_back(undo))
                 self.server.terminate()
                 self.server.wait(timeout=60)
+        self.assertEqual(ends[0], ends[1])  # back by name or by --undo: the same
 
     def swap_save_and_swap_back(self, undo):
         swaps = (("car/imu", "mems_imu", "sdf_imu"),
@@ -219,6 +221,7 @@ class StandIns:
         self.assertEqual(go_on(200), whole)
         self.restart(again)  # saved by a run that was restored itself
         self.assertEqual(go_on(0), whole)
+        return whole
 
 
 class Checkpoints(GoesOn, StandIns, Worlds):
