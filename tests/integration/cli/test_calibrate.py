@@ -333,7 +333,7 @@ class Grade(unittest.TestCase):
         self.assertIn("is no grade", self.grade("--world", SOURCE / "configs/worlds/calibration_city.yaml", "--out", "x", code=1).stderr)
         bad = self.make_grade("bad", "{vehicles.car.nodes.imu.mount.rpy_deg: {gauss: [0, 1]}}")
         self.assertIn("bad.yaml:3", self.grade("--world", bad, "--seeds", 1, "--out", "x", code=1).stderr)
-        (self.path / "level.yaml").write_text("grade: level\nworld: world.yaml\nlevel_path: {vertical: pink, vertical_rms_m_s2: 0.6}\n")
+        (self.path / "level.yaml").write_text("grade: level\nworld: world.yaml\nlevel_path: {vertical: pink, vertical_rms_m_s2: 0.6}\ndraw: {}\n")
         refused = self.grade("--world", "./level.yaml", "--seeds", 1, "--out", "x", code=1).stderr
         self.assertIn("level.yaml:3", refused)
         self.assertIn("white or differenced", refused)

@@ -66,6 +66,12 @@ static uint64_t newest(struct fixture *fixture, const char *topic)
     return oto_ring_newest(&view);
 }
 
+/* Rings hold a little more than that. */
+static uint64_t oldest_kept(uint64_t newest_seq)
+{
+    return newest_seq > 800 ? newest_seq - 800 : 1;
+}
+
 static void assert_others_went_on(struct fixture *fixture)
 {
     struct counter_record record;
@@ -131,12 +137,19 @@ static void an_estimator_without_end_is_ended_and_what_it_said_is_stale(void **u
 {
     (void)unused;
     struct fixture fixture;
-    uint64_t number;
+    uint64_t number, of_the_last_that_ended = 0;
     start(&fixture, "hostile_estimator_loop");
     wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer and was ended");
-    const struct oto_sample_head head = fixture_latest(&fixture, "demo/car/bad", &number);
-    assert_int_equal(head.flags & OTO_SAMPLE_STALE, OTO_SAMPLE_STALE);
-    assert_int_equal(number, 4); /* of the last step that ended */
+    const uint64_t last = newest(&fixture, "demo/car/bad"), first = oldest_kept(last);
+    for (uint64_t seq = first; seq <= last; seq++) {
+        const struct oto_sample_head head = fixture_record(&fixture, "demo/car/bad", seq, &number);
+        if ((head.flags & OTO_SAMPLE_STALE) == 0 || seq == first) {
+            of_the_last_that_ended = number;
+        } else {
+            assert_int_equal(number, of_the_last_that_ended);
+        }
+    }
+    assert_true(fixture_latest(&fixture, "demo/car/bad", &number).flags & OTO_SAMPLE_STALE);
     assert_others_went_on(&fixture);
     fixture_end(&fixture);
 }
@@ -336,11 +349,33 @@ static void a_host_that_is_killed_again_and_again_comes_back_each_time(void **un
         assert_true(fixture_host(&fixture, "good").restarts > kills);
     }
     const uint64_t last = newest(&fixture, "demo/car/good");
-    (void)check_recovered(&fixture, last > 800 ? last - 800 : 1, last);
+    (void)check_recovered(&fixture, oldest_kept(last), last);
     assert_int_equal(fixture_counter(&fixture, OTO_COUNTER_QUARANTINED), 0);
     assert_true(told(&fixture, OTO_EVENT_PLUGIN_HOST, "SIGKILL from outside"));
     assert_true(told(&fixture, OTO_EVENT_PLUGIN_HOST, "runs again"));
     fixture_end(&fixture);
+}
+
+/* On a busy machine the troubled one is late, too: the server's count of stale samples does not say whose they are. */
+static void wait_stale(struct fixture *fixture, uint64_t least)
+{
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    uint64_t last = newest(fixture, "demo/car/good");
+    while (check_recovered(fixture, oldest_kept(last), last) < least) {
+        assert_true(fixture_now_ns() < deadline_ns);
+        fixture_wait_tick(fixture, fixture_counter(fixture, OTO_COUNTER_TICKS) + 1);
+        last = newest(fixture, "demo/car/good");
+    }
+}
+
+static void wait_fresh(struct fixture *fixture)
+{
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    struct counter_record record;
+    while ((fixture_latest(fixture, "demo/car/good", &record).flags & OTO_SAMPLE_STALE) != 0) {
+        assert_true(fixture_now_ns() < deadline_ns);
+        fixture_wait_tick(fixture, fixture_counter(fixture, OTO_COUNTER_TICKS) + 1);
+    }
 }
 
 /* Stopped, so that a whole request goes by unanswered, then killed. */
@@ -352,15 +387,12 @@ static void what_a_dead_host_did_not_make_is_repeated_and_flagged(void **unused)
     fixture_wait_tick(&fixture, 50);
     const int32_t pid = fixture_host(&fixture, "good").pid;
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 3);
+    wait_stale(&fixture, 3);
     assert_int_equal(kill(pid, SIGKILL), 0);
     wait_told(&fixture, OTO_EVENT_PLUGIN_HOST, "runs again");
-    const uint64_t ticks = fixture_counter(&fixture, OTO_COUNTER_TICKS);
-    fixture_wait_tick(&fixture, ticks + 100);
+    wait_fresh(&fixture);
     const uint64_t last = newest(&fixture, "demo/car/good");
-    assert_true(check_recovered(&fixture, 1, last) >= 3);
-    struct counter_record record;
-    assert_int_equal(fixture_latest(&fixture, "demo/car/good", &record).flags & OTO_SAMPLE_STALE, 0);
+    (void)check_recovered(&fixture, oldest_kept(last), last);
     fixture_end(&fixture);
 }
 
@@ -372,14 +404,9 @@ static void a_host_that_was_stopped_and_goes_on_catches_up(void **unused)
     fixture_wait_tick(&fixture, 50);
     const int32_t pid = fixture_host(&fixture, "good").pid;
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    fixture_wait_counter(&fixture, OTO_COUNTER_STALE, 2);
+    wait_stale(&fixture, 2);
     assert_int_equal(kill(pid, SIGCONT), 0);
-    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
-    struct counter_record record;
-    while ((fixture_latest(&fixture, "demo/car/good", &record).flags & OTO_SAMPLE_STALE) != 0) {
-        assert_true(fixture_now_ns() < deadline_ns);
-        fixture_wait_tick(&fixture, fixture_counter(&fixture, OTO_COUNTER_TICKS) + 1);
-    }
+    wait_fresh(&fixture);
     assert_true(told(&fixture, OTO_EVENT_PLUGIN_HOST, "did not answer within its budget of 300000 us"));
     fixture_end(&fixture);
 }
