@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "otolith/estimator.h"
+#include "otolith/vecmath.h"
 #include "otolith/version.h"
 
 /* Text that grows in a buffer of fixed size, and knows when it did not fit. */
@@ -101,7 +103,7 @@ static void put_clock(struct sheet *sheet, const struct srv_server *server)
         (unsigned long long)server->config.seed, (long long)clock->until_ns, (unsigned long long)now.tick);
 }
 
-#define HOST_ROOM 400 /* of a plugin host with its first nodes; what does not fit is left out */
+#define HOST_ROOM 400 /* of a plugin host with its first nodes, or of an input; what does not fit is left out */
 
 static void put_host(struct sheet *sheet, const struct srv_server *server, uint32_t index,
                      const struct srv_group_facts *host)
@@ -134,6 +136,32 @@ static void put_checkpoints(struct sheet *sheet, const struct srv_server *server
     put(sheet, ", \"checkpoints\": {\"count\": %llu, \"bytes\": %llu, \"stall_us\": %.3f, \"stall_max_us\": %.3f}",
         (unsigned long long)costs->count, (unsigned long long)costs->bytes, (double)costs->stall_ns * 1e-3,
         (double)costs->stall_max_ns * 1e-3);
+}
+
+static void put_input(struct sheet *sheet, const char *world, const char *node, const struct oto_input_binding *input,
+                      bool first)
+{
+    const oto_vec3 rpy = oto_rpy_from_quat(input->q_body_from_sensor);
+    put(sheet, "%s{\"node\": \"%s/%s\", ", first ? "" : ", ", world, node); /* names need no escapes */
+    put_member(sheet, "input", input->name);
+    put_member(sheet, "topic", input->topic);
+    put(sheet, "\"mount_rpy_deg\": [%.9g, %.9g, %.9g]}", rpy.x / OTO_DEG, rpy.y / OTO_DEG, rpy.z / OTO_DEG);
+}
+
+/* What estimators listen to, and how those sensors are mounted. */
+static void put_inputs(struct sheet *sheet, const struct srv_server *server)
+{
+    const char *world = srv_engine_segment(server->engine)->world;
+    bool first = true;
+    put(sheet, ", \"inputs\": [");
+    for (uint32_t i = 0; i < srv_engine_node_count(server->engine); i++) {
+        const struct oto_setup *setup = srv_engine_node_setup(server->engine, i);
+        for (uint32_t k = 0; k < setup->input_count && sheet->used + HOST_ROOM < sheet->bytes; k++) {
+            put_input(sheet, world, setup->node, &setup->inputs[k], first);
+            first = false;
+        }
+    }
+    put(sheet, "]");
 }
 
 /* What somebody needs to start the same world again. */
@@ -172,6 +200,7 @@ bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
         srv_control_connection_count(server->control), srv_engine_node_count(server->engine));
     put_checkpoints(&sheet, server);
     put_hosts(&sheet, server);
+    put_inputs(&sheet, server);
     put(&sheet, "}");
     return is_whole(&sheet);
 }

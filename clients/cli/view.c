@@ -8,7 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "otolith/calibration.h"
 #include "otolith/records.h"
+#include "view_mount.h"
 
 /* Which field of a record tells most at a glance. Others show their first number. */
 static const struct {
@@ -52,6 +54,16 @@ static const struct oto_channel *truth_of(const struct oto_client *client, const
     return NULL;
 }
 
+static void init_mount(const struct view *view, struct view_row *row)
+{
+    const struct oto_record_type *type = &row->channel->type;
+    double rpy_deg[3];
+    row->is_mount = strcmp(type->name, oto_mount_calibration_type.name) == 0 && type->bytes == oto_mount_calibration_type.bytes;
+    if (row->is_mount && view_mount_truth(view->client, row->channel->node, rpy_deg)) {
+        view_mount_given(rpy_deg, row->mount_truth, sizeof row->mount_truth);
+    }
+}
+
 enum oto_status view_init(struct view *view, struct oto_client *client, struct oto_error *error)
 {
     memset(view, 0, sizeof *view);
@@ -69,6 +81,7 @@ enum oto_status view_init(struct view *view, struct oto_client *client, struct o
         row->truth = truth_of(client, row->channel);
         row->field = (row->channel->flags & OTO_CHANNEL_EVENTS) != 0 ? NULL : field_of(&row->channel->type);
         row->reader = oto_reader_make(row->channel, OTO_READ_FROM_OLDEST);
+        init_mount(view, row);
     }
     return OTO_OK;
 }
@@ -137,7 +150,10 @@ static void update_row(struct view *view, struct view_row *row, double elapsed_s
     if (!have) {
         return;
     }
-    if (row->field != NULL) {
+    if (row->is_mount) {
+        view_mount_state(view->payload, row->mount_state, sizeof row->mount_state);
+        view_mount_found(view->payload, row->mount_found, sizeof row->mount_found);
+    } else if (row->field != NULL) {
         row->last = oto_field_number(row->field, view->payload, 0);
         push_point(row, row->last, reference_of(row));
     } else {
@@ -219,6 +235,16 @@ static void spark(char *text, size_t bytes, const double *values, uint32_t count
     }
 }
 
+static void draw_mount(struct page *page, const struct view_row *row)
+{
+    line(page, "%-26s %7.1f Hz %9" PRIu64 " %6" PRIu64 "  %s", row->channel->topic, row->rate_hz, row->samples,
+         row->reader.cursor.lost, row->mount_state);
+    line(page, "%s", row->mount_found);
+    if (row->mount_truth[0] != '\0') {
+        line(page, "%s", row->mount_truth);
+    }
+}
+
 static void draw_row(struct page *page, const struct view_row *row)
 {
     char sensor[4 * VIEW_POINTS + 1], reference[4 * VIEW_POINTS + 1];
@@ -227,6 +253,10 @@ static void draw_row(struct page *page, const struct view_row *row)
     if (row->field == NULL) {
         line(page, "%-26s %10s %9" PRIu64 " %6" PRIu64 "  %s", row->channel->topic, "", row->samples,
              row->reader.cursor.lost, row->event);
+        return;
+    }
+    if (row->is_mount) {
+        draw_mount(page, row);
         return;
     }
     for (uint32_t i = 0; i < row->points; i++) {

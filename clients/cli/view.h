@@ -23,6 +23,8 @@ struct view_row {
     double sensor[VIEW_POINTS], reference[VIEW_POINTS];
     uint32_t points;
     char event[160]; /* text of the newest event */
+    bool is_mount;   /* of a mount calibration: lines of its own */
+    char mount_state[48], mount_found[160], mount_truth[160];
 };
 
 struct view {

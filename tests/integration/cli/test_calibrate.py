@@ -4,10 +4,12 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN, PLUGINS, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
@@ -261,6 +263,28 @@ vehicles:
         result = self.result("--nominal", "180,0,0", imu="imu.csv", speed="can.csv")
         self.assertLess(abs(result["rpy_deg"][1] - 3.7), 1.2)
         self.assertLess(abs(result["rpy_deg"][2] + 0.3), 1.2)
+
+
+class Live(unittest.TestCase):
+    def test_the_view_shows_what_was_found_and_the_truth_below(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o700)
+            server = subprocess.Popen([str(BIN / "otolithd"), str(WORLD), "--mode", "step", "--no-publish"], env=environment(folder),
+                                      stderr=subprocess.DEVNULL)
+            try:
+                deadline = time.monotonic() + 60
+                while subprocess.run([OTOLITH, "step", "70000"], env=environment(folder), capture_output=True).returncode != 0:
+                    self.assertIsNone(server.poll())
+                    self.assertLess(time.monotonic(), deadline)
+                lines = call(folder, "top").stdout.splitlines()
+            finally:
+                server.terminate()
+                server.wait(timeout=60)
+        at = next(i for i, line in enumerate(lines) if line.startswith("mount_calibration/car/calibration "))
+        self.assertRegex(lines[at], r"not accepted, [1-9]\d %$")
+        found, bound = map(float, re.search(r"roll +(\S+) ± (\S+)", lines[at + 1]).groups())
+        self.assertLess(abs(found - TRUE_RPY[0]), bound)
+        self.assertEqual(lines[at + 2].split(), ["truth", "roll", "4.00", "pitch", "-2.50", "yaw", "3.00"])
 
 
 class Grade(unittest.TestCase):
