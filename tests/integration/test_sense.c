@@ -189,8 +189,10 @@ static void check_group(struct golden_row *rows, size_t first, size_t count)
         }
     }
     assert_int_equal(fclose(truth), 0);
-    assert_int_equal(SENSE("--plugin", sensor->plugin, "--params", at("params.yaml"), "--rate", rows[first].cells[RATE],
-                           "--in", at("truth.csv"), "--out", at("samples.csv")), 0);
+    if (SENSE("--plugin", sensor->plugin, "--params", at("params.yaml"), "--rate", rows[first].cells[RATE], "--in",
+              at("truth.csv"), "--out", at("samples.csv")) != 0) {
+        fail_msg("%s", read_text("stderr"));
+    }
     char line[8192];
     FILE *samples = fopen(at("samples.csv"), "re");
     assert_non_null(samples);
