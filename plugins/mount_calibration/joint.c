@@ -5,9 +5,9 @@
 
 #define REPLAYS 2
 #define SECOND_MOST 0.5 /* of log-likelihood that a second may speak for a level path */
-#define BELIEVED 72.0   /* of that, in all */
-#define BELIEVED_MOST 100.0
-#define DOUBTED 40.0
+#define BELIEVED 85.0   /* of that, in all */
+#define BELIEVED_MOST 110.0
+#define DOUBTED 60.0
 #define TORN 10.0
 #define LAST_REPLAY_BLOCKS 700    /* leaves room for those that come in meanwhile */
 #define ROUGH_RAD (0.7 * OTO_DEG) /* of pitch and yaw */

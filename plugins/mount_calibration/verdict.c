@@ -10,6 +10,7 @@
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
 #define LEVEL_WIDENING_MOST 1.5
+#define LEVEL_JOLT_MOST 0.02 /* m/s² for 1 Hz^½: more, and it is no level path either */
 
 /* ---- marks: how far the result has moved since ------------------------------------------------------------------- */
 
@@ -147,7 +148,8 @@ static bool is_path_sure(const struct mountcal_state *state)
     mountcal_rpy(level->q_body_from_sensor, level_rad);
     apart = oto_fabs(oto_wrap_pi(level_rad[0] - road_rad[0]));
     bound = 3.0 * joint_sigma(road, JOINT_MOUNT);
-    return state->verdict.marks[JOINT_STAYS_LEVEL].widening[0] < LEVEL_WIDENING_MOST && apart < bound;
+    return state->verdict.marks[JOINT_STAYS_LEVEL].widening[0] < LEVEL_WIDENING_MOST && apart < bound &&
+           level->jolt_power < LEVEL_JOLT_MOST * LEVEL_JOLT_MOST;
 }
 
 static bool has_driven_enough(const struct mountcal_plan *plan, const struct mountcal_state *state)
