@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes clients/libotolith/environment/wmm_table.c: the World Magnetic Models that libotolith carries.
+"""Writes server/environment/wmm_table.c: the World Magnetic Models that libotolith carries.
 
 usage: gen_wmm_table.py [--check] FILE
 

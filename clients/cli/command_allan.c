@@ -12,8 +12,8 @@
 #include "allan/allan.h"
 #include "allan/plot.h"
 #include "allan/report.h"
-#include "otolith/document.h"
-#include "otolith/table.h"
+#include "document/document.h"
+#include "document/table.h"
 #include "source.h"
 
 enum { MOST_COLUMNS = 64, NAME_BYTES = ALLAN_NAME_BYTES, MOST_FIELDS = 256 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bar.h"
-#include "otolith/estimate.h"
+#include "offline/estimate.h"
 #include "output.h"
 
 enum { MOST_SETS = 64 };

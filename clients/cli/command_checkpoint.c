@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "server_process.h"
 
 /* The server has another folder than the caller. The file itself need not be there yet. */

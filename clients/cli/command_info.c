@@ -1,6 +1,6 @@
 /* otolith info TOPIC: what a topic is: node, plugin, rate, record and fields. */
 #include "json.h"
-#include "otolith/document.h"
+#include "document/document.h"
 #include "source.h"
 
 #include <inttypes.h>

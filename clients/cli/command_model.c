@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "otolith/document.h"
+#include "document/document.h"
 
 static const struct cli_command subcommands[] = {
     {"list", model_list, "the models that are there"},

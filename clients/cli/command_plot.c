@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/table.h"
+#include "document/table.h"
 #include "plot/picture.h"
 
 enum { MOST_FILES = 16, MOST_COLUMNS = 16, MOST_CURVES = 64, MOST_POINTS = 50000000 };

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "otolith/document.h"
+#include "document/document.h"
 #include "recorder.h"
 #include "server_process.h"
 #include "summary.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "otolith/parts.h"
+#include "parts/library.h"
 
 /* The instance's name in the world it stands for: with the seed it is the key of its noise. */
 #define NODE "sense/imu"

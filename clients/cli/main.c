@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "otolith/version.h"
 
 static const struct cli_command commands[] = {

@@ -6,7 +6,7 @@
 #define CLI_SENSE_INPUT_H
 
 #include "otolith/plugin.h"
-#include "otolith/table.h"
+#include "document/table.h"
 
 enum { SENSE_COLUMNS = 11, SENSE_VALUES = SENSE_COLUMNS - 1 };
 

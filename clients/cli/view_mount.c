@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "otolith/calibration.h"
-#include "otolith/document.h"
+#include "document/document.h"
 
 static bool is(const struct oto_value *map, const char *key, const char *text)
 {

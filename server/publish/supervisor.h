@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#include "config/world_config.h"
+#include "world/world_config.h"
 #include "otolith/status.h"
 
 struct srv_supervisor;

@@ -1,197 +1,297 @@
-/* Faults of nodes: begun and ended by the samples' time, applied between a node and its channels, and labelled. */
-#include <string.h>
+#include "world/fault_spec.h"
 
-#include "host/fault.h"
-#include "host/fifo.h"
-#include "world/engine_private.h"
-#include "world/text.h"
+#include <stdlib.h>
 
-static void say(struct srv_engine *engine, const struct srv_node *node, const struct srv_fault *fault, const char *what)
+#include "world/binder.h"
+#include "world/section.h"
+#include "otolith/records.h"
+
+/* clang-format off */
+#define AT(member) .offset = (uint32_t)offsetof(struct srv_raw_fault, member), \
+                   .bytes = (uint32_t)sizeof(((struct srv_raw_fault *)0)->member)
+#define RANGE(low, high) .minimum = (low), .maximum = (high)
+
+struct srv_raw_fault {
+    int32_t kind;
+    const struct oto_value *fields, *channel, *axes;
+    double value, rate_hz, probability;
+    int64_t at_ns, for_ns, period_ns;
+    uint32_t count;
+};
+
+#define WORD(name, number, text, amount) {text, number, NULL},
+static const struct srv_word kinds[] = {OTO_FAULT_TABLE(WORD)
+    {"bias_step", OTO_FAULT_BIAS, NULL}, {"bias_ramp", OTO_FAULT_RAMP, NULL}, {"spike", OTO_FAULT_SPIKES, NULL},
+    {"saturate", OTO_FAULT_SATURATION, NULL}, {"sign_flip", OTO_FAULT_SIGN, NULL}, {"axis_swap", OTO_FAULT_AXES, NULL},
+    {"stamp_jump", OTO_FAULT_TIME_JUMP, NULL}, {"stamp_jitter", OTO_FAULT_TIME_JITTER, NULL},
+};
+
+static const struct srv_key fault_keys[] = {
+    {"kind", SRV_FORM_WORD, AT(kind), .flags = SRV_KEY_REQUIRED, .words = kinds,
+     .word_count = sizeof kinds / sizeof *kinds, .text = "what goes wrong"},
+    {"value", SRV_FORM_F64, AT(value), .minimum = -1e300, .maximum = 1e300,
+     .text = "bias, spikes, noise (1 sigma), saturation: in the field's unit; ramp: per second; scale: the factor; delay, "
+             "time_jump, time_jitter (1 sigma): seconds"},
+    {"fields", SRV_FORM_VALUE, AT(fields),
+     .text = "names of fields, or their beginnings before a dot, with commas between; without it all that were measured"},
+    {"channel", SRV_FORM_VALUE, AT(channel), .text = "the node's channel; its first without it"},
+    {"at_s", SRV_FORM_NS, AT(at_ns), RANGE(0, 9e9), .scale = 1e9, .unit = "s", .text = "simulated time of its beginning"},
+    {"for_s", SRV_FORM_NS, AT(for_ns), RANGE(0, 9e9), .scale = 1e9, .unit = "s", .flags = SRV_KEY_OPEN_MIN,
+     .text = "how long; without it until it is cleared"},
+    {"rate_hz", SRV_FORM_F64, AT(rate_hz), RANGE(0, 1e6), .flags = SRV_KEY_OPEN_MIN, .unit = "Hz", .default_text = "1",
+     .text = "spikes: how many a second on average"},
+    {"period_s", SRV_FORM_NS, AT(period_ns), RANGE(1e-6, 1e6), .scale = 1e9, .unit = "s", .default_text = "0.1",
+     .text = "intermittent: the time that is lost or not as a whole"},
+    {"probability", SRV_FORM_F64, AT(probability), RANGE(0, 1), .default_text = "0.5",
+     .text = "intermittent: of a period to be lost"},
+    {"count", SRV_FORM_U32, AT(count), RANGE(2, 1000000), .unit = "samples", .default_text = "2",
+     .text = "repeat: how often each sample is given"},
+    {"axes", SRV_FORM_VALUE, AT(axes), .text = "axes: what x, y and z show then, as yxz or -xzy; exchanges x and y without it"},
+};
+const struct srv_section srv_section_fault = {"a fault", "what goes wrong with the node's samples", fault_keys,
+                                              sizeof fault_keys / sizeof *fault_keys};
+
+/* Kinds that need `value`, and from where on. */
+static const struct {
+    bool needed;
+    double minimum, maximum;
+} values[OTO_FAULT_MAX_] = {
+    [OTO_FAULT_BIAS] = {true, -1e300, 1e300},  [OTO_FAULT_RAMP] = {true, -1e300, 1e300},
+    [OTO_FAULT_SCALE] = {true, -1e300, 1e300}, [OTO_FAULT_SPIKES] = {true, 0, 1e300},
+    [OTO_FAULT_NOISE] = {true, 0, 1e300},      [OTO_FAULT_SATURATION] = {true, 0, 1e300},
+    [OTO_FAULT_DELAY] = {true, 0, SRV_FAULT_MAX_DELAY_S}, [OTO_FAULT_TIME_JUMP] = {true, -1e6, 1e6},
+    [OTO_FAULT_TIME_JITTER] = {true, 0, 1e3},
+};
+/* clang-format on */
+
+static enum oto_status check_value(const struct oto_value *map, const struct srv_raw_fault *raw,
+                                   struct oto_error *error)
 {
-    char sentence[96];
-    struct srv_text words = srv_text_begin(sentence, sizeof sentence);
-    srv_text_add(&words, "fault ");
-    srv_text_add_u64(&words, fault->spec.id);
-    srv_text_add(&words, " (");
-    srv_text_add(&words, oto_fault_kind_text(fault->spec.kind));
-    srv_text_add(&words, ") ");
-    srv_text_add(&words, what);
-    srv_event_write(engine, OTO_EVENT_FAULT, 0, (int64_t)fault->spec.id, node->topic, sentence);
-}
-
-/* What is over waits in a list until a reply takes it to the thread that may free it. */
-static void retire(struct srv_engine *engine, const struct srv_node *node, struct srv_fault **link)
-{
-    struct srv_fault *fault = *link;
-    *link = fault->next;
-    fault->next = engine->retired_faults;
-    engine->retired_faults = fault;
-    say(engine, node, fault, fault->begun ? "is over" : "was taken back");
-}
-
-/* The lists of a label hold the first few; more than that at once are applied all the same. */
-static void note(struct srv_engine *engine, const struct srv_node *node, const struct srv_fault *fault)
-{
-    struct oto_fault_label_record *label = &engine->label;
-    if (!fault->begun) {
-        say(engine, node, fault, "begins");
+    const struct oto_value *given = oto_value_get(map, "value");
+    const char *kind = oto_fault_kind_text((uint32_t)raw->kind);
+    if (!values[raw->kind].needed) {
+        return given == NULL ? OTO_OK
+                             : oto_value_fail_key(given, error, OTO_INVALID, "a fault of kind %s takes no value", kind);
     }
-    label->kinds |= UINT64_C(1) << fault->spec.kind;
-    if (label->count < OTO_FAULT_LABELS) {
-        label->id[label->count] = (uint32_t)fault->spec.id;
-        label->kind[label->count] = fault->spec.kind;
-        label->count++;
+    if (given == NULL) {
+        return oto_value_fail(map, error, OTO_INVALID, "a fault of kind %s needs a value", kind);
     }
+    if (!(raw->value >= values[raw->kind].minimum && raw->value <= values[raw->kind].maximum)) {
+        return oto_value_fail(given, error, OTO_RANGE, "the value of a fault of kind %s is %g, expected %g to %g", kind,
+                              raw->value, values[raw->kind].minimum, values[raw->kind].maximum);
+    }
+    return OTO_OK;
 }
 
-void srv_faults_begin_sample(struct srv_engine *engine, struct srv_node *node)
+static enum oto_status find_port(const struct oto_value *channel, const struct oto_plugin_descriptor *descriptor,
+                                 uint32_t *port, struct oto_error *error)
 {
-    struct oto_fault_label_record *label = &engine->label;
-    memset(label, 0, sizeof *label);
-    for (struct srv_fault **link = &node->faults; *link != NULL;) {
-        struct srv_fault *fault = *link;
-        if (node->beat.t_ns >= fault->until_ns) {
-            retire(engine, node, link);
+    const char *names[OTO_PLUGIN_MAX_PORTS];
+    *port = 0;
+    if (channel == NULL) {
+        return OTO_OK;
+    }
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        names[i] = descriptor->outputs[i].name;
+        if (strcmp(names[i], channel->text) == 0) {
+            *port = i;
+            return OTO_OK;
+        }
+    }
+    const char *near = oto_nearest_word(channel->text, names, descriptor->output_count);
+    return oto_value_fail(channel, error, OTO_NOT_FOUND, "plugin '%s' has no channel '%s'%s%s%s", descriptor->id,
+                          channel->text, near != NULL && *near != '\0' ? "; did you mean '" : "",
+                          near != NULL ? near : "", near != NULL && *near != '\0' ? "'?" : "");
+}
+
+static bool is_number(const struct oto_field *field)
+{
+    return field->type == OTO_FIELD_F64 || field->type == OTO_FIELD_F32;
+}
+
+/* Each name of the list must reach something. */
+static enum oto_status check_name(const struct oto_value *fields, const char *name, size_t bytes,
+                                  const struct oto_record_type *type, struct oto_error *error)
+{
+    const char *candidates[OTO_RECORD_MAX_FIELDS];
+    char word[OTO_FIELD_NAME_BYTES];
+    size_t count = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        if (is_number(&type->fields[i])) {
+            if (srv_fault_name_matches(name, bytes, type->fields[i].name)) {
+                return OTO_OK;
+            }
+            candidates[count++] = type->fields[i].name;
+        }
+    }
+    (void)snprintf(word, sizeof word, "%.*s", (int)(bytes < sizeof word ? bytes : sizeof word - 1), name);
+    const char *near = oto_nearest_word(word, candidates, count);
+    return oto_value_fail(fields, error, OTO_NOT_FOUND, "the record '%s' has no field '%s' of floating-point numbers%s%s%s",
+                          type->name, word, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                          near != NULL ? "'?" : "");
+}
+
+static enum oto_status take_fields(const struct oto_value *fields, const struct oto_record_type *type,
+                                   struct srv_fault_spec *spec, struct oto_error *error)
+{
+    if (fields == NULL) {
+        return OTO_OK;
+    }
+    if (strlen(fields->text) >= sizeof spec->fields) {
+        return oto_value_fail(fields, error, OTO_LIMIT, "the list of fields is longer than %zu bytes",
+                              sizeof spec->fields - 1);
+    }
+    memcpy(spec->fields, fields->text, strlen(fields->text) + 1);
+    enum oto_status status = OTO_OK;
+    for (const char *at = spec->fields; *at != '\0' && status == OTO_OK;) {
+        const size_t bytes = strcspn(at, ", ");
+        status = bytes > 0 ? check_name(fields, at, bytes, type, error) : OTO_OK;
+        at += bytes + strspn(at + bytes, ", ");
+    }
+    return status;
+}
+
+/* Whether what is reached comes in x, y and z of one quantity. */
+static bool comes_in_triads(const struct srv_fault_spec *spec, const struct oto_record_type *type)
+{
+    static const char *const ends[] = {".x", ".y", ".z"};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct oto_field *field = &type->fields[i];
+        if (!is_number(field) || !srv_fault_field_matches(spec->fields, field)) {
             continue;
         }
-        if (srv_fault_is_active(fault, node->beat.t_ns)) {
-            note(engine, node, fault);
-        }
-        link = &fault->next;
-    }
-}
-
-/* The floating-point numbers of a record, as far as there is room. */
-static void copy_clean(const struct srv_port *port, const void *payload, double *clean)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < port->run_count; i++) {
-        const struct oto_float_run *run = &port->runs[i];
-        const unsigned char *from = (const unsigned char *)payload + run->offset;
-        for (uint32_t k = 0; k < run->count && count < OTO_FAULT_CLEAN_NUMBERS; k++, count++) {
-            float half;
-            if (run->bytes == sizeof(double)) {
-                memcpy(&clean[count], from + k * sizeof(double), sizeof(double));
-            } else {
-                memcpy(&half, from + k * sizeof half, sizeof half);
-                clean[count] = (double)half;
-            }
-        }
-    }
-}
-
-void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_t port, uint32_t *flags)
-{
-    struct oto_output *output = &node->outputs[port];
-    struct oto_fault_label_record *label = &engine->label;
-    const struct srv_fault_moment moment = {.key = node->setup->noise_key,
-                                            .n = node->beat.n,
-                                            .t_ns = node->beat.t_ns,
-                                            .rate_hz = node->setup->rate_hz};
-    const uint32_t channel = node->ports[port].channel - node->first_channel; /* what a fault calls its port */
-    uint32_t index = 0;
-    if (port == 0) {
-        copy_clean(&node->ports[0], output->payload, label->clean);
-    }
-    for (struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
-        if (!srv_fault_is_active(fault, node->beat.t_ns)) {
+        if (field->count == 3 && count % 3 == 0) {
+            count += 3;
             continue;
         }
-        if (fault->spec.port == channel) {
-            const double amount = srv_fault_apply(fault, &moment, output);
-            *flags |= OTO_SAMPLE_FAULT | (fault->spec.kind == OTO_FAULT_NAN ? OTO_SAMPLE_NON_FINITE : 0);
-            if (index < OTO_FAULT_LABELS) {
-                label->amount[index] = amount;
-            }
+        const size_t bytes = strlen(field->name);
+        if (field->count != 1 || bytes < 2 || strcmp(field->name + bytes - 2, ends[count % 3]) != 0) {
+            return false;
         }
-        index++;
-    }
-}
-
-void srv_faults_end_sample(struct srv_engine *engine, struct srv_node *node)
-{
-    struct oto_fault_label_record *label = &engine->label;
-    const struct srv_port *first = &node->ports[0];
-    if (label->count == 0 || !node->labelled) {
-        return;
-    }
-    label->sample = node->beat.n;
-    label->lost = !(first->enabled && node->outputs[0].emit != 0);
-    label->sample_seq = label->lost ? 0 : srv_fifo_newest(node, &first->ring, first->channel);
-    struct oto_sample_head head = {.t_ns = node->beat.t_ns, .sensor_time_ns = node->beat.t_ns, .flags = OTO_SAMPLE_FAULT};
-    uint32_t *shown = &engine->segment.directory[node->label_channel].flags;
-    __atomic_store_n(shown, __atomic_load_n(shown, __ATOMIC_RELAXED) | OTO_CHANNEL_ENABLED, __ATOMIC_RELAXED);
-    srv_fifo_push(node, &node->label_ring, node->label_channel, &head, label);
-    srv_state_hash_absorb(&engine->hash, &head, sizeof head);
-    srv_state_hash_absorb(&engine->hash, label, sizeof *label);
-}
-
-/* ---- commands ---- */
-
-static uint32_t count_faults(const struct srv_node *node)
-{
-    uint32_t count = 0;
-    for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
         count++;
     }
-    return count;
+    return count > 0 && count % 3 == 0;
 }
 
-static void append(struct srv_node *node, struct srv_fault *fault)
+static enum oto_status take_axes(const struct oto_value *map, const struct oto_value *axes,
+                                 const struct oto_record_type *type, struct srv_fault_spec *spec,
+                                 struct oto_error *error)
 {
-    struct srv_fault **link = &node->faults;
-    while (*link != NULL) {
-        link = &(*link)->next;
-    }
-    fault->next = NULL;
-    *link = fault;
-}
-
-enum oto_status srv_fault_begin(struct srv_engine *engine, struct srv_fault *fault, const char **reason)
-{
-    struct srv_node *node = &engine->nodes[fault->node];
-    if (count_faults(node) >= SRV_FAULTS_OF_A_NODE) {
-        *reason = "the node has 1024 faults already; clear some";
-        return OTO_LIMIT;
-    }
-    engine->newest_fault = fault->spec.id > engine->newest_fault ? fault->spec.id : engine->newest_fault;
-    srv_fault_start(fault, engine->beat.t_ns + 1); /* the sample of this instant is out */
-    append(node, fault);
-    return OTO_OK;
-}
-
-enum oto_status srv_faults_load(struct srv_engine *engine, struct srv_node *node, struct oto_error *error)
-{
-    const double rate_hz = (double)node->config->rate_num / (double)node->config->rate_den;
-    for (uint32_t i = 0; i < node->config->fault_count; i++) {
-        struct srv_fault_spec spec = node->config->faults[i];
-        spec.id = ++engine->last_fault_id;
-        struct srv_fault *fault = srv_fault_make(&spec, node->index, oto_plugin_descriptor(node->config->plugin), rate_hz);
-        if (fault == NULL) {
-            return oto_fail(error, OTO_NO_MEMORY, "no memory for the faults of '%s'", node->topic);
+    const char *at = axes != NULL ? axes->text : "yxz";
+    uint32_t seen = 0, count = 0;
+    for (; *at != '\0' && count < 3; count++) {
+        spec->axis_sign[count] = *at == '-' ? -1.0 : 1.0;
+        at += *at == '-' || *at == '+';
+        const char *axis = *at != '\0' ? strchr("xyz", *at) : NULL;
+        if (axis == NULL) {
+            break;
         }
-        engine->newest_fault = spec.id;
-        srv_fault_start(fault, 0);
-        append(node, fault);
+        spec->axis[count] = (uint32_t)(*axis - 'x');
+        seen |= 1u << spec->axis[count];
+        at++;
+    }
+    if (*at != '\0' || count != 3 || seen != 7u) {
+        return oto_value_fail(axes != NULL ? axes : map, error, OTO_INVALID,
+                              "axes: '%.20s' is not each of x, y and z once, as in yxz or -xzy",
+                              axes != NULL ? axes->text : "");
+    }
+    if (!comes_in_triads(spec, type)) {
+        return oto_value_fail(map, error, OTO_INVALID, "a fault of kind axes needs fields that come as .x, .y and .z, or in threes");
     }
     return OTO_OK;
 }
 
-enum oto_status srv_fault_clear(struct srv_engine *engine, uint32_t node_index, uint64_t id, const char **reason)
+static bool reaches_something(const struct srv_fault_spec *spec, const struct oto_record_type *type)
 {
-    struct srv_node *node = &engine->nodes[node_index];
-    uint32_t cleared = 0;
-    for (struct srv_fault **link = &node->faults; *link != NULL;) {
-        if (id == 0 || (*link)->spec.id == id) {
-            retire(engine, node, link);
-            cleared++;
-        } else {
-            link = &(*link)->next;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        if (is_number(&type->fields[i]) && srv_fault_field_matches(spec->fields, &type->fields[i])) {
+            return true;
         }
     }
-    if (cleared == 0 && id != 0) {
-        *reason = "the node has no fault of that number, or it is over";
-        return OTO_NOT_FOUND;
+    return false;
+}
+
+static void take_numbers(const struct oto_value *map, const struct srv_raw_fault *raw, struct srv_fault_spec *spec)
+{
+    spec->kind = (uint32_t)raw->kind;
+    spec->value = raw->value;
+    spec->rate_hz = raw->rate_hz;
+    spec->probability = raw->probability;
+    spec->period_ns = raw->period_ns;
+    spec->count = raw->count;
+    spec->at_ns = raw->at_ns;
+    spec->for_ns = oto_value_get(map, "for_s") != NULL ? raw->for_ns : SRV_FAULT_FOR_EVER;
+}
+
+enum oto_status srv_fault_spec_read(const struct oto_value *map, const struct oto_plugin_descriptor *descriptor,
+                                    double rate_hz, struct srv_fault_spec *spec, struct oto_error *error)
+{
+    struct srv_raw_fault raw = {0};
+    memset(spec, 0, sizeof *spec);
+    if (descriptor->output_count == 0) {
+        return oto_value_fail(map, error, OTO_UNSUPPORTED,
+                              "plugin '%s' is a motion: truth has no faults, its sensors have", descriptor->id);
     }
-    return OTO_OK;
+    srv_section_defaults(&srv_section_fault, &raw);
+    enum oto_status status = srv_section_read(&srv_section_fault, map, &raw, error);
+    if (status == OTO_OK) {
+        status = check_value(map, &raw, error);
+    }
+    if (status == OTO_OK) {
+        status = find_port(raw.channel, descriptor, &spec->port, error);
+    }
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct oto_record_type *type = descriptor->outputs[spec->port].type;
+    take_numbers(map, &raw, spec);
+    status = take_fields(raw.fields, type, spec, error);
+    if (status == OTO_OK && !reaches_something(spec, type)) {
+        status = oto_value_fail(map, error, OTO_INVALID, "the record '%s' has no number with a unit: name its fields",
+                                type->name);
+    }
+    if (status == OTO_OK && spec->kind == OTO_FAULT_AXES) {
+        status = take_axes(map, raw.axes, type, spec, error);
+    }
+    if (status == OTO_OK && spec->kind == OTO_FAULT_DELAY && spec->value * rate_hz < 0.5) {
+        status = oto_value_fail(map, error, OTO_RANGE, "a delay of %g s is less than half a sample at %g Hz", spec->value,
+                                rate_hz);
+    }
+    return status;
+}
+
+enum oto_status srv_fault_spec_parse(const struct srv_node_config *node, const char *yaml, struct srv_fault_spec *spec,
+                                     struct oto_error *error)
+{
+    struct oto_document *document = NULL;
+    enum oto_status status = oto_document_parse("fault", yaml, strlen(yaml), NULL, &document, error);
+    if (status == OTO_OK) {
+        status = srv_fault_spec_read(oto_document_root(document), oto_plugin_descriptor(node->plugin),
+                                     (double)node->rate_num / (double)node->rate_den, spec, error);
+    }
+    oto_document_close(document);
+    return status;
+}
+
+enum oto_status srv_bind_faults(struct srv_binder *binder, const struct oto_value *list, struct srv_node_config *node)
+{
+    const double rate_hz = (double)node->rate_num / (double)node->rate_den;
+    if (list == NULL || list->count == 0) {
+        return OTO_OK;
+    }
+    if (list->count > SRV_FAULTS_PER_NODE * 128) {
+        return oto_value_fail(list, binder->error, OTO_LIMIT, "%u faults, at most %d of a node are accepted", list->count,
+                              SRV_FAULTS_PER_NODE * 128);
+    }
+    node->faults = calloc(list->count, sizeof *node->faults);
+    if (node->faults == NULL) {
+        return oto_value_fail(list, binder->error, OTO_NO_MEMORY, "out of memory");
+    }
+    enum oto_status status = OTO_OK;
+    for (; node->fault_count < list->count && status == OTO_OK; node->fault_count++) {
+        status = srv_fault_spec_read(list->items[node->fault_count], oto_plugin_descriptor(node->plugin), rate_hz,
+                                     &node->faults[node->fault_count], binder->error);
+    }
+    return status;
 }

@@ -1,301 +1,117 @@
-#include "world/participants.h"
+#include "world/binder.h"
 
-#include <string.h>
+#include <stdlib.h>
 
-#include "world/answer.h"
-#include "world/engine_private.h"
-#include "world/journal.h"
-#include "world/text.h"
+#include "world/section.h"
 
-#define SAY_INTERVAL_NS INT64_C(1000000000)
-#define FOR_EVER INT64_MAX
-
-/* ---- what is said ---- */
-
-void srv_participant_say(struct srv_engine *engine, const struct srv_participant *participant, uint32_t severity,
-                         const char *text)
+static enum oto_status add(struct srv_binder *binder, const struct oto_value *place,
+                           struct srv_participant_config **added)
 {
-    char source[64];
-    struct srv_text words = srv_text_begin(source, sizeof source);
-    srv_text_add(&words, "participant ");
-    srv_text_add(&words, participant->config->name);
-    srv_event_write(engine, OTO_EVENT_PARTICIPANT, severity, (int64_t)participant->index, source, text);
+    struct srv_world_config *config = binder->config;
+    if (config->participant_count == SRV_MAX_PARTICIPANTS)
+        return oto_value_fail(place, binder->error, OTO_LIMIT, "more than %d participants, the most that is accepted",
+                              SRV_MAX_PARTICIPANTS);
+    struct srv_participant_config *list =
+        realloc(config->participants, (config->participant_count + 1) * sizeof(struct srv_participant_config));
+    if (list == NULL)
+        return oto_value_fail(place, binder->error, OTO_NO_MEMORY, "out of memory");
+    config->participants = list;
+    *added = &list[config->participant_count++];
+    **added = (struct srv_participant_config){.place = place};
+    srv_section_defaults(&srv_section_participant, *added);
+    return OTO_OK;
 }
 
-/* At most once a second for each; the counters are exact. */
-static void say_seldom(struct srv_engine *engine, struct srv_participant *participant, const char *text)
+static struct srv_participant_config *find(const struct srv_world_config *config, const char *name)
 {
-    engine->now_ns = srv_now_ns();
-    if (participant->said_ns == 0 || engine->now_ns - participant->said_ns >= SAY_INTERVAL_NS) {
-        participant->said_ns = engine->now_ns;
-        srv_participant_say(engine, participant, 1, text);
-    }
-}
-
-static void fault(struct srv_engine *engine, struct srv_participant *participant, const char *why)
-{
-    engine->faulted = true;
-    srv_commands_finish_step(engine, OTO_CLOSED, "the run was stopped by a participant's fault");
-    srv_participant_say(engine, participant, 2, why);
-}
-
-/* ---- inputs ---- */
-
-void srv_participant_apply(struct srv_engine *engine, const struct srv_participant_input *input)
-{
-    const struct srv_vehicle *vehicle = &engine->vehicles[input->vehicle];
-    const struct srv_node *motion = vehicle->motion;
-    srv_journal_input(engine, input);
-    if (input->held != 0) {
-        srv_external_hold(&motion->instance);
-        srv_count(engine, OTO_COUNTER_PARTICIPANT_HELD, 1);
-    } else {
-        srv_external_give(&motion->instance, &vehicle->truth, &input->external);
-    }
-}
-
-void srv_participants_apply(struct srv_engine *engine)
-{
-    for (uint32_t p = 0; p < engine->participants.count; p++) {
-        struct srv_participant *participant = &engine->participants.list[p];
-        for (uint32_t i = 0; participant->ready && i < participant->config->vehicle_count; i++) {
-            srv_participant_apply(engine, &participant->inputs[i]);
-        }
-        participant->ready = false;
-        participant->asked_ns = 0;
-    }
-}
-
-static void hold(struct srv_engine *engine, struct srv_participant *participant)
-{
-    for (uint32_t i = 0; i < participant->config->vehicle_count; i++) {
-        participant->inputs[i] = (struct srv_participant_input){.tick = engine->tick,
-                                                                .participant = participant->index,
-                                                                .vehicle = participant->vehicles[i],
-                                                                .held = 1};
-    }
-    participant->fresh = true;
-    participant->ready = true;
-}
-
-/* The server's own copy of what stands in the mailbox now; later writes change nothing. */
-static const char *take_record(struct srv_engine *engine, struct srv_participant *participant,
-                               const struct oto_mailbox_record *shared, uint64_t tick, uint32_t i)
-{
-    struct oto_mailbox_record record;
-    struct srv_participant_input *input = &participant->inputs[i];
-    const struct srv_vehicle *vehicle = &engine->vehicles[participant->vehicles[i]];
-    oto_words_load(&record, shared, sizeof record);
-    const bool goes_on = participant->fresh ? (record.flags & OTO_TRUTH_CONTINUES) != 0
-                                            : (record.flags & OTO_TRUTH_JUMPS) == 0;
-    const double ticks = (double)(tick - participant->from);
-    const struct srv_answer_frame frame = {
-        .tick = tick,
-        .span_s = ticks * (double)engine->config->clock.rate_den / (double)engine->config->clock.rate_num,
-        .before = goes_on ? &vehicle->truth : NULL};
-    const char *wrong = srv_answer_check(&frame, &record);
-    *input = (struct srv_participant_input){.tick = engine->tick,
-                                            .participant = participant->index,
-                                            .vehicle = participant->vehicles[i],
-                                            .external = {.from_tick = participant->from,
-                                                         .to_tick = tick,
-                                                         .flags = record.flags & OTO_TRUTH_HAS_FLAGS,
-                                                         .alone = goes_on ? 0 : 1,
-                                                         .truth = record.truth}};
-    return wrong;
-}
-
-/* NULL: the answer is taken. */
-const char *srv_participant_take_answer(struct srv_engine *engine, struct srv_participant *participant)
-{
-    const struct srv_mailbox *mailbox = participant->mailbox;
-    const struct oto_mailbox_answer *answer = &mailbox->header->answer;
-    const uint64_t tick = __atomic_load_n(&answer->tick, __ATOMIC_RELAXED);
-    const uint64_t bytes = __atomic_load_n(&answer->bytes, __ATOMIC_RELAXED);
-    if (tick <= participant->from || tick > participant->until) {
-        return "the answer's tick is not one of those that were granted";
-    }
-    if (bytes != mailbox->vehicle_count * (uint64_t)sizeof(struct oto_mailbox_record)) {
-        return "the answer's size is not that of its vehicles' records";
-    }
-    const struct oto_mailbox_record *records =
-        oto_mailbox_records(mailbox->header, mailbox->output_offset, mailbox->vehicle_count, participant->lock);
-    for (uint32_t i = 0; i < mailbox->vehicle_count; i++) {
-        const char *wrong = take_record(engine, participant, &records[i], tick, i);
-        if (wrong != NULL) {
-            return wrong;
-        }
-    }
-    participant->reach = tick;
-    participant->ready = true;
-    participant->lagging = false;
-    participant->fresh = false;
+    for (uint32_t i = 0; i < config->participant_count; i++)
+        if (strcmp(config->participants[i].name, name) == 0)
+            return &config->participants[i];
     return NULL;
 }
 
-/* ---- policies ---- */
-
-static void drop(struct srv_engine *engine, struct srv_participant *participant, const char *why)
+enum oto_status srv_participant_named(struct srv_binder *binder, const struct oto_value *name,
+                                      enum oto_participant_role role, uint32_t *number)
 {
-    participant->dropped = true;
-    srv_participant_tell(participant, OTO_MAILBOX_DROPPED);
-    srv_participant_say(engine, participant, 1, why);
-    hold(engine, participant);
-}
-
-/* An answer is late or refused: how the tick to come goes on. Policy wait leaves it as it is. */
-static void go_on_without(struct srv_engine *engine, struct srv_participant *participant, const char *why)
-{
-    switch (participant->mailbox->on_timeout) {
-    case OTO_TIMEOUT_HOLD:
-        hold(engine, participant);
-        say_seldom(engine, participant, why);
-        break;
-    case OTO_TIMEOUT_DROP:
-        drop(engine, participant, why);
-        break;
-    case OTO_TIMEOUT_FAULT:
-        fault(engine, participant, why);
-        break;
-    case OTO_TIMEOUT_WAIT:
-        say_seldom(engine, participant, why);
-        if (engine->now_ns - participant->asked_ns >= participant->config->wait_limit_ns) {
-            fault(engine, participant, "gave no good answer within the wait limit; the run stops");
-        }
-        break;
+    struct srv_participant_config *participant = find(binder->config, name->text);
+    enum oto_status status = OTO_OK;
+    if (participant == NULL)
+        status = add(binder, name, &participant);
+    if (status == OTO_OK && participant->name[0] == '\0') {
+        const struct srv_key key = {.name = name->key, .form = SRV_FORM_NAME, .bytes = sizeof participant->name};
+        status = srv_form_readers[SRV_FORM_NAME](&key, name, participant->name, binder->error);
     }
+    if (status != OTO_OK)
+        return status;
+    if (participant->role == 0)
+        participant->role = role;
+    *number = 1 + (uint32_t)(participant - binder->config->participants);
+    return OTO_OK;
 }
 
-/* The tick to come waits for it from the first look that found nothing good. */
-static void begin_waiting(struct srv_engine *engine, struct srv_participant *participant)
+static enum oto_status load_declared(struct srv_binder *binder, const struct oto_value *map)
 {
-    engine->now_ns = srv_now_ns();
-    if (participant->asked_ns == 0) {
-        participant->asked_ns = engine->now_ns;
+    struct srv_participant_config *participant = NULL;
+    enum oto_status status = add(binder, map, &participant);
+    if (status == OTO_OK)
+        status = srv_section_read(&srv_section_participant, map, participant, binder->error);
+    return status;
+}
+
+static enum oto_status check_names(struct srv_binder *binder)
+{
+    const struct srv_world_config *config = binder->config;
+    struct srv_named names[SRV_MAX_PARTICIPANTS];
+    for (uint32_t i = 0; i < config->participant_count; i++)
+        names[i] = (struct srv_named){config->participants[i].name, oto_value_get(config->participants[i].place, "name")};
+    return srv_check_unique(names, config->participant_count, "participants", binder->error);
+}
+
+enum oto_status srv_load_participants(struct srv_binder *binder, const struct srv_raw_world *raw)
+{
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && raw->participants != NULL && i < raw->participants->count; i++)
+        status = load_declared(binder, raw->participants->items[i]);
+    return status == OTO_OK ? check_names(binder) : status;
+}
+
+/* Each role where it makes sense, and each mode with those that it needs. */
+static enum oto_status check_role(struct srv_binder *binder, struct srv_participant_config *participant)
+{
+    const bool owns = participant->vehicle_count > 0;
+    if (participant->role == 0)
+        participant->role = owns ? OTO_ROLE_PHYSICS : OTO_ROLE_CONTROLLER;
+    if (participant->role == OTO_ROLE_PHYSICS && !owns)
+        return oto_value_fail(participant->place, binder->error, OTO_INVALID,
+                              "participant '%s' has the role physics, but no vehicle has `motion: {participant: %s}`",
+                              participant->name, participant->name);
+    if (participant->role == OTO_ROLE_CONTROLLER && owns)
+        return oto_value_fail(participant->place, binder->error, OTO_INVALID,
+                              "participant '%s' has the role controller, but gives the truth of a vehicle: leave the "
+                              "role out, or write physics",
+                              participant->name);
+    return OTO_OK;
+}
+
+enum oto_status srv_check_participants(struct srv_binder *binder, const struct srv_raw_world *raw)
+{
+    struct srv_world_config *config = binder->config;
+    enum oto_status status = OTO_OK;
+    bool waited_for = false;
+    if (raw->master != NULL)
+        status = srv_participant_named(binder, raw->master, OTO_ROLE_MASTER, &config->clock.master);
+    for (uint32_t i = 0; status == OTO_OK && i < config->participant_count; i++) {
+        status = check_role(binder, &config->participants[i]);
+        waited_for = waited_for || srv_participant_is_waited_for(&config->participants[i]);
     }
-}
-
-static void refuse(struct srv_engine *engine, struct srv_participant *participant, const char *why)
-{
-    struct oto_mailbox_notice *notice = &participant->mailbox->header->notice;
-    char sentence[152];
-    struct srv_text words = srv_text_begin(sentence, sizeof sentence);
-    srv_text_add(&words, "an answer was refused: ");
-    srv_text_add(&words, why);
-    begin_waiting(engine, participant);
-    participant->refused++;
-    srv_count(engine, OTO_COUNTER_PARTICIPANT_REFUSED, 1);
-    memcpy(notice->text, sentence, sizeof sentence);
-    __atomic_store_n(&notice->tick, engine->tick, __ATOMIC_RELAXED);
-    __atomic_store_n(&notice->refused, participant->refused, __ATOMIC_RELEASE);
-    go_on_without(engine, participant, sentence);
-    if (!participant->ready && !engine->faulted) {
-        srv_participant_grant(engine, participant); /* a new chance, within the same timeout */
-    }
-}
-
-static bool is_late(struct srv_engine *engine, struct srv_participant *participant)
-{
-    const struct srv_mailbox *mailbox = participant->mailbox;
-    begin_waiting(engine, participant);
-    const uint64_t seen = __atomic_load_n(&mailbox->header->answer.grant, __ATOMIC_RELAXED);
-    if (participant->lagging && seen != participant->seen) {
-        participant->lagging = false;
-    }
-    participant->seen = seen;
-    return participant->lagging || engine->now_ns - participant->asked_ns >= mailbox->timeout_ns;
-}
-
-static void count_late(struct srv_engine *engine, struct srv_participant *participant)
-{
-    participant->late++;
-    srv_count(engine, OTO_COUNTER_PARTICIPANT_LATE, 1);
-    __atomic_store_n(&participant->mailbox->header->notice.late, participant->late, __ATOMIC_RELAXED);
-}
-
-static void look_at_late(struct srv_engine *engine, struct srv_participant *participant)
-{
-    const int64_t waited_ns = engine->now_ns - participant->asked_ns;
-    if (participant->lagging) {
-        hold(engine, participant);
-    } else if (participant->mailbox->on_timeout != OTO_TIMEOUT_WAIT) {
-        count_late(engine, participant);
-        participant->lagging = true;
-        go_on_without(engine, participant, "did not answer in time");
-    } else if (waited_ns >= participant->config->wait_limit_ns) {
-        fault(engine, participant, "did not answer within the wait limit; the run stops");
-    } else if (!participant->told) {
-        participant->told = true;
-        count_late(engine, participant);
-        srv_participant_say(engine, participant, 1, "did not answer in time; the world waits");
-    }
-}
-
-static void look_at_absent(struct srv_engine *engine, struct srv_participant *participant)
-{
-    const enum oto_timeout_policy policy = participant->config->on_timeout;
-    const bool waits = policy == OTO_TIMEOUT_WAIT || (policy == OTO_TIMEOUT_FAULT && !participant->has_been);
-    begin_waiting(engine, participant);
-    if (participant->dropped || policy == OTO_TIMEOUT_HOLD || policy == OTO_TIMEOUT_DROP) {
-        hold(engine, participant);
-    } else if (!waits) {
-        fault(engine, participant, "left; the run stops");
-    } else if (participant->has_been && engine->now_ns - participant->asked_ns >= participant->config->wait_limit_ns) {
-        fault(engine, participant, "left and did not come back within the wait limit; the run stops");
-    } else if (!participant->told) {
-        participant->told = true;
-        srv_participant_say(engine, participant, 0, participant->has_been ? "left; the world waits for it to come back"
-                                                          : "has not joined yet; the world waits for it");
-    }
-}
-
-/* Makes it ready for the tick to come, if anything can. */
-static void look(struct srv_engine *engine, struct srv_participant *participant)
-{
-    const bool absent = participant->mailbox == NULL || participant->dropped;
-    if (!absent && participant->from != engine->tick) {
-        srv_participant_grant(engine, participant); /* the state was set back or on: asked again for this tick */
-    }
-    if (absent) {
-        look_at_absent(engine, participant);
-    } else if (srv_participant_has_answered(participant)) {
-        participant->told = false;
-        const char *wrong = srv_participant_take_answer(engine, participant);
-        if (wrong != NULL) {
-            refuse(engine, participant, wrong);
-        }
-    } else if (is_late(engine, participant)) {
-        look_at_late(engine, participant);
-    }
-}
-
-static int64_t patience_ns(const struct srv_participant *participant)
-{
-    const bool for_ever = participant->mailbox == NULL && !participant->has_been;
-    const bool waits = participant->mailbox == NULL || participant->told;
-    return for_ever ? FOR_EVER
-                    : participant->asked_ns + (waits ? participant->config->wait_limit_ns
-                                                     : participant->mailbox->timeout_ns);
-}
-
-bool srv_participant_is_needed(const struct srv_engine *engine, const struct srv_participant *participant)
-{
-    return participant->is_waited_for && !participant->ready && !srv_participant_covers(participant, engine->tick);
-}
-
-bool srv_participants_clear(struct srv_engine *engine)
-{
-    struct srv_participant *waiting = NULL;
-    for (uint32_t p = 0; p < engine->participants.count && !engine->faulted; p++) {
-        struct srv_participant *participant = &engine->participants.list[p];
-        if (srv_participant_is_needed(engine, participant)) {
-            look(engine, participant);
-            waiting = participant->ready || waiting != NULL ? waiting : participant;
-        }
-    }
-    if (waiting != NULL && !engine->faulted) {
-        engine->anchored = engine->anchored && waiting->mailbox != NULL; /* no pace is kept for who is not there */
-        srv_participant_sleep(engine, waiting, patience_ns(waiting));
-    }
-    return waiting == NULL && !engine->faulted;
+    const struct oto_value *clock = oto_value_get(oto_document_root(config->document), "clock");
+    const struct oto_value *mode = clock != NULL ? oto_value_get(clock, "mode") : NULL;
+    if (status == OTO_OK && config->clock.mode == OTO_MODE_EXTERNAL && config->clock.master == 0)
+        return oto_value_fail(mode, binder->error, OTO_INVALID,
+                              "mode external needs `master`, the name of the participant that drives the clock");
+    if (status == OTO_OK && config->clock.mode == OTO_MODE_LOCKSTEP && !waited_for)
+        return oto_value_fail(mode, binder->error, OTO_INVALID,
+                              "mode lockstep needs a participant: a vehicle with `motion: {participant: NAME}`, or a "
+                              "controller under `participants`");
+    return status;
 }

@@ -7,7 +7,7 @@
 
 #include "oto_test.h"
 #include "otolith/plugin.h"
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 #include "otolith/records.h"
 
 enum { REST_AXES = 6 };

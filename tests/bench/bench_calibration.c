@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "otolith/estimate.h"
+#include "offline/estimate.h"
 
 enum { INPUTS = 2 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 
 #define MIB 1048576.0
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "otolith/records.h"
 
 #define CRASHES 2 /* of one server, of one host: the third within a minute ends it for good */

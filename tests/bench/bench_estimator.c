@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "otolith/estimator.h"
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 enum { STEPS = 1000 };
 

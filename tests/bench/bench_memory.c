@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "otolith/records.h"
-#include "shm/writer.h"
+#include "sim/writer.h"
 
 enum { READS = 1000 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 enum { VEHICLES = 1000 };
 #define TICK_NS INT64_C(1000000)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 enum { SAMPLES = 1024, UNITS = 16 };
 

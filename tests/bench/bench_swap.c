@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/world_config.h"
-#include "world/engine_private.h"
+#include "world/world_config.h"
+#include "daemon/thread/engine_private.h"
 
 #define INSTANCES 8
 #define TICKS_BETWEEN 3

@@ -7,7 +7,7 @@
 
 #include "estimator_inputs.h"
 #include "oto_test.h"
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 enum { GUARD_BYTES = 64, GUARD = 0xa5 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint/checkpoint_file.h"
+#include "daemon/checkpoint/checkpoint_file.h"
 #include "memory_file.h"
-#include "world/checkpoint.h"
+#include "sim/checkpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -1,7 +1,7 @@
 /* What someone may give to `otolith sdf import`; what is accepted must come back whole from both languages. */
 #include <stdlib.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "sdf/sdf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

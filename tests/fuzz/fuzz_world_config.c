@@ -1,7 +1,7 @@
 /* What someone may give as a world file. Plugins are those of the build; nothing ticks. */
 #include <stdlib.h>
 
-#include "config/world_config.h"
+#include "world/world_config.h"
 #include "memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "oto_test.h"
-#include "otolith/document.h"
+#include "document/document.h"
 
 const char *const world_yaml = "world: w\n"
                                "seed: 7\n"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "output.h"
 
 /* ---- finding the node ---- */

@@ -3,8 +3,8 @@
 #define CLI_ESTIMATE_H
 
 #include "cli.h"
-#include "otolith/estimate.h"
-#include "otolith/table.h"
+#include "offline/estimate.h"
+#include "document/table.h"
 #include "output.h"
 
 enum { ESTIMATE_MOST = 64, ESTIMATE_MOST_COMPARED = 64, ESTIMATE_MOST_REFERENCES = OTO_MODEL_MAX_STATES };

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 #include "otolith/calibration.h"
-#include "otolith/estimate.h"
+#include "offline/estimate.h"
 
 enum {
     GRADE_MOST_WORLDS = 8,

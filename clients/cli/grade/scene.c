@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "otolith/rng.h"
 
 #define NS_PER_S 1000000000

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "otolith/environment.h"
-#include "otolith/parts.h"
+#include "parts/library.h"
 #include "otolith/rng.h"
 
 struct binding {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "otolith/rng.h"
 
 enum { PATH_BYTES = 4096 };

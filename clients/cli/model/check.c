@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/table.h"
+#include "document/table.h"
 
 /* How far a heading may turn away from the target's between two rows, as cosine: Autoware.Auto's trajectory_checks. */
 #define HEADING_SLACK 0.006

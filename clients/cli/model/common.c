@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "otolith/document.h"
+#include "document/document.h"
 
 static const struct argp_option every_option[] = {
     {"model", 'm', "MODEL", 0, "a model's name (otolith model list), a plugin's, or a file", 0},

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "output.h"
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 enum { MODEL_MOST_SETS = 256 };
 

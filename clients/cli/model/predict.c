@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/table.h"
+#include "document/table.h"
 
 /* A column that is a parameter of the model: set whenever its text changes. */
 struct param_column {

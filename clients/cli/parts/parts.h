@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "otolith/parts.h"
+#include "parts/library.h"
 
 /* A part in every convention side by side. */
 void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);

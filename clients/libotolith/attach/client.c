@@ -9,7 +9,7 @@
 
 #include "attach/runtime.h"
 #include "attach/segment_map.h"
-#include "otolith/document.h"
+#include "document/document.h"
 
 #define DEFAULT_TIMEOUT_MS 5000
 #define WAIT_SLICE_NS 10000000 /* how late the death of a server that ticks no more may be noticed */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "otolith/document.h"
+#include "document/document.h"
 
 #define PATH_BYTES 512
 #define PROBE_MS 200

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "wire/record_check.h"
+#include "base/record_check.h"
 
 #define MAX_FIELD_USES (4u * OTO_SEGMENT_MAX_FIELDS) /* channels may share fields: bounds the time a check takes */
 

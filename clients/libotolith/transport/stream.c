@@ -1,6 +1,6 @@
 #include "transport/stream.h"
 
-#include "otolith/document.h"
+#include "document/document.h"
 #include "wire/schema_topic.h"
 
 #define MAX_CANDIDATES 256

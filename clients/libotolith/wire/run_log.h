@@ -1,6 +1,6 @@
 /*
  * The log of a run: lines of JSON, each one flat object of texts, whole numbers and truths, the first of them the
- * header (server/log/README.md lists the entries). Bounded where it is read: a hostile file gives an error that names
+ * header (server/daemon/log/README.md lists the entries). Bounded where it is read: a hostile file gives an error that names
  * its line, never more memory than a line may have. Lines are parsed by a pure function; a reader holds one file. [loop]
  */
 #ifndef OTO_RUN_LOG_H

@@ -3,7 +3,7 @@
 #include "otolith/frame.h"
 #include "otolith/version.h"
 #include "wire/pack_read.h"
-#include "wire/record_check.h"
+#include "base/record_check.h"
 
 /* Grows with what was really decoded, never with a count that the frame claims. */
 struct oto_schema {

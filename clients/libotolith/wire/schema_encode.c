@@ -1,6 +1,6 @@
 #include "otolith/version.h"
 #include "wire/frame_buffer.h"
-#include "wire/record_check.h"
+#include "base/record_check.h"
 #include "wire/schema_topic.h"
 
 static void pack_field(msgpack_packer *packer, const struct oto_field *field)

@@ -6,7 +6,7 @@
 #define LOG_RUN_H
 
 #include "oto_test.h"
-#include "otolith/estimate.h"
+#include "offline/estimate.h"
 
 struct log_run {
     struct oto_estimate *estimate;

@@ -11,7 +11,7 @@
 
 #include "otolith/estimator.h"
 #ifdef HOSTILE_KNOWS_MAILBOX
-#include "plugin_host/mailbox.h"
+#include "isolate/host_mailbox.h"
 #endif
 
 #ifdef HOSTILE_NEEDS_LIBC

@@ -4,7 +4,7 @@
 
 #include "oto_test.h"
 
-#include "config/world_config.h"
+#include "world/world_config.h"
 
 struct heard {
     unsigned warnings;

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/world_config.h"
+#include "world/world_config.h"
 
 int main(void)
 {

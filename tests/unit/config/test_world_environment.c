@@ -3,8 +3,8 @@
 #include "config_test.h"
 
 #include "otolith/environment.h"
-#include "world/environment.h"
-#include "world/vibration.h"
+#include "sim/environment.h"
+#include "sim/vibration.h"
 
 #define ORIGIN "origin: {latitude_deg: 48.137, longitude_deg: 11.575, altitude_m: 520, date: 2026-07-01}\n"
 #define CAR(vibration) "vehicles: [{name: car, motion: {plugin: still}, vibration: " vibration "}]\n"

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "control/connection.h"
-#include "control/control.h"
-#include "control/runtime_dir.h"
+#include "daemon/control/connection.h"
+#include "daemon/control/control.h"
+#include "daemon/control/runtime_dir.h"
 #include "fake_engine.h"
 #include "wire/control_message.h"
 

@@ -1,13 +1,13 @@
 #include "fake_engine.h"
 
-#include "host/fault.h"
+#include "sim/fault.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "shm/segment.h"
+#include "daemon/segment/segment.h"
 
 static const struct oto_param fake_params[] = {
     {.key = "gain", .type = OTO_PARAM_F64, .count = 1, .unit = "1", .text = "a number", .flags = OTO_PARAM_RUNTIME},

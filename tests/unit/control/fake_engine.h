@@ -2,7 +2,7 @@
 #ifndef FAKE_ENGINE_H
 #define FAKE_ENGINE_H
 
-#include "world/engine.h"
+#include "daemon/thread/engine.h"
 
 #define FAKE_QUEUE 8
 #define FAKE_EVENTS 4096

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "control/runtime_dir.h"
-#include "options.h"
+#include "daemon/control/runtime_dir.h"
+#include "daemon/options.h"
 
 struct fixture {
     char root[64];

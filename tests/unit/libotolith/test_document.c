@@ -1,6 +1,6 @@
 #include "oto_test.h"
 
-#include "otolith/document.h"
+#include "document/document.h"
 
 static struct oto_document *parse(const char *text)
 {

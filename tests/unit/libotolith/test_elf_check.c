@@ -176,7 +176,7 @@ static void headers_of_other_files_are_named(void **state)
 static void the_readme_explains_every_rule(void **state)
 {
     (void)state;
-    FILE *stream = fopen(OTO_SOURCE_DIR "/clients/libotolith/plugin/README.md", "re");
+    FILE *stream = fopen(OTO_SOURCE_DIR "/server/plugin/README.md", "re");
     assert_non_null(stream);
     char *text = calloc(1, 1 << 16);
     assert_true(fread(text, 1, (1 << 16) - 1, stream) > 0);

@@ -1,7 +1,7 @@
 /* Estimators over logs: what a log's CSV may be, the order and the steps that samples come in, and what is refused. */
 #include "oto_test.h"
 
-#include "otolith/estimate.h"
+#include "offline/estimate.h"
 #include "plugins/listener.h"
 
 #define LISTENER OTO_TEST_PLUGIN_DIR "/listener.so"

@@ -1,7 +1,7 @@
 #include <oto_test.h>
 
 #include "sample_records.h"
-#include "wire/record_check.h"
+#include "base/record_check.h"
 
 static const struct oto_field *field_named(const struct oto_record_type *type, const char *name)
 {

@@ -1,6 +1,6 @@
 /* Motion models without a server, through the public functions: rows B12 to B17 of the reference tables. */
 #include "oto_test.h"
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 static struct oto_model *open_model(const char *name, const char *yaml)
 {

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "oto_test.h"
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 struct segment {
     double duration_s;

@@ -1,6 +1,6 @@
 #include "oto_test.h"
 
-#include "otolith/table.h"
+#include "document/table.h"
 
 #define FILE_NAME "test_table.csv"
 

@@ -1,7 +1,7 @@
 /* Scalars of a document as numbers, rates, flags and texts. */
 #include "oto_test.h"
 
-#include "otolith/document.h"
+#include "document/document.h"
 
 #include <inttypes.h>
 

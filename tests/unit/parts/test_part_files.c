@@ -1,6 +1,6 @@
 /* Part files that are wrong: what is refused, where, and how it is said. */
 #include "oto_test.h"
-#include "otolith/parts.h"
+#include "parts/library.h"
 
 static char folder[] = "/tmp/otolith_parts_XXXXXX";
 static char path[64];

@@ -1,6 +1,6 @@
 /* Every shipped part: it loads, each mode binds to the plugins, and chosen numbers are what the sheets say. */
 #include "oto_test.h"
-#include "otolith/parts.h"
+#include "parts/library.h"
 #include "parts/terms.h"
 
 #define DEG (3.14159265358979323846 / 180)

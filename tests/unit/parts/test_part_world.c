@@ -1,5 +1,5 @@
 /* part, mode and unit of a world's nodes. */
-#include "config/world_config.h"
+#include "world/world_config.h"
 #include "oto_test.h"
 
 static char folder[] = "/tmp/otolith_part_world_XXXXXX";

@@ -1,7 +1,7 @@
 /* Tables of plugins as bytes: whole on the way there and back, and never believed. */
 #include "oto_test.h"
 
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 #include "plugin/described.h"
 #include "plugin/descriptor_check.h"
 #include "plugin/elf_check.h"

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "world/isolated.h"
+#include "isolate/isolated.h"
 
 #define TICKS 2000
 

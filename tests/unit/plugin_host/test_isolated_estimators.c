@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "plugins/listener.h"
-#include "world/isolated.h"
+#include "isolate/isolated.h"
 
 #define TICKS 2000
 

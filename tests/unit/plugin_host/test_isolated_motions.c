@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "world/engine_private.h"
+#include "daemon/thread/engine_private.h"
 
 #define TICKS 900
 

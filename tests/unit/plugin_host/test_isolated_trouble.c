@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "world/isolated.h"
+#include "isolate/isolated.h"
 
 #ifdef OTO_SANITIZED_BUILD
 #define SKIP_WITHOUT_FILTER()                                                                                          \

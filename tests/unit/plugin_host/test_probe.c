@@ -1,8 +1,8 @@
 /* Candidates of a swap are tried in another process: what they do wrong is said, and stays there. */
 #include "fixture.h"
 
-#include "host/node.h"
-#include "host/probe.h"
+#include "sim/node.h"
+#include "isolate/probe.h"
 
 #define STEPS 100
 

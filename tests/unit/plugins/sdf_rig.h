@@ -3,7 +3,7 @@
 #ifndef SDF_RIG_H
 #define SDF_RIG_H
 
-#include "clock/schedule.h"
+#include "base/schedule.h"
 #include "mini_host.h"
 #include "sdf_imu_model.h"
 

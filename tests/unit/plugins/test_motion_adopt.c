@@ -3,7 +3,7 @@
  * built, each taking over from another's truth.
  */
 #include "motion_check.h"
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 #define TICK_NS INT64_C(10000000)
 

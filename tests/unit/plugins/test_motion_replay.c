@@ -1,6 +1,6 @@
 #include "mini_host.h"
 #include "motion_check.h"
-#include "otolith/table.h"
+#include "document/table.h"
 #include "trajectory.h"
 
 /* ---- a host whose files are written by the test ---- */

@@ -4,7 +4,7 @@
 
 #include "oto_test.h"
 
-#include "world/engine.h"
+#include "daemon/thread/engine.h"
 
 #define FIXTURE_NODES 16
 #ifndef FIXTURE_ISOLATED

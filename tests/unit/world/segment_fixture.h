@@ -5,7 +5,7 @@
 #include "oto_test.h"
 
 #include "otolith/records.h"
-#include "shm/segment.h"
+#include "daemon/segment/segment.h"
 
 static inline void segment_specs(struct srv_channel_spec specs[2])
 {

@@ -1,7 +1,7 @@
 #include "oto_test.h"
 
-#include "clock/pacer.h"
-#include "clock/spin_budget.h"
+#include "daemon/clock/pacer.h"
+#include "daemon/clock/spin_budget.h"
 
 #define MS INT64_C(1000000)
 #define S INT64_C(1000000000)

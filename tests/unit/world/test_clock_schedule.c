@@ -1,6 +1,6 @@
 #include "oto_test.h"
 
-#include "clock/schedule.h"
+#include "base/schedule.h"
 
 #define BILLION UINT64_C(1000000000)
 

@@ -1,7 +1,7 @@
 /* Nodes of one plugin that are stepped together: nothing that is said, hashed or counted may tell. */
 #include "fixture.h"
 
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
 #define TICKS 1500
 

@@ -1,8 +1,8 @@
 /* Estimators in a world: what each step is given, in which order, and what becomes of it when things change. */
 #include "fixture.h"
 
-#include "clock/schedule.h"
-#include "otolith/estimate.h"
+#include "base/schedule.h"
+#include "offline/estimate.h"
 #include "plugins/listener.h"
 
 enum { MOTION = 0, FAST = 1, ODD = 2, SLOW = 3 };

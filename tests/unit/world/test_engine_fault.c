@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "host/fault.h"
+#include "sim/fault.h"
 
 #define SAMPLES 400
 #define TOPIC "demo/car/witness"

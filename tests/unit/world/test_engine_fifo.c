@@ -1,10 +1,10 @@
 /* Samples that wait in a part's FIFO: handed out together, each as it was measured. */
 #include "fixture.h"
 
-#include "otolith/plugin_host.h"
+#include "plugin/host.h"
 
-#include "config/fault_spec.h"
-#include "host/fault.h"
+#include "world/fault_spec.h"
+#include "sim/fault.h"
 
 #define COUNT "demo/car/count"
 

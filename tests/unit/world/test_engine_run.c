@@ -2,8 +2,8 @@
 
 #include <poll.h>
 
-#include "clock/schedule.h"
-#include "world/checkpoint.h"
+#include "base/schedule.h"
+#include "sim/checkpoint.h"
 
 static void one_car(struct fixture *fixture)
 {

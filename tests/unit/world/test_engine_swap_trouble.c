@@ -1,7 +1,7 @@
 /* Swaps that fail at any step, many swaps, and new code under an old name: the run is the one that it would have been. */
 #include "fixture.h"
 
-#include "host/probe.h"
+#include "isolate/probe.h"
 
 #define WITNESS 1
 #define COUNT 2

@@ -1,9 +1,9 @@
 #include "oto_test.h"
 
 #include "otolith/geodesy.h"
-#include "world/environment.h"
-#include "world/history.h"
-#include "world/state_hash.h"
+#include "sim/environment.h"
+#include "sim/history.h"
+#include "sim/state_hash.h"
 
 static struct srv_world_config flat_world(void)
 {

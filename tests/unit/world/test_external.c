@@ -1,10 +1,10 @@
 /* The motion that a participant feeds: exact at its records, interpolated between them, honest where there is nothing. */
 #include "oto_test.h"
 
-#include "host/external.h"
-#include "host/node.h"
+#include "sim/external.h"
+#include "sim/node.h"
 #include "otolith/mailbox.h"
-#include "world/answer.h"
+#include "daemon/participants/answer.h"
 
 struct fixture {
     struct oto_plugin *plugin;

@@ -5,9 +5,9 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "log/chronicle.h"
+#include "daemon/log/chronicle.h"
 #include "wire/run_log.h"
-#include "world/journal.h"
+#include "sim/journal.h"
 
 enum { RECORDS_OF_A_TICK = 2, TOLD_COMMANDS = 2 }; /* the beginning of the hashes, and those of the nodes; RESUME and PAUSE */
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "otolith/records.h"
-#include "shm/segment.h"
-#include "shm/writer.h"
+#include "daemon/segment/segment.h"
+#include "sim/writer.h"
 
 #define WORDS (sizeof(struct oto_imu_record) / 8)
 #define CAPACITY 16u

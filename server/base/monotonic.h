@@ -1,0 +1,16 @@
+/* The clock that never steps: for deadlines and durations, never for state. [any] */
+#ifndef SRV_BASE_MONOTONIC_H
+#define SRV_BASE_MONOTONIC_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* CLOCK_MONOTONIC. */
+static inline int64_t srv_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#endif

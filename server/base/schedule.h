@@ -1,0 +1,97 @@
+/*
+ * Exact times of rational rates, without rounding drift: the instant of event n is n·den/num seconds, kept as whole
+ * nanoseconds and an integer rest. Advancing is additions only; the 128-bit divisions are done once. Pure. [any]
+ */
+#ifndef SRV_BASE_SCHEDULE_H
+#define SRV_BASE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "otolith/status.h"
+
+#define SRV_RATE_MAX_TERM (UINT64_C(1) << 40) /* of a rate's numerator and denominator */
+#define SRV_PERIOD_MAX_S 1000000u
+#define SRV_NS_PER_S INT64_C(1000000000)
+#define SRV_TIME_MAX_NS (INT64_MAX / 2) /* a run ends there, after 146 years: sums of two times still fit */
+
+/* Whether num/den events a second can be scheduled: `what` stands in the message. */
+enum oto_status srv_rate_check(const char *what, uint64_t num, uint64_t den, struct oto_error *error);
+
+/* floor(n·1e9·den/num) ns; the rest, in units of 1/num ns, goes to *rest if it is not NULL. */
+int64_t srv_instant_ns(uint64_t n, uint64_t num, uint64_t den, uint64_t *rest);
+/* The first n whose instant is at or after t_ns. */
+uint64_t srv_events_until(int64_t t_ns, uint64_t num, uint64_t den);
+
+/* The instants of events 0, 1, 2, … */
+struct srv_beat {
+    uint64_t n;
+    int64_t t_ns;
+    uint64_t rest; /* t = t_ns + rest/num ns */
+    uint64_t num;
+    int64_t step_ns;
+    uint64_t step_rest;
+};
+
+/* At n = 0. */
+void srv_beat_init(struct srv_beat *beat, uint64_t num, uint64_t den);
+
+/* To n. */
+void srv_beat_jump(struct srv_beat *beat, uint64_t n);
+
+static inline void srv_beat_advance(struct srv_beat *beat)
+{
+    beat->n++;
+    beat->t_ns += beat->step_ns;
+    beat->rest += beat->step_rest;
+    if (beat->rest >= beat->num) {
+        beat->rest -= beat->num;
+        beat->t_ns++;
+    }
+}
+
+static inline double srv_beat_sub_ns(const struct srv_beat *beat)
+{
+    return beat->rest == 0 ? 0.0 : (double)beat->rest / (double)beat->num;
+}
+
+/*
+ * In which tick sample n belongs: the k whose interval (k/fb, (k+1)/fb] holds n/fs. With n·fb/fs = ticks + rest/unit
+ * that is `ticks`, or `ticks` - 1 where the rest is 0: then the sample is at the tick's end exactly.
+ */
+struct srv_due {
+    uint64_t ticks;
+    uint64_t rest;
+    uint64_t unit;
+    uint64_t step_ticks;
+    uint64_t step_rest;
+};
+
+/* At n = 1. Fails where the two rates have no common grid that fits 64 bits. */
+enum oto_status srv_due_init(struct srv_due *due, uint64_t rate_num, uint64_t rate_den, uint64_t base_num,
+                             uint64_t base_den, struct oto_error *error);
+
+/* To sample n, from 1. */
+void srv_due_jump(struct srv_due *due, uint64_t n);
+
+static inline void srv_due_advance(struct srv_due *due)
+{
+    due->ticks += due->step_ticks;
+    due->rest += due->step_rest;
+    if (due->rest >= due->unit) {
+        due->rest -= due->unit;
+        due->ticks++;
+    }
+}
+
+static inline bool srv_due_at_end(const struct srv_due *due)
+{
+    return due->rest == 0;
+}
+
+static inline uint64_t srv_due_tick(const struct srv_due *due)
+{
+    return due->rest == 0 ? due->ticks - 1 : due->ticks;
+}
+
+#endif

@@ -1,0 +1,332 @@
+#include "daemon/checkpoint/checkpointer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FIRST_CAPACITY (UINT64_C(1) << 16)
+#define ENDING ".ckpt"
+#define PAGE_BYTES 4096
+#define PAUSE_MS 1000 /* of real time: in mode asap simulated seconds pass in no time */
+
+/* One checkpoint that is asked for. */
+struct job {
+    struct job *next;
+    struct srv_checkpointer *owner;
+    char *path;
+    srv_checkpoint_function done;
+    void *context;
+    uint64_t tick;
+    struct srv_checkpoint checkpoint; /* its state is the owner's room */
+    enum oto_status status;
+    struct oto_error error;
+    uv_work_t work;
+};
+
+struct srv_checkpointer {
+    uv_loop_t *loop;
+    struct srv_engine *engine;
+    const struct srv_world_config *config;
+    struct srv_courier *courier;
+    struct job *jobs; /* the first is under way */
+    struct srv_snapshot room; /* of the job under way; kept for the next one */
+    uint64_t wanted;          /* bytes of room that a state takes */
+    struct srv_checkpoint_costs costs;
+    int64_t due_ns;   /* simulated; of the next periodic one */
+    uint64_t not_before_ms; /* of the loop's clock */
+    srv_saved_function saved;
+    void *saved_context;
+    bool periodic;    /* one is under way */
+    bool stopped;
+    oto_warn_function warn;
+    void *warn_context;
+    char complaint[OTO_ERROR_TEXT_BYTES];
+};
+
+struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_engine *engine,
+                                                 const struct srv_world_config *config, struct srv_courier *courier,
+                                                 srv_saved_function saved, void *saved_context)
+{
+    struct srv_checkpointer *made = calloc(1, sizeof *made);
+    if (made != NULL) {
+        made->loop = loop;
+        made->engine = engine;
+        made->config = config;
+        made->courier = courier;
+        made->saved = saved;
+        made->saved_context = saved_context;
+        made->wanted = FIRST_CAPACITY;
+    }
+    return made;
+}
+
+void srv_checkpointer_destroy(struct srv_checkpointer *checkpointer)
+{
+    if (checkpointer != NULL) {
+        free(checkpointer->room.data);
+        free(checkpointer);
+    }
+}
+
+bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer)
+{
+    return checkpointer->jobs != NULL;
+}
+
+const struct srv_checkpoint_costs *srv_checkpointer_costs(const struct srv_checkpointer *checkpointer)
+{
+    return &checkpointer->costs;
+}
+
+static void take_snapshot(struct job *job);
+
+/* Answers the first job, and goes on with the one behind it. */
+static void finish(struct job *job, enum oto_status status, const char *text)
+{
+    struct srv_checkpointer *owner = job->owner;
+    owner->jobs = job->next;
+    job->done(job->context, status, job->tick, text);
+    job->checkpoint.state = NULL;
+    srv_checkpoint_finish(&job->checkpoint);
+    free(job->path);
+    free(job);
+    if (owner->jobs != NULL) {
+        take_snapshot(owner->jobs);
+    }
+}
+
+/* [worker] */
+static void write_file(uv_work_t *work)
+{
+    struct job *job = work->data;
+    job->status = srv_checkpoint_write(job->path, &job->checkpoint, &job->error);
+}
+
+static void on_written(uv_work_t *work, int cancelled)
+{
+    struct job *job = work->data;
+    if (cancelled != 0) {
+        finish(job, OTO_CLOSED, "the server ends");
+    } else {
+        finish(job, job->status, job->status == OTO_OK ? job->path : job->error.text);
+    }
+}
+
+static void describe_and_write(struct job *job)
+{
+    struct srv_checkpoint *checkpoint = &job->checkpoint;
+    const struct srv_snapshot *room = &job->owner->room;
+    checkpoint->tick = room->tick;
+    checkpoint->chain = room->chain;
+    checkpoint->state = room->data;
+    checkpoint->state_bytes = room->bytes;
+    memset((unsigned char *)room->data + room->bytes, 0, 8); /* the file is padded from there */
+    job->status = srv_checkpoint_describe(job->owner->engine, job->owner->config, checkpoint, &job->error);
+    if (job->status != OTO_OK) {
+        finish(job, job->status, job->error.text);
+        return;
+    }
+    job->work.data = job;
+    if (uv_queue_work(job->owner->loop, &job->work, write_file, on_written) != 0) {
+        finish(job, OTO_NO_MEMORY, "the server has no worker for it");
+    }
+}
+
+static void keep_costs(struct srv_checkpoint_costs *costs, const struct srv_snapshot *room)
+{
+    costs->count++;
+    costs->bytes = room->bytes;
+    costs->stall_ns = room->stall_ns;
+    costs->stall_max_ns = room->stall_ns > costs->stall_max_ns ? room->stall_ns : costs->stall_max_ns;
+}
+
+static void on_snapshot(void *context, const struct srv_reply *reply)
+{
+    struct job *job = context;
+    struct srv_checkpointer *owner = job->owner;
+    job->tick = reply->tick;
+    if (reply->status == OTO_LIMIT && owner->room.bytes > owner->room.capacity) {
+        owner->wanted = owner->room.bytes + owner->room.bytes / 8 + PAGE_BYTES;
+        take_snapshot(job);
+    } else if (reply->status != OTO_OK) {
+        finish(job, reply->status, reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+    } else {
+        keep_costs(&owner->costs, &owner->room);
+        describe_and_write(job);
+    }
+}
+
+/*
+ * Room whose pages are there, so that the tick thread's copy meets no fault. A memset of fresh memory would not do: the
+ * compiler asks for zeroed memory instead (calloc), whose pages come when they are written.
+ */
+static bool make_room(struct srv_snapshot *room, uint64_t bytes)
+{
+    const uint64_t capacity = (bytes + 7) / 8 * 8;
+    if (room->data != NULL && room->capacity >= capacity) {
+        return true;
+    }
+    free(room->data);
+    volatile unsigned char *data = malloc(capacity + 8);
+    *room = (struct srv_snapshot){.data = (void *)(uintptr_t)data, .capacity = data != NULL ? capacity : 0};
+    for (uint64_t at = 0; at < room->capacity; at += PAGE_BYTES) {
+        data[at] = 0;
+    }
+    return data != NULL;
+}
+
+static void take_snapshot(struct job *job)
+{
+    struct srv_checkpointer *owner = job->owner;
+    const struct srv_command command = {.kind = SRV_COMMAND_SAVE, .snapshot = &owner->room};
+    if (!make_room(&owner->room, owner->wanted)) {
+        finish(job, OTO_NO_MEMORY, "the server has no memory for the world's state");
+    } else if (owner->stopped || !srv_courier_send(owner->courier, &command, on_snapshot, job)) {
+        finish(job, OTO_CLOSED, "the server ends, or too many commands are waiting for the tick");
+    }
+}
+
+void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char *path, srv_checkpoint_function done,
+                              void *context)
+{
+    struct job *job = calloc(1, sizeof *job);
+    char *own_path = strdup(path);
+    if (job == NULL || own_path == NULL || checkpointer->stopped) {
+        free(job);
+        free(own_path);
+        done(context, checkpointer->stopped ? OTO_CLOSED : OTO_NO_MEMORY, 0, "the server ends, or is out of memory");
+        return;
+    }
+    *job = (struct job){.owner = checkpointer, .path = own_path, .done = done, .context = context};
+    struct job **link = &checkpointer->jobs;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    *link = job;
+    if (checkpointer->jobs == job) {
+        take_snapshot(job);
+    }
+}
+
+/* The courier answers what waits for the tick. */
+void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
+{
+    checkpointer->stopped = true;
+}
+
+/* ---- periodic ---- */
+
+struct found {
+    char *name;
+    uint64_t tick;
+};
+
+/* "demo-000000012000.ckpt" */
+static bool parse_name(const char *name, const char *world, uint64_t *tick)
+{
+    const size_t bytes = strlen(world);
+    char *end = NULL;
+    if (strncmp(name, world, bytes) != 0 || name[bytes] != '-' || name[bytes + 1] < '0' || name[bytes + 1] > '9') {
+        return false;
+    }
+    errno = 0;
+    *tick = strtoull(name + bytes + 1, &end, 10);
+    return errno == 0 && strcmp(end, ENDING) == 0;
+}
+
+/* The newest below a tick; NULL: there is none, or no memory for its name. */
+static char *find(const char *directory, const char *world, uint64_t below, uint64_t *tick)
+{
+    char best[PATH_MAX] = "";
+    DIR *folder = opendir(directory);
+    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL; entry = readdir(folder)) {
+        uint64_t at;
+        if (parse_name(entry->d_name, world, &at) && at < below && (best[0] == '\0' || at > *tick)) {
+            (void)snprintf(best, sizeof best, "%s/%s", directory, entry->d_name);
+            *tick = at;
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return best[0] != '\0' ? strdup(best) : NULL;
+}
+
+char *srv_checkpoint_newest(const char *directory, const char *world)
+{
+    uint64_t tick = UINT64_MAX;
+    for (char *path = find(directory, world, UINT64_MAX, &tick); path != NULL;
+         path = find(directory, world, tick, &tick)) {
+        struct srv_checkpoint checkpoint;
+        struct oto_error error = {0};
+        if (srv_checkpoint_read(path, &checkpoint, &error) == OTO_OK) {
+            srv_checkpoint_finish(&checkpoint);
+            return path;
+        }
+        free(path);
+    }
+    return NULL;
+}
+
+/* Those beyond the number to be kept go, the oldest first. */
+static void remove_old(const struct srv_checkpointer *checkpointer)
+{
+    const struct srv_checkpoint_config *wanted = &checkpointer->config->checkpoint;
+    uint64_t below = UINT64_MAX;
+    uint32_t kept = 0;
+    for (char *path = find(wanted->directory, checkpointer->config->name, below, &below); path != NULL;
+         path = find(wanted->directory, checkpointer->config->name, below, &below)) {
+        if (++kept > wanted->keep) {
+            (void)unlink(path);
+        }
+        free(path);
+    }
+}
+
+static void on_periodic(void *context, enum oto_status status, uint64_t tick, const char *text)
+{
+    struct srv_checkpointer *checkpointer = context;
+    (void)tick;
+    checkpointer->periodic = false;
+    if (status == OTO_OK) {
+        checkpointer->complaint[0] = '\0';
+        if (checkpointer->saved != NULL) {
+            checkpointer->saved(checkpointer->saved_context, text);
+        }
+        remove_old(checkpointer);
+    } else if (status != OTO_CLOSED && status != OTO_CONFLICT && strncmp(text, checkpointer->complaint, sizeof checkpointer->complaint - 1) != 0) {
+        (void)snprintf(checkpointer->complaint, sizeof checkpointer->complaint, "%s", text);
+        checkpointer->warn(checkpointer->warn_context, text);
+    }
+}
+
+void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_function warn, void *warn_context)
+{
+    const struct srv_checkpoint_config *wanted = &checkpointer->config->checkpoint;
+    struct oto_clock clock;
+    char path[sizeof wanted->directory + 128];
+    if (wanted->every_ns == 0 || checkpointer->periodic || checkpointer->stopped ||
+        oto_segment_clock(srv_engine_segment(checkpointer->engine), &clock) != OTO_OK) {
+        return;
+    }
+    if (checkpointer->due_ns == 0) {
+        checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
+    }
+    if (clock.sim_time_ns < checkpointer->due_ns || uv_now(checkpointer->loop) < checkpointer->not_before_ms) {
+        return;
+    }
+    checkpointer->not_before_ms = uv_now(checkpointer->loop) + PAUSE_MS;
+    checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
+    checkpointer->warn = warn;
+    checkpointer->warn_context = warn_context;
+    checkpointer->periodic = true;
+    (void)mkdir(wanted->directory, 0700);
+    (void)snprintf(path, sizeof path, "%s/%s-%012llu" ENDING, wanted->directory, checkpointer->config->name,
+                   (unsigned long long)clock.tick);
+    srv_checkpointer_request(checkpointer, path, on_periodic, checkpointer);
+}

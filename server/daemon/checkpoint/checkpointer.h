@@ -1,0 +1,51 @@
+/*
+ * When checkpoints are made: on request, every so often of simulated time, and at the end of a run. The tick thread
+ * copies the state at a boundary, the main loop adds what the world is made of, a worker writes the file. One at a time;
+ * a request that comes meanwhile waits. [loop]
+ */
+#ifndef SRV_CHECKPOINTER_H
+#define SRV_CHECKPOINTER_H
+
+#include <uv.h>
+
+#include "daemon/checkpoint/checkpoint_file.h"
+#include "daemon/control/courier.h"
+
+struct srv_checkpointer;
+
+/* Of the snapshots so far. */
+struct srv_checkpoint_costs {
+    uint64_t count, bytes;          /* bytes: of the newest */
+    int64_t stall_ns, stall_max_ns; /* that the tick thread gave for the newest, and for the longest */
+};
+
+/* What came of a request: `text` is the reason, or the path. */
+typedef void (*srv_checkpoint_function)(void *context, enum oto_status status, uint64_t tick, const char *text);
+
+/* A periodic checkpoint is whole. */
+typedef void (*srv_saved_function)(void *context, const char *path);
+
+/* Everything is borrowed; `saved` may be NULL. NULL when out of memory. */
+struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_engine *engine,
+                                                 const struct srv_world_config *config, struct srv_courier *courier,
+                                                 srv_saved_function saved, void *saved_context);
+/* Requests that wait are answered CLOSED; a file that is being written is finished before the loop runs out. */
+void srv_checkpointer_stop(struct srv_checkpointer *checkpointer);
+void srv_checkpointer_destroy(struct srv_checkpointer *checkpointer); /* after the loop has run out; NULL is allowed */
+
+/* `done` is called once. The path is absolute, or starts at the server's folder. */
+void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char *path, srv_checkpoint_function done,
+                              void *context);
+const struct srv_checkpoint_costs *srv_checkpointer_costs(const struct srv_checkpointer *checkpointer);
+bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer);
+
+/*
+ * To be called some times a second: begins a periodic checkpoint when its simulated time has come, as the world's file
+ * asks (`checkpoint: {every_s, keep, directory}`), at most once a real second. Failures go to `warn`, once for each reason.
+ */
+void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_function warn, void *warn_context);
+
+/* The newest checkpoint of the world in a directory that can be read, or NULL; malloc'ed. */
+char *srv_checkpoint_newest(const char *directory, const char *world);
+
+#endif

@@ -1,0 +1,211 @@
+/* What a world was made of: the plugins that its nodes run, and the parameters that were changed while it ran. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/checkpoint/checkpoint_file.h"
+#include "isolate/describe.h"
+#include "otolith/version.h"
+
+#define VALUE_BYTES 65536
+
+static const char *id_of(const struct oto_plugin *plugin)
+{
+    return oto_plugin_descriptor(plugin)->id;
+}
+
+/* Double-quoted YAML, which is JSON. */
+static void put_text(FILE *to, const char *text)
+{
+    (void)fputc('"', to);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            (void)fprintf(to, "\\%c", *text);
+        } else if ((unsigned char)*text < 0x20) {
+            (void)fprintf(to, "\\u%04x", (unsigned)(unsigned char)*text);
+        } else {
+            (void)fputc(*text, to);
+        }
+    }
+    (void)fputc('"', to);
+}
+
+static enum oto_status put_params(FILE *to, const struct oto_plugin *plugin, const struct oto_params *params,
+                                  const char *node, struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
+    struct oto_error reason = {0};
+    char *value = malloc(VALUE_BYTES);
+    enum oto_status status = value != NULL ? OTO_OK : oto_fail(&reason, OTO_NO_MEMORY, "out of memory");
+    (void)fputs("    params:\n", to);
+    for (uint32_t i = 0; i < descriptor->param_count && status == OTO_OK; i++) {
+        const struct oto_param *param = &descriptor->params[i];
+        if (param->type != OTO_PARAM_IGNORED) {
+            status = oto_params_get(descriptor, param->key, params, value, VALUE_BYTES, &reason);
+            (void)fprintf(to, "      %s: %s\n", param->key, status == OTO_OK ? value : "");
+        }
+    }
+    free(value);
+    return status == OTO_OK ? OTO_OK : oto_fail(error, status, "the parameters of '%s' cannot be saved: %s", node,
+                                                reason.text);
+}
+
+static bool was_changed(const struct srv_engine *engine, const struct srv_node_config *config, uint32_t node)
+{
+    const struct oto_params *params = srv_engine_node_params(engine, node);
+    return srv_engine_node_plugin(engine, node) != config->plugin || params->bytes != config->params.bytes ||
+           memcmp(params->block, config->params.block, params->bytes) != 0;
+}
+
+/* Nodes that run what the file says need no more than their plugin's name. */
+static enum oto_status put_node(FILE *to, const struct srv_engine *engine, const struct srv_world_config *config,
+                                uint32_t node, struct oto_error *error)
+{
+    const struct srv_node_config *own = &config->nodes[node];
+    const struct oto_plugin *plugin = srv_engine_node_plugin(engine, node);
+    (void)fputs("  - node: ", to);
+    put_text(to, srv_engine_node_setup(engine, node)->node);
+    (void)fputs("\n    plugin: ", to);
+    put_text(to, plugin != NULL ? id_of(plugin) : "");
+    (void)fputs("\n", to);
+    if (plugin == NULL || !was_changed(engine, own, node)) {
+        return OTO_OK;
+    }
+    if (plugin != own->plugin) {
+        (void)fputs("    file: ", to);
+        put_text(to, oto_plugin_path(plugin));
+        (void)fputs("\n", to);
+    }
+    const struct oto_rng_key unit = srv_engine_node_unit(engine, node);
+    (void)fprintf(to, "    unit: [%" PRIu64 ", %" PRIu64 "]\n", unit.seed, unit.stream);
+    return put_params(to, plugin, srv_engine_node_params(engine, node), srv_engine_node_setup(engine, node)->node, error);
+}
+
+enum oto_status srv_checkpoint_describe(const struct srv_engine *engine, const struct srv_world_config *config,
+                                        struct srv_checkpoint *checkpoint, struct oto_error *error)
+{
+    size_t bytes = 0;
+    FILE *to = open_memstream(&checkpoint->text, &bytes);
+    if (to == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the description of a checkpoint");
+    }
+    (void)fputs("otolith: \"" OTO_VERSION_STRING "\"\nworld: ", to);
+    put_text(to, config->name);
+    (void)fputs("\nnodes:\n", to);
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; i < config->node_count && status == OTO_OK; i++) {
+        status = put_node(to, engine, config, i, error);
+    }
+    (void)fwrite("\0\0\0\0\0\0\0\0", 1, 8, to); /* room to be padded */
+    bool whole = ferror(to) == 0;
+    whole = fclose(to) == 0 && whole && bytes >= 8;
+    checkpoint->text_bytes = whole ? bytes - 8 : 0;
+    return status != OTO_OK || whole ? status : oto_fail(error, OTO_NO_MEMORY, "no memory for the description of a checkpoint");
+}
+
+/* ---- and back ---- */
+
+static enum oto_status take_unit(const struct oto_value *entry, struct oto_rng_key *key, struct oto_error *error)
+{
+    const struct oto_value *unit = oto_value_get(entry, "unit");
+    if (unit == NULL || unit->kind != OTO_VALUE_LIST || unit->count != 2) {
+        return oto_value_fail(entry, error, OTO_CORRUPT, "a changed node of the checkpoint names no unit");
+    }
+    const enum oto_status status = oto_value_u64(unit->items[0], &key->seed, error);
+    return status == OTO_OK ? oto_value_u64(unit->items[1], &key->stream, error) : status;
+}
+
+/* The plugin that ran, where it was not the file's; NULL: it was. */
+static enum oto_status take_plugin(const struct oto_value *entry, const struct srv_node_config *node,
+                                   struct oto_plugin **stood_in, struct oto_error *error)
+{
+    const struct oto_value *id = oto_value_get(entry, "plugin"), *file = oto_value_get(entry, "file");
+    struct oto_plugin *plugin = NULL;
+    if (id == NULL || id->kind != OTO_VALUE_SCALAR) {
+        return oto_value_fail(entry, error, OTO_CORRUPT, "a node of the checkpoint names no plugin");
+    }
+    const bool own = node->plugin != NULL && strcmp(id->text, id_of(node->plugin)) == 0;
+    if (file == NULL) {
+        return own || node->plugin == NULL
+                   ? OTO_OK
+                   : oto_value_fail(id, error, OTO_INVALID,
+                                    "node '%s' ran plugin '%s' when it was saved, and the world says '%s'", node->name,
+                                    id->text, id_of(node->plugin));
+    }
+    const enum oto_status status = node->isolation.process ? srv_plugin_describe(file->text, &plugin, error)
+                                                           : oto_plugin_open(file->text, NULL, &plugin, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    if (strcmp(id_of(plugin), id->text) != 0) {
+        const enum oto_status other =
+            oto_value_fail(file, error, OTO_INVALID, "'%s' is plugin '%s' by now; it was '%s' when the checkpoint was made",
+                           file->text, id_of(plugin), id->text);
+        (void)oto_plugin_close(plugin);
+        return other;
+    }
+    *stood_in = plugin;
+    return OTO_OK;
+}
+
+static enum oto_status take_params(const struct oto_value *map, const struct oto_plugin *plugin, double rate_hz,
+                                   struct oto_params *params, oto_warn_function warn, void *warn_context,
+                                   struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
+    enum oto_status status = oto_params_default(descriptor, params, error);
+    if (status == OTO_OK) {
+        status = oto_params_apply(descriptor, map, params, warn, warn_context, error);
+    }
+    params->rate_hz = rate_hz;
+    return status;
+}
+
+/* A node that was changed while it ran has its parameters in the description, and its plugin where that is another. */
+static enum oto_status take_node(const struct oto_value *entry, struct srv_node_config *node, oto_warn_function warn,
+                                 void *warn_context, struct oto_error *error)
+{
+    const struct oto_value *params = oto_value_get(entry, "params");
+    struct srv_standin *standin = &node->standin;
+    enum oto_status status = take_plugin(entry, node, &standin->plugin, error);
+    if (status != OTO_OK || params == NULL || params->kind != OTO_VALUE_MAP) {
+        return status;
+    }
+    if (standin->plugin == NULL) {
+        standin->plugin = oto_plugin_hold(node->plugin);
+    }
+    status = take_params(params, standin->plugin, node->params.rate_hz, &standin->params, warn, warn_context, error);
+    return status == OTO_OK ? take_unit(entry, &standin->unit_key, error) : status;
+}
+
+/* "car/imu" of the file and of the configuration. */
+static bool is_node(const struct srv_world_config *config, const struct srv_node_config *node, const struct oto_value *name)
+{
+    char ours[2 * SRV_NAME_BYTES];
+    (void)snprintf(ours, sizeof ours, "%s/%s", config->vehicles[node->vehicle].name, node->name);
+    return name != NULL && name->kind == OTO_VALUE_SCALAR && strcmp(name->text, ours) == 0;
+}
+
+enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint, struct srv_world_config *config,
+                                         oto_warn_function warn, void *warn_context, struct oto_error *error)
+{
+    const struct oto_value *nodes = oto_value_get(oto_document_root(checkpoint->document), "nodes");
+    if (nodes == NULL || nodes->kind != OTO_VALUE_LIST || nodes->count != config->node_count) {
+        return oto_value_fail(oto_document_root(checkpoint->document), error, OTO_INVALID,
+                              "the checkpoint has %u nodes and the world %u: it is of another world", nodes != NULL ? nodes->count : 0,
+                              config->node_count);
+    }
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; i < nodes->count && status == OTO_OK; i++) {
+        const struct oto_value *entry = nodes->items[i];
+        struct srv_node_config *node = &config->nodes[i];
+        if (!is_node(config, node, oto_value_get(entry, "node"))) {
+            return oto_value_fail(entry, error, OTO_INVALID, "node %u of the world is '%s/%s': the checkpoint is of another world",
+                                  i, config->vehicles[node->vehicle].name, node->name);
+        }
+        status = take_node(entry, node, warn, warn_context, error);
+    }
+    return status;
+}

@@ -1,0 +1,410 @@
+#include "daemon/control/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/control/loader.h"
+#include "daemon/control/watch.h"
+#include "daemon/control/request.h"
+
+#define ACCEPTS_PER_TURN 32
+#define REFILL_MS 5
+#define CARE_MS 500
+
+struct srv_control {
+    uv_loop_t *loop;
+    struct srv_engine *engine;
+    struct srv_courier *courier;
+    struct srv_control_hooks hooks;
+    struct srv_loader *loader;
+    struct srv_watch *watch;
+    uv_poll_t listener;
+    uv_timer_t refill; /* runs while a connection is throttled */
+    uv_timer_t care;   /* silent connections, and a listener that ran out of descriptors */
+    int listen_fd, spare_fd;
+    struct srv_connection *connections;
+    uint32_t count, wake_count;
+    bool stopped;
+    struct oto_message message;
+    unsigned char receive_buffer[OTO_MESSAGE_MAX_BYTES];
+    unsigned char reply_buffer[OTO_MESSAGE_MAX_BYTES];
+};
+
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+unsigned char *srv_control_receive_buffer(struct srv_control *control, size_t *bytes)
+{
+    *bytes = sizeof control->receive_buffer;
+    return control->receive_buffer;
+}
+
+static void on_refill(uv_timer_t *timer)
+{
+    struct srv_control *control = timer->data;
+    bool throttled = false;
+    struct srv_connection *next;
+    for (struct srv_connection *connection = control->connections; connection != NULL; connection = next) {
+        next = connection->next;
+        srv_connection_refill(connection);
+        throttled = throttled || connection->throttled;
+    }
+    if (!throttled) {
+        (void)uv_timer_stop(timer);
+    }
+}
+
+void srv_control_throttled(struct srv_control *control)
+{
+    if (!uv_is_active((const uv_handle_t *)&control->refill)) {
+        (void)uv_timer_start(&control->refill, on_refill, REFILL_MS, REFILL_MS);
+    }
+}
+
+void srv_control_set_wake(struct srv_connection *connection, bool on)
+{
+    struct srv_control *control = connection->control;
+    if (connection->wake != on) {
+        connection->wake = on;
+        control->wake_count = on ? control->wake_count + 1 : control->wake_count - 1;
+        srv_engine_set_waiters(control->engine, control->wake_count);
+    }
+}
+
+void srv_control_forget(struct srv_connection *connection)
+{
+    struct srv_control *control = connection->control;
+    srv_control_set_wake(connection, false);
+    srv_connection_leave(connection, control->courier);
+    if (connection->lossless.slot >= 0) {
+        srv_engine_lossless_end(control->engine, connection->lossless.slot);
+        connection->lossless.slot = -1;
+    }
+    *connection->link = connection->next;
+    if (connection->next != NULL) {
+        connection->next->link = connection->link;
+    }
+    connection->link = NULL;
+    control->count--;
+    srv_engine_count(control->engine, OTO_COUNTER_CLIENTS, -1);
+}
+
+static void refuse(int fd, enum oto_status status, const char *why)
+{
+    unsigned char data[512];
+    struct oto_message_writer writer;
+    oto_message_begin(&writer, data, sizeof data, 0, "reply");
+    oto_message_add_u64(&writer, "status", (uint64_t)status);
+    oto_message_add_text(&writer, "text", why);
+    /* What the peer sent already is taken out first: a socket closed with unread data resets, and the reason is lost. */
+    (void)shutdown(fd, SHUT_RD);
+    unsigned char rest[64];
+    for (int i = 0; i < 64 && recv(fd, rest, sizeof rest, MSG_DONTWAIT) > 0; i++) {
+    }
+    (void)send(fd, data, oto_message_finish(&writer), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)close(fd);
+}
+
+static void welcome(struct srv_control *control, int fd)
+{
+    struct ucred peer = {.pid = 0, .uid = (uid_t)-1};
+    socklen_t bytes = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) {
+        peer.uid = (uid_t)-1;
+    }
+    const enum srv_role role = srv_role_of(control->hooks.access, fd, &peer);
+    if (role == SRV_ROLE_NONE) {
+        refuse(fd, OTO_DENIED, "this world belongs to another user, who gave you no role: `control: roles:` of its file would");
+        return;
+    }
+    if (control->count >= SRV_MAX_CONNECTIONS) {
+        refuse(fd, OTO_LIMIT, "64 clients are connected already: close one and try again");
+        return;
+    }
+    struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer, role);
+    if (connection == NULL) {
+        refuse(fd, OTO_NO_MEMORY, "the server is out of memory: try again later");
+        return;
+    }
+    connection->next = control->connections;
+    connection->link = &control->connections;
+    if (connection->next != NULL) {
+        connection->next->link = &connection->next;
+    }
+    control->connections = connection;
+    control->count++;
+    srv_engine_count(control->engine, OTO_COUNTER_CLIENTS, 1);
+}
+
+/* Out of descriptors: one is kept in reserve, so that the peer is told and does not hang. */
+static void refuse_without_descriptors(struct srv_control *control)
+{
+    if (control->spare_fd < 0) {
+        (void)uv_poll_stop(&control->listener); /* until on_care */
+        return;
+    }
+    (void)close(control->spare_fd);
+    const int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        refuse(fd, OTO_LIMIT, "the server is out of file descriptors: try again later");
+    }
+    control->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void on_connect(uv_poll_t *poll, int status, int events)
+{
+    struct srv_control *control = poll->data;
+    (void)status;
+    (void)events;
+    for (int turn = 0; turn < ACCEPTS_PER_TURN; turn++) {
+        const int fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            welcome(control, fd);
+        } else if (errno == EMFILE || errno == ENFILE) {
+            refuse_without_descriptors(control);
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+static void on_care(uv_timer_t *timer)
+{
+    struct srv_control *control = timer->data;
+    const uint64_t now_ms = uv_now(control->loop);
+    struct srv_connection *next;
+    for (struct srv_connection *connection = control->connections; connection != NULL; connection = next) {
+        next = connection->next;
+        if (!connection->spoken && now_ms - connection->opened_ms > SRV_GREETING_MS) {
+            srv_connection_close(connection);
+        }
+    }
+    if (control->spare_fd < 0) {
+        control->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+    (void)uv_poll_start(&control->listener, UV_READABLE, on_connect);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+/* It stands among the events as any request that was. */
+static void refuse_verb(const struct srv_verb *verb, struct srv_request *request, enum oto_status status, const char *text)
+{
+    struct srv_ticket *ticket = srv_ticket_open(request, "%s", verb->op);
+    if (ticket != NULL) {
+        srv_ticket_close(ticket, status, 0, text);
+    }
+}
+
+static void run_verb(const struct srv_verb *verb, struct srv_request *request)
+{
+    const enum srv_role role = request->connection->role;
+    char text[160];
+    if (role < verb->role) {
+        (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s", verb->op,
+                       srv_role_text(verb->role), srv_role_text(role));
+        refuse_verb(verb, request, OTO_DENIED, text);
+    } else if (verb->changes_state && request->connection->control->hooks.is_replay) {
+        (void)snprintf(text, sizeof text, "this is a replay, which goes on as its log does: '%s' would make it another run",
+                       verb->op);
+        refuse_verb(verb, request, OTO_UNSUPPORTED, text);
+    } else {
+        verb->run(request);
+    }
+}
+
+void srv_control_receive(struct srv_connection *connection, const void *data, size_t bytes)
+{
+    struct srv_control *control = connection->control;
+    struct srv_request request = {control, connection, control->engine, control->courier, &control->message};
+    struct oto_error error = {0};
+    enum oto_status status = OTO_OK;
+    control->message.id = 0;
+    if (bytes > sizeof control->receive_buffer) {
+        status = oto_fail(&error, OTO_LIMIT, "a control message has at most %u bytes, this one has %zu",
+                          OTO_MESSAGE_MAX_BYTES, bytes);
+    } else {
+        status = oto_message_decode(data, bytes, &control->message, &error);
+    }
+    if (status != OTO_OK) {
+        control->message.id = 0; /* not to be believed */
+        srv_connection_charge(connection, SRV_MESSAGE_COST_US);
+        srv_reply_error(&request, &error);
+        return;
+    }
+    connection->spoken = true;
+    for (size_t i = 0; i < srv_verb_count; i++) {
+        if (strcmp(control->message.op, srv_verbs[i].op) == 0) {
+            srv_connection_charge(connection, srv_verbs[i].cost_us);
+            run_verb(&srv_verbs[i], &request);
+            return;
+        }
+    }
+    srv_connection_charge(connection, SRV_MESSAGE_COST_US);
+    (void)oto_fail(&error, OTO_UNSUPPORTED, "unknown op '%s' in a control message", control->message.op);
+    srv_reply_error(&request, &error);
+}
+
+void srv_reply_begin(struct srv_request *request, struct oto_message_writer *writer, enum oto_status status,
+                     const char *text)
+{
+    oto_message_begin(writer, request->control->reply_buffer, sizeof request->control->reply_buffer,
+                      request->message->id, "reply");
+    oto_message_add_u64(writer, "status", (uint64_t)status);
+    oto_message_add_text(writer, "text", text);
+}
+
+void srv_reply_send(struct srv_request *request, struct oto_message_writer *writer, int passed_fd)
+{
+    const size_t bytes = oto_message_finish(writer);
+    if (bytes == 0) {
+        struct oto_message_writer shorter;
+        srv_reply_begin(request, &shorter, OTO_LIMIT, "the answer is too long for a message");
+        srv_connection_send(request->connection, shorter.data, oto_message_finish(&shorter), -1);
+        return;
+    }
+    srv_connection_send(request->connection, writer->data, bytes, passed_fd);
+}
+
+void srv_reply_text(struct srv_request *request, enum oto_status status, const char *text)
+{
+    struct oto_message_writer writer;
+    srv_reply_begin(request, &writer, status, text);
+    srv_reply_send(request, &writer, -1);
+}
+
+void srv_reply_error(struct srv_request *request, const struct oto_error *error)
+{
+    srv_reply_text(request, error->status, error->text);
+}
+
+void srv_connection_who(const struct srv_connection *connection, char *who, size_t bytes)
+{
+    (void)snprintf(who, bytes, "%s (pid %ld)", connection->name, (long)connection->pid);
+}
+
+struct srv_loader *srv_control_loader(struct srv_control *control)
+{
+    return control->loader;
+}
+
+const struct srv_control_hooks *srv_control_get_hooks(const struct srv_control *control)
+{
+    return &control->hooks;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static enum oto_status start_handles(struct srv_control *control, struct oto_error *error)
+{
+    control->listener.data = control->refill.data = control->care.data = control;
+    int failed = uv_poll_init(control->loop, &control->listener, control->listen_fd);
+    if (failed != 0) {
+        return oto_fail(error, OTO_IO, "the control socket cannot be watched: %s", uv_strerror(failed));
+    }
+    (void)uv_timer_init(control->loop, &control->refill);
+    (void)uv_timer_init(control->loop, &control->care);
+    (void)uv_poll_start(&control->listener, UV_READABLE, on_connect);
+    (void)uv_timer_start(&control->care, on_care, CARE_MS, CARE_MS);
+    return OTO_OK;
+}
+
+enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
+                                   const struct srv_control_hooks *hooks, int listen_fd, struct srv_control **control,
+                                   struct oto_error *error)
+{
+    struct srv_control *made = calloc(1, sizeof *made);
+    if (made != NULL) {
+        made->loop = loop;
+        made->engine = engine;
+        made->courier = courier;
+        made->hooks = *hooks;
+        made->listen_fd = listen_fd;
+        made->loader = srv_loader_create(loop, engine, courier, hooks->probe);
+        made->watch = srv_watch_create(engine, courier, made->loader);
+    }
+    enum oto_status status = OTO_OK;
+    if (made == NULL || made->loader == NULL || made->watch == NULL) {
+        status = oto_fail(error, OTO_NO_MEMORY, "out of memory for the control socket");
+    } else {
+        status = start_handles(made, error);
+    }
+    if (status != OTO_OK) {
+        (void)close(listen_fd);
+        if (made != NULL) {
+            srv_watch_destroy(made->watch);
+            srv_loader_destroy(made->loader);
+        }
+        free(made);
+        return status;
+    }
+    made->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (!hooks->is_replay) {
+        srv_watch_start(made->watch, loop);
+    }
+    *control = made;
+    return OTO_OK;
+}
+
+void srv_control_stop(struct srv_control *control)
+{
+    if (control->stopped) {
+        return;
+    }
+    control->stopped = true;
+    srv_watch_stop(control->watch);
+    srv_loader_stop(control->loader);
+    while (control->connections != NULL) {
+        srv_connection_close(control->connections);
+    }
+    uv_close((uv_handle_t *)&control->listener, NULL);
+    uv_close((uv_handle_t *)&control->refill, NULL);
+    uv_close((uv_handle_t *)&control->care, NULL);
+    (void)close(control->listen_fd);
+    if (control->spare_fd >= 0) {
+        (void)close(control->spare_fd);
+    }
+}
+
+void srv_control_destroy(struct srv_control *control)
+{
+    if (control != NULL) {
+        srv_watch_destroy(control->watch);
+        srv_loader_destroy(control->loader);
+        free(control);
+    }
+}
+
+uint32_t srv_control_connection_count(const struct srv_control *control)
+{
+    return control->count;
+}
+
+static bool has_unread(const struct srv_control *control, const struct srv_lossless *lossless)
+{
+    const struct oto_segment_header *header = srv_engine_segment(control->engine);
+    const unsigned char *base = (const unsigned char *)header;
+    for (uint32_t i = 0; i < lossless->count; i++) {
+        const void *entry = base + header->directory_offset + (size_t)lossless->channels[i] * header->channel_stride;
+        const struct oto_ring_view view = oto_ring_view_make(header, entry);
+        if (lossless->next[i] <= oto_ring_newest(&view)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool srv_control_lossless_pending(const struct srv_control *control)
+{
+    for (const struct srv_connection *connection = control->connections; connection != NULL;
+         connection = connection->next) {
+        if (connection->lossless.slot >= 0 && has_unread(control, &connection->lossless)) {
+            return true;
+        }
+    }
+    return false;
+}

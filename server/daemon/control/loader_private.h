@@ -1,0 +1,73 @@
+/* What the files of the loader share. [loop] but where a function says [worker]. */
+#ifndef SRV_LOADER_PRIVATE_H
+#define SRV_LOADER_PRIVATE_H
+
+#include "daemon/control/loader.h"
+
+enum srv_job_stage {
+    SRV_JOB_WAITING,         /* for the worker, or for an earlier change of the same node */
+    SRV_JOB_LOADING,         /* in the worker */
+    SRV_JOB_SNAPSHOT,        /* a swap: the tick thread copies the live state for the probe */
+    SRV_JOB_TRYING_WAITS,    /* a swap: for the worker */
+    SRV_JOB_TRYING,          /* a swap: probed and made ready in the worker */
+    SRV_JOB_FLIPPING,        /* at the tick thread, its shadow included */
+    SRV_JOB_SETTLING,        /* a swap: live, on probation */
+    SRV_JOB_RETIRING_WAITS,  /* what was replaced waits for the worker */
+    SRV_JOB_RETIRING         /* in the worker */
+};
+
+struct srv_job {
+    struct srv_job *next;
+    struct srv_loader *loader;
+    struct srv_ticket *ticket; /* NULL once answered, or nobody asked */
+    enum srv_job_stage stage;
+    uint32_t node;
+    bool swap;
+    bool stayed;    /* a retired library is still mapped */
+    bool cancelled; /* before it came to the tick thread */
+    bool undo;
+    bool wait;      /* the answer waits for the end of the probation */
+    char *key, *yaml; /* of a parameter */
+    struct srv_swap_options options; /* of a swap; its texts are the job's own */
+    struct srv_previous previous;    /* of an undo */
+    uint64_t asked_tick, live_tick;
+    struct srv_node_change *change;
+    enum oto_status status;
+    struct oto_error error;
+    uv_work_t work;
+};
+
+struct srv_loader {
+    uv_loop_t *loop;
+    struct srv_engine *engine;
+    struct srv_courier *courier;
+    struct srv_job *jobs; /* in the order in which they came */
+    struct srv_previous *previous; /* of each node; plugin NULL: none */
+    uint32_t node_count;
+    srv_probe_function *probe;
+    bool busy;        /* the worker */
+    bool stopped;
+};
+
+/* ---- loader.c ---- */
+
+struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node);
+/* Takes its place behind the others; it owns the ticket from now on. */
+void srv_job_enter(struct srv_job *job);
+void srv_job_drop(struct srv_job *job);
+void srv_job_answer(struct srv_job *job, enum oto_status status, uint64_t tick, const char *text);
+/* Before it came to the engine, which counts and records what it refuses itself. The change is freed by the worker. */
+void srv_job_refuse(struct srv_job *job);
+/* What the change holds goes to the worker to be freed; NULL: nothing is left to do. */
+void srv_job_retire(struct srv_job *job, struct srv_node_change *change);
+void srv_loader_go_on(struct srv_loader *loader);
+
+/* ---- loader_swap.c ---- */
+
+void srv_swap_job_load(struct srv_job *job);   /* [worker] */
+void srv_swap_job_try(struct srv_job *job);    /* [worker] */
+void srv_swap_job_loaded(struct srv_job *job); /* asks for the snapshot, or goes on */
+void srv_swap_job_flip(struct srv_job *job);
+void srv_swap_job_finish(struct srv_job *job); /* frees its texts */
+
+#endif

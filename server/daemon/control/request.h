@@ -1,0 +1,104 @@
+/*
+ * What the verbs of the control socket see: one request, the ways to answer it, and the table of verbs. Private to
+ * server/daemon/control. [loop]
+ */
+#ifndef SRV_REQUEST_H
+#define SRV_REQUEST_H
+
+#include <stdint.h>
+
+#include "daemon/control/connection.h"
+#include "daemon/control/control.h"
+#include "daemon/control/courier.h"
+#include "wire/control_message.h"
+
+struct srv_loader;
+
+/* A request that is being dispatched. `message` is the control's only one: gone when the verb returns. */
+struct srv_request {
+    struct srv_control *control;
+    struct srv_connection *connection;
+    struct srv_engine *engine;
+    struct srv_courier *courier;
+    const struct oto_message *message;
+};
+
+/* A request whose answer comes later. `what` is what the events say of it. */
+struct srv_ticket {
+    struct srv_connection *connection;
+    struct srv_courier *courier;
+    uint64_t id; /* the client's */
+    uint64_t value; /* the verb's own */
+    char what[152];
+};
+
+struct srv_verb {
+    const char *op;
+    void (*run)(struct srv_request *request);
+    int64_t cost_us;
+    enum srv_role role; /* the least that may ask for it */
+    bool changes_state; /* refused where the run follows a log */
+};
+extern const struct srv_verb srv_verbs[];
+extern const size_t srv_verb_count;
+
+/* The verbs; each answers its request at once or by a ticket. */
+void srv_verb_attach(struct srv_request *request);
+void srv_verb_wake(struct srv_request *request);
+void srv_verb_info(struct srv_request *request);
+void srv_verb_shutdown(struct srv_request *request);
+void srv_verb_pause(struct srv_request *request);
+void srv_verb_resume(struct srv_request *request);
+void srv_verb_step(struct srv_request *request);
+void srv_verb_scale(struct srv_request *request);
+void srv_verb_mode(struct srv_request *request);
+void srv_verb_get(struct srv_request *request);
+void srv_verb_set(struct srv_request *request);
+void srv_verb_swap(struct srv_request *request);
+void srv_verb_checkpoint(struct srv_request *request);
+void srv_verb_restore(struct srv_request *request);
+void srv_verb_fault(struct srv_request *request);
+void srv_verb_clear_faults(struct srv_request *request);
+void srv_verb_lossless(struct srv_request *request);
+void srv_verb_acknowledge(struct srv_request *request);
+void srv_verb_join(struct srv_request *request);
+
+/* The node that the request names; UINT32_MAX, and answered, when there is no such node. */
+uint32_t srv_request_node(struct srv_request *request);
+
+/* The node that the argument `node` names; UINT32_MAX, and answered, when there is none. */
+uint32_t srv_request_node(struct srv_request *request);
+
+/* A reply under construction in the control's buffer. */
+void srv_reply_begin(struct srv_request *request, struct oto_message_writer *writer, enum oto_status status,
+                     const char *text);
+void srv_reply_send(struct srv_request *request, struct oto_message_writer *writer, int passed_fd);
+/* A reply of status and text alone. */
+void srv_reply_text(struct srv_request *request, enum oto_status status, const char *text);
+void srv_reply_error(struct srv_request *request, const struct oto_error *error);
+
+/* NULL, and already answered, when the connection has too many requests under way or memory is out. */
+struct srv_ticket *srv_ticket_open(struct srv_request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A number that an answer carries besides. */
+struct srv_ticket_number {
+    const char *key;
+    uint64_t value;
+};
+void srv_ticket_close_with(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text,
+                           const struct srv_ticket_number *numbers, uint32_t count);
+/* Answers, records the mutation in the event ring, and frees the ticket. */
+void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text);
+/* With memory of so many bytes that goes along. */
+void srv_ticket_close_passing(struct srv_ticket *ticket, uint64_t tick, uint64_t bytes, int passed_fd);
+
+/* What the control keeps for its verbs. */
+void srv_control_set_wake(struct srv_connection *connection, bool on);
+struct srv_loader *srv_control_loader(struct srv_control *control);
+const struct srv_control_hooks *srv_control_get_hooks(const struct srv_control *control);
+/* The connection is no participant any more. */
+void srv_connection_leave(struct srv_connection *connection, struct srv_courier *courier);
+/* "name (pid 12)" */
+void srv_connection_who(const struct srv_connection *connection, char *who, size_t bytes);
+
+#endif

@@ -1,0 +1,224 @@
+/* The table of verbs, and those that the main loop answers by itself. */
+#include "daemon/control/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct srv_verb srv_verbs[] = {
+    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false},
+    {"wake", srv_verb_wake, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false},
+    {"info", srv_verb_info, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false},
+    {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false},
+    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false},
+    {"resume", srv_verb_resume, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false},
+    {"step", srv_verb_step, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false},
+    {"scale", srv_verb_scale, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false},
+    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false},
+    {"get", srv_verb_get, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false},
+    {"set", srv_verb_set, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true},
+    {"swap", srv_verb_swap, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true},
+    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false},
+    {"restore", srv_verb_restore, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true},
+    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true},
+    {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true},
+    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false},
+    {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US, SRV_ROLE_OBSERVE, false},
+    {"join", srv_verb_join, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true},
+};
+const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
+
+/* Keeps what is printable: the name goes into events and onto terminals. */
+static void take_name(struct srv_connection *connection, const char *name)
+{
+    size_t length = 0;
+    for (; *name != 0 && length + 1 < sizeof connection->name; name++) {
+        connection->name[length++] = *name > ' ' && *name < 0x7f ? *name : '_';
+    }
+    connection->name[length] = 0;
+    if (length == 0) {
+        (void)snprintf(connection->name, sizeof connection->name, "client");
+    }
+}
+
+/* A client may do with less than it was given; never with more. */
+static enum oto_status lower_role(struct srv_connection *connection, const struct oto_message *message,
+                                  struct oto_error *error)
+{
+    const struct oto_argument *asked = oto_message_find(message, "role");
+    if (asked == NULL) {
+        return OTO_OK;
+    }
+    const enum srv_role role = asked->kind == OTO_ARGUMENT_TEXT ? srv_role_named(asked->text) : SRV_ROLE_NONE;
+    if (role == SRV_ROLE_NONE) {
+        return oto_fail(error, OTO_INVALID, "attach: 'role' must be observe, operate or admin%s%.40s",
+                        asked->kind == OTO_ARGUMENT_TEXT ? ", not " : "", asked->kind == OTO_ARGUMENT_TEXT ? asked->text : "");
+    }
+    if (role > connection->role) {
+        return oto_fail(error, OTO_DENIED, "attach: the role %s was asked for, and this user has the role %s",
+                        srv_role_text(role), srv_role_text(connection->role));
+    }
+    connection->role = role;
+    return OTO_OK;
+}
+
+/* Once a connection: each reply holds a descriptor in flight until it is read. */
+void srv_verb_attach(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    const char *name;
+    if (oto_message_text(request->message, "name", &name, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    if (request->connection->attached) {
+        srv_reply_text(request, OTO_EXISTS, "this connection is attached already");
+        return;
+    }
+    if (lower_role(request->connection, request->message, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    request->connection->attached = true;
+    take_name(request->connection, name);
+    const struct oto_segment_header *header = srv_engine_segment(request->engine);
+    struct oto_message_writer writer;
+    srv_reply_begin(request, &writer, OTO_OK, "");
+    oto_message_add_text(&writer, "world", header->world);
+    oto_message_add_u64(&writer, "bytes", header->segment_bytes);
+    oto_message_add_u64(&writer, "epoch", header->epoch);
+    oto_message_add_text(&writer, "role", srv_role_text(request->connection->role));
+    srv_reply_send(request, &writer, srv_engine_segment_fd(request->engine));
+}
+
+void srv_verb_wake(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    bool on;
+    if (oto_message_bool(request->message, "on", &on, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    srv_control_set_wake(request->connection, on);
+    srv_reply_text(request, OTO_OK, "");
+}
+
+void srv_verb_info(struct srv_request *request)
+{
+    char text[4000];
+    const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
+    if (hooks->info(hooks->context, text, sizeof text)) {
+        srv_reply_text(request, OTO_OK, text);
+    } else {
+        srv_reply_text(request, OTO_LIMIT, "the server's facts are too long for a message");
+    }
+}
+
+void srv_verb_shutdown(struct srv_request *request)
+{
+    struct srv_ticket *ticket = srv_ticket_open(request, "shutdown");
+    if (ticket == NULL) {
+        return;
+    }
+    char who[64];
+    srv_connection_who(request->connection, who, sizeof who);
+    struct oto_clock clock = {0};
+    (void)oto_segment_clock(srv_engine_segment(request->engine), &clock);
+    srv_ticket_close(ticket, OTO_OK, clock.tick, "the run ends");
+    const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
+    hooks->shutdown(hooks->context, who);
+}
+
+/* ---- lossless readers -------------------------------------------------------------------------------------------- */
+
+static void end_lossless(struct srv_request *request)
+{
+    struct srv_lossless *lossless = &request->connection->lossless;
+    if (lossless->slot >= 0) {
+        srv_engine_lossless_end(request->engine, lossless->slot);
+    }
+    free(lossless->channels);
+    free(lossless->next);
+    *lossless = (struct srv_lossless){.slot = -1};
+}
+
+/* Where the reader stands: after what is newest now, as the engine takes it. */
+static bool take_channels(struct srv_lossless *lossless, const struct oto_argument *list,
+                          const struct oto_segment_header *header)
+{
+    lossless->channels = calloc(list->count, sizeof *lossless->channels);
+    lossless->next = calloc(list->count, sizeof *lossless->next);
+    if (lossless->channels == NULL || lossless->next == NULL) {
+        return false;
+    }
+    lossless->count = list->count;
+    for (uint32_t i = 0; i < list->count; i++) {
+        lossless->channels[i] = (uint32_t)list->u64_list[i];
+        const unsigned char *entry = (const unsigned char *)header + header->directory_offset +
+                                     (size_t)list->u64_list[i] * header->channel_stride;
+        const struct oto_ring_view view = oto_ring_view_make(header, (const void *)entry);
+        lossless->next[i] = oto_ring_newest(&view) + 1;
+    }
+    return true;
+}
+
+static const struct oto_argument *channel_list(struct srv_request *request, const struct oto_segment_header *header,
+                                               struct oto_error *error)
+{
+    const struct oto_argument *list = oto_message_find(request->message, "channels");
+    if (list == NULL || list->kind != OTO_ARGUMENT_U64_LIST) {
+        (void)oto_fail(error, OTO_INVALID, "lossless: 'channels' must be a list of channel numbers");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (list->u64_list[i] >= header->channel_count) {
+            (void)oto_fail(error, OTO_RANGE, "lossless: there is no channel %llu, the world has %u",
+                           (unsigned long long)list->u64_list[i], header->channel_count);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+void srv_verb_lossless(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    const struct oto_segment_header *header = srv_engine_segment(request->engine);
+    const struct oto_argument *list = channel_list(request, header, &error);
+    if (list == NULL) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    end_lossless(request);
+    struct srv_lossless *lossless = &request->connection->lossless;
+    if (list->count == 0) {
+        srv_reply_text(request, OTO_OK, "");
+        return;
+    }
+    if (!take_channels(lossless, list, header)) {
+        end_lossless(request);
+        srv_reply_text(request, OTO_NO_MEMORY, "the server is out of memory");
+        return;
+    }
+    lossless->slot = srv_engine_lossless_begin(request->engine, lossless->channels, lossless->count);
+    if (lossless->slot < 0) {
+        end_lossless(request);
+        srv_reply_text(request, OTO_LIMIT, "all places of lossless readers are taken: end one, or read without it");
+        return;
+    }
+    struct oto_message_writer writer;
+    srv_reply_begin(request, &writer, OTO_OK, "");
+    oto_message_add_u64(&writer, "slot", (uint64_t)lossless->slot);
+    srv_reply_send(request, &writer, -1);
+}
+
+/* Without an answer, also when it makes no sense. */
+void srv_verb_acknowledge(struct srv_request *request)
+{
+    struct srv_lossless *lossless = &request->connection->lossless;
+    const struct oto_argument *list = oto_message_find(request->message, "next");
+    if (lossless->slot < 0 || list == NULL || list->kind != OTO_ARGUMENT_U64_LIST || list->count != lossless->count) {
+        return;
+    }
+    memcpy(lossless->next, list->u64_list, list->count * sizeof *lossless->next);
+    srv_engine_lossless_acknowledge(request->engine, lossless->slot, lossless->next, lossless->count);
+}

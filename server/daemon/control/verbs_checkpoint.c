@@ -1,0 +1,43 @@
+/* Verbs about the whole state: save it to a file, go on from one. */
+#include "daemon/control/request.h"
+
+static void on_done(void *context, enum oto_status status, uint64_t tick, const char *text)
+{
+    srv_ticket_close(context, status, tick, text);
+}
+
+/* The path, which starts at no folder of the server's; NULL, and answered, when there is none. */
+static const char *path_of(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    const char *path = NULL;
+    if (oto_message_text(request->message, "path", &path, &error) == OTO_OK && path[0] != '/') {
+        (void)oto_fail(&error, OTO_INVALID, "%s: '%.200s' is a relative path: an absolute one is needed",
+                       request->message->op, path);
+    }
+    if (error.status != OTO_OK) {
+        srv_reply_error(request, &error);
+        return NULL;
+    }
+    return path;
+}
+
+void srv_verb_checkpoint(struct srv_request *request)
+{
+    const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
+    const char *path = path_of(request);
+    struct srv_ticket *ticket = path != NULL ? srv_ticket_open(request, "checkpoint %.120s", path) : NULL;
+    if (ticket != NULL) {
+        hooks->save(hooks->context, path, on_done, ticket);
+    }
+}
+
+void srv_verb_restore(struct srv_request *request)
+{
+    const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
+    const char *path = path_of(request);
+    struct srv_ticket *ticket = path != NULL ? srv_ticket_open(request, "restore %.120s", path) : NULL;
+    if (ticket != NULL) {
+        hooks->restore(hooks->context, path, on_done, ticket);
+    }
+}

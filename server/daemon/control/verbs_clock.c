@@ -1,0 +1,91 @@
+/* Verbs that the tick thread carries out: pause, resume, step, scale, mode. */
+#include "daemon/control/request.h"
+
+#include <math.h>
+#include <string.h>
+
+static void on_reply(void *context, const struct srv_reply *reply)
+{
+    srv_ticket_close(context, reply->status, reply->tick,
+                     reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+}
+
+/* Every command gets its reply, also after the run's end. */
+static void post(struct srv_request *request, struct srv_ticket *ticket, const struct srv_command *command)
+{
+    if (ticket == NULL) {
+        return;
+    }
+    if (!srv_courier_send(request->courier, command, on_reply, ticket)) {
+        srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+    }
+}
+
+void srv_verb_pause(struct srv_request *request)
+{
+    const struct srv_command command = {.kind = SRV_COMMAND_PAUSE};
+    post(request, srv_ticket_open(request, "pause"), &command);
+}
+
+void srv_verb_resume(struct srv_request *request)
+{
+    const struct srv_command command = {.kind = SRV_COMMAND_RESUME};
+    post(request, srv_ticket_open(request, "resume"), &command);
+}
+
+void srv_verb_step(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    struct srv_command command = {.kind = SRV_COMMAND_STEP};
+    if (oto_message_u64(request->message, "ticks", &command.ticks, &error) == OTO_OK && command.ticks == 0) {
+        (void)oto_fail(&error, OTO_RANGE, "step: 'ticks' is 0, at least 1 is needed");
+    }
+    if (error.status != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    post(request, srv_ticket_open(request, "step %llu", (unsigned long long)command.ticks), &command);
+}
+
+void srv_verb_scale(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    struct srv_command command = {.kind = SRV_COMMAND_SCALE};
+    if (oto_message_f64(request->message, "scale", &command.scale, &error) == OTO_OK &&
+        !(isfinite(command.scale) && command.scale > 0.0)) {
+        (void)oto_fail(&error, OTO_RANGE, "scale: %g is not a finite number above 0", command.scale);
+    }
+    if (error.status != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    post(request, srv_ticket_open(request, "scale %.17g", command.scale), &command);
+}
+
+static const struct {
+    const char *name;
+    enum oto_clock_mode mode;
+} modes[] = {{"realtime", OTO_MODE_REALTIME}, {"asap", OTO_MODE_ASAP}, {"step", OTO_MODE_STEP},
+             {"lockstep", OTO_MODE_LOCKSTEP}, {"external", OTO_MODE_EXTERNAL}};
+
+void srv_verb_mode(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    const char *name;
+    struct srv_command command = {.kind = SRV_COMMAND_MODE};
+    if (oto_message_text(request->message, "mode", &name, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (strcmp(name, modes[i].name) == 0) {
+            command.mode = modes[i].mode;
+        }
+    }
+    if (command.mode == 0) {
+        (void)oto_fail(&error, OTO_INVALID, "unknown mode '%.40s': realtime, asap, step, lockstep or external", name);
+        srv_reply_error(request, &error);
+        return;
+    }
+    post(request, srv_ticket_open(request, "mode %s", name), &command);
+}

@@ -1,0 +1,148 @@
+/* Verbs about a node: get its parameters, set one. */
+#include "daemon/control/loader.h"
+#include "daemon/control/request.h"
+
+#include <string.h>
+
+/* One part of a node's table; its texts fill about half of a message. */
+#define PART 48
+
+struct part {
+    const char *keys[PART], *values[PART], *units[PART], *texts[PART];
+    uint64_t runtime[PART];
+    char value_room[PART][512];
+    uint32_t count;
+};
+
+static const struct oto_param *visible(const struct oto_plugin_descriptor *descriptor, uint64_t *index)
+{
+    for (; *index < descriptor->param_count; (*index)++) {
+        if (descriptor->params[*index].type != OTO_PARAM_IGNORED) {
+            return &descriptor->params[(*index)++];
+        }
+    }
+    return NULL;
+}
+
+static enum oto_status add(struct part *part, const struct oto_plugin_descriptor *descriptor,
+                           const struct oto_params *params, const struct oto_param *param, const char *key,
+                           struct oto_error *error)
+{
+    const uint32_t i = part->count;
+    const enum oto_status status =
+        oto_params_get(descriptor, key, params, part->value_room[i], sizeof part->value_room[i], error);
+    if (status != OTO_OK && status != OTO_LIMIT) {
+        return status;
+    }
+    part->keys[i] = key;
+    part->values[i] = status == OTO_OK ? part->value_room[i] : "(long)";
+    part->units[i] = param != NULL && param->unit != NULL ? param->unit : "";
+    part->texts[i] = param != NULL && param->text != NULL ? param->text : "";
+    part->runtime[i] = param != NULL && (param->flags & OTO_PARAM_RUNTIME) != 0;
+    part->count++;
+    return OTO_OK;
+}
+
+static void send_part(struct srv_request *request, const struct part *part, uint64_t total)
+{
+    struct oto_message_writer writer;
+    srv_reply_begin(request, &writer, OTO_OK, "");
+    oto_message_add_u64(&writer, "total", total);
+    oto_message_add_text_list(&writer, "keys", part->keys, part->count);
+    oto_message_add_text_list(&writer, "values", part->values, part->count);
+    oto_message_add_text_list(&writer, "units", part->units, part->count);
+    oto_message_add_text_list(&writer, "texts", part->texts, part->count);
+    oto_message_add_u64_list(&writer, "runtime", part->runtime, part->count);
+    srv_reply_send(request, &writer, -1);
+}
+
+static uint64_t count_visible(const struct oto_plugin_descriptor *descriptor)
+{
+    uint64_t total = 0;
+    for (uint64_t index = 0; visible(descriptor, &index) != NULL;) {
+        total++;
+    }
+    return total;
+}
+
+static enum oto_status fill_table(struct part *part, const struct oto_plugin_descriptor *descriptor,
+                                  const struct oto_params *params, uint64_t first, struct oto_error *error)
+{
+    uint64_t position = 0;
+    const struct oto_param *param;
+    for (uint64_t index = 0; part->count < PART && (param = visible(descriptor, &index)) != NULL; position++) {
+        if (position < first) {
+            continue;
+        }
+        const enum oto_status status = add(part, descriptor, params, param, param->key, error);
+        if (status != OTO_OK) {
+            return status;
+        }
+    }
+    return OTO_OK;
+}
+
+uint32_t srv_request_node(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    const char *name;
+    uint32_t node = UINT32_MAX;
+    if (oto_message_text(request->message, "node", &name, &error) == OTO_OK) {
+        node = srv_engine_node_find(request->engine, name, &error);
+    }
+    if (node == UINT32_MAX) {
+        srv_reply_error(request, &error);
+    }
+    return node;
+}
+
+void srv_verb_get(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    const uint32_t node = srv_request_node(request);
+    if (node == UINT32_MAX) {
+        return;
+    }
+    const struct oto_plugin_descriptor *descriptor =
+        oto_plugin_descriptor(srv_engine_node_plugin(request->engine, node));
+    const struct oto_params *params = srv_engine_node_params(request->engine, node);
+    const struct oto_argument *key = oto_message_find(request->message, "param");
+    struct part part;
+    part.count = 0;
+    uint64_t total = 1;
+    enum oto_status status = OTO_OK;
+    if (key != NULL && key->kind == OTO_ARGUMENT_TEXT) {
+        status = add(&part, descriptor, params, oto_param_find(descriptor, key->text), key->text, &error);
+    } else if (key != NULL) {
+        status = oto_fail(&error, OTO_INVALID, "get: 'param' must be a text");
+    } else {
+        const struct oto_argument *first = oto_message_find(request->message, "first");
+        total = count_visible(descriptor);
+        status = fill_table(&part, descriptor, params, first != NULL ? first->u64 : 0, &error);
+    }
+    if (status != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    send_part(request, &part, total);
+}
+
+void srv_verb_set(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    const char *key, *value;
+    const uint32_t node = srv_request_node(request);
+    if (node == UINT32_MAX) {
+        return;
+    }
+    if (oto_message_text(request->message, "param", &key, &error) != OTO_OK ||
+        oto_message_text(request->message, "value", &value, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    struct srv_ticket *ticket = srv_ticket_open(
+        request, "set %s %s = %.64s", oto_message_find(request->message, "node")->text, key, value);
+    if (ticket != NULL) {
+        srv_loader_set(srv_control_loader(request->control), ticket, node, key, value);
+    }
+}

@@ -1,0 +1,49 @@
+/*
+ * Follows a log: the world is made as it was, each action is applied at its tick, what participants gave is fed in, and
+ * the hashes that come out are compared with those of the log. The tick thread never runs past what is known. [loop]
+ */
+#ifndef SRV_REPLAY_H
+#define SRV_REPLAY_H
+
+#include "world/world_config.h"
+#include "daemon/control/courier.h"
+#include "daemon/options.h"
+#include "wire/run_log.h"
+
+struct srv_hashes;
+struct srv_replay;
+
+/* What a log says before its first tick. */
+struct srv_replay_source {
+    char *world_path;
+    char *restore_path; /* NULL: it begins at tick 0 */
+    uint64_t every;
+    struct srv_override *overrides; /* heap, as their texts */
+    uint32_t override_count;
+    char *quarantine[SRV_MAX_QUARANTINE]; /* nodes that are not stepped */
+    uint32_t quarantine_count;
+};
+
+/*
+ * Opens a log and reads what it was made of. `anyway`: files that are not those of the log are said, not refused.
+ */
+enum oto_status srv_replay_open(const char *path, bool anyway, oto_warn_function warn, void *warn_context,
+                                struct srv_replay **replay, struct oto_error *error);
+const struct srv_replay_source *srv_replay_source(const struct srv_replay *replay);
+/* The plugins that the log names against those of the configuration. */
+enum oto_status srv_replay_check(const struct srv_replay *replay, const struct srv_world_config *config,
+                                 struct oto_error *error);
+void srv_replay_destroy(struct srv_replay *replay); /* NULL is allowed */
+
+/* The engine and courier that it drives; borrowed. */
+void srv_replay_attach(struct srv_replay *replay, struct srv_engine *engine, struct srv_courier *courier);
+/* Reads on as far as it can: to be called whenever the engine may have come further. */
+void srv_replay_go_on(struct srv_replay *replay);
+/* A command went out, and was taken. */
+void srv_replay_sent(struct srv_replay *replay, uint64_t id);
+void srv_replay_taken(struct srv_replay *replay, uint64_t id, enum oto_status status);
+void srv_replay_compare(struct srv_replay *replay, const struct srv_hashes *hashes);
+/* Says how it went; false: not as the log has it. */
+bool srv_replay_end(struct srv_replay *replay);
+
+#endif

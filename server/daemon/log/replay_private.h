@@ -1,0 +1,52 @@
+/* What the files of a replay share. [loop] */
+#ifndef SRV_REPLAY_PRIVATE_H
+#define SRV_REPLAY_PRIVATE_H
+
+#include "daemon/log/replay.h"
+
+/* A plugin that the log says a node began with. */
+struct srv_replay_node {
+    char *node, *plugin;
+    uint64_t hash; /* 0: part of the server */
+};
+
+/* Hashes of the log that the engine has not come to yet. */
+struct srv_expected {
+    struct srv_expected *next;
+    uint64_t tick, chain;
+    uint32_t count;
+    uint64_t nodes[];
+};
+
+struct srv_replay {
+    struct oto_run_log_reader *reader;
+    char *path;
+    bool anyway;
+    oto_warn_function warn;
+    void *warn_context;
+    struct srv_replay_source source;
+    struct srv_replay_node *nodes;
+    uint32_t node_count;
+    /* while it runs */
+    struct srv_engine *engine;
+    struct srv_courier *courier;
+    struct oto_run_log_line line;
+    bool has_line;  /* that is not dealt with */
+    bool read_all, stopped, failed;
+    bool awaits;    /* the command that went out is still to be taken */
+    uint64_t sent_id;
+    uint64_t last_tick, actions, compared, compared_tick;
+    bool differs;
+    struct srv_expected *first, **last;
+    uint32_t expected_count;
+};
+
+/*
+ * Sends what the present line says. OTO_OK also where it is nothing to be done. After an error the replay cannot go on
+ * as the log has it.
+ */
+enum oto_status srv_replay_act(struct srv_replay *replay, struct oto_error *error);
+/* Whether the line is of a kind that changes the state. */
+bool srv_replay_is_action(const struct oto_run_log_line *line);
+
+#endif

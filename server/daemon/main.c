@@ -1,0 +1,114 @@
+/* otolithd: runs a world. See server/README.md. */
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "daemon/supervise/guard.h"
+#include "options.h"
+#include "server.h"
+
+static int fail(const struct oto_error *error)
+{
+    (void)fprintf(stderr, "otolithd: %s\n", error->text);
+    return EXIT_FAILURE;
+}
+
+static int print_schema(void)
+{
+    char *schema = srv_world_config_schema();
+    if (schema == NULL) {
+        return EXIT_FAILURE;
+    }
+    const int written = fputs(schema, stdout);
+    free(schema);
+    return written >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int say_checked(const struct srv_server *server)
+{
+    const struct srv_world_config *config = &server->config;
+    const int printed = printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, config->vehicle_count,
+                               config->node_count, srv_engine_segment(server->engine)->channel_count);
+    return printed > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* One loader thread, two heaps: the resident set stays small. Before any thread and any allocation of size. */
+static void be_small(void)
+{
+    (void)mallopt(M_ARENA_MAX, 2);
+    (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
+}
+
+/* One run. `next_path` was the checkpoint that it began with, and becomes the one that another run is to begin with. */
+static int run_once(const struct srv_options *options, uint32_t run, const char *restore_path, char **next_path)
+{
+    struct srv_server server = {.runtime = {.base_fd = -1, .dir_fd = -1}, .run = run};
+    struct oto_error error = {0};
+    int code = EXIT_SUCCESS;
+    enum oto_status status = srv_server_load(&server, options, restore_path, &error);
+    if (status == OTO_OK && options->check) {
+        code = say_checked(&server);
+    } else if (status == OTO_OK) {
+        status = srv_server_run(&server, &error);
+        code = server.exit_code;
+    }
+    if (status != OTO_OK) {
+        code = fail(&error);
+    }
+    free(*next_path); /* the log's header had use for it */
+    *next_path = server.restore_path;
+    srv_server_finish(&server);
+    return code;
+}
+
+/* Options that the supervising parent heeds; what else the line says is for its child to read. */
+static bool is_given(int argc, char **argv, const char *option)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], option) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: the parent has ended already. */
+static bool follow_parent(void)
+{
+    const pid_t parent = getppid();
+    return prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent;
+}
+
+int main(int argc, char **argv)
+{
+    be_small();
+    if (is_given(argc, argv, SRV_GUARD_OPTION)) {
+        return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE : srv_guard(argc, argv);
+    }
+    struct srv_options options = {0};
+    srv_options_parse(argc, argv, &options);
+    if (options.schema) {
+        return print_schema();
+    }
+    if (options.keep_plugins != NULL) {
+        (void)setenv("OTOLITH_KEEP_PLUGINS", options.keep_plugins, 1);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (options.follow_parent && !follow_parent()) {
+        return EXIT_FAILURE;
+    }
+    const char *restore_path = options.restore_path;
+    char *next_path = NULL;
+    int code;
+    uint32_t run = 0;
+    do {
+        code = run_once(&options, run++, restore_path, &next_path);
+        restore_path = next_path;
+    } while (next_path != NULL && code == EXIT_SUCCESS);
+    free(next_path);
+    return code;
+}

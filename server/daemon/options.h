@@ -1,0 +1,38 @@
+/* The command line of otolithd. */
+#ifndef SRV_OPTIONS_H
+#define SRV_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "world/world_config.h"
+
+#define SRV_MAX_OVERRIDES 256
+#define SRV_MAX_QUARANTINE 32
+
+struct srv_options {
+    const char *world_path;
+    struct srv_override overrides[SRV_MAX_OVERRIDES]; /* --set, and what stands for one */
+    uint32_t override_count;
+    int64_t for_ns; /* simulated; 0: as the world says */
+    const char *keep_plugins;
+    const char *restore_path, *checkpoint_path; /* NULL: not given */
+    const char *log_path, *replay_path; /* NULL: not given */
+    uint64_t log_hashes; /* ticks between the hashes of the log; 0: not given */
+    bool replay_anyway;
+    bool mode_given;
+    const char *fixed; /* an option given that a replay cannot be given besides; NULL: none */
+    const char *checkpoint_directory;
+    const char *again; /* how the server before this one died; NULL: there was none */
+    const char *quarantine[SRV_MAX_QUARANTINE];
+    uint32_t quarantine_count;
+    int crash_page_fd; /* 0: nobody supervises */
+    bool start_paused, check, schema, no_publish, follow_parent, supervise;
+};
+
+/* Ends the process with code 2 and a sentence when the line is wrong. The texts of argv are borrowed. */
+void srv_options_parse(int argc, char **argv, struct srv_options *options);
+/* "10s", "500ms", "1.5min" in ns, exactly; false when it is none, or is 0 or above 292 years. */
+bool srv_duration_parse(const char *text, int64_t *ns);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * The memory of a mailbox: made for each join, sealed in size, mapped by both sides. What the server needs to know of
+ * it stands in the struct, never in the shared memory. [loop], except what participants.c reads.
+ */
+#ifndef SRV_WORLD_MAILBOX_H
+#define SRV_WORLD_MAILBOX_H
+
+#include "world/world_config.h"
+#include "otolith/mailbox.h"
+
+struct srv_mailbox {
+    int fd;
+    struct oto_mailbox_header *header;
+    struct oto_mailbox_vehicle *vehicles;
+    uint64_t bytes;
+    uint64_t output_offset;
+    uint32_t participant;
+    uint32_t vehicle_count;
+    enum oto_timeout_policy on_timeout;
+    int64_t timeout_ns;
+    uint32_t step_n;
+};
+
+/* What a joining process asks for; 0 (timeout_ns: below 0) is what the world file says. */
+struct srv_join {
+    uint32_t participant;
+    uint32_t step_n;
+    int64_t timeout_ns;
+    uint32_t on_timeout;
+};
+
+enum oto_status srv_mailbox_create(const struct srv_world_config *config, uint64_t epoch, const struct srv_join *join,
+                                   struct srv_mailbox **mailbox, struct oto_error *error);
+void srv_mailbox_close(struct srv_mailbox *mailbox); /* NULL is allowed */
+
+#endif

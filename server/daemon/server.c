@@ -1,0 +1,451 @@
+#include "server_private.h"
+
+#include "base/schedule.h"
+#include "resources.h"
+#include "sim/checkpoint.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define WATCHDOG_MS 20
+#define STUCK_MS 5000 /* a step that takes so long under supervision will not end */
+
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
+
+static enum oto_status read_checkpoint(struct srv_server *server, const char *path, struct srv_checkpoint *checkpoint,
+                                       struct oto_error *error)
+{
+    struct srv_clock_config *clock = &server->config.clock;
+    enum oto_status status = srv_checkpoint_read(path, checkpoint, error);
+    if (status == OTO_OK) {
+        status = srv_checkpoint_configure(checkpoint, &server->config, srv_server_warn, NULL, error);
+    }
+    if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
+        clock->until_ns += srv_instant_ns(checkpoint->tick, clock->rate_num, clock->rate_den, NULL);
+    }
+    return status;
+}
+
+/* 0: nobody wants to know. */
+static uint64_t journal_every(const struct srv_server *server)
+{
+    const struct srv_options *options = server->options;
+    if (options->log_hashes > 0 || (options->log_path == NULL && server->replay == NULL)) {
+        return options->log_path != NULL || server->replay != NULL ? options->log_hashes : 0;
+    }
+    return server->replay != NULL ? srv_replay_source(server->replay)->every : SRV_LOG_HASHES_EVERY;
+}
+
+enum oto_status srv_server_make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error)
+{
+    struct srv_engine_options options = {.start_paused = server->options->start_paused,
+                                         .journal_every = journal_every(server),
+                                         .replay = server->replay != NULL};
+    struct srv_checkpoint checkpoint = {0};
+    enum oto_status status = OTO_OK;
+    if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {
+        return oto_fail(error, OTO_IO, "there are no random numbers for the run's epoch: %s", strerror(errno));
+    }
+    if (server->crash_page != NULL && server->options->again && server->run == 0) {
+        options.lineage = server->crash_page->lineage; /* what was lost is made again: clients go on where they were */
+    }
+    if (restore_path != NULL) {
+        status = read_checkpoint(server, restore_path, &checkpoint, error);
+    }
+    if (status == OTO_OK && server->replay != NULL) {
+        status = srv_replay_check(server->replay, &server->config, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_engine_create(&server->config, &options, srv_server_warn, NULL, &server->engine, error);
+    }
+    if (status == OTO_OK && restore_path != NULL) {
+        status = srv_checkpoint_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
+    }
+    srv_checkpoint_finish(&checkpoint);
+    if (status == OTO_OK && server->options->again != NULL && server->run == 0) {
+        srv_engine_tell(server->engine, OTO_EVENT_CRASH, 2, "server", server->options->again);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < server->options->quarantine_count; i++) {
+        status = srv_engine_quarantine(server->engine, server->options->quarantine[i],
+                                       server->options->again != NULL ? "crashed the server; quarantined"
+                                                                      : "quarantined by the command line",
+                                       error);
+    }
+    return status;
+}
+
+/* A supervised world that asks for no checkpoints is saved once a second all the same. */
+static void save_for_guard(struct srv_server *server)
+{
+    struct srv_checkpoint_config *checkpoint = &server->config.checkpoint;
+    if (server->options->checkpoint_directory != NULL && checkpoint->every_ns == 0) {
+        checkpoint->every_ns = SRV_NS_PER_S;
+        checkpoint->keep = 2;
+        (void)snprintf(checkpoint->directory, sizeof checkpoint->directory, "%s", server->options->checkpoint_directory);
+    }
+}
+
+/* The log's world and values, then what was given besides. */
+static enum oto_status load_replay(struct srv_server *server, const struct srv_options *options, struct oto_error *error)
+{
+    struct srv_options *own = &server->as_logged;
+    enum oto_status status =
+        srv_replay_open(options->replay_path, options->replay_anyway, srv_server_warn, NULL, &server->replay, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct srv_replay_source *source = srv_replay_source(server->replay);
+    if (source->override_count + options->override_count > SRV_MAX_OVERRIDES) {
+        return oto_fail(error, OTO_LIMIT, "more than %d values are set, those of the log counted", SRV_MAX_OVERRIDES);
+    }
+    *own = *options;
+    own->world_path = source->world_path;
+    own->restore_path = source->restore_path;
+    own->quarantine_count = source->quarantine_count;
+    for (uint32_t i = 0; i < source->quarantine_count; i++) {
+        own->quarantine[i] = source->quarantine[i];
+    }
+    for (uint32_t i = 0; i < source->override_count; i++) {
+        own->overrides[i] = source->overrides[i];
+    }
+    for (uint32_t i = 0; i < options->override_count; i++) {
+        own->overrides[source->override_count + i] = options->overrides[i];
+    }
+    own->override_count = source->override_count + options->override_count;
+    server->options = own;
+    return OTO_OK;
+}
+
+/* Without its participants, and without somebody who steps, a replay runs as fast as it can. */
+static void choose_replay_mode(struct srv_server *server)
+{
+    enum oto_clock_mode *mode = &server->config.clock.mode;
+    if (*mode == OTO_MODE_LOCKSTEP || *mode == OTO_MODE_EXTERNAL ||
+        (*mode == OTO_MODE_STEP && !server->options->mode_given)) {
+        *mode = OTO_MODE_ASAP;
+    }
+}
+
+enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *given, const char *restore_path,
+                                struct oto_error *error)
+{
+    server->options = given;
+    enum oto_status status = srv_resources_check(error);
+    if (status == OTO_OK && given->replay_path != NULL) {
+        status = load_replay(server, given, error);
+    }
+    const struct srv_options *options = server->options;
+    if (status != OTO_OK) {
+        return status;
+    }
+    restore_path = given->replay_path != NULL ? options->restore_path : restore_path;
+    status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
+                                   srv_server_warn, NULL, &server->config, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    if (options->for_ns > 0) {
+        server->config.clock.until_ns = options->for_ns;
+    }
+    save_for_guard(server);
+    if (options->crash_page_fd > 0) {
+        server->crash_page = srv_crash_page_map(options->crash_page_fd, error);
+        if (server->crash_page == NULL) {
+            return error->status;
+        }
+    }
+    if (server->replay != NULL) {
+        choose_replay_mode(server);
+    }
+    server->began_with = restore_path;
+    if (!options->check) {
+        status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
+    }
+    return status == OTO_OK ? srv_server_make_engine(server, restore_path, error) : status;
+}
+
+/* ---- what is watched while it runs ------------------------------------------------------------------------------- */
+
+static void look_for_stall(struct srv_server *server)
+{
+    char sentence[256];
+    if (srv_engine_watchdog(server->engine, sentence, sizeof sentence)) {
+        srv_server_say(NULL, sentence); /* the engine counts and records it */
+    }
+    if (server->crash_page != NULL && srv_engine_stuck_looks(server->engine) > STUCK_MS / WATCHDOG_MS) {
+        srv_server_say(NULL, "the step does not end: the server gives up, and its parent brings the world back without "
+                             "that node");
+        srv_crash_give_up(server->crash_page, server->engine);
+    }
+}
+
+static void on_watchdog(uv_timer_t *timer)
+{
+    struct srv_server *server = timer->data;
+    if (server->phase != SRV_PHASE_RUNNING) {
+        return;
+    }
+    const uint32_t state = srv_server_state(server);
+    if (state == OTO_SERVER_ENDED || (state == OTO_SERVER_FAULT && server->config.clock.until_ns > 0)) {
+        server->exit_code = state == OTO_SERVER_FAULT ? EXIT_FAILURE : server->exit_code;
+        srv_server_end(server, true);
+        return;
+    }
+    look_for_stall(server);
+    srv_checkpointer_look(server->checkpointer, srv_server_warn, NULL);
+}
+
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+static void on_saved(void *context, const char *path)
+{
+    const struct srv_server *server = context;
+    srv_crash_page_saved(server->crash_page, path);
+}
+
+static enum oto_status watch_crashes(struct srv_server *server, struct oto_error *error)
+{
+    if (server->crash_page != NULL) {
+        server->crash_page->lineage = srv_engine_segment(server->engine)->lineage;
+        if (server->run > 0) { /* a crash before the first save goes back there, and not beyond */
+            srv_crash_page_saved(server->crash_page, server->began_with);
+        }
+    }
+    return srv_crash_watch(server->crash_page, server->engine, error);
+}
+
+/*
+ * A run that goes on from a checkpoint, of this process or after a crash, does not write over the log of the one before:
+ * FILE, FILE.1, …
+ */
+static void choose_log(const struct srv_server *server, char *path, size_t bytes)
+{
+    const bool goes_on = server->run > 0 || server->options->again != NULL;
+    (void)snprintf(path, bytes, "%s", server->options->log_path);
+    for (uint32_t i = 1; goes_on && access(path, F_OK) == 0; i++) {
+        (void)snprintf(path, bytes, "%s.%u", server->options->log_path, i);
+    }
+}
+
+/*
+ * The checkpoint that a supervised run came back from goes soon: the log keeps a copy beside it, as FILE.1.ckpt. Where it
+ * cannot be written the run goes on all the same, with a log that is replayed while the first one is there.
+ */
+static bool keep_beginning(const char *log_path, const char *save, char *kept, size_t bytes)
+{
+    struct srv_checkpoint checkpoint = {0};
+    struct oto_error error = {0};
+    (void)snprintf(kept, bytes, "%s.ckpt", log_path);
+    enum oto_status status = srv_checkpoint_read(save, &checkpoint, &error);
+    if (status == OTO_OK) {
+        status = srv_checkpoint_write(kept, &checkpoint, &error);
+    }
+    srv_checkpoint_finish(&checkpoint);
+    if (status != OTO_OK) {
+        srv_server_warn(NULL, error.text);
+    }
+    return status == OTO_OK;
+}
+
+static enum oto_status open_log(struct srv_server *server, struct srv_log_writer **log, struct oto_error *error)
+{
+    const struct srv_options *options = server->options;
+    const char *began_with = server->began_with;
+    char path[4096], kept[4096 + 8];
+    choose_log(server, path, sizeof path);
+    if (options->again != NULL && server->run == 0 && began_with != NULL &&
+        keep_beginning(path, began_with, kept, sizeof kept)) {
+        began_with = kept;
+    }
+    const struct srv_log_facts facts = {.path = path,
+                                        .world_path = options->world_path,
+                                        .overrides = options->overrides,
+                                        .override_count = options->override_count,
+                                        .restore_path = began_with,
+                                        .quarantine = options->quarantine,
+                                        .quarantine_count = options->quarantine_count,
+                                        .every = journal_every(server)};
+    return srv_log_writer_create(&facts, &server->config, server->engine, log, error);
+}
+
+static enum oto_status open_chronicle(struct srv_server *server, struct oto_error *error)
+{
+    struct srv_log_writer *log = NULL;
+    struct srv_replay *replay = server->replay;
+    enum oto_status status = server->options->log_path != NULL ? open_log(server, &log, error) : OTO_OK;
+    if (status == OTO_OK && (log != NULL || replay != NULL)) {
+        server->replay = NULL;
+        status = srv_chronicle_create(&server->loop, server->engine, server->courier, log, replay, &server->chronicle,
+                                      error);
+    }
+    return status;
+}
+
+static enum oto_status open_control(struct srv_server *server, struct oto_error *error)
+{
+    const int listen_fd = srv_runtime_dir_listen(&server->runtime, error);
+    if (listen_fd < 0) {
+        return error->status;
+    }
+    enum oto_status status =
+        server->config.control.rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
+    if (status == OTO_OK) {
+        status = srv_courier_create(&server->loop, server->engine, &server->courier, error);
+    }
+    if (status != OTO_OK) {
+        (void)close(listen_fd);
+        return status;
+    }
+    status = open_chronicle(server, error);
+    if (status != OTO_OK) {
+        (void)close(listen_fd);
+        return status;
+    }
+    server->checkpointer =
+        srv_checkpointer_create(&server->loop, server->engine, &server->config, server->courier, on_saved, server);
+    if (server->checkpointer == NULL) {
+        (void)close(listen_fd);
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the control socket");
+    }
+    const struct srv_control_hooks hooks = srv_server_control_hooks(server);
+    return srv_control_create(&server->loop, server->engine, server->courier, &hooks, listen_fd, &server->control,
+                              error);
+}
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* From the control socket on, a signal waits until it can be answered in order. */
+void srv_server_hold_signals(int how)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
+        (void)sigaddset(&signals, ending_signals[i]);
+    }
+    (void)pthread_sigmask(how, &signals, NULL);
+}
+
+static void open_handles(struct srv_server *server)
+{
+    for (size_t i = 0; i < sizeof ending_signals / sizeof *ending_signals; i++) {
+        (void)uv_signal_init(&server->loop, &server->signals[i]);
+        server->signals[i].data = server;
+        (void)uv_signal_start(&server->signals[i], srv_server_on_signal, ending_signals[i]);
+    }
+    (void)uv_timer_init(&server->loop, &server->watchdog);
+    (void)uv_timer_init(&server->loop, &server->ending);
+    server->watchdog.data = server->ending.data = server;
+    (void)uv_timer_start(&server->watchdog, on_watchdog, WATCHDOG_MS, WATCHDOG_MS);
+    server->handles_open = true;
+}
+
+/* The tick thread inherits a mask that leaves every signal to the main thread. */
+static enum oto_status start_ticking(struct srv_server *server, struct oto_error *error)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    const enum oto_status status =
+        srv_engine_start(server->engine, server->privileges, sizeof server->privileges, error);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static enum oto_status start_publishing(struct srv_server *server, struct oto_error *error)
+{
+    const struct srv_publish_config *publish = &server->config.publish;
+    if (!publish->enabled || publish->listen_count == 0 || server->options->no_publish) {
+        return OTO_OK;
+    }
+    const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
+    return srv_supervisor_start(&server->loop, publish, server->runtime.path, &hooks, &server->supervisor, error);
+}
+
+/* Stops what was opened before something failed. */
+static void unwind(struct srv_server *server)
+{
+    if (server->control != NULL) {
+        srv_control_stop(server->control);
+    }
+    if (server->checkpointer != NULL) {
+        srv_checkpointer_stop(server->checkpointer);
+    }
+    (void)srv_chronicle_stop(server->chronicle);
+    if (server->courier != NULL) {
+        srv_courier_stop(server->courier);
+    }
+    if (server->handles_open) {
+        (void)uv_timer_stop(&server->watchdog);
+        srv_server_close_handles(server);
+    }
+}
+
+/* A world that stands still until somebody joins says so. */
+static void say_participants(const struct srv_server *server)
+{
+    for (uint32_t i = 0; i < server->config.participant_count; i++) {
+        const struct srv_participant_config *participant = &server->config.participants[i];
+        const bool waits = participant->on_timeout == OTO_TIMEOUT_WAIT || participant->on_timeout == OTO_TIMEOUT_FAULT;
+        if (waits && srv_participant_is_waited_for(participant)) {
+            (void)fprintf(stderr, "otolithd: %s waits for participant '%s' to join\n", server->config.name,
+                          participant->name);
+        }
+    }
+}
+
+enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error)
+{
+    const int failed = uv_loop_init(&server->loop);
+    if (failed != 0) {
+        return oto_fail(error, OTO_IO, "the main loop cannot be made: %s", uv_strerror(failed));
+    }
+    server->loop_open = true;
+    srv_server_hold_signals(SIG_BLOCK);
+    srv_resources_start_worker(&server->loop, &server->first_job); /* signals stay the main thread's */
+    enum oto_status status = open_control(server, error);
+    if (status == OTO_OK) {
+        open_handles(server);
+    }
+    srv_server_hold_signals(SIG_UNBLOCK);
+    if (status == OTO_OK) {
+        status = watch_crashes(server, error);
+    }
+    if (status == OTO_OK) {
+        status = start_ticking(server, error);
+    }
+    if (status == OTO_OK) {
+        status = start_publishing(server, error);
+    }
+    if (status == OTO_OK) {
+        srv_server_write_facts(server);
+        (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
+                      server->privileges);
+        say_participants(server);
+    } else {
+        unwind(server);
+    }
+    (void)uv_run(&server->loop, UV_RUN_DEFAULT);
+    return status;
+}
+
+void srv_server_finish(struct srv_server *server)
+{
+    if (server->loop_open) {
+        (void)uv_loop_close(&server->loop);
+        server->loop_open = false;
+    }
+    srv_supervisor_destroy(server->supervisor);
+    srv_control_destroy(server->control);
+    srv_checkpointer_destroy(server->checkpointer);
+    srv_chronicle_destroy(server->chronicle);
+    srv_replay_destroy(server->replay);
+    srv_courier_destroy(server->courier);
+    srv_crash_forget();
+    srv_engine_destroy(server->engine);
+    srv_world_config_finish(&server->config);
+    srv_runtime_dir_release(&server->runtime);
+}

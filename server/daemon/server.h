@@ -1,0 +1,69 @@
+/*
+ * One running server: the main loop and all that hangs on it. Held by main.c; nothing here is global. [loop]
+ */
+#ifndef SRV_SERVER_H
+#define SRV_SERVER_H
+
+#include <uv.h>
+
+#include "world/world_config.h"
+#include "daemon/checkpoint/checkpointer.h"
+#include "daemon/control/control.h"
+#include "daemon/supervise/crash_page.h"
+#include "daemon/control/runtime_dir.h"
+#include "daemon/log/chronicle.h"
+#include "options.h"
+#include "publish/supervisor.h"
+#include "daemon/thread/engine.h"
+
+/* How a run ends, step by step; each has a deadline. */
+enum srv_phase {
+    SRV_PHASE_RUNNING = 0,
+    SRV_PHASE_STOPPING, /* the tick thread is to stop */
+    SRV_PHASE_DRAINING, /* lossless readers read the rest */
+    SRV_PHASE_CLOSING   /* publisher, sockets, handles */
+};
+
+struct srv_server {
+    const struct srv_options *options;
+    struct srv_world_config config;
+    struct srv_runtime_dir runtime;
+    struct srv_engine *engine;
+    struct srv_courier *courier;
+    struct srv_control *control;
+    struct srv_checkpointer *checkpointer;
+    struct srv_crash_page *crash_page; /* NULL: nobody supervises */
+    struct srv_chronicle *chronicle; /* NULL: nothing is logged or replayed */
+    struct srv_replay *replay;       /* until the chronicle has it */
+    struct srv_options as_logged;    /* of a replay */
+    uint32_t run;                    /* of this process, from 0: each has a log of its own */
+    const char *began_with; /* the checkpoint that this run goes on from; NULL: it begins at tick 0 */
+    char *restore_path; /* the next run of this process goes on from it; NULL: there is none */
+    struct srv_supervisor *supervisor; /* NULL: nothing is published */
+    uv_loop_t loop;
+    uv_work_t first_job; /* nothing, for a worker that is there */
+    uv_signal_t signals[3];
+    uv_timer_t watchdog, ending;
+    bool loop_open, handles_open;
+    enum srv_phase phase;
+    uint64_t phase_deadline_ms;
+    bool patient; /* the run reached its end by itself: readers may finish */
+    int exit_code;
+    char privileges[256];
+};
+
+/*
+ * Loads the world, takes its name, and makes the engine; nothing ticks yet. `restore_path`, or NULL: it goes on from a
+ * checkpoint.
+ */
+enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, const char *restore_path,
+                                struct oto_error *error);
+/* Starts ticking, serving and publishing, and returns when all has ended. */
+enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error);
+void srv_server_finish(struct srv_server *server); /* zeroed and half-made are allowed */
+
+/* The facts of `info` and of server.json as one line of JSON; false when they do not fit. */
+bool srv_server_info(const struct srv_server *server, char *text, size_t bytes);
+bool srv_server_json(const struct srv_server *server, char *text, size_t bytes);
+
+#endif

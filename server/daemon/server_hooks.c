@@ -1,0 +1,125 @@
+/* What the control socket and the publisher's supervisor ask of the server. */
+#include "server_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "isolate/probe.h"
+
+void srv_server_say(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolithd: %s\n", sentence);
+}
+
+void srv_server_warn(void *context, const char *sentence)
+{
+    (void)context;
+    (void)fprintf(stderr, "otolithd: %s%s\n", strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
+}
+
+static bool tell_info(void *context, char *text, size_t bytes)
+{
+    return srv_server_info(context, text, bytes);
+}
+
+static void on_shutdown(void *context, const char *who)
+{
+    (void)who;
+    srv_server_end(context, false);
+}
+
+static void on_save(void *context, const char *path, srv_hook_done_function done, void *done_context)
+{
+    const struct srv_server *server = context;
+    srv_checkpointer_request(server->checkpointer, path, done, done_context);
+}
+
+/* Makes what the next run would be, and lets it go: what cannot be restored is refused while this run still goes on. */
+static enum oto_status try_restore(const struct srv_server *server, const char *path, uint64_t *tick,
+                                   struct oto_error *error)
+{
+    const struct srv_options *options = server->options;
+    struct srv_server *trial = calloc(1, sizeof *trial);
+    struct srv_checkpoint checkpoint = {0};
+    if (trial == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
+    }
+    trial->options = options;
+    enum oto_status status = srv_checkpoint_read(path, &checkpoint, error);
+    *tick = checkpoint.tick;
+    srv_checkpoint_finish(&checkpoint);
+    if (status == OTO_OK) {
+        status = srv_world_config_load(options->world_path, options->overrides, options->override_count, NULL, NULL,
+                                       &trial->config, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_server_make_engine(trial, path, error);
+    }
+    srv_engine_destroy(trial->engine);
+    srv_world_config_finish(&trial->config);
+    free(trial);
+    return status;
+}
+
+static void on_restore(void *context, const char *path, srv_hook_done_function done, void *done_context)
+{
+    struct srv_server *server = context;
+    struct oto_error error = {0};
+    uint64_t tick = 0;
+    if (try_restore(server, path, &tick, &error) != OTO_OK) {
+        done(done_context, error.status, 0, error.text);
+        return;
+    }
+    free(server->restore_path);
+    server->restore_path = strdup(path);
+    if (server->restore_path == NULL) {
+        done(done_context, OTO_NO_MEMORY, 0, "the server is out of memory");
+        return;
+    }
+    done(done_context, OTO_OK, tick, "the next run goes on from there");
+    srv_server_end(server, false);
+}
+
+void srv_server_write_facts(void *context)
+{
+    struct srv_server *server = context;
+    struct oto_error error = {0};
+    char text[4096];
+    if (!srv_server_json(server, text, sizeof text) ||
+        srv_runtime_dir_write(&server->runtime, "server.json", text, &error) != OTO_OK) {
+        srv_server_warn(NULL, error.text[0] != 0 ? error.text : "server.json would be too long");
+    }
+}
+
+static void on_publisher_event(void *context, uint32_t severity, int64_t value, const char *sentence)
+{
+    struct srv_server *server = context;
+    if (server->phase == SRV_PHASE_RUNNING) {
+        srv_server_say(NULL, sentence);
+    }
+    srv_courier_event(server->courier, OTO_EVENT_PUBLISHER, severity, value, "publisher", sentence);
+}
+
+static void on_publisher_restart(void *context)
+{
+    struct srv_server *server = context;
+    srv_engine_count(server->engine, OTO_COUNTER_PUBLISHER_RESTARTS, 1);
+}
+
+struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
+{
+    return (struct srv_control_hooks){.context = server,
+                                      .is_replay = server->options->replay_path != NULL,
+                                      .info = tell_info,
+                                      .shutdown = on_shutdown,
+                                      .access = &server->config.control,
+                                      .probe = srv_probe_run,
+                                      .save = on_save,
+                                      .restore = on_restore};
+}
+
+struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server)
+{
+    return (struct srv_supervisor_hooks){server, on_publisher_event, on_publisher_restart, srv_server_write_facts};
+}

@@ -1,0 +1,136 @@
+#include "daemon/supervise/crash_page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A signal handler gets no argument of its own: this is the one mutable global of the program. */
+static struct {
+    struct srv_crash_page *page;
+    const struct srv_engine *engine;
+} watched;
+
+static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+int srv_crash_page_make(struct srv_crash_page **page, struct oto_error *error)
+{
+    const int fd = memfd_create("otolith-crash", 0); /* inherited on purpose */
+    if (fd < 0 || ftruncate(fd, (off_t)sizeof **page) != 0) {
+        (void)oto_fail(error, OTO_IO, "no memory to be shared with the server: %s", strerror(errno));
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return -1;
+    }
+    void *memory = mmap(NULL, sizeof **page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        (void)close(fd);
+        (void)oto_fail(error, OTO_NO_MEMORY, "no memory to be shared with the server: %s", strerror(errno));
+        return -1;
+    }
+    *page = memory;
+    (*page)->magic = SRV_CRASH_PAGE_MAGIC;
+    return fd;
+}
+
+struct srv_crash_page *srv_crash_page_map(int fd, struct oto_error *error)
+{
+    struct stat facts;
+    struct srv_crash_page *page = MAP_FAILED;
+    if (fstat(fd, &facts) == 0 && facts.st_size == (off_t)sizeof *page) {
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (page == MAP_FAILED || page->magic != SRV_CRASH_PAGE_MAGIC) {
+        (void)oto_fail(error, OTO_INVALID, "descriptor %d is no crash page: --crash-page is for the supervising parent", fd);
+        return NULL;
+    }
+    return page;
+}
+
+void srv_crash_page_saved(struct srv_crash_page *page, const char *path)
+{
+    if (page != NULL && strlen(path) < SRV_CRASH_PATH_BYTES) {
+        (void)snprintf(page->save[page->saves % SRV_CRASH_SAVES], SRV_CRASH_PATH_BYTES, "%s", path);
+        __atomic_store_n(&page->saves, page->saves + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void copy(char *to, size_t bytes, const char *from)
+{
+    size_t i = 0;
+    for (; from != NULL && from[i] != '\0' && i + 1 < bytes; i++) {
+        to[i] = from[i];
+    }
+    to[i] = '\0';
+}
+
+/* Reads of plain memory and stores into the page alone. `node` is 1 + its index, 0: none. */
+static void name_node(struct srv_crash_page *page, const struct srv_engine *engine, uint32_t node)
+{
+    if (node > 0) {
+        copy(page->node, sizeof page->node, srv_engine_node_setup(engine, node - 1)->node);
+        copy(page->plugin, sizeof page->plugin, oto_plugin_path(srv_engine_node_plugin(engine, node - 1)));
+    }
+}
+
+static void record(int signal, const siginfo_t *facts)
+{
+    struct srv_crash_page *page = watched.page;
+    if (page == NULL || page->signal != 0) {
+        return;
+    }
+    page->code = facts->si_code;
+    page->address = facts->si_code > 0 ? (uint64_t)(uintptr_t)facts->si_addr : 0;
+    const uint32_t node = facts->si_code > 0 || signal == SIGABRT ? srv_engine_stepping_node(watched.engine) : 0;
+    name_node(page, watched.engine, node);
+    __atomic_store_n(&page->signal, (uint32_t)signal, __ATOMIC_RELEASE);
+}
+
+/* The default action is back: a fault strikes again when the handler has returned, what was sent is sent again. */
+static void on_deadly(int signal, siginfo_t *facts, void *context)
+{
+    (void)context;
+    record(signal, facts);
+    if (facts->si_code <= 0 || signal == SIGABRT) {
+        (void)raise(signal);
+    }
+}
+
+enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error)
+{
+    struct sigaction action = {.sa_sigaction = on_deadly, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
+    (void)sigemptyset(&action.sa_mask);
+    watched.page = page;
+    watched.engine = engine;
+    if (page == NULL) {
+        return OTO_OK;
+    }
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
+        if (sigaction(deadly[i], &action, NULL) != 0) {
+            return oto_fail(error, OTO_IO, "signal %d cannot be handled: %s", deadly[i], strerror(errno));
+        }
+    }
+    return OTO_OK;
+}
+
+void srv_crash_forget(void)
+{
+    watched.page = NULL;
+    watched.engine = NULL;
+}
+
+void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine)
+{
+    const uint32_t node = __atomic_load_n(&srv_engine_segment(engine)->current_node, __ATOMIC_RELAXED);
+    name_node(page, engine, node <= srv_engine_node_count(engine) ? node : 0);
+    __atomic_store_n(&page->signal, (uint32_t)SIGABRT, __ATOMIC_RELEASE);
+    (void)signal(SIGABRT, SIG_DFL);
+    abort();
+}

@@ -1,0 +1,42 @@
+/*
+ * What a server leaves for the process that guards it: one page of memory that both map. The server writes where its
+ * checkpoints are, and, in the handler of a deadly signal, what it died of.
+ */
+#ifndef SRV_GUARD_CRASH_PAGE_H
+#define SRV_GUARD_CRASH_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "otolith/status.h"
+#include "daemon/thread/engine.h"
+
+#define SRV_CRASH_PAGE_MAGIC UINT64_C(0x3145474150435253) /* "SRCPAGE1" */
+#define SRV_CRASH_SAVES 4
+#define SRV_CRASH_PATH_BYTES 1024
+
+struct srv_crash_page {
+    uint64_t magic;
+    uint32_t signal; /* 0: none; stored last */
+    int32_t code;    /* si_code: above 0 the processor's, else somebody sent it */
+    uint64_t address;
+    char node[96];    /* "vehicle/node" whose step it was, "" for the server itself */
+    char plugin[128]; /* file */
+    uint64_t lineage; /* of the last run that began (otolith/segment.h); 0: none did */
+    uint64_t saves;   /* written so far; the newest is at (saves - 1) mod SRV_CRASH_SAVES */
+    char save[SRV_CRASH_SAVES][SRV_CRASH_PATH_BYTES];
+};
+
+/* A new page in a memfd that a child may inherit. Returns the descriptor, -1 with an error. */
+int srv_crash_page_make(struct srv_crash_page **page, struct oto_error *error);
+/* The page behind an inherited descriptor; NULL with an error. */
+struct srv_crash_page *srv_crash_page_map(int fd, struct oto_error *error);
+
+/* In the server, from now on: a checkpoint is whole; deadly signals are told. */
+void srv_crash_page_saved(struct srv_crash_page *page, const char *path);
+enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error);
+void srv_crash_forget(void); /* before the engine goes */
+/* The tick thread does not come back from a step: names the node, and ends the process as a crash. */
+void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,75 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/thread/engine_private.h"
+
+#define WATCHDOG_LEAST_NS INT64_C(250000000)
+#define WATCHDOG_PERIODS 50
+
+static int64_t patience_ns(const struct srv_engine *engine)
+{
+    const int64_t periods_ns = WATCHDOG_PERIODS * engine->beat.step_ns;
+    if (engine->options.watchdog_ns > 0) {
+        return engine->options.watchdog_ns;
+    }
+    return periods_ns > WATCHDOG_LEAST_NS ? periods_ns : WATCHDOG_LEAST_NS;
+}
+
+static void describe(const struct srv_engine *engine, uint64_t tick, int64_t stuck_ns, char *sentence, size_t bytes)
+{
+    const uint32_t breadcrumb = __atomic_load_n(&engine->segment.header->current_node, __ATOMIC_RELAXED);
+    const double stuck_s = (double)stuck_ns * 1e-9;
+    if (breadcrumb == 0 || breadcrumb > engine->node_count) {
+        (void)snprintf(sentence, bytes, "tick %llu has been under way for %.2f s, outside any plugin",
+                       (unsigned long long)tick, stuck_s);
+        return;
+    }
+    const struct oto_plugin *plugin = engine->views[breadcrumb - 1].plugin;
+    (void)snprintf(sentence, bytes, "node '%s' (plugin %s) has been in its step for %.2f s, in tick %llu",
+                   engine->nodes[breadcrumb - 1].topic, oto_plugin_descriptor(plugin)->id, stuck_s,
+                   (unsigned long long)tick);
+}
+
+/* The event is written when the tick thread comes back; until then there is the sentence. */
+static void post_event(struct srv_engine *engine, int64_t stuck_ns, const char *sentence)
+{
+    struct srv_command command;
+    memset(&command, 0, sizeof command);
+    command.kind = SRV_COMMAND_EVENT;
+    command.event.kind = OTO_EVENT_WATCHDOG;
+    command.event.severity = 2;
+    command.event.value = stuck_ns;
+    (void)snprintf(command.event.source, sizeof command.event.source, "watchdog");
+    (void)snprintf(command.event.text, sizeof command.event.text, "%.150s", sentence);
+    (void)srv_engine_post(engine, &command);
+}
+
+bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes)
+{
+    struct srv_watchdog *watchdog = &engine->watchdog;
+    const uint64_t tick = __atomic_load_n(&engine->segment.header->counter[OTO_COUNTER_TICKS], __ATOMIC_RELAXED);
+    const bool working = __atomic_load_n(&engine->working, __ATOMIC_RELAXED) != 0;
+    const int64_t now_ns = srv_now_ns();
+    if (!working || tick != watchdog->tick || watchdog->since_ns == 0) {
+        watchdog->tick = tick;
+        watchdog->since_ns = now_ns;
+        watchdog->told = false;
+        watchdog->looks = 0;
+        return false;
+    }
+    watchdog->looks++;
+    const int64_t stuck_ns = now_ns - watchdog->since_ns;
+    if (watchdog->told || stuck_ns < patience_ns(engine)) {
+        return false;
+    }
+    watchdog->told = true;
+    describe(engine, tick, stuck_ns, sentence, bytes);
+    srv_count(engine, OTO_COUNTER_STALLS, 1);
+    post_event(engine, stuck_ns, sentence);
+    return true;
+}
+
+uint32_t srv_engine_stuck_looks(const struct srv_engine *engine)
+{
+    return engine->watchdog.looks;
+}

@@ -1,0 +1,124 @@
+/*
+ * A plugin host: the process otolith-plugin-host with the mailbox that it shares with the server. Made, watched and
+ * ended by the threads that may block; the tick thread only reads and writes the mailbox. Offsets and sizes are the
+ * server's own copies: nothing that the process writes is believed beyond what is copied out and checked. [loop]
+ */
+#ifndef SRV_HOST_BOX_H
+#define SRV_HOST_BOX_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "sim/inputs.h"
+#include "plugin/host.h"
+#include "isolate/host_mailbox.h"
+
+#define SRV_BOX_START_NS INT64_C(10000000000) /* for all plugins together to load, prepare and init */
+
+/* One instance of a host, as it is wanted. */
+struct srv_box_seat {
+    const char *topic; /* for messages */
+    struct oto_setup setup;
+    struct oto_plugin *plugin; /* only its sealed copy is used */
+    struct oto_params params;  /* borrowed */
+    const struct oto_params *old_params; /* of a change: what set_params is told; or NULL */
+    const struct srv_inputs *inputs;     /* of an estimator, else NULL */
+    uint64_t old_state_bytes; /* of a swap: the state that `migrate` is given */
+    uint32_t old_state_version;
+    uint32_t flags; /* SRV_SLOT_… */
+};
+
+/* Where the parts of an instance are. */
+struct srv_box_place {
+    const char *topic;
+    struct oto_setup setup;
+    struct oto_plugin *plugin; /* held */
+    struct oto_params params;  /* a copy, for the next start */
+    uint64_t params_offset, old_params_offset, state_offset, state_bytes, old_state_offset, old_state_bytes;
+    uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
+    uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
+    uint32_t port_count, plugin_index, flags, old_state_version;
+    /* of estimators */
+    uint64_t bindings_offset, bindings_bytes, samples_offset, payloads_offset;
+    uint32_t sample_capacity, payload_stride;
+    uint64_t instants_offset; /* of motions; else 0 */
+};
+
+struct srv_box {
+    struct srv_box_head *memory;
+    uint64_t bytes;
+    uint32_t slot_count;
+    struct srv_box_place *places;
+    pid_t pid;
+    int pid_fd, control_fd;
+    uint32_t landlock; /* its ABI that the process is under, 0: none */
+    uint64_t revision; /* of the parameters that it was made with */
+    uint32_t dead;     /* release: the process is gone */
+    bool was_stuck;    /* it was killed because it did not answer */
+    int how_code, how_status; /* of its end: CLD_… and the code or signal */
+};
+
+/*
+ * Starts a host and waits until its instances are ready. `fifo_priority` is wanted, not needed; 0: none. On failure nothing
+ * is left; *culprit is the seat it was at.
+ */
+enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_count, int32_t fifo_priority,
+                              oto_warn_function warn, void *warn_context, struct srv_box **box, uint32_t *culprit,
+                              struct oto_error *error);
+/* Takes the process's end without waiting; false: it lives. Who waits for its news is woken. */
+bool srv_box_reap(struct srv_box *box);
+/* Kills the process if it lives, and frees all. NULL is allowed. */
+void srv_box_end(struct srv_box *box);
+
+/* What an estimator's next step is given: at most as many samples as its inputs were made for. */
+void srv_box_put_samples(const struct srv_box *box, uint32_t slot, const struct srv_inputs *inputs, uint32_t count);
+
+/* The instance that the process was at when it died; UINT32_MAX: none. */
+uint32_t srv_box_culprit(const struct srv_box *box);
+/* Whether its end was the plugin's doing: not the order of another process. */
+bool srv_box_is_guilty(const struct srv_box *box);
+/* How and where a dead one died: "was ended by SIGSEGV (touched 0x0) in step, at make_trouble+0x12". */
+void srv_box_tell_death(const struct srv_box *box, char *text, size_t bytes);
+
+static inline struct srv_box_slot *srv_box_slot(const struct srv_box *box, uint32_t index)
+{
+    return srv_box_slot_at(box->memory, index);
+}
+
+static inline void *srv_box_at(const struct srv_box *box, uint64_t offset)
+{
+    return (unsigned char *)box->memory + offset;
+}
+
+/* ---- the process alone, also for the probe ---- */
+
+struct srv_host_process {
+    pid_t pid;
+    int pid_fd, control_fd;
+};
+
+/* Spawns otolith-plugin-host (OTOLITH_PLUGIN_HOST, else beside this program) and sends the start message. */
+struct srv_host_order {
+    enum srv_host_work work;
+    int memory_fd;
+    uint64_t bytes; /* of it */
+    const int *plugin_fds;
+    uint32_t plugin_count;
+    int32_t fifo_priority;
+};
+enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_host_process *process,
+                               struct oto_error *error);
+/*
+ * Its next message, within the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: it is gone, and how is filled.
+ */
+enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message);
+/* Kills and reaps it, and closes all. */
+void srv_host_finish(struct srv_host_process *process);
+/* Sealed memory of a fixed size, mapped; NULL and an error. */
+void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_error *error);
+
+/* Text of a crash: signal, what was touched, and the plugin's function. `fd` is the plugin's copy, -1: unknown. */
+void srv_crash_tell(const struct srv_box_crash *crash, int fd, char *text, size_t bytes);
+const char *srv_doing_text(uint32_t doing);
+
+#endif

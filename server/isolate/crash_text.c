@@ -1,0 +1,86 @@
+/* What a crash record says to a person. The record was written by a process that is not trusted. */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "isolate/box.h"
+#include "plugin/elf_symbol.h"
+
+const char *srv_doing_text(uint32_t doing)
+{
+    static const char *const texts[SRV_DOING_COUNT] = {
+        [SRV_DOING_IDLE] = "nothing",       [SRV_DOING_LOAD] = "loading",   [SRV_DOING_PREPARE] = "prepare",
+        [SRV_DOING_INIT] = "init",          [SRV_DOING_SET_PARAMS] = "set_params", [SRV_DOING_STEP] = "step",
+        [SRV_DOING_MIGRATE] = "migrate",    [SRV_DOING_VALIDATE] = "validate", [SRV_DOING_ADOPT] = "adopt",
+        [SRV_DOING_EVALUATE] = "evaluate"};
+    return doing < SRV_DOING_COUNT ? texts[doing] : "nothing";
+}
+
+struct named_call {
+    long number;
+    const char *name;
+};
+
+static const char *call_name(uint64_t number)
+{
+    static const struct named_call calls[] = {
+        {SYS_openat, "openat"},   {SYS_socket, "socket"},   {SYS_connect, "connect"},  {SYS_clone, "clone"},
+        {SYS_clone3, "clone3"},   {SYS_execve, "execve"},   {SYS_ptrace, "ptrace"},    {SYS_kill, "kill"},
+        {SYS_tgkill, "tgkill"},   {SYS_write, "write"},     {SYS_read, "read"},        {SYS_rt_sigaction, "rt_sigaction"},
+        {SYS_mprotect, "mprotect"}, {SYS_prctl, "prctl"},   {SYS_nanosleep, "nanosleep"},
+        {SYS_clock_nanosleep, "clock_nanosleep"},           {SYS_unlinkat, "unlinkat"}, {SYS_sendto, "sendto"},
+        {SYS_process_vm_writev, "process_vm_writev"},
+#ifdef SYS_open
+        {SYS_open, "open"},       {SYS_fork, "fork"},       {SYS_vfork, "vfork"},      {SYS_unlink, "unlink"},
+#endif
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if ((uint64_t)calls[i].number == number) {
+            return calls[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* "at function+0x12", as far as the file's symbols tell. */
+static void tell_place(const struct srv_box_crash *crash, int fd, char *text, size_t bytes)
+{
+    struct stat facts;
+    char function[96];
+    uint64_t into = 0;
+    text[0] = '\0';
+    if (crash->in_plugin == 0 || fd < 0 || fstat(fd, &facts) != 0 || facts.st_size <= 0) {
+        return;
+    }
+    void *map = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED) {
+        return;
+    }
+    if (oto_elf_symbol_at(map, (size_t)facts.st_size, crash->library_offset, function, sizeof function, &into)) {
+        (void)snprintf(text, bytes, ", at %s+0x%llx", function, (unsigned long long)into);
+    } else {
+        (void)snprintf(text, bytes, ", at 0x%llx of the plugin", (unsigned long long)crash->library_offset);
+    }
+    (void)munmap(map, (size_t)facts.st_size);
+}
+
+void srv_crash_tell(const struct srv_box_crash *crash, int fd, char *text, size_t bytes)
+{
+    char place[160], call[32];
+    const int signal = crash->signal < 64 ? (int)crash->signal : 0;
+    const char *name = sigabbrev_np(signal);
+    tell_place(crash, fd, place, sizeof place);
+    if (signal == SIGSYS) {
+        (void)snprintf(call, sizeof call, "%llu", (unsigned long long)crash->system_call);
+        (void)snprintf(text, bytes, "was ended by SIGSYS: the system call %s is not allowed there%s",
+                       call_name(crash->system_call) != NULL ? call_name(crash->system_call) : call, place);
+    } else if (signal == SIGSEGV || signal == SIGBUS) {
+        (void)snprintf(text, bytes, "was ended by SIG%s, touching address 0x%llx%s", name,
+                       (unsigned long long)crash->address, place);
+    } else {
+        (void)snprintf(text, bytes, "was ended by SIG%s%s", name != NULL ? name : "?", place);
+    }
+}

@@ -1,0 +1,314 @@
+/* Groups of isolated nodes: from the configuration to their first states. [loop] */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/thread/engine_private.h"
+
+#define RELEASED_CAPACITY 64u /* a power of two; the keeper empties it at once */
+
+static struct srv_group *find_group(struct srv_engine *engine, const char *name)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        if (strcmp(engine->groups[i].name, name) == 0) {
+            return &engine->groups[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *group_name(const struct srv_node *node)
+{
+    const char *name = node->config->isolation.group;
+    return name[0] != '\0' ? name : node->setup->node;
+}
+
+/* At the node's `isolation` in the file, where there is one. */
+static enum oto_status __attribute__((format(printf, 4, 5)))
+refuse(const struct srv_node *node, struct oto_error *error, enum oto_status status, const char *format, ...)
+{
+    const struct oto_value *place = node->config->place;
+    char sentence[400];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return place != NULL ? oto_value_fail(oto_value_get(place, "isolation"), error, status, "node '%s' %s", node->topic, sentence)
+                         : oto_fail(error, status, "node '%s' %s", node->topic, sentence);
+}
+
+static enum oto_status check_node(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
+{
+    const struct srv_clock_config *clock = &engine->config->clock;
+    const struct srv_node_config *config = node->config;
+    if (node->evaluate != NULL && config->isolation.async) {
+        return refuse(node, error, OTO_UNSUPPORTED, "is a motion: the sensors of a tick need its truth in that tick, which "
+                      "`mode: async` would give them in the next; `mode: sync` is accepted");
+    }
+    if ((__uint128_t)config->rate_num * clock->rate_den > (__uint128_t)clock->rate_num * config->rate_den) {
+        return refuse(node, error, OTO_UNSUPPORTED, "samples faster than the clock ticks; in a plugin host at most one sample "
+                      "a tick is accepted");
+    }
+    return OTO_OK;
+}
+
+static enum srv_turn turn_of(const struct srv_node *node)
+{
+    return node->evaluate != NULL ? SRV_TURN_MOTIONS : node->is_estimator ? SRV_TURN_ESTIMATORS : SRV_TURN_SENSORS;
+}
+
+static int64_t budget_of(const struct srv_node *node)
+{
+    return node->config->isolation.budget_ns > 0 ? node->config->isolation.budget_ns : SRV_GROUP_BUDGET_NS;
+}
+
+static struct srv_group *add_group(struct srv_engine *engine, const struct srv_node *node)
+{
+    const struct srv_clock_config *clock = &engine->config->clock;
+    struct srv_group *group = &engine->groups[engine->group_count++];
+    group->engine = engine;
+    (void)pthread_mutex_init(&group->lock, NULL);
+    group->turn = turn_of(node);
+    group->async = node->config->isolation.async;
+    group->budget_ns = budget_of(node);
+    group->fifo_priority = clock->mode == OTO_MODE_REALTIME && clock->fifo_priority > 1 ? clock->fifo_priority - 1 : 0;
+    (void)snprintf(group->name, sizeof group->name, "%s", group_name(node));
+    return group;
+}
+
+/* Nodes that name a group must mean the same group. */
+static enum oto_status join(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
+{
+    static const char *const turns[] = {
+        [SRV_TURN_MOTIONS] = "motions", [SRV_TURN_SENSORS] = "sensors", [SRV_TURN_ESTIMATORS] = "estimators"};
+    const bool async = node->config->isolation.async;
+    struct srv_group *group = find_group(engine, group_name(node));
+    if (group == NULL && engine->group_count == SRV_GROUP_MAX) {
+        return refuse(node, error, OTO_LIMIT, "asks for plugin host number %u; at most %u are accepted: nodes share one with "
+                      "`isolation: {process: NAME}`", engine->group_count + 1, SRV_GROUP_MAX);
+    }
+    if (group == NULL) {
+        group = add_group(engine, node);
+    }
+    if (group->turn != turn_of(node)) {
+        return refuse(node, error, OTO_CONFLICT, "is one of the %s, and plugin host '%s' runs %s: they have their turns at "
+                      "other times of a tick; a host of another name is accepted", turns[turn_of(node)], group->name,
+                      turns[group->turn]);
+    }
+    if (group->async != async || group->budget_ns != budget_of(node)) {
+        return refuse(node, error, OTO_CONFLICT, "gives plugin host '%s' mode %s and %lld us, an earlier one mode %s and %lld "
+                      "us: one of each is accepted", group->name, async ? "async" : "sync",
+                      (long long)(budget_of(node) / 1000), group->async ? "async" : "sync",
+                      (long long)(group->budget_ns / 1000));
+    }
+    group->member_count++;
+    return OTO_OK;
+}
+
+static struct srv_vehicle *vehicle_of(struct srv_engine *engine, const struct srv_node *node)
+{
+    return &engine->vehicles[node->config->vehicle];
+}
+
+void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count)
+{
+    uint64_t payload_bytes = 0;
+    for (uint32_t i = 0; i < port_count; i++) {
+        payload_bytes += srv_state_rounded(ports[i].payload_bytes);
+    }
+    return srv_state_alloc(payload_bytes);
+}
+
+static enum oto_status make_member(struct srv_engine *engine, struct srv_group *group, uint32_t slot,
+                                   struct srv_node *node, struct oto_error *error)
+{
+    struct srv_member *member = &group->members[slot];
+    *member = (struct srv_member){.node = node, .vehicle = vehicle_of(engine, node), .group = group, .slot = slot};
+    member->last = srv_member_make_last(node->ports, node->port_count);
+    node->member = member;
+    if (node->is_estimator) {
+        member->ready_at = srv_estimator_ready_at(engine, node);
+        member->after = calloc(node->inputs.count + 1, sizeof *member->after);
+    }
+    if (node->evaluate != NULL && srv_member_make_truths(member, error) != OTO_OK) {
+        return OTO_NO_MEMORY;
+    }
+    return member->last != NULL && (member->after != NULL || !node->is_estimator)
+               ? OTO_OK
+               : oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", node->topic);
+}
+
+static enum oto_status fill(struct srv_engine *engine, struct srv_group *group, struct oto_error *error)
+{
+    uint32_t slot = 0;
+    enum oto_status status = OTO_OK;
+    group->members = calloc(group->member_count, sizeof *group->members);
+    group->released = (struct srv_queue){.capacity = RELEASED_CAPACITY, .item_bytes = sizeof(struct srv_box *)};
+    group->released.items = calloc(RELEASED_CAPACITY, sizeof(struct srv_box *));
+    if (group->members == NULL || group->released.items == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
+        struct srv_node *node = &engine->nodes[i];
+        if (node->config->isolation.process && find_group(engine, group_name(node)) == group) {
+            status = make_member(engine, group, slot++, node, error);
+        }
+    }
+    return status;
+}
+
+static enum oto_status make_seats(struct srv_group *group, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    group->seats = calloc(group->member_count, sizeof *group->seats);
+    if (group->seats == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
+        const struct srv_node *node = group->members[i].node;
+        group->seats[i] = (struct srv_box_seat){
+            .topic = node->topic, .setup = *node->instance.setup, .plugin = oto_plugin_hold(node->plugin), .flags = SRV_SLOT_FRESH,
+            .inputs = node->is_estimator ? &node->inputs : NULL};
+        status = oto_params_copy(&node->params, &group->seats[i].params, error);
+    }
+    return status;
+}
+
+/* Another plugin in a seat was swapped in, and has done nothing wrong yet. */
+static void take_plugin(struct srv_member *member, struct srv_box_seat *seat, const struct srv_box_place *place)
+{
+    if (place->plugin == seat->plugin) {
+        return;
+    }
+    (void)oto_plugin_close(seat->plugin);
+    seat->plugin = oto_plugin_hold(place->plugin);
+    seat->setup = place->setup;
+    seat->flags &= ~SRV_SLOT_OFF;
+    member->off = false;
+    member->crashes = 0;
+}
+
+enum oto_status srv_group_take_seats(struct srv_group *group, const struct srv_box *box, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
+        struct oto_params params = {0};
+        status = oto_params_copy(&box->places[i].params, &params, error);
+        if (status == OTO_OK) {
+            oto_params_free(&group->seats[i].params);
+            group->seats[i].params = params;
+            take_plugin(&group->members[i], &group->seats[i], &box->places[i]);
+        }
+    }
+    group->seats_revision = box->revision;
+    return status;
+}
+
+/* The first host of a group: its instances make the first states. */
+static enum oto_status start(struct srv_group *group, oto_warn_function warn, void *warn_context,
+                             struct oto_error *error)
+{
+    uint32_t culprit = 0;
+    enum oto_status status = make_seats(group, error);
+    if (status == OTO_OK) {
+        status = srv_box_start(group->seats, group->member_count, group->fifo_priority, warn, warn_context,
+                               &group->live.box, &culprit, error);
+    }
+    if (status != OTO_OK) {
+        return status;
+    }
+    group->watched = group->live.box;
+    group->pid = (int32_t)group->live.box->pid;
+    group->landlock = group->live.box->landlock;
+    for (uint32_t i = 0; i < group->member_count; i++) {
+        const struct srv_box_place *place = &group->live.box->places[i];
+        memcpy(group->members[i].node->instance.state, srv_box_at(group->live.box, place->state_offset), place->state_bytes);
+        if (group->members[i].truths != NULL) {
+            srv_member_take_zero(&group->members[i], group->live.box);
+        }
+        group->seats[i].flags = 0;
+    }
+    return OTO_OK;
+}
+
+enum oto_status srv_groups_make(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+                                struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    engine->groups = calloc(SRV_GROUP_MAX, sizeof *engine->groups);
+    if (engine->groups == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin hosts");
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
+        const struct srv_node *node = &engine->nodes[i];
+        if (node->config->isolation.process) {
+            status = check_node(engine, node, error);
+            status = status == OTO_OK ? join(engine, node, error) : status;
+        }
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->group_count; i++) {
+        status = fill(engine, &engine->groups[i], error);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < engine->group_count; i++) {
+        status = start(&engine->groups[i], warn, warn_context, error);
+    }
+    return status;
+}
+
+bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct srv_group_facts *facts)
+{
+    if (index >= engine->group_count) {
+        return false;
+    }
+    const struct srv_group *group = &engine->groups[index];
+    *facts = (struct srv_group_facts){.name = group->name,
+                                      .nodes = group->member_count,
+                                      .async = group->async,
+                                      .budget_ns = group->budget_ns,
+                                      .pid = __atomic_load_n(&group->pid, __ATOMIC_RELAXED),
+                                      .landlock = group->landlock,
+                                      .restarts = __atomic_load_n(&group->restarts, __ATOMIC_RELAXED),
+                                      .stale = __atomic_load_n(&group->stale, __ATOMIC_RELAXED)};
+    return true;
+}
+
+const char *srv_engine_group_node(const struct srv_engine *engine, uint32_t index, uint32_t member)
+{
+    const bool known = index < engine->group_count && member < engine->groups[index].member_count;
+    return known ? engine->groups[index].members[member].node->topic : NULL;
+}
+
+static void finish_group(struct srv_group *group)
+{
+    struct srv_box *box = NULL;
+    while (group->released.items != NULL && srv_queue_pop(&group->released, &box)) {
+        srv_box_end(box);
+    }
+    srv_box_end(group->next);
+    srv_box_end(group->live.box);
+    srv_box_end(group->trial.box);
+    for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
+        free(group->members[i].last);
+        free(group->members[i].after);
+        free(group->members[i].truths);
+    }
+    for (uint32_t i = 0; group->seats != NULL && i < group->member_count; i++) {
+        oto_params_free(&group->seats[i].params);
+        (void)oto_plugin_close(group->seats[i].plugin);
+    }
+    (void)pthread_mutex_destroy(&group->lock);
+    free(group->seats);
+    free(group->released.items);
+    free(group->members);
+}
+
+void srv_groups_drop(struct srv_engine *engine)
+{
+    for (uint32_t i = 0; i < engine->group_count; i++) {
+        finish_group(&engine->groups[i]);
+    }
+    free(engine->groups);
+    engine->groups = NULL;
+    engine->group_count = 0;
+}

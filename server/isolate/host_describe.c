@@ -1,0 +1,48 @@
+/* Reads the tables of a plugin that the server will not map: the file's first code may run while it is loaded. */
+#include <stdlib.h>
+
+#include "host_crash.h"
+#include "host.h"
+#include "plugin/described.h"
+#include "plugin/isolated.h"
+
+static struct oto_description description_of(const struct oto_plugin *plugin)
+{
+    const struct oto_motion_extension *motion = oto_plugin_motion(plugin);
+    const struct oto_estimator_extension *estimator = oto_plugin_estimator(plugin);
+    return (struct oto_description){.descriptor = oto_plugin_descriptor(plugin),
+                                    .estimator = estimator,
+                                    .estimators = estimator != NULL,
+                                    .facts = (motion != NULL ? OTO_DESCRIBED_MOTION : 0) |
+                                             (oto_motion_adopts(motion) ? OTO_DESCRIBED_ADOPT : 0),
+                                    .motion_flags = motion != NULL ? motion->flags : 0};
+}
+
+int host_describe(struct host_job *job)
+{
+    struct srv_box_head *head = job->memory;
+    struct oto_error error = {0};
+    struct oto_plugin *plugin = NULL;
+    size_t used = 0;
+    head->crumb_doing = SRV_DOING_LOAD;
+    enum oto_status status = host_crash_watch(&head->crash, &error);
+    if (status == OTO_OK && (job->start.plugin_count != 1 || job->start.bytes <= SRV_BOX_HEAD_BYTES)) {
+        status = oto_fail(&error, OTO_INVALID, "a description is of one plugin");
+    }
+    if (status == OTO_OK) {
+        status = oto_plugin_load_copy(job->plugin_fds[0], srv_box_slot_at(head, 0)->path, &plugin, &error);
+    }
+    if (status == OTO_OK) {
+        host_crash_know(0, plugin);
+        status = oto_plugin_begin(plugin, &error);
+    }
+    if (status == OTO_OK) {
+        const struct oto_description description = description_of(plugin);
+        status = oto_description_pack(&description, (unsigned char *)head + SRV_BOX_HEAD_BYTES,
+                                      (size_t)(job->start.bytes - SRV_BOX_HEAD_BYTES), &used, &error);
+    }
+    struct srv_host_message message = {
+        .saying = status == OTO_OK ? SRV_HOST_READY : SRV_HOST_FAILED, .status = status, .bytes = (uint32_t)used};
+    (void)snprintf(message.text, sizeof message.text, "%.399s", error.text);
+    return host_send(&message) ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,57 @@
+/* Isolated motions: their steps, and the truth at the instants that the server asks for. */
+#include <string.h>
+
+#include "host.h"
+#include "sim/fpu.h"
+
+static bool is_good(uint32_t status)
+{
+    return status == OTO_STEP_OK || status == OTO_STEP_WARN || status == OTO_STEP_DISCARD;
+}
+
+/* What an operation said, or that it changed the floating-point mode, which is put back. */
+static uint32_t said(enum oto_step_status status)
+{
+    if (srv_fpu_is_pinned()) {
+        return (uint32_t)status;
+    }
+    srv_fpu_pin();
+    return SRV_STEP_FLOAT_MODE;
+}
+
+/* The ticks up to the one that is asked for: mostly one; after a host was away those that it missed, too. */
+static uint32_t step(const struct srv_box_slot *slot, const struct oto_plugin *plugin, const struct oto_instance *instance)
+{
+    struct srv_beat beat = slot->beat;
+    uint32_t status = OTO_STEP_OK;
+    for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_beat_advance(&beat)) {
+        const struct oto_step now = {.size = sizeof now, .tick = beat.n - 1, .n = beat.n, .t_ns = beat.t_ns,
+                                     .sub_ns = srv_beat_sub_ns(&beat)};
+        status = said(oto_plugin_ops(plugin)->step(instance, &now));
+    }
+    return status;
+}
+
+void host_evaluate(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+                   const struct oto_instance *instance)
+{
+    const struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    struct srv_box_instant *instants = (void *)((unsigned char *)box + slot->instants_offset);
+    host_leave_crumb(box, 1 + index, SRV_DOING_EVALUATE);
+    for (uint32_t i = 0; i < slot->instant_count; i++) {
+        struct srv_box_instant *instant = &instants[i];
+        memset(&instant->truth, 0, sizeof instant->truth);
+        instant->status =
+            said(oto_plugin_motion(plugin)->evaluate(instance, instant->t_ns, instant->sub_ns, &instant->truth));
+    }
+}
+
+uint32_t host_move(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+                   const struct oto_instance *instance)
+{
+    const uint32_t status = step(srv_box_slot_at(box, index), plugin, instance);
+    if (is_good(status)) {
+        host_evaluate(box, index, plugin, instance);
+    }
+    return status;
+}

@@ -1,0 +1,405 @@
+/* The probe of a swap: the candidate is run twice on a copy of the live state and on the inputs of the last ticks. */
+#include "probe_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host_crash.h"
+#include "host.h"
+#include "sim/fpu.h"
+#include "plugin/finite.h"
+#include "plugin/isolated.h"
+#include "sandbox.h"
+#include "host_watch.h"
+
+#define RUNS 2
+#define LOOK_BACK_NS INT64_C(1000000000)
+#define STATE_ALIGN 64u
+
+struct probe {
+    struct srv_probe_job *job;
+    const struct srv_probe_input *inputs;
+    struct oto_plugin *plugin;
+    const struct oto_plugin_descriptor *descriptor;
+    const struct oto_plugin_ops *ops;
+    const struct oto_motion_extension *motion;
+    struct oto_params params;
+    struct oto_prepared prepared;
+    struct oto_instance instance;
+    unsigned char *payloads[OTO_PLUGIN_MAX_PORTS];
+    struct oto_float_run *runs[OTO_PLUGIN_MAX_PORTS];
+    uint32_t run_counts[OTO_PLUGIN_MAX_PORTS];
+    struct oto_float_run *truth_runs;
+    uint32_t truth_run_count;
+    int64_t *times_ns;
+    struct host_facts facts;
+    struct oto_error *error;
+};
+
+static void *at(struct srv_probe_job *job, uint64_t offset)
+{
+    return (unsigned char *)job + offset;
+}
+
+static void leave_crumb(struct probe *probe, enum srv_box_doing doing, uint32_t step)
+{
+    __atomic_store_n(&probe->job->crumb_step, step, __ATOMIC_RELAXED);
+    __atomic_store_n(&probe->job->crumb_doing, (uint32_t)doing, __ATOMIC_RELEASE);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#define complain(probe, ...) oto_fail((probe)->error, OTO_PLUGIN, __VA_ARGS__)
+
+/* ---- made ready -------------------------------------------------------------------------------------------------- */
+
+static enum oto_status load(struct probe *probe, int fd)
+{
+    leave_crumb(probe, SRV_DOING_LOAD, 0);
+    host_facts_take(&probe->facts); /* the loader keeps one file open, the copy itself */
+    enum oto_status status = oto_plugin_load_copy(fd, probe->job->path, &probe->plugin, probe->error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    host_crash_know(0, probe->plugin);
+    probe->facts.files++;
+    probe->descriptor = oto_plugin_descriptor(probe->plugin);
+    probe->ops = oto_plugin_ops(probe->plugin);
+    host_watch_calls(true);
+    status = oto_plugin_begin(probe->plugin, probe->error);
+    host_watch_calls(false);
+    probe->motion = oto_plugin_motion(probe->plugin);
+    if (status == OTO_OK && (probe->descriptor->params_bytes != probe->job->params_bytes)) {
+        return complain(probe, "it has parameters of another size here than in the server");
+    }
+    return status;
+}
+
+static enum oto_status make_outputs(struct probe *probe)
+{
+    for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
+        const struct oto_record_type *type = probe->descriptor->outputs[i].type;
+        probe->payloads[i] = aligned_alloc(STATE_ALIGN, (type->bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN);
+        probe->runs[i] = calloc(type->field_count + 1, sizeof *probe->runs[i]);
+        if (probe->payloads[i] == NULL || probe->runs[i] == NULL) {
+            return oto_fail(probe->error, OTO_NO_MEMORY, "no memory for its outputs");
+        }
+        probe->run_counts[i] = oto_float_runs(type, probe->runs[i]);
+    }
+    probe->truth_runs = calloc(oto_truth_type.field_count, sizeof *probe->truth_runs);
+    probe->times_ns = calloc((size_t)probe->job->input_count + 1, sizeof *probe->times_ns);
+    if (probe->truth_runs == NULL || probe->times_ns == NULL) {
+        return oto_fail(probe->error, OTO_NO_MEMORY, "no memory for its truth");
+    }
+    probe->truth_run_count = oto_float_runs(&oto_truth_type, probe->truth_runs);
+    return OTO_OK;
+}
+
+static enum oto_status prepare(struct probe *probe)
+{
+    struct srv_probe_job *job = probe->job;
+    const uint64_t bytes = (probe->descriptor->state_bytes + STATE_ALIGN) / STATE_ALIGN * STATE_ALIGN;
+    probe->params = (struct oto_params){.block = at(job, job->params_offset), .bytes = job->params_bytes};
+    leave_crumb(probe, SRV_DOING_PREPARE, 0);
+    host_watch_calls(true);
+    const enum oto_status status =
+        oto_prepare(probe->plugin, &job->setup, &probe->params, NULL, NULL, &probe->prepared, probe->error);
+    host_watch_calls(false);
+    if (status == OTO_OK && host_watch_exit_handlers() != 0) {
+        return complain(probe, "prepare asked to be called when the process ends (atexit)");
+    }
+    probe->instance = (struct oto_instance){.size = sizeof probe->instance, .setup = &job->setup,
+                                            .params = probe->params.block, .data = probe->prepared.data,
+                                            .state = aligned_alloc(STATE_ALIGN, bytes)};
+    if (status == OTO_OK && probe->instance.state == NULL) {
+        return oto_fail(probe->error, OTO_NO_MEMORY, "no memory for its state");
+    }
+    return status;
+}
+
+/* ---- its first state --------------------------------------------------------------------------------------------- */
+
+static enum oto_status refuse(struct probe *probe, const char *what, const struct oto_error *reason)
+{
+    return complain(probe, "%s refused%s%.300s", what, reason->text[0] != '\0' ? ": " : "", reason->text);
+}
+
+static enum oto_status first_state(struct probe *probe)
+{
+    struct srv_probe_job *job = probe->job;
+    struct oto_error reason = {0};
+    memset(probe->instance.state, 0, probe->descriptor->state_bytes);
+    if (job->start == SRV_START_COPY) {
+        if (job->state_bytes != probe->descriptor->state_bytes) {
+            return complain(probe, "its state has %llu bytes, the live one %llu",
+                            (unsigned long long)probe->descriptor->state_bytes, (unsigned long long)job->state_bytes);
+        }
+        memcpy(probe->instance.state, at(job, job->state_offset), job->state_bytes);
+        return OTO_OK;
+    }
+    leave_crumb(probe, SRV_DOING_INIT, 0);
+    if (probe->ops->init != NULL && probe->ops->init(&probe->instance, &reason) != OTO_OK) {
+        reason.text[sizeof reason.text - 1] = '\0';
+        return refuse(probe, "init", &reason);
+    }
+    if (job->start == SRV_START_MIGRATE) {
+        leave_crumb(probe, SRV_DOING_MIGRATE, 0);
+        if (probe->ops->migrate == NULL || probe->ops->migrate(&probe->instance, at(job, job->state_offset),
+                                                               job->state_bytes, job->state_version) != OTO_OK) {
+            return refuse(probe, "migrate", &reason);
+        }
+    }
+    if (job->start == SRV_START_ADOPT) {
+        leave_crumb(probe, SRV_DOING_ADOPT, 0);
+        if (!oto_motion_adopts(probe->motion) ||
+            probe->motion->adopt(&probe->instance, &job->truth, job->t_ns, job->sub_ns) != OTO_OK) {
+            return refuse(probe, "adopt", &reason);
+        }
+    }
+    return OTO_OK;
+}
+
+static enum oto_status validate(struct probe *probe, uint32_t step)
+{
+    const struct oto_error reason = {0};
+    leave_crumb(probe, SRV_DOING_VALIDATE, step);
+    if (probe->ops->validate != NULL && probe->ops->validate(&probe->instance) != OTO_OK) {
+        return refuse(probe, step == 0 ? "validate of the first state" : "validate", &reason);
+    }
+    return OTO_OK;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* Inputs of the past are those recorded, the nearest not later: the same in both runs, which is what counts. */
+struct past {
+    const struct probe *probe;
+    uint32_t newest;
+};
+
+static enum oto_step_status input_at(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+{
+    const struct past *past = context;
+    const struct srv_probe_input *now = &past->probe->inputs[past->newest];
+    uint32_t index = past->newest;
+    (void)sub_ns;
+    if (t_ns > now->t_ns || t_ns < now->t_ns - LOOK_BACK_NS) {
+        return OTO_STEP_ERROR;
+    }
+    while (index > 0 && past->probe->inputs[index].t_ns > t_ns) {
+        index--;
+    }
+    *input = past->probe->inputs[index].input;
+    return OTO_STEP_OK;
+}
+
+static const char *bad_field(const struct oto_record_type *type, const void *payload)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        struct oto_float_run run[1];
+        const struct oto_record_type alone = {type->name, type->bytes, 1, &type->fields[i]};
+        if (oto_float_runs(&alone, run) > 0 && !oto_record_is_finite(run, 1, payload)) {
+            return type->fields[i].name;
+        }
+    }
+    return "";
+}
+
+static enum oto_status check_outputs(struct probe *probe, const struct oto_output *outputs, uint32_t step,
+                                     uint64_t *hash)
+{
+    for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
+        const struct oto_record_type *type = probe->descriptor->outputs[i].type;
+        if (outputs[i].emit == 0) {
+            continue;
+        }
+        if (!oto_record_is_finite(probe->runs[i], probe->run_counts[i], probe->payloads[i])) {
+            return complain(probe, "its sample %u has a NaN or an infinity in '%s'", step,
+                            bad_field(type, probe->payloads[i]));
+        }
+        const int64_t times[3] = {outputs[i].t_ns, outputs[i].sensor_time_ns, (int64_t)outputs[i].flags};
+        *hash = oto_fnv1a64_more(*hash, times, sizeof times);
+        *hash = oto_fnv1a64_more(*hash, probe->payloads[i], type->bytes);
+    }
+    return OTO_OK;
+}
+
+static enum oto_status check_truth(struct probe *probe, const struct srv_probe_input *input, uint32_t step,
+                                   uint64_t *hash)
+{
+    struct oto_truth_record truth;
+    memset(&truth, 0, sizeof truth);
+    const enum oto_step_status status =
+        probe->motion->evaluate(&probe->instance, input->t_ns, input->sub_ns, &truth);
+    if (status != OTO_STEP_OK && status != OTO_STEP_WARN) {
+        return complain(probe, "it could not evaluate the motion at tick %u", step);
+    }
+    if (!oto_record_is_finite(probe->truth_runs, probe->truth_run_count, &truth)) {
+        return complain(probe, "its truth of tick %u has a NaN or an infinity in '%s'", step,
+                        bad_field(&oto_truth_type, &truth));
+    }
+    *hash = oto_fnv1a64_more(*hash, &truth, sizeof truth);
+    return OTO_OK;
+}
+
+static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum oto_step_status status,
+                                     uint64_t allocations)
+{
+    if (!srv_fpu_is_pinned()) {
+        return complain(probe, "its step %u changed the floating-point mode of the thread", step);
+    }
+    if (host_watch_allocations() != allocations) {
+        return complain(probe, "its step %u allocated memory, which the tick must not", step);
+    }
+    if (host_watch_exit_handlers() != 0) {
+        return complain(probe, "its step %u asked to be called when the process ends (atexit)", step);
+    }
+    if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL || (uint32_t)status > OTO_STEP_FATAL) {
+        return complain(probe, "its step %u reported %s", step,
+                        status == OTO_STEP_ERROR ? "an error" : status == OTO_STEP_FATAL ? "a fatal error"
+                                                                                         : "an unknown status");
+    }
+    return OTO_OK;
+}
+
+static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
+{
+    const struct srv_probe_input *input = &probe->inputs[index];
+    const bool moves = probe->motion != NULL;
+    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct past past = {probe, index};
+    for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
+        memset(probe->payloads[i], 0, probe->descriptor->outputs[i].type->bytes);
+        outputs[i] = (struct oto_output){.payload = probe->payloads[i], .t_ns = input->t_ns,
+                                         .sensor_time_ns = input->t_ns, .emit = 1};
+    }
+    const struct oto_step now = {.size = sizeof now, .tick = input->tick, .n = input->n, .t_ns = input->t_ns,
+                                 .sub_ns = input->sub_ns, .input = moves ? NULL : &input->input,
+                                 .input_at = moves ? NULL : input_at, .input_context = &past, .outputs = outputs};
+    leave_crumb(probe, SRV_DOING_STEP, index + 1);
+    const uint64_t allocations = host_watch_allocations();
+    host_watch_calls(true);
+    const int64_t start_ns = now_ns();
+    const enum oto_step_status said = probe->ops->step(&probe->instance, &now);
+    probe->times_ns[index] = now_ns() - start_ns;
+    host_watch_calls(false);
+    enum oto_status status = check_conduct(probe, index + 1, said, allocations);
+    srv_fpu_pin();
+    if (status == OTO_OK && moves) {
+        status = check_truth(probe, input, index + 1, hash);
+    } else if (status == OTO_OK && (said == OTO_STEP_OK || said == OTO_STEP_WARN)) {
+        status = check_outputs(probe, outputs, index + 1, hash);
+    }
+    *hash = oto_fnv1a64_more(*hash, probe->instance.state, probe->descriptor->state_bytes);
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+    return (first > second) - (first < second);
+}
+
+static void keep_times(struct probe *probe)
+{
+    struct srv_probe_job *job = probe->job;
+    if (job->input_count > 0) {
+        qsort(probe->times_ns, job->input_count, sizeof *probe->times_ns, by_value);
+        job->step_p50_ns = probe->times_ns[job->input_count / 2];
+        job->step_max_ns = probe->times_ns[job->input_count - 1];
+    }
+    job->steps = RUNS * job->input_count;
+}
+
+static enum oto_status run(struct probe *probe, uint64_t *hash)
+{
+    *hash = OTO_FNV1A64_START;
+    enum oto_status status = first_state(probe);
+    srv_fpu_pin();
+    if (status == OTO_OK) {
+        status = validate(probe, 0);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < probe->job->input_count; i++) {
+        status = step(probe, i, hash);
+    }
+    if (status == OTO_OK && probe->job->input_count > 0) {
+        status = validate(probe, probe->job->input_count);
+    }
+    return status;
+}
+
+static enum oto_status run_twice(struct probe *probe)
+{
+    uint64_t hashes[RUNS];
+    for (int i = 0; i < RUNS; i++) {
+        const enum oto_status status = run(probe, &hashes[i]);
+        if (status != OTO_OK) {
+            return status;
+        }
+    }
+    keep_times(probe);
+    return hashes[0] == hashes[1] ? OTO_OK
+                                  : complain(probe, "two runs from the same state with the same inputs differ: it uses "
+                                             "something else than its state, parameters and inputs");
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static enum oto_status compare_facts(struct probe *probe, const char *when)
+{
+    struct host_facts after;
+    host_facts_take(&after);
+    const char *complaint = host_facts_complaint(&probe->facts, &after);
+    return complaint == NULL ? OTO_OK : complain(probe, "it %s in %s", complaint, when);
+}
+
+/* After its first state was made once in the open, steps run behind the filter: there they can start and open nothing. */
+static enum oto_status try_out(struct probe *probe, int fd)
+{
+    enum oto_status status = load(probe, fd);
+    if (status == OTO_OK) {
+        status = prepare(probe);
+    }
+    if (status == OTO_OK) {
+        status = make_outputs(probe);
+    }
+    if (status == OTO_OK) {
+        status = first_state(probe);
+    }
+    if (status == OTO_OK) {
+        status = compare_facts(probe, "prepare or init");
+    }
+    if (status == OTO_OK && host_sandbox_is_closable()) {
+        status = host_sandbox_close(probe->error);
+        return status == OTO_OK ? run_twice(probe) : status;
+    }
+    if (status == OTO_OK) {
+        status = run_twice(probe);
+    }
+    return status == OTO_OK ? compare_facts(probe, "a step") : status;
+}
+
+int host_probe(struct host_job *job)
+{
+    struct oto_error error = {0};
+    struct probe probe = {.job = job->memory, .error = &error};
+    probe.inputs = at(probe.job, probe.job->inputs_offset);
+    srv_fpu_pin();
+    enum oto_status status = host_crash_watch(&probe.job->crash, &error);
+    if (status == OTO_OK && job->start.plugin_count != 1) {
+        status = oto_fail(&error, OTO_INVALID, "a probe is of one plugin");
+    }
+    if (status == OTO_OK) {
+        status = try_out(&probe, job->plugin_fds[0]);
+    }
+    leave_crumb(&probe, SRV_DOING_IDLE, 0);
+    const bool said = host_say(status == OTO_OK ? SRV_HOST_READY : SRV_HOST_FAILED, 0, status, error.text);
+    _exit(said ? EXIT_SUCCESS : EXIT_FAILURE);
+}

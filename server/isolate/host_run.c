@@ -1,0 +1,328 @@
+/* Isolated instances: made ready, then stepped whenever the server asks. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "host_crash.h"
+#include "base/futex.h"
+#include "host.h"
+#include "sim/fpu.h"
+#include "plugin/described.h"
+#include "plugin/isolated.h"
+#include "sandbox.h"
+
+#define SPINS 4000 /* while the server is about to answer a question */
+
+struct host_instance {
+    struct oto_plugin *plugin;
+    struct oto_params params;
+    struct oto_prepared prepared;
+    struct oto_instance instance;
+};
+
+struct host {
+    struct srv_box_head *box;
+    struct oto_plugin *plugins[SRV_BOX_MAX_PLUGINS];
+    struct host_instance *instances;
+};
+
+/* Whose questions they are. */
+struct asking {
+    struct srv_box_head *box;
+    uint32_t index;
+    uint32_t asks;
+};
+
+static void *at(struct srv_box_head *box, uint64_t offset)
+{
+    return (unsigned char *)box + offset;
+}
+
+void host_leave_crumb(struct srv_box_head *box, uint32_t slot, enum srv_box_doing doing)
+{
+    __atomic_store_n(&box->crumb_doing, (uint32_t)doing, __ATOMIC_RELAXED);
+    __atomic_store_n(&box->crumb_slot, slot, __ATOMIC_RELEASE);
+}
+
+/* ---- making ready ------------------------------------------------------------------------------------------------ */
+
+static void pass_warning(void *context, const char *sentence)
+{
+    (void)host_say(SRV_HOST_WARNS, *(const uint32_t *)context, OTO_OK, sentence);
+}
+
+static enum oto_status load(struct host *host, const struct host_job *job, const struct srv_box_slot *slot,
+                            struct oto_error *error)
+{
+    struct oto_plugin **plugin = &host->plugins[slot->plugin];
+    if (*plugin != NULL) {
+        return OTO_OK;
+    }
+    enum oto_status status = oto_plugin_load_copy(job->plugin_fds[slot->plugin], slot->path, plugin, error);
+    if (status == OTO_OK) {
+        host_crash_know(slot->plugin, *plugin);
+        status = oto_plugin_begin(*plugin, error);
+    }
+    return status;
+}
+
+static enum oto_status check_sizes(const struct host_instance *made, const struct srv_box_slot *slot,
+                                   struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(made->plugin);
+    if (descriptor->state_bytes != slot->state_bytes || descriptor->params_bytes != slot->params_bytes ||
+        descriptor->output_count != slot->port_count) {
+        return oto_fail(error, OTO_CONFLICT, "plugin '%s' has other sizes here than in the server", descriptor->id);
+    }
+    return OTO_OK;
+}
+
+/* What an estimator listens to, with pointers of this process. */
+static enum oto_status bind_inputs(struct srv_box_head *box, struct srv_box_slot *slot, struct oto_error *error)
+{
+    if (slot->setup.input_count == 0) {
+        return OTO_OK;
+    }
+    slot->setup.inputs =
+        oto_bindings_unpack(at(box, slot->bindings_offset), slot->bindings_bytes, slot->setup.input_count);
+    return slot->setup.inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "what it listens to cannot be read");
+}
+
+static enum oto_status make(struct host *host, const struct host_job *job, uint32_t index, struct oto_error *error)
+{
+    struct srv_box_slot *slot = srv_box_slot_at(host->box, index);
+    struct host_instance *made = &host->instances[index];
+    host_leave_crumb(host->box, 1 + index, SRV_DOING_LOAD);
+    enum oto_status status = load(host, job, slot, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    made->plugin = host->plugins[slot->plugin];
+    status = check_sizes(made, slot, error);
+    if (status == OTO_OK) {
+        status = bind_inputs(host->box, slot, error);
+    }
+    const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
+    made->params = (struct oto_params){.block = at(host->box, slot->params_offset), .bytes = slot->params_bytes};
+    host_leave_crumb(host->box, 1 + index, SRV_DOING_PREPARE);
+    if (status == OTO_OK) {
+        status = oto_prepare(made->plugin, &slot->setup, &made->params, pass_warning, &index, &made->prepared, error);
+    }
+    made->instance = (struct oto_instance){.size = sizeof made->instance,
+                                           .setup = &slot->setup,
+                                           .params = made->params.block,
+                                           .data = made->prepared.data,
+                                           .state = at(host->box, slot->state_offset)};
+    host_leave_crumb(host->box, 1 + index, SRV_DOING_INIT);
+    if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && ops->init != NULL) {
+        status = ops->init(&made->instance, error);
+    }
+    if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && oto_plugin_motion(made->plugin) != NULL) {
+        host_evaluate(host->box, index, made->plugin, &made->instance);
+    }
+    srv_fpu_pin();
+    host_leave_crumb(host->box, 0, SRV_DOING_IDLE);
+    return status;
+}
+
+static enum oto_status make_all(struct host *host, const struct host_job *job, uint32_t *failed,
+                                struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    host->instances = calloc(host->box->slot_count, sizeof *host->instances);
+    if (host->instances == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u instances", host->box->slot_count);
+    }
+    for (uint32_t i = 0; status == OTO_OK && i < host->box->slot_count; i++) {
+        *failed = i;
+        if ((srv_box_slot_at(host->box, i)->flags & SRV_SLOT_OFF) == 0) {
+            status = make(host, job, i, error);
+        }
+    }
+    return status;
+}
+
+/* ---- stepping ---------------------------------------------------------------------------------------------------- */
+
+static void tell(struct srv_box_head *box)
+{
+    (void)__atomic_add_fetch(&box->news, 1, __ATOMIC_RELEASE);
+    srv_futex_wake(&box->news);
+}
+
+static enum oto_step_status ask(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+{
+    struct asking *asking = context;
+    struct srv_box_head *box = asking->box;
+    if (++asking->asks > SRV_BOX_ASKS_A_STEP) {
+        return OTO_STEP_ERROR;
+    }
+    box->question = (struct srv_box_question){.slot = asking->index, .t_ns = t_ns, .sub_ns = sub_ns};
+    const uint32_t number = __atomic_add_fetch(&box->asked, 1, __ATOMIC_RELEASE);
+    tell(box);
+    for (uint32_t spins = 0;; spins++) {
+        const uint32_t answered = __atomic_load_n(&box->answered, __ATOMIC_ACQUIRE);
+        if (answered == number) {
+            break;
+        }
+        if (spins < SPINS) {
+            srv_pause();
+        } else {
+            srv_futex_wait(&box->answered, answered, -1);
+        }
+    }
+    *input = box->answer;
+    return (enum oto_step_status)box->answer_status;
+}
+
+static const struct oto_input_sample *samples_of(struct srv_box_head *box, const struct srv_box_slot *slot)
+{
+    struct oto_input_sample *samples = at(box, slot->samples_offset);
+    for (uint32_t i = 0; i < slot->sample_count; i++) {
+        samples[i].payload = at(box, slot->payloads_offset + (uint64_t)i * slot->payload_stride);
+    }
+    return samples;
+}
+
+static uint32_t step(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
+{
+    struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct asking asking = {box, index, 0};
+    for (uint32_t i = 0; i < slot->port_count; i++) {
+        const struct srv_box_output *given = &slot->outputs[i];
+        outputs[i] = (struct oto_output){.payload = at(box, slot->payload_offset[i]), .t_ns = given->t_ns,
+                                         .sensor_time_ns = given->sensor_time_ns, .flags = given->flags,
+                                         .emit = given->emit};
+        if (given->emit != 0) {
+            memset(outputs[i].payload, 0, slot->payload_bytes[i]);
+        }
+    }
+    struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .t_ns = slot->t_ns,
+                           .sub_ns = slot->sub_ns, .outputs = outputs};
+    if (oto_plugin_estimator(made->plugin) != NULL) {
+        now.samples = samples_of(box, slot);
+        now.sample_count = slot->sample_count;
+    } else {
+        now.input = &slot->input;
+        now.input_at = ask;
+        now.input_context = &asking;
+    }
+    const enum oto_step_status status = oto_plugin_ops(made->plugin)->step(&made->instance, &now);
+    for (uint32_t i = 0; i < slot->port_count; i++) {
+        slot->outputs[i] = (struct srv_box_output){outputs[i].t_ns, outputs[i].sensor_time_ns, outputs[i].flags,
+                                                   outputs[i].emit};
+    }
+    if (!srv_fpu_is_pinned()) {
+        srv_fpu_pin();
+        return SRV_STEP_FLOAT_MODE;
+    }
+    return (uint32_t)status;
+}
+
+static void take_new_params(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
+{
+    struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
+    slot->flags &= ~SRV_SLOT_NEW_PARAMS;
+    if (ops->set_params != NULL) {
+        host_leave_crumb(box, 1 + index, SRV_DOING_SET_PARAMS);
+        ops->set_params(&made->instance, at(box, slot->old_params_offset));
+    }
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* A swap's candidate takes its state over. */
+static enum srv_box_taken take_over(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
+{
+    struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
+    host_leave_crumb(box, 1 + index, SRV_DOING_MIGRATE);
+    if (slot->take == SRV_TAKE_MIGRATE &&
+        (ops->migrate == NULL || ops->migrate(&made->instance, at(box, slot->old_state_offset), slot->old_state_bytes,
+                                              slot->old_state_version) != OTO_OK)) {
+        return SRV_TAKEN_NOT_MIGRATED;
+    }
+    host_leave_crumb(box, 1 + index, SRV_DOING_VALIDATE);
+    if (ops->validate != NULL && ops->validate(&made->instance) != OTO_OK) {
+        return SRV_TAKEN_NOT_VALID;
+    }
+    const bool pinned = srv_fpu_is_pinned();
+    srv_fpu_pin();
+    return pinned ? SRV_TAKEN : SRV_TAKEN_FLOAT_MODE;
+}
+
+static void serve(struct host *host)
+{
+    struct srv_box_head *box = host->box;
+    for (uint32_t i = 0; i < box->slot_count; i++) {
+        struct srv_box_slot *slot = srv_box_slot_at(box, i);
+        if (slot->take != SRV_TAKE_NOTHING && host->instances[i].plugin != NULL) {
+            slot->taken = take_over(box, i, &host->instances[i]);
+            host_leave_crumb(box, 0, SRV_DOING_IDLE);
+        }
+        if (slot->due == 0 || host->instances[i].plugin == NULL) {
+            continue;
+        }
+        if ((slot->flags & SRV_SLOT_NEW_PARAMS) != 0) {
+            take_new_params(box, i, &host->instances[i]);
+        }
+        host_leave_crumb(box, 1 + i, SRV_DOING_STEP);
+        const int64_t began_ns = now_ns();
+        slot->status = slot->instants_offset != 0
+                           ? host_move(box, i, host->instances[i].plugin, &host->instances[i].instance)
+                           : step(box, i, &host->instances[i]);
+        slot->step_ns = now_ns() - began_ns;
+        host_leave_crumb(box, 0, SRV_DOING_IDLE);
+    }
+}
+
+static _Noreturn void serve_for_ever(struct host *host)
+{
+    struct srv_box_head *box = host->box;
+    uint32_t seen = __atomic_load_n(&box->done, __ATOMIC_RELAXED);
+    for (;;) {
+        const uint32_t wanted = __atomic_load_n(&box->request, __ATOMIC_ACQUIRE);
+        if (wanted == seen) {
+            srv_futex_wait(&box->request, seen, -1);
+            continue;
+        }
+        serve(host);
+        seen = wanted;
+        __atomic_store_n(&box->done, seen, __ATOMIC_RELEASE);
+        tell(box);
+    }
+}
+
+int host_run(struct host_job *job)
+{
+    struct host host = {.box = job->memory};
+    struct oto_error error = {0};
+    uint32_t failed = UINT32_MAX;
+    srv_fpu_pin();
+    enum oto_status status = host_crash_watch(&host.box->crash, &error);
+    if (status == OTO_OK) {
+        status = make_all(&host, job, &failed, &error);
+    }
+    if (status == OTO_OK) {
+        failed = UINT32_MAX;
+        host_sandbox_take_priority(job->start.fifo_priority);
+        status = host_sandbox_close(&error);
+    }
+    if (status != OTO_OK) {
+        (void)host_say(SRV_HOST_FAILED, failed, status, error.text);
+        return EXIT_FAILURE;
+    }
+    __atomic_store_n(&host.box->news, 1, __ATOMIC_RELEASE);
+    const struct srv_host_message ready = {.saying = SRV_HOST_READY, .slot = UINT32_MAX, .landlock = job->landlock};
+    if (!host_send(&ready)) {
+        return EXIT_FAILURE;
+    }
+    serve_for_ever(&host);
+}

@@ -1,0 +1,163 @@
+/*
+ * Changed parameters of an isolated node, and candidates to take its place. `prepare` may read files, which a running host
+ * cannot: so a change brings a host of its own, made ready beside the running one with the new parameters or plugin, and
+ * the group moves over at a boundary.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon/thread/engine_private.h"
+
+#define KEEPER_PATIENCE_NS INT64_C(1000000000)
+
+/* A change begins from what the last one brought; the keeper notes that at once. */
+static void await_keeper(const struct srv_group *group)
+{
+    const int64_t deadline_ns = srv_now_ns() + KEEPER_PATIENCE_NS;
+    while (__atomic_load_n(&group->adopted, __ATOMIC_ACQUIRE) != NULL && srv_now_ns() < deadline_ns) {
+        const struct timespec moment = {0, 100000};
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+    }
+}
+
+/* What the next host is to be made of. The keeper may not wait while a candidate prepares: so it is a copy. */
+struct draft {
+    struct srv_box_seat *seats;  /* to be changed; of those of the group, which `held` keeps */
+    struct srv_box_seat *held;   /* own their parameters and hold their plugins */
+    uint32_t count;
+    uint64_t revision;
+};
+
+static void drop(struct draft *draft)
+{
+    for (uint32_t i = 0; draft->held != NULL && i < draft->count; i++) {
+        oto_params_free(&draft->held[i].params);
+        (void)oto_plugin_close(draft->held[i].plugin);
+    }
+    free(draft->held);
+    free(draft->seats);
+}
+
+static enum oto_status copy_seats(struct srv_group *group, struct draft *draft, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    (void)pthread_mutex_lock(&group->lock);
+    draft->revision = group->seats_revision + 1;
+    for (uint32_t i = 0; status == OTO_OK && i < draft->count; i++) {
+        struct srv_box_seat *held = &draft->held[i];
+        *held = group->seats[i];
+        held->plugin = oto_plugin_hold(held->plugin);
+        held->params = (struct oto_params){.block = NULL};
+        status = oto_params_copy(&group->seats[i].params, &held->params, error);
+        draft->seats[i] = *held;
+    }
+    (void)pthread_mutex_unlock(&group->lock);
+    return status;
+}
+
+/* From what the last change brought. On failure it is still to be dropped. */
+static enum oto_status begin(struct srv_group *group, struct draft *draft, struct oto_error *error)
+{
+    await_keeper(group);
+    draft->count = group->member_count;
+    draft->seats = calloc(draft->count, sizeof *draft->seats);
+    draft->held = calloc(draft->count, sizeof *draft->held);
+    return draft->seats != NULL && draft->held != NULL
+               ? copy_seats(group, draft, error)
+               : oto_fail(error, OTO_NO_MEMORY, "no memory for a change of plugin host '%s'", group->name);
+}
+
+static enum oto_status start(const struct srv_group *group, const struct draft *draft, struct srv_change *change,
+                             struct oto_error *error)
+{
+    uint32_t culprit = UINT32_MAX;
+    const enum oto_status status =
+        srv_box_start(draft->seats, draft->count, group->fifo_priority, NULL, NULL, &change->box, &culprit, error);
+    if (status == OTO_OK) {
+        change->box->revision = draft->revision;
+    }
+    return status;
+}
+
+enum oto_status srv_member_make_parameter(struct srv_member *member, const struct srv_change_base *base, const char *key,
+                                          const char *yaml, struct srv_node_change **out, struct oto_error *error)
+{
+    struct srv_group *group = member->group;
+    enum oto_status status = srv_change_make_parameter(base, key, yaml, out, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    struct srv_change *change = (struct srv_change *)(void *)*out;
+    struct draft draft = {0};
+    status = begin(group, &draft, error);
+    if (status == OTO_OK) {
+        draft.seats[member->slot].params = change->params;
+        draft.seats[member->slot].old_params = &base->params;
+        status = start(group, &draft, change, error);
+    }
+    drop(&draft);
+    if (status != OTO_OK) {
+        (void)srv_change_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+enum oto_status srv_member_make_candidate(struct srv_member *member, const struct srv_change_base *base,
+                                          struct srv_change *change, struct oto_error *error)
+{
+    struct srv_group *group = member->group;
+    struct srv_occupant *next = &change->occupant;
+    const bool migrates = change->start == SRV_START_MIGRATE;
+    struct draft draft = {0};
+    const struct srv_node *node = member->node;
+    change->last = srv_member_make_last(next->ports, next->port_count);
+    if (node->is_estimator) {
+        change->heard = calloc(node->inputs.count + 1, sizeof *change->heard);
+        change->hears = calloc(node->inputs.count + 1, sizeof *change->hears);
+    }
+    if (change->last == NULL || (node->is_estimator && (change->heard == NULL || change->hears == NULL))) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for inputs and outputs of '%s'", base->topic);
+    }
+    enum oto_status status = begin(group, &draft, error);
+    if (status == OTO_OK) {
+        draft.seats[member->slot] = (struct srv_box_seat){.topic = base->topic,
+                                                          .setup = *next->instance.setup,
+                                                          .plugin = next->plugin,
+                                                          .params = next->params,
+                                                          .inputs = node->is_estimator ? &node->inputs : NULL,
+                                                          .old_state_bytes = migrates ? change->snapshot_bytes : 0,
+                                                          .old_state_version = migrates ? change->snapshot_version : 0,
+                                                          .flags = SRV_SLOT_FRESH};
+        status = start(group, &draft, change, error);
+    }
+    drop(&draft);
+    return status;
+}
+
+enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
+                                 const char **reason)
+{
+    struct srv_group *group = member->group;
+    struct srv_box *box = change->box;
+    if (box == NULL || box->revision != group->revision + 1) {
+        *reason = "another change of its plugin host was applied meanwhile; ask again";
+        return OTO_CONFLICT;
+    }
+    if (group->tried != NULL) {
+        *reason = "a swap of a node in its plugin host is in its shadow or on probation: set it when that is over";
+        return OTO_CONFLICT;
+    }
+    const enum oto_status status = srv_change_apply(member->node, change, reason);
+    if (status != OTO_OK) {
+        return status;
+    }
+    srv_group_settle(engine, group);
+    group->revision = box->revision;
+    change->box = NULL;
+    srv_group_adopt(group, (struct srv_talk){.box = box});
+    __atomic_store_n(&group->adopted, box, __ATOMIC_RELEASE);
+    srv_keeper_wake(engine);
+    return OTO_OK;
+}

@@ -1,0 +1,80 @@
+/* What is said between the tick thread and a plugin host: a request, the host's questions, the answer. [tick] */
+#include <string.h>
+
+#include "base/futex.h"
+#include "daemon/thread/engine_private.h"
+
+#define SPIN_NS 60000 /* a host that is awake answers within it */
+#define SPIN_STEPS 32
+
+void srv_talk_ask(struct srv_talk *talk, uint32_t instances)
+{
+    struct srv_box_head *memory = talk->box->memory;
+    talk->open = true;
+    talk->answers_left = instances * SRV_BOX_ASKS_A_STEP;
+    talk->since_ns = srv_now_ns();
+    __atomic_store_n(&memory->request, ++talk->request, __ATOMIC_RELEASE);
+    srv_futex_wake(&memory->request);
+}
+
+/* The sample that a question may be about; NULL: none was asked for. */
+static const struct srv_sample *asked_about(const struct srv_group *group, const struct srv_talk *talk, uint32_t slot)
+{
+    if (slot >= group->member_count) {
+        return NULL;
+    }
+    const struct srv_member *member = &group->members[slot];
+    const bool tried = group->tried == member && group->trial_now.asked;
+    if (talk == &group->trial) {
+        return tried ? &group->trial_now : NULL;
+    }
+    return member->in_request ? &member->now : NULL;
+}
+
+static void answer(struct srv_engine *engine, struct srv_group *group, struct srv_talk *talk, uint32_t asked)
+{
+    struct srv_box_head *memory = talk->box->memory;
+    const struct srv_box_question question = memory->question;
+    struct oto_sensor_input input;
+    enum oto_step_status status = OTO_STEP_ERROR;
+    memset(&input, 0, sizeof input);
+    const struct srv_sample *sample = asked_about(group, talk, question.slot);
+    if (group->turn == SRV_TURN_SENSORS && talk->answers_left > 0 && sample != NULL) {
+        const struct srv_member *member = &group->members[question.slot];
+        struct srv_looking_back back = {engine, member->vehicle, member->node, sample->beat.t_ns,
+                                        srv_beat_sub_ns(&sample->beat)};
+        talk->answers_left--;
+        status = srv_input_at(&back, question.t_ns, question.sub_ns, &input);
+    }
+    memory->answer = input;
+    memory->answer_status = (uint32_t)status;
+    talk->answered = asked;
+    __atomic_store_n(&memory->answered, asked, __ATOMIC_RELEASE);
+    srv_futex_wake(&memory->answered);
+}
+
+bool srv_talk_await(struct srv_engine *engine, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns)
+{
+    const struct srv_box *box = talk->box;
+    const int64_t start_ns = srv_now_ns();
+    int64_t passed_ns = 0;
+    for (uint32_t steps = 1;; steps++) {
+        const uint32_t news = __atomic_load_n(&box->memory->news, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&box->memory->done, __ATOMIC_ACQUIRE) == talk->request) {
+            return true;
+        }
+        const uint32_t asked = __atomic_load_n(&box->memory->asked, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&box->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns) {
+            return false;
+        }
+        if (asked != talk->answered) {
+            answer(engine, group, talk, asked);
+        } else if (steps % SPIN_STEPS != 0) {
+            srv_pause();
+            continue;
+        } else if (passed_ns > SPIN_NS) {
+            srv_futex_wait(&box->memory->news, news, budget_ns - passed_ns);
+        }
+        passed_ns = srv_now_ns() - start_ns; /* questions take time too: a host may ask for ever */
+    }
+}

@@ -1,0 +1,135 @@
+#include "isolate/probe.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "isolate/box.h"
+#include "isolate/probe_job.h"
+
+#define MAX_BYTES (UINT64_C(256) << 20)
+
+/* ---- the job ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t take(uint64_t *end, uint64_t bytes)
+{
+    const uint64_t start = *end;
+    *end += (bytes + SRV_BOX_ALIGN) / SRV_BOX_ALIGN * SRV_BOX_ALIGN;
+    return start;
+}
+
+static void put(struct srv_probe_job *job, uint64_t offset, const void *from, uint64_t bytes)
+{
+    if (bytes > 0) {
+        memcpy((unsigned char *)job + offset, from, bytes);
+    }
+}
+
+static struct srv_probe_job *make_job(const struct srv_probe_request *request, int *fd, struct oto_error *error)
+{
+    uint64_t end = 0;
+    const uint64_t inputs_bytes = request->input_count * sizeof(struct srv_probe_input);
+    const uint64_t state_bytes = request->state != NULL ? request->state_bytes : 0;
+    (void)take(&end, sizeof(struct srv_probe_job));
+    const uint64_t params = take(&end, request->params->bytes), state = take(&end, state_bytes);
+    const uint64_t inputs = take(&end, inputs_bytes);
+    if (end > MAX_BYTES) {
+        (void)oto_fail(error, OTO_LIMIT, "state, parameters and inputs of a probe take %llu bytes; at most %llu are "
+                       "accepted", (unsigned long long)end, (unsigned long long)MAX_BYTES);
+        return NULL;
+    }
+    struct srv_probe_job *job = srv_host_memory("otolith-probe", end, fd, error);
+    if (job == NULL) {
+        return NULL;
+    }
+    *job = (struct srv_probe_job){.magic = SRV_BOX_MAGIC, .version = SRV_BOX_VERSION, .start = request->start,
+                                  .bytes = end, .setup = *request->setup, .params_offset = params,
+                                  .params_bytes = request->params->bytes, .state_offset = state,
+                                  .state_bytes = state_bytes, .state_version = request->state_version,
+                                  .input_count = request->input_count, .inputs_offset = inputs,
+                                  .truth = request->truth, .t_ns = request->t_ns, .sub_ns = request->sub_ns};
+    job->setup.inputs = NULL; /* pointers into this process */
+    job->setup.input_count = 0;
+    (void)snprintf(job->path, sizeof job->path, "%s", request->plugin_path);
+    put(job, params, request->params->block, request->params->bytes);
+    put(job, state, request->state, state_bytes);
+    put(job, inputs, request->inputs, inputs_bytes);
+    return job;
+}
+
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
+
+static const char *doing(const struct srv_probe_job *job, char *text, size_t bytes)
+{
+    const uint32_t at = job->crumb_doing;
+    if (at == SRV_DOING_STEP) {
+        (void)snprintf(text, bytes, "step %u", job->crumb_step);
+    } else {
+        (void)snprintf(text, bytes, "%s", srv_doing_text(at));
+    }
+    return text;
+}
+
+static enum oto_status tell_end(const struct srv_probe_request *request, const struct srv_probe_job *job,
+                                struct srv_probe_result *result, struct oto_error *error)
+{
+    struct srv_box_crash crash = job->crash;
+    char how[240] = "ended without a word", where[32];
+    if (crash.signal != 0) {
+        srv_crash_tell(&crash, request->plugin_fd, how, sizeof how);
+        (void)snprintf(result->backtrace, sizeof result->backtrace, "%s", how);
+    }
+    return oto_fail(error, OTO_PLUGIN, "the probe of %.200s %s, in %s", request->plugin_path, how,
+                    doing(job, where, sizeof where));
+}
+
+static enum oto_status await_verdict(const struct srv_probe_request *request, struct srv_host_process *process,
+                              const struct srv_probe_job *job, struct srv_probe_result *result, struct oto_error *error)
+{
+    const int64_t deadline_ns = srv_now_ns() + request->timeout_ns;
+    struct srv_host_message message;
+    char where[32];
+    for (;;) {
+        const enum oto_status status = srv_host_receive(process, deadline_ns, &message);
+        if (status == OTO_TIMEOUT) {
+            return oto_fail(error, OTO_TIMEOUT, "the probe of %.200s was ended after %lld ms, in %s", request->plugin_path,
+                            (long long)(request->timeout_ns / 1000000), doing(job, where, sizeof where));
+        }
+        if (status != OTO_OK) {
+            return tell_end(request, job, result, error);
+        }
+        if (message.saying == SRV_HOST_FAILED) {
+            return oto_fail(error, OTO_PLUGIN, "the probe of %.120s failed: %s", request->plugin_path, message.text);
+        }
+        if (message.saying == SRV_HOST_READY) {
+            return OTO_OK;
+        }
+    }
+}
+
+enum oto_status srv_probe_run(const struct srv_probe_request *request, struct srv_probe_result *result,
+                              struct oto_error *error)
+{
+    struct srv_host_process process;
+    int fd = -1;
+    memset(result, 0, sizeof *result);
+    struct srv_probe_job *job = make_job(request, &fd, error);
+    if (job == NULL) {
+        return OTO_NO_MEMORY;
+    }
+    const uint64_t bytes = job->bytes;
+    const struct srv_host_order order = {
+        .work = SRV_HOST_PROBE, .memory_fd = fd, .bytes = bytes, .plugin_fds = &request->plugin_fd, .plugin_count = 1};
+    enum oto_status status = srv_host_spawn(&order, &process, error);
+    (void)close(fd);
+    if (status == OTO_OK) {
+        status = await_verdict(request, &process, job, result, error);
+        srv_host_finish(&process);
+        result->step_p50_ns = job->step_p50_ns;
+        result->step_max_ns = job->step_max_ns;
+        result->steps = job->steps;
+    }
+    (void)munmap(job, bytes);
+    return status;
+}

@@ -1,0 +1,33 @@
+/*
+ * What a probe works on: one memory that the server fills and the host answers in. The host maps it for writing; the
+ * server reads the answer after the process has ended, and believes only numbers.
+ */
+#ifndef SRV_PLUGIN_HOST_PROBE_JOB_H
+#define SRV_PLUGIN_HOST_PROBE_JOB_H
+
+#include "isolate/probe.h"
+#include "host_mailbox.h"
+
+struct srv_probe_job {
+    uint64_t magic; /* SRV_BOX_MAGIC */
+    uint32_t version, start; /* enum srv_start */
+    uint64_t bytes;
+    struct oto_setup setup;
+    char path[256];
+    uint64_t params_offset, params_bytes;
+    uint64_t state_offset, state_bytes; /* the live state; 0 bytes: none */
+    uint32_t state_version, input_count;
+    uint64_t inputs_offset; /* struct srv_probe_input[input_count] */
+    struct oto_truth_record truth;
+    int64_t t_ns;
+    double sub_ns;
+    /* the host's */
+    uint32_t crumb_doing; /* enum srv_box_doing */
+    uint32_t crumb_step;
+    struct srv_box_crash crash;
+    int64_t step_p50_ns, step_max_ns;
+    uint32_t steps;
+    uint32_t reserved;
+};
+
+#endif

@@ -1,0 +1,181 @@
+/* The process otolith-plugin-host: started without fork, spoken with over a socket pair. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "isolate/box.h"
+
+#define PROGRAM "otolith-plugin-host"
+
+static bool find_program(char *path, size_t bytes)
+{
+    const char *told = getenv("OTOLITH_PLUGIN_HOST");
+    if (told != NULL && told[0] != '\0') {
+        return (size_t)snprintf(path, bytes, "%s", told) < bytes;
+    }
+    const ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
+    if (length <= 0) {
+        return false;
+    }
+    path[length] = '\0';
+    char *name = strrchr(path, '/') + 1;
+    const size_t room = bytes - (size_t)(name - path);
+    return (size_t)snprintf(name, room, "%s", PROGRAM) < room;
+}
+
+void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_error *error)
+{
+    void *memory = MAP_FAILED;
+    *fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*fd >= 0 && ftruncate(*fd, (off_t)bytes) == 0 &&
+        fcntl(*fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0) {
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *fd, 0);
+    }
+    if (memory == MAP_FAILED) {
+        (void)oto_fail(error, OTO_NO_MEMORY, "no memory of %llu bytes to share with a plugin host: %s",
+                       (unsigned long long)bytes, strerror(errno));
+        if (*fd >= 0) {
+            (void)close(*fd);
+        }
+        *fd = -1;
+        return NULL;
+    }
+    return memory;
+}
+
+static int spawn(const char *program, int control_fd, pid_t *pid)
+{
+    char *const arguments[] = {(char *)(uintptr_t)PROGRAM, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)posix_spawn_file_actions_init(&actions);
+    int failed = posix_spawn_file_actions_adddup2(&actions, control_fd, SRV_HOST_CONTROL_FD);
+    failed = failed != 0 ? failed
+                         : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    failed = failed != 0 ? failed
+                         : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    failed = failed != 0 ? failed : posix_spawn(pid, program, &actions, &attributes, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+static bool send_start(int control_fd, const struct srv_host_start *start, int memory_fd, const int *plugin_fds)
+{
+    union {
+        struct cmsghdr head;
+        unsigned char bytes[CMSG_SPACE((1 + SRV_BOX_MAX_PLUGINS) * sizeof(int))];
+    } control = {0};
+    struct srv_host_start copy = *start;
+    struct iovec part = {&copy, sizeof copy};
+    const size_t fd_bytes = (1 + (size_t)start->plugin_count) * sizeof(int);
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = CMSG_SPACE(fd_bytes)};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(fd_bytes);
+    memcpy(CMSG_DATA(rights), &memory_fd, sizeof memory_fd);
+    memcpy(CMSG_DATA(rights) + sizeof(int), plugin_fds, start->plugin_count * sizeof(int));
+    return sendmsg(control_fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
+}
+
+/* The socket's end for the child stays above what the file actions write to. */
+static bool open_sockets(int ends[2])
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        return false;
+    }
+    const int high = fcntl(ends[1], F_DUPFD_CLOEXEC, SRV_HOST_CONTROL_FD + 1);
+    (void)close(ends[1]);
+    ends[1] = high;
+    if (high < 0) {
+        (void)close(ends[0]);
+    }
+    return high >= 0;
+}
+
+enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_host_process *process,
+                               struct oto_error *error)
+{
+    char program[4096] = "";
+    int ends[2];
+    const struct srv_host_start start = {.magic = SRV_BOX_MAGIC, .version = SRV_BOX_VERSION, .work = order->work,
+                                         .plugin_count = order->plugin_count, .server_pid = (int32_t)getpid(),
+                                         .bytes = order->bytes, .fifo_priority = order->fifo_priority};
+    *process = (struct srv_host_process){.pid_fd = -1, .control_fd = -1};
+    if (!find_program(program, sizeof program) || access(program, X_OK) != 0) {
+        return oto_fail(error, OTO_UNSUPPORTED, "the program " PROGRAM " is not there (%.200s): %s", program,
+                        strerror(errno));
+    }
+    if (!open_sockets(ends)) {
+        return oto_fail(error, OTO_IO, "no sockets for a plugin host: %s", strerror(errno));
+    }
+    const int failed = spawn(program, ends[1], &process->pid);
+    (void)close(ends[1]);
+    process->control_fd = ends[0];
+    process->pid = failed == 0 ? process->pid : 0;
+    process->pid_fd = failed == 0 ? pidfd_open(process->pid, 0) : -1;
+    if (failed != 0 || process->pid_fd < 0 || !send_start(ends[0], &start, order->memory_fd, order->plugin_fds)) {
+        const int reason = failed != 0 ? failed : errno;
+        srv_host_finish(process);
+        return oto_fail(error, OTO_IO, "%.200s cannot be started: %s", program, strerror(reason));
+    }
+    return OTO_OK;
+}
+
+enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message)
+{
+    for (;;) {
+        struct pollfd ready = {.fd = process->control_fd, .events = POLLIN};
+        const int64_t left_ms = (deadline_ns - srv_now_ns()) / 1000000;
+        const int got = left_ms > 0 ? poll(&ready, 1, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms) : 0;
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got == 0) {
+            return OTO_TIMEOUT;
+        }
+        const ssize_t heard = got > 0 ? recv(process->control_fd, message, sizeof *message, 0) : -1;
+        if (heard < 0 && errno == EINTR) {
+            continue;
+        }
+        if (heard != (ssize_t)sizeof *message) {
+            return OTO_CLOSED;
+        }
+        message->text[sizeof message->text - 1] = '\0';
+        return OTO_OK;
+    }
+}
+
+void srv_host_finish(struct srv_host_process *process)
+{
+    if (process->pid > 0) {
+        (void)kill(process->pid, SIGKILL);
+        while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (process->pid_fd >= 0) {
+        (void)close(process->pid_fd);
+    }
+    if (process->control_fd >= 0) {
+        (void)close(process->control_fd);
+    }
+    *process = (struct srv_host_process){.pid_fd = -1, .control_fd = -1};
+}

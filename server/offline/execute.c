@@ -1,0 +1,380 @@
+/* One run of an estimator over its logs: the same steps and samples that a world would give it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "document/internal.h"
+#include "offline/private.h"
+
+#define NS_PER_S 1000000000
+#define DEFAULT_MAX_GAP_NS (INT64_C(3600) * NS_PER_S)
+enum { PROGRESS_STEPS = 4096 };
+
+__extension__ typedef unsigned __int128 wide;
+
+/* Where a run is. */
+struct passage {
+    struct oto_estimate *estimate;
+    struct oto_estimate_run *run;
+    uint64_t cursors[OTO_ESTIMATOR_MAX_INPUTS];
+    uint64_t total;
+    struct oto_input_sample *samples;
+    uint32_t count, capacity;
+    int64_t origin_ns; /* at a rate: instant of n = 0; a whole second */
+    struct oto_step step;
+};
+
+/* ---- the instance ---- */
+
+static void bind_logs(struct oto_estimate *estimate)
+{
+    struct oto_setup *setup = &estimate->setup;
+    setup->size = sizeof *setup;
+    setup->inputs = estimate->bindings;
+    setup->input_count = 0;
+    for (uint32_t i = 0; i < estimate->input_count; i++) {
+        const struct estimate_input *input = &estimate->inputs[i];
+        if (input->log == NULL) {
+            continue;
+        }
+        const uint32_t bound = setup->input_count++;
+        estimate->logs[bound] = input->log;
+        estimate->bindings[bound] =
+            (struct oto_input_binding){.name = input->name, .type = oto_log_type(input->log),
+                                       .topic = oto_log_source(input->log), .frame_id = input->name,
+                                       .rate_hz = oto_log_rate_hz(input->log),
+                                       .mount_position_body_m = input->mount_position_body_m,
+                                       .q_body_from_sensor = input->q_body_from_sensor};
+    }
+}
+
+static enum oto_status check_inputs(const struct oto_estimate *estimate, struct oto_error *error)
+{
+    for (uint32_t i = 0; i < estimate->extension->input_count; i++) {
+        const struct oto_input_port *port = &estimate->extension->inputs[i];
+        if (estimate->inputs[i].log == NULL && (port->flags & OTO_INPUT_OPTIONAL) == 0) {
+            return oto_fail(error, OTO_INVALID, "estimator '%s' needs a log for its input '%s' (%s)",
+                            oto_plugin_descriptor(estimate->plugin)->id, port->name, port->text);
+        }
+    }
+    return estimate->setup.input_count > 0
+               ? OTO_OK
+               : oto_fail(error, OTO_INVALID, "estimator '%s' has no log for any of its inputs",
+                          oto_plugin_descriptor(estimate->plugin)->id);
+}
+
+/* A decimal rate as the fraction that a world file of that text would give. */
+static void rational(double rate_hz, uint64_t *num, uint64_t *den)
+{
+    char text[40];
+    (void)snprintf(text, sizeof text, "%.12g", rate_hz);
+    if (doc_number_rational(text, num, den) != DOC_NUMBER_OK || *num == 0) {
+        *num = (uint64_t)fmax(1.0, llround(rate_hz) > 0 ? (double)llround(rate_hz) : 1.0);
+        *den = 1;
+    }
+}
+
+/* The run's rate, else the parameters', else none: then the setup names the fastest input's. */
+static bool choose_rate(struct oto_estimate *estimate, const struct oto_estimate_run *run)
+{
+    struct oto_setup *setup = &estimate->setup;
+    double fastest_hz = 1.0;
+    for (uint32_t i = 0; i < setup->input_count; i++) {
+        fastest_hz = fmax(fastest_hz, round(estimate->bindings[i].rate_hz));
+    }
+    const bool given = run->rate_num > 0 && run->rate_den > 0;
+    const bool own = !given && estimate->params.rate_hz > 0.0;
+    if (given) {
+        setup->rate_num = run->rate_num;
+        setup->rate_den = run->rate_den;
+    } else {
+        rational(own ? estimate->params.rate_hz : fastest_hz, &setup->rate_num, &setup->rate_den);
+    }
+    setup->rate_hz = (double)setup->rate_num / (double)setup->rate_den;
+    const bool clocked = run->clock_num > 0 && run->clock_den > 0;
+    setup->base_rate_num = clocked ? run->clock_num : setup->rate_num;
+    setup->base_rate_den = clocked ? run->clock_den : setup->rate_den;
+    return given || own;
+}
+
+static enum oto_status make_ports(struct oto_estimate *estimate, struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        const struct oto_port *port = &descriptor->outputs[i];
+        struct estimate_port *made = &estimate->ports[i];
+        made->seq = 0;
+        made->enable_offset = port->enable_offset == OTO_PORT_ALWAYS ? -1 : (int64_t)port->enable_offset;
+        if (made->payload == NULL) {
+            made->payload = calloc(1, port->type->bytes);
+            made->runs = calloc(port->type->field_count + 1, sizeof *made->runs);
+        }
+        if (made->payload == NULL || made->runs == NULL) {
+            return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of plugin '%s'", descriptor->id);
+        }
+        made->run_count = oto_float_runs(port->type, made->runs);
+    }
+    return OTO_OK;
+}
+
+static enum oto_status init_state(struct oto_estimate *estimate, struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
+    const struct oto_plugin_ops *ops = oto_plugin_ops(estimate->plugin);
+    const size_t bytes = (descriptor->state_bytes + 63) / 64 * 64 + 64;
+    free(estimate->instance.state);
+    void *state = aligned_alloc(64, bytes);
+    estimate->instance = (struct oto_instance){sizeof estimate->instance, 0, &estimate->setup, estimate->bound.block,
+                                               estimate->prepared.data, state};
+    if (state == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of plugin '%s'", descriptor->id);
+    }
+    memset(state, 0, bytes);
+    struct oto_error why = {0};
+    const enum oto_status status = ops->init != NULL ? ops->init(&estimate->instance, &why) : OTO_OK;
+    return status == OTO_OK ? OTO_OK
+                            : oto_fail(error, OTO_PLUGIN, "plugin '%s' refused to start: %.300s", descriptor->id,
+                                       why.text[0] != '\0' ? why.text : "it gave no reason");
+}
+
+static enum oto_status begin(struct oto_estimate *estimate, struct oto_estimate_run *run, bool *at_rate,
+                             struct oto_error *error)
+{
+    bind_logs(estimate);
+    enum oto_status status = check_inputs(estimate, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    *at_rate = choose_rate(estimate, run);
+    oto_prepared_free(&estimate->prepared);
+    oto_params_free(&estimate->bound);
+    status = oto_params_copy(&estimate->params, &estimate->bound, error);
+    if (status == OTO_OK) {
+        status = oto_prepare(estimate->plugin, &estimate->setup, &estimate->bound, run->warn, run->warn_context,
+                             &estimate->prepared, error);
+    }
+    if (status == OTO_OK) {
+        status = make_ports(estimate, error);
+    }
+    return status == OTO_OK ? init_state(estimate, error) : status;
+}
+
+/* ---- samples ---- */
+
+/* The input whose next sample is the earliest, the first of equals; false at the end of all. */
+static bool earliest(const struct passage *at, uint32_t *input, int64_t *t_ns)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < at->estimate->setup.input_count; i++) {
+        if (at->cursors[i] < oto_log_count(at->estimate->logs[i])) {
+            const int64_t t = oto_log_sample(at->estimate->logs[i], at->cursors[i]).t_ns;
+            if (!found || t < *t_ns) {
+                *input = i;
+                *t_ns = t;
+                found = true;
+            }
+        }
+    }
+    return found;
+}
+
+/* Takes every sample up to and with an instant, in the contract's order. */
+static enum oto_status gather(struct passage *at, int64_t until_ns, struct oto_error *error)
+{
+    uint32_t input = 0;
+    int64_t t_ns = 0;
+    at->count = 0;
+    while (earliest(at, &input, &t_ns) && t_ns <= until_ns) {
+        if (at->count == at->capacity) {
+            const uint32_t capacity = at->capacity == 0 ? 64 : 2 * at->capacity;
+            struct oto_input_sample *samples =
+                capacity <= UINT32_MAX / 2 ? realloc(at->samples, capacity * sizeof *samples) : NULL;
+            if (samples == NULL) {
+                return oto_fail(error, OTO_NO_MEMORY, "no memory for the samples of one step");
+            }
+            at->samples = samples;
+            at->capacity = capacity;
+        }
+        at->samples[at->count] = oto_log_sample(at->estimate->logs[input], at->cursors[input]++);
+        at->samples[at->count++].input = input;
+    }
+    at->run->samples += at->count;
+    return OTO_OK;
+}
+
+/* ---- steps ---- */
+
+static bool is_enabled(const struct oto_estimate *estimate, const struct estimate_port *port)
+{
+    int64_t value = 1;
+    if (port->enable_offset >= 0 && (uint64_t)port->enable_offset + sizeof value <= estimate->bound.bytes) {
+        memcpy(&value, (const unsigned char *)estimate->bound.block + port->enable_offset, sizeof value);
+    }
+    return value != 0;
+}
+
+static void clear_outputs(struct oto_estimate *estimate, int64_t t_ns)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        struct estimate_port *port = &estimate->ports[i];
+        memset(port->payload, 0, descriptor->outputs[i].type->bytes);
+        estimate->outputs[i] = (struct oto_output){port->payload, t_ns, t_ns, 0, is_enabled(estimate, port)};
+    }
+}
+
+static enum oto_status publish(struct passage *at, enum oto_step_status result, struct oto_error *error)
+{
+    struct oto_estimate *estimate = at->estimate;
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < descriptor->output_count; i++) {
+        const struct oto_output *output = &estimate->outputs[i];
+        struct estimate_port *port = &estimate->ports[i];
+        if (output->emit == 0) {
+            continue;
+        }
+        const bool finite = oto_record_is_finite(port->runs, port->run_count, port->payload);
+        const uint32_t flags = output->flags | (result == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0) |
+                               (finite ? 0 : OTO_SAMPLE_NON_FINITE);
+        const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++port->seq, flags,
+                                             descriptor->outputs[i].type->bytes};
+        at->run->not_finite += !finite;
+        at->run->records++;
+        if (at->run->emit != NULL) {
+            status = at->run->emit(at->run->context, i, &head, port->payload, error);
+        }
+    }
+    return status;
+}
+
+static enum oto_status take_step(struct passage *at, struct oto_error *error)
+{
+    struct oto_estimate *estimate = at->estimate;
+    struct oto_estimate_run *run = at->run;
+    clear_outputs(estimate, at->step.t_ns);
+    at->step.size = sizeof at->step;
+    at->step.outputs = estimate->outputs;
+    at->step.samples = at->samples;
+    at->step.sample_count = at->count;
+    const enum oto_step_status result = oto_plugin_ops(estimate->plugin)->step(&estimate->instance, &at->step);
+    run->steps++;
+    if (result != OTO_STEP_OK && result != OTO_STEP_WARN && result != OTO_STEP_DISCARD) {
+        return oto_fail(error, OTO_PLUGIN, "estimator '%s' failed at %.9f s, in its step %" PRIu64,
+                        oto_plugin_descriptor(estimate->plugin)->id, (double)at->step.t_ns * 1e-9, run->steps);
+    }
+    run->warned += result == OTO_STEP_WARN;
+    run->discarded += result == OTO_STEP_DISCARD;
+    if (result != OTO_STEP_DISCARD) {
+        const enum oto_status status = publish(at, result, error);
+        if (status != OTO_OK) {
+            return status;
+        }
+    }
+    return run->progress != NULL && run->steps % PROGRESS_STEPS == 0
+               ? run->progress(run->context, run->samples, at->total, error)
+               : OTO_OK;
+}
+
+static enum oto_status step_at_samples(struct passage *at, struct oto_error *error)
+{
+    uint32_t input = 0;
+    int64_t t_ns = 0;
+    enum oto_status status = OTO_OK;
+    while (status == OTO_OK && earliest(at, &input, &t_ns)) {
+        at->step.t_ns = t_ns;
+        at->step.n++;
+        at->step.tick = at->step.n - 1;
+        status = gather(at, t_ns, error);
+        if (status == OTO_OK) {
+            status = take_step(at, error);
+        }
+    }
+    return status;
+}
+
+/* The instant of step n, and the tick that it belongs to. */
+static void place_step(struct passage *at, uint64_t n)
+{
+    const struct oto_setup *setup = &at->estimate->setup;
+    const wide instant = (wide)n * setup->rate_den * NS_PER_S;
+    const wide ticks = (wide)n * setup->rate_den * setup->base_rate_num;
+    const wide per_tick = (wide)setup->rate_num * setup->base_rate_den;
+    at->step.n = n;
+    at->step.t_ns = at->origin_ns + (int64_t)(instant / setup->rate_num);
+    at->step.sub_ns = (double)(uint64_t)(instant % setup->rate_num) / (double)setup->rate_num;
+    at->step.tick = n > 0 ? (uint64_t)((ticks - 1) / per_tick) : 0;
+}
+
+/* When the step's tick ends. */
+static int64_t tick_end_ns(const struct passage *at)
+{
+    const struct oto_setup *setup = &at->estimate->setup;
+    const wide end = (wide)(at->step.tick + 1) * setup->base_rate_den * NS_PER_S / setup->base_rate_num;
+    return at->origin_ns + (int64_t)end;
+}
+
+/* The last step at or before an instant. */
+static uint64_t step_before(const struct passage *at, int64_t t_ns)
+{
+    const struct oto_setup *setup = &at->estimate->setup;
+    const uint64_t since = t_ns > at->origin_ns ? (uint64_t)(t_ns - at->origin_ns) : 0;
+    return (uint64_t)((wide)since * setup->rate_num / setup->rate_den / NS_PER_S);
+}
+
+static enum oto_status check_gap(const struct passage *at, int64_t t_ns, uint32_t input, struct oto_error *error)
+{
+    const int64_t most = at->run->max_gap_ns > 0 ? at->run->max_gap_ns : DEFAULT_MAX_GAP_NS;
+    return t_ns - at->step.t_ns <= most
+               ? OTO_OK
+               : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; at a rate of its own an estimator is "
+                          "stepped through at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
+                          (double)at->step.t_ns * 1e-9, (double)t_ns * 1e-9, (double)most * 1e-9);
+}
+
+static enum oto_status step_at_rate(struct passage *at, struct oto_error *error)
+{
+    uint32_t input = 0;
+    int64_t t_ns = 0;
+    enum oto_status status = OTO_OK;
+    if (!earliest(at, &input, &t_ns)) {
+        return OTO_OK;
+    }
+    const int64_t from_ns = at->run->has_from ? at->run->from_ns : t_ns - 1;
+    /* Steps count from time zero, or from a whole second before what is earlier. */
+    at->origin_ns = from_ns >= 0 ? 0 : (from_ns / NS_PER_S - 1) * NS_PER_S;
+    uint64_t n = step_before(at, from_ns);
+    place_step(at, n);
+    while (status == OTO_OK && earliest(at, &input, &t_ns)) {
+        status = check_gap(at, t_ns, input, error);
+        if (status == OTO_OK) {
+            place_step(at, ++n);
+            status = gather(at, tick_end_ns(at), error);
+        }
+        if (status == OTO_OK) {
+            status = take_step(at, error);
+        }
+    }
+    return status;
+}
+
+enum oto_status oto_estimate_execute(struct oto_estimate *estimate, struct oto_estimate_run *run,
+                                     struct oto_error *error)
+{
+    struct passage at = {.estimate = estimate, .run = run};
+    bool at_rate = false;
+    run->steps = run->samples = run->records = run->discarded = run->warned = run->not_finite = 0;
+    enum oto_status status = begin(estimate, run, &at_rate, error);
+    for (uint32_t i = 0; status == OTO_OK && i < estimate->setup.input_count; i++) {
+        at.total += oto_log_count(estimate->logs[i]);
+    }
+    if (status == OTO_OK) {
+        status = at_rate ? step_at_rate(&at, error) : step_at_samples(&at, error);
+    }
+    if (status == OTO_OK && run->progress != NULL) {
+        status = run->progress(run->context, run->samples, at.total, error);
+    }
+    free(at.samples);
+    return status;
+}

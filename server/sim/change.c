@@ -1,0 +1,449 @@
+#include "sim/change.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "isolate/describe.h"
+#include "sim/fpu.h"
+
+bool srv_change_free(struct srv_node_change *open)
+{
+    if (open == NULL) {
+        return true;
+    }
+    struct srv_change *change = (struct srv_change *)(void *)open;
+    oto_prepared_free(&change->prepared);
+    oto_params_free(&change->params);
+    srv_comparison_finish(&change->comparison);
+    free(change->last);
+    free(change->heard);
+    free(change->hears);
+    free(change->snapshot);
+    free(change->first_state);
+    free(change->history);
+    srv_box_end(change->box);
+    const bool unmapped = srv_occupant_finish(&change->occupant);
+    free(change);
+    return unmapped;
+}
+
+static struct srv_change *begin(const struct srv_change_base *base, struct oto_error *error)
+{
+    struct srv_change *change = calloc(1, sizeof *change);
+    if (change == NULL) {
+        (void)oto_fail(error, OTO_NO_MEMORY, "no memory for a change of '%s'", base->topic);
+        return NULL;
+    }
+    change->open.node = base->node;
+    change->revision = base->revision;
+    return change;
+}
+
+enum oto_status srv_change_make_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
+                                          struct srv_node_change **out, struct oto_error *error)
+{
+    struct srv_change *change = begin(base, error);
+    *out = NULL;
+    if (change == NULL) {
+        return OTO_NO_MEMORY;
+    }
+    enum oto_status status = oto_params_copy(&base->params, &change->params, error);
+    if (status == OTO_OK) {
+        status = oto_params_set(oto_plugin_descriptor(base->plugin), key, yaml, true, &change->params, error);
+    }
+    if (status == OTO_OK && !base->isolated) {
+        status = oto_prepare(base->plugin, base->setup, &change->params, NULL, NULL, &change->prepared, error);
+    }
+    srv_fpu_pin();
+    (void)snprintf(change->text, sizeof change->text, "%.60s = %.80s", key, yaml);
+    if (status != OTO_OK) {
+        (void)srv_change_free(&change->open);
+        return status;
+    }
+    *out = &change->open;
+    return OTO_OK;
+}
+
+/* ---- may the candidate stand in this place ---- */
+
+static enum oto_status compare_ports(const struct srv_change_base *base, const struct oto_plugin_descriptor *next,
+                                     struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *now = oto_plugin_descriptor(base->plugin);
+    const struct oto_plugin_descriptor *made_with = oto_plugin_descriptor(base->config->plugin);
+    if (strcmp(now->kind, next->kind) != 0) {
+        return oto_fail(error, OTO_INVALID, "'%s' is a %s; plugin '%s' is a %s: only the same kind is accepted",
+                        base->topic, now->kind, next->id, next->kind);
+    }
+    if (made_with->output_count == 0) {
+        return OTO_OK;
+    }
+    const struct oto_port *ours = &made_with->outputs[0];
+    const struct oto_port *theirs = next->output_count > 0 ? &next->outputs[0] : NULL;
+    if (theirs == NULL || strcmp(ours->name, theirs->name) != 0 ||
+        oto_record_type_hash(ours->type) != oto_record_type_hash(theirs->type)) {
+        return oto_fail(error, OTO_INVALID,
+                        "'%s' publishes records '%s', the first output of plugin '%s' is '%s'%s: a plugin whose first "
+                        "output is that record is accepted",
+                        base->topic, ours->type->name, next->id, theirs != NULL ? theirs->type->name : "none",
+                        theirs != NULL && strcmp(ours->type->name, theirs->type->name) == 0 ? " with other fields" : "");
+    }
+    return OTO_OK;
+}
+
+/* Says which channels will be silent and which ports are dropped. */
+static void note_ports(const struct srv_change_base *base, const struct oto_plugin_descriptor *next, char *note,
+                       size_t bytes)
+{
+    const struct oto_plugin_descriptor *made_with = oto_plugin_descriptor(base->config->plugin);
+    const struct oto_plugin_descriptor *sides[] = {made_with, next};
+    static const char *const words[] = {"; silent now: ", "; dropped, having no channel: "};
+    for (uint32_t side = 0; side < 2; side++) {
+        const struct oto_plugin_descriptor *has = sides[side], *lacks = sides[1 - side];
+        const char *before = words[side];
+        for (uint32_t i = 0; i < has->output_count; i++) {
+            bool found = false;
+            for (uint32_t k = 0; k < lacks->output_count && !found; k++) {
+                found = strcmp(has->outputs[i].name, lacks->outputs[k].name) == 0 &&
+                        oto_record_type_hash(has->outputs[i].type) == oto_record_type_hash(lacks->outputs[k].type);
+            }
+            const size_t used = strlen(note);
+            if (!found) {
+                (void)snprintf(note + used, bytes - used, "%s%s", before, has->outputs[i].name);
+                before = ", ";
+            }
+        }
+    }
+}
+
+/* ---- how the candidate comes to its state ---- */
+
+static bool state_is_same(const struct oto_plugin_descriptor *now, const struct oto_plugin_descriptor *next)
+{
+    return strcmp(now->id, next->id) == 0 && next->state_version == now->state_version &&
+           next->state_bytes == now->state_bytes;
+}
+
+static bool state_migrates(const struct oto_plugin_descriptor *now, const struct oto_plugin_descriptor *next,
+                           const struct oto_plugin_ops *ops)
+{
+    return strcmp(now->id, next->id) == 0 && ops->migrate != NULL && now->state_version < next->state_version &&
+           now->state_version >= next->migrates_from;
+}
+
+static enum oto_status refuse_state(const struct srv_change_base *base, const struct oto_plugin *plugin,
+                                    struct oto_error *error)
+{
+    const struct oto_plugin_descriptor *now = oto_plugin_descriptor(base->plugin), *next = oto_plugin_descriptor(plugin);
+    return oto_fail(error, OTO_VERSION,
+                    "'%s' has a state of version %u (%llu bytes, plugin %s %s); %s has version %u (%llu bytes) and takes "
+                    "over from version %u at the oldest%s: with --reset-state it begins anew",
+                    base->topic, now->state_version, (unsigned long long)now->state_bytes, now->id, now->version,
+                    oto_plugin_path(plugin), next->state_version, (unsigned long long)next->state_bytes,
+                    oto_plugin_ops(plugin)->migrate != NULL ? next->migrates_from : next->state_version,
+                    next->state_version < now->state_version ? " (it is the older one)" : "");
+}
+
+/* Whether a motion adopts is known for certain only once its extension was asked for: srv_change_ready looks. */
+static enum oto_status choose_start(const struct srv_change_base *base, const struct srv_swap_options *options,
+                                    struct srv_change *change, struct oto_error *error)
+{
+    const struct oto_plugin *plugin = change->occupant.plugin;
+    const struct oto_plugin_descriptor *now = oto_plugin_descriptor(base->plugin), *next = oto_plugin_descriptor(plugin);
+    const bool motion = strcmp(next->kind, OTO_KIND_MOTION) == 0;
+    change->start = motion ? SRV_START_ADOPT : SRV_START_COLD;
+    if (options->reset_state || strcmp(now->id, next->id) != 0) {
+        return OTO_OK;
+    }
+    if (state_is_same(now, next)) {
+        change->start = SRV_START_COPY;
+    } else if (state_migrates(now, next, oto_plugin_ops(plugin))) {
+        change->start = SRV_START_MIGRATE;
+    } else if (options->previous == NULL) {
+        return refuse_state(base, plugin, error);
+    }
+    return OTO_OK;
+}
+
+static uint64_t ticks_of(const struct srv_change_base *base, int64_t ns)
+{
+    const double ticks = (double)ns * 1e-9 * (double)base->base_rate_num / (double)base->base_rate_den;
+    return ns <= 0 ? 0 : ticks < 1.0 ? 1 : (uint64_t)(ticks + 0.5);
+}
+
+/* Half a period is more than any one plugin should take; where nothing is paced, time says nothing. */
+static int64_t budget_of(const struct srv_change_base *base, const struct srv_swap_options *options)
+{
+    if (options->budget_ns >= 0) {
+        return options->budget_ns;
+    }
+    return base->realtime ? (int64_t)(0.5e9 * (double)base->base_rate_den / (double)base->base_rate_num) : 0;
+}
+
+static enum oto_status open_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
+                                      struct srv_change *change, struct oto_error *error)
+{
+    char path[4096];
+    if (options->previous != NULL) {
+        change->occupant.plugin = oto_plugin_hold(options->previous->plugin);
+        return OTO_OK;
+    }
+    const enum oto_status status = oto_plugin_find(options->plugin, path, sizeof path, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    return base->isolated ? srv_plugin_describe(path, &change->occupant.plugin, error)
+                          : oto_plugin_load(path, NULL, &change->occupant.plugin, error);
+}
+
+static enum oto_status load_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
+                                      struct srv_change *change, struct oto_error *error)
+{
+    enum oto_status status = open_candidate(base, options, change, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct oto_plugin_descriptor *now = oto_plugin_descriptor(base->plugin);
+    const struct oto_plugin_descriptor *next = oto_plugin_descriptor(change->occupant.plugin);
+    change->open.plugin = change->occupant.plugin;
+    (void)snprintf(change->text, sizeof change->text, "%.40s %.16s to %.40s %.16s", now->id, now->version, next->id,
+                   next->version);
+    status = compare_ports(base, next, error);
+    if (status == OTO_OK) {
+        status = choose_start(base, options, change, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_change_bind(base, options, change, error);
+    }
+    note_ports(base, next, change->note, sizeof change->note);
+    change->snapshot_bytes = now->state_bytes;
+    change->snapshot_version = now->state_version;
+    change->snapshot = status == OTO_OK && options->probe != NULL ? srv_state_alloc(now->state_bytes) : NULL;
+    if (status == OTO_OK && options->probe != NULL && change->snapshot == NULL) {
+        status = oto_fail(error, OTO_NO_MEMORY, "no memory for a copy of the state of '%s'", base->topic);
+    }
+    return status;
+}
+
+enum oto_status srv_change_load_plugin(const struct srv_change_base *base, const struct srv_swap_options *options,
+                                       struct srv_change **out, struct oto_error *error)
+{
+    struct srv_change *change = begin(base, error);
+    *out = NULL;
+    if (change == NULL) {
+        return OTO_NO_MEMORY;
+    }
+    change->open.swap = true;
+    change->probation_ticks = ticks_of(base, options->probation_ns);
+    change->shadow_tolerance = options->shadow_tolerance;
+    change->budget_ns = budget_of(base, options);
+    change->pace = options->pace;
+    change->probe = options->probe;
+    const enum oto_status status = load_candidate(base, options, change, error);
+    const bool warms_up = status == OTO_OK && change->start == SRV_START_COLD &&
+                          strcmp(oto_plugin_descriptor(base->plugin)->kind, OTO_KIND_ESTIMATOR) == 0;
+    change->shadow_ticks =
+        ticks_of(base, options->shadow_ns > 0 ? options->shadow_ns : warms_up ? SRV_WARM_UP_NS : 0);
+    srv_fpu_pin();
+    if (status != OTO_OK) {
+        (void)srv_change_free(&change->open);
+        return status;
+    }
+    *out = change;
+    return OTO_OK;
+}
+
+/* ---- trying it elsewhere, then making it ready here ---- */
+
+enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_input *inputs,
+                               uint32_t input_count, struct srv_change *change, struct oto_error *error)
+{
+    struct srv_probe_result result;
+    const size_t noted = strlen(change->note);
+    if (strcmp(oto_plugin_descriptor(base->plugin)->kind, OTO_KIND_ESTIMATOR) == 0) {
+        (void)snprintf(change->note + noted, sizeof change->note - noted, "; not probed: an estimator");
+        return OTO_OK;
+    }
+    const bool carries = change->start == SRV_START_COPY || change->start == SRV_START_MIGRATE;
+    const struct srv_probe_request request = {
+        .plugin_fd = oto_plugin_fd(change->occupant.plugin),
+        .plugin_path = oto_plugin_path(change->occupant.plugin),
+        .setup = change->occupant.own_setup != NULL ? change->occupant.own_setup : base->node_setup,
+        .params = &change->occupant.params,
+        .start = change->start,
+        .state = carries ? change->snapshot : NULL,
+        .state_bytes = carries ? change->snapshot_bytes : 0,
+        .state_version = change->snapshot_version,
+        .truth = change->truth,
+        .t_ns = change->t_ns,
+        .sub_ns = change->sub_ns,
+        .inputs = inputs,
+        .input_count = input_count,
+        .timeout_ns = INT64_C(5000000000)};
+    const enum oto_status status = change->probe(&request, &result, error);
+    if (status == OTO_UNSUPPORTED) {
+        (void)snprintf(change->note + noted, sizeof change->note - noted, "; not probed: no plugin host here");
+        error->status = OTO_OK;
+        return OTO_OK;
+    }
+    if (status == OTO_OK) {
+        (void)snprintf(change->note + noted, sizeof change->note - noted, "; probed with %u steps", result.steps);
+    }
+    return status;
+}
+
+static enum oto_status check_motion(const struct srv_change_base *base, const struct srv_change *change,
+                                    struct oto_error *error)
+{
+    const struct oto_motion_extension *motion = oto_plugin_motion(change->occupant.plugin);
+    if (oto_plugin_motion(base->plugin) == NULL) {
+        return OTO_OK;
+    }
+    if (motion == NULL) {
+        return oto_fail(error, OTO_INVALID, "'%s' is a motion node; %s does not offer the extension '%s'", base->topic,
+                        oto_plugin_path(change->occupant.plugin), OTO_EXTENSION_MOTION);
+    }
+    if (change->start == SRV_START_ADOPT && !oto_motion_adopts(motion)) {
+        return oto_fail(error, OTO_UNSUPPORTED,
+                        "'%s' moves, and %s cannot go on from a truth: a motion with `adopt`, or a version of the same "
+                        "plugin that takes over its state, is accepted",
+                        base->topic, oto_plugin_path(change->occupant.plugin));
+    }
+    return OTO_OK;
+}
+
+/* An estimator goes on with the channels that it listens to. */
+static enum oto_status check_inputs(const struct srv_change_base *base, const struct srv_change *change,
+                                    struct oto_error *error)
+{
+    const struct oto_plugin *plugin = change->occupant.plugin;
+    struct oto_error why = {0};
+    if (strcmp(oto_plugin_descriptor(plugin)->kind, OTO_KIND_ESTIMATOR) != 0) {
+        return OTO_OK;
+    }
+    const enum oto_status status =
+        oto_inputs_check(oto_plugin_estimator(plugin), base->setup->inputs, base->setup->input_count, &why);
+    return status == OTO_OK ? OTO_OK
+                            : oto_fail(error, status, "%s cannot go on with the inputs of '%s': %.300s",
+                                       oto_plugin_path(plugin), base->topic, why.text);
+}
+
+static enum oto_status keep_first_state(struct srv_change *change, struct oto_error *error)
+{
+    const struct srv_occupant *occupant = &change->occupant;
+    if (occupant->evaluate == NULL || change->start == SRV_START_COPY) {
+        return OTO_OK;
+    }
+    change->first_state = srv_state_alloc(occupant->state_bytes);
+    if (change->first_state == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a state of %llu bytes",
+                        (unsigned long long)occupant->state_bytes);
+    }
+    memcpy(change->first_state, occupant->instance.state, occupant->state_bytes);
+    return OTO_OK;
+}
+
+/* The first code of the plugin that runs in this process, if it is to run here. */
+static enum oto_status begin_code(const struct srv_change_base *base, const struct srv_change *change,
+                                  struct oto_error *error)
+{
+    const enum oto_status status = oto_plugin_begin(change->occupant.plugin, error);
+    return status == OTO_OK ? check_motion(base, change, error) : status;
+}
+
+enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
+{
+    struct srv_occupant *occupant = &change->occupant;
+    enum oto_status status = base->isolated ? OTO_OK : begin_code(base, change, error);
+    if (status == OTO_OK) {
+        status = check_inputs(base, change, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_occupant_make(occupant, base->node_setup, base->config, base->first_channel, error);
+    }
+    if (status == OTO_OK) {
+        status = keep_first_state(change, error);
+    }
+    if (status == OTO_OK && change->shadow_ticks > 0) {
+        const bool motion = occupant->evaluate != NULL;
+        status = srv_comparison_init(motion ? &oto_truth_type : occupant->descriptor->outputs[0].type,
+                                     &change->comparison, error);
+    }
+    srv_fpu_pin();
+    return status;
+}
+
+/* ---- at the boundary ---- */
+
+static enum oto_status adopt(struct srv_change *change, const struct oto_truth_record *truth, int64_t t_ns,
+                             double sub_ns, const char **reason)
+{
+    struct srv_occupant *next = &change->occupant;
+    if (oto_plugin_motion(next->plugin)->adopt(&next->instance, truth, t_ns, sub_ns) != OTO_OK) {
+        *reason = "the new motion cannot go on from where the vehicle is";
+        return OTO_PLUGIN;
+    }
+    return OTO_OK;
+}
+
+enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_change *change,
+                                      const struct oto_truth_record *truth, int64_t t_ns, double sub_ns,
+                                      const char **reason)
+{
+    struct srv_occupant *next = &change->occupant;
+    enum oto_status status = OTO_OK;
+    if (change->first_state != NULL) {
+        memcpy(next->instance.state, change->first_state, next->state_bytes);
+    }
+    if (change->start == SRV_START_COPY) {
+        memcpy(next->instance.state, node->instance.state, node->state_bytes);
+    } else if (change->start == SRV_START_MIGRATE) {
+        status = next->ops->migrate(&next->instance, node->instance.state, node->state_bytes,
+                                    node->descriptor->state_version);
+        *reason = status != OTO_OK ? "the new plugin's migrate refused the state" : *reason;
+    } else if (change->start == SRV_START_ADOPT) {
+        status = adopt(change, truth, t_ns, sub_ns, reason);
+    }
+    if (status == OTO_OK && next->ops->validate != NULL && next->ops->validate(&next->instance) != OTO_OK) {
+        *reason = "the new plugin's validate refused the state";
+        status = OTO_PLUGIN;
+    }
+    if (!srv_fpu_is_pinned()) {
+        srv_fpu_pin();
+        *reason = "the new plugin changed the floating-point mode";
+        status = OTO_PLUGIN;
+    }
+    return status == OTO_OK ? OTO_OK : OTO_PLUGIN;
+}
+
+void srv_change_flip(struct srv_node *node, struct srv_change *change)
+{
+    srv_occupant_exchange(node, &change->occupant);
+    node->generation++;
+    node->revision++;
+}
+
+enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *change, const char **reason)
+{
+    const struct oto_params params = node->params;
+    const struct oto_prepared prepared = node->prepared;
+    if (change->revision != node->revision) {
+        *reason = "another change of this node was applied meanwhile; ask again";
+        return OTO_CONFLICT;
+    }
+    node->params = change->params;
+    node->prepared = change->prepared;
+    change->params = params;
+    change->prepared = prepared;
+    node->instance.params = node->params.block;
+    node->instance.data = node->prepared.data;
+    if (node->ops->set_params != NULL && !node->quarantined && node->member == NULL) {
+        node->ops->set_params(&node->instance, change->params.block);
+    }
+    if (!srv_fpu_is_pinned()) {
+        srv_fpu_pin();
+    }
+    node->revision++;
+    return OTO_OK;
+}

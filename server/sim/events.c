@@ -1,0 +1,32 @@
+#include <string.h>
+
+#include "daemon/thread/engine_private.h"
+#include "base/text.h"
+
+void srv_count(struct srv_engine *engine, enum oto_counter counter, uint64_t delta)
+{
+    srv_count_shared(engine->segment.header, counter, (int64_t)delta);
+}
+
+/* Events are not part of the state: they may hold what the wall clock said. */
+void srv_event_push(struct srv_engine *engine, struct oto_event_record *event)
+{
+    struct oto_sample_head head = {.t_ns = engine->beat.t_ns, .sensor_time_ns = engine->beat.t_ns};
+    event->tick = engine->tick;
+    srv_ring_push(&engine->events, &head, event);
+}
+
+void srv_event_write(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, int64_t value,
+                     const char *source, const char *text)
+{
+    struct oto_event_record event;
+    memset(&event, 0, sizeof event);
+    event.kind = (uint32_t)kind;
+    event.severity = severity;
+    event.value = value;
+    struct srv_text words = srv_text_begin(event.source, sizeof event.source);
+    srv_text_add(&words, source);
+    words = srv_text_begin(event.text, sizeof event.text);
+    srv_text_add(&words, text);
+    srv_event_push(engine, &event);
+}

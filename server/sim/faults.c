@@ -1,0 +1,197 @@
+/* Faults of nodes: begun and ended by the samples' time, applied between a node and its channels, and labelled. */
+#include <string.h>
+
+#include "sim/fault.h"
+#include "sim/fifo.h"
+#include "daemon/thread/engine_private.h"
+#include "base/text.h"
+
+static void say(struct srv_engine *engine, const struct srv_node *node, const struct srv_fault *fault, const char *what)
+{
+    char sentence[96];
+    struct srv_text words = srv_text_begin(sentence, sizeof sentence);
+    srv_text_add(&words, "fault ");
+    srv_text_add_u64(&words, fault->spec.id);
+    srv_text_add(&words, " (");
+    srv_text_add(&words, oto_fault_kind_text(fault->spec.kind));
+    srv_text_add(&words, ") ");
+    srv_text_add(&words, what);
+    srv_event_write(engine, OTO_EVENT_FAULT, 0, (int64_t)fault->spec.id, node->topic, sentence);
+}
+
+/* What is over waits in a list until a reply takes it to the thread that may free it. */
+static void retire(struct srv_engine *engine, const struct srv_node *node, struct srv_fault **link)
+{
+    struct srv_fault *fault = *link;
+    *link = fault->next;
+    fault->next = engine->retired_faults;
+    engine->retired_faults = fault;
+    say(engine, node, fault, fault->begun ? "is over" : "was taken back");
+}
+
+/* The lists of a label hold the first few; more than that at once are applied all the same. */
+static void note(struct srv_engine *engine, const struct srv_node *node, const struct srv_fault *fault)
+{
+    struct oto_fault_label_record *label = &engine->label;
+    if (!fault->begun) {
+        say(engine, node, fault, "begins");
+    }
+    label->kinds |= UINT64_C(1) << fault->spec.kind;
+    if (label->count < OTO_FAULT_LABELS) {
+        label->id[label->count] = (uint32_t)fault->spec.id;
+        label->kind[label->count] = fault->spec.kind;
+        label->count++;
+    }
+}
+
+void srv_faults_begin_sample(struct srv_engine *engine, struct srv_node *node)
+{
+    struct oto_fault_label_record *label = &engine->label;
+    memset(label, 0, sizeof *label);
+    for (struct srv_fault **link = &node->faults; *link != NULL;) {
+        struct srv_fault *fault = *link;
+        if (node->beat.t_ns >= fault->until_ns) {
+            retire(engine, node, link);
+            continue;
+        }
+        if (srv_fault_is_active(fault, node->beat.t_ns)) {
+            note(engine, node, fault);
+        }
+        link = &fault->next;
+    }
+}
+
+/* The floating-point numbers of a record, as far as there is room. */
+static void copy_clean(const struct srv_port *port, const void *payload, double *clean)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < port->run_count; i++) {
+        const struct oto_float_run *run = &port->runs[i];
+        const unsigned char *from = (const unsigned char *)payload + run->offset;
+        for (uint32_t k = 0; k < run->count && count < OTO_FAULT_CLEAN_NUMBERS; k++, count++) {
+            float half;
+            if (run->bytes == sizeof(double)) {
+                memcpy(&clean[count], from + k * sizeof(double), sizeof(double));
+            } else {
+                memcpy(&half, from + k * sizeof half, sizeof half);
+                clean[count] = (double)half;
+            }
+        }
+    }
+}
+
+void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_t port, uint32_t *flags)
+{
+    struct oto_output *output = &node->outputs[port];
+    struct oto_fault_label_record *label = &engine->label;
+    const struct srv_fault_moment moment = {.key = node->setup->noise_key,
+                                            .n = node->beat.n,
+                                            .t_ns = node->beat.t_ns,
+                                            .rate_hz = node->setup->rate_hz};
+    const uint32_t channel = node->ports[port].channel - node->first_channel; /* what a fault calls its port */
+    uint32_t index = 0;
+    if (port == 0) {
+        copy_clean(&node->ports[0], output->payload, label->clean);
+    }
+    for (struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
+        if (!srv_fault_is_active(fault, node->beat.t_ns)) {
+            continue;
+        }
+        if (fault->spec.port == channel) {
+            const double amount = srv_fault_apply(fault, &moment, output);
+            *flags |= OTO_SAMPLE_FAULT | (fault->spec.kind == OTO_FAULT_NAN ? OTO_SAMPLE_NON_FINITE : 0);
+            if (index < OTO_FAULT_LABELS) {
+                label->amount[index] = amount;
+            }
+        }
+        index++;
+    }
+}
+
+void srv_faults_end_sample(struct srv_engine *engine, struct srv_node *node)
+{
+    struct oto_fault_label_record *label = &engine->label;
+    const struct srv_port *first = &node->ports[0];
+    if (label->count == 0 || !node->labelled) {
+        return;
+    }
+    label->sample = node->beat.n;
+    label->lost = !(first->enabled && node->outputs[0].emit != 0);
+    label->sample_seq = label->lost ? 0 : srv_fifo_newest(node, &first->ring, first->channel);
+    struct oto_sample_head head = {.t_ns = node->beat.t_ns, .sensor_time_ns = node->beat.t_ns, .flags = OTO_SAMPLE_FAULT};
+    uint32_t *shown = &engine->segment.directory[node->label_channel].flags;
+    __atomic_store_n(shown, __atomic_load_n(shown, __ATOMIC_RELAXED) | OTO_CHANNEL_ENABLED, __ATOMIC_RELAXED);
+    srv_fifo_push(node, &node->label_ring, node->label_channel, &head, label);
+    srv_state_hash_absorb(&engine->hash, &head, sizeof head);
+    srv_state_hash_absorb(&engine->hash, label, sizeof *label);
+}
+
+/* ---- commands ---- */
+
+static uint32_t count_faults(const struct srv_node *node)
+{
+    uint32_t count = 0;
+    for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
+        count++;
+    }
+    return count;
+}
+
+static void append(struct srv_node *node, struct srv_fault *fault)
+{
+    struct srv_fault **link = &node->faults;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    fault->next = NULL;
+    *link = fault;
+}
+
+enum oto_status srv_fault_begin(struct srv_engine *engine, struct srv_fault *fault, const char **reason)
+{
+    struct srv_node *node = &engine->nodes[fault->node];
+    if (count_faults(node) >= SRV_FAULTS_OF_A_NODE) {
+        *reason = "the node has 1024 faults already; clear some";
+        return OTO_LIMIT;
+    }
+    engine->newest_fault = fault->spec.id > engine->newest_fault ? fault->spec.id : engine->newest_fault;
+    srv_fault_start(fault, engine->beat.t_ns + 1); /* the sample of this instant is out */
+    append(node, fault);
+    return OTO_OK;
+}
+
+enum oto_status srv_faults_load(struct srv_engine *engine, struct srv_node *node, struct oto_error *error)
+{
+    const double rate_hz = (double)node->config->rate_num / (double)node->config->rate_den;
+    for (uint32_t i = 0; i < node->config->fault_count; i++) {
+        struct srv_fault_spec spec = node->config->faults[i];
+        spec.id = ++engine->last_fault_id;
+        struct srv_fault *fault = srv_fault_make(&spec, node->index, oto_plugin_descriptor(node->config->plugin), rate_hz);
+        if (fault == NULL) {
+            return oto_fail(error, OTO_NO_MEMORY, "no memory for the faults of '%s'", node->topic);
+        }
+        engine->newest_fault = spec.id;
+        srv_fault_start(fault, 0);
+        append(node, fault);
+    }
+    return OTO_OK;
+}
+
+enum oto_status srv_fault_clear(struct srv_engine *engine, uint32_t node_index, uint64_t id, const char **reason)
+{
+    struct srv_node *node = &engine->nodes[node_index];
+    uint32_t cleared = 0;
+    for (struct srv_fault **link = &node->faults; *link != NULL;) {
+        if (id == 0 || (*link)->spec.id == id) {
+            retire(engine, node, link);
+            cleared++;
+        } else {
+            link = &(*link)->next;
+        }
+    }
+    if (cleared == 0 && id != 0) {
+        *reason = "the node has no fault of that number, or it is over";
+        return OTO_NOT_FOUND;
+    }
+    return OTO_OK;
+}

@@ -1,0 +1,236 @@
+#include "sim/journal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/thread/engine_private.h"
+
+#define NO_ROOM_NS 1000000
+#define ROOM_FOR_COMMANDS 64u
+
+/* ---- [loop] ---- */
+
+static enum oto_status make_queue(struct srv_queue *queue, size_t item_bytes, struct oto_error *error)
+{
+    queue->capacity = SRV_JOURNAL_RECORDS;
+    queue->item_bytes = item_bytes;
+    queue->items = calloc(queue->capacity, item_bytes);
+    return queue->items != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for the journal of a run");
+}
+
+enum oto_status srv_journal_make(struct srv_engine *engine, struct oto_error *error)
+{
+    const struct srv_engine_options *options = &engine->options;
+    enum oto_status status = OTO_OK;
+    if (options->journal_every > 0) {
+        engine->journal = srv_state_alloc(sizeof *engine->journal);
+        status = engine->journal != NULL
+                     ? make_queue(&engine->journal->queue, sizeof(struct srv_journal_record), error)
+                     : oto_fail(error, OTO_NO_MEMORY, "no memory for the journal of a run");
+    }
+    if (status == OTO_OK && options->journal_every > 0) {
+        engine->journal->every = options->journal_every;
+    }
+    if (status == OTO_OK && options->replay) {
+        engine->feed = srv_state_alloc(sizeof *engine->feed);
+        status = engine->feed != NULL ? make_queue(&engine->feed->queue, sizeof(struct srv_participant_input), error)
+                                      : oto_fail(error, OTO_NO_MEMORY, "no memory for a replay");
+    }
+    return status;
+}
+
+void srv_journal_drop(struct srv_engine *engine)
+{
+    if (engine->journal != NULL) {
+        free(engine->journal->queue.items);
+        free(engine->journal);
+        engine->journal = NULL;
+    }
+    if (engine->feed != NULL) {
+        free(engine->feed->queue.items);
+        free(engine->feed);
+        engine->feed = NULL;
+    }
+}
+
+bool srv_engine_take_record(struct srv_engine *engine, struct srv_journal_record *record)
+{
+    return engine->journal != NULL && srv_queue_pop(&engine->journal->queue, record);
+}
+
+uint64_t srv_engine_records_lost(const struct srv_engine *engine)
+{
+    return engine->journal != NULL ? __atomic_load_n(&engine->journal->lost, __ATOMIC_RELAXED) : 0;
+}
+
+bool srv_engine_takes_input(const struct srv_engine *engine, const struct srv_participant_input *input)
+{
+    if (input->vehicle >= engine->vehicle_count || input->participant >= engine->participants.count ||
+        engine->config->vehicles[input->vehicle].participant != input->participant + 1) {
+        return false;
+    }
+    return oto_record_is_finite(engine->truth_runs, engine->truth_run_count, &input->external.truth);
+}
+
+bool srv_engine_feed(struct srv_engine *engine, const struct srv_participant_input *input)
+{
+    return srv_queue_push(&engine->feed->queue, input);
+}
+
+void srv_engine_allow(struct srv_engine *engine, uint64_t tick)
+{
+    struct srv_feed *feed = engine->feed;
+    if (tick > __atomic_load_n(&feed->horizon, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&feed->horizon, tick, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&feed->waits, __ATOMIC_SEQ_CST) != 0) {
+            srv_waiter_wake(&engine->waiter);
+        }
+    }
+}
+
+/* ---- [tick]: telling ---- */
+
+static uint64_t used(const struct srv_queue *queue)
+{
+    return queue->tail - __atomic_load_n(&queue->head, __ATOMIC_ACQUIRE);
+}
+
+static void tell(struct srv_engine *engine, const struct srv_journal_record *record)
+{
+    struct srv_journal *journal = engine->journal;
+    if (!srv_queue_push(&journal->queue, record)) {
+        __atomic_fetch_add(&journal->lost, 1, __ATOMIC_RELAXED);
+    } else if (used(&journal->queue) == journal->queue.capacity / 2) {
+        srv_notify_main(engine);
+    }
+}
+
+void srv_journal_command(struct srv_engine *engine, const struct srv_command *command, const struct srv_reply *reply)
+{
+    if (engine->journal == NULL || !srv_journal_tells(command->kind)) {
+        return;
+    }
+    const struct srv_journal_record record = {.kind = SRV_JOURNAL_COMMAND,
+                                              .command = (uint32_t)command->kind,
+                                              .status = (uint32_t)reply->status,
+                                              .paced = srv_trial_is_paced(engine),
+                                              .tick = engine->tick,
+                                              .id = command->id};
+    tell(engine, &record);
+    if (engine->feed != NULL) {
+        srv_notify_main(engine); /* it waits for this one */
+    }
+}
+
+void srv_journal_input(struct srv_engine *engine, const struct srv_participant_input *input)
+{
+    if (engine->journal != NULL) {
+        struct srv_journal_record record = {.kind = SRV_JOURNAL_INPUT, .tick = engine->tick};
+        record.input = *input;
+        tell(engine, &record);
+    }
+}
+
+void srv_journal_slow(struct srv_engine *engine, uint32_t node)
+{
+    if (engine->journal != NULL) {
+        const struct srv_journal_record record = {.kind = SRV_JOURNAL_SLOW, .node = node, .tick = engine->tick};
+        tell(engine, &record);
+    }
+}
+
+/* State, what was sent last, and the truth of a motion: what the chain is made of, one node at a time. */
+static uint64_t hash_of(const struct srv_engine *engine, const struct srv_node *node)
+{
+    const struct srv_vehicle *vehicle = &engine->vehicles[node->config->vehicle];
+    struct srv_state_hash hash;
+    srv_state_hash_begin(&hash, node->index);
+    srv_state_hash_absorb(&hash, node->instance.state, node->hashed_bytes);
+    if (vehicle->motion == node) {
+        srv_state_hash_absorb(&hash, &vehicle->truth, sizeof vehicle->truth);
+    }
+    for (uint32_t i = 0; i < node->port_count && node->member == NULL; i++) {
+        if (node->ports[i].enabled) {
+            srv_state_hash_absorb(&hash, node->outputs[i].payload, node->ports[i].payload_bytes);
+        }
+    }
+    return srv_state_hash_end(&hash);
+}
+
+void srv_journal_hashes(struct srv_engine *engine)
+{
+    struct srv_journal_record record = {
+        .kind = SRV_JOURNAL_HASHES_BEGIN, .tick = engine->tick, .chain = engine->chain, .count = engine->node_count};
+    if (engine->journal == NULL) {
+        return;
+    }
+    tell(engine, &record);
+    record.kind = SRV_JOURNAL_NODES;
+    for (record.node = 0; record.node < engine->node_count; record.node += record.count) {
+        for (record.count = 0; record.count < SRV_JOURNAL_HASHES && record.node + record.count < engine->node_count;
+             record.count++) {
+            record.hashes[record.count] = hash_of(engine, &engine->nodes[record.node + record.count]);
+        }
+        tell(engine, &record);
+    }
+}
+
+void srv_journal_tick(struct srv_engine *engine)
+{
+    if (engine->journal != NULL && engine->tick % engine->journal->every == 0) {
+        srv_journal_hashes(engine);
+    }
+}
+
+bool srv_journal_clear(struct srv_engine *engine)
+{
+    if (engine->journal == NULL) {
+        return true;
+    }
+    const struct srv_queue *queue = &engine->journal->queue;
+    const uint64_t most = (uint64_t)ROOM_FOR_COMMANDS + engine->vehicle_count + engine->node_count / SRV_JOURNAL_HASHES + 2;
+    if (used(queue) + most <= queue->capacity || used(queue) == 0) {
+        return true;
+    }
+    srv_notify_main(engine);
+    srv_waiter_wait(&engine->waiter, srv_now_ns() + NO_ROOM_NS);
+    return false;
+}
+
+/* ---- [tick]: being fed ---- */
+
+bool srv_feed_is_dry(const struct srv_engine *engine)
+{
+    return engine->feed != NULL && engine->tick >= __atomic_load_n(&engine->feed->horizon, __ATOMIC_ACQUIRE);
+}
+
+void srv_feed_wait(struct srv_engine *engine)
+{
+    struct srv_feed *feed = engine->feed;
+    __atomic_store_n(&feed->waits, 1, __ATOMIC_SEQ_CST);
+    if (engine->tick >= __atomic_load_n(&feed->horizon, __ATOMIC_SEQ_CST)) {
+        srv_notify_main(engine);
+        if (engine->wake_pending) {
+            srv_wake_readers(engine);
+        }
+        srv_waiter_wait(&engine->waiter, SRV_WAIT_FOR_EVER);
+        engine->anchored = false; /* nothing is late for having waited for its inputs */
+    }
+    __atomic_store_n(&feed->waits, 0, __ATOMIC_RELAXED);
+}
+
+void srv_feed_apply(struct srv_engine *engine)
+{
+    struct srv_queue *queue = &engine->feed->queue;
+    const struct srv_participant_input *next;
+    while (!srv_queue_is_empty(queue)) {
+        next = (const struct srv_participant_input *)(const void *)(queue->items +
+                                                                    (queue->head & (queue->capacity - 1)) * queue->item_bytes);
+        if (next->tick != engine->tick) {
+            return;
+        }
+        struct srv_participant_input input;
+        (void)srv_queue_pop(queue, &input);
+        srv_participant_apply(engine, &input);
+    }
+}

@@ -1,0 +1,343 @@
+#include "sim/node.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/fifo.h"
+#include "sim/fpu.h"
+
+uint64_t srv_state_rounded(uint64_t bytes)
+{
+    return (bytes + SRV_STATE_ALIGN - 1) / SRV_STATE_ALIGN * SRV_STATE_ALIGN;
+}
+
+void *srv_state_alloc(uint64_t bytes)
+{
+    const uint64_t rounded = srv_state_rounded(bytes > 0 ? bytes : 1);
+    void *state = aligned_alloc(SRV_STATE_ALIGN, rounded);
+    if (state != NULL) {
+        memset(state, 0, rounded);
+    }
+    return state;
+}
+
+static bool is_motion(const struct srv_world_config *world, const struct srv_node_config *config, uint32_t index)
+{
+    return world->vehicles[config->vehicle].motion == index;
+}
+
+static enum oto_status check_kind(const struct srv_world_config *world, const struct srv_node *node,
+                                  struct oto_error *error)
+{
+    const bool motion = is_motion(world, node->config, node->index);
+    const char *kind = node->descriptor->kind;
+    const bool fits = motion ? strcmp(kind, OTO_KIND_MOTION) == 0 : strcmp(kind, OTO_KIND_MOTION) != 0;
+    if (!fits) {
+        return oto_fail(error, OTO_INVALID, "node '%s': plugin '%s' is of kind '%s'; '%s' is accepted here",
+                        node->topic, node->descriptor->id, kind,
+                        motion ? OTO_KIND_MOTION : OTO_KIND_SENSOR "' or '" OTO_KIND_ESTIMATOR);
+    }
+    if (motion && oto_plugin_motion(node->plugin) == NULL) {
+        return oto_fail(error, OTO_PLUGIN, "node '%s': motion plugin '%s' does not offer the extension '%s'",
+                        node->topic, node->descriptor->id, OTO_EXTENSION_MOTION);
+    }
+    const uint32_t least = motion ? 0 : 1, most = motion ? 0 : OTO_PLUGIN_MAX_PORTS;
+    if (node->descriptor->output_count < least || node->descriptor->output_count > most) {
+        return oto_fail(error, OTO_PLUGIN, "node '%s': plugin '%s' has %u outputs; %u to %u are accepted", node->topic,
+                        node->descriptor->id, node->descriptor->output_count, least, most);
+    }
+    return OTO_OK;
+}
+
+/* Its channels are those of this plugin's ports. */
+static const struct oto_plugin_descriptor *made_with(const struct srv_node *node)
+{
+    return oto_plugin_descriptor(node->config->plugin);
+}
+
+static enum oto_status make_schedule(const struct srv_world_config *world, struct srv_node *node,
+                                     struct oto_error *error)
+{
+    const struct srv_node_config *config = node->config;
+    char what[OTO_TOPIC_BYTES + 16];
+    (void)snprintf(what, sizeof what, "rate of '%s'", node->topic);
+    enum oto_status status = srv_rate_check(what, config->rate_num, config->rate_den, error);
+    if (status == OTO_OK) {
+        srv_beat_init(&node->beat, config->rate_num, config->rate_den);
+        srv_beat_advance(&node->beat);
+        status = srv_due_init(&node->due, config->rate_num, config->rate_den, world->clock.rate_num,
+                              world->clock.rate_den, error);
+    }
+    return status;
+}
+
+/* A plugin's own sentence does not know whose it is. */
+static enum oto_status fail_with_name(const struct srv_node *node, enum oto_status status, struct oto_error *error)
+{
+    char reason[400] = "";
+    if (error != NULL) {
+        (void)snprintf(reason, sizeof reason, "%.390s", error->text);
+    }
+    return oto_fail(error, status, "node '%s' (plugin %s): %s", node->topic, node->descriptor->id,
+                    reason[0] != '\0' ? reason : "refused to start");
+}
+
+/* Its warnings neither know that, nor where the node stands in the file. */
+struct naming {
+    const struct srv_node *node;
+    oto_warn_function warn;
+    void *warn_context;
+};
+
+static void warn_with_name(void *context, const char *sentence)
+{
+    const struct naming *naming = context;
+    const struct oto_value *place = naming->node->config->place;
+    char named[800], where[240] = "";
+    if (naming->warn == NULL) {
+        return;
+    }
+    if (place != NULL && place->line > 0) {
+        (void)snprintf(where, sizeof where, "%.200s:%u:%u: warning: ", place->file, place->line, place->column);
+    }
+    (void)snprintf(named, sizeof named, "%snode '%s': %.400s", where, naming->node->setup->node, sentence);
+    naming->warn(naming->warn_context, named);
+}
+
+static enum oto_status make_instance(struct srv_node *node, oto_warn_function warn, void *warn_context,
+                                     struct oto_error *error)
+{
+    node->state_bytes = node->descriptor->state_bytes;
+    node->hashed_bytes = srv_state_rounded(node->state_bytes);
+    node->instance.size = sizeof node->instance;
+    node->instance.setup = node->own_setup != NULL ? node->own_setup : node->setup;
+    node->instance.state = srv_state_alloc(node->state_bytes);
+    if (node->instance.state == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of node '%s' (%llu bytes)", node->topic,
+                        (unsigned long long)node->state_bytes);
+    }
+    const struct srv_standin *standin = &node->config->standin;
+    enum oto_status status =
+        oto_params_copy(standin->plugin != NULL ? &standin->params : &node->config->params, &node->params, error);
+    node->instance.params = node->params.block;
+    if (status != OTO_OK || node->config->isolation.process) {
+        return status; /* its host prepares it and makes the state */
+    }
+    struct naming naming = {node, warn, warn_context};
+    status = oto_prepare(node->plugin, node->instance.setup, &node->params, warn_with_name, &naming, &node->prepared, error);
+    node->instance.data = node->prepared.data;
+    if (status == OTO_OK && node->ops->init != NULL) {
+        status = node->ops->init(&node->instance, error);
+    }
+    srv_fpu_pin();
+    return status == OTO_OK ? OTO_OK : fail_with_name(node, status, error);
+}
+
+static enum oto_status make_outputs(struct srv_node *node, struct oto_error *error)
+{
+    node->port_count = node->descriptor->output_count;
+    return srv_ports_make(node->descriptor, node->config, 0, node->outputs, node->ports, &node->payloads, &node->runs,
+                          error);
+}
+
+static enum oto_status make_inputs(const struct srv_world_config *world, struct srv_node *node,
+                                   struct oto_error *error)
+{
+    struct oto_error why = {0};
+    node->is_estimator = strcmp(node->descriptor->kind, OTO_KIND_ESTIMATOR) == 0;
+    if (!node->is_estimator) {
+        return OTO_OK;
+    }
+    const enum oto_status status = srv_inputs_init(world, node->config, &node->inputs, &why);
+    node->setup->inputs = node->inputs.bindings;
+    node->setup->input_count = node->inputs.count;
+    return status == OTO_OK ? OTO_OK : oto_fail(error, status, "node '%s' (plugin %s): %.300s", node->topic,
+                                                node->descriptor->id, why.text);
+}
+
+void srv_node_bind(struct srv_node *node, struct oto_plugin *plugin)
+{
+    const struct oto_motion_extension *motion = oto_plugin_motion(plugin);
+    node->plugin = plugin;
+    node->descriptor = oto_plugin_descriptor(plugin);
+    node->ops = oto_plugin_ops(plugin);
+    node->step = node->ops->step;
+    node->evaluate = motion != NULL ? motion->evaluate : NULL;
+    node->motion_flags = motion != NULL ? motion->flags : 0;
+}
+
+static enum oto_status name_node(const struct srv_world_config *world, struct srv_node *node, struct oto_error *error)
+{
+    const int length = snprintf(node->topic, sizeof node->topic, "%s/%s/%s", world->name,
+                                world->vehicles[node->config->vehicle].name, node->config->name);
+    if (length < 0 || (size_t)length >= sizeof node->topic) {
+        return oto_fail(error, OTO_LIMIT, "the topic '%s…' is longer than %d bytes; a shorter world name is accepted",
+                        node->topic, OTO_TOPIC_BYTES - 1);
+    }
+    return OTO_OK;
+}
+
+static bool wants_labels(const struct srv_world_config *world, const struct srv_node_config *config)
+{
+    return config->labels == SRV_LABELS_ON ||
+           (config->labels == SRV_LABELS_AUTO && (config->fault_count > 0 || world->node_count <= SRV_LABELS_AUTO_NODES));
+}
+
+/* Of what a checkpoint found in the node's place: its unit, as the swap that put it there made it. */
+static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
+{
+    if (node->port_count > 0 && node->ports[0].channel != 0) {
+        return oto_fail(error, OTO_INVALID,
+                        "node '%s': plugin '%s' stood in when it was saved, and its first output is none of plugin '%s', "
+                        "which the world names", node->topic, node->descriptor->id, made_with(node)->id);
+    }
+    node->own_setup = malloc(sizeof *node->own_setup);
+    if (node->own_setup == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the setup of '%s'", node->topic);
+    }
+    *node->own_setup = *node->setup;
+    node->own_setup->unit_key = node->config->standin.unit_key;
+    return OTO_OK;
+}
+
+enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t index, oto_warn_function warn,
+                              void *warn_context, struct srv_node *node, struct oto_error *error)
+{
+    memset(node, 0, sizeof *node);
+    node->index = index;
+    node->config = &world->nodes[index];
+    struct oto_plugin *standin = node->config->standin.plugin;
+    srv_node_bind(node, oto_plugin_hold(standin != NULL ? standin : node->config->plugin));
+    enum oto_status status = name_node(world, node, error);
+    if (status == OTO_OK) {
+        status = check_kind(world, node, error);
+    }
+    if (status == OTO_OK) {
+        status = make_schedule(world, node, error);
+    }
+    if (status == OTO_OK) {
+        node->setup = calloc(1, sizeof *node->setup);
+        status = node->setup != NULL ? make_outputs(node, error) : oto_fail(error, OTO_NO_MEMORY, "no memory");
+    }
+    if (status == OTO_OK) {
+        srv_setup_fill(world, node->config, node->setup);
+        node->labelled = node->evaluate == NULL && wants_labels(world, node->config);
+        status = make_inputs(world, node, error);
+    }
+    if (status == OTO_OK && standin != NULL) {
+        status = stand_in(node, error);
+    }
+    if (status == OTO_OK) {
+        status = make_instance(node, warn, warn_context, error);
+    }
+    if (status != OTO_OK) {
+        srv_node_finish(node);
+    }
+    return status;
+}
+
+void srv_node_finish(struct srv_node *node)
+{
+    if (node == NULL || node->plugin == NULL) {
+        return;
+    }
+    free(node->instance.state);
+    srv_fault_free(node->faults);
+    oto_prepared_free(&node->prepared);
+    oto_params_free(&node->params);
+    free(node->setup);
+    free(node->own_setup);
+    free(node->payloads);
+    free(node->runs);
+    srv_inputs_finish(&node->inputs);
+    srv_fifo_free(node->fifo);
+    (void)oto_plugin_close(node->plugin);
+    memset(node, 0, sizeof *node);
+}
+
+uint32_t srv_node_channel_count(const struct srv_node *node)
+{
+    return node->evaluate != NULL ? 1 : made_with(node)->output_count + node->labelled;
+}
+
+static enum oto_status name_channel(const struct srv_node *node, const char *port, struct srv_channel_spec *spec,
+                                    struct oto_error *error)
+{
+    const bool first = port[0] == '\0';
+    const char *topic = first && node->config->alias[0] != '\0' ? node->config->alias : node->topic;
+    const int length = snprintf(spec->topic, sizeof spec->topic, "%s%s%s", topic, first ? "" : ".", port);
+    if (length < 0 || (size_t)length >= sizeof spec->topic) {
+        return oto_fail(error, OTO_LIMIT, "the topic '%s.%s' is longer than %d bytes; shorter names are accepted", topic,
+                        port, OTO_TOPIC_BYTES - 1);
+    }
+    memcpy(spec->node, node->topic, sizeof spec->node);
+    return OTO_OK;
+}
+
+/* Slots for at least one second of records, and for what a FIFO hands out twice. */
+static uint32_t wanted_capacity(const struct srv_node *node, uint32_t least, uint64_t rate_num, uint64_t rate_den)
+{
+    const uint64_t second = rate_num / rate_den + 1 + 2 * (uint64_t)node->config->fifo_samples;
+    const uint64_t wanted = second > least ? second : least;
+    return wanted > UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
+}
+
+/* The channel behind those of the ports. A second of labels is enough: they are short of sight, not a log. */
+static enum oto_status describe_label(const struct srv_node *node, struct srv_channel_spec *spec,
+                                      struct oto_error *error)
+{
+    spec->type = &oto_fault_label_type;
+    spec->capacity = wanted_capacity(node, 0, spec->rate_num, spec->rate_den);
+    return name_channel(node, "label", spec, error);
+}
+
+/* `channel`: from the node's first; nobody is attached yet. */
+static bool is_filled(const struct srv_node *node, uint32_t channel)
+{
+    bool filled = false;
+    for (uint32_t i = 0; i < node->port_count && !filled; i++) {
+        filled = node->ports[i].channel == channel && srv_port_is_on(node->ports[i].enable_offset, &node->params);
+    }
+    return filled;
+}
+
+enum oto_status srv_node_describe(const struct srv_world_config *world, const struct srv_node *node, uint32_t channel,
+                                  struct srv_channel_spec *spec, struct oto_error *error)
+{
+    const bool motion = node->evaluate != NULL;
+    const struct oto_plugin_descriptor *channels = made_with(node);
+    const struct oto_port *port = motion || channel >= channels->output_count ? NULL : &channels->outputs[channel];
+    memset(spec, 0, sizeof *spec);
+    spec->plugin = node->descriptor->id;
+    spec->plugin_version = node->descriptor->version;
+    spec->frame_id = node->config->frame_id[0] != '\0' ? node->config->frame_id : node->setup->node;
+    spec->type = port != NULL ? port->type : &oto_truth_type;
+    spec->rate_num = motion ? world->clock.rate_num : node->config->rate_num;
+    spec->rate_den = motion ? world->clock.rate_den : node->config->rate_den;
+    spec->capacity = wanted_capacity(node, world->ring_capacity, spec->rate_num, spec->rate_den);
+    spec->node_index = node->index;
+    spec->flags = motion ? OTO_CHANNEL_TRUTH | OTO_CHANNEL_ENABLED : 0;
+    spec->asleep = port != NULL && !is_filled(node, channel);
+    if (!motion && port == NULL) {
+        return describe_label(node, spec, error);
+    }
+    return name_channel(node, motion ? "" : port->name, spec, error);
+}
+
+void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_t first_channel)
+{
+    node->first_channel = first_channel;
+    node->channel_count = node->evaluate != NULL ? 1 : made_with(node)->output_count;
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        if (node->ports[i].channel != SRV_NO_CHANNEL) {
+            node->ports[i].channel += first_channel;
+        }
+    }
+    srv_node_join_rings(node, segment, NULL, 0);
+    if (node->labelled) {
+        node->label_channel = first_channel + node->channel_count;
+        node->label_ring = srv_ring_make(segment->header, &segment->directory[node->label_channel]);
+    }
+    srv_node_update_ports(node, segment->directory);
+}

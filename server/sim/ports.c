@@ -1,0 +1,130 @@
+/* The ports of what a node runs, and the channels that they fill. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/node.h"
+
+static uint32_t find_channel(const struct oto_port *port, const struct srv_node_config *config, uint32_t first_channel)
+{
+    const struct oto_plugin_descriptor *made_with = oto_plugin_descriptor(config->plugin);
+    for (uint32_t i = 0; i < made_with->output_count; i++) {
+        if (strcmp(port->name, made_with->outputs[i].name) == 0 &&
+            oto_record_type_hash(port->type) == oto_record_type_hash(made_with->outputs[i].type)) {
+            return first_channel + i;
+        }
+    }
+    return SRV_NO_CHANNEL;
+}
+
+/* Buffers for the payloads, each on a line of its own, and the runs of numbers in them. */
+enum oto_status srv_ports_make(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
+                               uint32_t first_channel, struct oto_output *outputs, struct srv_port *ports,
+                               unsigned char **payloads, struct oto_float_run **runs, struct oto_error *error)
+{
+    uint64_t payload_bytes = 0, fields = 0;
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        payload_bytes += srv_state_rounded(descriptor->outputs[i].type->bytes);
+        fields += descriptor->outputs[i].type->field_count;
+    }
+    *payloads = srv_state_alloc(payload_bytes);
+    *runs = calloc(fields + 1, sizeof **runs);
+    if (*payloads == NULL || *runs == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of plugin '%s'", descriptor->id);
+    }
+    unsigned char *payload = *payloads;
+    struct oto_float_run *run = *runs;
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        const struct oto_port *port = &descriptor->outputs[i];
+        outputs[i].payload = payload;
+        ports[i] = (struct srv_port){.payload_bytes = port->type->bytes,
+                                     .runs = run,
+                                     .run_count = oto_float_runs(port->type, run),
+                                     .channel = find_channel(port, config, first_channel),
+                                     .enable_offset = port->enable_offset,
+                                     .was_finite = true};
+        payload += srv_state_rounded(port->type->bytes);
+        run += ports[i].run_count;
+    }
+    return OTO_OK;
+}
+
+static const struct srv_port *find_port(const struct srv_port *ports, uint32_t count, uint32_t channel)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (ports[i].channel == channel) {
+            return &ports[i];
+        }
+    }
+    return NULL;
+}
+
+void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment, const struct srv_port *before,
+                         uint32_t before_count)
+{
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        struct srv_port *port = &node->ports[i];
+        if (port->channel != SRV_NO_CHANNEL) {
+            const struct srv_port *same = find_port(before, before_count, port->channel);
+            port->ring = same != NULL ? same->ring
+                                      : srv_ring_make(segment->header, &segment->directory[port->channel]);
+        }
+    }
+}
+
+bool srv_port_is_on(uint32_t enable_offset, const struct oto_params *params)
+{
+    int64_t value = 1;
+    if (enable_offset != OTO_PORT_ALWAYS && enable_offset + sizeof value <= params->bytes) {
+        memcpy(&value, (const unsigned char *)params->block + enable_offset, sizeof value);
+    }
+    return value != 0;
+}
+
+enum oto_status srv_ports_wake(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
+                               uint32_t first_channel, const struct oto_params *params,
+                               const struct srv_segment *segment, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; i < descriptor->output_count && status == OTO_OK; i++) {
+        const struct oto_port *port = &descriptor->outputs[i];
+        const uint32_t channel = find_channel(port, config, first_channel);
+        if (channel != SRV_NO_CHANNEL && srv_port_is_on(port->enable_offset, params)) {
+            status = srv_segment_wake(segment, channel, error);
+        }
+    }
+    return status;
+}
+
+void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        ports[i].enabled = ports[i].channel != SRV_NO_CHANNEL && srv_port_is_on(ports[i].enable_offset, params);
+    }
+}
+
+static void show_enabled(struct oto_segment_channel *channel, bool enabled)
+{
+    const uint32_t flags = __atomic_load_n(&channel->flags, __ATOMIC_RELAXED) & ~OTO_CHANNEL_ENABLED;
+    __atomic_store_n(&channel->flags, flags | (enabled ? OTO_CHANNEL_ENABLED : 0), __ATOMIC_RELAXED);
+}
+
+void srv_node_update_ports(struct srv_node *node, struct oto_segment_channel *directory)
+{
+    bool filled[OTO_PLUGIN_MAX_PORTS] = {false};
+    if (node->evaluate != NULL) {
+        return; /* a motion's channel is the truth */
+    }
+    srv_ports_enable(node->ports, node->port_count, &node->params);
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        const struct srv_port *port = &node->ports[i];
+        if (port->channel != SRV_NO_CHANNEL) {
+            filled[port->channel - node->first_channel] = true;
+            show_enabled(&directory[port->channel], port->enabled);
+        }
+    }
+    for (uint32_t i = 0; i < node->channel_count; i++) {
+        if (!filled[i]) {
+            show_enabled(&directory[node->first_channel + i], false);
+        }
+    }
+}

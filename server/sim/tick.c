@@ -1,0 +1,218 @@
+#include <string.h>
+
+#include "sim/fifo.h"
+#include "daemon/thread/engine_private.h"
+#include "sim/journal.h"
+
+enum oto_step_status srv_input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+{
+    const struct srv_looking_back *back = input_context;
+    const bool later = t_ns > back->t_ns || (t_ns == back->t_ns && sub_ns > back->sub_ns);
+    const bool too_early = t_ns < back->t_ns - SRV_NS_PER_S;
+    if (later || too_early) {
+        return OTO_STEP_ERROR;
+    }
+    const uint32_t caller = back->node->index + 1;
+    (void)srv_truth_at(back->engine, back->vehicle, t_ns, sub_ns, &input->truth);
+    if (back->vehicle->motion->member != NULL && back->sub_ns == 0.0) {
+        srv_member_note_past(back->vehicle->motion->member, back->node, (double)(back->t_ns - t_ns) - sub_ns);
+    }
+    __atomic_store_n(&back->engine->segment.header->current_node, caller, __ATOMIC_RELAXED);
+    const struct srv_exposure exposure = {back->vehicle->vibration, t_ns, sub_ns};
+    srv_environment_fill(&back->engine->environment, back->node->setup, &exposure, input);
+    return OTO_STEP_OK;
+}
+
+static void check_record(struct srv_engine *engine, struct srv_node *node, struct srv_port *port,
+                         const struct oto_output *output, uint32_t *flags)
+{
+    const bool finite = oto_record_is_finite(port->runs, port->run_count, output->payload);
+    if (!finite) {
+        *flags |= OTO_SAMPLE_NON_FINITE;
+        srv_count(engine, OTO_COUNTER_NON_FINITE, 1);
+        if (port->was_finite) {
+            srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic,
+                            "a sample holds a NaN or an infinity");
+        }
+    }
+    port->was_finite = finite;
+}
+
+static inline void publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags, bool absorb)
+{
+    const bool faulty = node->faults != NULL;
+    if (faulty) {
+        srv_faults_begin_sample(engine, node);
+    }
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        struct srv_port *port = &node->ports[i];
+        const struct oto_output *output = &node->outputs[i];
+        uint32_t record_flags = output->flags | flags;
+        if (output->emit == 0 || !port->enabled) {
+            continue;
+        }
+        check_record(engine, node, port, output, &record_flags);
+        if (faulty) {
+            srv_faults_inject(engine, node, i, &record_flags);
+        }
+        if (output->emit == 0) {
+            continue;
+        }
+        struct oto_sample_head head = {
+            .t_ns = output->t_ns, .sensor_time_ns = output->sensor_time_ns, .flags = record_flags};
+        if (node->fifo == NULL) {
+            srv_ring_push(&port->ring, &head, output->payload);
+        } else {
+            srv_fifo_push(node, &port->ring, port->channel, &head, output->payload);
+        }
+        if (absorb) {
+            srv_state_hash_absorb(&engine->hash, &head, sizeof head);
+            srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+        }
+    }
+    if (faulty) {
+        srv_faults_end_sample(engine, node);
+    }
+    if (node->fifo != NULL) {
+        srv_fifo_end_sample(node);
+    }
+}
+
+void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+{
+    publish(engine, node, flags, true);
+}
+
+void srv_tick_publish_aside(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+{
+    publish(engine, node, flags, false);
+}
+
+uint32_t srv_sample_input(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct srv_node *node,
+                          struct oto_sensor_input *input)
+{
+    const struct srv_exposure exposure = {vehicle->vibration, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
+    if (srv_due_at_end(&node->due)) {
+        input->truth = vehicle->truth;
+    } else if (!srv_truth_at(engine, vehicle, exposure.t_ns, exposure.sub_ns, &input->truth)) {
+        flags |= OTO_SAMPLE_STALE;
+    }
+    srv_environment_fill(&engine->environment, node->setup, &exposure, input);
+    return flags;
+}
+
+/* What follows a step. */
+static void say_sample(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status, uint32_t flags)
+{
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
+        srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+    }
+}
+
+static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
+{
+    struct oto_sensor_input input;
+    struct srv_looking_back back = {engine, vehicle, node, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    const struct oto_step step = {.size = sizeof step,
+                                  .tick = tick,
+                                  .n = node->beat.n,
+                                  .t_ns = back.t_ns,
+                                  .sub_ns = back.sub_ns,
+                                  .input = &input,
+                                  .input_at = srv_input_at,
+                                  .input_context = &back,
+                                  .outputs = node->outputs};
+    const uint32_t flags = srv_sample_input(engine, vehicle, node, &input);
+    if (node->trial != NULL) {
+        srv_trial_sample(engine, node, &step, flags);
+        return;
+    }
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, back.t_ns);
+    say_sample(engine, node, srv_node_run(engine, node, &step), flags);
+}
+
+/* A quarantined node's sample numbers go on, so that it is right in time when a swap revives it. */
+static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node,
+                             uint64_t tick)
+{
+    if (node->member != NULL) {
+        srv_member_take(engine, node->member, tick);
+        return;
+    }
+    if (node->ops->step_batch != NULL && !engine->options.single_steps) {
+        srv_batch_make(engine, vehicle, node, tick);
+    }
+    while (srv_due_tick(&node->due) == tick) {
+        if (node->ahead.made) {
+            node->ahead.made = false;
+            if (!node->quarantined) {
+                say_sample(engine, node, srv_node_account(engine, node, node->ahead.said), node->ahead.flags);
+            }
+        } else if (!node->quarantined || node->trial != NULL) {
+            take_sample(engine, vehicle, node, tick);
+        }
+        srv_beat_advance(&node->beat);
+        srv_due_advance(&node->due);
+    }
+}
+
+/* Requests to hosts and batches hold nodes of several vehicles: all must have moved before them. */
+static void move_all(struct srv_engine *engine, uint64_t tick)
+{
+    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
+        srv_truth_advance(engine, &engine->vehicles[v], tick);
+    }
+}
+
+void srv_tick_make(struct srv_engine *engine)
+{
+    const uint64_t tick = engine->tick;
+    const bool hosts = engine->group_count > 0;
+    if (hosts) {
+        srv_groups_collect(engine);
+    }
+    if (engine->feed != NULL) {
+        srv_feed_apply(engine);
+    } else if (engine->participants.count > 0) {
+        srv_participants_apply(engine);
+    }
+    srv_beat_advance(&engine->beat);
+    srv_state_hash_begin(&engine->hash, engine->chain);
+    if (hosts) {
+        srv_groups_request(engine, SRV_TURN_MOTIONS, tick);
+    }
+    move_all(engine, tick);
+    if (hosts) {
+        srv_groups_request(engine, SRV_TURN_SENSORS, tick);
+    }
+    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
+        struct srv_vehicle *vehicle = &engine->vehicles[v];
+        srv_truth_publish(engine, vehicle);
+        for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
+            if (!vehicle->first_sensor[i].is_estimator) {
+                take_due_samples(engine, vehicle, &vehicle->first_sensor[i], tick);
+            }
+        }
+    }
+    srv_estimators_step(engine, tick);
+    engine->chain = srv_state_hash_end(&engine->hash);
+    engine->tick = tick + 1;
+    if (engine->trials != NULL) {
+        srv_trials_advance(engine);
+    }
+}
+
+void srv_tick_begin_world(struct srv_engine *engine)
+{
+    srv_state_hash_begin(&engine->hash, engine->config->seed);
+    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
+        srv_truth_begin(engine, &engine->vehicles[v]);
+        srv_state_hash_absorb(&engine->hash, &engine->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
+    }
+    for (uint32_t i = 0; i < engine->node_count; i++) {
+        srv_state_hash_absorb(&engine->hash, engine->nodes[i].instance.state, engine->nodes[i].hashed_bytes);
+    }
+    engine->chain = srv_state_hash_end(&engine->hash);
+}

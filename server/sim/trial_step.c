@@ -1,0 +1,376 @@
+/* The steps of a node that has two plugins, candidate and the one before: samples and motions. [tick] */
+#include <string.h>
+
+#include "sim/fpu.h"
+#include "daemon/thread/engine_private.h"
+#include "sim/trial_private.h"
+
+#define SLOW_STEPS 3u /* in a row: one may be the machine's fault */
+
+/* ---- a candidate's step ---- */
+
+static bool is_on_probation(const struct srv_node *node)
+{
+    return node->trial != NULL && node->trial->trial.phase == SRV_TRIAL_PROBATION;
+}
+
+/* What its plugin host says of the sample that is taken; NULL: it runs here. */
+static const struct srv_sample *answer_of(const struct srv_node *node, bool candidate)
+{
+    return node->member != NULL ? srv_member_answer(node->member, candidate) : NULL;
+}
+
+static uint64_t *hears_of(const struct srv_node *node)
+{
+    return node->member != NULL ? node->member->after : NULL;
+}
+
+struct srv_runner srv_runner_live(struct srv_node *node)
+{
+    return (struct srv_runner){.instance = &node->instance,
+                               .step = node->step,
+                               .outputs = node->outputs,
+                               .ports = node->ports,
+                               .port_count = node->port_count,
+                               .quarantined = &node->quarantined,
+                               .heard = is_on_probation(node) ? node->trial->heard : node->inputs.cursors,
+                               .hears = is_on_probation(node) ? node->trial->hears : hears_of(node),
+                               .answer = answer_of(node, is_on_probation(node))};
+}
+
+struct srv_runner srv_runner_beside(struct srv_node *node)
+{
+    struct srv_occupant *beside = &node->trial->occupant;
+    return (struct srv_runner){.instance = &beside->instance,
+                               .step = beside->step,
+                               .outputs = beside->outputs,
+                               .ports = beside->ports,
+                               .port_count = beside->port_count,
+                               .quarantined = &beside->quarantined,
+                               .heard = is_on_probation(node) ? node->inputs.cursors : node->trial->heard,
+                               .hears = is_on_probation(node) ? hears_of(node) : node->trial->hears,
+                               .answer = answer_of(node, !is_on_probation(node))};
+}
+
+struct srv_runner srv_runner_resident(struct srv_node *node)
+{
+    return is_on_probation(node) ? srv_runner_beside(node) : srv_runner_live(node);
+}
+
+static bool is_good(enum oto_step_status status)
+{
+    return status == OTO_STEP_OK || status == OTO_STEP_WARN;
+}
+
+/* In this process, or what its host has answered by now; DISCARD for what was not answered. False: it changed the mode. */
+static bool run(struct srv_engine *engine, const struct srv_node *node, const struct srv_runner *runner,
+                const struct oto_step *step, enum oto_step_status *status)
+{
+    if (runner->answer != NULL) {
+        *status = runner->answer->answered ? (enum oto_step_status)runner->answer->status : OTO_STEP_DISCARD;
+        return *status != (enum oto_step_status)SRV_STEP_FLOAT_MODE;
+    }
+    struct oto_step own = *step;
+    own.outputs = step->outputs != NULL ? runner->outputs : NULL;
+    if (own.outputs != NULL) {
+        srv_outputs_clear(runner->outputs, runner->ports, runner->port_count, step->t_ns);
+    }
+    return srv_node_call(engine, node, runner->step, runner->instance, &own, status);
+}
+
+static bool all_finite(const struct srv_runner *runner)
+{
+    bool finite = true;
+    for (uint32_t i = 0; i < runner->port_count; i++) {
+        if (runner->outputs[i].emit != 0 && runner->ports[i].enabled) {
+            finite = finite && oto_record_is_finite(runner->ports[i].runs, runner->ports[i].run_count,
+                                                    runner->outputs[i].payload);
+        }
+    }
+    return finite;
+}
+
+/* Real time is measured and kept for the record; it decides only where a budget was asked for or the world is paced. */
+static void keep_time(struct srv_change *change, int64_t took_ns)
+{
+    struct srv_trial *trial = &change->trial;
+    trial->steps++;
+    trial->step_sum_ns += took_ns;
+    trial->step_max_ns = took_ns > trial->step_max_ns ? took_ns : trial->step_max_ns;
+    trial->slow_in_a_row = change->budget_ns > 0 && took_ns > change->budget_ns ? trial->slow_in_a_row + 1 : 0;
+    trial->over_budget = trial->over_budget || trial->slow_in_a_row >= SLOW_STEPS;
+}
+
+/* NULL, or what it did wrong. */
+static const char *run_candidate(struct srv_engine *engine, const struct srv_node *node, struct srv_change *change,
+                                 const struct srv_runner *runner, const struct oto_step *step,
+                                 enum oto_step_status *status)
+{
+    if (runner->answer != NULL && !runner->answer->answered) {
+        return srv_member_silence(node->member);
+    }
+    const int64_t before_ns = srv_now_ns();
+    const bool kept_mode = run(engine, node, runner, step, status);
+    keep_time(change, runner->answer != NULL ? runner->answer->step_ns : srv_now_ns() - before_ns);
+    if (!kept_mode) {
+        return "changed the floating-point mode";
+    }
+    return *status <= OTO_STEP_DISCARD ? NULL : *status == OTO_STEP_FATAL ? "reported a fatal error" : "reported an error";
+}
+
+/* ---- samples ---- */
+
+static void keep_last(struct srv_node *node)
+{
+    if (node->member != NULL) {
+        srv_member_keep_last(node->member);
+    }
+}
+
+static const struct srv_sample *silence(const struct srv_runner *runner)
+{
+    return runner->answer != NULL && !runner->answer->answered ? runner->answer : NULL;
+}
+
+/* What an estimator has taken of its inputs, which is its state too. */
+static void absorb_cursors(struct srv_engine *engine, const struct srv_node *node)
+{
+    if (node->is_estimator) {
+        srv_state_hash_absorb(&engine->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
+    }
+}
+
+/* As without a trial. `silent`: of a host that gave no answer; NULL: it did. */
+static void finish_sample(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status, uint32_t flags,
+                          const struct srv_sample *silent)
+{
+    if (silent != NULL) {
+        srv_member_repeat(engine, node->member, silent);
+        return;
+    }
+    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    absorb_cursors(engine, node);
+    if (is_good(status)) {
+        srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        keep_last(node);
+    }
+}
+
+/* The live plugin's step, as without a trial. */
+static enum oto_step_status run_live(struct srv_engine *engine, struct srv_node *node, const struct srv_runner *live,
+                                     const struct oto_step *step)
+{
+    if (live->answer == NULL) {
+        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->t_ns);
+        return srv_node_run(engine, node, step);
+    }
+    return live->answer->answered ? srv_node_account(engine, node, live->answer->status) : OTO_STEP_DISCARD;
+}
+
+/* NULL, or what the candidate did wrong. What faults do to the live record is not compared. */
+static const char *shadow_candidate(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step,
+                                    enum oto_step_status status)
+{
+    struct srv_change *change = node->trial;
+    const struct srv_runner live = srv_runner_live(node), beside = srv_runner_beside(node);
+    enum oto_step_status theirs;
+    const bool was_finite = !is_good(status) || all_finite(&live);
+    const char *wrong = run_candidate(engine, node, change, &beside, step, &theirs);
+    if (wrong != NULL || !is_good(theirs)) {
+        return wrong;
+    }
+    if (was_finite && !all_finite(&beside)) {
+        return "gave a NaN or an infinity";
+    }
+    if (is_good(status) && live.outputs[0].emit != 0 && beside.outputs[0].emit != 0) {
+        srv_comparison_add(&change->comparison, live.outputs[0].payload, beside.outputs[0].payload);
+    }
+    return NULL;
+}
+
+static void shadow_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step, uint32_t flags)
+{
+    struct srv_trial *trial = &node->trial->trial;
+    const struct srv_runner live = srv_runner_live(node);
+    const bool lives = !node->quarantined;
+    enum oto_step_status status = OTO_STEP_ERROR;
+    if (lives) {
+        status = run_live(engine, node, &live, step);
+    }
+    if (trial->failure == NULL) {
+        trial->failure = shadow_candidate(engine, node, step, status);
+    }
+    if (lives) {
+        finish_sample(engine, node, status, flags, silence(&live));
+    }
+}
+
+/* As it would have been, had the swap not been. */
+static void absorb_before(struct srv_engine *engine, const struct srv_node *node, enum oto_step_status status,
+                          uint32_t flags)
+{
+    struct srv_change *change = node->trial;
+    struct srv_occupant *before = &change->occupant;
+    srv_state_hash_absorb(&engine->hash, before->instance.state, before->hashed_bytes);
+    absorb_cursors(engine, node);
+    flags |= status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0;
+    for (uint32_t i = 0; is_good(status) && i < before->port_count; i++) {
+        const struct srv_port *port = &before->ports[i];
+        const struct oto_output *output = &before->outputs[i];
+        if (output->emit == 0 || !port->enabled) {
+            continue;
+        }
+        const bool finite = oto_record_is_finite(port->runs, port->run_count, output->payload);
+        const struct oto_sample_head head = {.t_ns = output->t_ns,
+                                             .sensor_time_ns = output->sensor_time_ns,
+                                             .seq = ++change->trial.seq[i],
+                                             .flags = output->flags | flags | (finite ? 0 : OTO_SAMPLE_NON_FINITE),
+                                             .bytes = port->payload_bytes};
+        srv_state_hash_absorb(&engine->hash, &head, sizeof head);
+        srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+    }
+}
+
+static void probation_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step,
+                             uint32_t flags)
+{
+    struct srv_change *change = node->trial;
+    struct srv_occupant *before = &change->occupant;
+    const struct srv_runner live = srv_runner_live(node), beside = srv_runner_beside(node);
+    enum oto_step_status status = OTO_STEP_DISCARD, theirs = OTO_STEP_ERROR;
+    if (!before->quarantined && (!run(engine, node, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
+        before->quarantined = true; /* it broke unheard: there is no way back to a whole one */
+    }
+    const bool can_be_finite = before->quarantined || !is_good(status) || all_finite(&beside);
+    const char *wrong = node->quarantined ? "was quarantined with its library"
+                                          : run_candidate(engine, node, change, &live, step, &theirs);
+    if (wrong == NULL && is_good(theirs) && can_be_finite && !all_finite(&live)) {
+        wrong = "gave a NaN or an infinity";
+    }
+    if (wrong != NULL) {
+        srv_trial_roll_back(engine, node, wrong);
+        if (!node->quarantined) {
+            finish_sample(engine, node, status, flags, silence(&beside));
+        }
+        return;
+    }
+    if (theirs == OTO_STEP_WARN || theirs == OTO_STEP_DISCARD) {
+        srv_count(engine, theirs == OTO_STEP_WARN ? OTO_COUNTER_WARNINGS : OTO_COUNTER_DISCARDS, 1);
+    }
+    if (!before->quarantined) {
+        absorb_before(engine, node, status, flags);
+    }
+    if (is_good(theirs)) {
+        srv_tick_publish_aside(engine, node,
+                               flags | OTO_SAMPLE_PROBATION | (theirs == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        keep_last(node);
+    }
+}
+
+void srv_trial_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step, uint32_t flags)
+{
+    if (node->trial->trial.phase == SRV_TRIAL_SHADOW) {
+        shadow_sample(engine, node, step, flags);
+    } else {
+        probation_sample(engine, node, step, flags);
+    }
+}
+
+/* ---- motions ---- */
+
+static bool truth_of(struct srv_engine *engine, const struct srv_node *node, const struct oto_instance *instance,
+                     enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double,
+                                                      struct oto_truth_record *),
+                     const struct oto_step *step, struct oto_truth_record *truth)
+{
+    uint32_t *breadcrumb = &engine->segment.header->current_node;
+    memset(truth, 0, sizeof *truth);
+    __atomic_store_n(breadcrumb, node->index + 1, __ATOMIC_RELAXED);
+    const enum oto_step_status status = evaluate(instance, step->t_ns, step->sub_ns, truth);
+    __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
+    const bool pinned = srv_fpu_is_pinned();
+    if (!pinned) {
+        srv_fpu_pin();
+    }
+    return pinned && is_good(status) && oto_record_is_finite(engine->truth_runs, engine->truth_run_count, truth);
+}
+
+/* NULL, or what the candidate did wrong. */
+static const char *move_candidate(struct srv_engine *engine, struct srv_node *node, const struct srv_runner *runner,
+                                  enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double,
+                                                                   struct oto_truth_record *),
+                                  const struct oto_step *step, enum oto_step_status *status,
+                                  struct oto_truth_record *truth)
+{
+    const char *wrong = run_candidate(engine, node, node->trial, runner, step, status);
+    if (wrong == NULL && is_good(*status) && !truth_of(engine, node, runner->instance, evaluate, step, truth)) {
+        wrong = "could not be evaluated, or gave a NaN or an infinity";
+    }
+    return wrong;
+}
+
+static void shadow_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step)
+{
+    struct srv_change *change = vehicle->motion->trial;
+    const struct srv_runner beside = srv_runner_beside(vehicle->motion);
+    struct oto_truth_record truth;
+    enum oto_step_status status;
+    if (change->trial.failure != NULL) {
+        return;
+    }
+    change->trial.failure =
+        move_candidate(engine, vehicle->motion, &beside, change->occupant.evaluate, step, &status, &truth);
+    if (change->trial.failure == NULL && is_good(status)) {
+        srv_comparison_add(&change->comparison, &vehicle->truth, &truth);
+    }
+}
+
+static void probation_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+                             uint32_t *flags)
+{
+    struct srv_node *motion = vehicle->motion;
+    struct srv_change *change = motion->trial;
+    struct srv_occupant *before = &change->occupant;
+    const struct srv_runner live = srv_runner_live(motion), beside = srv_runner_beside(motion);
+    struct oto_truth_record truth, old_truth;
+    enum oto_step_status status = OTO_STEP_ERROR, theirs = OTO_STEP_ERROR;
+    if (!before->quarantined && (!run(engine, motion, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
+        before->quarantined = true;
+    }
+    const bool old_stands = !before->quarantined && is_good(status) &&
+                            truth_of(engine, motion, &before->instance, before->evaluate, step, &old_truth);
+    const char *wrong = motion->quarantined
+                            ? "was quarantined with its library"
+                            : move_candidate(engine, motion, &live, motion->evaluate, step, &theirs, &truth);
+    if (wrong != NULL) {
+        srv_trial_roll_back(engine, motion, wrong);
+    } else {
+        *flags |= OTO_SAMPLE_PROBATION | (theirs == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0);
+    }
+    vehicle->stale = wrong == NULL ? !is_good(theirs) : !old_stands;
+    if (!vehicle->stale) {
+        vehicle->truth = wrong == NULL ? truth : old_truth;
+    }
+}
+
+void srv_trial_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+                      uint32_t *flags)
+{
+    if (vehicle->motion->trial->trial.phase == SRV_TRIAL_PROBATION) {
+        probation_motion(engine, vehicle, step, flags);
+        return;
+    }
+    srv_motion_step(engine, vehicle, step, flags);
+    if (vehicle->motion->trial->trial.phase == SRV_TRIAL_SHADOW) {
+        shadow_motion(engine, vehicle, step);
+    }
+}
+
+bool srv_trial_save_motion(struct srv_engine *engine, struct srv_node *motion)
+{
+    if (motion->trial->trial.phase != SRV_TRIAL_PROBATION || motion->trial->occupant.quarantined) {
+        return false;
+    }
+    srv_trial_roll_back(engine, motion, "could not be evaluated");
+    return true;
+}

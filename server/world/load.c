@@ -1,0 +1,104 @@
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "world/binder.h"
+#include "world/section.h"
+
+static enum oto_status open_document(const char *path, const struct srv_override *overrides, uint32_t override_count,
+                                     struct oto_document **document, struct oto_error *error)
+{
+    enum oto_status status = oto_document_read(path, NULL, document, error);
+    for (uint32_t i = 0; i < override_count && status == OTO_OK; i++)
+        status = oto_document_set(*document, overrides[i].path, overrides[i].value, error);
+    return status;
+}
+
+/* Absolute, as the server may change its folder; beside the world's file where nothing was said. */
+static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, struct oto_error *error)
+{
+    struct srv_checkpoint_config *checkpoint = &raw->config.checkpoint;
+    const struct oto_value *root = oto_document_root(raw->config.document), *given = raw->checkpoint_directory;
+    struct oto_value fallback = *root;
+    char folder[PATH_MAX] = "";
+    if (checkpoint->every_ns == 0)
+        return OTO_OK;
+    fallback.kind = OTO_VALUE_SCALAR;
+    fallback.text = "checkpoints";
+    char *path = srv_resolve_path(given != NULL ? given : &fallback);
+    const bool relative = path != NULL && path[0] != '/';
+    const bool known = !relative || getcwd(folder, sizeof folder) != NULL;
+    const int length = path == NULL || !known ? -1
+                                              : snprintf(checkpoint->directory, sizeof checkpoint->directory, "%s%s%s", folder,
+                                                         relative ? "/" : "", path);
+    free(path);
+    if (length < 0 || (size_t)length >= sizeof checkpoint->directory)
+        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the checkpoints' directory has no usable path");
+    return OTO_OK;
+}
+
+static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *error)
+{
+    const struct oto_value *root = oto_document_root(raw->config.document);
+    srv_section_defaults(&srv_section_world, raw);
+    enum oto_status status = srv_section_read(&srv_section_world, root, raw, error);
+    if (status != OTO_OK)
+        return status;
+    raw->config.publish.packed = raw->packed != 0;
+    status = take_checkpoint_directory(raw, error);
+    return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
+}
+
+enum oto_status srv_world_config_load(const char *path, const struct srv_override *overrides, uint32_t override_count,
+                                      oto_warn_function warn, void *warn_context, struct srv_world_config *config,
+                                      struct oto_error *error)
+{
+    struct srv_raw_world raw = {0};
+    struct srv_binder binder = {.config = config, .warn = warn, .warn_context = warn_context, .error = error};
+    enum oto_status status = open_document(path, overrides, override_count, &raw.config.document, error);
+    if (status == OTO_OK)
+        status = read_world(&raw, error);
+    *config = raw.config;
+    if (status == OTO_OK)
+        srv_check_field(&binder, &raw);
+    if (status == OTO_OK)
+        status = srv_load_roles(&binder, raw.roles);
+    if (status == OTO_OK)
+        status = srv_load_participants(&binder, &raw);
+    if (status == OTO_OK)
+        status = srv_load_vehicles(&binder, raw.vehicles);
+    if (status == OTO_OK)
+        status = srv_check_participants(&binder, &raw);
+    if (status == OTO_OK)
+        status = srv_bind_inputs(&binder);
+    if (status == OTO_OK)
+        status = srv_check_topics(&binder);
+    srv_plugin_cache_finish(&binder.plugins);
+    srv_part_cache_finish(&binder.parts);
+    if (status != OTO_OK)
+        srv_world_config_finish(config);
+    return status;
+}
+
+void srv_world_config_finish(struct srv_world_config *config)
+{
+    if (config == NULL)
+        return;
+    for (uint32_t i = 0; i < config->node_count; i++) {
+        oto_params_free(&config->nodes[i].params);
+        free(config->nodes[i].inputs);
+        free(config->nodes[i].faults);
+        (void)oto_plugin_close(config->nodes[i].plugin);
+        (void)oto_plugin_close(config->nodes[i].standin.plugin);
+        oto_params_free(&config->nodes[i].standin.params);
+    }
+    for (uint32_t i = 0; i < config->vehicle_count; i++)
+        srv_vibration_finish(&config->vehicles[i].vibration);
+    free(config->environment.temperature_along_time_degc.rows);
+    free(config->environment.pressure_along_time_pa.rows);
+    free(config->nodes);
+    free(config->vehicles);
+    free(config->participants);
+    oto_document_close(config->document);
+    *config = (struct srv_world_config){0};
+}

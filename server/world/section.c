@@ -1,0 +1,102 @@
+#include "world/section.h"
+
+#include <stdlib.h>
+
+enum { MAX_KEYS = 24, NAMES_BYTES = 240 };
+
+static const struct srv_key *find_key(const struct srv_section *section, const char *name)
+{
+    for (uint32_t i = 0; i < section->key_count; i++)
+        if (strcmp(section->keys[i].name, name) == 0)
+            return &section->keys[i];
+    return NULL;
+}
+
+static enum oto_status unknown_key(const struct srv_section *section, const struct oto_value *value,
+                                   struct oto_error *error)
+{
+    const char *names[MAX_KEYS];
+    char list[NAMES_BYTES] = "";
+    size_t count = 0, used = 0;
+    for (uint32_t i = 0; i < section->key_count && count < MAX_KEYS; i++)
+        if (section->keys[i].form != SRV_FORM_LATER)
+            names[count++] = section->keys[i].name;
+    const char *near = oto_nearest_word(value->key, names, count);
+    if (near != NULL)
+        return oto_value_fail_key(value, error, OTO_INVALID, "unknown key '%.64s' in %s: did you mean '%s'?",
+                                  value->key, section->name, near);
+    for (size_t i = 0; i < count && used + 1 < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
+    return oto_value_fail_key(value, error, OTO_INVALID, "unknown key '%.64s' in %s, accepted: %s", value->key,
+                              section->name, list);
+}
+
+static enum oto_status read_key(const struct srv_key *key, const struct oto_value *value, void *target,
+                                struct oto_error *error)
+{
+    if ((key->flags & SRV_KEY_MAY_BE_NULL) != 0 && oto_value_is_null(value))
+        return OTO_OK;
+    bool in_place = key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST;
+    if (in_place && value->kind == OTO_VALUE_MAP) {
+        if (key->form == SRV_FORM_BOOL)
+            *(bool *)((char *)target + key->offset) = true;
+        return srv_section_read(key->section, value, target, error);
+    }
+    if (key->words != NULL && value->kind == OTO_VALUE_SCALAR)
+        return srv_word_read(key, value, target, error);
+    return srv_form_readers[key->form](key, value, target, error);
+}
+
+static enum oto_status require_keys(const struct srv_section *section, const struct oto_value *map,
+                                    struct oto_error *error)
+{
+    for (uint32_t i = 0; i < section->key_count; i++)
+        if ((section->keys[i].flags & SRV_KEY_REQUIRED) != 0 && oto_value_get(map, section->keys[i].name) == NULL)
+            return oto_value_fail(map, error, OTO_INVALID, "the key '%s' is missing in %s: %s", section->keys[i].name,
+                                  section->name, section->keys[i].text);
+    return OTO_OK;
+}
+
+enum oto_status srv_section_read(const struct srv_section *section, const struct oto_value *map, void *target,
+                                 struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    char what[80];
+    if (map->kind != OTO_VALUE_MAP) {
+        (void)snprintf(what, sizeof what, "a map with the keys of %s", section->name);
+        return oto_value_expected(map, error, what);
+    }
+    for (uint32_t i = 0; i < map->count && status == OTO_OK; i++) {
+        const struct srv_key *key = find_key(section, map->items[i]->key);
+        if (key == NULL)
+            return unknown_key(section, map->items[i], error);
+        status = read_key(key, map->items[i], target, error);
+    }
+    return status == OTO_OK ? require_keys(section, map, error) : status;
+}
+
+static void set_default(const struct srv_key *key, void *target)
+{
+    struct oto_value value = {.kind = OTO_VALUE_SCALAR, .file = "default", .key = key->name, .text = key->default_text};
+    if (key->form == SRV_FORM_VEC3 && *key->default_text == '[') {
+        const char *at = key->default_text;
+        for (size_t i = 0; i < 3; i++) {
+            char *end = NULL;
+            ((double *)(void *)((char *)target + key->offset))[i] = strtod(at + 1, &end);
+            at = end;
+        }
+        return;
+    }
+    (void)read_key(key, &value, target, NULL);
+}
+
+void srv_section_defaults(const struct srv_section *section, void *target)
+{
+    for (uint32_t i = 0; i < section->key_count; i++) {
+        const struct srv_key *key = &section->keys[i];
+        if (key->default_text != NULL)
+            set_default(key, target);
+        if (key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST)
+            srv_section_defaults(key->section, target);
+    }
+}

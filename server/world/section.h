@@ -1,0 +1,89 @@
+/*
+ * World files as tables: each key's form, unit, range, default, place in memory and text stand in one row, and both the
+ * parser and the JSON Schema are made from the rows. [loop]
+ */
+#ifndef SRV_CONFIG_SECTION_H
+#define SRV_CONFIG_SECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "document/document.h"
+
+enum srv_form {
+    SRV_FORM_F64, /* double, times `scale` */
+    SRV_FORM_NS,  /* a number times `scale` as int64_t nanoseconds */
+    SRV_FORM_U32,
+    SRV_FORM_I32,
+    SRV_FORM_U64,
+    SRV_FORM_RATE, /* uint64_t numerator and denominator */
+    SRV_FORM_BOOL,
+    SRV_FORM_WORD,    /* int32_t, one of `words` */
+    SRV_FORM_NAME,    /* char[bytes] of [A-Za-z0-9_-] */
+    SRV_FORM_TOPIC,   /* char[bytes], printable */
+    SRV_FORM_VEC3,    /* double[3] */
+    SRV_FORM_TABLE,   /* struct srv_table: a number, or rows [x, number] */
+    SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
+    SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
+    SRV_FORM_VALUE,   /* const struct oto_value *: a text, read by the loader */
+    SRV_FORM_MAP,     /* const struct oto_value *: a map; without `section` its keys are the plugin's */
+    SRV_FORM_LIST,    /* const struct oto_value *: a list of maps, each as `section` says */
+    SRV_FORM_SECTION, /* a map whose keys stand in the same struct */
+    SRV_FORM_LATER,   /* known, and refused with `text` */
+    SRV_FORM_COUNT
+};
+
+#define SRV_KEY_REQUIRED (1u << 0)
+#define SRV_KEY_OPEN_MIN (1u << 1)    /* the minimum itself is not allowed */
+#define SRV_KEY_MAY_BE_NULL (1u << 2) /* `params:` with nothing behind it */
+#define SRV_KEY_ROWS_ONLY (1u << 3)   /* a table that cannot be one number */
+
+struct srv_word {
+    const char *name;
+    int32_t value;
+    const char *refused; /* a sentence: the word is known and not accepted */
+};
+
+struct srv_section;
+
+struct srv_key {
+    const char *name;
+    enum srv_form form;
+    uint32_t flags, offset, bytes;
+    double minimum, maximum, scale; /* minimum and maximum both 0: any */
+    const char *unit, *default_text, *text;
+    const struct srv_word *words;      /* also accepted by other forms than WORD: stored at word_offset */
+    uint32_t word_count, word_offset;  /* 0 there: the value was given in its own form */
+    const struct srv_section *section; /* also accepted by BOOL and WORD: a map in place of the value */
+    const char *row_text;              /* TABLE: what a row begins with */
+};
+
+struct srv_section {
+    const char *name, *text;
+    const struct srv_key *keys;
+    uint32_t key_count;
+};
+
+extern const struct srv_section srv_section_world, srv_section_vehicle, srv_section_motion, srv_section_node,
+    srv_section_fault;
+extern const struct srv_section srv_section_vibration, srv_section_sine, srv_section_psd, srv_section_engine,
+    srv_section_order, srv_section_participant, srv_section_role;
+
+void srv_section_defaults(const struct srv_section *section, void *target);
+/* Reads a map over the defaults: unknown, refused and missing keys are errors. */
+enum oto_status srv_section_read(const struct srv_section *section, const struct oto_value *map, void *target,
+                                 struct oto_error *error);
+
+/* One value in its form, words and sections apart. */
+typedef enum oto_status (*srv_form_reader)(const struct srv_key *key, const struct oto_value *value, void *target,
+                                           struct oto_error *error);
+extern const srv_form_reader srv_form_readers[SRV_FORM_COUNT];
+/* A number within the key's range, not scaled. */
+enum oto_status srv_number_read(const struct srv_key *key, const struct oto_value *value, double *number,
+                                struct oto_error *error);
+enum oto_status srv_table_read(const struct srv_key *key, const struct oto_value *value, void *target,
+                               struct oto_error *error);
+enum oto_status srv_word_read(const struct srv_key *key, const struct oto_value *value, void *target,
+                              struct oto_error *error);
+
+#endif

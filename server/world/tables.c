@@ -1,0 +1,155 @@
+#include "world/raw.h"
+#include "world/section.h"
+
+#include "base/schedule.h"
+#include "otolith/detmath.h"
+
+/* clang-format off */
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+#define KEYS(table) .keys = (table), .key_count = COUNT(table)
+#define WORDS(table) .words = (table), .word_count = COUNT(table)
+#define AT(member) .offset = (uint32_t)offsetof(struct srv_raw_world, member), \
+                   .bytes = (uint32_t)sizeof(((struct srv_raw_world *)0)->member)
+#define RANGE(low, high) .minimum = (low), .maximum = (high)
+
+static const struct srv_key origin_keys[] = {
+    {"latitude_deg", SRV_FORM_F64, AT(config.origin_latitude_rad), RANGE(-90, 90), .scale = OTO_PI / 180, .unit = "deg",
+     .default_text = "45", .text = "geodetic latitude of the world's origin, WGS-84"},
+    {"longitude_deg", SRV_FORM_F64, AT(config.origin_longitude_rad), RANGE(-180, 180), .scale = OTO_PI / 180,
+     .unit = "deg", .default_text = "0", .text = "longitude of the world's origin"},
+    {"altitude_m", SRV_FORM_F64, AT(config.origin_altitude_m), RANGE(-12000, 100000), .unit = "m", .default_text = "0",
+     .text = "height of the origin over the WGS-84 ellipsoid"},
+    {"date", SRV_FORM_DATE, AT(config.date_days), .default_text = "2026-07-01",
+     .text = "day of the run, YYYY-MM-DD, for models that change over the years"},
+};
+static const struct srv_section origin = {"origin", "where and when the world is: ENU axes stand here", KEYS(origin_keys)};
+
+static const struct srv_word modes[] = {
+    {"realtime", OTO_MODE_REALTIME, NULL}, {"asap", OTO_MODE_ASAP, NULL}, {"step", OTO_MODE_STEP, NULL},
+    {"lockstep", OTO_MODE_LOCKSTEP, NULL}, {"external", OTO_MODE_EXTERNAL, NULL},
+};
+static const struct srv_word drivers[] = {{"uv", SRV_DRIVER_UV, NULL}, {"hybrid", SRV_DRIVER_HYBRID, NULL}};
+static const struct srv_word overruns[] = {
+    {"slip", SRV_OVERRUN_SLIP, NULL}, {"catchup", SRV_OVERRUN_CATCHUP, NULL}, {"fault", SRV_OVERRUN_FAULT, NULL}};
+
+static const struct srv_key overrun_keys[] = {
+    {"policy", SRV_FORM_WORD, AT(config.clock.overrun), WORDS(overruns), .flags = SRV_KEY_REQUIRED,
+     .text = "slip: re-anchor the clock; catchup: run late ticks back to back; fault: stop the run"},
+    {"max_burst", SRV_FORM_U32, AT(config.clock.catchup_max_burst), RANGE(1, 1000000), .unit = "ticks",
+     .default_text = "4", .text = "catchup: at most this many ticks back to back"},
+    {"max_lag_ms", SRV_FORM_NS, AT(config.clock.catchup_max_lag_ns), RANGE(0, 60000), .scale = 1e6, .unit = "ms",
+     .default_text = "20", .text = "catchup: what is later than this is given up"},
+    {"max_overruns", SRV_FORM_U32, AT(config.clock.fault_max_overruns), RANGE(1, 1000000), .unit = "ticks",
+     .default_text = "10", .text = "fault: this many late ticks one after another stop the run"},
+};
+static const struct srv_section overrun = {"overrun", "what happens when ticks are late", KEYS(overrun_keys)};
+
+static const struct srv_key clock_keys[] = {
+    {"rate_hz", SRV_FORM_RATE, AT(config.clock.rate_num), RANGE(1e-6, 1e6), .unit = "Hz", .default_text = "1000",
+     .text = "ticks a second: a number, or a fraction such as 60000/1001"},
+    {"mode", SRV_FORM_WORD, AT(config.clock.mode), WORDS(modes), .default_text = "realtime",
+     .text = "realtime: by the clock, times scale; asap: as fast as it goes; step: on command; lockstep: as fast as its "
+             "participants go; external: as its master grants"},
+    {"scale", SRV_FORM_F64, AT(config.clock.scale), RANGE(0, 1e6), .flags = SRV_KEY_OPEN_MIN, .default_text = "1",
+     .text = "realtime, and lockstep if paced: simulated seconds in a second"},
+    {"paced", SRV_FORM_BOOL, AT(config.clock.paced), .default_text = "false", .text = "lockstep: no faster than scale says"},
+    {"master", SRV_FORM_VALUE, AT(master), .text = "external: the participant whose grants drive the clock"},
+    {"driver", SRV_FORM_WORD, AT(config.clock.driver), WORDS(drivers), .default_text = "uv",
+     .text = "uv: a timer; hybrid: a timer, then spinning for the last 60 microseconds"},
+    {"overrun", SRV_FORM_WORD, AT(config.clock.overrun), WORDS(overruns), .section = &overrun, .default_text = "slip",
+     .text = "what happens when ticks are late; as a map, with its limits"},
+    {"until_s", SRV_FORM_NS, AT(config.clock.until_ns), RANGE(0, 1e9), .scale = 1e9, .unit = "s", .default_text = "0",
+     .text = "simulated time at which the run ends; 0: no end"},
+    {"priority", SRV_FORM_I32, AT(config.clock.fifo_priority), RANGE(0, 99), .default_text = "70",
+     .text = "wanted SCHED_FIFO priority of the tick thread; 0: none"},
+};
+static const struct srv_section clock_section = {"clock", "how time passes", KEYS(clock_keys)};
+
+static const struct srv_word gravities[] = {{"wgs84", SRV_GRAVITY_WGS84, NULL}};
+static const struct srv_word fields[] = {
+    {"wmm2025", SRV_FIELD_WMM2025, NULL},
+    {"wmm2020", SRV_FIELD_WMM2020, NULL},
+};
+static const struct srv_word atmospheres[] = {{"constant", SRV_ATMOSPHERE_CONSTANT, NULL},
+                                              {"isa", SRV_ATMOSPHERE_ISA, NULL}};
+static const struct srv_key environment_keys[] = {
+    {"gravity", SRV_FORM_VEC3, AT(config.environment.gravity_enu_m_s2), RANGE(-1000, 1000), WORDS(gravities),
+     .word_offset = (uint32_t)offsetof(struct srv_raw_world, gravity), .unit = "m/s^2", .default_text = "wgs84",
+     .text = "wgs84: normal gravity at the origin; or a vector [east, north, up]"},
+    {"magnetic_field", SRV_FORM_VEC3, AT(config.environment.mag_field_enu_ut), RANGE(-1000, 1000), WORDS(fields),
+     .word_offset = (uint32_t)offsetof(struct srv_raw_world, magnetic_field), .unit = "ut",
+     .default_text = "[-2.4169, 27.5550, 16.0849]",
+     .text = "wmm2025, wmm2020: World Magnetic Model at place and date; or a vector [east, north, up]"},
+    {"atmosphere", SRV_FORM_WORD, AT(atmosphere), WORDS(atmospheres), .default_text = "constant",
+     .text = "isa: air changes with altitude as in the standard atmosphere; what is not given at the origin is its"},
+    {"earth_rate", SRV_FORM_BOOL, AT(config.environment.earth_rate), .default_text = "false",
+     .text = "true: gyroscopes feel the Earth turn, accelerometers its Coriolis acceleration"},
+    {"temperature_degc", SRV_FORM_TABLE, AT(config.environment.temperature_along_time_degc), RANGE(-100, 200),
+     .unit = "degC", .row_text = "time in s", .default_text = "25",
+     .text = "temperature of air and parts at the origin: a number, or rows [time in s, temperature]"},
+    {"pressure_pa", SRV_FORM_TABLE, AT(config.environment.pressure_along_time_pa), RANGE(0, 200000), .unit = "Pa",
+     .row_text = "time in s", .default_text = "101325",
+     .text = "air pressure at the origin: a number, or rows [time in s, pressure]"},
+};
+static const struct srv_section environment = {"environment", "what surrounds the vehicles", KEYS(environment_keys)};
+
+static const struct srv_word formats[] = {{"map", 0, NULL}, {"packed", 1, NULL}};
+static const struct srv_key publish_keys[] = {
+    {"listen", SRV_FORM_LISTEN, AT(config.publish), .default_text = "ipc",
+     .text = "where subscribers dial: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT"},
+    {"coalesce_ms", SRV_FORM_NS, AT(config.publish.coalesce_ns), RANGE(0, 1000), .scale = 1e6, .unit = "ms",
+     .default_text = "5", .text = "samples of this long may share a frame; 0: each has its own"},
+    {"format", SRV_FORM_WORD, AT(packed), WORDS(formats), .default_text = "map",
+     .text = "map: msgpack with named fields; packed: raw records, their schema announced"},
+};
+static const struct srv_section publish = {"publish", "what goes over the network", KEYS(publish_keys)};
+
+static const struct srv_key checkpoint_keys[] = {
+    {"every_s", SRV_FORM_NS, AT(config.checkpoint.every_ns), RANGE(0.1, 1e7), .scale = 1e9, .unit = "s",
+     .flags = SRV_KEY_REQUIRED, .text = "simulated time between two checkpoints"},
+    {"keep", SRV_FORM_U32, AT(config.checkpoint.keep), RANGE(1, 1000), .default_text = "3",
+     .text = "so many of the newest stay, older ones are removed"},
+    {"directory", SRV_FORM_VALUE, AT(checkpoint_directory),
+     .text = "where they are written, from this file's folder; without it the folder checkpoints beside it"},
+};
+static const struct srv_section checkpoint = {"checkpoint", "the world's state, saved every so often",
+                                              KEYS(checkpoint_keys)};
+
+static const struct srv_word roles[] = {
+    {"observe", SRV_ROLE_OBSERVE, NULL}, {"operate", SRV_ROLE_OPERATE, NULL}, {"admin", SRV_ROLE_ADMIN, NULL}};
+#define IN_RULE(member) .offset = (uint32_t)offsetof(struct srv_role_rule, member), .bytes = sizeof(uint32_t)
+static const struct srv_key role_keys[] = {
+    {"uid", SRV_FORM_U32, IN_RULE(uid), RANGE(1, 4294967294.0), .text = "number of a user"},
+    {"gid", SRV_FORM_U32, IN_RULE(gid), RANGE(1, 4294967294.0), .text = "number of a group, of which the user may be a member"},
+    {"role", SRV_FORM_WORD, IN_RULE(role), WORDS(roles), .flags = SRV_KEY_REQUIRED,
+     .text = "observe: read; operate: also the clock, parameters, faults; admin: also swap, restore, checkpoint, shutdown"},
+};
+const struct srv_section srv_section_role = {"role", "what another user may ask for", KEYS(role_keys)};
+
+static const struct srv_key control_keys[] = {
+    {"roles", SRV_FORM_LIST, AT(roles), .section = &srv_section_role,
+     .text = "other users and groups that may control; without it only the server's own user and root"},
+};
+static const struct srv_section control = {"control", "who may control the world", KEYS(control_keys)};
+
+static const struct srv_key world_keys[] = {
+    {"world", SRV_FORM_NAME, AT(config.name), .flags = SRV_KEY_REQUIRED,
+     .text = "its name: topics, the runtime directory and the segment carry it"},
+    {"seed", SRV_FORM_U64, AT(config.seed), .default_text = "1",
+     .text = "of all noise: the same seed gives the same samples, 0 to 18446744073709551615"},
+    {"origin", SRV_FORM_SECTION, .section = &origin, .text = "where and when the world is"},
+    {"clock", SRV_FORM_SECTION, .section = &clock_section, .text = "how time passes"},
+    {"environment", SRV_FORM_SECTION, .section = &environment, .text = "what surrounds the vehicles"},
+    {"vehicles", SRV_FORM_LIST, AT(vehicles), .flags = SRV_KEY_REQUIRED, .section = &srv_section_vehicle,
+     .text = "what moves and senses"},
+    {"publish", SRV_FORM_BOOL, AT(config.publish.enabled), .section = &publish, .default_text = "true",
+     .text = "what goes over the network; false: nothing"},
+    {"checkpoint", SRV_FORM_SECTION, .section = &checkpoint, .text = "the world's state, saved every so often"},
+    {"control", SRV_FORM_SECTION, .section = &control, .text = "who may control the world"},
+    {"ring_capacity", SRV_FORM_U32, AT(config.ring_capacity), RANGE(2, 1048576), .unit = "samples",
+     .default_text = "1024", .text = "at least this many samples of each channel are kept in shared memory"},
+    {"recorder", SRV_FORM_LATER, .text = "record with `otolith run --csv` or from a client"},
+    {"participants", SRV_FORM_LIST, AT(participants), .section = &srv_section_participant,
+     .text = "other processes that give vehicles their truth, or keep step with the ticks"},
+};
+const struct srv_section srv_section_world = {"the world", "an otolith world", KEYS(world_keys)};
