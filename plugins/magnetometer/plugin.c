@@ -92,7 +92,7 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
     struct oto_output *outputs = step->outputs;
     struct oto_sensor_input past;
     oto_vec3 felt_ut = field_ut;
-    double temperature_degc = step->input->temperature_degc;
+    double temperature_degc = step->sensor.input->temperature_degc;
     if (prepared->timing.looks_back) {
         const enum oto_step_status status =
             num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL,
@@ -121,7 +121,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 {
     const struct mag_prepared *prepared = (const struct mag_prepared *)instance->data;
     const struct mag_plan *plan = &prepared->plan;
-    const struct oto_sensor_input *input = step->input;
+    const struct oto_sensor_input *input = step->sensor.input;
     struct oto_output *output = &step->outputs[PORT_MAG];
     const oto_vec3 field_ut = field_of(plan, input);
     if (prepared->extended) {
@@ -143,11 +143,11 @@ static void step_chunk(const struct oto_instance *const *instances, const struct
     uint32_t units[NUM_CHUNK], taken = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct mag_prepared *prepared = (const struct mag_prepared *)instances[i]->data;
-        field_ut[i] = field_of(&prepared->plan, steps[i]->input);
+        field_ut[i] = field_of(&prepared->plan, steps[i]->sensor.input);
         if (prepared->extended) {
             statuses[i] = step_extended(instances[i], steps[i], field_ut[i]);
         } else if (!mag_begin(&prepared->plan, (struct mag_state *)instances[i]->state, steps[i]->n, &field_ut[i],
-                              steps[i]->input->temperature_degc, measured_u[taken], &jobs[taken])) {
+                              steps[i]->sensor.input->temperature_degc, measured_u[taken], &jobs[taken])) {
             statuses[i] = OTO_STEP_DISCARD;
         } else {
             statuses[i] = OTO_STEP_OK;

@@ -167,7 +167,7 @@ static __attribute__((noinline)) enum oto_step_status step_extended(const struct
     const struct imu_plan *plan = &prepared->plan;
     struct oto_output *outputs = step->outputs;
     struct oto_imu_record *imu = (struct oto_imu_record *)outputs[PORT_IMU].payload;
-    const struct imu_truth truth = truth_of(step->n, step->input, field_ut);
+    const struct imu_truth truth = truth_of(step->n, step->sensor.input, field_ut);
     struct imu_truth felt = truth;
     struct oto_sensor_input past;
     enum oto_step_status status = OTO_STEP_OK;
@@ -207,11 +207,11 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     struct oto_output *imu = &step->outputs[PORT_IMU];
     struct oto_output *mag = &step->outputs[PORT_MAG];
     oto_vec3 own_field_ut;
-    const oto_vec3 *field_ut = field_of(plan, step->input, &own_field_ut);
+    const oto_vec3 *field_ut = field_of(plan, step->sensor.input, &own_field_ut);
     if (prepared->extended) {
         return step_extended(instance, step, field_ut);
     }
-    const struct imu_truth truth = truth_of(step->n, step->input, field_ut);
+    const struct imu_truth truth = truth_of(step->n, step->sensor.input, field_ut);
     return imu_measure(plan, (struct imu_state *)instance->state, &truth, (struct oto_imu_record *)imu->payload,
                        &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags)
                ? OTO_STEP_OK
@@ -228,8 +228,8 @@ static void step_chunk(const struct oto_instance *const *instances, const struct
     uint32_t units[NUM_CHUNK], taken = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct imu_prepared *prepared = (const struct imu_prepared *)instances[i]->data;
-        const oto_vec3 *field_ut = field_of(&prepared->plan, steps[i]->input, &own_field_ut[i]);
-        const struct imu_truth truth = truth_of(steps[i]->n, steps[i]->input, field_ut);
+        const oto_vec3 *field_ut = field_of(&prepared->plan, steps[i]->sensor.input, &own_field_ut[i]);
+        const struct imu_truth truth = truth_of(steps[i]->n, steps[i]->sensor.input, field_ut);
         if (prepared->extended) {
             statuses[i] = step_extended(instances[i], steps[i], field_ut);
         } else if (!imu_begin(&prepared->plan, (struct imu_state *)instances[i]->state, &truth, measured_u[taken],

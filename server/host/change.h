@@ -66,9 +66,8 @@ struct srv_change {
     void *snapshot;    /* of the live state, for the probe */
     uint64_t snapshot_bytes;
     uint32_t snapshot_version;
-    struct oto_truth_record truth; /* with it, at t_ns */
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_truth_record truth; /* with it */
+    struct oto_instant at;
     void *first_state; /* of a motion, which may take over twice: what init made */
     struct oto_truth_record *history; /* for a vehicle that has none; motions only */
     struct srv_trial trial;
@@ -108,10 +107,10 @@ enum oto_status srv_change_bind(const struct srv_change_base *base, const struct
 
 /*
  * [tick] Step 5, first half: gives the candidate its state. `truth` is that of the node's vehicle at the boundary
- * t_ns + sub_ns. On failure *reason says why and nothing has happened.
+ * that instant. On failure *reason says why and nothing has happened.
  */
 enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_change *change,
-                                      const struct oto_truth_record *truth, int64_t t_ns, double sub_ns,
+                                      const struct oto_truth_record *truth, struct oto_instant at,
                                       const char **reason);
 /* [tick] The other half: the two change places. */
 void srv_change_flip(struct srv_node *node, struct srv_change *change);

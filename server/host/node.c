@@ -150,8 +150,8 @@ static enum oto_status make_inputs(const struct srv_world_config *world, struct 
         return OTO_OK;
     }
     const enum oto_status status = srv_inputs_init(world, node->config, &node->inputs, &why);
-    node->setup->inputs = node->inputs.bindings;
-    node->setup->input_count = node->inputs.count;
+    node->setup->estimator.inputs = node->inputs.bindings;
+    node->setup->estimator.input_count = node->inputs.count;
     return status == OTO_OK ? OTO_OK : oto_fail(error, status, "node '%s' (plugin %s): %.300s", node->topic,
                                                 node->descriptor->id, why.text);
 }

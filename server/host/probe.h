@@ -21,8 +21,7 @@ enum srv_start {
 /* What one step gets. Sensors: one sample, input_at is made from the inputs before it. Motions: one tick, truth only. */
 struct srv_probe_input {
     uint64_t tick, n;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
     struct oto_sensor_input input;
 };
 
@@ -38,8 +37,7 @@ struct srv_probe_request {
     uint64_t state_bytes;
     uint32_t state_version;
     struct oto_truth_record truth; /* ADOPT: at the boundary, with its instant */
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
     const struct srv_probe_input *inputs; /* in order of time */
     uint32_t input_count;
     int64_t timeout_ns; /* of the whole; then the child is killed */

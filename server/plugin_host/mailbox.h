@@ -59,8 +59,7 @@ struct srv_box_crash {
 struct srv_box_question {
     uint32_t slot;
     uint32_t reserved;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
 };
 
 struct srv_box_head {
@@ -90,8 +89,7 @@ struct srv_box_output {
 
 /* The truth of a motion at an instant. */
 struct srv_box_instant {
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t reserved;
     struct oto_truth_record truth;
@@ -126,15 +124,14 @@ struct srv_box_slot {
     uint32_t plugin; /* index of the descriptor that came with the start message */
     uint32_t flags;  /* SRV_SLOT_… */
     uint32_t payload_stride; /* estimators: from one sample's payload to the next */
-    uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.inputs, by oto_bindings_pack */
+    uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.estimator.inputs, by oto_bindings_pack */
     uint64_t samples_offset, payloads_offset;  /* and of what a step is given; the payloads in the samples' order */
     uint64_t instants_offset;                  /* motions: struct srv_box_instant[SRV_BOX_INSTANTS] */
     /* written by the server for each request */
     uint32_t due;
     uint32_t take; /* enum srv_box_take */
     uint64_t tick, n;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
     struct oto_sensor_input input;
     uint32_t sample_count;
     uint32_t step_count;    /* motions: ticks to move on by, of which `beat` is the end of the first; may be 0 */

@@ -34,8 +34,7 @@ static uint32_t gather(struct srv_engine *engine, struct srv_vehicle *vehicle, s
             struct srv_node *node = &vehicle->first_sensor[i];
             if (is_ready(node, first->ops, tick)) {
                 items[count].node = node;
-                items[count++].back = (struct srv_looking_back){engine, vehicle, node, node->beat.t_ns,
-                                                                srv_beat_sub_ns(&node->beat)};
+                items[count++].back = (struct srv_looking_back){engine, vehicle, node, srv_beat_at(&node->beat)};
             }
             if (count == CHUNK || --reach == 0) {
                 return count;
@@ -51,14 +50,11 @@ static void expose(struct srv_engine *engine, uint64_t tick, struct item *item)
     item->step = (struct oto_step){.size = sizeof item->step,
                                    .tick = tick,
                                    .n = node->beat.n,
-                                   .t_ns = item->back.t_ns,
-                                   .sub_ns = item->back.sub_ns,
-                                   .input = &item->input,
-                                   .input_at = srv_input_at,
-                                   .input_context = &item->back,
-                                   .outputs = node->outputs};
+                                   .at = item->back.at,
+                                   .outputs = node->outputs,
+                                   .sensor = {&item->input, srv_input_at, &item->back}};
     node->ahead.flags = srv_sample_input(engine, item->back.vehicle, node, &item->input);
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, item->back.t_ns);
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, item->back.at.t_ns);
 }
 
 static void run(struct srv_engine *engine, const struct item *items, uint32_t count)

@@ -134,10 +134,10 @@ static void make_inputs(const struct srv_engine *engine, const struct srv_node *
         }
         uint64_t rest;
         input->tick = seq - 1;
-        input->t_ns = srv_instant_ns(seq, clock->rate_num, clock->rate_den, &rest);
-        input->sub_ns = (double)rest / (double)clock->rate_num;
+        input->at.t_ns = srv_instant_ns(seq, clock->rate_num, clock->rate_den, &rest);
+        input->at.sub_ns = (double)rest / (double)clock->rate_num;
         input->n = seq;
-        const struct srv_exposure exposure = {vehicle->vibration, input->t_ns, input->sub_ns};
+        const struct srv_exposure exposure = {vehicle->vibration, input->at};
         srv_environment_fill(&engine->environment, node->setup, &exposure, &input->input);
     }
 }

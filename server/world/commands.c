@@ -185,8 +185,7 @@ static bool apply_snapshot(struct srv_engine *engine, const struct srv_command *
     }
     memcpy(change->snapshot, node->instance.state, node->state_bytes);
     change->truth = engine->vehicles[node->config->vehicle].truth;
-    change->t_ns = engine->beat.t_ns;
-    change->sub_ns = srv_beat_sub_ns(&engine->beat);
+    change->at = srv_beat_at(&engine->beat);
     return true;
 }
 

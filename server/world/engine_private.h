@@ -172,7 +172,7 @@ void srv_truth_publish(struct srv_engine *engine, struct srv_vehicle *vehicle);
 /* Its truth at time zero. */
 void srv_truth_begin(struct srv_engine *engine, struct srv_vehicle *vehicle);
 /* The truth at an instant of the current tick, or up to a second earlier. False: there is none, the motion is broken. */
-bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
+bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, struct oto_instant at,
                   struct oto_truth_record *truth);
 /* Whether an instant of the current tick or before it is the motion's to tell; what is not is told by the history. */
 static inline bool srv_motion_may_tell(const struct srv_engine *engine, const struct srv_vehicle *vehicle, int64_t t_ns)
@@ -196,10 +196,9 @@ struct srv_looking_back {
     struct srv_engine *engine;
     struct srv_vehicle *vehicle;
     const struct srv_node *node;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
 };
-enum oto_step_status srv_input_at(void *looking_back, int64_t t_ns, double sub_ns, struct oto_sensor_input *input);
+enum oto_step_status srv_input_at(void *looking_back, struct oto_instant at, struct oto_sensor_input *input);
 
 /* ---- batch.c ---- */
 

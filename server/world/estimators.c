@@ -84,17 +84,15 @@ static void take_step(struct srv_engine *engine, struct srv_node *node, uint64_t
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = node->beat.n,
-                                  .t_ns = node->beat.t_ns,
-                                  .sub_ns = srv_beat_sub_ns(&node->beat),
+                                  .at = srv_beat_at(&node->beat),
                                   .outputs = node->outputs,
-                                  .samples = node->inputs.samples,
-                                  .sample_count = count};
+                                  .estimator = {.samples = node->inputs.samples, .sample_count = count}};
     tell_lost(engine, node, node->inputs.lost - lost);
     if (node->trial != NULL) {
         srv_trial_sample(engine, node, &step, 0);
         return;
     }
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, step.t_ns);
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, step.at.t_ns);
     const enum oto_step_status status = srv_node_run(engine, node, &step);
     srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
     srv_estimator_absorb(engine, node);

@@ -191,8 +191,7 @@ uint32_t srv_member_expose(struct srv_engine *engine, const struct srv_member *m
     struct srv_box_slot *slot = srv_box_slot(box, member->slot);
     slot->tick = tick;
     slot->n = beat->n;
-    slot->t_ns = beat->t_ns;
-    slot->sub_ns = srv_beat_sub_ns(beat);
+    slot->at = srv_beat_at(beat);
     for (uint32_t i = 0; i < runner->port_count; i++) {
         slot->outputs[i] = (struct srv_box_output){beat->t_ns, beat->t_ns, 0, runner->ports[i].enabled};
     }

@@ -165,7 +165,7 @@ bool srv_member_move(struct srv_engine *engine, struct srv_member *member, uint3
 /* A sensor has looked back: so long before a sample it will want the truth again. */
 void srv_member_note_past(struct srv_member *member, const struct srv_node *sensor, double lag_ns);
 /* As the motion's `evaluate`. False: nobody answered. */
-bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, int64_t t_ns, double sub_ns,
+bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, struct oto_instant at,
                          struct oto_truth_record *truth, enum oto_step_status *status);
 
 /* ---- isolated_take.c: [tick] ---- */

@@ -40,20 +40,20 @@ enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_err
 
 /* ---- what is asked for ---- */
 
-static struct srv_box_instant *find(struct srv_truths *truths, int64_t t_ns, double sub_ns)
+static struct srv_box_instant *find(struct srv_truths *truths, struct oto_instant at)
 {
     for (uint32_t i = 0; i < truths->count; i++) {
-        if (truths->at[i].t_ns == t_ns && truths->at[i].sub_ns == sub_ns) {
+        if (oto_instant_is_equal(truths->at[i].at, at)) {
             return &truths->at[i];
         }
     }
     return NULL;
 }
 
-static void want(struct srv_truths *truths, int64_t t_ns, double sub_ns)
+static void want(struct srv_truths *truths, struct oto_instant at)
 {
     if (truths->count < SRV_BOX_INSTANTS) {
-        truths->at[truths->count++] = (struct srv_box_instant){.t_ns = t_ns, .sub_ns = sub_ns};
+        truths->at[truths->count++] = (struct srv_box_instant){.at = at};
     }
 }
 
@@ -61,13 +61,13 @@ static void want_past(struct srv_engine *engine, const struct srv_vehicle *vehic
                       const struct lags *lags, const struct srv_beat *beat)
 {
     for (uint32_t i = 0; i < lags->count && i < LAGS; i++) {
-        const double off_ns = srv_beat_sub_ns(beat) - lags->ns[i];
+        const struct oto_instant now = srv_beat_at(beat);
+        const double off_ns = now.sub_ns - lags->ns[i];
         int64_t whole_ns = (int64_t)off_ns;
         whole_ns -= (double)whole_ns > off_ns;
-        const int64_t t_ns = beat->t_ns + whole_ns;
-        const double sub_ns = off_ns - (double)whole_ns;
-        if (srv_motion_may_tell(engine, vehicle, t_ns) && find(truths, t_ns, sub_ns) == NULL) {
-            want(truths, t_ns, sub_ns);
+        const struct oto_instant past = {now.t_ns + whole_ns, off_ns - (double)whole_ns};
+        if (srv_motion_may_tell(engine, vehicle, past.t_ns) && find(truths, past) == NULL) {
+            want(truths, past);
         }
     }
 }
@@ -81,7 +81,7 @@ static void want_samples(struct srv_engine *engine, const struct srv_vehicle *ve
     struct srv_due due = node->due;
     while (srv_due_tick(&due) == engine->tick && truths->count < SRV_BOX_INSTANTS) {
         if (!srv_due_at_end(&due)) {
-            want(truths, beat.t_ns, srv_beat_sub_ns(&beat));
+            want(truths, srv_beat_at(&beat));
         }
         want_past(engine, vehicle, truths, &truths->lags[sensor], &beat);
         srv_beat_advance(&beat);
@@ -122,7 +122,7 @@ void srv_member_ask_motion(struct srv_engine *engine, struct srv_member *member,
     truths->count = 0;
     truths->current = false;
     if (truths->steps == missing) {
-        want(truths, engine->beat.t_ns, srv_beat_sub_ns(&engine->beat));
+        want(truths, srv_beat_at(&engine->beat));
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
                 want_samples(engine, vehicle, truths, i);
@@ -159,7 +159,7 @@ void srv_member_take_motion(struct srv_member *member, const struct srv_box *box
 
 void srv_member_take_zero(struct srv_member *member, const struct srv_box *box)
 {
-    want(member->truths, 0, 0.0);
+    want(member->truths, (struct oto_instant){0, 0.0});
     take_truths(member, box, member->truths->at, 1);
     member->truths->current = true;
 }
@@ -213,7 +213,7 @@ static bool ask_for(struct srv_engine *engine, struct srv_member *member, struct
     return answered;
 }
 
-bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, int64_t t_ns, double sub_ns,
+bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, struct oto_instant at,
                          struct oto_truth_record *truth, enum oto_step_status *status)
 {
     struct srv_truths *truths = member->truths;
@@ -221,13 +221,13 @@ bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, i
     if (!truths->current) {
         return false;
     }
-    struct srv_box_instant *instant = find(truths, t_ns, sub_ns);
+    struct srv_box_instant *instant = find(truths, at);
     truths->missed = instant == NULL;
     if (truths->missed) {
         instant = &truths->at[truths->count < KEPT ? truths->count++ : KEPT - 1];
-        *instant = (struct srv_box_instant){.t_ns = t_ns, .sub_ns = sub_ns};
+        *instant = (struct srv_box_instant){.at = at};
         if (!ask_for(engine, member, instant)) {
-            instant->t_ns = INT64_MIN; /* nobody asks for it */
+            instant->at.t_ns = INT64_MIN; /* nobody asks for it */
             return false;
         }
     }

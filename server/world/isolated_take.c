@@ -71,8 +71,7 @@ static void settle_both(struct srv_engine *engine, struct srv_member *member, st
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = tried->beat.n,
-                                  .t_ns = tried->beat.t_ns,
-                                  .sub_ns = srv_beat_sub_ns(&tried->beat),
+                                  .at = srv_beat_at(&tried->beat),
                                   .outputs = node->outputs};
     sample->asked = tried->asked = false;
     srv_trial_sample(engine, node, &step, sample->flags | tried->flags);

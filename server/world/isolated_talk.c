@@ -41,10 +41,9 @@ static void answer(struct srv_engine *engine, struct srv_group *group, struct sr
     const struct srv_sample *sample = asked_about(group, talk, question.slot);
     if (group->turn == SRV_TURN_SENSORS && talk->answers_left > 0 && sample != NULL) {
         const struct srv_member *member = &group->members[question.slot];
-        struct srv_looking_back back = {engine, member->vehicle, member->node, sample->beat.t_ns,
-                                        srv_beat_sub_ns(&sample->beat)};
+        struct srv_looking_back back = {engine, member->vehicle, member->node, srv_beat_at(&sample->beat)};
         talk->answers_left--;
-        status = srv_input_at(&back, question.t_ns, question.sub_ns, &input);
+        status = srv_input_at(&back, question.at, &input);
     }
     memory->answer = input;
     memory->answer_status = (uint32_t)status;

@@ -4,21 +4,20 @@
 #include "world/engine_private.h"
 #include "world/journal.h"
 
-enum oto_step_status srv_input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+enum oto_step_status srv_input_at(void *input_context, struct oto_instant at, struct oto_sensor_input *input)
 {
     const struct srv_looking_back *back = input_context;
-    const bool later = t_ns > back->t_ns || (t_ns == back->t_ns && sub_ns > back->sub_ns);
-    const bool too_early = t_ns < back->t_ns - SRV_NS_PER_S;
-    if (later || too_early) {
+    const bool too_early = at.t_ns < back->at.t_ns - SRV_NS_PER_S;
+    if (oto_instant_is_before(back->at, at) || too_early) {
         return OTO_STEP_ERROR;
     }
     const uint32_t caller = back->node->index + 1;
-    (void)srv_truth_at(back->engine, back->vehicle, t_ns, sub_ns, &input->truth);
-    if (back->vehicle->motion->member != NULL && back->sub_ns == 0.0) {
-        srv_member_note_past(back->vehicle->motion->member, back->node, (double)(back->t_ns - t_ns) - sub_ns);
+    (void)srv_truth_at(back->engine, back->vehicle, at, &input->truth);
+    if (back->vehicle->motion->member != NULL && back->at.sub_ns == 0.0) {
+        srv_member_note_past(back->vehicle->motion->member, back->node, oto_instant_span_ns(at, back->at));
     }
     __atomic_store_n(&back->engine->segment.header->current_node, caller, __ATOMIC_RELAXED);
-    const struct srv_exposure exposure = {back->vehicle->vibration, t_ns, sub_ns};
+    const struct srv_exposure exposure = {back->vehicle->vibration, at};
     srv_environment_fill(&back->engine->environment, back->node->setup, &exposure, input);
     return OTO_STEP_OK;
 }
@@ -91,11 +90,11 @@ void srv_tick_publish_aside(struct srv_engine *engine, struct srv_node *node, ui
 uint32_t srv_sample_input(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct srv_node *node,
                           struct oto_sensor_input *input)
 {
-    const struct srv_exposure exposure = {vehicle->vibration, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    const struct srv_exposure exposure = {vehicle->vibration, srv_beat_at(&node->beat)};
     uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
     if (srv_due_at_end(&node->due)) {
         input->truth = vehicle->truth;
-    } else if (!srv_truth_at(engine, vehicle, exposure.t_ns, exposure.sub_ns, &input->truth)) {
+    } else if (!srv_truth_at(engine, vehicle, exposure.at, &input->truth)) {
         flags |= OTO_SAMPLE_STALE;
     }
     srv_environment_fill(&engine->environment, node->setup, &exposure, input);
@@ -114,22 +113,19 @@ static void say_sample(struct srv_engine *engine, struct srv_node *node, enum ot
 static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
 {
     struct oto_sensor_input input;
-    struct srv_looking_back back = {engine, vehicle, node, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    struct srv_looking_back back = {engine, vehicle, node, srv_beat_at(&node->beat)};
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = node->beat.n,
-                                  .t_ns = back.t_ns,
-                                  .sub_ns = back.sub_ns,
-                                  .input = &input,
-                                  .input_at = srv_input_at,
-                                  .input_context = &back,
-                                  .outputs = node->outputs};
+                                  .at = back.at,
+                                  .outputs = node->outputs,
+                                  .sensor = {&input, srv_input_at, &back}};
     const uint32_t flags = srv_sample_input(engine, vehicle, node, &input);
     if (node->trial != NULL) {
         srv_trial_sample(engine, node, &step, flags);
         return;
     }
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, back.t_ns);
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, back.at.t_ns);
     say_sample(engine, node, srv_node_run(engine, node, &step), flags);
 }
 

@@ -243,8 +243,8 @@ static enum oto_status take_state(struct srv_engine *engine, struct srv_node *no
     if (node->member != NULL) {
         return srv_member_take_over(engine, node->member, change, reason);
     }
-    return srv_change_take_state(node, change, &srv_trial_vehicle(engine, node)->truth, engine->beat.t_ns,
-                                 srv_beat_sub_ns(&engine->beat), reason);
+    return srv_change_take_state(node, change, &srv_trial_vehicle(engine, node)->truth, srv_beat_at(&engine->beat),
+                                 reason);
 }
 
 /* A motion has gone its own way since it took over: it takes over again. */

@@ -11,11 +11,12 @@ static void fill_one(const struct srv_vehicle *vehicle, struct srv_history *hist
     const struct srv_node *motion = vehicle->motion;
     struct oto_truth_record truth;
     uint64_t rest;
-    const int64_t t_ns = srv_instant_ns(m, history->rate_num, history->rate_den, &rest);
+    struct oto_instant at;
+    at.t_ns = srv_instant_ns(m, history->rate_num, history->rate_den, &rest);
+    at.sub_ns = (double)rest / (double)history->rate_num;
     memset(&truth, 0, sizeof truth);
-    const bool known = !motion->quarantined &&
-                       motion->evaluate(&motion->instance, t_ns, (double)rest / (double)history->rate_num, &truth) ==
-                           OTO_STEP_OK;
+    const bool known =
+        !motion->quarantined && motion->evaluate(&motion->instance, at, &truth) == OTO_STEP_OK;
     srv_history_put(history, m, m == 0 ? &vehicle->truth_zero : known ? &truth : &vehicle->truth);
 }
 

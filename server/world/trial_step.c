@@ -73,7 +73,7 @@ static bool run(struct srv_engine *engine, const struct srv_node *node, const st
     struct oto_step own = *step;
     own.outputs = step->outputs != NULL ? runner->outputs : NULL;
     if (own.outputs != NULL) {
-        srv_outputs_clear(runner->outputs, runner->ports, runner->port_count, step->t_ns);
+        srv_outputs_clear(runner->outputs, runner->ports, runner->port_count, step->at.t_ns);
     }
     return srv_node_call(engine, node, runner->step, runner->instance, &own, status);
 }
@@ -161,7 +161,7 @@ static enum oto_step_status run_live(struct srv_engine *engine, struct srv_node 
                                      const struct oto_step *step)
 {
     if (live->answer == NULL) {
-        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->t_ns);
+        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->at.t_ns);
         return srv_node_run(engine, node, step);
     }
     return live->answer->answered ? srv_node_account(engine, node, live->answer->status) : OTO_STEP_DISCARD;
@@ -279,14 +279,14 @@ void srv_trial_sample(struct srv_engine *engine, struct srv_node *node, const st
 /* ---- motions ---- */
 
 static bool truth_of(struct srv_engine *engine, const struct srv_node *node, const struct oto_instance *instance,
-                     enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double,
+                     enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant,
                                                       struct oto_truth_record *),
                      const struct oto_step *step, struct oto_truth_record *truth)
 {
     uint32_t *breadcrumb = &engine->segment.header->current_node;
     memset(truth, 0, sizeof *truth);
     __atomic_store_n(breadcrumb, node->index + 1, __ATOMIC_RELAXED);
-    const enum oto_step_status status = evaluate(instance, step->t_ns, step->sub_ns, truth);
+    const enum oto_step_status status = evaluate(instance, step->at, truth);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     const bool pinned = srv_fpu_is_pinned();
     if (!pinned) {
@@ -297,7 +297,7 @@ static bool truth_of(struct srv_engine *engine, const struct srv_node *node, con
 
 /* NULL, or what the candidate did wrong. */
 static const char *move_candidate(struct srv_engine *engine, struct srv_node *node, const struct srv_runner *runner,
-                                  enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double,
+                                  enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant,
                                                                    struct oto_truth_record *),
                                   const struct oto_step *step, enum oto_step_status *status,
                                   struct oto_truth_record *truth)

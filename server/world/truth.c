@@ -76,7 +76,7 @@ void srv_node_quarantine(struct srv_engine *engine, struct srv_node *node, enum 
 }
 
 /* Asks the motion node, wherever it runs. A truth that it cannot give stops it, as an error of its step does. */
-static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
+static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, struct oto_instant at,
                      struct oto_truth_record *truth)
 {
     struct srv_node *motion = vehicle->motion;
@@ -89,33 +89,33 @@ static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, int
     srv_assert_tick_thread(engine);
     __atomic_store_n(breadcrumb, motion->index + 1, __ATOMIC_RELAXED);
     if (motion->member == NULL) {
-        status = motion->evaluate(&motion->instance, t_ns, sub_ns, truth);
-    } else if (!srv_member_evaluate(engine, motion->member, t_ns, sub_ns, truth, &status)) {
+        status = motion->evaluate(&motion->instance, at, truth);
+    } else if (!srv_member_evaluate(engine, motion->member, at, truth, &status)) {
         status = OTO_STEP_DISCARD; /* its host is away: there is no truth, and nothing is wrong with the motion */
     }
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL) {
         if (motion->trial != NULL && srv_trial_save_motion(engine, motion)) {
-            return evaluate(engine, vehicle, t_ns, sub_ns, truth);
+            return evaluate(engine, vehicle, at, truth);
         }
         srv_node_quarantine(engine, motion, status, "could not evaluate the motion; quarantined");
     }
     return status == OTO_STEP_OK || status == OTO_STEP_WARN;
 }
 
-bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
+bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, struct oto_instant at,
                   struct oto_truth_record *truth)
 {
     const struct srv_beat *end = &engine->beat;
     bool made = true;
-    if (t_ns < 0 || (t_ns == 0 && sub_ns <= 0.0)) {
+    if (at.t_ns < 0 || (at.t_ns == 0 && at.sub_ns <= 0.0)) {
         *truth = vehicle->truth_zero;
-    } else if (t_ns == end->t_ns && sub_ns == srv_beat_sub_ns(end)) {
+    } else if (oto_instant_is_equal(at, srv_beat_at(end))) {
         *truth = vehicle->truth;
-    } else if (srv_motion_may_tell(engine, vehicle, t_ns)) {
-        made = evaluate(engine, vehicle, t_ns, sub_ns, truth);
+    } else if (srv_motion_may_tell(engine, vehicle, at.t_ns)) {
+        made = evaluate(engine, vehicle, at, truth);
     } else {
-        srv_history_get(&vehicle->history, end->n, t_ns, sub_ns, truth);
+        srv_history_get(&vehicle->history, end->n, at, truth);
     }
     if (!made) {
         *truth = vehicle->truth;
@@ -139,7 +139,7 @@ void srv_motion_step(struct srv_engine *engine, struct srv_vehicle *vehicle, con
         *flags |= OTO_SAMPLE_WARN;
     }
     if ((status == OTO_STEP_OK || status == OTO_STEP_WARN) &&
-        evaluate(engine, vehicle, step->t_ns, step->sub_ns, &truth)) {
+        evaluate(engine, vehicle, step->at, &truth)) {
         vehicle->truth = truth;
         vehicle->stale = false;
     }
@@ -165,8 +165,7 @@ void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, u
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = tick + 1,
-                                  .t_ns = engine->beat.t_ns,
-                                  .sub_ns = srv_beat_sub_ns(&engine->beat)};
+                                  .at = srv_beat_at(&engine->beat)};
     uint32_t flags = 0;
     if (motion->trial == NULL) {
         srv_motion_step(engine, vehicle, &step, &flags);
@@ -198,7 +197,7 @@ void srv_truth_publish(struct srv_engine *engine, struct srv_vehicle *vehicle)
 void srv_truth_begin(struct srv_engine *engine, struct srv_vehicle *vehicle)
 {
     vehicle->truth_was_finite = true;
-    if (evaluate(engine, vehicle, 0, 0.0, &vehicle->truth_zero)) {
+    if (evaluate(engine, vehicle, (struct oto_instant){0, 0.0}, &vehicle->truth_zero)) {
         vehicle->truth = vehicle->truth_zero;
     }
     if (vehicle->history.records != NULL) {
