@@ -51,7 +51,7 @@ struct oto_estimator_extension {
     const struct oto_model_quantity *(*states)(const void *data, uint32_t *count);
 };
 
-/* A channel that an input is bound to: setup->estimator.inputs, in the order of the plugin's table, then the open ones. */
+/* A channel that an input is bound to: setup->estimator.inputs, in the order of the plugin's table, then the open ones */
 struct oto_input_binding {
     const char *name; /* of the input */
     const struct oto_record_type *type;

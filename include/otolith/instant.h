@@ -1,4 +1,4 @@
-/* An instant of a world: whole nanoseconds since its start and the rest, since a rate of samples need not divide 1e9. */
+/* An instant of a world: whole nanoseconds since its start, and the rest, since not every sample rate divides 1e9. */
 #ifndef OTOLITH_INSTANT_H
 #define OTOLITH_INSTANT_H
 

@@ -14,7 +14,7 @@
  * Life cycle of an instance: parameters bound → prepare [loop] → init [loop] → (step | evaluate | set_params |
  * validate)* [tick] → memory dropped. There is no `finish`: nothing is owned.
  *
- * Structs that carry `size` grow only at the end; a member is read only if `size` covers it.
+ * A host accepts plugins of exactly its own ABI version. In a struct that has it, `size` is the sizeof of that struct.
  */
 #ifndef OTOLITH_PLUGIN_H
 #define OTOLITH_PLUGIN_H
@@ -189,8 +189,8 @@ struct oto_output {
 struct oto_sensor_step {
     const struct oto_sensor_input *input; /* at the instant of the step */
     /*
-     * The input at an earlier instant, at most one second before the step; before time zero it is the input at zero. For
-     * band limits, boxcars and transport delay.
+     * The input at another instant, which is not after the step and at most one second before it. Before time zero it
+     * is the input at zero. For band limits, boxcars and transport delay.
      */
     enum oto_step_status (*input_at)(void *input_context, struct oto_instant at, struct oto_sensor_input *input);
     void *input_context;
@@ -293,9 +293,9 @@ struct oto_motion_extension {
     enum oto_step_status (*evaluate)(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth);
     /*
-     * [tick] The motion goes on from this truth at this instant, the end of the last tick: pose and velocity are kept as
-     * far as the motion can express them. The state is that of `init`. May be NULL: a swap to this motion is then refused,
-     * unless the state itself can be taken over.
+     * [tick] The motion goes on from this truth at this instant, the end of the last tick: pose and velocity are kept
+     * as far as the motion can express them. The state is that of `init`. May be NULL: a swap to this motion is then
+     * refused, unless the state itself can be taken over.
      */
     enum oto_status (*adopt)(const struct oto_instance *instance, const struct oto_truth_record *truth,
                              struct oto_instant at);

@@ -1,7 +1,7 @@
 /*
  * The adapter to the plugin ABI of the sensors whose samples a kernel makes (num_measure.h): the magnetometer and the
- * IMU. It gives a model the field of the node, what the sensor feels late or filtered, its clock, batches of any size, and
- * the states of older versions. A plugin gives the functions of its model in a constant `struct num_sensor`; the inline
+ * IMU. It adds to a model: the node's own field, delay and band limit, the sensor's clock, batches of any size, and the
+ * states of older versions. A plugin gives the functions of its model in a constant `struct num_sensor`; the inline
  * functions then call them directly. Preparing belongs to the loop, the rest to the tick.
  */
 #ifndef NUM_ADAPTER_H
@@ -31,8 +31,8 @@ struct num_exposure {
 };
 
 /*
- * A sensor's model. `data` is what the plugin prepared. A sample is made from finite numbers only: where one is not, measure
- * and begin return false, and there is no sample.
+ * A sensor's model. `data` is what the plugin prepared. A sample is made from finite numbers only: where one is not,
+ * measure and begin return false, and there is no sample.
  */
 struct num_sensor {
     uint32_t ports;

@@ -124,7 +124,8 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
         now_x = x;
         now_p = p;
     }
-    ekf_report_estimate(plan, state, now_x, now_p, step->at.t_ns, (struct oto_estimate_record *)step->outputs[0].payload);
+    ekf_report_estimate(plan, state, now_x, now_p, step->at.t_ns,
+                        (struct oto_estimate_record *)step->outputs[0].payload);
     if (step->outputs[1].emit != 0) {
         ekf_report_state(plan, state, now_x, now_p, (struct num_filter_state_record *)step->outputs[1].payload);
     }

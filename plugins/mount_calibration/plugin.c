@@ -116,7 +116,8 @@ static const struct oto_field *find(const struct oto_setup *setup, uint32_t inpu
 static enum oto_status find_fields(const struct oto_setup *setup, struct prepared *prepared, struct oto_error *error)
 {
     if (setup->estimator.input_count < INPUTS || setup->estimator.inputs == NULL) {
-        return oto_fail(error, OTO_INVALID, "inputs: %u given; give both `imu` and `speed`", setup->estimator.input_count);
+        return oto_fail(error, OTO_INVALID, "inputs: %u given; give both `imu` and `speed`",
+                        setup->estimator.input_count);
     }
     for (int i = 0; i < AXES; i++) {
         prepared->axes[i] = find(setup, INPUT_IMU, imu_fields[i], error);

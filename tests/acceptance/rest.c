@@ -56,7 +56,8 @@ void rest_start(struct rest *rest)
                                            .data = rest->prepared.data,
                                            .state = calloc(1, oto_plugin_descriptor(rest->plugin)->state_bytes)};
     assert_ok(rest->ops->init(&rest->instance, &error), error);
-    rest->step = (struct oto_step){.size = sizeof rest->step, .outputs = rest->outputs, .sensor = {.input = &rest->input}};
+    rest->step = (struct oto_step){
+        .size = sizeof rest->step, .outputs = rest->outputs, .sensor = {.input = &rest->input}};
 }
 
 void rest_sample(struct rest *rest, double axes[REST_AXES])

@@ -175,7 +175,8 @@ static void take_truth(struct subject *s, uint64_t tick)
     for (int part = 0; motion != NULL && part <= 2; part++) {
         struct oto_truth_record truth;
         memset(&truth, 0, sizeof truth);
-        COUNTED(motion->evaluate(&s->instance, (struct oto_instant){(int64_t)(tick * 1000000) + part * 500000, 0.0}, &truth));
+        const struct oto_instant at = {(int64_t)(tick * 1000000) + part * 500000, 0.0};
+        COUNTED(motion->evaluate(&s->instance, at, &truth));
         s->hash = oto_fnv1a64_more(s->hash, &truth, sizeof truth);
         const double *numbers = (const double *)&truth;
         for (size_t i = 0; i < sizeof truth / 8; i++) {

@@ -14,7 +14,8 @@ __extension__ typedef unsigned __int128 wide;
 struct oto_instant scene_instant(uint64_t n, uint64_t rate_num, uint64_t rate_den)
 {
     const wide instant = (wide)n * rate_den * NS_PER_S;
-    return (struct oto_instant){(int64_t)(instant / rate_num), (double)(uint64_t)(instant % rate_num) / (double)rate_num};
+    return (struct oto_instant){(int64_t)(instant / rate_num),
+                                (double)(uint64_t)(instant % rate_num) / (double)rate_num};
 }
 
 enum oto_status scene_advance(struct scene *scene, struct oto_instant at, struct oto_error *error)

@@ -12,8 +12,8 @@ enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error 
                         abi->magic, OTO_PLUGIN_MAGIC);
     }
     if (abi->major != OTO_PLUGIN_ABI_MAJOR || abi->minor != OTO_PLUGIN_ABI_MINOR) {
-        return oto_fail(error, OTO_VERSION, "it has plugin ABI %u.%u, and this host accepts %u.%u: rebuild it against this "
-                        "version's headers", abi->major, abi->minor, OTO_PLUGIN_ABI_MAJOR, OTO_PLUGIN_ABI_MINOR);
+        return oto_fail(error, OTO_VERSION, "it has plugin ABI %u.%u, and this host accepts %u.%u: rebuild it against "
+                        "this version's headers", abi->major, abi->minor, OTO_PLUGIN_ABI_MAJOR, OTO_PLUGIN_ABI_MINOR);
     }
     if (memcmp(abi, &own, sizeof own) != 0) {
         return oto_fail(error, OTO_VERSION, "it says ABI %u.%u, but its structures have other sizes: rebuild it against "

@@ -207,7 +207,8 @@ static void the_sensor_clock_runs_off_drifts_and_jitters_without_stepping_back(v
     for (uint64_t n = 1; n <= 1000; n++) {
         const double t_s = (double)n / 100;
         sample(&rig, n);
-        assert_near((double)(rig.outputs[0].sensor_time_ns - rig.step.at.t_ns), (50 * t_s + 0.25 * t_s * t_s) * 1e3, 0.51);
+        assert_near((double)(rig.outputs[0].sensor_time_ns - rig.step.at.t_ns), (50 * t_s + 0.25 * t_s * t_s) * 1e3,
+                    0.51);
     }
     mini_set(&rig.host, "clock.error_ppm", 0);
     mini_set(&rig.host, "clock.drift_ppm_s", 0);
@@ -268,7 +269,8 @@ static enum oto_step_status past_input(void *context, struct oto_instant at, str
 static void look_back(struct rig *rig, uint64_t n)
 {
     rig->step.sensor.input_at = past_input;
-    assert_int_equal(past_input(NULL, (struct oto_instant){(int64_t)((double)n * 1e9 / rig->host.setup.rate_hz), 0.0}, &rig->input), OTO_STEP_OK);
+    const struct oto_instant at = {(int64_t)((double)n * 1e9 / rig->host.setup.rate_hz), 0.0};
+    assert_int_equal(past_input(NULL, at, &rig->input), OTO_STEP_OK);
     sample(rig, n);
 }
 

@@ -247,7 +247,8 @@ static void the_same_seed_is_the_same_drive_in_any_order_of_asking(void **unused
     for (int64_t t_ns = 0; t_ns < 300 * SECOND_NS; t_ns += 777777777) {
         struct oto_truth_record stepped, asked, elsewhere;
         truth_at(&a, t_ns, &stepped);
-        drive_truth(&b.drive, &b.state, (struct oto_instant){t_ns, 0.0}, &asked); /* never stepped: from the start each time */
+        /* never stepped: from the start each time */
+        drive_truth(&b.drive, &b.state, (struct oto_instant){t_ns, 0.0}, &asked);
         truth_at(&other, t_ns, &elsewhere);
         assert_memory_equal(&stepped, &asked, sizeof stepped);
         differ += memcmp(&stepped, &elsewhere, sizeof stepped) != 0;

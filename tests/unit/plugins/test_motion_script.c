@@ -283,7 +283,7 @@ static void a_figure_eight_closes_on_its_crossing(void **unused)
     assert_near(script.end.x_m, 10.0, 1e-6); /* straights are whole ns long: six times 6e-9 m */
     assert_near(script.end.y_m, -20.0, 1e-6);
     assert_near(oto_wrap_pi(script.end.heading_rad - 0.5), 0.0, 1e-12);
-    script_evaluate(&script, (struct oto_instant){script.period_ns / 6, 0.0}, &truth); /* the crossing, after one loop */
+    script_evaluate(&script, (struct oto_instant){script.period_ns / 6, 0.0}, &truth); /* the crossing, one loop later */
     assert_near(hypot(truth.position_enu_m.x - 10.0, truth.position_enu_m.y + 20.0), 0.0, 1e-6);
     for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 10000000) {
         script_evaluate(&script, (struct oto_instant){t_ns, 0.0}, &truth);
