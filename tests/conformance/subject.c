@@ -195,7 +195,7 @@ void subject_run(struct subject *s, uint64_t first, uint64_t last)
         struct oto_step now = {.size = sizeof now, .tick = motion ? n - 1 : 5 * n - 1, .n = n,
                                .at = {(int64_t)(n * (motion ? 1000000u : 5000000u)), 0.0}, .outputs = s->outputs};
         input_when((double)now.at.t_ns * 1e-9, &input);
-        if (s->inputs.count > 0) {
+        if (oto_plugin_estimator(s->plugin) != NULL) {
             estimator_feed(&s->inputs, &input, n, &now);
         } else if (!motion) {
             now.sensor = (struct oto_sensor_step){.input = &input, .input_at = input_at};
