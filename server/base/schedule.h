@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "otolith/instant.h"
 #include "otolith/status.h"
 
 #define SRV_RATE_MAX_TERM (UINT64_C(1) << 40) /* of a rate's numerator and denominator */
@@ -50,9 +51,10 @@ static inline void srv_beat_advance(struct srv_beat *beat)
     }
 }
 
-static inline double srv_beat_sub_ns(const struct srv_beat *beat)
+static inline struct oto_instant srv_beat_at(const struct srv_beat *beat)
 {
-    return beat->rest == 0 ? 0.0 : (double)beat->rest / (double)beat->num;
+    const struct oto_instant at = {beat->t_ns, beat->rest == 0 ? 0.0 : (double)beat->rest / (double)beat->num};
+    return at;
 }
 
 /*

@@ -63,7 +63,7 @@ enum oto_status srv_server_make_engine(struct srv_server *server, const char *re
         status = srv_engine_create(&server->config, &options, srv_server_warn, NULL, &server->engine, error);
     }
     if (status == OTO_OK && restore_path != NULL) {
-        status = srv_checkpoint_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
+        status = srv_engine_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
     }
     srv_checkpoint_finish(&checkpoint);
     if (status == OTO_OK && server->options->again != NULL && server->run == 0) {

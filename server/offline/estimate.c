@@ -89,7 +89,7 @@ const struct oto_model_quantity *oto_estimate_state(const struct oto_estimate *e
 {
     const struct oto_estimator_extension *extension = estimate->extension;
     uint32_t count = 0;
-    if (estimate->instance.state == NULL || extension->size <= OTO_ESTIMATOR_BYTES_1_0 || extension->states == NULL) {
+    if (estimate->instance.state == NULL || extension->states == NULL) {
         return NULL;
     }
     const struct oto_model_quantity *states = extension->states(estimate->instance.data, &count);

@@ -157,8 +157,8 @@ enum oto_status oto_description_pack(const struct oto_description *description, 
     struct oto_estimator_extension tables = {0};
     uint64_t offset = 0;
     if (description->estimator != NULL) { /* without what it can be called for */
-        memcpy(&tables, description->estimator, OTO_ESTIMATOR_BYTES_1_0);
-        tables.size = OTO_ESTIMATOR_BYTES_1_0;
+        tables = *description->estimator;
+        tables.states = NULL;
         plain.estimator = &tables;
     }
     if (!pack(&packer, &description_shape, &plain, 1, 0, &offset)) {

@@ -1,6 +1,6 @@
 /*
  * Whether what a loaded plugin says of itself can be believed: every count, size, offset, name and default. Errors name
- * the offending thing. Pure, [any]. Structs are read as far as their `size` covers them.
+ * the offending thing. Pure, [any].
  */
 #ifndef PLUGIN_DESCRIPTOR_CHECK_H
 #define PLUGIN_DESCRIPTOR_CHECK_H
@@ -23,8 +23,6 @@ enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error 
 
 enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descriptor, const struct oto_plugin_ops *ops,
                                      struct oto_error *error);
-/* A copy in which the operations that an older ABI did not have are NULL. */
-void oto_ops_take(const struct oto_plugin_ops *from, struct oto_plugin_ops *ops);
 /* `motion` may be NULL; a motion node must have it. */
 enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
                                  const struct oto_motion_extension *motion, struct oto_error *error);

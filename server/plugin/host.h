@@ -71,10 +71,13 @@ OTO_API enum oto_status oto_inputs_check(const struct oto_estimator_extension *e
 /* Whether a swap may go on from a truth with this motion. */
 static inline bool oto_motion_adopts(const struct oto_motion_extension *motion)
 {
-    return motion != NULL && motion->size > OTO_MOTION_BYTES_1_0 && motion->adopt != NULL;
+    return motion != NULL && motion->adopt != NULL;
 }
 OTO_API const char *oto_plugin_path(const struct oto_plugin *plugin);   /* where it came from */
 OTO_API uint64_t oto_plugin_content_hash(const struct oto_plugin *plugin); /* FNV-1a-64 of the file */
+
+/* Reads a plugin's tables in a process of its own, so that none of its code runs here: for plugins that are isolated. */
+typedef enum oto_status srv_describe_function(const char *path, struct oto_plugin **plugin, struct oto_error *error);
 
 /* ---- parameters ---- */
 

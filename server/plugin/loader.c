@@ -113,7 +113,7 @@ static enum oto_status read_entry(struct oto_plugin *plugin, const struct oto_pl
         return refuse(plugin, &reason, error);
     }
     plugin->descriptor = *entry->descriptor;
-    oto_ops_take(entry->ops, &plugin->ops);
+    plugin->ops = *entry->ops;
     plugin->extension = entry->extension;
     return OTO_OK;
 }
@@ -197,23 +197,21 @@ static enum oto_status no_migration(const struct oto_instance *instance, const v
     return OTO_UNSUPPORTED;
 }
 
-static enum oto_step_status no_truth_here(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status no_truth_here(const struct oto_instance *instance, struct oto_instant at,
                                           struct oto_truth_record *truth)
 {
     (void)instance;
-    (void)t_ns;
-    (void)sub_ns;
+    (void)at;
     (void)truth;
     return OTO_STEP_FATAL;
 }
 
 static enum oto_status no_adoption(const struct oto_instance *instance, const struct oto_truth_record *truth,
-                                   int64_t t_ns, double sub_ns)
+                                   struct oto_instant at)
 {
     (void)instance;
     (void)truth;
-    (void)t_ns;
-    (void)sub_ns;
+    (void)at;
     return OTO_UNSUPPORTED;
 }
 
@@ -236,7 +234,7 @@ static enum oto_status read_description(struct oto_plugin *made, const struct ot
     if (status == OTO_OK) {
         status = oto_estimator_check(description->descriptor, made->estimator, reason);
     }
-    if (status == OTO_OK && made->estimator != NULL && made->estimator->size != OTO_ESTIMATOR_BYTES_1_0) {
+    if (status == OTO_OK && made->estimator != NULL && made->estimator->states != NULL) {
         status = oto_fail(reason, OTO_PLUGIN, "the description of its estimator names code"); /* of another process */
     }
     if (status == OTO_OK) {

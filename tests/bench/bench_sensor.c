@@ -43,8 +43,8 @@ static void set_sample(struct unit *unit, uint32_t ports, const struct oto_senso
         unit->outputs[port] =
             (struct oto_output){unit->payloads[port], (int64_t)n * 1000000, (int64_t)n * 1000000, 0, 1};
     }
-    unit->step = (struct oto_step){.size = sizeof unit->step, .tick = n, .n = n, .t_ns = (int64_t)n * 1000000,
-                                   .input = input, .outputs = unit->outputs};
+    unit->step = (struct oto_step){.size = sizeof unit->step, .tick = n, .n = n, .at = {(int64_t)n * 1000000, 0.0},
+                                   .outputs = unit->outputs, .sensor = {.input = input}};
 }
 
 static void take_samples(const struct oto_plugin_ops *ops, struct unit *units, uint32_t count)
