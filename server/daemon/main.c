@@ -85,6 +85,7 @@ static bool follow_parent(void)
 
 int main(int argc, char **argv)
 {
+    (void)signal(SIGCHLD, SIG_DFL); /* some launchers ignore it, which makes children unwaitable */
     be_small();
     if (is_given(argc, argv, SRV_GUARD_OPTION)) {
         return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE : srv_guard(argc, argv);
