@@ -115,10 +115,12 @@ enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_en
     return OTO_OK;
 }
 
-void srv_crash_forget(void)
+void srv_crash_forget(const struct srv_engine *engine)
 {
-    watched.page = NULL;
-    watched.engine = NULL;
+    if (watched.engine == engine) {
+        watched.page = NULL;
+        watched.engine = NULL;
+    }
 }
 
 void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine)
