@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/monotonic.h"
 #include "plugin/described.h"
 #include "base/futex.h"
@@ -286,11 +286,11 @@ void srv_box_put_samples(const struct srv_box *box, uint32_t slot, const struct 
 
 bool srv_box_reap(struct srv_box *box)
 {
-    siginfo_t facts = {0};
+    siginfo_t facts;
     if (box->pid == 0) {
         return true;
     }
-    if (waitid(P_PID, (id_t)box->pid, &facts, WEXITED | WNOHANG) != 0 || facts.si_pid == 0) {
+    if (!srv_child_has_ended(box->pid, &facts)) {
         return false;
     }
     box->how_code = facts.si_code;

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
+
 #define PAUSE_FIRST_MS 50
 #define PAUSE_MAX_MS 2000
 #define PROVEN_MS 5000 /* one that lived as long starts again without a long pause */
@@ -116,9 +118,11 @@ static void describe_exit(const siginfo_t *facts, char *sentence, size_t bytes)
     if (facts->si_code == CLD_EXITED) {
         (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) ended with code %d", (long)facts->si_pid,
                        facts->si_status);
-    } else {
+    } else if (facts->si_code != 0) {
         (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) was killed by signal %d", (long)facts->si_pid,
                        facts->si_status);
+    } else {
+        (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) ended; its exit status is unknown", (long)facts->si_pid);
     }
 }
 
@@ -157,8 +161,8 @@ static void on_exit_ready(uv_poll_t *poll, int status, int events)
     struct srv_supervisor *supervisor = poll->data;
     (void)status;
     (void)events;
-    siginfo_t facts = {0};
-    if (waitid(P_PID, (id_t)supervisor->pid, &facts, WEXITED | WNOHANG) != 0 || facts.si_pid == 0) {
+    siginfo_t facts;
+    if (!srv_child_has_ended(supervisor->pid, &facts)) {
         return;
     }
     supervisor->pid = 0;

@@ -78,6 +78,7 @@ static void apply(struct srv_engine *engine, const struct srv_command *command)
 {
     engine->tick++;
     engine->facts.applied++;
+    engine->facts.pauses += command->kind == SRV_COMMAND_PAUSE;
     if (command->kind == SRV_COMMAND_EVENT) {
         engine->facts.events++;
         engine->facts.last_event = command->event;
