@@ -1,5 +1,7 @@
-/* What belongs together in a mode: one way to say each thing, digits in terms of the resolution, nothing left open.
- * Pure. */
+/*
+ * Checks a mode as a whole: each quantity is given once, counts have a resolution, and nothing required is missing.
+ * Pure.
+ */
 #include <string.h>
 
 #include "private.h"
@@ -36,7 +38,7 @@ static const struct oto_part_number *of_use(const struct oto_part_mode *mode, en
     return NULL;
 }
 
-/* Two numbers that would set the same parameter: the same term twice, or a density in two conventions. */
+/* Refuses two numbers that set the same parameter: the same term twice, or a density in two conventions. */
 static enum oto_status check_once(const struct oto_part_mode *mode, struct oto_error *error)
 {
     for (uint32_t i = 0; i < mode->number_count; i++) {
@@ -88,7 +90,7 @@ static bool is_said_missing(const struct oto_part *part, enum oto_part_triad tri
     return false;
 }
 
-/* Range and noise of a triad are given, or the file says that it has no source for it: nothing is zero by silence. */
+/* Requires range and noise of each triad, or an entry in `missing`, so that no term is zero by omission. */
 static enum oto_status check_complete(const struct oto_part *part, const struct oto_part_mode *mode,
                                       enum oto_part_triad triad, struct oto_error *error)
 {
@@ -127,7 +129,7 @@ static enum oto_status check_triad(const struct oto_part *part, const struct oto
     return check_complete(part, mode, triad, error);
 }
 
-/* What is said to be missing must not be given. */
+/* Refuses a number for a term that `missing` lists. */
 static enum oto_status check_missing(const struct oto_part *part, const struct oto_part_mode *mode,
                                      struct oto_error *error)
 {

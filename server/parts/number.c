@@ -78,7 +78,7 @@ static enum oto_status read_axes(const struct oto_value *value, struct oto_part_
     return status;
 }
 
-/* {min, max}: limits of production, the larger magnitude is the maximum. */
+/* Reads {min, max}, the limits of production. The larger magnitude is the maximum. */
 static enum oto_status read_limits(const struct oto_value *map, const struct oto_value *low,
                                    const struct oto_value *high, struct oto_part_number *number,
                                    struct oto_error *error)
