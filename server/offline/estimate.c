@@ -1,4 +1,4 @@
-/* Opening an estimator and binding logs to its inputs. */
+/* Opens an estimator and binds logs to its inputs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 static const char *const kinds[] = {OTO_KIND_SENSOR, OTO_KIND_MOTION, OTO_KIND_ESTIMATOR};
 
-/* The ABIs that are known: this host's major with every minor up to its own. */
+/* The supported ABIs: the major version of this host with every minor version up to its own. */
 static const struct oto_abi_block known_abis[] = {
     {OTO_PLUGIN_MAGIC, 1, 0, sizeof(void *), sizeof(struct oto_plugin_descriptor), OTO_OPS_BYTES_1_0, OTO_STEP_BYTES_1_0,
      sizeof(struct oto_sensor_input), sizeof(struct oto_param), 0x01020304u},
@@ -31,7 +31,7 @@ enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error 
                     "unchanged headers", abi->major, abi->minor);
 }
 
-/* Printable ASCII without spaces, 1 to bytes - 1 long. */
+/* True for printable ASCII without spaces, 1 to bytes - 1 long. */
 static bool is_word(const char *text, size_t bytes)
 {
     size_t length = 0;

@@ -5,7 +5,7 @@
 
 #define KNOWN_FLAGS (OTO_PARAM_RUNTIME | OTO_PARAM_SCALAR_FILLS | OTO_PARAM_RATE | OTO_PARAM_REQUIRED | OTO_PARAM_OPEN_MIN)
 
-/* A table under check: of the block itself, or of the items of the list `list`. */
+/* The table under check: the parameters of the block, or the items of the list `list`. */
 struct table {
     const struct oto_param *params;
     uint32_t count;
@@ -36,7 +36,7 @@ static bool is_key(const char *key)
            strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == length;
 }
 
-/* Whether `a` and `b` are the same or one is a section of the other, along `separator`. */
+/* True if `a` equals `b`, or if one is a section of the other along `separator`. */
 static bool paths_clash(const char *a, const char *b, char separator)
 {
     while (*a != '\0' && *a == *b) {
