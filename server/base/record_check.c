@@ -55,7 +55,7 @@ static enum oto_status check_field(const struct oto_record_type *type, const str
                         type->name, (unsigned)(field - type->fields), OTO_FIELD_NAME_BYTES - 1);
     }
     if (is_under(field->name, "header") || is_under(field->name, "otolith")) {
-        return oto_fail(error, OTO_INVALID, "record '%s': the name of field '%s' is taken by the frame on the wire",
+        return oto_fail(error, OTO_INVALID, "record '%s': the name of field '%s' is reserved for the wire frame",
                         type->name, field->name);
     }
     const uint32_t bytes = oto_field_type_bytes(field->type);
@@ -110,7 +110,7 @@ static enum oto_status check_names(const struct oto_record_type *type, struct ot
                                 name, other);
             }
             if (shared > shared_before) {
-                return oto_fail(error, OTO_INVALID, "record '%s': field '%s' must stand beside '%s', in one map",
+                return oto_fail(error, OTO_INVALID, "record '%s': field '%s' must be adjacent to '%s', in one map",
                                 type->name, other, name);
             }
             shared_before = shared;

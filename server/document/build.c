@@ -154,7 +154,7 @@ static enum oto_status refuse_duplicates(struct doc_builder *builder, const stru
         const struct oto_value *first = sorted[i - 1], *second = sorted[i];
         if (strcmp(first->key, second->key) == 0)
             status = doc_fail((struct doc_place){builder->file, second->key_line, second->key_column}, builder->error,
-                              OTO_SYNTAX, "duplicate key '%.64s', given before at %u:%u", second->key, first->key_line,
+                              OTO_SYNTAX, "duplicate key '%.64s', first at %u:%u", second->key, first->key_line,
                               first->key_column);
     }
     free(sorted);

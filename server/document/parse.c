@@ -37,8 +37,8 @@ static struct doc_place place_of(const struct doc_builder *builder, const struct
 static const struct {
     const char *theirs, *ours;
 } sentences[] = {
-    {"invalid tab as indendation", "a tab stands where the line is indented: use spaces"},
-    {"invalid tab", "a tab stands where the line is indented: use spaces"},
+    {"invalid tab as indendation", "the line is indented with a tab: use spaces"},
+    {"invalid tab", "the line is indented with a tab: use spaces"},
     {"did not find expected node content", "expected a value here"},
     {"invalid nested block mapping on the same line", "a second 'key:' on one line: put quotes round a text with ': '"},
     {"invalid multiline plain key", "expected 'key: value': the line continues the one above, or is indented wrongly"},

@@ -96,7 +96,7 @@ static enum oto_status find_member(struct setting *setting, const struct oto_val
         return OTO_OK;
     }
     list_names(list, names, sizeof names);
-    return fail(setting, OTO_NOT_FOUND, "the list has no member", word, names);
+    return fail(setting, OTO_NOT_FOUND, "the list has no item", word, names);
 }
 
 static struct oto_value *empty_map(struct setting *setting)
@@ -134,7 +134,7 @@ static enum oto_status descend(struct setting *setting, struct oto_value **conta
             return OTO_OK;
         }
         if (next != NULL && !oto_value_is_null(next))
-            return fail(setting, OTO_INVALID, "there is nothing to set inside the value", next->text, "");
+            return fail(setting, OTO_INVALID, "nothing can be set inside the value", next->text, "");
         next = *container = empty_map(setting);
         if (next == NULL)
             return no_memory(setting);
@@ -162,7 +162,7 @@ enum oto_status oto_document_set(struct oto_document *document, const char *path
     size_t depth = 0;
     enum oto_status status = parse_value(&setting, yaml);
     if (status == OTO_OK && container->kind == OTO_VALUE_SCALAR)
-        return fail(&setting, OTO_INVALID, "there is nothing to set inside the value", container->text, "");
+        return fail(&setting, OTO_INVALID, "nothing can be set inside the value", container->text, "");
     while (status == OTO_OK && container != NULL) {
         if (++depth > oto_document_default_limits.depth)
             return fail(&setting, OTO_LIMIT, "a path with more than 32 keys, got", path, "");

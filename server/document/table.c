@@ -214,7 +214,7 @@ static enum oto_status take_line(struct reader *reader, struct csv_parser *parse
     if (reader->status != OTO_OK)
         return reader->status;
     if (taken != reader->line_bytes)
-        return doc_fail(place_of(reader), reader->error, OTO_SYNTAX, "a quote (\") stands where none may");
+        return doc_fail(place_of(reader), reader->error, OTO_SYNTAX, "a quote (\") is not allowed here");
     if (csv_get_buffer_size(parser) > MAX_LINE_BYTES)
         return doc_fail(place_of(reader), reader->error, OTO_SYNTAX, "the closing quote (\") of a cell is missing");
     return OTO_OK;

@@ -64,7 +64,7 @@ enum oto_status table_header_match(struct table_header *header, struct doc_place
         if (i == TABLE_UNWANTED)
             continue;
         if (header->targets[i] != TABLE_UNWANTED)
-            return doc_fail(place, error, OTO_INVALID, "the column '%s' is asked for twice", header->names[i]);
+            return doc_fail(place, error, OTO_INVALID, "the column '%s' is requested twice", header->names[i]);
         header->targets[i] = j;
     }
     return OTO_OK;

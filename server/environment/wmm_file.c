@@ -56,7 +56,7 @@ static enum oto_status next_line(struct reader *reader)
             continue;
         }
         if ((c < ' ' && c != '\t') || c == 0x7f) {
-            return FAIL(reader, NULL, OTO_SYNTAX, "expected text, got a byte that is none; is this a .COF file?");
+            return FAIL(reader, NULL, OTO_SYNTAX, "expected text, got a byte that is no text; is this a .COF file?");
         }
         if (length == MAX_LINE_BYTES) {
             return FAIL(reader, NULL, OTO_LIMIT, "expected lines of at most %d characters", MAX_LINE_BYTES);

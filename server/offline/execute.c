@@ -330,8 +330,7 @@ static enum oto_status check_gap(const struct passage *at, int64_t t_ns, uint32_
     const int64_t most = at->run->max_gap_ns > 0 ? at->run->max_gap_ns : DEFAULT_MAX_GAP_NS;
     return t_ns - at->step.t_ns <= most
                ? OTO_OK
-               : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; at a rate of its own an estimator is "
-                          "stepped through at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
+               : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; with its own rate an estimator accepts at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
                           (double)at->step.t_ns * 1e-9, (double)t_ns * 1e-9, (double)most * 1e-9);
 }
 

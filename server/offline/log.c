@@ -74,8 +74,7 @@ enum oto_status oto_log_add(struct oto_log *log, const struct oto_sample_head *h
                             struct oto_error *error)
 {
     if (log->count > 0 && head->t_ns < head_at(log, log->count - 1)->t_ns) {
-        return oto_fail(error, OTO_INVALID, "time goes back from %.9f s to %.9f s; samples must come in the order of their "
-                        "times", (double)head_at(log, log->count - 1)->t_ns * 1e-9, (double)head->t_ns * 1e-9);
+        return oto_fail(error, OTO_INVALID, "time decreases from %.9f s to %.9f s; samples must be in the order of their times", (double)head_at(log, log->count - 1)->t_ns * 1e-9, (double)head->t_ns * 1e-9);
     }
     const enum oto_status status = log->count == log->capacity ? grow(log, error) : OTO_OK;
     if (status != OTO_OK) {

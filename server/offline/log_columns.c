@@ -120,7 +120,7 @@ static enum oto_status add_field(const struct oto_text_row *row, struct log_plan
     (void)snprintf(plan->names[index], OTO_FIELD_NAME_BYTES, "%.*s", (int)stem, name);
     for (uint32_t i = 0; i < index; i++) {
         if (strcmp(plan->names[i], plan->names[index]) == 0) {
-            return oto_fail(error, OTO_CONFLICT, "%.200s:1: error: column '%s': the field '%s' is there already", row->path,
+            return oto_fail(error, OTO_CONFLICT, "%.200s:1: error: column '%s': the field '%s' exists already", row->path,
                             row->names[column], plan->names[index]);
         }
     }

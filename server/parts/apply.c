@@ -131,7 +131,7 @@ static enum oto_status check_fits(const struct oto_part *part, const struct oto_
     }
     return oto_fail(error, OTO_INVALID, "part '%.100s' is %s, and plugin '%s' models none%s", part->name,
                     part->is_imu ? "an IMU" : "a magnetometer", descriptor->id,
-                    !part->is_imu && magnetic ? " alone: use plugin 'magnetometer'" : "");
+                    !part->is_imu && magnetic ? " alone: use a plugin for magnetometers" : "");
 }
 
 static void make_all(struct making *making, const struct oto_part *part, const struct oto_part_mode *mode)

@@ -49,7 +49,7 @@ static enum oto_status check_once(const struct oto_part_mode *mode, struct oto_e
                 continue;
             }
             return oto_value_fail_key(second->place, error, OTO_CONFLICT,
-                                      "mode '%.48s': %s.%s is given %s, first as %s in line %u: one of them must go",
+                                      "mode '%.48s': %s.%s is given %s, first as %s in line %u: remove one of them",
                                       mode->name, oto_part_triad_name(second->triad), second->term,
                                       one == two ? "twice" : "in a second way", first->term, first->place->line);
         }
@@ -103,7 +103,7 @@ static enum oto_status check_complete(const struct oto_part *part, const struct 
         if (of_use(mode, triad, needed[i].use) == NULL && !is_said_missing(part, triad, needed[i].term)) {
             return oto_value_fail(
                 mode->place, error, OTO_INVALID,
-                "mode '%.48s' gives no %s.%s, and `missing` does not say that there is no source for it", mode->name,
+                "mode '%.48s' has no %s.%s, and `missing` does not list it", mode->name,
                 oto_part_triad_name(triad), needed[i].term);
         }
     }
@@ -118,12 +118,12 @@ static enum oto_status check_triad(const struct oto_part *part, const struct oto
     const struct oto_part_number *white = of_use(mode, triad, PART_USE_WHITE);
     if (range != NULL && digit != NULL && digit->value_u[0] > range->value_u[0]) {
         return oto_value_fail(
-            digit->place, error, OTO_RANGE, "mode '%.48s': one digit is %g %s, more than the range of %g %s",
+            digit->place, error, OTO_RANGE, "mode '%.48s': the resolution is %g %s, more than the range of %g %s",
             mode->name, digit->value_u[0], oto_part_triad_unit(triad), range->value_u[0], oto_part_triad_unit(triad));
     }
     if (white != NULL && strcmp(white->term, "noise_rms") == 0 && mode->output_rate_hz <= 0) {
         return oto_value_fail(white->place, error, OTO_INVALID,
-                              "noise_rms is of one sample, but mode '%.48s' gives no output_rate to spread it over",
+                              "noise_rms is the noise of one sample, but mode '%.48s' has no output_rate to convert it",
                               mode->name);
     }
     return check_complete(part, mode, triad, error);
@@ -136,7 +136,7 @@ static enum oto_status check_missing(const struct oto_part *part, const struct o
     for (uint32_t i = 0; i < mode->number_count; i++) {
         if (is_said_missing(part, mode->numbers[i].triad, mode->numbers[i].term)) {
             return oto_value_fail_key(mode->numbers[i].place, error, OTO_CONFLICT,
-                                      "%s.%s is given here and said to be missing in `missing`",
+                                      "%s.%s is given here and listed in `missing`",
                                       oto_part_triad_name(mode->numbers[i].triad), mode->numbers[i].term);
         }
     }

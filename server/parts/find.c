@@ -259,7 +259,7 @@ enum oto_status oto_part_open(const char *name, const char *near, struct oto_par
     }
     if (status == OTO_OK && !is_file_name(name) && strcmp((*part)->name, name) != 0) {
         status =
-            oto_fail(error, OTO_CONFLICT, "%.200s:1:1: error: the file of part '%.100s' says that it is part '%.100s'",
+            oto_fail(error, OTO_CONFLICT, "%.200s:1:1: error: the file of part '%.100s' contains part '%.100s'",
                      path, name, (*part)->name);
         oto_part_close(*part);
         *part = NULL;

@@ -76,7 +76,7 @@ static void check_density(struct checking *checking)
     if (density < oto_implausible_density_u_rthz(checking->triad) * (1 - 1e-12)) {
         return;
     }
-    (void)snprintf(why, sizeof why, "%.0f times that of the noisiest part known here (%s): is it in another unit?",
+    (void)snprintf(why, sizeof why, "%.0f times that of the noisiest part in the library (%s): is it in another unit?",
                    density / worst_density[checking->triad].worst_u_rthz, worst_density[checking->triad].origin);
     say(checking, density, "/√Hz", why);
 }
@@ -103,7 +103,7 @@ static void check_triad(struct checking *checking)
         say(checking, range, "", least_range[checking->triad].why);
     }
     if (range > 0 && digit > range) {
-        say(checking, range, "", "less than one digit (resolution): every sample is 0");
+        say(checking, range, "", "less than the resolution: every sample is 0");
     }
     check_bias(checking, range);
     check_density(checking);

@@ -241,7 +241,7 @@ enum oto_status oto_description_unpack(void *packed, size_t bytes, const struct 
 {
     struct unpacker unpacker = {packed, bytes, FIRST};
     if (!unpack(&unpacker, &description_shape, FIRST, 1, 0)) {
-        return oto_fail(error, OTO_CORRUPT, "the description of a plugin refers to what it does not hold");
+        return oto_fail(error, OTO_CORRUPT, "the description of a plugin has an invalid reference");
     }
     *description = (const void *)((const unsigned char *)packed + FIRST);
     return OTO_OK;

@@ -258,7 +258,7 @@ bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct 
         }
         const char *name = elf_string(&check.view, &check.dynamic, symbol.st_name);
         if (name == NULL || (!relaxed && !oto_elf_import_is_allowed(name))) {
-            return refuse(&check, OTO_ELF_IMPORTS, "it takes '%.100s' from another library", name != NULL ? name : "");
+            return refuse(&check, OTO_ELF_IMPORTS, "it imports '%.100s'", name != NULL ? name : "");
         }
     }
     return true;

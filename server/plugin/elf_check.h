@@ -19,7 +19,7 @@
     X(FORMAT,        "format",            "a plugin is an ELF64 little-endian shared object") \
     X(MACHINE,       "machine",           "a plugin is built for the machine that it runs on") \
     X(TYPE,          "type",              "a plugin is a shared object: link it with -shared") \
-    X(TRUNCATED,     "truncated",         "the file ends before what its headers name: it is cut or still being written") \
+    X(TRUNCATED,     "truncated",         "the file is shorter than its headers state: it is cut or still being written") \
     X(LAYOUT,        "layout",            "its segments or dynamic section are malformed") \
     X(THREAD_LOCAL,  "thread-local",      "thread-local storage allocates on the tick thread: keep state in the instance") \
     X(EXEC_STACK,    "executable-stack",  "link with -Wl,-z,noexecstack") \
@@ -31,7 +31,7 @@
     X(CONSTRUCTORS,  "constructors",      "a plugin runs no code when it is loaded or unloaded") \
     X(NEEDS,         "needs",             "a plugin needs nothing but libc.so.6 and libm.so.6") \
     X(ENTRY,         "entry",             "a plugin exports the constant `otolith_plugin`: end it with OTO_PLUGIN_DEFINE") \
-    X(IMPORTS,       "imports",           "an isolated plugin imports only functions that touch nothing but its memory")
+    X(IMPORTS,       "imports",           "an isolated plugin imports only functions that use only its memory")
 /* clang-format on */
 
 enum oto_elf_rule {

@@ -57,7 +57,7 @@ enum oto_status oto_inputs_check(const struct oto_estimator_extension *estimator
             return oto_fail(error, OTO_INVALID, "it has no input '%s'", bindings[i].name);
         }
         if (rank < last) {
-            return oto_fail(error, OTO_INVALID, "its input '%s' stands elsewhere in its table", bindings[i].name);
+            return oto_fail(error, OTO_INVALID, "its input '%s' has another position in its table", bindings[i].name);
         }
         last = rank;
         if (rank < estimator->input_count) {

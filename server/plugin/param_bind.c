@@ -158,7 +158,7 @@ static enum oto_status bind_path(const struct param_binding *binding, const stru
     const size_t base = directory_length(binding, value);
     char cwd[4096] = "", whole[8192];
     if ((base == 0 || value->file[0] != '/') && getcwd(cwd, sizeof cwd) == NULL) {
-        return oto_value_fail(value, binding->error, OTO_IO, "'%s' is a relative path, and the working directory is gone",
+        return oto_value_fail(value, binding->error, OTO_IO, "'%s' is a relative path, and the working directory has been removed",
                               param->key);
     }
     const int written = snprintf(whole, sizeof whole, "%s%s%.*s%s", cwd, cwd[0] != '\0' && cwd[1] != '\0' ? "/" : "",

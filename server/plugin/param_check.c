@@ -138,7 +138,7 @@ static const char *check_shape(const struct oto_param *param)
         return "a rate is one F64";
     }
     if (!isfinite(param->minimum) || !isfinite(param->maximum) || param->minimum > param->maximum) {
-        return "its range is not finite or upside down";
+        return "its range is not finite, or its minimum exceeds its maximum";
     }
     const char *names = check_names(param);
     return names != NULL ? names : check_default(param);
@@ -149,7 +149,7 @@ static const char *check_place(const struct table *table, uint32_t index)
     const struct oto_param *param = &table->params[index];
     if (param->count > PLUGIN_MAX_PARAMS_BYTES || param->item_bytes > PLUGIN_MAX_PARAMS_BYTES ||
         param->offset % 8 != 0 || param->offset + oto_param_bytes(param) > table->bytes) {
-        return "it does not lie aligned to 8 within its block";
+        return "it is not aligned to 8 or exceeds its block";
     }
     for (uint32_t i = 0; i < index; i++) {
         const struct oto_param *other = &table->params[i];
@@ -161,7 +161,7 @@ static const char *check_place(const struct table *table, uint32_t index)
             return "it overlaps another parameter in its block";
         }
         if (paths_clash(other->key, param->key, '.')) {
-            return "its key is another one's, or its section";
+            return "its key equals another key or is a section of it";
         }
     }
     return NULL;
@@ -172,7 +172,7 @@ static const char *check_alias(const struct table *table, uint32_t index)
     const char *alias = table->params[index].alias;
     for (uint32_t i = 0; alias != NULL && i < index; i++) {
         if (table->params[i].alias != NULL && paths_clash(table->params[i].alias, alias, '/')) {
-            return "its alias is another one's, or its section";
+            return "its alias equals another alias or is a section of it";
         }
     }
     return alias == NULL || alias[0] != '\0' ? NULL : "its alias is empty";

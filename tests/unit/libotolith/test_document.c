@@ -93,7 +93,7 @@ static void broken_or_unsafe_text_is_refused_with_its_place(void **state)
         {"a: {<<: {b: 1}}\n", OTO_SYNTAX, {"f.yaml:1:5: error:", "merge"}},
         {"? [a]\n: 1\n", OTO_SYNTAX, {"f.yaml:1:3: error:", "as key"}},
         {": 1\n", OTO_SYNTAX, {"f.yaml:1:1: error:", "key is missing"}},
-        {"a: 1\nb: 2\na: 3\n", OTO_SYNTAX, {"f.yaml:3:1: error:", "duplicate key 'a', given before at 1:1"}},
+        {"a: 1\nb: 2\na: 3\n", OTO_SYNTAX, {"f.yaml:3:1: error:", "duplicate key 'a', first at 1:1"}},
         {"{\"x\": {\"k\": 1, \"k\": 2}}", OTO_SYNTAX, {"f.yaml:1:16: error:", "duplicate key 'k'"}},
         {"a: \"x\\0y\"\n", OTO_SYNTAX, {"f.yaml:1:4: error:", "\\0"}},
         {"a: \xff\n", OTO_SYNTAX, {"f.yaml:1:4: error:", "UTF-8"}},

@@ -186,7 +186,7 @@ static void what_is_missing_is_said(void **state)
         publish_first_part();
         assert_int_equal(oto_subscriber_next(subscriber, 20, &sample, &error), OTO_TIMEOUT);
     }
-    assert_non_null(strstr(error.text, "has told of 1 of its 2 topics within 20 ms, not yet of 'demo/car/gps'"));
+    assert_non_null(strstr(error.text, "has announced 1 of its 2 topics within 20 ms, but not 'demo/car/gps'"));
     oto_subscriber_close(subscriber);
     assert_int_equal(oto_subscriber_open("bogus", "", &subscriber, &error), OTO_INVALID);
     assert_null(subscriber);
