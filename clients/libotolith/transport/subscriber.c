@@ -55,7 +55,7 @@ static enum oto_status explain(const struct oto_subscriber *subscriber, int32_t 
         return oto_fail(error, OTO_TIMEOUT, "no publisher answers at %s: %s", subscriber->url,
                         oto_link_reason(subscriber->link));
     }
-    if (!stream->topics.heard) {
+    if (!stream->topics.has_schema) {
         return oto_fail(error, OTO_TIMEOUT, "%s has sent no schema within %d ms", subscriber->url, timeout_ms);
     }
     if (stream->wanted_count > 0) {

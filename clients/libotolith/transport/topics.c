@@ -133,7 +133,7 @@ static void name_run(struct oto_topics *topics, const struct oto_schema *schema,
 {
     memcpy(topics->world, schema_topic, world);
     topics->world[world] = '\0';
-    topics->heard = true;
+    topics->has_schema = true;
     topics->epoch = oto_schema_epoch(schema);
     topics->total = oto_schema_total(schema);
 }
@@ -143,7 +143,7 @@ static enum oto_status add_part(struct oto_topics *topics, struct oto_topics_par
 {
     const char *schema_topic = (const char *)part->frame;
     const size_t world = (size_t)(strrchr(schema_topic, '/') - schema_topic);
-    const bool stay = topics->heard && topics->epoch == oto_schema_epoch(part->schema) &&
+    const bool stay = topics->has_schema && topics->epoch == oto_schema_epoch(part->schema) &&
                       strlen(topics->world) == world && memcmp(topics->world, schema_topic, world) == 0;
     const uint32_t announced_count = oto_schema_channel_count(part->schema);
     struct oto_topic *announced = list_part(part);

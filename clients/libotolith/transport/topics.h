@@ -22,7 +22,7 @@ struct oto_topic {
 struct oto_topics {
     char world[OTO_TOPIC_BYTES];
     uint64_t epoch;
-    bool heard;             /* a schema was received */
+    bool has_schema;             /* a schema was received */
     uint32_t count, total;  /* topics known, and topics that the publisher has */
     struct oto_topic *list; /* sorted by strcmp */
     struct oto_topics_part *parts;

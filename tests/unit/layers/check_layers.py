@@ -54,7 +54,6 @@ KNOWN = {
 
 # (file, name of a plugin)
 KNOWN_NAMES = {
-    ("server/parts/apply.c", "magnetometer"),
     ("server/plugin/find.c", "mems_imu"),
     ("server/world/bind.c", "sdf_imu"),
 }

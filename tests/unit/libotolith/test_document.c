@@ -250,15 +250,15 @@ static void settings_that_lead_nowhere_are_refused(void **state)
     static const struct {
         const char *path, *value, *word;
     } cases[] = {
-        {"list.c.x", "1", "no member 'c', accepted: a, b"},
-        {"list.2", "1", "no member '2'"},
+        {"list.c.x", "1", "no item 'c', accepted: a, b"},
+        {"list.2", "1", "no item '2'"},
         {"seed.x", "1", "inside the value '1'"},
         {"a..b", "1", "one dot"},
         {"", "1", "one dot"},
         {"seed", "[1", "']'"},
         {"seed", "", "got nothing"},
         {"seed", "*x", "aliases"},
-        {"list.-1", "1", "no member '-1'"},
+        {"list.-1", "1", "no item '-1'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct oto_document *document = parse("seed: 1\nlist: [{name: a}, {name: b}]\n");
