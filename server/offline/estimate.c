@@ -1,4 +1,4 @@
-/* Opening an estimator and binding logs to its inputs. */
+/* Opens an estimator and binds logs to its inputs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +148,7 @@ static enum oto_status only_input(struct oto_estimate *estimate, const char **na
         *name = estimate->inputs[0].name;
         return OTO_OK;
     }
-    return oto_fail(error, OTO_INVALID, "estimator '%s' has %u inputs: say which one",
+    return oto_fail(error, OTO_INVALID, "estimator '%s' has %u inputs: name one",
                     oto_plugin_descriptor(estimate->plugin)->id, estimate->extension->input_count);
 }
 

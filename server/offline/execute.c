@@ -1,4 +1,4 @@
-/* One run of an estimator over its logs: the same steps and samples that a world would give it. */
+/* Runs an estimator over its logs with the steps and samples that it would get in a world. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { PROGRESS_STEPS = 4096 };
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Where a run is. */
+/* The position of a run in its logs. */
 struct passage {
     struct oto_estimate *estimate;
     struct oto_estimate_run *run;
@@ -21,7 +21,7 @@ struct passage {
     uint64_t total;
     struct oto_input_sample *samples;
     uint32_t count, capacity;
-    int64_t origin_ns; /* at a rate: instant of n = 0; a whole second */
+    int64_t origin_ns; /* with a rate: the instant of n = 0, a whole second */
     struct oto_step step;
 };
 
@@ -64,7 +64,7 @@ static enum oto_status check_inputs(const struct oto_estimate *estimate, struct 
                           oto_plugin_descriptor(estimate->plugin)->id);
 }
 
-/* A decimal rate as the fraction that a world file of that text would give. */
+/* The fraction that a world file with this decimal rate would give. */
 static void rational(double rate_hz, uint64_t *num, uint64_t *den)
 {
     char text[40];
@@ -75,7 +75,9 @@ static void rational(double rate_hz, uint64_t *num, uint64_t *den)
     }
 }
 
-/* The run's rate, else the parameters', else none: then the setup names the fastest input's. */
+/*
+ * Chooses the run's rate, else that of the parameters. If there is none, the setup has the rate of the fastest input.
+ */
 static bool choose_rate(struct oto_estimate *estimate, const struct oto_estimate_run *run)
 {
     struct oto_setup *setup = &estimate->setup;
@@ -162,7 +164,7 @@ static enum oto_status begin(struct oto_estimate *estimate, struct oto_estimate_
 
 /* ---- samples ---- */
 
-/* The input whose next sample is the earliest, the first of equals; false at the end of all. */
+/* Finds the input with the earliest next sample, the first of equals; false at the end of all logs. */
 static bool earliest(const struct passage *at, uint32_t *input, int64_t *t_ns)
 {
     bool found = false;
@@ -179,7 +181,7 @@ static bool earliest(const struct passage *at, uint32_t *input, int64_t *t_ns)
     return found;
 }
 
-/* Takes every sample up to and with an instant, in the contract's order. */
+/* Takes every sample up to and including an instant, sorted by time, input and order in the log. */
 static enum oto_status gather(struct passage *at, int64_t until_ns, struct oto_error *error)
 {
     uint32_t input = 0;
@@ -307,7 +309,7 @@ static void place_step(struct passage *at, uint64_t n)
     at->step.tick = n > 0 ? (uint64_t)((ticks - 1) / per_tick) : 0;
 }
 
-/* When the step's tick ends. */
+/* The end of the step's tick. */
 static int64_t tick_end_ns(const struct passage *at)
 {
     const struct oto_setup *setup = &at->estimate->setup;
@@ -315,7 +317,7 @@ static int64_t tick_end_ns(const struct passage *at)
     return at->origin_ns + (int64_t)end;
 }
 
-/* The last step at or before an instant. */
+/* The last step that is not after an instant. */
 static uint64_t step_before(const struct passage *at, int64_t t_ns)
 {
     const struct oto_setup *setup = &at->estimate->setup;
@@ -328,8 +330,8 @@ static enum oto_status check_gap(const struct passage *at, int64_t t_ns, uint32_
     const int64_t most = at->run->max_gap_ns > 0 ? at->run->max_gap_ns : DEFAULT_MAX_GAP_NS;
     return t_ns - at->step.at.t_ns <= most
                ? OTO_OK
-               : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; at a rate of its own an estimator is "
-                          "stepped through at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
+               : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; with its own rate an estimator accepts "
+                          "at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
                           (double)at->step.at.t_ns * 1e-9, (double)t_ns * 1e-9, (double)most * 1e-9);
 }
 
@@ -342,7 +344,7 @@ static enum oto_status step_at_rate(struct passage *at, struct oto_error *error)
         return OTO_OK;
     }
     const int64_t from_ns = at->run->has_from ? at->run->from_ns : t_ns - 1;
-    /* Steps count from time zero, or from a whole second before what is earlier. */
+    /* Steps count from time zero, or from a whole second before the first sample if that is earlier. */
     at->origin_ns = from_ns >= 0 ? 0 : (from_ns / NS_PER_S - 1) * NS_PER_S;
     uint64_t n = step_before(at, from_ns);
     place_step(at, n);

@@ -22,7 +22,7 @@ enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error 
     return OTO_OK;
 }
 
-/* Printable ASCII without spaces, 1 to bytes - 1 long. */
+/* True for printable ASCII without spaces, 1 to bytes - 1 long. */
 static bool is_word(const char *text, size_t bytes)
 {
     size_t length = 0;

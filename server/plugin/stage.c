@@ -20,7 +20,7 @@
 static enum oto_status open_source(const char *path, int *fd, struct oto_error *error)
 {
     struct stat info;
-    /* NONBLOCK: a FIFO must not hold the loader. */
+    /* O_NONBLOCK: opening a FIFO must not block the loader. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (*fd < 0) {
         return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot open plugin '%.256s': %s", path,
@@ -51,7 +51,7 @@ static bool write_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
-/* Copies `from` to its end; stops one byte beyond what a plugin may have. */
+/* Copies `from` up to its end, or until one byte more than a plugin may have. */
 static bool copy(int from, int to, struct oto_stage *stage)
 {
     char buffer[1 << 14];
