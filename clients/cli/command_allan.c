@@ -14,6 +14,7 @@
 #include "allan/report.h"
 #include "document/document.h"
 #include "document/table.h"
+#include "output.h"
 #include "source.h"
 
 enum { MOST_COLUMNS = 64, NAME_BYTES = ALLAN_NAME_BYTES, MOST_FIELDS = 256 };
@@ -277,12 +278,13 @@ static enum oto_status write_plot(const struct analysis *analysis, struct oto_er
             curves[count++] = (struct plot_curve){column->name, column->points, column->count, column->fit};
         }
     }
-    FILE *to = fopen(analysis->options->plot, "we");
-    if (to == NULL) {
-        return oto_fail(error, OTO_IO, "%s: cannot be written: %s", analysis->options->plot, strerror(errno));
+    struct cli_output output;
+    enum oto_status status = cli_output_open(&output, analysis->options->plot, error);
+    if (status == OTO_OK) {
+        plot_svg(output.file, analysis->options->source.topic, curves, count);
+        status = cli_output_close(&output, status, error);
     }
-    plot_svg(to, analysis->options->source.topic, curves, count);
-    return fclose(to) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "%s: cannot be written", analysis->options->plot);
+    return status;
 }
 
 static int finish(struct analysis *analysis, enum oto_status status, struct oto_error *error)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "document/table.h"
+#include "output.h"
 #include "plot/picture.h"
 
 enum { MOST_FILES = 16, MOST_COLUMNS = 16, MOST_CURVES = 64, MOST_POINTS = 50000000 };
@@ -180,17 +181,13 @@ static void name_curve(const struct options *options, int file, int column, stru
 
 static enum oto_status write_picture(const struct options *options, const struct picture *picture, struct oto_error *error)
 {
-    FILE *to = fopen(options->out, "we");
-    if (to == NULL) {
-        return oto_fail(error, OTO_IO, "%s: cannot be written: %s", options->out, strerror(errno));
+    struct cli_output output;
+    enum oto_status status = cli_output_open(&output, options->out, error);
+    if (status == OTO_OK) {
+        picture_svg(output.file, picture);
+        status = cli_output_close(&output, status, error);
     }
-    picture_svg(to, picture);
-    const bool whole = ferror(to) == 0;
-    if (fclose(to) != 0 || !whole) {
-        (void)remove(options->out);
-        return oto_fail(error, OTO_IO, "%s: cannot be written", options->out);
-    }
-    return OTO_OK;
+    return status;
 }
 
 static int draw(const struct options *options)

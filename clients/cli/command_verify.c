@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_text.h"
 #include "wire/run_log.h"
 
 enum { MOST_NODES = 65536, MOST_SHOWN = 8 };
@@ -162,14 +163,15 @@ static void print_nodes(const struct side *a, const struct verdict *verdict, boo
             (void)fputs(shown > 0 ? ", " : "", stdout);
             json_text(stdout, a->names[i]);
         } else if (shown < MOST_SHOWN) {
-            (void)printf("%s%s", shown > 0 ? ", " : "", a->names[i]);
+            (void)fputs(shown > 0 ? ", " : "", stdout);
+            oto_plain_text_put(stdout, a->names[i]);
         }
         shown++;
     }
     if (!json && shown > MOST_SHOWN) {
         (void)printf(" and %u more", shown - MOST_SHOWN);
     } else if (!json && shown == 0) {
-        (void)printf("no node: in samples or in what was done to them");
+        (void)printf("no node: the difference is in samples or inputs");
     }
 }
 
@@ -204,11 +206,11 @@ static void print_text(const struct side *a, const struct side *b, const struct 
     }
     (void)printf("\n");
     if (every > 1) {
-        (void)printf("hashes are %" PRIu64 " ticks apart: replayed with --log-hashes 1 both logs tell the very tick\n", every);
+        (void)printf("hashes are %" PRIu64 " ticks apart: replay both logs with --log-hashes 1 to find the exact tick\n", every);
     }
 }
 
-/* Sides are big with their verdict: not on the stack. */
+/* Too large for the stack. */
 struct verification {
     struct side a, b;
     struct verdict verdict;
@@ -247,7 +249,7 @@ int cli_verify(int argc, char **argv)
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "LOG LOG",
                      "Compare the logs of two runs (otolith run --log): the first tick whose hashes differ, and the nodes. "
-                     "Exit code 0: the same as far as both go; 1: they differ.",
+                     "Exit code 0: the same over their common length; 1: they differ.",
                      2, 2, &simple);
     struct verification *all = calloc(1, sizeof *all);
     if (all == NULL) {

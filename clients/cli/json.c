@@ -11,8 +11,10 @@ void json_text(FILE *to, const char *text)
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
         if (*c == '"' || *c == '\\') {
             (void)fprintf(to, "\\%c", *c);
-        } else if (*c < 0x20) {
+        } else if (*c < 0x20 || *c == 0x7f) {
             (void)fprintf(to, "\\u%04x", *c);
+        } else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) { /* U+0080 to U+009f, control characters as well */
+            (void)fprintf(to, "\\u%04x", *++c);
         } else {
             (void)fputc(*c, to);
         }

@@ -45,8 +45,6 @@ void view_update(struct view *view);
 void view_draw(struct view *view, FILE *to);
 /* One line for logs: time, factor, lateness, and topic=rate for each. */
 void view_line(struct view *view, FILE *to);
-/* Samples that the view's own reader of a channel has lost (0 where it does not read in order). */
-uint64_t view_lost(const struct view *view, uint32_t channel);
 
 /* p in (0, 1): the value below which that part of a histogram lies, in us. */
 double view_quantile_us(const struct oto_histogram *histogram, double p);

@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_file.h"
 #include "sim/state_hash.h"
 
 #define VERSION 2u
@@ -53,21 +53,7 @@ void srv_checkpoint_finish(struct srv_checkpoint *checkpoint)
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, const void *data, uint64_t bytes)
-{
-    const unsigned char *at = data;
-    while (bytes > 0) {
-        const ssize_t written = write(fd, at, bytes < (1u << 30) ? bytes : (1u << 30));
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        at += written > 0 ? written : 0;
-        bytes -= written > 0 ? (uint64_t)written : 0;
-    }
-    return true;
-}
-
-static bool write_content(int fd, const struct srv_checkpoint *checkpoint)
+static void write_content(FILE *file, const struct srv_checkpoint *checkpoint)
 {
     struct header header = {.version = VERSION,
                             .tick = checkpoint->tick,
@@ -78,52 +64,21 @@ static bool write_content(int fd, const struct srv_checkpoint *checkpoint)
                             .state_hash = hash_of(checkpoint->state, checkpoint->state_bytes)};
     memcpy(header.magic, magic, sizeof magic);
     header.hash = hash_of_header(&header);
-    return write_all(fd, &header, sizeof header) && write_all(fd, checkpoint->text, padded(checkpoint->text_bytes)) &&
-           write_all(fd, checkpoint->state, padded(checkpoint->state_bytes)) && fsync(fd) == 0;
-}
-
-/* The rename itself is on disk when its directory is. */
-static bool sync_directory(const char *path)
-{
-    char directory[PATH_MAX];
-    (void)snprintf(directory, sizeof directory, "%s", path);
-    char *slash = strrchr(directory, '/');
-    if (slash == NULL) {
-        (void)snprintf(directory, sizeof directory, ".");
-    } else {
-        slash[slash == directory] = '\0';
-    }
-    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool done = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return done;
+    (void)fwrite(&header, sizeof header, 1, file);
+    (void)fwrite(checkpoint->text, 1, padded(checkpoint->text_bytes), file);
+    (void)fwrite(checkpoint->state, 1, padded(checkpoint->state_bytes), file);
 }
 
 enum oto_status srv_checkpoint_write(const char *path, const struct srv_checkpoint *checkpoint, struct oto_error *error)
 {
-    char temporary[PATH_MAX];
-    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary) {
-        return oto_fail(error, OTO_LIMIT, "the path '%.200s…' is too long for a checkpoint", path);
+    struct oto_output_file output;
+    const enum oto_status status =
+        oto_output_file_open(&output, path, OTO_OUTPUT_PRIVATE | OTO_OUTPUT_NO_WAIT | OTO_OUTPUT_DURABLE, error);
+    if (status != OTO_OK) {
+        return status;
     }
-    const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return oto_fail(error, OTO_IO, "the checkpoint '%.200s' cannot be written: %s", path, strerror(errno));
-    }
-    bool done = write_content(fd, checkpoint);
-    int reason = errno;
-    done = close(fd) == 0 && done;
-    if (done && (rename(temporary, path) != 0 || !sync_directory(path))) {
-        reason = errno;
-        done = false;
-    }
-    if (!done) {
-        (void)unlink(temporary);
-        return oto_fail(error, OTO_IO, "the checkpoint '%.200s' cannot be written: %s", path, strerror(reason));
-    }
-    return OTO_OK;
+    write_content(output.file, checkpoint);
+    return oto_output_file_close(&output, OTO_OK, error);
 }
 
 /* ---- reading ---- */
