@@ -88,6 +88,7 @@ struct branch {
     char *origin[BRANCH_ARGUMENTS]; /* the --set arguments of the running server */
     int inherited;
     bool stay;
+    char directory[PATH_MAX - 16]; /* of the checkpoint; "": none */
 };
 
 static const struct argp_option branch_options[] = {
@@ -188,17 +189,39 @@ static enum oto_status ask_origin(struct oto_client *client, struct branch *bran
     return status;
 }
 
+/* The path of the checkpoint that the branch starts from, in a directory of its own. */
+static enum oto_status make_place(struct branch *branch, char *checkpoint, size_t bytes, struct oto_error *error)
+{
+    const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    const int length = snprintf(branch->directory, sizeof branch->directory, "%s/otolith-branch-XXXXXX", folder);
+    if (length < 0 || (size_t)length >= sizeof branch->directory || mkdtemp(branch->directory) == NULL) {
+        branch->directory[0] = '\0';
+        return oto_fail(error, OTO_IO, "no directory for a checkpoint in '%.200s': %s", folder, strerror(errno));
+    }
+    (void)snprintf(checkpoint, bytes, "%s/state.ckpt", branch->directory);
+    return OTO_OK;
+}
+
+static void remove_place(const struct branch *branch, const char *checkpoint)
+{
+    if (branch->directory[0] != '\0') {
+        (void)unlink(checkpoint);
+        (void)rmdir(branch->directory);
+    }
+}
+
 static enum oto_status save_for_branch(struct branch *branch, char *world, size_t world_bytes, char *checkpoint,
                                        size_t checkpoint_bytes, uint64_t *tick, struct oto_error *error)
 {
-    const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
     struct oto_reply reply;
     struct oto_client *client = cli_open(&branch->common);
     if (client == NULL) {
         return OTO_NOT_FOUND;
     }
-    (void)snprintf(checkpoint, checkpoint_bytes, "%s/otolith-branch-%ld.ckpt", folder, (long)getpid());
     enum oto_status status = ask_origin(client, branch, world, world_bytes, error);
+    if (status == OTO_OK) {
+        status = make_place(branch, checkpoint, checkpoint_bytes, error);
+    }
     if (status == OTO_OK) {
         status = oto_control_checkpoint(client, checkpoint, &reply, error);
     }
@@ -253,10 +276,11 @@ int cli_branch(int argc, char **argv)
     uint64_t tick = 0;
     cli_parse(&branch_argp, argc, argv, &branch);
     if (save_for_branch(&branch, world, sizeof world, checkpoint, sizeof checkpoint, &tick, &error) != OTO_OK) {
+        remove_place(&branch, checkpoint);
         return error.status != OTO_OK ? cli_say(&error) : CLI_FAILED;
     }
     const int code = start_branch(&branch, world, checkpoint, tick);
-    (void)unlink(checkpoint);
+    remove_place(&branch, checkpoint);
     for (int i = 1; i < branch.inherited; i += 2) {
         free(branch.origin[i]);
     }

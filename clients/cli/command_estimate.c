@@ -136,6 +136,11 @@ static enum oto_status open_output(struct estimation *this, const char *argument
         return oto_fail(error, OTO_INVALID, "--out names two files for the %s channel%s%s", port == 0 ? "first" : "same",
                         port == 0 ? "" : " ", descriptor->outputs[port].name);
     }
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        if (this->outputs[i].file != NULL && cli_output_is_same(this->outputs[i].path, path)) {
+            return oto_fail(error, OTO_INVALID, "--out: two channels would both write '%s': give each a file of its own", path);
+        }
+    }
     const enum oto_status status = cli_output_open(&this->outputs[port], path, error);
     if (status == OTO_OK) {
         csv_header(this->outputs[port].file, descriptor->outputs[port].type, false);

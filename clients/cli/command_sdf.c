@@ -1,4 +1,4 @@
-/* otolith sdf import, otolith sdf export: IMUs between SDF XML and worlds. */
+/* otolith sdf import, otolith sdf export: convert IMUs between SDF XML and worlds. */
 #include "cli.h"
 
 #include <errno.h>

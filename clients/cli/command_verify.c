@@ -1,4 +1,4 @@
-/* otolith verify A B: whether two logs are of the same run, and where they part. */
+/* otolith verify A B: compares two logs and reports the first tick at which they differ. */
 #include "cli.h"
 #include "json.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_NODES = 65536, MOST_SHOWN = 8 };
 
-/* A log, and the hashes that it stands at. */
+/* A log, and the hashes of the tick that was read last. */
 struct side {
     const char *path;
     struct oto_run_log_reader *reader;
@@ -19,7 +19,7 @@ struct side {
     char **names; /* of the nodes */
     uint32_t count;
     uint64_t tick, chain, every;
-    uint64_t *nodes; /* hashes; with the entry `end` there are none */
+    uint64_t *nodes; /* hashes; none in the entry `end` */
     bool has_nodes, over, lost;
 };
 
@@ -80,7 +80,7 @@ static void close_side(struct side *side)
     oto_run_log_close(side->reader);
 }
 
-/* To the next hashes, or over the end. */
+/* Reads up to the next hashes, or to the end of the log. */
 static enum oto_status advance(struct side *side, struct oto_error *error)
 {
     for (;;) {
@@ -125,7 +125,7 @@ static void note_difference(const struct side *a, const struct side *b, struct v
     }
 }
 
-/* Where both have hashes of the same tick. */
+/* Compares the hashes of the ticks that both logs have. */
 static enum oto_status compare(struct side *a, struct side *b, struct verdict *verdict, struct oto_error *error)
 {
     enum oto_status status = advance(a, error);

@@ -67,7 +67,7 @@ static void json_value(FILE *to, const struct oto_field *field, const void *payl
     (void)fputc(']', to);
 }
 
-/* Fields that share a prefix up to a dot stand side by side in the table and become one object. */
+/* Fields with the same prefix up to a dot are adjacent in the table and become one object. */
 static void json_fields(FILE *to, const struct oto_field *fields, uint32_t count, size_t skip, const void *payload)
 {
     for (uint32_t i = 0; i < count;) {

@@ -13,7 +13,7 @@
 #include "otolith/records.h"
 #include "view_mount.h"
 
-/* The field shown of a record; of other records it is the first number. */
+/* The field that is shown of a record; of other records it is the first number. */
 static const struct {
     const char *record, *field;
 } shown_fields[] = {

@@ -111,14 +111,24 @@ static mode_t mode_of(const struct oto_output_file *output, const struct stat *p
     return 0666 & ~mask;
 }
 
-/* `previous`: the file that is to be replaced, or NULL. A file that may not be written may not be replaced either. */
+/*
+ * Whether the file itself could be opened for writing: a file that may not be written may not be replaced either, and the
+ * kernel refuses links of other users in a directory such as /tmp (fs.protected_symlinks).
+ */
+static bool is_allowed(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return fd >= 0 || errno == ENOENT;
+}
+
+/* `previous`: the file that is to be replaced, or NULL. */
 static FILE *open_temporary(struct oto_output_file *output, const struct stat *previous)
 {
-    if (previous != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0) {
-        return NULL;
-    }
-    (void)snprintf(output->temporary, sizeof output->temporary, "%s.XXXXXX", output->target);
-    const int fd = mkostemp(output->temporary, O_CLOEXEC);
+    (void)snprintf(output->temporary, sizeof output->temporary, "%s.XXXXXX.tmp", output->target);
+    const int fd = mkostemps(output->temporary, (int)strlen(".tmp"), O_CLOEXEC);
     if (fd < 0) {
         output->temporary[0] = '\0';
         return NULL;
@@ -142,7 +152,7 @@ enum oto_status oto_output_file_open(struct oto_output_file *output, const char 
     const bool exists = stat(path, &previous) == 0;
     if ((flags & OTO_OUTPUT_IN_PLACE) != 0 || (exists && !S_ISREG(previous.st_mode))) {
         output->file = open_in_place(output);
-    } else if (resolve(path, output->target)) {
+    } else if (is_allowed(path) && resolve(path, output->target)) {
         output->file = open_temporary(output, exists ? &previous : NULL);
     }
     return output->file != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %s", path, strerror(errno));

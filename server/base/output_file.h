@@ -24,7 +24,7 @@ struct oto_output_file {
     FILE *file;                   /* NULL: closed */
     const char *path;             /* borrowed, for the messages */
     char target[PATH_MAX];        /* the path with its links resolved */
-    char temporary[PATH_MAX + 8]; /* "": written in place */
+    char temporary[PATH_MAX + 16]; /* "": written in place */
     uint32_t flags;
 };
 

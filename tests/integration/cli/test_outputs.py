@@ -3,6 +3,7 @@ import csv
 import json
 import os
 import pathlib
+import resource
 import signal
 import stat
 import subprocess
@@ -96,6 +97,17 @@ class Files(Case):
         self.assertEqual(picture.read_text(), "previous")
         self.otolith("plot", data, "--y", "value", "--out", picture)
         self.assertIn("<svg", picture.read_text())
+
+    def test_a_file_over_the_size_limit_is_an_error_and_not_the_end(self):
+        data, picture = self.path / "a.csv", self.path / "a.svg"
+        data.write_text("t_s,value\n0,1\n1,2\n")
+        picture.write_text("previous")
+        done = subprocess.run([OTOLITH, "plot", data, "--y", "value", "--out", picture], env=self.environment, text=True,
+                              capture_output=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(picture.read_text(), "previous")
+        self.assertEqual(sorted(path.name for path in self.path.iterdir()), ["a.csv", "a.svg"])
 
     def test_two_outputs_of_one_file_are_refused(self):
         one, link = self.path / "one", self.path / "link"
