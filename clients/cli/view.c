@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/plain_text.h"
-#include "otolith/calibration.h"
+#include "mount_calibration/calibration.h"
 #include "otolith/records.h"
 #include "view_mount.h"
 

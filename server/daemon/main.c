@@ -43,25 +43,34 @@ static void be_small(void)
     (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
 }
 
-/* One run. `next_path` was the checkpoint that it began with, and becomes the one that another run is to begin with. */
-static int run_once(const struct srv_options *options, uint32_t run, const char *restore_path, char **next_path)
+/* Runs `server` to its end; the exit code. */
+static int run(struct srv_server *server, enum oto_status loaded, struct oto_error *error)
 {
-    struct srv_server server = {.runtime = {.base_fd = -1, .dir_fd = -1}, .run = run};
+    if (loaded == OTO_OK && server->options->check) {
+        return say_checked(server);
+    }
+    const enum oto_status status = loaded == OTO_OK ? srv_server_run(server, error) : loaded;
+    return status == OTO_OK ? server->exit_code : fail(error);
+}
+
+/* The runs of this process: each `restore` ends one and begins the next. */
+static int run_all(const struct srv_options *options)
+{
     struct oto_error error = {0};
-    int code = EXIT_SUCCESS;
-    enum oto_status status = srv_server_load(&server, options, restore_path, &error);
-    if (status == OTO_OK && options->check) {
-        code = say_checked(&server);
-    } else if (status == OTO_OK) {
-        status = srv_server_run(&server, &error);
-        code = server.exit_code;
+    struct srv_server *server = srv_server_create(options, 0);
+    enum oto_status loaded =
+        server != NULL ? srv_server_load(server, &error) : oto_fail(&error, OTO_NO_MEMORY, "out of memory");
+    int code = EXIT_FAILURE;
+    while (server != NULL) {
+        code = run(server, loaded, &error);
+        struct srv_server *next = server->next;
+        srv_server_destroy(server);
+        if (code != EXIT_SUCCESS) {
+            srv_server_destroy(next);
+            next = NULL;
+        }
+        server = next;
     }
-    if (status != OTO_OK) {
-        code = fail(&error);
-    }
-    free(*next_path); /* the log's header had use for it */
-    *next_path = server.restore_path;
-    srv_server_finish(&server);
     return code;
 }
 
@@ -85,6 +94,7 @@ static bool follow_parent(void)
 
 int main(int argc, char **argv)
 {
+    (void)signal(SIGCHLD, SIG_DFL); /* some launchers ignore it, which makes children unwaitable */
     be_small();
     if (is_given(argc, argv, SRV_GUARD_OPTION)) {
         return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE : srv_guard(argc, argv);
@@ -102,14 +112,5 @@ int main(int argc, char **argv)
     if (options.follow_parent && !follow_parent()) {
         return EXIT_FAILURE;
     }
-    const char *restore_path = options.restore_path;
-    char *next_path = NULL;
-    int code;
-    uint32_t run = 0;
-    do {
-        code = run_once(&options, run++, restore_path, &next_path);
-        restore_path = next_path;
-    } while (next_path != NULL && code == EXIT_SUCCESS);
-    free(next_path);
-    return code;
+    return run_all(&options);
 }

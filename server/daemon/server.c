@@ -16,16 +16,28 @@
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-static enum oto_status read_checkpoint(struct srv_server *server, const char *path, struct srv_checkpoint *checkpoint,
-                                       struct oto_error *error)
+struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run)
+{
+    struct srv_server *server = calloc(1, sizeof *server);
+    if (server != NULL) {
+        server->options = options;
+        server->run = run;
+        server->runtime.base_fd = server->runtime.dir_fd = -1;
+        server->asked_by.fd = -1;
+    }
+    return server;
+}
+
+static enum oto_status read_checkpoint(struct srv_server *server, struct oto_error *error)
 {
     struct srv_clock_config *clock = &server->config.clock;
-    enum oto_status status = srv_checkpoint_read(path, checkpoint, error);
+    struct srv_checkpoint *beginning = &server->beginning;
+    enum oto_status status = srv_checkpoint_read(server->began_with, beginning, error);
     if (status == OTO_OK) {
-        status = srv_checkpoint_configure(checkpoint, &server->config, srv_server_warn, NULL, error);
+        status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
     }
     if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
-        clock->until_ns += srv_instant_ns(checkpoint->tick, clock->rate_num, clock->rate_den, NULL);
+        clock->until_ns += srv_instant_ns(beginning->tick, clock->rate_num, clock->rate_den, NULL);
     }
     return status;
 }
@@ -40,12 +52,11 @@ static uint64_t journal_every(const struct srv_server *server)
     return server->replay != NULL ? srv_replay_source(server->replay)->every : SRV_LOG_HASHES_EVERY;
 }
 
-enum oto_status srv_server_make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error)
+static enum oto_status make_engine(struct srv_server *server, struct oto_error *error)
 {
     struct srv_engine_options options = {.start_paused = server->options->start_paused,
                                          .journal_every = journal_every(server),
                                          .replay = server->replay != NULL};
-    struct srv_checkpoint checkpoint = {0};
     enum oto_status status = OTO_OK;
     if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {
         return oto_fail(error, OTO_IO, "there are no random numbers for the run's epoch: %s", strerror(errno));
@@ -53,8 +64,8 @@ enum oto_status srv_server_make_engine(struct srv_server *server, const char *re
     if (server->crash_page != NULL && server->options->again && server->run == 0) {
         options.lineage = server->crash_page->lineage; /* what was lost is made again: clients go on where they were */
     }
-    if (restore_path != NULL) {
-        status = read_checkpoint(server, restore_path, &checkpoint, error);
+    if (server->began_with != NULL) {
+        status = read_checkpoint(server, error);
     }
     if (status == OTO_OK && server->replay != NULL) {
         status = srv_replay_check(server->replay, &server->config, error);
@@ -62,10 +73,9 @@ enum oto_status srv_server_make_engine(struct srv_server *server, const char *re
     if (status == OTO_OK) {
         status = srv_engine_create(&server->config, &options, srv_server_warn, NULL, &server->engine, error);
     }
-    if (status == OTO_OK && restore_path != NULL) {
-        status = srv_checkpoint_load(server->engine, checkpoint.state, checkpoint.state_bytes, error);
+    if (status == OTO_OK && server->began_with != NULL) {
+        status = srv_engine_load(server->engine, server->beginning.state, server->beginning.state_bytes, error);
     }
-    srv_checkpoint_finish(&checkpoint);
     if (status == OTO_OK && server->options->again != NULL && server->run == 0) {
         srv_engine_tell(server->engine, OTO_EVENT_CRASH, 2, "server", server->options->again);
     }
@@ -130,21 +140,26 @@ static void choose_replay_mode(struct srv_server *server)
     }
 }
 
-enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *given, const char *restore_path,
-                                struct oto_error *error)
+static enum oto_status map_crash_page(struct srv_server *server, struct oto_error *error)
 {
-    server->options = given;
-    enum oto_status status = srv_resources_check(error);
-    if (status == OTO_OK && given->replay_path != NULL) {
-        status = load_replay(server, given, error);
+    if (server->options->crash_page_fd > 0 && server->crash_page == NULL) {
+        server->crash_page = srv_crash_page_map(server->options->crash_page_fd, error);
+        return server->crash_page != NULL ? OTO_OK : error->status;
     }
+    return OTO_OK;
+}
+
+enum oto_status srv_server_load_from(struct srv_server *server, const char *restore_path, struct oto_error *error)
+{
     const struct srv_options *options = server->options;
-    if (status != OTO_OK) {
-        return status;
+    if (restore_path != NULL && (server->began_with = strdup(restore_path)) == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
     }
-    restore_path = given->replay_path != NULL ? options->restore_path : restore_path;
-    status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
-                                   srv_server_warn, NULL, &server->config, error);
+    enum oto_status status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
+                                                   srv_server_warn, NULL, &server->config, error);
+    if (status == OTO_OK) {
+        status = map_crash_page(server, error);
+    }
     if (status != OTO_OK) {
         return status;
     }
@@ -152,20 +167,19 @@ enum oto_status srv_server_load(struct srv_server *server, const struct srv_opti
         server->config.clock.until_ns = options->for_ns;
     }
     save_for_guard(server);
-    if (options->crash_page_fd > 0) {
-        server->crash_page = srv_crash_page_map(options->crash_page_fd, error);
-        if (server->crash_page == NULL) {
-            return error->status;
-        }
-    }
     if (server->replay != NULL) {
         choose_replay_mode(server);
     }
-    server->began_with = restore_path;
-    if (!options->check) {
-        status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
+    return make_engine(server, error);
+}
+
+enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error)
+{
+    enum oto_status status = srv_resources_check(error);
+    if (status == OTO_OK && server->options->replay_path != NULL) {
+        status = load_replay(server, server->options, error);
     }
-    return status == OTO_OK ? srv_server_make_engine(server, restore_path, error) : status;
+    return status == OTO_OK ? srv_server_load_from(server, server->options->restore_path, error) : status;
 }
 
 /* ---- what is watched while it runs ------------------------------------------------------------------------------- */
@@ -207,12 +221,25 @@ static void on_saved(void *context, const char *path)
     srv_crash_page_saved(server->crash_page, path);
 }
 
+/* A crash before the first save goes back to where this run began: the parent has a copy that nobody else removes. */
+static void keep_for_guard(const struct srv_server *server)
+{
+    char path[4096];
+    struct oto_error error = {0};
+    const char *folder = server->options->checkpoint_directory;
+    (void)snprintf(path, sizeof path, "%s/restored-%u.ckpt", folder != NULL ? folder : "", server->run);
+    if (folder == NULL || srv_checkpoint_write(path, &server->beginning, &error) != OTO_OK) {
+        (void)snprintf(path, sizeof path, "%s", server->began_with);
+    }
+    srv_crash_page_saved(server->crash_page, path);
+}
+
 static enum oto_status watch_crashes(struct srv_server *server, struct oto_error *error)
 {
     if (server->crash_page != NULL) {
         server->crash_page->lineage = srv_engine_segment(server->engine)->lineage;
-        if (server->run > 0) { /* a crash before the first save goes back there, and not beyond */
-            srv_crash_page_saved(server->crash_page, server->began_with);
+        if (server->run > 0) {
+            keep_for_guard(server);
         }
     }
     return srv_crash_watch(server->crash_page, server->engine, error);
@@ -232,19 +259,14 @@ static void choose_log(const struct srv_server *server, char *path, size_t bytes
 }
 
 /*
- * The checkpoint that a supervised run came back from goes soon: the log keeps a copy beside it, as FILE.1.ckpt. Where it
- * cannot be written the run goes on all the same, with a log that is replayed while the first one is there.
+ * The checkpoint that a run of a restarted server continues, or that a client asked for, may be removed soon: the log keeps
+ * a copy, FILE.1.ckpt. Where the copy cannot be written the log names the original.
  */
-static bool keep_beginning(const char *log_path, const char *save, char *kept, size_t bytes)
+static bool keep_beginning(const struct srv_server *server, const char *log_path, char *kept, size_t bytes)
 {
-    struct srv_checkpoint checkpoint = {0};
     struct oto_error error = {0};
     (void)snprintf(kept, bytes, "%s.ckpt", log_path);
-    enum oto_status status = srv_checkpoint_read(save, &checkpoint, &error);
-    if (status == OTO_OK) {
-        status = srv_checkpoint_write(kept, &checkpoint, &error);
-    }
-    srv_checkpoint_finish(&checkpoint);
+    const enum oto_status status = srv_checkpoint_write(kept, &server->beginning, &error);
     if (status != OTO_OK) {
         srv_server_warn(NULL, error.text);
     }
@@ -257,8 +279,8 @@ static enum oto_status open_log(struct srv_server *server, struct srv_log_writer
     const char *began_with = server->began_with;
     char path[4096], kept[4096 + 8];
     choose_log(server, path, sizeof path);
-    if (options->again != NULL && server->run == 0 && began_with != NULL &&
-        keep_beginning(path, began_with, kept, sizeof kept)) {
+    if (began_with != NULL && (options->again != NULL || server->run > 0) &&
+        keep_beginning(server, path, kept, sizeof kept)) {
         began_with = kept;
     }
     const struct srv_log_facts facts = {.path = path,
@@ -404,9 +426,12 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         return oto_fail(error, OTO_IO, "the main loop cannot be made: %s", uv_strerror(failed));
     }
     server->loop_open = true;
+    enum oto_status status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     srv_server_hold_signals(SIG_BLOCK);
     srv_resources_start_worker(&server->loop, &server->first_job); /* signals stay the main thread's */
-    enum oto_status status = open_control(server, error);
+    if (status == OTO_OK) {
+        status = open_control(server, error);
+    }
     if (status == OTO_OK) {
         open_handles(server);
     }
@@ -425,18 +450,23 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
         say_participants(server);
+        srv_late_reply_send(&server->asked_by, OTO_OK, server->beginning.tick, "restored");
+        srv_checkpoint_finish(&server->beginning);
     } else {
+        srv_late_reply_send(&server->asked_by, error->status, 0, error->text);
         unwind(server);
     }
     (void)uv_run(&server->loop, UV_RUN_DEFAULT);
     return status;
 }
 
-void srv_server_finish(struct srv_server *server)
+void srv_server_destroy(struct srv_server *server)
 {
+    if (server == NULL) {
+        return;
+    }
     if (server->loop_open) {
         (void)uv_loop_close(&server->loop);
-        server->loop_open = false;
     }
     srv_supervisor_destroy(server->supervisor);
     srv_control_destroy(server->control);
@@ -444,8 +474,12 @@ void srv_server_finish(struct srv_server *server)
     srv_chronicle_destroy(server->chronicle);
     srv_replay_destroy(server->replay);
     srv_courier_destroy(server->courier);
-    srv_crash_forget();
+    srv_crash_forget(server->engine);
     srv_engine_destroy(server->engine);
     srv_world_config_finish(&server->config);
     srv_runtime_dir_release(&server->runtime);
+    srv_late_reply_send(&server->asked_by, OTO_CLOSED, 0, "the server ended before the restored world could run");
+    srv_checkpoint_finish(&server->beginning);
+    free(server->began_with);
+    free(server);
 }

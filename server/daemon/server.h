@@ -37,8 +37,11 @@ struct srv_server {
     struct srv_replay *replay;       /* until the chronicle has it */
     struct srv_options as_logged;    /* of a replay */
     uint32_t run;                    /* of this process, from 0: each has a log of its own */
-    const char *began_with; /* the checkpoint that this run goes on from; NULL: it begins at tick 0 */
-    char *restore_path; /* the next run of this process goes on from it; NULL: there is none */
+    char *began_with;                /* path of the checkpoint that this run continues; NULL: it begins at tick 0 */
+    struct srv_checkpoint beginning; /* its content, until the run serves */
+    struct srv_late_reply asked_by;  /* the client that waits for this run to serve */
+    struct srv_server *next;         /* the next run of this process, ready to start; NULL: there is none */
+    bool restoring;                  /* the next run is being made */
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;
     uv_work_t first_job; /* nothing, for a worker that is there */
@@ -52,15 +55,15 @@ struct srv_server {
     char privileges[256];
 };
 
-/*
- * Loads the world, takes its name, and makes the engine; nothing ticks yet. `restore_path`, or NULL: it goes on from a
- * checkpoint.
- */
-enum oto_status srv_server_load(struct srv_server *server, const struct srv_options *options, const char *restore_path,
-                                struct oto_error *error);
-/* Starts ticking, serving and publishing, and returns when all has ended. */
+/* Run number `run` of this process; NULL: no memory. */
+struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
+/* Loads the world and makes the engine, from the checkpoint that the options name; nothing ticks yet. */
+enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);
+/* The same, from another checkpoint. [any thread, one at a time] */
+enum oto_status srv_server_load_from(struct srv_server *server, const char *restore_path, struct oto_error *error);
+/* Takes the world's name, starts ticking, serving and publishing, and returns when all has ended. */
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error);
-void srv_server_finish(struct srv_server *server); /* zeroed and half-made are allowed */
+void srv_server_destroy(struct srv_server *server); /* half-made is allowed */
 
 /* The facts of `info` and of server.json as one line of JSON; false when they do not fit. */
 bool srv_server_info(const struct srv_server *server, char *text, size_t bytes);

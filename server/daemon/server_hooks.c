@@ -44,52 +44,6 @@ static void on_save(void *context, const char *path, srv_hook_done_function done
     srv_checkpointer_request(server->checkpointer, path, done, done_context);
 }
 
-/* Makes what the next run would be, and lets it go: what cannot be restored is refused while this run still goes on. */
-static enum oto_status try_restore(const struct srv_server *server, const char *path, uint64_t *tick,
-                                   struct oto_error *error)
-{
-    const struct srv_options *options = server->options;
-    struct srv_server *trial = calloc(1, sizeof *trial);
-    struct srv_checkpoint checkpoint = {0};
-    if (trial == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
-    }
-    trial->options = options;
-    enum oto_status status = srv_checkpoint_read(path, &checkpoint, error);
-    *tick = checkpoint.tick;
-    srv_checkpoint_finish(&checkpoint);
-    if (status == OTO_OK) {
-        status = srv_world_config_load(options->world_path, options->overrides, options->override_count, NULL, NULL,
-                                       &trial->config, error);
-    }
-    if (status == OTO_OK) {
-        status = srv_server_make_engine(trial, path, error);
-    }
-    srv_engine_destroy(trial->engine);
-    srv_world_config_finish(&trial->config);
-    free(trial);
-    return status;
-}
-
-static void on_restore(void *context, const char *path, srv_hook_done_function done, void *done_context)
-{
-    struct srv_server *server = context;
-    struct oto_error error = {0};
-    uint64_t tick = 0;
-    if (try_restore(server, path, &tick, &error) != OTO_OK) {
-        done(done_context, error.status, 0, error.text);
-        return;
-    }
-    free(server->restore_path);
-    server->restore_path = strdup(path);
-    if (server->restore_path == NULL) {
-        done(done_context, OTO_NO_MEMORY, 0, "the server is out of memory");
-        return;
-    }
-    done(done_context, OTO_OK, tick, "the next run goes on from there");
-    srv_server_end(server, false);
-}
-
 void srv_server_write_facts(void *context)
 {
     struct srv_server *server = context;
@@ -125,7 +79,7 @@ struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
                                       .access = &server->config.control,
                                       .probe = srv_probe_run,
                                       .save = on_save,
-                                      .restore = on_restore};
+                                      .restore = srv_server_restore};
 }
 
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server)

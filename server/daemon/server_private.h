@@ -6,9 +6,6 @@
 
 /* ---- server.c ---- */
 
-/* The engine of the configuration that is loaded, from a checkpoint where `restore_path` is not NULL. */
-enum oto_status srv_server_make_engine(struct srv_server *server, const char *restore_path, struct oto_error *error);
-
 /* SIG_BLOCK: what asks for the end waits until it can be answered in order; SIG_UNBLOCK. */
 void srv_server_hold_signals(int how);
 
@@ -20,6 +17,11 @@ void srv_server_end(struct srv_server *server, bool patient);
 void srv_server_on_signal(uv_signal_t *signal, int number);
 /* The last phase: all that keeps the loop running is closed. */
 void srv_server_close_handles(struct srv_server *server);
+
+/* ---- server_restore.c ---- */
+
+/* Makes the next run while this one goes on; then this one ends, or the request is refused. */
+void srv_server_restore(void *server, const struct srv_restore_request *request);
 
 /* ---- server_hooks.c ---- */
 

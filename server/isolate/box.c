@@ -4,9 +4,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/monotonic.h"
 #include "plugin/described.h"
 #include "base/futex.h"
@@ -95,7 +95,7 @@ static void fill_slot(struct srv_box *box, uint32_t index, const struct srv_box_
     const struct srv_box_place *place = &box->places[index];
     struct srv_box_slot *slot = srv_box_slot(box, index);
     slot->setup = place->setup;
-    slot->setup.inputs = NULL; /* pointers into this process: the host has its own */
+    slot->setup.estimator.inputs = NULL; /* pointers into this process: the host has its own */
     (void)snprintf(slot->path, sizeof slot->path, "%s", oto_plugin_path(place->plugin));
     slot->params_offset = place->params_offset;
     slot->params_bytes = place->params.bytes;
@@ -286,11 +286,11 @@ void srv_box_put_samples(const struct srv_box *box, uint32_t slot, const struct 
 
 bool srv_box_reap(struct srv_box *box)
 {
-    siginfo_t facts = {0};
+    siginfo_t facts;
     if (box->pid == 0) {
         return true;
     }
-    if (waitid(P_PID, (id_t)box->pid, &facts, WEXITED | WNOHANG) != 0 || facts.si_pid == 0) {
+    if (!srv_child_has_ended(box->pid, &facts)) {
         return false;
     }
     box->how_code = facts.si_code;

@@ -5,13 +5,13 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/sealed_memory.h"
 #include "isolate/box.h"
 
 #define PROGRAM "otolith-plugin-host"
@@ -34,20 +34,10 @@ static bool find_program(char *path, size_t bytes)
 
 void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_error *error)
 {
-    void *memory = MAP_FAILED;
-    *fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (*fd >= 0 && ftruncate(*fd, (off_t)bytes) == 0 &&
-        fcntl(*fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0) {
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *fd, 0);
-    }
-    if (memory == MAP_FAILED) {
+    void *memory = srv_memory_share(name, bytes, fd);
+    if (memory == NULL) {
         (void)oto_fail(error, OTO_NO_MEMORY, "no memory of %llu bytes to share with a plugin host: %s",
                        (unsigned long long)bytes, strerror(errno));
-        if (*fd >= 0) {
-            (void)close(*fd);
-        }
-        *fd = -1;
-        return NULL;
     }
     return memory;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sealed_memory.h"
 #include "descriptor_check.h"
 #include "elf_check.h"
 
@@ -16,12 +17,10 @@
 #define RELAXED false
 #endif
 
-#define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
-
 static enum oto_status open_source(const char *path, int *fd, struct oto_error *error)
 {
     struct stat info;
-    /* NONBLOCK: a FIFO must not hold the loader. */
+    /* O_NONBLOCK: opening a FIFO must not block the loader. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (*fd < 0) {
         return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot open plugin '%.256s': %s", path,
@@ -52,7 +51,7 @@ static bool write_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
-/* Copies `from` to its end; stops one byte beyond what a plugin may have. */
+/* Copies `from` up to its end, or until one byte more than a plugin may have. */
 static bool copy(int from, int to, struct oto_stage *stage)
 {
     char buffer[1 << 14];
@@ -141,9 +140,8 @@ enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct
     const char *slash = strrchr(path, '/');
     char name[64];
     (void)snprintf(name, sizeof name, "otolith-%.40s", slash != NULL ? slash + 1 : path);
-    stage->fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (stage->fd < 0 || !copy(source, stage->fd, stage) ||
-        fcntl(stage->fd, F_ADD_SEALS, SEALS) != 0) {
+    stage->fd = srv_memory_create(name, 0);
+    if (stage->fd < 0 || !copy(source, stage->fd, stage) || !srv_memory_seal(stage->fd, SRV_SEAL_CONTENT)) {
         status = oto_fail(error, OTO_IO, "cannot copy plugin '%.256s' into memory: %s", path, strerror(errno));
     } else {
         status = check_copy(path, stage, error);
@@ -160,10 +158,9 @@ enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stag
     struct stat info;
     *stage = (struct oto_stage){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
     enum oto_status status = OTO_OK;
-    const int seals = stage->fd >= 0 && fstat(stage->fd, &info) == 0 ? fcntl(stage->fd, F_GET_SEALS) : -1;
-    if (seals < 0) {
+    if (stage->fd < 0 || fstat(stage->fd, &info) != 0) {
         status = oto_fail(error, OTO_IO, "the copy of plugin '%.256s' cannot be looked at: %s", path, strerror(errno));
-    } else if ((seals & SEALS) != SEALS) {
+    } else if (!srv_memory_is_sealed(stage->fd, SRV_SEAL_CONTENT)) {
         status = oto_fail(error, OTO_INVALID, "the copy of plugin '%.256s' is not sealed", path);
     } else {
         stage->bytes = (size_t)info.st_size;

@@ -340,6 +340,20 @@ static void a_server_that_follows_ends_with_its_parent(void **state)
     oto_client_close(client);
 }
 
+/* Some launchers ignore SIGCHLD, and an exec keeps that. */
+static void a_server_started_with_sigchld_ignored_ends(void **state)
+{
+    struct world_process *world = *state;
+    assert_true(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+    world_start(world, NULL);
+    assert_true(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+    struct oto_client *client = world_attach(world, "test");
+    wait_for(world_tick(client) > 20);
+    assert_int_equal(world_stop(world), 0);
+    assert_false(world_left_something(world));
+    oto_client_close(client);
+}
+
 #define in_world(test) cmocka_unit_test_setup_teardown(test, set_up, world_tear_down)
 
 int main(void)
@@ -359,6 +373,7 @@ int main(void)
         in_world(every_mutation_is_in_the_event_ring),
         in_world(server_json_says_who_runs),
         in_world(a_server_that_follows_ends_with_its_parent),
+        in_world(a_server_started_with_sigchld_ignored_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ def _format(field):
     return _KINDS[field.type] if field.count == 1 else (_KINDS[field.type], (field.count,))
 
 
-_HEAD_NAMES = ["t_ns", "seq", "sensor_time_ns", "flags"]
+_HEAD = [("t_ns", "<i8", 0), ("sensor_time_ns", "<i8", 8), ("seq", "<u8", 16), ("flags", "<u4", 24)]
+_HEAD_NAMES = [name for name, _, _ in _HEAD]
 
 
 def _name(field):
@@ -30,12 +31,9 @@ def _name(field):
 def sample_dtype(record_type):
     """One sample as it stands in memory: the head of 32 bytes, then the payload."""
     fields = fields_of(record_type)
-    return np.dtype({
-        "names": _HEAD_NAMES + [_name(field) for field in fields],
-        "formats": ["<i8", "<u8", "<i8", "<u4"] + [_format(field) for field in fields],
-        "offsets": [0, 16, 8, 24] + [HEAD_BYTES + field.offset for field in fields],
-        "itemsize": HEAD_BYTES + record_type.bytes,
-    })
+    columns = _HEAD + [(_name(field), _format(field), HEAD_BYTES + field.offset) for field in fields]
+    names, formats, offsets = zip(*sorted(columns, key=lambda column: column[2]))  # np.save needs this order
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": HEAD_BYTES + record_type.bytes})
 
 
 def join(heads, payloads):

@@ -13,6 +13,8 @@ from . import _dtype
 from . import _library as c
 from ._errors import Closed, OtolithError, Timeout, check
 
+_MOST_TICKS = 2**63 - 2
+
 Param = collections.namedtuple("Param", "key value unit text runtime")
 Reply = collections.namedtuple("Reply", "tick text")
 
@@ -174,6 +176,8 @@ class World:
 
     def step(self, ticks=1):
         """Runs that many ticks, pauses, and returns when they are done."""
+        if not 1 <= ticks <= _MOST_TICKS:
+            raise ValueError(f"step: {ticks} ticks; 1 to {_MOST_TICKS} are accepted")
         return self._ask("oto_control_step", ticks)
 
     def scale(self, scale):

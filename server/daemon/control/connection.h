@@ -49,6 +49,7 @@ struct srv_connection {
     int64_t credit_us; /* below zero: not read until it has grown */
     uint64_t credit_at_us;
     uint32_t in_flight;
+    uint32_t steps; /* requests `step` under way */
     bool spoken;   /* has sent a valid message */
     bool attached; /* has been given the segment */
     bool wake;

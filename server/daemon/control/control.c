@@ -79,6 +79,10 @@ void srv_control_forget(struct srv_connection *connection)
     struct srv_control *control = connection->control;
     srv_control_set_wake(connection, false);
     srv_connection_leave(connection, control->courier);
+    if (connection->steps > 0 && !control->stopped) { /* nobody waits for the step any more */
+        const struct srv_command pause = {.kind = SRV_COMMAND_PAUSE};
+        (void)srv_courier_send(control->courier, &pause, NULL, NULL);
+    }
     if (connection->lossless.slot >= 0) {
         srv_engine_lossless_end(control->engine, connection->lossless.slot);
         connection->lossless.slot = -1;

@@ -17,6 +17,23 @@ struct srv_control;
 
 typedef void (*srv_hook_done_function)(void *context, enum oto_status status, uint64_t tick, const char *text);
 
+/* A reply that is sent after the run that was asked has ended. */
+struct srv_late_reply {
+    int fd; /* the client's socket; -1: nobody waits */
+    uint64_t id;
+};
+/* Sends it once and closes the socket. */
+void srv_late_reply_send(struct srv_late_reply *reply, enum oto_status status, uint64_t tick, const char *text);
+
+/* A request `restore`. One of the two functions is called once, maybe later. */
+struct srv_restore_request {
+    const char *path; /* borrowed during the call */
+    void *context;
+    srv_hook_done_function refuse;
+    /* This run ends, and the next one answers. */
+    struct srv_late_reply (*accept)(void *context);
+};
+
 /* What the control socket asks of the program. */
 struct srv_control_hooks {
     void *context;
@@ -24,9 +41,9 @@ struct srv_control_hooks {
     bool (*info)(void *context, char *text, size_t bytes);
     /* An orderly end was asked for by `who`. */
     void (*shutdown)(void *context, const char *who);
-    /* The world's state is to go to a file, or to come from one; `done` is called once, maybe later. */
+    /* The world's state is to go to a file; `done` is called once, maybe later. */
     void (*save)(void *context, const char *path, srv_hook_done_function done, void *done_context);
-    void (*restore)(void *context, const char *path, srv_hook_done_function done, void *done_context);
+    void (*restore)(void *context, const struct srv_restore_request *request);
     /* Who may ask for what; NULL: the server's own user and root alone. */
     const struct srv_control_config *access;
     /* The run follows a log: nobody else may change its state. */

@@ -89,6 +89,8 @@ void srv_ticket_close_with(struct srv_ticket *ticket, enum oto_status status, ui
                            const struct srv_ticket_number *numbers, uint32_t count);
 /* Answers, records the mutation in the event ring, and frees the ticket. */
 void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text);
+/* The next run answers in place of the ticket, which is recorded and freed. */
+struct srv_late_reply srv_ticket_postpone(struct srv_ticket *ticket);
 /* With memory of so many bytes that goes along. */
 void srv_ticket_close_passing(struct srv_ticket *ticket, uint64_t tick, uint64_t bytes, int passed_fd);
 

@@ -6,6 +6,11 @@ static void on_done(void *context, enum oto_status status, uint64_t tick, const 
     srv_ticket_close(context, status, tick, text);
 }
 
+static struct srv_late_reply on_accepted(void *context)
+{
+    return srv_ticket_postpone(context);
+}
+
 /* The path, which starts at no folder of the server's; NULL, and answered, when there is none. */
 static const char *path_of(struct srv_request *request)
 {
@@ -38,6 +43,7 @@ void srv_verb_restore(struct srv_request *request)
     const char *path = path_of(request);
     struct srv_ticket *ticket = path != NULL ? srv_ticket_open(request, "restore %.120s", path) : NULL;
     if (ticket != NULL) {
-        hooks->restore(hooks->context, path, on_done, ticket);
+        const struct srv_restore_request restore = {path, ticket, on_done, on_accepted};
+        hooks->restore(hooks->context, &restore);
     }
 }

@@ -10,41 +10,55 @@ static void on_reply(void *context, const struct srv_reply *reply)
                      reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
 }
 
-/* Every command gets its reply, also after the run's end. */
-static void post(struct srv_request *request, struct srv_ticket *ticket, const struct srv_command *command)
+static void on_step_reply(void *context, const struct srv_reply *reply)
+{
+    const struct srv_ticket *ticket = context;
+    ticket->connection->steps--;
+    on_reply(context, reply);
+}
+
+/* Every command gets its reply, also after the run's end. False: the command was not accepted. */
+static bool post(struct srv_request *request, struct srv_ticket *ticket, const struct srv_command *command)
 {
     if (ticket == NULL) {
-        return;
+        return false;
     }
-    if (!srv_courier_send(request->courier, command, on_reply, ticket)) {
-        srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+    const bool is_step = command->kind == SRV_COMMAND_STEP;
+    if (srv_courier_send(request->courier, command, is_step ? on_step_reply : on_reply, ticket)) {
+        return true;
     }
+    srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+    return false;
 }
 
 void srv_verb_pause(struct srv_request *request)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_PAUSE};
-    post(request, srv_ticket_open(request, "pause"), &command);
+    (void)post(request, srv_ticket_open(request, "pause"), &command);
 }
 
 void srv_verb_resume(struct srv_request *request)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_RESUME};
-    post(request, srv_ticket_open(request, "resume"), &command);
+    (void)post(request, srv_ticket_open(request, "resume"), &command);
 }
 
 void srv_verb_step(struct srv_request *request)
 {
     struct oto_error error = {0};
     struct srv_command command = {.kind = SRV_COMMAND_STEP};
-    if (oto_message_u64(request->message, "ticks", &command.ticks, &error) == OTO_OK && command.ticks == 0) {
-        (void)oto_fail(&error, OTO_RANGE, "step: 'ticks' is 0, at least 1 is needed");
+    if (oto_message_u64(request->message, "ticks", &command.ticks, &error) == OTO_OK &&
+        (command.ticks == 0 || command.ticks > OTO_SEQ_MAX)) {
+        (void)oto_fail(&error, OTO_RANGE, "step: 'ticks' is %llu; 1 to %llu are accepted",
+                       (unsigned long long)command.ticks, (unsigned long long)OTO_SEQ_MAX);
     }
     if (error.status != OTO_OK) {
         srv_reply_error(request, &error);
         return;
     }
-    post(request, srv_ticket_open(request, "step %llu", (unsigned long long)command.ticks), &command);
+    if (post(request, srv_ticket_open(request, "step %llu", (unsigned long long)command.ticks), &command)) {
+        request->connection->steps++;
+    }
 }
 
 void srv_verb_scale(struct srv_request *request)
@@ -59,7 +73,7 @@ void srv_verb_scale(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    post(request, srv_ticket_open(request, "scale %.17g", command.scale), &command);
+    (void)post(request, srv_ticket_open(request, "scale %.17g", command.scale), &command);
 }
 
 static const struct {
@@ -87,5 +101,5 @@ void srv_verb_mode(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    post(request, srv_ticket_open(request, "mode %s", name), &command);
+    (void)post(request, srv_ticket_open(request, "mode %s", name), &command);
 }

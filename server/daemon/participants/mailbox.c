@@ -1,11 +1,12 @@
 #include "daemon/participants/mailbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h> /* memfd_create */
+#include <sys/mman.h> /* munmap */
 #include <unistd.h>
+
+#include "base/sealed_memory.h"
 
 /* A process may ask to be waited for less than the world file allows, never for more. */
 static enum oto_status check_join(const struct srv_participant_config *config, const struct srv_join *join,
@@ -30,20 +31,11 @@ static enum oto_status check_join(const struct srv_participant_config *config, c
 
 static enum oto_status map_memory(struct srv_mailbox *mailbox, struct oto_error *error)
 {
-    mailbox->fd = memfd_create("otolith-mailbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    int cause = mailbox->fd < 0 ? errno : posix_fallocate(mailbox->fd, 0, (off_t)mailbox->bytes);
-    /* The size is sealed first: a client that truncated it could end the server with a SIGBUS. */
-    if (cause == 0 && fcntl(mailbox->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        cause = errno;
-    }
-    if (cause == 0) {
-        void *base = mmap(NULL, mailbox->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, mailbox->fd, 0);
-        cause = base == MAP_FAILED ? errno : 0;
-        mailbox->header = base == MAP_FAILED ? NULL : base;
-    }
-    return cause == 0 ? OTO_OK
-                      : oto_fail(error, OTO_IO, "cannot make a mailbox of %.1f KiB (%s)",
-                                 (double)mailbox->bytes / 1024.0, strerror(cause));
+    /* A size that is not sealed could be truncated by a client, which would end the server with a SIGBUS. */
+    mailbox->header = srv_memory_share("otolith-mailbox", mailbox->bytes, &mailbox->fd);
+    return mailbox->header != NULL ? OTO_OK
+                                   : oto_fail(error, OTO_IO, "cannot make a mailbox of %.1f KiB (%s)",
+                                              (double)mailbox->bytes / 1024.0, strerror(errno));
 }
 
 static void name_vehicles(const struct srv_world_config *config, struct srv_mailbox *mailbox)

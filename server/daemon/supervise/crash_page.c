@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sealed_memory.h"
+
 /* A signal handler gets no argument of its own: this is the one mutable global of the program. */
 static struct {
     struct srv_crash_page *page;
@@ -20,20 +22,13 @@ static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 int srv_crash_page_make(struct srv_crash_page **page, struct oto_error *error)
 {
-    const int fd = memfd_create("otolith-crash", 0); /* inherited on purpose */
-    if (fd < 0 || ftruncate(fd, (off_t)sizeof **page) != 0) {
-        (void)oto_fail(error, OTO_IO, "no memory to be shared with the server: %s", strerror(errno));
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return -1;
-    }
-    void *memory = mmap(NULL, sizeof **page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) {
-        (void)close(fd);
+    int fd;
+    void *memory = srv_memory_share("otolith-crash", sizeof **page, &fd);
+    if (memory == NULL) {
         (void)oto_fail(error, OTO_NO_MEMORY, "no memory to be shared with the server: %s", strerror(errno));
         return -1;
     }
+    (void)fcntl(fd, F_SETFD, 0); /* the server inherits it */
     *page = memory;
     (*page)->magic = SRV_CRASH_PAGE_MAGIC;
     return fd;
@@ -120,10 +115,12 @@ enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_en
     return OTO_OK;
 }
 
-void srv_crash_forget(void)
+void srv_crash_forget(const struct srv_engine *engine)
 {
-    watched.page = NULL;
-    watched.engine = NULL;
+    if (watched.engine == engine) {
+        watched.page = NULL;
+        watched.engine = NULL;
+    }
 }
 
 void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine)

@@ -35,7 +35,8 @@ struct srv_crash_page *srv_crash_page_map(int fd, struct oto_error *error);
 /* In the server, from now on: a checkpoint is whole; deadly signals are told. */
 void srv_crash_page_saved(struct srv_crash_page *page, const char *path);
 enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error);
-void srv_crash_forget(void); /* before the engine goes */
+/* To be called before the engine is destroyed; another one is watched on. */
+void srv_crash_forget(const struct srv_engine *engine);
 /* The tick thread does not come back from a step: names the node, and ends the process as a crash. */
 void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine) __attribute__((noreturn));
 

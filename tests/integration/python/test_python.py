@@ -3,6 +3,7 @@
 The Python client, its examples and those of libotolith against a real server.
 usage: test_python.py BIN_DIR LIBRARY SOURCE_DIR EXAMPLE_DIR
 """
+import io
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -74,7 +76,7 @@ class Running(unittest.TestCase):
         reader = imu.reader()
         samples = reader.collect(60)
         self.assertEqual(samples.dtype, imu.dtype)
-        self.assertEqual(list(imu.dtype.names[:5]), ["t_ns", "seq", "sensor_time_ns", "flags", "orientation.x"])
+        self.assertEqual(list(imu.dtype.names[:5]), ["t_ns", "sensor_time_ns", "seq", "flags", "orientation.x"])
         self.assertEqual(samples["orientation_covariance"].shape, (60, 9))
         self.assertTrue((np.diff(samples["seq"]) == 1).all())
         self.assertTrue((np.diff(samples["t_ns"]) == round(1e9 / imu.rate_hz)).all())
@@ -99,6 +101,16 @@ class Running(unittest.TestCase):
         self.assertEqual(imu.latest()["seq"], before + 2)
         self.assertEqual(reply.tick, tick + 10)
         self.world.resume()
+
+    def test_samples_are_saved_and_loaded(self):
+        for topic in ("car/imu", "car/motion"):
+            samples, file = self.world[topic].reader().collect(3), io.BytesIO()
+            np.save(file, samples)
+            file.seek(0)
+            loaded = np.load(file)
+            self.assertEqual(loaded.dtype.names, samples.dtype.names)
+            for name in samples.dtype.names:
+                np.testing.assert_array_equal(loaded[name], samples[name])
 
     def test_a_parameter_changes_the_next_samples(self):
         key = "accelerometer.constant_bias_m_s2"
@@ -142,7 +154,7 @@ class Running(unittest.TestCase):
             with self.assertRaisesRegex(otolith.NotFound, "did you mean 'demo/car/imu'"):
                 subscriber.next(3)
         with otolith.Subscriber(f"ipc://{self.server.folder.name}/nobody") as subscriber:
-            with self.assertRaisesRegex(otolith.Timeout, "nobody answers"):
+            with self.assertRaisesRegex(otolith.Timeout, "no publisher answers"):
                 subscriber.next(0.05)
         with self.assertRaisesRegex(otolith.OtolithError, "tcp://host:port"):
             otolith.Subscriber("bogus")
@@ -244,6 +256,74 @@ class Offline(unittest.TestCase):
             self.assertFalse(world.alive)
             self.assertIsNotNone(world["car/imu"].latest())
             self.assertRaises(otolith.Closed, world.pause)
+
+
+class Stepping(unittest.TestCase):
+    """A step of more ticks than anybody waits for."""
+
+    LONG = 2**62
+
+    def start(self):
+        server = self.enterContext(Server("--mode", "asap", "--start-paused", "--no-publish"))
+        return server, self.enterContext(otolith.World(name="other"))
+
+    def step_in_a_thread(self, errors):
+        def run():
+            with otolith.World(name="stepper") as stepper:
+                try:
+                    stepper.step(self.LONG)
+                except otolith.OtolithError as error:
+                    errors.append(str(error))
+        thread = threading.Thread(target=run)
+        thread.start()
+        return thread
+
+    @staticmethod
+    def tick(world):
+        clock = world.clock()
+        return clock.tick if clock is not None else 0
+
+    def until(self, condition):
+        until = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), until)
+            os.sched_yield()
+
+    def test_a_number_of_ticks_that_cannot_be_is_refused(self):
+        _, world = self.start()
+        for ticks in (-1, 0, 2**63 - 1, 2**64 - 1, 2**64):
+            with self.assertRaisesRegex(ValueError, "are accepted"):
+                world.step(ticks)
+        self.assertEqual(world.step(3).tick, 3)
+
+    def test_a_pause_and_a_shutdown_end_it(self):
+        server, world = self.start()
+        for end, said in ((world.pause, "pause"), (world.shutdown, "stopped|closed")):
+            errors, tick = [], self.tick(world)
+            thread = self.step_in_a_thread(errors)
+            self.until(lambda: self.tick(world) > tick)
+            end()
+            thread.join(DEADLINE_S)
+            self.assertFalse(thread.is_alive())
+            self.assertRegex(errors[0], said)
+        self.assertEqual(server.process.wait(DEADLINE_S), 0)
+
+    def test_the_death_of_the_client_that_asked_ends_it(self):
+        _, world = self.start()
+        stepper = subprocess.Popen([sys.executable, "-c", f"import otolith; otolith.World().step({self.LONG})"],
+                                   env={**os.environ, "PYTHONPATH": sys.path[0]})
+        try:
+            self.until(lambda: self.tick(world) > 0)
+        finally:
+            stepper.kill()
+            stepper.wait()
+
+        def steps():
+            try:
+                return world.step(1)
+            except otolith.OtolithError as error:
+                self.assertIn("another step", str(error))
+        self.until(steps)
 
 
 class Following(unittest.TestCase):

@@ -15,6 +15,7 @@ struct fake_facts {
     uint32_t events;
     struct oto_event_record last_event;
     uint32_t applied;
+    uint32_t pauses;
     uint32_t changes_alive; /* made and not yet freed; atomic */
     uint32_t loads_at_once, loads_at_once_max; /* of one node; atomic */
 };

@@ -182,6 +182,48 @@ static void lossless_and_wake_end_with_their_client(void **state)
     run_until(f, facts->waiters == 0 && facts->lossless_open == 0);
 }
 
+static void ask_step(struct fixture *f, int fd, uint64_t id, uint64_t ticks)
+{
+    struct oto_message_writer writer = begin(f, id, "step");
+    oto_message_add_u64(&writer, "ticks", ticks);
+    send_message(fd, &writer);
+}
+
+static void a_step_of_no_or_too_many_ticks_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    static const uint64_t ticks[] = {0, OTO_SEQ_MAX + 1, UINT64_MAX};
+    const int fd = dial(f);
+    for (uint64_t i = 0; i < 3; i++) {
+        ask_step(f, fd, 1 + i, ticks[i]);
+        assert_int_equal(await_reply(f, fd), OTO_RANGE);
+        assert_non_null(strstr(reply_text(f), "are accepted"));
+    }
+    ask_step(f, fd, 9, OTO_SEQ_MAX);
+    assert_int_equal(await_reply(f, fd), OTO_OK);
+    (void)close(fd);
+}
+
+static void a_step_ends_with_its_client(void **state)
+{
+    struct fixture *f = *state;
+    const struct fake_facts *facts = fake_engine_facts(f->engine);
+    const int done = dial(f), waiting = dial(f);
+    ask_step(f, done, 1, 5);
+    assert_int_equal(await_reply(f, done), OTO_OK);
+    (void)close(done);
+    run_until(f, srv_control_connection_count(f->control) == 1);
+    assert_int_equal(facts->pauses, 0); /* its step was over */
+    fake_engine_set_automatic(f->engine, false);
+    ask_step(f, waiting, 2, 5);
+    ask(f, waiting, 3, "info");
+    assert_int_equal(await_reply(f, waiting), OTO_OK); /* so the step is under way */
+    (void)close(waiting);
+    run_until(f, srv_control_connection_count(f->control) == 0);
+    fake_engine_set_automatic(f->engine, true);
+    run_until(f, (fake_engine_apply(f->engine), facts->pauses == 1));
+}
+
 static void shutdown_is_answered_before_the_end(void **state)
 {
     struct fixture *f = *state;
@@ -202,6 +244,8 @@ int main(void)
         with_server(changes_of_one_node_come_one_after_another),
         with_server(a_change_whose_client_has_gone_is_applied_and_freed),
         with_server(lossless_and_wake_end_with_their_client),
+        with_server(a_step_of_no_or_too_many_ticks_is_refused),
+        with_server(a_step_ends_with_its_client),
         with_server(shutdown_is_answered_before_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
