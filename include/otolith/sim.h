@@ -63,7 +63,8 @@ OTO_API void oto_sim_close(struct oto_sim *sim); /* NULL is allowed */
 OTO_API enum oto_status oto_sim_step(struct oto_sim *sim, uint64_t ticks, struct oto_error *error);
 /*
  * Back to tick 0 with another seed, as if the world had been opened with it: the file is not read again, parameters, plugins
- * and faults are those of the file. Records that were not read are dropped; channels keep their indices.
+ * and faults are those of the file. Records that were not read are dropped; channels keep their indices. On failure the world
+ * is at tick 0 with its previous seed.
  */
 OTO_API enum oto_status oto_sim_reset(struct oto_sim *sim, uint64_t seed, struct oto_error *error);
 

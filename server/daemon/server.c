@@ -3,6 +3,8 @@
 #include "base/schedule.h"
 #include "resources.h"
 #include "sim/checkpoint.h"
+#include "isolate/describe.h"
+#include "sim/external.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -34,7 +36,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     struct srv_checkpoint *beginning = &server->beginning;
     enum oto_status status = srv_checkpoint_read(server->began_with, beginning, error);
     if (status == OTO_OK) {
-        status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
+        status = srv_checkpoint_configure(beginning, &server->config, srv_plugin_describe, srv_server_warn, NULL, error);
     }
     if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
         clock->until_ns += srv_instant_ns(beginning->tick, clock->rate_num, clock->rate_den, NULL);
@@ -155,8 +157,12 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
     if (restore_path != NULL && (server->began_with = strdup(restore_path)) == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
     }
-    enum oto_status status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
-                                                   srv_server_warn, NULL, &server->config, error);
+    const struct srv_world_source source = {.path = options->world_path,
+                                            .overrides = options->overrides,
+                                            .override_count = options->override_count,
+                                            .describe = srv_plugin_describe,
+                                            .given_motion = srv_external_entry()};
+    enum oto_status status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     if (status == OTO_OK) {
         status = map_crash_page(server, error);
     }

@@ -97,6 +97,11 @@ enum oto_status srv_sim_create(const struct srv_world_config *config, const stru
 void srv_sim_destroy(struct srv_sim *sim);
 /* Truths at time zero and the start of the hash chain; after the remote runners are there, before the first tick. */
 enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error);
+/*
+ * [loop] Back to tick 0 with the configuration's seed, which may have changed: as a world that was just made, where no node
+ * has had a swap or a change of parameters and none is isolated. On failure the world is only good to be destroyed.
+ */
+enum oto_status srv_sim_rewind(struct srv_sim *sim, struct oto_error *error);
 
 /* Makes tick `sim->tick` and completes it. */
 void srv_sim_tick(struct srv_sim *sim);
@@ -133,6 +138,9 @@ static inline void srv_sim_reply(struct srv_sim *sim, const struct srv_reply *re
 }
 
 /* ---- tick.c, truth.c ---- */
+
+/* Truths at time zero, and the start of the hash chain. */
+void srv_sim_begin_chain(struct srv_sim *sim);
 
 /* Publishes what a node's outputs hold, watched and hashed; `flags` come to each sample's own. */
 void srv_tick_publish(struct srv_sim *sim, struct srv_node *node, uint32_t flags);

@@ -194,15 +194,8 @@ void srv_sim_tick(struct srv_sim *sim)
     }
 }
 
-enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error)
+void srv_sim_begin_chain(struct srv_sim *sim)
 {
-    enum oto_status status = OTO_OK;
-    for (uint32_t i = 0; status == OTO_OK && i < sim->node_count; i++) {
-        status = srv_fifo_make(&sim->nodes[i], error);
-    }
-    if (status != OTO_OK) {
-        return status;
-    }
     srv_state_hash_begin(&sim->hash, sim->config->seed);
     for (uint32_t v = 0; v < sim->vehicle_count; v++) {
         srv_truth_begin(sim, &sim->vehicles[v]);
@@ -212,5 +205,16 @@ enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error)
         srv_state_hash_absorb(&sim->hash, sim->nodes[i].instance.state, sim->nodes[i].hashed_bytes);
     }
     sim->chain = srv_state_hash_end(&sim->hash);
-    return OTO_OK;
+}
+
+enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < sim->node_count; i++) {
+        status = srv_fifo_make(&sim->nodes[i], error);
+    }
+    if (status == OTO_OK) {
+        srv_sim_begin_chain(sim);
+    }
+    return status;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/schedule.h"
-#include "sim/external.h"
 #include "plugin/params.h"
 
 void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
@@ -153,15 +152,16 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
         return oto_value_fail(oto_value_get(map, "isolation"), binder->error, OTO_UNSUPPORTED,
                               "a participant gives the truth here, in a process of its own: there is no plugin to isolate");
     enum oto_status status =
-        raw->plugin == NULL ? srv_external_open(&node->plugin, binder->error)
-                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, isolated, &node->plugin, binder->error);
+        raw->plugin == NULL ? oto_plugin_wrap(binder->source->given_motion, &node->plugin, binder->error)
+                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, isolated ? binder->source->describe : NULL, &node->plugin,
+                                                    binder->error);
     if (status == OTO_OK)
         status = check_kind(binder, raw, is_motion, node->plugin);
     if (status == OTO_OK)
         status = bind_params(binder, raw, map, node);
     if (status == OTO_OK)
         status = bind_rate(binder, raw, map, is_motion, node);
-    if (status == OTO_OK && isolated)
+    if (status == OTO_OK && isolated && binder->source->describe != NULL)
         bind_isolation(raw, node);
     if (status == OTO_OK)
         status = srv_bind_faults(binder, raw->faults, node);

@@ -14,7 +14,7 @@ struct srv_plugin_cache {
     uint32_t count;
 };
 /* A held handle of the plugin that `value` names. Of an isolated one no code runs here: only its tables are read. */
-enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value, bool isolated,
+enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value, srv_describe_function *describe,
                                       struct oto_plugin **plugin, struct oto_error *error);
 void srv_plugin_cache_finish(struct srv_plugin_cache *cache);
 
@@ -26,6 +26,7 @@ struct srv_part_cache {
 void srv_part_cache_finish(struct srv_part_cache *cache);
 
 struct srv_binder {
+    const struct srv_world_source *source;
     struct srv_world_config *config;
     struct srv_plugin_cache plugins;
     struct srv_part_cache parts;

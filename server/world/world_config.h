@@ -217,13 +217,22 @@ struct srv_override {
     const char *value;
 };
 
+/* Where a world comes from, and what the shell that will run it can do. Borrowed during the call. */
+struct srv_world_source {
+    const char *path; /* a world file; NULL: `text` is it, and relative paths start at the working directory */
+    const char *text;
+    const struct srv_override *overrides;
+    uint32_t override_count;
+    srv_describe_function *describe; /* of the plugins of isolated nodes; NULL: `isolation` has no effect */
+    const struct oto_plugin_entry *given_motion; /* the motion of vehicles that a participant moves */
+};
+
 /*
- * Reads, binds and checks a world file. Every error is file:line:column and a sentence. Warnings (implausible values,
- * topics that begin one another) go to `warn`. Nothing is half-made: on failure *config is zeroed.
+ * Reads, binds and checks a world. Every error is file:line:column and a sentence. Warnings (implausible values, topics
+ * that begin one another) go to `warn`. Nothing is half-made: on failure *config is zeroed.
  */
-enum oto_status srv_world_config_load(const char *path, const struct srv_override *overrides, uint32_t override_count,
-                                      oto_warn_function warn, void *warn_context, struct srv_world_config *config,
-                                      struct oto_error *error);
+enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
+                                      struct srv_world_config *config, struct oto_error *error);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */
 
 /* The JSON Schema of world files, made from the parser's own tables; malloc'ed. */

@@ -343,7 +343,7 @@ static void huge_worlds_are_refused_by_a_limit(void **state)
     for (int i = 0; i < 1000000; i++)
         (void)fputs("- 1\n", file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(srv_world_config_load("w.yaml", NULL, 0, NULL, NULL, &config, &error), OTO_LIMIT);
+    assert_int_equal(world_file_load("w.yaml", NULL, 0, NULL, NULL, &config, &error), OTO_LIMIT);
     assert_non_null(strstr(error.text, "w.yaml:199998:3: error: more than 200000 values"));
     file = fopen("w.yaml", "wb");
     assert_non_null(file);
@@ -351,7 +351,7 @@ static void huge_worlds_are_refused_by_a_limit(void **state)
     for (int i = 0; i <= SRV_MAX_VEHICLES; i++)
         (void)fputs("- {name: a}\n", file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(srv_world_config_load("w.yaml", NULL, 0, NULL, NULL, &config, &error), OTO_LIMIT);
+    assert_int_equal(world_file_load("w.yaml", NULL, 0, NULL, NULL, &config, &error), OTO_LIMIT);
     assert_non_null(strstr(error.text, "10001 vehicles, at most 10000"));
 }
 
@@ -382,7 +382,7 @@ static void a_world_that_is_not_there_is_named(void **state)
     (void)state;
     struct srv_world_config config;
     struct oto_error error = {0};
-    assert_int_equal(srv_world_config_load("no_such_world.yaml", NULL, 0, NULL, NULL, &config, &error), OTO_NOT_FOUND);
+    assert_int_equal(world_file_load("no_such_world.yaml", NULL, 0, NULL, NULL, &config, &error), OTO_NOT_FOUND);
     assert_non_null(strstr(error.text, "no_such_world.yaml: cannot be read"));
 }
 
