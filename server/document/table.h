@@ -25,7 +25,7 @@ struct oto_table {
 /*
  * Reads the named columns, in this order; a name that begins with '?' is optional and NaN where absent. With
  * column_count 0 every column is read. A file whose name ends in .gz is refused with a hint. Empty cells of present
- * columns, text, NaN and inf are errors. At most 2^31 values.
+ * columns, text, NaN and inf are errors. At most 2^31 values. Regular files only; oto_table_open reads pipes too.
  */
 OTO_API enum oto_status oto_table_read(const char *path, const char *const *columns, uint32_t column_count,
                                struct oto_table *table, struct oto_error *error);

@@ -7,6 +7,7 @@
 #include <nng/nng.h>
 #include <nng/protocol/pubsub0/pub.h>
 
+#include "base/file_kind.h"
 #include "publish/canary.h"
 
 #define LISTENERS_MAX 8
@@ -111,13 +112,17 @@ static void learn_address(struct srv_pub *pub, struct listener *listener)
     pub->options.endpoint(pub->options.context, (uint32_t)(listener - pub->listeners), shown);
 }
 
-static int start_listener(struct srv_pub *pub, struct listener *listener)
+/* NULL, or why it cannot listen. */
+static const char *start_listener(struct srv_pub *pub, struct listener *listener)
 {
     /* Once a port is known, a listener that is opened again keeps it. */
     const char *url = listener->dial_url[0] != 0 && strstr(listener->url, ":0") != NULL ? listener->dial_url : listener->url;
+    if (strncmp(url, "ipc://", 6) == 0 && !srv_path_accepts_socket(url + 6)) {
+        return "what stands there is not a socket"; /* nng would remove it */
+    }
     int failed = nng_listener_create(&listener->id, pub->socket, url);
     if (failed != 0) {
-        return failed;
+        return nng_strerror(failed);
     }
     (void)nng_listener_set_size(listener->id, NNG_OPT_RECVMAXSZ, RECEIVE_MAX_BYTES);
     (void)nng_listener_set_bool(listener->id, NNG_OPT_TCP_NODELAY, true); /* tcp alone knows it … */
@@ -125,23 +130,23 @@ static int start_listener(struct srv_pub *pub, struct listener *listener)
     failed = nng_listener_start(listener->id, 0);
     if (failed != 0) {
         (void)nng_listener_close(listener->id);
-        return failed;
+        return nng_strerror(failed);
     }
     listener->open = true;
     listener->complained = false;
     learn_address(pub, listener);
-    return 0;
+    return NULL;
 }
 
 static void try_listener(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
-    const int failed = start_listener(pub, listener);
+    const char *failure = start_listener(pub, listener);
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
-    if (failed != 0 && !listener->complained) {
+    if (failure != NULL && !listener->complained) {
         char sentence[400];
         listener->complained = true;
         (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it is tried again each second",
-                       listener->url, nng_strerror(failed));
+                       listener->url, failure);
         pub->options.event(pub->options.context, sentence);
     }
 }
