@@ -197,6 +197,19 @@ static void look_for_stall(struct srv_server *server)
     }
 }
 
+/* A job that does not return, e.g. a plugin's `prepare`, must not leave others waiting. */
+static void look_at_worker(struct srv_server *server)
+{
+    char sentence[256];
+    const bool stuck = srv_worker_is_stuck(&server->worker, sentence, sizeof sentence);
+    if (stuck && !server->worker_stuck) {
+        srv_server_say(NULL, sentence);
+        srv_control_refuse_waiting(server->control, sentence);
+        srv_checkpointer_refuse_waiting(server->checkpointer);
+    }
+    server->worker_stuck = stuck;
+}
+
 static void on_watchdog(uv_timer_t *timer)
 {
     struct srv_server *server = timer->data;
@@ -210,7 +223,10 @@ static void on_watchdog(uv_timer_t *timer)
         return;
     }
     look_for_stall(server);
-    srv_checkpointer_look(server->checkpointer, srv_server_warn, NULL);
+    look_at_worker(server);
+    if (!server->worker_stuck) {
+        srv_checkpointer_look(server->checkpointer, srv_server_warn, NULL);
+    }
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -328,7 +344,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         return status;
     }
     server->checkpointer =
-        srv_checkpointer_create(&server->loop, server->engine, &server->config, server->courier, on_saved, server);
+        srv_checkpointer_create(&server->worker, server->engine, &server->config, server->courier, on_saved, server);
     if (server->checkpointer == NULL) {
         (void)close(listen_fd);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the control socket");
@@ -426,6 +442,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         return oto_fail(error, OTO_IO, "the main loop cannot be made: %s", uv_strerror(failed));
     }
     server->loop_open = true;
+    srv_worker_init(&server->worker, &server->loop);
     enum oto_status status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     srv_server_hold_signals(SIG_BLOCK);
     srv_resources_start_worker(&server->loop, &server->first_job); /* signals stay the main thread's */
