@@ -112,6 +112,25 @@ static void refuse(int fd, enum oto_status status, const char *why)
     (void)close(fd);
 }
 
+/* Whether this user has a place; the server's own user and root always find those that others cannot take. */
+static const char *why_no_place(const struct srv_control *control, uid_t uid)
+{
+    uint32_t same = 0, strangers = 0;
+    for (const struct srv_connection *other = control->connections; other != NULL; other = other->next) {
+        same += other->uid == uid;
+        strangers += other->uid != 0 && other->uid != geteuid();
+    }
+    if (control->count >= SRV_MAX_CONNECTIONS) {
+        return "64 clients are connected already: close one and try again";
+    }
+    if (uid == 0 || uid == geteuid()) {
+        return NULL;
+    }
+    return same >= SRV_MAX_OF_USER        ? "16 clients of this user are connected already: close one and try again"
+           : strangers >= SRV_MAX_STRANGERS ? "48 clients of other users are connected already, and the rest is the owner's"
+                                            : NULL;
+}
+
 static void welcome(struct srv_control *control, int fd)
 {
     struct ucred peer = {.pid = 0, .uid = (uid_t)-1};
@@ -124,8 +143,9 @@ static void welcome(struct srv_control *control, int fd)
         refuse(fd, OTO_DENIED, "this world belongs to another user, who gave you no role: `control: roles:` of its file would");
         return;
     }
-    if (control->count >= SRV_MAX_CONNECTIONS) {
-        refuse(fd, OTO_LIMIT, "64 clients are connected already: close one and try again");
+    const char *full = why_no_place(control, peer.uid);
+    if (full != NULL) {
+        refuse(fd, OTO_LIMIT, full);
         return;
     }
     struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer, role);

@@ -27,7 +27,7 @@ static void a_listener_leaves_a_file_that_is_no_socket(void **unused)
     char root[] = "/tmp/oto-listen-XXXXXX", path[64], url[80], kept[8] = "";
     struct heard heard = {""};
     const struct srv_pub_options options = {
-        .queue_depth = 16, .subscribers_max = 4, .context = &heard, .endpoint = on_endpoint, .event = on_event};
+        .queue_depth = 16, .context = &heard, .endpoint = on_endpoint, .event = on_event};
     struct srv_pub *pub = NULL;
     struct oto_error error = {0};
     assert_non_null(mkdtemp(root));
