@@ -222,9 +222,8 @@ static enum oto_step_status step(struct run *run, const struct sense_row *row)
         memset(payload, 0, descriptor->outputs[i].type->bytes);
         run->outputs[i] = (struct oto_output){payload, row->t_ns, row->t_ns, 0, 1};
     }
-    const struct oto_step now = {.size = sizeof now, .tick = run->rows, .n = run->rows + 1, .t_ns = row->t_ns,
-                                 .input = &input, .input_at = sense_input_at, .input_context = &run->history,
-                                 .outputs = run->outputs};
+    const struct oto_step now = {.size = sizeof now, .tick = run->rows, .n = run->rows + 1, .at = {row->t_ns, 0.0},
+                                 .outputs = run->outputs, .sensor = {&input, sense_input_at, &run->history}};
     return oto_plugin_ops(run->plugin)->step(&run->instance, &now);
 }
 

@@ -85,20 +85,20 @@ enum oto_status sense_history_push(struct sense_history *history, const struct o
     return status;
 }
 
-enum oto_step_status sense_input_at(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+enum oto_step_status sense_input_at(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     const struct sense_history *history = context;
     size_t low = history->first, high = history->count - 1;
-    if (t_ns >= history->rows[high].t_ns) {
+    if (at.t_ns >= history->rows[high].t_ns) {
         low = high;
     }
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
-        *(history->rows[middle].t_ns <= t_ns ? &low : &high) = middle;
+        *(history->rows[middle].t_ns <= at.t_ns ? &low : &high) = middle;
     }
     const struct sense_row *a = &history->rows[low], *b = &history->rows[high];
     const double span_ns = (double)(b->t_ns - a->t_ns);
-    const double into_ns = (double)(t_ns - a->t_ns) + sub_ns;
+    const double into_ns = (double)(at.t_ns - a->t_ns) + at.sub_ns;
     const double part = span_ns > 0 && into_ns > 0 ? into_ns / span_ns : 0;
     double values[SENSE_VALUES];
     for (size_t i = 0; i < SENSE_VALUES; i++) {

@@ -36,7 +36,7 @@ void sense_history_finish(struct sense_history *history);
 
 struct oto_sensor_input sense_input(const double *values);
 /* For oto_step.input_at; the context is a history. Linear between rows, held before the first and after the newest. */
-enum oto_step_status sense_input_at(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input);
+enum oto_step_status sense_input_at(void *context, struct oto_instant at, struct oto_sensor_input *input);
 
 /* One over the median step of the file's t_s. */
 enum oto_status sense_median_rate(const char *path, double *rate_hz, struct oto_error *error);

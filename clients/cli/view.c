@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "otolith/calibration.h"
+#include "mount_calibration/calibration.h"
 #include "otolith/records.h"
 #include "view_mount.h"
 

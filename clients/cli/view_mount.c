@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "otolith/calibration.h"
+#include "mount_calibration/calibration.h"
 #include "document/document.h"
 
 static bool is(const struct oto_value *map, const char *key, const char *text)

@@ -14,6 +14,7 @@
 #include "otolith/channel.h"
 #include "otolith/segment.h"
 #include "otolith/status.h"
+#include "otolith/swap.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -176,26 +177,6 @@ OTO_API enum oto_status oto_control_get(struct oto_client *client, const char *n
 OTO_API enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
                                          struct oto_reply *reply, struct oto_error *error);
 
-/* What `otolith swap` may be told; begin with OTO_SWAP_DEFAULTS. Times are of the simulation, but the budget. */
-struct oto_swap {
-    uint32_t size;
-    uint32_t unit; /* serial number, where has_unit */
-    const char *plugin; /* name or absolute path; NULL with undo and cancel */
-    const char *params; /* absolute path of a file of parameters, over what is carried over; or NULL */
-    const char *part, *mode; /* parameters of a part; or NULL */
-    int64_t probation_ns; /* 0: none */
-    int64_t shadow_ns;    /* 0: none */
-    double shadow_tolerance; /* refused when a number of the first channel differs by more; 0: finite is enough */
-    int64_t budget_ns; /* real time of a step; three in a row above take it back. 0: none; -1: half a tick's period */
-    bool has_unit, reset_state, no_probe;
-    bool wait;   /* answer when the probation is over, and fail if it was rolled back */
-    bool undo;   /* back to what was before */
-    bool cancel; /* not after all: before it is live */
-};
-#define OTO_SWAP_DEFAULTS                                                                                              \
-    {                                                                                                                  \
-        .size = sizeof(struct oto_swap), .probation_ns = 1000000000, .budget_ns = -1                                   \
-    }
 /* *ticks (NULL is allowed): from the request until it was live. */
 OTO_API enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
                                               struct oto_reply *reply, uint64_t *ticks, struct oto_error *error);

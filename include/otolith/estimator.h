@@ -45,15 +45,13 @@ struct oto_estimator_extension {
     uint32_t input_count; /* at most OTO_ESTIMATOR_MAX_INPUTS; the open ones counted, no more are bound */
     uint32_t reserved;
     /*
-     * [loop] Since ABI 1.1. Names, units and frames of the filter's states, in the order in which its channels have them
+     * [loop] Names, units and frames of the filter's states, in the order in which its channels have them
      * (fields `state`, `sigma`, `error`, `rmse`); *count is how many. `data` is what `prepare` made. May be NULL: numbers.
      */
     const struct oto_model_quantity *(*states)(const void *data, uint32_t *count);
 };
 
-#define OTO_ESTIMATOR_BYTES_1_0 ((uint32_t)offsetof(struct oto_estimator_extension, states))
-
-/* A channel that an input is bound to: setup->inputs, in the order of the plugin's table, then the open ones. */
+/* A channel that an input is bound to: setup->estimator.inputs, in the order of the plugin's table, then the open ones */
 struct oto_input_binding {
     const char *name; /* of the input */
     const struct oto_record_type *type;
@@ -67,7 +65,7 @@ struct oto_input_binding {
 
 /* One record of an input. */
 struct oto_input_sample {
-    uint32_t input; /* index into setup->inputs */
+    uint32_t input; /* index into setup->estimator.inputs */
     uint32_t flags; /* OTO_SAMPLE_… */
     uint64_t seq;
     int64_t t_ns; /* measurement time */
@@ -79,10 +77,10 @@ struct oto_input_sample {
 static inline const struct oto_input_binding *oto_input_find(const struct oto_setup *setup, const char *name,
                                                              uint32_t *index)
 {
-    for (uint32_t i = 0; i < setup->input_count; i++) {
-        if (strcmp(setup->inputs[i].name, name) == 0) {
+    for (uint32_t i = 0; i < setup->estimator.input_count; i++) {
+        if (strcmp(setup->estimator.inputs[i].name, name) == 0) {
             *index = i;
-            return &setup->inputs[i];
+            return &setup->estimator.inputs[i];
         }
     }
     return NULL;
@@ -99,29 +97,33 @@ static inline const struct oto_field *oto_record_field(const struct oto_record_t
     return NULL;
 }
 
-#define OTO_FIELD_AS_(kind)                                                                                            \
-    {                                                                                                                  \
-        kind number;                                                                                                   \
-        memcpy(&number, at, sizeof number);                                                                            \
-        return (double)number;                                                                                         \
-    }
-
 /* Element `index` of a numeric field as a double; 0 for text. [any] */
 static inline double oto_input_number(const struct oto_field *field, uint32_t index, const void *payload)
 {
     const unsigned char *at =
         (const unsigned char *)payload + field->offset + (size_t)index * oto_field_type_bytes(field->type);
+    union {
+        int8_t i8;
+        uint16_t u16;
+        int16_t i16;
+        uint32_t u32;
+        int32_t i32;
+        uint64_t u64;
+        int64_t i64;
+        float f32;
+        double f64;
+    } number;
     switch (field->type) {
-    case OTO_FIELD_U8: OTO_FIELD_AS_(uint8_t)
-    case OTO_FIELD_I8: OTO_FIELD_AS_(int8_t)
-    case OTO_FIELD_U16: OTO_FIELD_AS_(uint16_t)
-    case OTO_FIELD_I16: OTO_FIELD_AS_(int16_t)
-    case OTO_FIELD_U32: OTO_FIELD_AS_(uint32_t)
-    case OTO_FIELD_I32: OTO_FIELD_AS_(int32_t)
-    case OTO_FIELD_U64: OTO_FIELD_AS_(uint64_t)
-    case OTO_FIELD_I64: OTO_FIELD_AS_(int64_t)
-    case OTO_FIELD_F32: OTO_FIELD_AS_(float)
-    case OTO_FIELD_F64: OTO_FIELD_AS_(double)
+    case OTO_FIELD_U8: return (double)at[0];
+    case OTO_FIELD_I8: memcpy(&number.i8, at, sizeof number.i8); return (double)number.i8;
+    case OTO_FIELD_U16: memcpy(&number.u16, at, sizeof number.u16); return (double)number.u16;
+    case OTO_FIELD_I16: memcpy(&number.i16, at, sizeof number.i16); return (double)number.i16;
+    case OTO_FIELD_U32: memcpy(&number.u32, at, sizeof number.u32); return (double)number.u32;
+    case OTO_FIELD_I32: memcpy(&number.i32, at, sizeof number.i32); return (double)number.i32;
+    case OTO_FIELD_U64: memcpy(&number.u64, at, sizeof number.u64); return (double)number.u64;
+    case OTO_FIELD_I64: memcpy(&number.i64, at, sizeof number.i64); return (double)number.i64;
+    case OTO_FIELD_F32: memcpy(&number.f32, at, sizeof number.f32); return (double)number.f32;
+    case OTO_FIELD_F64: memcpy(&number.f64, at, sizeof number.f64); return (double)number.f64;
     default: return 0.0;
     }
 }

@@ -14,7 +14,7 @@
  * Life cycle of an instance: parameters bound → prepare [loop] → init [loop] → (step | evaluate | set_params |
  * validate)* [tick] → memory dropped. There is no `finish`: nothing is owned.
  *
- * Structs that carry `size` grow only at the end; a member is read only if `size` covers it.
+ * A host accepts plugins of exactly its own ABI version. In a struct that has it, `size` is the sizeof of that struct.
  */
 #ifndef OTOLITH_PLUGIN_H
 #define OTOLITH_PLUGIN_H
@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "otolith/channel.h"
+#include "otolith/instant.h"
 #include "otolith/records.h"
 #include "otolith/rng.h"
 #include "otolith/status.h"
@@ -121,6 +122,13 @@ struct oto_host {
 struct oto_input_binding; /* otolith/estimator.h */
 struct oto_input_sample;
 
+/* The part of the setup that estimators have; of other kinds it is empty. */
+struct oto_estimator_setup {
+    const struct oto_input_binding *inputs;
+    uint32_t input_count;
+    uint32_t reserved;
+};
+
 /* Where an instance is in its world: fixed for the life of the instance, the same after a swap. */
 struct oto_setup {
     uint32_t size;
@@ -138,10 +146,7 @@ struct oto_setup {
     oto_vec3 mag_field_enu_ut;   /* at the origin */
     double temperature_degc, pressure_pa;
     int64_t date_days; /* since 1970-01-01, of the world's origin */
-    /* since ABI 1.1; estimators only, else NULL and 0 */
-    const struct oto_input_binding *inputs;
-    uint32_t input_count;
-    uint32_t reserved_inputs;
+    struct oto_estimator_setup estimator;
 };
 
 /* One instance, as the host holds it and every operation gets it. */
@@ -169,8 +174,8 @@ struct oto_sensor_input {
 };
 
 /*
- * One output of a step. Before it the host fills payload (zeroed where the port is enabled), t_ns, sensor_time_ns = t_ns,
- * flags = 0 and emit.
+ * One output of a step. Before it the host fills payload (zeroed where the port is enabled), t_ns (of the step),
+ * sensor_time_ns = t_ns, flags = 0 and emit.
  */
 struct oto_output {
     void *payload; /* record of the port's type */
@@ -180,31 +185,37 @@ struct oto_output {
     uint32_t emit;  /* 1: publish this record; set for enabled ports */
 };
 
+/* The part of a step that sensors have. */
+struct oto_sensor_step {
+    const struct oto_sensor_input *input; /* at the instant of the step */
+    /*
+     * The input at another instant, which is not after the step and at most one second before it. Before time zero it
+     * is the input at zero. For band limits, boxcars and transport delay.
+     */
+    enum oto_step_status (*input_at)(void *input_context, struct oto_instant at, struct oto_sensor_input *input);
+    void *input_context;
+};
+
+/* The part of a step that estimators have. */
+struct oto_estimator_step {
+    const struct oto_input_sample *samples; /* what the inputs published since the previous step */
+    uint32_t sample_count;
+    uint32_t reserved;
+};
+
 /* One call of `step`. */
 struct oto_step {
     uint32_t size;
     uint32_t reserved;
     uint64_t tick; /* k: this tick advances the truth from k/fb to (k+1)/fb */
     uint64_t n;    /* sensors: sample number, from 1, at instant n/fs; motion nodes: tick + 1 */
-    int64_t t_ns;  /* floor of the instant in ns */
-    double sub_ns; /* the rest, in [0, 1) ns */
-    /* sensors only, else NULL: */
-    const struct oto_sensor_input *input;
-    /*
-     * The input at another instant, not after t and at most one second before it (nor before time zero: then the
-     * input at zero). For band limits, boxcars and transport delay.
-     */
-    enum oto_step_status (*input_at)(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input);
-    void *input_context;
+    struct oto_instant at;
     struct oto_output *outputs; /* one for each port of the descriptor */
-    /* since ABI 1.1; estimators only, else NULL and 0: what the inputs published since the last step */
-    const struct oto_input_sample *samples;
-    uint32_t sample_count;
-    uint32_t reserved_samples;
+    union {                     /* by the plugin's kind; motion nodes have no part of their own */
+        struct oto_sensor_step sensor;
+        struct oto_estimator_step estimator;
+    };
 };
-
-/* ABI 1.0 ended before the samples. */
-#define OTO_STEP_BYTES_1_0 ((uint16_t)offsetof(struct oto_step, samples))
 
 /* ---- what the plugin gives --------------------------------------------------------------------------------------- */
 
@@ -261,15 +272,12 @@ struct oto_plugin_ops {
     /* [tick] Whether the state can be gone on from (finite, in range). May be NULL: always. */
     enum oto_status (*validate)(const struct oto_instance *instance);
     /*
-     * [tick] Since ABI 1.1. One sample of each of `count` instances of this plugin, which share nothing: the same as
+     * [tick] One sample of each of `count` instances of this plugin, which share nothing: the same as
      * `step` of each in turn, to the last bit, with its status in `statuses`. May be NULL.
      */
     void (*step_batch)(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses);
 };
-
-/* ABI 1.0 ended before `step_batch`. */
-#define OTO_OPS_BYTES_1_0 ((uint16_t)offsetof(struct oto_plugin_ops, step_batch))
 
 /* Extension of motion nodes. */
 #define OTO_EXTENSION_MOTION "otolith.motion/1"
@@ -282,18 +290,16 @@ struct oto_motion_extension {
      * [tick] The truth at an instant in the tick that `step` last completed, its start included (at t = 0 before the
      * first step). Pure on the state.
      */
-    enum oto_step_status (*evaluate)(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+    enum oto_step_status (*evaluate)(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth);
     /*
-     * [tick] Since ABI 1.1. The motion goes on from this truth at this instant, the end of the last tick: pose and velocity
-     * are kept as far as the motion can express them. The state is that of `init`. May be NULL: a swap to this motion is
-     * then refused, unless the state itself can be taken over.
+     * [tick] The motion goes on from this truth at this instant, the end of the last tick: pose and velocity are kept
+     * as far as the motion can express them. The state is that of `init`. May be NULL: a swap to this motion is then
+     * refused, unless the state itself can be taken over.
      */
-    enum oto_status (*adopt)(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
-                             double sub_ns);
+    enum oto_status (*adopt)(const struct oto_instance *instance, const struct oto_truth_record *truth,
+                             struct oto_instant at);
 };
-
-#define OTO_MOTION_BYTES_1_0 ((uint32_t)offsetof(struct oto_motion_extension, adopt))
 
 /* Compared byte by byte before anything else of the entry is believed. */
 struct oto_abi_block {

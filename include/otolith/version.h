@@ -4,9 +4,9 @@
 
 #define OTO_VERSION_STRING "0.1.0"
 
-/* The plugin ABI. The host accepts exactly its own major, and minors from 0 to its own. */
-#define OTO_PLUGIN_ABI_MAJOR 1
-#define OTO_PLUGIN_ABI_MINOR 1
+/* The plugin ABI. The host accepts exactly this version. */
+#define OTO_PLUGIN_ABI_MAJOR 2
+#define OTO_PLUGIN_ABI_MINOR 0
 
 /* The shared-memory layout. A client accepts exactly its own major; a minor only adds at the end. */
 #define OTO_SEGMENT_MAJOR 1

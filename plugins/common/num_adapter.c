@@ -2,21 +2,53 @@
 
 #include <string.h>
 
-void num_step_chunks(num_step_chunk *step_chunk, const struct oto_instance *const *instances,
-                     const struct oto_step *const *steps, uint32_t count, enum oto_step_status *statuses)
+#include "num_params.h"
+
+enum oto_status num_sensor_prepare(const struct oto_host *host, const struct oto_setup *setup,
+                                   const struct num_timing_params *timing, bool extended, bool delta,
+                                   const double *field_enu_ut, struct num_sensor_plan *plan, struct oto_error *error)
 {
-    for (uint32_t done = 0; done < count; done += NUM_CHUNK) {
-        const uint32_t left = count - done;
-        step_chunk(&instances[done], &steps[done], left < NUM_CHUNK ? left : NUM_CHUNK, &statuses[done]);
+    enum oto_status status = num_timing_prepare(timing, setup, delta, &plan->timing, error);
+    plan->extended = extended || delta || plan->timing.looks_back || plan->timing.has_clock;
+    if (status == OTO_OK && field_enu_ut != NULL) {
+        status = num_field_prepare(host, setup, field_enu_ut, &plan->has_own_field, error);
+        plan->own_field_enu_ut = oto_vec3_from_array(field_enu_ut);
     }
+    return status;
 }
 
-enum oto_status num_migrate_grown(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
-                                  uint32_t old_version, uint64_t known_bytes, uint32_t known_version)
+enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, const struct oto_instance *instance,
+                                              const struct oto_step *step, const struct num_exposure *truth)
 {
-    if (old_version != known_version || old_bytes != known_bytes) {
+    const struct num_sensor_plan *plan = (const struct num_sensor_plan *)instance->data;
+    struct num_exposure felt = *truth;
+    struct oto_sensor_input past;
+    enum oto_step_status status = OTO_STEP_OK;
+    if (plan->timing.looks_back) {
+        unsigned char *band = (unsigned char *)instance->state + sensor->model_state_bytes;
+        status = num_timing_feel(&plan->timing, step, plan->has_own_field ? &plan->own_field_enu_ut : NULL,
+                                 (struct num_band_state *)(void *)band, &past);
+        felt = (struct num_exposure){step->n, &past, &past.mag_field_sensor_ut};
+    }
+    if (status < OTO_STEP_DISCARD) {
+        const enum oto_step_status own = sensor->measure_extended(plan, instance->state, truth, &felt, step);
+        status = own > status ? own : status;
+    }
+    num_timing_stamp(&plan->timing, step, sensor->ports);
+    return status;
+}
+
+enum oto_status num_sensor_migrate(const struct num_sensor *sensor, const struct oto_instance *instance,
+                                   const void *old_state, uint64_t old_bytes, uint32_t old_version)
+{
+    if (old_version != 1 || old_bytes != sensor->model_state_bytes) {
         return OTO_VERSION;
     }
-    memcpy(instance->state, old_state, known_bytes);
+    memcpy(instance->state, old_state, old_bytes);
     return OTO_OK;
+}
+
+enum oto_status num_sensor_validate(const struct num_sensor *sensor, const struct oto_instance *instance)
+{
+    return sensor->state_is_finite(instance->state) ? OTO_OK : OTO_CORRUPT;
 }

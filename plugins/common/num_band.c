@@ -5,7 +5,7 @@
 #include "otolith/detmath.h"
 #include "otolith/vecmath.h"
 
-#define SIZE 4 /* z, the input, and its change over the substep */
+#define SIZE 4 /* z, the input, and the change of the input over the substep */
 
 static void multiply(double a[SIZE][SIZE], double b[SIZE][SIZE], double product[SIZE][SIZE])
 {

@@ -32,7 +32,7 @@ static oto_quat yaw_part(oto_quat q)
 }
 
 enum oto_status num_blend_begin(struct num_blend *blend, const struct oto_truth_record *source,
-                                const struct oto_truth_record *adopted, int64_t t_ns, double sub_ns)
+                                const struct oto_truth_record *adopted, struct oto_instant at)
 {
     oto_quat turned, left;
     oto_vec3 rate_left;
@@ -41,8 +41,7 @@ enum oto_status num_blend_begin(struct num_blend *blend, const struct oto_truth_
         return OTO_INVALID;
     memset(blend, 0, sizeof *blend);
     blend->active = 1;
-    blend->epoch_ns = t_ns;
-    blend->epoch_sub_ns = sub_ns;
+    blend->epoch = at;
     blend->adopted = *adopted;
     blend->source_position_enu_m = source->position_enu_m;
     blend->q_enu_from_source = yaw_part(oto_quat_mul(adopted->q_enu_from_body, oto_quat_conj(source->q_enu_from_body)));
@@ -62,20 +61,21 @@ enum oto_status num_blend_begin(struct num_blend *blend, const struct oto_truth_
     return OTO_OK;
 }
 
-void num_blend_source_time(const struct num_blend *blend, int64_t *t_ns, double *sub_ns)
+struct oto_instant num_blend_source_time(const struct num_blend *blend, struct oto_instant at)
 {
     if (!blend->active)
-        return;
-    *t_ns -= blend->epoch_ns;
-    *sub_ns -= blend->epoch_sub_ns;
-    if (*sub_ns < 0.0) {
-        *sub_ns += 1.0;
-        *t_ns -= 1;
+        return at;
+    at.t_ns -= blend->epoch.t_ns;
+    at.sub_ns -= blend->epoch.sub_ns;
+    if (at.sub_ns < 0.0) {
+        at.sub_ns += 1.0;
+        at.t_ns -= 1;
     }
-    if (*t_ns < 0) {
-        *t_ns = 0;
-        *sub_ns = 0.0;
+    if (at.t_ns < 0) {
+        at.t_ns = 0;
+        at.sub_ns = 0.0;
     }
+    return at;
 }
 
 /* Under the acceleration and angular rate of the epoch. */
@@ -142,12 +142,12 @@ static void add_attitude_left(const struct num_blend *blend, double s, struct ot
     num_truth_set_attitude(oto_quat_mul(p, d), rate_of, accel_of, truth);
 }
 
-void num_blend_apply(const struct num_blend *blend, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+void num_blend_apply(const struct num_blend *blend, struct oto_instant at, struct oto_truth_record *truth)
 {
     double tau_s, s;
     if (!blend->active)
         return;
-    tau_s = (double)(t_ns - blend->epoch_ns) * 1e-9 + (sub_ns - blend->epoch_sub_ns) * 1e-9;
+    tau_s = (double)(at.t_ns - blend->epoch.t_ns) * 1e-9 + (at.sub_ns - blend->epoch.sub_ns) * 1e-9;
     if (tau_s < 0.0) {
         before_epoch(blend, tau_s, truth);
         return;
@@ -160,20 +160,18 @@ void num_blend_apply(const struct num_blend *blend, int64_t t_ns, double sub_ns,
     truth->longitudinal_speed_m_s = oto_quat_rotate_inv(truth->q_enu_from_body, truth->velocity_enu_m_s).x;
 }
 
-void num_blend_truth(const struct num_blend *blend, num_blend_source *source, const void *motion, int64_t t_ns,
-                     double sub_ns, struct oto_truth_record *truth)
+void num_blend_truth(const struct num_blend *blend, num_blend_source *source, const void *motion,
+                     struct oto_instant at, struct oto_truth_record *truth)
 {
-    int64_t own_ns = t_ns;
-    double own_sub_ns = sub_ns;
-    num_blend_source_time(blend, &own_ns, &own_sub_ns);
-    source(motion, own_ns, own_sub_ns, truth);
-    num_blend_apply(blend, t_ns, sub_ns, truth);
+    source(motion, num_blend_source_time(blend, at), truth);
+    num_blend_apply(blend, at, truth);
 }
 
 enum oto_status num_blend_adopt(struct num_blend *blend, num_blend_source *source, const void *motion,
-                                const struct oto_truth_record *adopted, int64_t t_ns, double sub_ns)
+                                const struct oto_truth_record *adopted, struct oto_instant at)
 {
+    const struct oto_instant zero = {0, 0.0};
     struct oto_truth_record own;
-    source(motion, 0, 0.0, &own);
-    return num_blend_begin(blend, &own, adopted, t_ns, sub_ns);
+    source(motion, zero, &own);
+    return num_blend_begin(blend, &own, adopted, at);
 }

@@ -8,14 +8,14 @@
 
 #include <stdint.h>
 
+#include "otolith/instant.h"
 #include "otolith/records.h"
 #include "otolith/status.h"
 
 /* Zero bytes: the motion is as it is, from time zero of the world on. */
 struct num_blend {
     int64_t active;
-    int64_t epoch_ns;
-    double epoch_sub_ns;
+    struct oto_instant epoch;
     double duration_s;
     oto_vec3 source_position_enu_m; /* at the source's time zero */
     oto_quat q_enu_from_source;     /* a yaw */
@@ -26,21 +26,21 @@ struct num_blend {
 
 /* `source` is the motion's own truth at its time zero. INVALID, and nothing changed, where a number is not finite. */
 enum oto_status num_blend_begin(struct num_blend *blend, const struct oto_truth_record *source,
-                                const struct oto_truth_record *adopted, int64_t t_ns, double sub_ns);
+                                const struct oto_truth_record *adopted, struct oto_instant at);
 
 /* The source's own time, from 0 on. */
-void num_blend_source_time(const struct num_blend *blend, int64_t *t_ns, double *sub_ns);
+struct oto_instant num_blend_source_time(const struct num_blend *blend, struct oto_instant at);
 
 /* From the source's truth at its own time to that of the vehicle. Before the epoch: as the adopted motion was. */
-void num_blend_apply(const struct num_blend *blend, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
+void num_blend_apply(const struct num_blend *blend, struct oto_instant at, struct oto_truth_record *truth);
 
 /* A motion as a function of its own time alone, t_ns >= 0. */
-typedef void num_blend_source(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
+typedef void num_blend_source(const void *motion, struct oto_instant at, struct oto_truth_record *truth);
 
 /* Its truth in the world; and its going on from another truth, from its own time zero on. */
-void num_blend_truth(const struct num_blend *blend, num_blend_source *source, const void *motion, int64_t t_ns,
-                     double sub_ns, struct oto_truth_record *truth);
+void num_blend_truth(const struct num_blend *blend, num_blend_source *source, const void *motion,
+                     struct oto_instant at, struct oto_truth_record *truth);
 enum oto_status num_blend_adopt(struct num_blend *blend, num_blend_source *source, const void *motion,
-                                const struct oto_truth_record *adopted, int64_t t_ns, double sub_ns);
+                                const struct oto_truth_record *adopted, struct oto_instant at);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "num_pack.h"
 
-/* In the axes of the first heading, then turned by it. Every number is written once, two at a time. */
+/* In the axes of the first heading, then rotated by it. Each number is written once, two at a time. */
 static inline __attribute__((always_inline)) void differentiate(const struct num_catr *state,
                                                                 struct num_direction direction, double dt_s,
                                                                 const struct num_moments *m,

@@ -7,7 +7,7 @@
 
 #include "num_moments.h"
 
-/* The index in the Jacobian is the place of the member. */
+/* The index in the Jacobian is the position of the member. */
 struct num_catr {
     double x_m, y_m;
     double speed_m_s; /* signed, along the heading */
@@ -24,11 +24,11 @@ void num_catr_predict(const struct num_catr *state, double dt_s, struct num_catr
 /* jacobian[i][j] = d next[i] / d state[j], at `state`. */
 void num_catr_jacobian(const struct num_catr *state, double dt_s, double jacobian[NUM_CATR_STATES][NUM_CATR_STATES]);
 
-/* Both at the cost of one; the Jacobian is taken before `next` is written, so `next` may be `state`. */
+/* Both for the cost of one. The Jacobian is computed before `next` is written, so `next` may be `state`. */
 void num_catr_jacobian_and_predict(const struct num_catr *state, double dt_s,
                                    double jacobian[NUM_CATR_STATES][NUM_CATR_STATES], struct num_catr *next);
 
-/* The direction of a heading, for who asks several times from one state. */
+/* The direction of a heading, for several predictions from one state. */
 struct num_direction {
     double sine, cosine;
 };
@@ -40,7 +40,7 @@ static inline struct num_direction num_direction_of(double heading_rad)
     return direction;
 }
 
-/* How far along and across the first heading the moments lead. */
+/* The distances along and across the first heading that the moments give. */
 static inline __attribute__((always_inline)) void num_catr_advance(const struct num_catr *state,
                                                                   struct num_direction direction, double dt_s,
                                                                   const struct num_moments *m, struct num_catr *next)
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) void num_catr_advance(const struct 
     next->turn_rate_rad_s = state->turn_rate_rad_s;
 }
 
-/* As num_catr_predict, to the bit, with the direction of the state's heading already at hand. */
+/* As num_catr_predict, to the bit, with the direction of the state's heading already computed. */
 static inline __attribute__((always_inline)) void num_catr_predict_towards(const struct num_catr *state,
                                                                           struct num_direction direction, double dt_s,
                                                                           struct num_catr *next)

@@ -1,6 +1,7 @@
 /*
- * Cholesky's factor L of a symmetric positive matrix, A = L Lᵀ, and solving with it. Row-major, the lower triangle is
- * used. A pivot at or below 1e-13 of its own diagonal counts as zero: what is left there is rounding. Pure functions.
+ * Cholesky factor L of a symmetric positive matrix, A = L Lᵀ, and solving with it. Row-major; the lower triangle is
+ * used. A pivot at or below 1e-13 of its own diagonal counts as zero, because it consists of rounding errors. Pure
+ * functions.
  */
 #ifndef NUM_CHOLESKY_H
 #define NUM_CHOLESKY_H
@@ -12,7 +13,7 @@
 
 #define NUM_CHOLESKY_ROUNDING 1e-13
 
-/* In place; false (and `a` is spoilt) where the matrix is not positive definite or not finite. */
+/* In place. False if the matrix is not positive definite or not finite; `a` is then destroyed. */
 static inline bool num_cholesky(uint32_t n, double *a)
 {
     for (uint32_t j = 0; j < n; j++) {

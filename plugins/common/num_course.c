@@ -9,19 +9,19 @@ enum oto_step_status num_course_step(const struct oto_instance *instance, const 
     return OTO_STEP_OK;
 }
 
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {
     const struct num_course *course = instance->data;
-    num_blend_truth(instance->state, course->source, course->motion, t_ns, sub_ns, truth);
+    num_blend_truth(instance->state, course->source, course->motion, at, truth);
     return OTO_STEP_OK;
 }
 
-static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
-                             double sub_ns)
+static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth,
+                             struct oto_instant at)
 {
     const struct num_course *course = instance->data;
-    return num_blend_adopt(instance->state, course->source, course->motion, truth, t_ns, sub_ns);
+    return num_blend_adopt(instance->state, course->source, course->motion, truth, at);
 }
 
 static const struct oto_motion_extension motion = {

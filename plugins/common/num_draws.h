@@ -1,13 +1,13 @@
 /*
- * Where each random number of a sensor stands (A18): terms of the counter of Philox. Terms are never renumbered, so a
- * sample's noise stays what it was when new terms join. Within a term, deviate i belongs to one axis of one triad.
+ * The random numbers of a sensor (A18): terms of the Philox counter. Terms are never renumbered, so that existing noise
+ * does not change when terms are added. Within a term, deviate i belongs to one axis of one triad.
  */
 #ifndef NUM_DRAWS_H
 #define NUM_DRAWS_H
 
 /* Domain SAMPLE, n = sample number. */
 #define NUM_DRAW_DEVIATES 0u /* the family of num_suite.h: white, instability and walk of every axis */
-#define NUM_DRAW_MAVS_W 1u   /* word = place of the triad in its sensor */
+#define NUM_DRAW_MAVS_W 1u   /* word = slot of the triad in its sensor */
 #define NUM_DRAW_ODOMETER 2u /* deviates: speed, then the four wheels */
 #define NUM_DRAW_CLOCK_JITTER 3u
 
@@ -18,7 +18,7 @@
 /* Domain UNIT, n = 0, key of the unit. Deviate = 3 id + axis. */
 #define NUM_DRAW_UNIT_BIAS 0u
 #define NUM_DRAW_UNIT_SCALE 1u
-#define NUM_DRAW_UNIT_CLOCK 2u /* deviate 0: rate error; word 1: place in the tolerance of the output rate */
-#define NUM_DRAW_UNIT_CROSS 3u /* deviate = 6 id + place in cross_axis_percent */
+#define NUM_DRAW_UNIT_CLOCK 2u /* deviate 0: rate error; word 1: output rate within its tolerance */
+#define NUM_DRAW_UNIT_CROSS 3u /* deviate = 6 id + index in cross_axis_percent */
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * Numbers that carry their derivatives: v + Σ d[k] e_k with e_k e_l = 0, for the Jacobians of models that are integrated.
- * The value takes the same operations whatever the number of lanes, so its bits are those of the plain computation, which
- * is the same code with no lanes. Include after defining NUM_DUAL_LANES, the most that are used. Pure and inline.
+ * Dual numbers, which carry derivatives: v + Σ d[k] e_k with e_k e_l = 0, for the Jacobians of integrated models. The
+ * value is computed by the same operations for any number of lanes, so its bits equal those of the plain computation,
+ * which is the same code without lanes. Define NUM_DUAL_LANES, the largest number used, before including. Pure and
+ * inline.
  */
 #ifndef NUM_DUAL_H
 #define NUM_DUAL_H
@@ -17,7 +18,7 @@ struct num_dual {
     double d[NUM_DUAL_LANES];
 };
 
-/* A constant. Every lane is zero, used or not, because numbers are copied whole. */
+/* A constant. Every lane is set to zero, used or not, because numbers are copied as a whole. */
 static inline struct num_dual num_dual_of(double value)
 {
     struct num_dual r;
@@ -27,7 +28,7 @@ static inline struct num_dual num_dual_of(double value)
     return r;
 }
 
-/* An independent variable: lane `lane` is its own derivative. */
+/* An independent variable: its derivative by itself is lane `lane`. */
 static inline struct num_dual num_dual_variable(double value, int lane, int lanes)
 {
     struct num_dual r = num_dual_of(value);
@@ -52,7 +53,10 @@ static inline struct num_dual num_dual_scale(struct num_dual a, double factor, i
     return a;
 }
 
-/* The values of `count` numbers; and their first `count` derivatives, a row a number, where `rows` is not NULL. */
+/*
+ * Splits `count` numbers into values and, unless `rows` is NULL, their first `count` derivatives, one row for each
+ * number.
+ */
 static inline void num_dual_split(const struct num_dual *numbers, int count, double *rows, double *values)
 {
     for (int i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* Numbers of the records that an estimator's inputs bring, found by name. Finding is [loop], reading [tick]. */
+/* Reads numbers from the records of an estimator's inputs by name. Finding is [loop], reading [tick]. */
 #ifndef NUM_INPUT_H
 #define NUM_INPUT_H
 
@@ -12,7 +12,7 @@ struct num_number {
     uint32_t element;
 };
 
-/* "name", or "name.3" as element 3 of an array. False where the record has no such number. */
+/* Finds "name", or "name.3" as element 3 of an array. False if the record has no such number. */
 static inline bool num_number_find(const struct oto_record_type *type, const char *name, struct num_number *number)
 {
     char stem[2 * OTO_FIELD_NAME_BYTES];
@@ -38,13 +38,13 @@ static inline double num_number_of(const struct num_number *number, const void *
     return oto_input_number(&number->field, number->element, payload);
 }
 
-/* Times beyond this are nobody's: between two that are within it lies a difference that int64_t holds. 1843 … 2096. */
+/* Times beyond this are refused, so that the difference of two times fits int64_t. The range is 1843 … 2096. */
 #define NUM_INPUT_MOST_NS INT64_C(4000000000000000000)
 #define NUM_INPUT_MOST_AGE_NS 3.6e12
 
 /*
- * When a sample was measured: its own time, less the age that it tells. False where that is no time at all, or after
- * `now_ns`, when it cannot be known.
+ * The measurement time of a sample: its time stamp minus the age in its record. False if the time is out of range or
+ * after `now_ns`.
  */
 static inline bool num_input_time(const struct oto_input_sample *sample, const struct num_number *age, int64_t now_ns,
                                   int64_t *t_ns)

@@ -8,7 +8,10 @@
 #define FIT_ITERATIONS 400
 #define SCALING_ITERATIONS 200
 
-/* Brown & Hwang; the series below 0.02 avoids the cancellation of the closed form, its next term is 1e-9 of the sum. */
+/*
+ * Brown & Hwang. Below 0.02 the series avoids the cancellation of the closed form; the first omitted term is 1e-9 of
+ * the sum.
+ */
 double num_gauss_markov_avar(double correlation_s, double tau_s)
 {
     const double x = tau_s / correlation_s;
@@ -26,9 +29,9 @@ static double pair_loss(const struct num_instability *fit, uint32_t i, uint32_t 
 }
 
 /*
- * Drives b of processes that share one deviate, such that their sum has the autocovariance Σ c_j a_j^|k| of independent
- * ones: c_j = b_j Σ_k b_k / (1 - a_j a_k), a symmetric matrix scaling with one positive solution, found by Sinkhorn's
- * iteration.
+ * Computes drives b of processes that share one deviate, so that their sum has the autocovariance Σ c_j a_j^|k| of
+ * independent processes: c_j = b_j Σ_k b_k / (1 - a_j a_k). This is a symmetric matrix scaling with one positive
+ * solution, found by Sinkhorn's iteration.
  */
 static void share_one_drive(struct num_instability *fit, double dt_s)
 {
@@ -53,7 +56,7 @@ static void share_one_drive(struct num_instability *fit, double dt_s)
     }
 }
 
-/* Cholesky factor of P_ij = b_i b_j / (1 - a_i a_j). A pivot lost to rounding leaves its column zero. */
+/* Cholesky factor of P_ij = b_i b_j / (1 - a_i a_j). A pivot that is lost to rounding sets its column to zero. */
 static void factor_start(struct num_instability *fit, double dt_s)
 {
     for (uint32_t i = 0; i < fit->count; i++) {
@@ -80,7 +83,10 @@ static void finish(struct num_instability *fit, double dt_s)
     factor_start(fit, dt_s);
 }
 
-/* Variances ≥ 0 by least squares on Allan variance / floor² = 1: multiplicative updates on the normal equations. */
+/*
+ * Non-negative variances by least squares on Allan variance / floor² = 1: multiplicative updates on the normal
+ * equations.
+ */
 static void fit_variances(struct num_instability *fit, double tau_min_s, double ratio_step, uint32_t grid)
 {
     double normal[NUM_INSTABILITY_POLES][NUM_INSTABILITY_POLES] = {{0}};
@@ -127,7 +133,9 @@ void num_instability_fit_floor(struct num_instability *fit, double tau_min_s, do
     const double decades = oto_log(tau_max_s / tau_min_s) / oto_log(10.0);
     const double wanted = 3.0 + 1.5 * decades;
     fit->count = wanted < NUM_INSTABILITY_POLES ? (uint32_t)wanted : NUM_INSTABILITY_POLES;
-    /* Correlation times reach beyond what peaks at the ends of the range: the floor is flat to 1 % up to six decades.
+    /*
+     * Correlation times extend beyond those that peak at the ends of the range. The floor is then flat to 1 % over up
+     * to six decades.
      */
     const double margin = decades <= 5.0 ? 0.3 : 0.6;
     const double first_s = margin * tau_min_s / 1.893;

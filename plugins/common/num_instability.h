@@ -1,7 +1,7 @@
 /*
  * Bias instability as a process in time: a sum of first-order Gauss-Markov processes whose Allan deviation is flat at
- * 0.664 over a range of averaging times, or a single one whose Allan deviation peaks there. One deviate a sample drives
- * the whole sum (README.md). Pure numbers.
+ * 0.664 over a range of averaging times, or one process whose Allan deviation has its peak there. One deviate for each
+ * sample drives the whole sum (README.md). Pure numbers.
  */
 #ifndef NUM_INSTABILITY_H
 #define NUM_INSTABILITY_H
@@ -21,7 +21,7 @@ struct num_instability {
     uint32_t count; /* processes in use; the others are zero */
     uint32_t reserved;
     double correlation_s[NUM_INSTABILITY_POLES];
-    double variance[NUM_INSTABILITY_POLES]; /* share of each in the autocovariance of the sum */
+    double variance[NUM_INSTABILITY_POLES]; /* contribution of each process to the autocovariance of the sum */
     double decay[NUM_INSTABILITY_POLES];    /* exp(-dt/T) */
     double drive[NUM_INSTABILITY_POLES];
     double start[NUM_INSTABILITY_POLES][NUM_INSTABILITY_POLES]; /* Cholesky factor of the stationary covariance */
@@ -30,13 +30,13 @@ struct num_instability {
 /* Allan variance at averaging time tau of a Gauss-Markov process of unit variance and correlation time T. */
 double num_gauss_markov_avar(double correlation_s, double tau_s);
 
-/* A floor over [tau_min_s, tau_max_s], sampled each dt_s. tau_min_s is taken as at least ten periods. */
+/* Fits a floor over [tau_min_s, tau_max_s] for the sample period dt_s. tau_min_s is raised to at least ten periods. */
 void num_instability_fit_floor(struct num_instability *fit, double tau_min_s, double tau_max_s, double dt_s);
 
-/* One process of correlation time T whose Allan deviation peaks at the floor. */
+/* Fits one process of correlation time T whose Allan deviation has its peak at the floor. */
 void num_instability_fit_single(struct num_instability *fit, double correlation_s, double dt_s);
 
-/* A draw from the stationary distribution, from `count` deviates. */
+/* Draws from the stationary distribution with `count` deviates. */
 void num_instability_start(const struct num_instability *fit, const double *deviates, double *state);
 
 NUM_INLINE num_pack num_instability_pack(const struct num_instability *fit, double *state, double deviate, int i)
@@ -47,7 +47,10 @@ NUM_INLINE num_pack num_instability_pack(const struct num_instability *fit, doub
     return next;
 }
 
-/* Advances the processes of one axis by a period and returns their sum, in one order of additions at any width. */
+/*
+ * Advances the processes of one axis by a period and returns their sum. The order of additions is the same at any
+ * width.
+ */
 NUM_INLINE double num_instability_step(const struct num_instability *fit, double *state, double deviate)
 {
 #if NUM_WIDTH == 4

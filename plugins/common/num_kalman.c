@@ -73,7 +73,7 @@ static void joseph(uint32_t n, const struct num_kalman_row *row, const double *p
     num_matrix_mirror(n, next);
 }
 
-/* What can be added to a state without leaving the numbers, its squares too. */
+/* Limit of a correction: the sum with a state, and its square, must stay finite. */
 #define MOST_CORRECTION 1e150
 
 static bool is_correction(uint32_t n, const double *dx)
@@ -136,7 +136,8 @@ enum num_kalman_result num_kalman_update(uint32_t n, struct num_kalman_row *row,
 static double chi2_probability(double x, uint32_t degrees)
 {
     const double a = 0.5 * degrees, half = 0.5 * x;
-    double log_gamma = degrees % 2 == 0 ? 0.0 : 0.5 * oto_log(OTO_PI); /* of a + 1, from 1 or 1/2 upwards */
+    double log_gamma = degrees % 2 == 0 ? 0.0 : 0.5 * oto_log(OTO_PI); /* log of Gamma(a + 1), by recurrence from 1
+                                                                        * or 1/2 */
     for (double k = degrees % 2 == 0 ? 1.0 : 0.5; k < a + 0.75; k += 1.0) {
         log_gamma += oto_log(k);
     }

@@ -1,4 +1,4 @@
-/* Which kernel this machine can run. Asked of the processor itself: a plugin imports nothing but the C library. */
+/* Chooses the kernel for this machine. It asks the processor directly, because a plugin imports only the C library. */
 #include <stdbool.h>
 
 #include "num_measure.h"
@@ -10,7 +10,7 @@ extern const struct num_kernel num_kernel_avx2;
 
 #define XMM_AND_YMM_STATE 6u
 
-/* The processor knows AVX2, and the system keeps its registers. */
+/* True if the processor has AVX2 and the operating system saves its registers. */
 static bool has_avx2(void)
 {
     unsigned a, b, c, d, low, high;

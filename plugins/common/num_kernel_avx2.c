@@ -1,4 +1,7 @@
-/* The kernel for x86-64 with AVX2; this file alone is compiled for it. No fused multiply-add: the bits are the plain ones. */
+/*
+ * The kernel for x86-64 with AVX2; only this file is compiled for it. It uses no fused multiply-add, so its bits equal
+ * those of the plain kernel.
+ */
 #ifdef __FMA__
 #error "fused multiply-add changes bits"
 #endif

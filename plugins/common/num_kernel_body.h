@@ -1,7 +1,7 @@
 /*
- * One sample of all triads of a suite, on the tick: NUM_WIDTH lanes at a time, drawn (num_kernel_draw.h), put through the
- * law (num_kernel_law.h), clamped and rounded. A file that includes this is a kernel (num_measure.h): all of it is inline,
- * with slots and lanes as constants, so that it happens in registers.
+ * One sample of all triads of a suite, on the tick, NUM_WIDTH lanes at a time: draw (num_kernel_draw.h), apply the law
+ * (num_kernel_law.h), clamp and round. A file that includes this is a kernel (num_measure.h). All functions are inline
+ * and slots and lanes are constants, so that the computation stays in registers.
  */
 #ifndef NUM_KERNEL_BODY_H
 #define NUM_KERNEL_BODY_H
@@ -36,7 +36,7 @@ NUM_INLINE uint32_t num_measure_lanes(const struct num_sample *sample, bool mavs
     return num_digitise(sample, mavs ? num_mavs(sample, lane) : num_mems(sample, lane), lane);
 }
 
-/* The law is a constant, and so must be each lane, from the compiler's first pass on: hence no loop. */
+/* No loop: the law and each lane must be constants from the compiler's first pass on. */
 NUM_INLINE uint32_t num_measure_all(const struct num_sample *sample, bool mavs)
 {
     uint32_t saturated = num_measure_lanes(sample, mavs, 0) | num_measure_lanes(sample, mavs, 4) |
@@ -47,7 +47,7 @@ NUM_INLINE uint32_t num_measure_all(const struct num_sample *sample, bool mavs)
     return saturated;
 }
 
-/* How much the part has warmed itself at sample n, since time zero. */
+/* The temperature rise by self-heating at sample n, counted from time zero. */
 NUM_INLINE double num_self_heating(const struct num_suite_extras *extras, uint64_t n)
 {
     const double samples = extras->self_heating_samples;
@@ -93,7 +93,7 @@ NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint3
     }
 }
 
-/* The shapes of sensors there are: three slots of which all or two measure, or one. */
+/* The shapes of sensors: three slots of which three or two measure, or one slot. */
 NUM_INLINE void num_measure_shape(struct num_suite_job *job, bool extended)
 {
     if (job->plan->slots == 1) {

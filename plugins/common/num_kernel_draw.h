@@ -1,6 +1,6 @@
 /*
- * The random numbers of one sample, for kernels (num_kernel_body.h): the deviates of oto_rng_block and oto_normal4 to the
- * bit, many at once. All of it is inline.
+ * The random numbers of one sample, for kernels (num_kernel_body.h): the deviates of oto_rng_block and oto_normal4 to
+ * the bit, several at once. All of it is inline.
  */
 #ifndef NUM_KERNEL_DRAW_H
 #define NUM_KERNEL_DRAW_H
@@ -12,8 +12,8 @@
 #define NUM_DEVIATES 32u /* 4 NUM_SUITE_BLOCKS, and what the last lanes read beyond them */
 
 /*
- * Philox4x64-10 of the counters (n, block, NUM_DRAW_DEVIATES, SAMPLE). The first rounds hold little of the block's number:
- * what does not depend on it is made once for all blocks of a sample, a fifth of the multiplications.
+ * Philox4x64-10 of the counters (n, block, NUM_DRAW_DEVIATES, SAMPLE). In the first rounds few values depend on the
+ * block number. The others are computed once for all blocks of a sample, which saves a fifth of the multiplications.
  */
 struct num_family {
     uint64_t key0, key1;         /* of the first round */
@@ -66,7 +66,7 @@ NUM_INLINE void num_family_block(const struct num_family *family, uint64_t block
 
 #if NUM_WIDTH == 4
 
-/* (double)(int64_t)word of words below 2^63: both halves exactly, and one rounding when they are added. */
+/* (double)(int64_t)word of words below 2^63: both halves are exact, and their sum is rounded once. */
 NUM_INLINE num_pack num_pack_from_words(num_pack_mask words)
 {
     const num_pack high = (num_pack)((num_pack_mask)((num_pack_word)words >> 32) | 0x4530000000000000);
@@ -84,7 +84,7 @@ NUM_INLINE void num_two_coefficients(const double *const row[4], int k, num_pack
     *second = __builtin_shufflevector(ac, bd, 1, 5, 3, 7);
 }
 
-/* oto_normal4, its four polynomials side by side. */
+/* oto_normal4 with its four polynomials in parallel. */
 NUM_INLINE void num_normal4(const uint64_t *words, double *out)
 {
     const num_pack_mask bits = *(const num_pack_mask *)words;
@@ -118,7 +118,7 @@ NUM_INLINE void num_normal4(const uint64_t *words, double *out)
 
 #endif
 
-/* Where four lanes reach beyond those that are drawn, their factor is zero: what it meets must be a number. */
+/* Lanes beyond the drawn ones have the factor zero, but the deviate they read must be a number. */
 NUM_INLINE void num_deviates_close(double *deviates)
 {
 #if NUM_WIDTH == 4

@@ -1,13 +1,13 @@
 /*
- * The laws mems and mavs of README.md, line by line, NUM_WIDTH lanes at a time, for kernels (num_kernel_body.h): from the
- * truth to what is measured, before clamp and rounding. All of it is inline, with slots and lanes as constants.
+ * The laws mems and mavs of README.md, line by line, NUM_WIDTH lanes at a time, for kernels (num_kernel_body.h): from
+ * the exposure to the measured value before clamp and rounding. All of it is inline, with slots and lanes as constants.
  */
 #ifndef NUM_KERNEL_LAW_H
 #define NUM_KERNEL_LAW_H
 
 #include "num_kernel_draw.h"
 
-/* What the pairs of one sample share. */
+/* Values that all lane packs of one sample share. */
 struct num_sample {
     const struct num_suite_plan *plan;
     double force_m_s2[3];
@@ -19,13 +19,13 @@ struct num_sample {
     double degrees, degrees_percent; /* above 25 °C */
     double w[4];                     /* law mavs */
     double truth_u[NUM_LANES];
-    num_tap_row *taps; /* NULL: nobody asks */
-    bool extended;     /* a constant, as slots and active are: without it nothing of the extended terms is there */
+    num_tap_row *taps; /* NULL: taps are not wanted */
+    bool extended;     /* a constant, as slots and active are: if false, the extended terms are not compiled */
 };
 
 /*
- * What was just stored in smaller pieces is read in such pieces (hence volatile): one load of all of it would wait until
- * the stores have left the store buffer.
+ * Reads data in pieces of the size in which it was just stored (hence volatile). One load of several pieces would wait
+ * until the stores have left the store buffer.
  */
 NUM_INLINE num_pack num_deviates(const struct num_sample *sample, uint32_t process, uint32_t lane)
 {
@@ -87,7 +87,7 @@ NUM_INLINE void num_tap_write(const struct num_sample *sample, enum num_tap tap,
     }
 }
 
-/* What the diagonal of the matrix adds, and what the rest of it does. */
+/* Taps the contributions of the matrix: of its diagonal, and of its other elements. */
 NUM_INLINE void num_tap_matrix(const struct num_sample *sample, uint32_t first)
 {
     if (!sample->extended || sample->taps == NULL) {
@@ -165,7 +165,7 @@ NUM_INLINE num_pack num_mavs(const struct num_sample *sample, uint32_t lane)
     return d;
 }
 
-/* What the specific force along the two other axes adds. */
+/* The contribution of the specific force along the two other axes. */
 NUM_INLINE num_pack num_g_cross(const struct num_sample *sample, uint32_t lane)
 {
     const num_pack first = NUM_PACK_OF(num_first_force, lane, sample);
@@ -174,7 +174,7 @@ NUM_INLINE num_pack num_g_cross(const struct num_sample *sample, uint32_t lane)
            num_pack_load(&sample->plan->extras.g_cross_u_m_s2[1][lane]) * second;
 }
 
-/* Everything of law mems that is the same at every sample of the same truth, but for temperature. */
+/* The deterministic part of law mems, without temperature. */
 NUM_INLINE num_pack num_mems_certain(const struct num_sample *sample, uint32_t lane)
 {
     const struct num_suite_plan *plan = sample->plan;
@@ -249,7 +249,7 @@ NUM_INLINE void num_walk_store(const struct num_sample *sample, uint32_t lane, n
     num_pack_store(walk_u, value_u);
 }
 
-/* What instability, white noise and walk add; advances the state by one period. */
+/* The contributions of instability, white noise and walk; advances the state by one period. */
 NUM_INLINE num_pack num_mems_random(const struct num_sample *sample, uint32_t lane)
 {
     const struct num_suite_plan *plan = sample->plan;

@@ -1,6 +1,7 @@
 /*
- * Small dense matrices for the estimators: row-major arrays of the caller's, sizes as arguments, no allocation. Products
- * leave out what is exactly zero: Jacobians are mostly zeros and ones. Pure functions, callable from any thread.
+ * Small dense matrices for the estimators: row-major arrays of the caller, sizes as arguments, no allocation. Products
+ * skip factors that are exactly zero, because Jacobians consist mostly of zeros and ones. Pure functions, callable from
+ * any thread.
  */
 #ifndef NUM_MATRIX_H
 #define NUM_MATRIX_H
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NUM_MATRIX_MOST 32 /* rows and columns of a covariance */
+#define NUM_MATRIX_MOST 32 /* limit of rows and columns of a covariance */
 
 static inline bool num_is_finite(double x)
 {
@@ -39,7 +40,7 @@ static inline void num_matrix_mul(uint32_t r, uint32_t k, uint32_t c, const doub
     }
 }
 
-/* The upper triangle into the lower one. */
+/* Copies the upper triangle into the lower one. */
 static inline void num_matrix_mirror(uint32_t n, double *p)
 {
     for (uint32_t i = 1; i < n; i++)
@@ -47,7 +48,7 @@ static inline void num_matrix_mirror(uint32_t n, double *p)
             p[i * n + j] = p[j * n + i];
 }
 
-/* A variance that rounding has taken below zero is zero, and then nothing is correlated with it. */
+/* Sets a variance that rounding made negative to zero, with its correlations. */
 static inline void num_matrix_mend(uint32_t n, double *p)
 {
     for (uint32_t i = 0; i < n; i++) {

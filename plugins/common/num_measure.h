@@ -1,7 +1,7 @@
 /*
- * One sample of all triads of a suite, on the tick. How is a kernel's matter: the same source (num_kernel_body.h) compiled
- * for any machine, two lanes at a time, and for AVX2, four at a time; to the same bits. Which one runs is settled when a
- * suite is prepared.
+ * One sample of all triads of a suite, on the tick. A kernel computes it. There are two, from one source
+ * (num_kernel_body.h): for any machine, two lanes at a time, and for AVX2, four at a time, with the same bits. The
+ * kernel is chosen when a suite is prepared.
  */
 #ifndef NUM_MEASURE_H
 #define NUM_MEASURE_H
@@ -9,7 +9,7 @@
 #include "num_suite.h"
 #include "num_taps.h"
 
-/* What one sample is made from, where the processes stand, and what comes of it. */
+/* The inputs of one sample, the states of its processes, and its results. */
 struct num_suite_job {
     const struct num_suite_plan *plan;
     uint64_t n;
@@ -19,21 +19,22 @@ struct num_suite_job {
     double *walk_u;                       /* an even number of lanes */
     double (*instability)[NUM_INSTABILITY_POLES]; /* one row a lane */
     double *measured_u;   /* NUM_LANES; those without an axis are unspecified */
-    num_tap_row *taps;    /* extended alone: every tap from the scale factor on, zeroed; NULL: nobody asks */
+    num_tap_row *taps;    /* extended path only: every tap from the scale factor on, zeroed; NULL: taps are not
+                           * wanted */
     uint32_t saturated;   /* bit `lane` for each saturated axis */
 };
 
 struct num_kernel {
     const char *name;
-    /* One sample of each job, without the terms that need the extended path. The jobs share nothing. */
+    /* One sample of each job, without the extended terms. The jobs share nothing. */
     void (*measure)(struct num_suite_job *jobs, uint32_t count);
-    /* With all terms, to the same bits where those are off. */
+    /* With all terms; the bits are the same if the extended terms are zero. */
     void (*measure_extended)(struct num_suite_job *job);
 };
 
 /*
- * Three numbers of measured_u, one by one (hence volatile): a load of two of them would wait until the kernel's stores,
- * which it does not match, have left the store buffer.
+ * Reads three numbers of measured_u one by one (hence volatile). A load of two of them would not match the kernel's
+ * stores and would wait until they have left the store buffer.
  */
 static inline oto_vec3 num_measured(const double *measured_u)
 {
@@ -42,7 +43,7 @@ static inline oto_vec3 num_measured(const double *measured_u)
 }
 
 extern const struct num_kernel num_kernel_plain;
-/* The kernel for AVX2; NULL where the machine has none, or otolith was built without. */
+/* The kernel for AVX2; NULL if the machine has none or otolith was built without it. */
 const struct num_kernel *num_kernel_wide(void);
 const struct num_kernel *num_kernel_best(void);
 

@@ -1,10 +1,10 @@
 /*
- * Motion models: how a state moves in time, and its Jacobian; what `plugins/motion_models` and the estimators share.
- * Pure functions, callable from any thread. `constants` is the model's struct below (NULL where it has none), a state
- * an array of doubles in the order of its quantities, `next` may be the array of `state`. Equations, sources and
+ * Motion models: the flow of a state in time, and its Jacobian. Shared by `plugins/motion_models` and the estimators.
+ * Pure functions, callable from any thread. `constants` is the model's struct below (NULL if it has none). A state is
+ * an array of doubles in the order of its quantities; `next` may be the array of `state`. Equations, sources and
  * domains: `plugins/motion_models/README.md`.
  *
- * Each list of quantities is X(place, name, suffix of its key, unit, frame, initial value, text).
+ * Each list of quantities is X(index, name, suffix of its key, unit, axes, initial value, text).
  */
 #ifndef NUM_MODEL_H
 #define NUM_MODEL_H
@@ -17,11 +17,11 @@
 
 struct num_model {
     const char *name;
-    bool exact; /* the flow is in closed form */
+    bool exact; /* the flow has a closed form */
     uint32_t state_count, derived_count;
     const struct oto_model_quantity *states, *derived;
     uint32_t (*size_of)(const void *constants); /* NULL: state_count */
-    /* What beyond finite numbers a state must be; may make it exact. NULL: nothing. */
+    /* Checks a state beyond finite numbers, and may normalise it. NULL: no further check. */
     enum oto_status (*check)(double *state, struct oto_error *error);
     enum oto_status (*predict)(const void *constants, const double *state, double dt_s, double *next);
     enum oto_status (*jacobian)(const void *constants, const double *state, double dt_s, double *jacobian);
@@ -36,23 +36,23 @@ extern const struct num_model num_model_stationary, num_model_constant_velocity,
     num_model_linear_xyz, num_model_linear_xyyaw, num_model_linear_xyzyaw, num_model_linear_xyzrpy,
     num_model_kinematic_bicycle, num_model_linear_tyre, num_model_rigid_body_6dof;
 
-/* All of them, in the order above; NULL at the end. */
+/* All models in the order above; NULL at the end. */
 extern const struct num_model *const num_models[];
-const struct num_model *num_model_find(const char *name); /* NULL: there is none */
+const struct num_model *num_model_find(const char *name); /* NULL: there is no such model */
 
 static inline uint32_t num_model_size(const struct num_model *model, const void *constants)
 {
     return model->size_of != NULL ? model->size_of(constants) : model->state_count;
 }
 
-/* Copies a state whose numbers are finite and that the model's check accepts. */
+/* Copies a state if its numbers are finite and the model's check accepts it. */
 enum oto_status num_model_reset(const struct num_model *model, const void *constants, const double *values,
                                 double *state, struct oto_error *error);
 
 /* Row-major n × n. */
 void num_model_identity(uint32_t n, double *jacobian);
 
-/* ---- constants: what a model takes as given ---- */
+/* ---- constants of the models ---- */
 
 #define NUM_ESTIMATOR_MOST 16
 struct num_estimator_constants {
@@ -60,7 +60,7 @@ struct num_estimator_constants {
 };
 
 struct num_bicycle_constants {
-    double front_m, rear_m; /* of the axles from the centre of gravity */
+    double front_m, rear_m; /* distances of the axles from the centre of gravity */
     double steering_rad;    /* of the front wheel, positive to the left */
     double accel_m_s2;      /* of the speed along the path */
 };
@@ -72,7 +72,7 @@ struct num_tyre_constants {
     double front_stiffness_n_rad, rear_stiffness_n_rad; /* of an axle */
     double mass_kg, yaw_inertia_kg_m2;
     double jerk_m_s3, steering_rate_rad_s;
-    double least_speed_m_s; /* the slip is taken over at least this speed */
+    double least_speed_m_s; /* smaller speeds are replaced by this one when the slip is computed */
     int64_t sign;           /* enum num_tyre_sign */
 };
 
@@ -136,7 +136,7 @@ struct num_body_constants {
     X(12, "p12", "", "1", "", 0, "a parameter") X(13, "p13", "", "1", "", 0, "a parameter") \
     X(14, "p14", "", "1", "", 0, "a parameter") X(15, "p15", "", "1", "", 0, "a parameter")
 
-/* Linear models: the variables, then their rates, then the rates of those. */
+/* Linear models: the variables, then their rates, then the rates of the rates. */
 #define NUM_XYZ_QUANTITIES(X) \
     NUM_POSE_QUANTITIES(X) \
     X(2, "z", "_m", "m", "enu", 0, "above the origin") \
@@ -213,7 +213,7 @@ struct num_body_constants {
     X(11, "wy", "_rad_s", "rad/s", "body", 0, "angular rate about body y") \
     X(12, "wz", "_rad_s", "rad/s", "body", 0, "angular rate about body z")
 
-/* What follows from a state: of the models with a velocity, of the bicycle, of the dynamic bicycle. */
+/* Numbers of derived quantities: of the models with a velocity, of the bicycle, of the dynamic bicycle. */
 enum { NUM_COURSE_DERIVED = 4, NUM_BICYCLE_DERIVED = 2, NUM_TYRE_DERIVED = 3 };
 extern const struct oto_model_quantity num_course_derived[NUM_COURSE_DERIVED], num_bicycle_derived[NUM_BICYCLE_DERIVED],
     num_tyre_derived[NUM_TYRE_DERIVED];

@@ -1,8 +1,8 @@
 /*
- * A rigid body under forces and moments: Runge–Kutta of fourth order for position, velocity and angular rate; the
- * attitude moves along the exponential map, by a rotation vector that starts at zero in each step (Bortz, "A new
- * mathematical formulation for strapdown inertial navigation", 1971) and is integrated with the rest. Jacobian: the same
- * steps on numbers that carry derivatives.
+ * A rigid body under forces and moments: fourth-order Runge–Kutta for position, velocity and angular rate. The attitude
+ * moves along the exponential map, by a rotation vector that starts at zero in each step (Bortz, "A new mathematical
+ * formulation for strapdown inertial navigation", 1971) and is integrated with the rest. Jacobian: the same steps with
+ * dual numbers.
  */
 #include "num_model.h"
 
@@ -15,7 +15,7 @@
 
 enum { POSITION, ATTITUDE = 3, VELOCITY = 7, RATE = 10, STATES = 13 };
 
-#define MOST_STEPS 200000 /* of one prediction */
+#define MOST_STEPS 200000 /* limit for one prediction */
 
 /* ---- vectors of numbers with derivatives ---- */
 
@@ -74,8 +74,8 @@ static inline struct vec quat_rotate(const struct quat *q, oto_vec3 f, int lanes
 }
 
 /*
- * The exponential map. With n = |r|²: w = cos(√n/2) and k = sin(√n/2)/√n, whose slopes are -k/4 and (w/2 - k)/(2n);
- * by their series where n is small.
+ * The exponential map. With n = |r|²: w = cos(√n/2) and k = sin(√n/2)/√n, whose slopes are -k/4 and (w/2 - k)/(2n); for
+ * small n by their series.
  */
 static inline struct quat quat_exp(const struct vec *r, int lanes)
 {
@@ -221,7 +221,7 @@ static enum oto_status body_jacobian(const void *constants, const double *state,
     return body_both(constants, state, dt_s, jacobian, next);
 }
 
-/* ---- what the state says of the vehicle ---- */
+/* ---- truth from a state ---- */
 
 static oto_quat attitude_of(const double *state)
 {

@@ -1,4 +1,4 @@
-/* Models whose states move in straight lines or parabolas, each variable for itself: p' = p + v t + a t²/2. */
+/* Models in which each variable moves independently, along a line or a parabola: p' = p + v t + a t²/2. */
 #include "num_model.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "num_truth.h"
 #include "otolith/detmath.h"
 
-/* ---- D variables, their rates and the rates of those ---- */
+/* ---- D variables, their rates and the rates of the rates ---- */
 
 static inline __attribute__((always_inline)) void linear_predict(int d, const double *x, double t, double *next)
 {
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void linear_jacobian(int d, double 
     }
 }
 
-/* Where the variables of a model stand in a pose: of six (x, y, z, roll, pitch, yaw), in rising order. */
+/* The positions of a model's variables in a pose of six (x, y, z, roll, pitch, yaw), ascending. */
 struct layout {
     int count;
     int place[6];
@@ -116,7 +116,7 @@ static const struct layout layout_xy = {2, {0, 1}}, layout_xyz = {3, {0, 1, 2}},
         .from_truth = NAME##_from_truth, __VA_ARGS__};
 /* clang-format on */
 
-/* ---- what follows from a velocity and an acceleration ---- */
+/* ---- quantities derived from a velocity and an acceleration ---- */
 
 const struct oto_model_quantity num_course_derived[NUM_COURSE_DERIVED] = {
     {"speed", "m/s", "enu", "length of the velocity"},
@@ -169,7 +169,7 @@ static enum oto_status cv_jacobian(const void *constants, const double *state, d
     return OTO_OK;
 }
 
-/* ---- nothing moves ---- */
+/* ---- stationary models ---- */
 
 static enum oto_status still_predict(const void *constants, const double *state, double dt_s, double *next)
 {
@@ -216,7 +216,7 @@ static enum oto_status estimator_both(const void *constants, const double *state
     return estimator_predict(constants, state, dt_s, next);
 }
 
-/* Parameters are no motion: a vehicle of this model rests at the origin. */
+/* Parameters describe no motion: a vehicle of this model rests at the origin. */
 static void estimator_to_truth(const void *constants, const double *state, struct oto_truth_record *truth)
 {
     (void)constants;

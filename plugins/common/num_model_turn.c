@@ -1,4 +1,6 @@
-/* Models that drive along circles and clothoid-like paths in closed form: CTRV, CATR with and without a box, bicycle. */
+/*
+ * Models that drive along circles and clothoid-like paths, in closed form: CTRV, CATR with and without a box, bicycle.
+ */
 #include "num_model.h"
 
 #include <string.h>
@@ -6,11 +8,11 @@
 #include "num_catr.h"
 #include "num_truth.h"
 
-/* ---- a vehicle that looks where it goes, or has a constant side slip ---- */
+/* ---- a vehicle that drives along its heading, or with a constant side slip ---- */
 
 struct course {
     double x_m, y_m, yaw_rad;
-    double slip_rad; /* from the heading to the velocity */
+    double slip_rad; /* angle from the heading to the velocity */
     double speed_m_s, accel_m_s2, turn_rate_rad_s, turn_accel_rad_s2;
 };
 
@@ -30,7 +32,7 @@ static void course_to_truth(const struct course *course, struct oto_truth_record
     num_truth_from_pose(&pose, truth);
 }
 
-/* Speed and acceleration along the heading; what is across it is lost. */
+/* Speed and acceleration along the heading; components across it are dropped. */
 static struct course course_from_truth(const struct oto_truth_record *truth)
 {
     struct num_pose pose;
@@ -50,7 +52,7 @@ static struct num_catr catr_of(const double *state)
     return (struct num_catr){state[0], state[1], state[2], state[3], state[4], state[5]};
 }
 
-/* Number by number: a copy of the whole would wait for the stores before it. */
+/* Copied number by number: a copy of the whole struct would wait for the stores before it. */
 static void catr_put(const struct num_catr *catr, double *state)
 {
     state[0] = catr->x_m;
@@ -109,7 +111,7 @@ const struct num_model num_model_catr = {
     .name = "catr", .exact = true, .state_count = 6, .states = catr_states, .predict = catr_predict,
     .jacobian = catr_jacobian, .both = catr_both, .to_truth = catr_to_truth, .from_truth = catr_from_truth};
 
-/* ---- CATR with the two sizes of a box, which stay ---- */
+/* ---- CATR with the two constant sizes of a box ---- */
 
 static enum oto_status box_predict(const void *constants, const double *state, double dt_s, double *next)
 {
@@ -166,7 +168,7 @@ static void ctrv_put(const struct num_catr *catr, double *state)
     state[4] = catr->turn_rate_rad_s;
 }
 
-/* The rows and columns of CATR's Jacobian that CTRV has. */
+/* Copies the rows and columns of CATR's Jacobian that CTRV has. */
 static void ctrv_put_jacobian(double catr[NUM_CATR_STATES][NUM_CATR_STATES], double *jacobian)
 {
     static const int place[5] = {0, 1, 4, 2, 5};
@@ -270,7 +272,7 @@ static void bicycle_put(const struct bicycle *b, const double *state, double *ne
     next[3] = b->end_speed_m_s;
 }
 
-/* A faster start makes the path longer by t at its end. */
+/* A higher initial speed makes the path longer by t at its end. */
 static void bicycle_put_jacobian(const struct bicycle *b, double t, double *jacobian)
 {
     num_model_identity(4, jacobian);
@@ -326,7 +328,7 @@ static void bicycle_to_truth(const void *constants, const double *state, struct 
     course_to_truth(&course, truth);
 }
 
-/* The speed along the path whose part along the heading is the truth's. */
+/* The speed along the path whose component along the heading equals that of the truth. */
 static void bicycle_from_truth(const void *constants, const struct oto_truth_record *truth, double *state)
 {
     const struct course course = course_from_truth(truth);

@@ -1,7 +1,7 @@
 /*
  * Dynamic bicycle with linear tyres. The equations are linear in the lateral speed and the yaw rate, with coefficients
- * that go as 1/u: integrated by Taylor series in time, whose terms follow from recurrences and whose step and order are
- * chosen so that what is left out is below rounding. Jacobian: the same series on numbers that carry derivatives.
+ * proportional to 1/u. They are integrated by Taylor series in time. The terms follow from recurrences; step and order
+ * are chosen so that the omitted terms are below rounding. Jacobian: the same series with dual numbers.
  */
 #include "num_model.h"
 
@@ -16,16 +16,16 @@
 enum { X, Y, YAW, U, V, OMEGA, DELTA, AX, STATES };
 
 #define MOST_ORDER 18
-#define MOST_STEPS 200000   /* of one prediction */
+#define MOST_STEPS 200000   /* limit for one prediction */
 #define STEP_RATE 0.5       /* rate × step at most */
 #define STEP_CHANGE 0.1     /* relative change of the speed in a step at most */
 #define LEFT_OUT 1e-18
 
-/* The constants with steering positive to the left and stiffness positive, whatever the convention. */
+/* The constants with steering positive to the left and stiffness positive, for both sign conventions. */
 struct car {
     const struct num_tyre_constants *given;
     double front_n_rad, rear_n_rad;
-    double steer; /* delta × steer is positive to the left */
+    double steer; /* factor: delta × steer is positive to the left */
 };
 
 static struct car car_of(const struct num_tyre_constants *c)
@@ -46,7 +46,7 @@ static double next_crossing(double speed, double accel, double jerk, double leve
     if (disc < 0.0) {
         return span;
     }
-    /* Without cancellation: q/half and c/q are the roots. */
+    /* Computed without cancellation: q/half and c/q are the roots. */
     const double root = oto_sqrt(disc), q = -0.5 * (accel + (accel < 0.0 ? -root : root));
     const double candidates[2] = {half != 0.0 ? q / half : -1.0, q != 0.0 ? c / q : -1.0};
     for (int i = 0; i < 2; i++) {
@@ -57,7 +57,7 @@ static double next_crossing(double speed, double accel, double jerk, double leve
     return first;
 }
 
-/* How fast the lateral motion may change, in 1/s: the size of its matrix, and the turning. */
+/* The highest rate of the lateral motion in 1/s: the norm of its matrix, and the turn rate. */
 static double rate_of(const struct car *car, double speed, double guarded, double omega)
 {
     const struct num_tyre_constants *c = car->given;
@@ -71,11 +71,14 @@ static double rate_of(const struct car *car, double speed, double guarded, doubl
 
 struct stretch {
     double h_s;      /* signed */
-    double slope;    /* of the guarded speed against u: +1, -1, or 0 where it is held */
+    double slope;    /* derivative of the guarded speed by u: +1, -1, or 0 where it is held constant */
     int order;
 };
 
-/* The next stretch of at most `left_s` in which the guarded speed is one smooth function; order 0: too fast a motion. */
+/*
+ * The next interval of at most `left_s` in which the guarded speed is one smooth function. Order 0: the motion is too
+ * fast.
+ */
 static struct stretch choose_stretch(const struct car *car, const double *now, double left_s)
 {
     const struct num_tyre_constants *c = car->given;
@@ -102,12 +105,13 @@ static struct stretch choose_stretch(const struct car *car, const double *now, d
     return s;
 }
 
-/* ---- the series, in time over the stretch's length ---- */
+/* ---- the series, in time over the interval's length ---- */
 
 struct series {
-    struct num_dual speed[3], steer[2]; /* u, and delta to the left: polynomials */
+    struct num_dual speed[3], steer[2]; /* u, and delta positive to the left: polynomials */
     struct num_dual inverse[MOST_ORDER + 1];              /* 1/guarded speed */
-    struct num_dual front[MOST_ORDER + 1], rear[MOST_ORDER + 1]; /* lateral speed of an axle against its wheel's course */
+    struct num_dual front[MOST_ORDER + 1], rear[MOST_ORDER + 1]; /* lateral speed of an axle relative to its wheel's
+                                                                  * direction */
     struct num_dual v[MOST_ORDER + 1], omega[MOST_ORDER + 1], yaw[MOST_ORDER + 1];
     struct num_dual cosine[MOST_ORDER + 1], sine[MOST_ORDER + 1];
 };
@@ -170,7 +174,7 @@ static inline struct num_dual inverse_term(const struct series *s, const struct 
     return num_dual_mul(num_dual_scale(sum, -stretch->slope, lanes), first, lanes);
 }
 
-/* Term k + 1 of everything from the terms up to k. */
+/* Computes term k + 1 of all series from the terms up to k. */
 static inline void extend_series(struct series *s, const struct car *car, const struct stretch *stretch, int k, int lanes)
 {
     const struct num_tyre_constants *c = car->given;
@@ -208,7 +212,7 @@ static inline struct num_dual sum_of(const struct num_dual *terms, int order, in
     return sum;
 }
 
-/* The way over the stretch: ∫ u cos - v sin, ∫ u sin + v cos. */
+/* The path over the interval: ∫ u cos - v sin, ∫ u sin + v cos. */
 static inline void move(const struct series *s, const struct stretch *stretch, struct num_dual *now, int lanes)
 {
     struct num_dual dx = num_dual_of(0.0), dy = num_dual_of(0.0);
@@ -237,7 +241,10 @@ static inline void integrate_stretch(const struct car *car, const struct stretch
     now[OMEGA] = sum_of(s.omega, stretch->order, lanes);
 }
 
-/* What the controls alone say, at `t` from the start, so that the number of stretches does not show in it. */
+/*
+ * Sets the states that the controls determine, at `t` from the start, so that they do not depend on the number of
+ * intervals.
+ */
 static inline void set_controlled(const struct num_tyre_constants *c, const double *start, double t, struct num_dual *now,
                                   int lanes)
 {
@@ -269,7 +276,7 @@ static inline __attribute__((always_inline)) enum oto_status integrate(const str
         }
         integrate_stretch(&car, &stretch, now, lanes);
         const double next_s = done_s + stretch.h_s;
-        /* The last stretch ends at dt to the bit; one that is lost in rounding is the last. */
+        /* The last interval ends at dt to the bit. An interval that is lost to rounding is the last one. */
         done_s = stretch.h_s == dt_s - done_s || next_s == done_s ? dt_s : next_s;
         set_controlled(c, start, done_s, now, lanes);
     }
@@ -302,7 +309,7 @@ static enum oto_status tyre_jacobian(const void *constants, const double *state,
     return tyre_both(constants, state, dt_s, jacobian, next);
 }
 
-/* ---- what the state says of the vehicle ---- */
+/* ---- truth from a state ---- */
 
 struct lateral {
     double accel_m_s2, yaw_accel_rad_s2; /* (F_f + F_r)/m, (L_f F_f - L_r F_r)/I */
@@ -353,7 +360,7 @@ static void tyre_to_truth(const void *constants, const double *state, struct oto
     num_truth_from_pose(&pose, truth);
 }
 
-/* Steers straight ahead: the truth does not say where the wheels point. */
+/* The truth does not contain the wheel angle: the steering is set straight ahead. */
 static void tyre_from_truth(const void *constants, const struct oto_truth_record *truth, double *state)
 {
     (void)constants;

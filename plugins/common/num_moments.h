@@ -1,7 +1,8 @@
 /*
- * I_k = ∫₀¹ sᵏ cos(αs) ds and J_k = ∫₀¹ sᵏ sin(αs) ds for k = 0, 1, 2: what a path of constant turn rate is made of, at
- * every α, zero included. Below |α| = 1 by their Taylor series, each range of α with as many terms as reach the last
- * bit (the first one left out is below 3e-17 of the sum), above by parts. Pure and inline, callable from any thread.
+ * I_k = ∫₀¹ sᵏ cos(αs) ds and J_k = ∫₀¹ sᵏ sin(αs) ds for k = 0, 1, 2, at every α, zero included. They describe paths
+ * of constant turn rate. Below |α| = 1 they are computed by Taylor series with as many terms for each range of α as
+ * reach the last bit (the first omitted term is below 3e-17 of the sum), above by partial integration. Pure and inline,
+ * callable from any thread.
  */
 #ifndef NUM_MOMENTS_H
 #define NUM_MOMENTS_H
@@ -36,7 +37,7 @@ static inline double num_moments_pair(int n, int c, double x)
     return num_moments_series[n][c] + num_moments_series[n + 1][c] * x;
 }
 
-/* Sums in a fixed order that is shallow: the powers of x are shared by all columns. */
+/* Sums in a fixed and shallow order; all columns share the powers of x. */
 static inline double num_moments_sum4(int c, double x, double x2)
 {
     return num_moments_pair(0, c, x) + x2 * num_moments_pair(2, c, x);
@@ -53,7 +54,7 @@ static inline double num_moments_sum10(int c, double x, double x2)
                                                      (x2 * x2) * num_moments_pair(8, c, x));
 }
 
-/* By parts. 1 - cos α is taken as 2 sin²(α/2), which does not cancel. */
+/* Partial integration. 1 - cos α is computed as 2 sin²(α/2), which does not cancel. */
 static inline void num_moments_by_parts(double alpha, struct num_moments *m)
 {
     double s, c, half_s, half_c;
@@ -68,7 +69,7 @@ static inline void num_moments_by_parts(double alpha, struct num_moments *m)
     m->sine[2] = (2.0 * m->cosine[1] - c) / alpha;
 }
 
-/* The moments k < count; `count` is a constant of the caller's, so that the loops are unrolled. */
+/* The moments k < count; `count` must be a compile-time constant, so that the loops are unrolled. */
 static inline __attribute__((always_inline)) void num_moments_at(double alpha, int count, struct num_moments *m)
 {
     const double magnitude = oto_fabs(alpha), x = -alpha * alpha, x2 = x * x;

@@ -1,7 +1,7 @@
 /*
- * A few lanes of double side by side, for the tick: two, or four where NUM_WIDTH says so (num_kernel_avx2.c). Plain IEEE
- * arithmetic lane by lane, so the bits are those of scalar code at either width. GCC's and clang's vector types; constants
- * of the bits are spelled out.
+ * Two or four lanes of double (NUM_WIDTH, set by num_kernel_avx2.c), for the tick. Each lane is plain IEEE arithmetic,
+ * so the bits equal those of scalar code at either width. Vector types of GCC and clang; bit patterns are written out
+ * as constants.
  */
 #ifndef NUM_PACK_H
 #define NUM_PACK_H
@@ -14,7 +14,7 @@
 
 #define NUM_INLINE static inline __attribute__((always_inline))
 
-/* Loads and stores need no more alignment than a double. */
+/* Loads and stores need the alignment of a double only. */
 typedef double num_pair __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double num_pack __attribute__((vector_size(8 * NUM_WIDTH), aligned(8), may_alias));
 typedef int64_t num_pack_mask __attribute__((vector_size(8 * NUM_WIDTH), aligned(8), may_alias));
@@ -30,7 +30,7 @@ NUM_INLINE void num_pack_store(double *lanes, num_pack value)
     *(num_pack *)lanes = value;
 }
 
-/* Each lane from a function of its number, the further arguments the same for all. */
+/* Makes each lane by a function of its number; the further arguments are the same for all lanes. */
 #if NUM_WIDTH == 4
 #define NUM_PACK_OF(FUNCTION, FIRST, ...) \
     ((num_pack){FUNCTION(FIRST, __VA_ARGS__), FUNCTION((FIRST) + 1, __VA_ARGS__), FUNCTION((FIRST) + 2, __VA_ARGS__), \
@@ -58,7 +58,7 @@ NUM_INLINE num_pack num_pack_abs(num_pack value)
     return (num_pack)((num_pack_mask)value & INT64_MAX);
 }
 
-/* Bit i of the lanes whose mask is set. */
+/* Bit i is set for each lane i whose mask is set. */
 NUM_INLINE uint32_t num_pack_bits(num_pack_mask mask)
 {
 #if defined(__AVX2__) && NUM_WIDTH == 4
@@ -75,8 +75,8 @@ NUM_INLINE uint32_t num_pack_bits(num_pack_mask mask)
 }
 
 /*
- * oto_round_half_away without branches, which noise makes unpredictable: adding 2^52 rounds half to even, and what was
- * rounded down by exactly one half goes up.
+ * oto_round_half_away without branches, which noise makes unpredictable. Adding 2^52 rounds half to even; values that
+ * were rounded down by exactly one half are then rounded up.
  */
 NUM_INLINE num_pack num_pack_round_half_away(num_pack value)
 {

@@ -19,7 +19,10 @@ static double largest(const double *values, int count)
     return most;
 }
 
-/* Ten times the worst slope of current MEMS parts (about 1 mg, 0.03 deg/s and 0.3 % of 50 uT for each degree). */
+/*
+ * Warns above ten times the worst slope of current MEMS parts (about 1 mg, 0.03 deg/s and 0.3 % of 50 uT for each
+ * degree).
+ */
 static void warn_slope(const struct oto_host *host, enum num_triad_id id, const struct num_triad_params *params)
 {
     static const double implausible[NUM_TRIAD_IDS] = {0.1, 0.005, 1.5};

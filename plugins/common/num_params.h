@@ -1,6 +1,6 @@
 /*
- * The parameter table of the MEMS sensors, written once: rows for a plugin's table of `struct oto_param`, and the checks
- * and warnings that several plugins share. For adapters alone: it knows the plugin ABI, the models do not.
+ * The parameter table of the MEMS sensors: rows for a plugin's table of `struct oto_param`, and checks and warnings
+ * that several plugins share. For adapters only: this file includes the plugin ABI, the models do not.
  *
  *   BLOCK, MEMBER   the plugin's parameter block and its struct num_triad_params
  *   TRIAD, U, UNIT  "gyroscope", the unit as in keys ("rad_s") and for people ("rad/s")
@@ -94,7 +94,7 @@
     {.key = KEY, .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER), .flags = OTO_PARAM_RUNTIME, \
      .maximum = 1, .unit = "", .text = TEXT}
 
-/* A key of a foreign document that has no meaning here. */
+/* A key of a foreign document that has no meaning in otolith. */
 #define NUM_IGNORED_ROW(ALIAS) {.key = "", .type = OTO_PARAM_IGNORED, .alias = ALIAS, \
                                 .unit = "", .text = "known in MAVS documents, not used here"}
 
@@ -130,7 +130,7 @@
      .text = "true field in local ENU axes, in place of the environment's; world: the environment's"}
 /* clang-format on */
 
-/* The element value of magnetic_field_enu_ut that leaves the field to the world. */
+/* The value of magnetic_field_enu_ut that means "the field of the world". */
 #define NUM_FIELD_WORLD 1e9
 #define NUM_FIELD_MAX_UT 1e6
 
@@ -140,11 +140,14 @@ extern const struct oto_named_value num_psd_names[2];
 extern const struct oto_named_value num_temperature_names[1];
 extern const struct oto_named_value num_field_names[1];
 
-/* Says what a person should know of a triad: slopes that are totals, terms that the law does not have. [loop] */
+/* Warns about a triad's parameters: slopes that are totals, terms that the law does not have. [loop] */
 void num_params_warn(const struct oto_host *host, const struct num_law_params *law, enum num_triad_id id,
                      const struct num_triad_params *params);
 
-/* Whether the node has a field of its own. A vector half `world` is INVALID. Warns of a field in NED axes. [loop] */
+/*
+ * Finds out whether the node has its own field. A vector that is partly `world` is INVALID. Warns about a field in NED
+ * axes. [loop]
+ */
 enum oto_status num_field_prepare(const struct oto_host *host, const struct oto_setup *setup,
                                   const double field_enu_ut[3], bool *own, struct oto_error *error);
 

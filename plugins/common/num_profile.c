@@ -12,7 +12,7 @@ static const double coefficients[NUM_PROFILE_COUNT][DEGREE + 1] = {
 static const int degrees[NUM_PROFILE_COUNT] = {0, 1, 6, 6, 8, 5};
 static const double ends[NUM_PROFILE_COUNT] = {0.0, 1.0, 0.5, 0.5, 0.0, 1.0};
 
-/* As a power of s(1 - s): its sum of powers of s cancels near 1. */
+/* Computed as a power of s(1 - s), because a sum of powers of s cancels near 1. */
 static struct num_jet bump(double s)
 {
     const double p = s * (1.0 - s), d = 1.0 - 2.0 * s, p2 = p * p;

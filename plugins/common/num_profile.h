@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * UP is the integral of the quintic smoothstep 10s³ - 15s⁴ + 6s⁵, from 0 to 1/2; DOWN that of one minus it. BUMP is
- * 256 s⁴(1 - s)⁴: up to one and back, with three derivatives that vanish at both ends. STEP is the smoothstep itself.
+ * UP is the integral of the quintic smoothstep 10s³ - 15s⁴ + 6s⁵, from 0 to 1/2; DOWN that of one minus it. BUMP is 256
+ * s⁴(1 - s)⁴: from 0 to 1 and back, with three derivatives that vanish at both ends. STEP is the smoothstep itself.
  */
 enum num_profile {
     NUM_PROFILE_NONE = 0,
@@ -29,7 +29,7 @@ struct num_jet num_profile_jet(uint32_t profile, double s);
 double num_profile_value(uint32_t profile, double s);
 /* ∫₀ˢ of the profile. */
 double num_profile_integral(uint32_t profile, double s);
-/* Its value at s = 1, exactly. */
+/* The integral at s = 1, exactly. */
 double num_profile_end(uint32_t profile);
 
 #endif

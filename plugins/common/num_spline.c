@@ -11,7 +11,7 @@ static void bspline_values(int order, double u, double *n)
     for (int m = 1; m < order; m++) {
         double carried = 0.0, scale = 1.0 / (double)m;
         for (int i = 0; i < m; i++) {
-            /* Between knots i - m + 1 … i + 1, counted from this interval's left end. */
+            /* Knots i - m + 1 … i + 1, counted from the left end of this interval. */
             double share = n[i] * scale;
             n[i] = carried + ((double)(i + 1) - u) * share;
             carried = (u + (double)(m - 1 - i)) * share;
@@ -20,7 +20,7 @@ static void bspline_values(int order, double u, double *n)
     }
 }
 
-/* Derivative of B-splines from those of one order less: difference of neighbours. */
+/* Derivative of B-splines from those of the next lower order: differences of neighbours. */
 static void difference(int order, const double *lower, double scale, double *out)
 {
     out[0] = -lower[0] * scale;
@@ -45,7 +45,7 @@ void num_spline_basis_at(const struct num_spline_grid *grid, double t_s, struct 
         basis->second[i] *= rate * rate;
 }
 
-/* From differences of the control points, so that equal points give no motion at all, not motion within rounding. */
+/* Uses differences of the control points, so that equal points give exactly no motion. */
 void num_spline_combine(const struct num_spline_basis *basis, const double *control, uint32_t channels, double *value,
                         double *first, double *second)
 {

@@ -3,8 +3,8 @@
  * (banded Cholesky), evaluated in constant time with two exact derivatives. Pure functions on the caller's memory,
  * callable from any thread.
  *
- * In interval k (k = 0 … intervals - 1) six control points k … k+5 count. Where they are equal the spline is constant,
- * exactly: that is how a standstill is held.
+ * Interval k (k = 0 … intervals - 1) depends on the six control points k … k+5. If they are equal the spline is exactly
+ * constant; standstills are represented in this way.
  */
 #ifndef NUM_SPLINE_H
 #define NUM_SPLINE_H
@@ -20,20 +20,20 @@ struct num_spline_grid {
     uint64_t intervals;     /* control points: intervals + 5 */
 };
 
-/* Weights at one instant of an interval's six control points, their five differences and four second differences. */
+/* Weights of an interval's six control points, their five differences and four second differences, at one instant. */
 struct num_spline_basis {
     uint64_t interval;
     double value[NUM_SPLINE_ORDER], first[NUM_SPLINE_ORDER - 1], second[NUM_SPLINE_ORDER - 2];
 };
 
-/* At t_s; outside the grid the first or last interval's polynomial goes on. */
+/* At t_s. Outside the grid the polynomial of the first or last interval is extrapolated. */
 void num_spline_basis_at(const struct num_spline_grid *grid, double t_s, struct num_spline_basis *basis);
 
 /* Value, first and second derivative of `channels` channels; control[point·channels + channel]. */
 void num_spline_combine(const struct num_spline_basis *basis, const double *control, uint32_t channels, double *value,
                         double *first, double *second);
 
-/* Rows to be fitted. `rate` may be NULL: no derivatives are known. Times are in the grid, in any order. */
+/* Rows to fit. `rate` NULL: derivatives are unknown. Times are within the grid, in any order. */
 struct num_spline_rows {
     uint64_t count;
     const double *t_s;
@@ -44,12 +44,12 @@ struct num_spline_rows {
 };
 
 /*
- * Minimises Σ value_weight (p - value)² + rate_weight (ṗ - rate)² + lambda ∫ |d³p/dt³|² dt. With lambda =
- * (rows a second)·(value_weight τ⁶ + rate_weight τ⁴), sinusoids of angular frequency 1/τ are passed at half amplitude.
+ * Minimises Σ value_weight (p - value)² + rate_weight (ṗ - rate)² + lambda ∫ |d³p/dt³|² dt. With lambda = (rows a
+ * second)·(value_weight τ⁶ + rate_weight τ⁴), sinusoids of angular frequency 1/τ are passed at half amplitude.
  *
- * unknown[point] is the index of the unknown that control point `point` is: not decreasing, in steps of 0 or 1, from 0;
- * equal indices make equal points. `work` holds unknowns·(NUM_SPLINE_ORDER + channels) doubles. Returns false if the
- * rows do not determine the spline.
+ * unknown[point] is the index of the unknown for control point `point`: it starts at 0 and increases in steps of 0 or
+ * 1. Points with equal indices are equal. `work` has unknowns·(NUM_SPLINE_ORDER + channels) doubles. Returns false if
+ * the rows do not determine the spline.
  */
 bool num_spline_fit(const struct num_spline_grid *grid, const struct num_spline_rows *rows, double lambda,
                     const uint64_t *unknown, double *work, double *control);

@@ -7,8 +7,9 @@ void num_strapdown_start(struct num_strapdown *s, oto_quat q_enu_from_body, oto_
 }
 
 /*
- * The acceleration within a step is its mean over the step and a slope, told by the step before; twice integrated the
- * slope j gives j dt³/6 from the step's start where half its mean has j dt³/4 already: so - j dt³/12.
+ * The acceleration within a step is its mean over the step plus a slope j, estimated from the previous step. Integrated
+ * twice from the start of the step the slope gives j dt³/6, of which half the mean already contains j dt³/4: the
+ * correction is - j dt³/12.
  */
 static oto_vec3 way_of(const struct num_strapdown *s, oto_vec3 accel_enu_m_s2, oto_vec3 force_enu_m_s2, double dt_s)
 {
@@ -30,7 +31,9 @@ void num_strapdown_advance(struct num_strapdown *s, const struct num_strapdown_d
     oto_vec3 accel, coriolis;
     oto_quat next = oto_quat_mul(s->q_enu_from_body, turn);
     if (turns) {
-        /* The axes turn under the body: by half of that within the step, by all of it at its end. */
+        /*
+         * The axes rotate relative to the body: on average by half the angle within the step, by all of it at its end.
+         */
         force = oto_vec3_add_scaled(force, oto_vec3_cross(earth_rate_enu_rad_s, force), -0.5 * dt_s);
         next = oto_quat_mul(oto_quat_from_rotvec(oto_vec3_scale(earth_rate_enu_rad_s, -dt_s)), next);
     }
@@ -47,9 +50,9 @@ void num_strapdown_advance(struct num_strapdown *s, const struct num_strapdown_d
 }
 
 /*
- * With rate w0 + dw τ and force f0 + df τ, τ in [0, 1]: the rotation vector is dt (w0 + w1)/2 + dt²/12 w0×w1; the
- * velocity ∫ (1 + [θ]× + ½[θ]×²) f dt has dt² (w0×f0/2 + w0×df/3 + dw×f0/6 + dw×df/8) of first order, and of second the
- * mean values' dt³/6 w×(w×f).
+ * With rate w0 + dw τ and force f0 + df τ, τ in [0, 1]: the rotation vector is dt (w0 + w1)/2 + dt²/12 w0×w1. The
+ * velocity ∫ (1 + [θ]× + ½[θ]×²) f dt has the first-order term dt² (w0×f0/2 + w0×df/3 + dw×f0/6 + dw×df/8), and the
+ * second-order term dt³/6 w×(w×f) of the mean values.
  */
 struct num_strapdown_delta num_strapdown_between(const struct num_strapdown_sample *before,
                                                  const struct num_strapdown_sample *now, double dt_s)

@@ -21,7 +21,10 @@ static enum oto_status check_law(const struct num_law_params *law, struct oto_er
     return OTO_OK;
 }
 
-/* Lists the blocks that hold a deviate in use. A process of one triad draws for all of them: lanes go in pairs. */
+/*
+ * Lists the Philox blocks with deviates in use. A process of one triad draws for all triads, because lanes are packed
+ * in pairs.
+ */
 static void plan_draws(const struct num_suite_setup *setup, struct num_suite_plan *plan)
 {
     static const uint32_t has[NUM_PROCESSES] = {NUM_HAS_WHITE, NUM_HAS_INSTABILITY, NUM_HAS_WALK};

@@ -1,7 +1,7 @@
 /*
  * One to three triads that are sampled together: an IMU's accelerometer, gyroscope and magnetometer, or a magnetometer
- * alone. Their axes lie side by side in lanes (num_measure.h takes the samples), and the random numbers of all of them
- * come from few Philox blocks. Pure numbers; everything here belongs to the loop, but for adapt.
+ * alone. Their axes are adjacent lanes (num_measure.h takes the samples), and all their random numbers come from few
+ * Philox blocks. Pure numbers. All functions belong to the loop except num_suite_adapt.
  *
  * Law mems: deviate (3 slots · process + lane) of term NUM_DRAW_DEVIATES. Law mavs: one w for each triad and sample,
  * word `slot` of one block.
@@ -15,12 +15,12 @@
 
 enum num_process { NUM_WHITE = 0, NUM_INSTABILITY = 1, NUM_WALK = 2, NUM_PROCESSES = 3 };
 
-/* Lane 3 slot + axis; three more make whole packs at any width. States hold the walk of whole pairs. */
+/* Lane 3 slot + axis. Three more lanes fill whole packs at any width. States contain the walk of whole pairs. */
 #define NUM_LANES 12
 #define NUM_WALK_LANES 10
 #define NUM_SUITE_BLOCKS 7 /* of four deviates: 3 processes of 9 lanes */
 
-/* What a sensor is made of. Slots are fixed by the plugin; the first `active` of them measure. */
+/* The triads of a sensor. The plugin fixes the slots; the first `active` of them measure. */
 struct num_suite_setup {
     const struct num_law_params *law;
     double rate_hz;
@@ -31,7 +31,7 @@ struct num_suite_setup {
     const struct num_triad_params *params[NUM_TRIAD_IDS];
 };
 
-/* What the extended path alone reads. */
+/* Used only by the extended path. */
 struct num_suite_extras {
     double constant_bias_u[NUM_LANES], turn_on_bias_u[NUM_LANES], unit_bias_u[NUM_LANES];
     double quadratic_1_u[NUM_LANES], cubic_1_u2[NUM_LANES];
@@ -42,25 +42,25 @@ struct num_suite_extras {
     double self_heating_degc, self_heating_samples; /* the time constant in samples */
 };
 
-/* Lanes that no triad has are zero. The fields are those of struct num_triad_plan. */
+/* The plan of all triads by lanes. Lanes without a triad are zero. The fields are those of struct num_triad_plan. */
 struct num_suite_plan {
     const struct num_kernel *kernel; /* of this machine (num_measure.h) */
     uint32_t slots, active;
     uint32_t law;
-    uint32_t terms; /* of any active triad */
+    uint32_t terms; /* union over the active triads */
     uint32_t block_count;
-    uint8_t blocks[NUM_SUITE_BLOCKS + 1]; /* those that hold a deviate in use, ascending */
-    double temperature_degc;              /* NUM_TEMPERATURE_WORLD: the input's */
+    uint8_t blocks[NUM_SUITE_BLOCKS + 1]; /* blocks with a deviate in use, ascending */
+    double temperature_degc;              /* NUM_TEMPERATURE_WORLD: that of the input */
     double w;
     double root_half_rate;
-    double filter_offset; /* of law mavs' F1: 2/fs - 1 */
+    double filter_offset; /* of F1 of law mavs: 2/fs - 1 */
     struct oto_rng_key noise_key;
     double range_u[NUM_LANES], limit_u[NUM_LANES], resolution_u[NUM_LANES];
     double bias_u[NUM_LANES];
     double thermal_bias_u_degc[NUM_LANES], thermal_scale_percent_degc[NUM_LANES];
     double white_u[NUM_LANES], instability_u[NUM_LANES], walk_u[NUM_LANES];
     double misalignment[NUM_LANES];
-    double columns[3][NUM_LANES]; /* of the triads' matrices */
+    double columns[3][NUM_LANES]; /* columns of the triads' matrices */
     double g_sensitivity_u_m_s2[NUM_LANES];
     struct num_suite_extras extras;
     struct num_triad_place places[NUM_TRIAD_IDS];
@@ -70,9 +70,9 @@ struct num_suite_plan {
 /* Errors: INVALID, RANGE. */
 enum oto_status num_suite_prepare(const struct num_suite_setup *setup, struct num_suite_plan *plan,
                                   struct oto_error *error);
-/* The start of a slot's instability: three lanes. */
+/* Starts the instability of a slot: three lanes. */
 void num_suite_start(const struct num_suite_plan *plan, uint32_t slot, double (*instability)[NUM_INSTABILITY_POLES]);
-/* [tick] Restarts the instability of a triad whose fit has changed; its other processes go on. */
+/* [tick] Restarts the instability of a triad whose fit has changed; its other processes continue. */
 void num_suite_adapt(const struct num_suite_plan *plan, uint32_t slot, const struct num_triad_params *old_params,
                      const struct num_triad_params *new_params, double (*instability)[NUM_INSTABILITY_POLES]);
 bool num_suite_is_finite(const double *walk_u, const double (*instability)[NUM_INSTABILITY_POLES], uint32_t lanes);

@@ -10,8 +10,9 @@ static double sum_before(const double *record, int end)
 }
 
 /*
- * Where sum and output are within a factor of two the difference is exact (Sterbenz) and so is its sum. An output that is
- * tiny beside what cancelled in it may need more bits than one double has: then quantisation takes the sum to zero.
+ * If sum and output are within a factor of two, their difference is exact (Sterbenz) and so is the sum with it. An
+ * output that is tiny compared to terms that cancelled may need more bits than a double has; the quantisation tap then
+ * makes the sum zero.
  */
 static void close_axis(double *record, double output)
 {

@@ -1,7 +1,7 @@
 /*
- * Taps: what each term added to one axis of one sample, from the truth to the output. Added one after the other in the
- * order of enum num_tap they give the output exactly, to the last bit but for the sign of a zero: the last one, rounding,
- * is what floating-point arithmetic left over. Pure; from any thread.
+ * Taps: the contribution of each term to one axis of one sample, from the truth to the output. Added in the order of
+ * enum num_tap they give the output exactly, to the last bit except the sign of a zero: the last tap, rounding,
+ * contains the remainder of floating-point arithmetic. Pure; from any thread.
  */
 #ifndef NUM_TAPS_H
 #define NUM_TAPS_H
@@ -36,13 +36,16 @@ enum num_tap {
     NUM_TAPS
 };
 
-/* One row a tap, lanes as those of the suite. */
+/* One row for each tap, with the lanes of the suite. */
 typedef double num_tap_row[NUM_LANES];
 
-/* Of one triad in a record: record[3 tap + axis]. */
+/* Doubles of one triad in a record: record[3 tap + axis]. */
 #define NUM_TAPS_DOUBLES (3 * NUM_TAPS)
 
-/* Writes the taps of a triad in the unit of its output, `unit` of the suite's, and closes their sum on the output. */
+/*
+ * Writes the taps of a triad in the unit of its output, `unit` of the suite's unit, and makes their sum equal the
+ * output.
+ */
 void num_taps_close(const num_tap_row *taps, uint32_t slot, double unit, oto_vec3 output, double *record);
 
 /* clang-format off */
@@ -52,7 +55,7 @@ void num_taps_close(const num_tap_row *taps, uint32_t slot, double unit, oto_vec
     NUM_TAP_AXIS_(T, I, TAP, NAME, "x", 0, U, TEXT), NUM_TAP_AXIS_(T, I, TAP, NAME, "y", 1, U, TEXT), \
     NUM_TAP_AXIS_(T, I, TAP, NAME, "z", 2, U, TEXT)
 
-/* The fields of triad T, the I-th of its record, in three parts: what stands in the middle is the triad's own. */
+/* The fields of triad T, the I-th of its record, in three parts. The middle part differs between triads. */
 #define NUM_TAP_FIELDS_HEAD(T, I, U) \
     NUM_TAP_FIELD_(T, I, TRUTH, "truth", U, "true input at the sample's instant"), \
     NUM_TAP_FIELD_(T, I, SAMPLING, "sampling", U, "added by band limit, boxcar and transport delay")

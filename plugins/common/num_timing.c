@@ -75,7 +75,7 @@ static int64_t clock_ns(const struct num_timing *timing, uint64_t n, int64_t t_n
 void num_timing_stamp(const struct num_timing *timing, const struct oto_step *step, uint32_t outputs)
 {
     if (timing->has_clock) {
-        const int64_t sensor_time_ns = clock_ns(timing, step->n, step->t_ns);
+        const int64_t sensor_time_ns = clock_ns(timing, step->n, step->at.t_ns);
         for (uint32_t i = 0; i < outputs; i++) {
             step->outputs[i].sensor_time_ns = sensor_time_ns;
         }
@@ -85,12 +85,11 @@ void num_timing_stamp(const struct num_timing *timing, const struct oto_step *st
 /* The input `back_ns` before the sample. */
 static enum oto_step_status input_before(const struct oto_step *step, double back_ns, struct oto_sensor_input *input)
 {
-    const double off_ns = step->sub_ns - back_ns;
+    const double off_ns = step->at.sub_ns - back_ns;
     int64_t whole_ns = (int64_t)off_ns;
     whole_ns -= (double)whole_ns > off_ns;
-    return step->input_at == NULL ? OTO_STEP_ERROR
-                                  : step->input_at(step->input_context, step->t_ns + whole_ns,
-                                                   off_ns - (double)whole_ns, input);
+    const struct oto_instant past = {step->at.t_ns + whole_ns, off_ns - (double)whole_ns};
+    return step->sensor.input_at(step->sensor.input_context, past, input);
 }
 
 /* What the low-pass is given at an instant. */
@@ -118,7 +117,7 @@ static enum oto_step_status feel_filtered(const struct num_timing *timing, const
     const struct num_band *band = &timing->band;
     const bool begins = state->n == 0 || state->n + 1 != step->n;
     enum oto_step_status worst = OTO_STEP_OK;
-    *felt = *step->input;
+    *felt = *step->sensor.input;
     for (int64_t i = begins ? 0 : 1; i <= band->substeps; i++) {
         double input[NUM_BAND_CHANNELS];
         const double back_ns =
@@ -150,7 +149,7 @@ enum oto_step_status num_timing_feel(const struct num_timing *timing, const stru
         return feel_filtered(timing, step, own_field_enu_ut, band, felt);
     }
     const double share = 1.0 / (double)timing->subsamples;
-    *felt = *step->input;
+    *felt = *step->sensor.input;
     felt->specific_force_sensor_m_s2 = felt->angular_rate_sensor_rad_s = felt->mag_field_sensor_ut = oto_vec3_zero();
     felt->temperature_degc = 0.0;
     enum oto_step_status worst = OTO_STEP_OK;

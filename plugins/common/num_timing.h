@@ -1,7 +1,7 @@
 /*
- * When a sensor looks and what its clock says: band limit or boxcar, transport delay, sensor clock, and the coning- and
- * sculling-correct integrals between two samples. For adapters alone: it asks the host for inputs of the past. Prepare
- * belongs to the loop, the rest to the tick.
+ * The timing of a sensor: band limit or boxcar, transport delay, sensor clock, and the integrals between two samples
+ * with coning and sculling. For adapters only: it requests earlier inputs from the host. Prepare belongs to the loop,
+ * the rest to the tick.
  */
 #ifndef NUM_TIMING_H
 #define NUM_TIMING_H
@@ -11,16 +11,18 @@
 #include "num_band.h"
 #include "otolith/plugin.h"
 
-/* As it stands in a parameter block: all zero (and any subsamples) is a sensor that looks at once, by a perfect clock. */
+/*
+ * A member of a parameter block. All zero (with any subsamples) means a sensor without delay and with a perfect clock.
+ */
 struct num_timing_params {
     double transport_delay_s;
-    double boxcar_s; /* width of the average ahead of sampling */
+    double boxcar_s; /* width of the average before sampling */
     int64_t boxcar_subsamples;
     double clock_error_ppm;
     double clock_unit_error_ppm;      /* standard deviation from unit to unit */
     double clock_drift_ppm_s;
     double clock_jitter_s;            /* standard deviation of one reading */
-    double output_rate_tolerance_percent; /* half width, drawn once a unit */
+    double output_rate_tolerance_percent; /* half width; drawn once for each unit */
     struct num_band_params band;
 };
 
@@ -34,23 +36,27 @@ struct num_timing {
     struct num_band band;
 };
 
-/* `delta`: whether the integrals between samples are asked for. Errors: RANGE. */
+/* `delta`: the integrals between samples are needed. Errors: RANGE. */
 enum oto_status num_timing_prepare(const struct num_timing_params *params, const struct oto_setup *setup, bool delta,
                                    struct num_timing *timing, struct oto_error *error);
 
-/* What the sensor's clock says at a sample, onto the first `outputs` of the step, if the sensor has one of its own. */
+/*
+ * Writes the reading of the sensor's clock to the first `outputs` outputs of the step, if the sensor has a clock of its
+ * own.
+ */
 void num_timing_stamp(const struct num_timing *timing, const struct oto_step *step, uint32_t outputs);
 
 /*
- * What the sensor feels at a sample: specific force, rate, field and temperature, delayed, and filtered or averaged; all
- * else is the input of the sample. `own_field_enu_ut`, or NULL, replaces the field at each instant. The band limit's
- * state goes on from the sample before; where that is not the last one it begins anew, settled. Returns the worst status.
+ * The exposure at a sample, delayed, and filtered or averaged: specific force, rate, field and temperature. Everything
+ * else is the input of the sample. `own_field_enu_ut`, unless NULL, replaces the field at each instant. The state of
+ * the band limit continues from the previous sample; if that is not sample n - 1 it restarts settled. Returns the worst
+ * status.
  */
 enum oto_step_status num_timing_feel(const struct num_timing *timing, const struct oto_step *step,
                                      const oto_vec3 *own_field_enu_ut, struct num_band_state *band,
                                      struct oto_sensor_input *felt);
 
-/* From the sample before to this one, in the sensor's axes at the sample before. */
+/* From the previous sample to this one, in the sensor axes at the previous sample. */
 struct num_delta {
     oto_vec3 angle_rad; /* rotation vector */
     oto_vec3 velocity_m_s;

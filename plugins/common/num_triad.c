@@ -42,7 +42,9 @@ static enum oto_status check_instability(const struct num_triad_params *params, 
     return OTO_OK;
 }
 
-/* The last code within the range, so that law mems never reports more than the range; 1e-9 forgives decimal ratios. */
+/*
+ * The last code within the range, so that law mems never exceeds the range. The tolerance 1e-9 is for decimal ratios.
+ */
 static double last_code_u(double range_u, double resolution_u)
 {
     const double codes = range_u / resolution_u * (1.0 + 1e-9);
@@ -87,13 +89,16 @@ static void plan_mavs(const struct num_triad_params *params, const struct num_la
     }
 }
 
-/* One deviate of what is drawn once: by this node at each start, or by the unit for ever. */
+/* A deviate that is drawn once: by this node at each start, or by the unit for ever. */
 static double once(struct oto_rng_key key, uint64_t term, uint64_t domain, enum num_triad_id id, int axis)
 {
     return oto_normal_at(key, 0, term, domain, 3 * (uint64_t)id + (uint64_t)axis);
 }
 
-/* What each axis feels of the two others, in the order of the parameter: what is given, and what the unit drew. */
+/*
+ * The sensitivity of each axis to the two others, in the order of the parameter: the parameter plus the draw of the
+ * unit.
+ */
 static void plan_cross_axis(const struct num_triad_params *params, const struct num_triad_place *place,
                             double cross_percent[6])
 {

@@ -1,8 +1,7 @@
 /*
  * One three-axis MEMS sensor: accelerometer, gyroscope or magnetometer. Both laws (`mavs`, `mems`) share one table of
- * parameters; equations and sources stand in README.md. Pure numbers: no host, no allocation, no libm. `_u` is the
- * triad's own unit (m/s², rad/s or µT). Prepare and init belong to the loop;
- * a suite takes the samples.
+ * parameters; README.md has equations and sources. Pure numbers: no host, no allocation, no libm. `_u` is the triad's
+ * own unit (m/s², rad/s or µT). Prepare and init belong to the loop; a suite takes the samples.
  */
 #ifndef NUM_TRIAD_H
 #define NUM_TRIAD_H
@@ -16,40 +15,40 @@
 enum num_law { NUM_LAW_MEMS = 0, NUM_LAW_MAVS = 1 };
 enum num_psd { NUM_PSD_SINGLE = 0, NUM_PSD_DOUBLE = 1 };
 
-/* Which triad: names its messages and its place in the families of random numbers. */
+/* Identifies the triad in messages and in the families of random numbers. */
 enum num_triad_id { NUM_ACCELEROMETER = 0, NUM_GYROSCOPE = 1, NUM_MAGNETOMETER = 2, NUM_TRIAD_IDS = 3 };
 
-/* Values of `w` that are words; a number is anything within ±NUM_W_NUMBER_MAX. */
+/* Values of `w` that stand for words. A number is anything within ±NUM_W_NUMBER_MAX. */
 #define NUM_W_NUMBER_MAX 1000.0
 #define NUM_W_DOCUMENT 1e6 /* uniform in (-1, 1) */
-#define NUM_W_CODE 2e6     /* uniform in (1, 3), what the published C++ does */
+#define NUM_W_CODE 2e6     /* uniform in (1, 3), as in the published C++ */
 
-/* The value of `temperature_degc` that leaves the temperature to the world. */
+/* The value of `temperature_degc` that means "the temperature of the world". */
 #define NUM_TEMPERATURE_WORLD (-1000.0)
 
-/* What all triads of a sensor share. */
+/* Parameters that all triads of a sensor share. */
 struct num_law_params {
     int64_t law; /* enum num_law */
     int64_t psd; /* enum num_psd, of law mems */
     double w;    /* of law mavs */
     double temperature_degc;
-    double self_heating_degc;  /* law mems: final rise above the surroundings */
-    double self_heating_tau_s; /* … reached as 1 - exp(-t/tau); 0: at once */
+    double self_heating_degc;  /* law mems: final rise above the ambient temperature */
+    double self_heating_tau_s; /* time constant: the rise is 1 - exp(-t/tau) of the final one; 0: at once */
 };
 
-/* The parameter table of a triad, as it stands in a plugin's parameter block: all zero is an ideal sensor. */
+/* The parameters of a triad, as a member of a plugin's parameter block. All zero is an ideal sensor. */
 struct num_triad_params {
     double measurement_range_u; /* 0: unlimited */
     double resolution_u;        /* 0: no rounding */
     double constant_bias_u[3];
     double noise_density_u_rthz[3];
     double bias_instability_u[3];
-    double axis_misalignment_percent[3]; /* row i of the matrix carries element i twice */
+    double axis_misalignment_percent[3]; /* element i is used twice in row i of the matrix */
     double random_walk_u_rthz[3];
     double temperature_bias_u_degc[3];
     double temperature_scale_factor_percent_degc[3];
     double acceleration_bias_u_m_s2[3]; /* g-sensitivity, law mems */
-    /* law mems alone: */
+    /* law mems only: */
     double bias_instability_tau_s; /* > 0: one Gauss-Markov process of this correlation time; 0: a flat floor */
     double bias_instability_tau_min_s, bias_instability_tau_max_s;
     double scale_factor_error_percent[3];
@@ -66,7 +65,7 @@ struct num_triad_params {
     double unit_cross_axis_percent[3]; /* standard deviation from unit to unit of both cross terms of a row */
 };
 
-/* Where a triad is: fixed for the life of an instance. */
+/* The place of a triad, fixed for the life of an instance. */
 struct num_triad_place {
     enum num_triad_id id;
     double rate_hz;
@@ -74,7 +73,7 @@ struct num_triad_place {
     struct oto_rng_key unit_key;  /* of this unit in every world */
 };
 
-/* Terms that are there at all. */
+/* Terms that are not zero. */
 #define NUM_HAS_MATRIX (1u << 0)
 #define NUM_HAS_G_SENSITIVITY (1u << 1)
 #define NUM_HAS_WHITE (1u << 2)
@@ -82,7 +81,7 @@ struct num_triad_place {
 #define NUM_HAS_WALK (1u << 4)
 #define NUM_HAS_THERMAL (1u << 5)
 #define NUM_HAS_RESOLUTION (1u << 6) /* of both laws */
-/* Terms of the extended path alone. */
+/* Terms of the extended path only. */
 #define NUM_HAS_NONLINEARITY (1u << 7)
 #define NUM_HAS_G2_SENSITIVITY (1u << 8)
 #define NUM_HAS_THERMAL_CURVE (1u << 9)
@@ -91,11 +90,11 @@ struct num_triad_place {
 #define NUM_HAS_EXTENDED \
     (NUM_HAS_G_CROSS | NUM_HAS_NONLINEARITY | NUM_HAS_G2_SENSITIVITY | NUM_HAS_THERMAL_CURVE | NUM_HAS_SELF_HEATING)
 
-/* What the parameters come to for one triad. Made by prepare; a suite packs it into its lanes. */
+/* The derived constants of one triad. Prepare makes them; a suite packs them into its lanes. */
 struct num_triad_plan {
     uint32_t terms; /* NUM_HAS_… */
-    double range_u; /* beyond it a sample is flagged; DBL_MAX: unlimited */
-    double limit_u; /* what is clamped to: law mavs the range, law mems the last code within it */
+    double range_u; /* a sample beyond it is flagged; DBL_MAX: unlimited */
+    double limit_u; /* clamp limit: law mavs the range, law mems the last code within it */
     double resolution_u;
     double bias_u[3]; /* law mavs: constant; law mems: constant + turn-on + unit */
     double thermal_bias_u_degc[3];
@@ -104,7 +103,7 @@ struct num_triad_plan {
     double white_u[3];           /* law mems: sigma of a sample; law mavs: density */
     double instability_u[3];     /* coefficient B */
     double walk_u[3];            /* law mems: sigma of a step; law mavs: density */
-    double misalignment[3];      /* law mavs: fraction felt of each other axis */
+    double misalignment[3];      /* law mavs: sensitivity to each other axis */
     /* law mems */
     double matrix[3][3]; /* takes true axes to measured ones */
     double g_sensitivity_u_m_s2[3];
@@ -112,7 +111,7 @@ struct num_triad_plan {
     double turn_on_bias_u[3], unit_bias_u[3]; /* as drawn */
     double quadratic_1_u[3], cubic_1_u2[3];   /* non-linearity */
     double g2_sensitivity_u_m2_s4[3];
-    double g_cross_u_m_s2[3][2]; /* of the two other axes, in their order */
+    double g_cross_u_m_s2[3][2]; /* sensitivity to force along the two other axes, in their order */
     double thermal_bias2_u_degc2[3], thermal_bias3_u_degc3[3];
     double thermal_scale2_percent_degc2[3], thermal_scale3_percent_degc3[3];
 };
@@ -124,7 +123,7 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
                                   const struct num_triad_place *place, struct num_triad_plan *plan,
                                   struct oto_error *error);
 
-/* The stationary start of the instability of its three axes: their state at time zero. */
+/* The stationary start of the instability of three axes: their state at time zero. */
 void num_triad_start(const struct num_triad_plan *plan, const struct num_triad_place *place,
                      double (*instability)[NUM_INSTABILITY_POLES]);
 

@@ -5,7 +5,7 @@
 #include "otolith/detmath.h"
 
 struct angles {
-    double sr, cr, sp, cp; /* of roll and pitch */
+    double sr, cr, sp, cp; /* sine and cosine of roll and pitch */
 };
 
 static struct angles angles_of(oto_vec3 rpy)
@@ -16,7 +16,7 @@ static struct angles angles_of(oto_vec3 rpy)
     return a;
 }
 
-/* The angular rate in body axes that these rates of the angles are. */
+/* The angular rate in body axes for these rates of the angles. */
 static oto_vec3 body_from_angles(const struct angles *a, oto_vec3 rate)
 {
     return oto_vec3_make(rate.x - rate.z * a->sp, rate.y * a->cr + rate.z * a->sr * a->cp,
@@ -30,7 +30,10 @@ static oto_vec3 angles_from_body(const struct angles *a, oto_vec3 w)
     return oto_vec3_make(w.x + yaw * a->sp, w.y * a->cr - w.z * a->sr, yaw);
 }
 
-/* What the angular acceleration has from the turning of the axes: the rate of body_from_angles at constant rates. */
+/*
+ * The part of the angular acceleration that comes from the rotation of the axes: the derivative of body_from_angles at
+ * constant rates.
+ */
 static oto_vec3 turning_of_axes(const struct angles *a, oto_vec3 rate)
 {
     const double roll = rate.x, pitch = rate.y, yaw = rate.z;
@@ -83,7 +86,7 @@ void num_pose_along_course(struct num_pose *pose)
 {
     const oto_vec3 v = pose->velocity_enu_m_s, a = pose->accel_enu_m_s2;
     const double v2 = v.x * v.x + v.y * v.y;
-    const bool moves = v2 > 1e-200; /* else a/v is beyond any number */
+    const bool moves = v2 > 1e-200; /* otherwise a/v overflows */
     const double rate = moves ? (v.x * a.y - v.y * a.x) / v2 : 0.0;
     const double yaw = moves ? oto_atan2(v.y, v.x) : oto_atan2(a.y, a.x);
     const double slowing = moves ? -2.0 * rate * ((v.x * a.x + v.y * a.y) / v2) : 0.0;

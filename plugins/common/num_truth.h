@@ -1,6 +1,6 @@
 /*
- * From the angles that models move in to the truth record of a vehicle, and back. Angles are roll, pitch and yaw about
- * fixed axes (R = Rz Ry Rx). Pure functions, callable from any thread.
+ * Converts the angles of models to the truth record of a vehicle, and back. Angles are roll, pitch and yaw about fixed
+ * axes (R = Rz Ry Rx). Pure functions, callable from any thread.
  */
 #ifndef NUM_TRUTH_H
 #define NUM_TRUTH_H
@@ -19,14 +19,14 @@ void num_truth_from_pose(const struct num_pose *pose, struct oto_truth_record *t
 void num_pose_from_truth(const struct oto_truth_record *truth, struct num_pose *pose);
 
 /*
- * Attitude, angular rate and angular acceleration from a quaternion that is not normalised (q_enu_from_body times any
- * number but 0) and its derivatives by time. Without a singular attitude. The other members stay.
+ * Attitude, angular rate and angular acceleration from a quaternion of any length but 0 (proportional to
+ * q_enu_from_body) and its derivatives by time. No attitude is singular. The other members do not change.
  */
 void num_truth_set_attitude(oto_quat s, oto_quat rate, oto_quat accel, struct oto_truth_record *truth);
 
 /*
- * Sets the yaw to the course of the velocity and its rates to those of the course under this constant acceleration,
- * level. Without velocity: the direction of the acceleration (0 without either), and no rate.
+ * Sets the yaw to the course of the velocity, and its rates to those of the course under this constant acceleration,
+ * level. Without velocity: the direction of the acceleration (0 without either), with zero rate.
  */
 void num_pose_along_course(struct num_pose *pose);
 

@@ -20,7 +20,7 @@ void ekf_filter_init(const struct ekf_plan *plan, struct ekf_state *state)
 
 /* ---- prediction ---- */
 
-/* White noise into the rate of a state, constant within the step: q G Gᵀ with G = (dt²/2, dt). */
+/* White noise in the rate of a state, constant within the step: q G Gᵀ with G = (dt²/2, dt). */
 static void add_white_acceleration(const struct ekf_plan_noise *noise, uint32_t n, double dt_s, double *p)
 {
     const double g = 0.5 * dt_s * dt_s;
@@ -40,7 +40,7 @@ static void add_random_walks(const struct ekf_plan *plan, double dt_s, double *p
     }
 }
 
-/* The integral of F(t) Q F(t)ᵀ by the trapezoid rule: half of a walk before the step, half after it. */
+/* The integral of F(t) Q F(t)ᵀ by the trapezoid rule: half of the noise before the step, half after it. */
 static bool substep(const struct ekf_plan *plan, double dt_s, double *x, double *p)
 {
     double jacobian[NUM_MATRIX_MOST * NUM_MATRIX_MOST];
@@ -111,7 +111,7 @@ static void set_variance(uint32_t n, uint32_t state, double variance, double *p)
     p[state * n + state] = variance;
 }
 
-/* The state that a row of H tells of alone, EKF_ABSENT where it is none or several. */
+/* The only state that a row of H depends on; EKF_ABSENT if there is none or several. */
 static uint32_t only_state(const struct num_kalman_row *row, uint32_t n, uint32_t i)
 {
     uint32_t only = EKF_ABSENT;
@@ -126,7 +126,7 @@ static uint32_t only_state(const struct num_kalman_row *row, uint32_t n, uint32_
     return only;
 }
 
-/* Range and bearing give a place; their covariance is carried over to first order. */
+/* Range and bearing give a position; their covariance is transformed to first order. */
 static void start_from_polar(const struct ekf_plan *plan, struct ekf_state *state, const struct ekf_row *row,
                              const double *z, const double *noise)
 {
@@ -164,7 +164,7 @@ static uint64_t told_states(const struct ekf_plan *plan, const struct num_kalman
     return told;
 }
 
-/* Takes the states that this measurement is the first to tell of; false: it is an ordinary measurement. */
+/* Sets the states that this measurement is the first to observe. False: it is an ordinary measurement. */
 static bool start_states(const struct ekf_plan *plan, struct ekf_state *state, const struct ekf_row *row,
                          const struct num_kalman_row *measured, const double *z)
 {
@@ -200,7 +200,10 @@ static bool start_states(const struct ekf_plan *plan, struct ekf_state *state, c
 
 /* ---- measurement ---- */
 
-/* h at the state of then, which is the present one run backwards; its Jacobian is by the present state. */
+/*
+ * h at the earlier state, which is the current one predicted backwards; its Jacobian is with respect to the current
+ * state.
+ */
 static bool measure_past(const struct ekf_plan *plan, const struct ekf_state *state, const struct ekf_row *row,
                          int64_t t_ns, const double *z, struct num_kalman_row *measured)
 {
@@ -312,7 +315,7 @@ void ekf_filter_compare(const struct ekf_plan *plan, struct ekf_state *state, in
     }
     state->pending = 0;
     if (state->started == 0 || state->pending_ns < state->time_ns) {
-        return; /* the filter was not there yet, or is past it */
+        return; /* the filter has not started, or is past this time */
     }
     memcpy(x, state->x, plan->n * sizeof *x);
     memcpy(p, state->p, plan->n * plan->n * sizeof *p);

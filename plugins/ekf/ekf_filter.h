@@ -1,6 +1,6 @@
 /*
- * The filter: prediction by a motion model, updates by measurements, what they tell of its consistency. `ekf_plan` is
- * what does not change, `ekf_state` all that does: plain data. Pure; step functions allocate nothing.
+ * The filter: prediction by a motion model, updates by measurements, and measures of its consistency. `ekf_plan` is
+ * constant, `ekf_state` is everything that changes: plain data. Pure; step functions allocate nothing.
  */
 #ifndef EKF_FILTER_H
 #define EKF_FILTER_H
@@ -8,10 +8,10 @@
 #include "ekf_measure.h"
 #include "num_filter.h"
 
-/* A prediction over a gap is cut in steps of max_step_s, but in at most this many. */
+/* A prediction over a gap is divided into steps of max_step_s, but at most this many. */
 #define EKF_MOST_SUBSTEPS 64
 
-/* Process noise, resolved. */
+/* Process noise with names resolved. */
 struct ekf_plan_noise {
     uint32_t state, rate; /* rate EKF_ABSENT: a random walk */
     double q;
@@ -44,14 +44,14 @@ struct ekf_state {
     uint64_t model_hash;
     uint64_t started;
     int64_t time_ns;
-    uint64_t measured; /* bits: states that a measurement has told of */
+    uint64_t measured; /* bits: states that a measurement has observed */
     double x[OTO_MODEL_MAX_STATES];
     double p[NUM_MATRIX_MOST * NUM_MATRIX_MOST]; /* n × n */
     struct num_filter_row rows[EKF_MOST_ROWS];
     double nis, nis_rows; /* of the last measurement that was used */
-    int64_t used_ns;      /* its time; of the first sample before there is one */
+    int64_t used_ns;      /* time of that measurement; before there is one, of the first sample */
     uint64_t refused_predictions;
-    /* against the truth */
+    /* comparison with the truth */
     uint64_t pending;
     int64_t pending_ns;
     double truth[OTO_MODEL_MAX_STATES];
@@ -59,14 +59,19 @@ struct ekf_state {
 };
 
 void ekf_filter_init(const struct ekf_plan *plan, struct ekf_state *state);
-/* x and p (n, n × n) from one time to a later one. False, and nothing changed, where the model cannot go so far. */
+/*
+ * Predicts x and p (n, n × n) from one time to a later one. False, with nothing changed, if the model cannot predict
+ * that far.
+ */
 bool ekf_filter_predict(const struct ekf_plan *plan, int64_t from_ns, int64_t to_ns, double *x, double *p);
-/* One measurement of a row: `z` its fields, scaled; `noise` m × m in place of the row's own, or NULL. */
+/* Applies one measurement of a row: `z` its fields, scaled; `noise` m × m replaces the row's noise unless NULL. */
 enum num_outcome ekf_filter_measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t row, int64_t t_ns,
                                     const double *z, const double *noise);
-/* The truth of the plan's truth_states at an instant: kept until the filter has passed it. */
+/* Stores the truth of the plan's truth_states at an instant until the filter has passed it. */
 void ekf_filter_truth(const struct ekf_plan *plan, struct ekf_state *state, int64_t t_ns, const double *truth);
-/* Before the filter goes beyond `t_ns`, and at the end of a step: compares with a truth that is not later. */
+/*
+ * Call before the filter goes beyond `t_ns` and at the end of a step: compares with a stored truth that is not later.
+ */
 void ekf_filter_compare(const struct ekf_plan *plan, struct ekf_state *state, int64_t t_ns);
 
 #endif

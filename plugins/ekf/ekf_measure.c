@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-/* Nearer than this a range has no direction. */
+/* Below this range the direction is undefined. */
 #define LEAST_RANGE_M 1e-6
 
-/* ---- states and places ---- */
+/* ---- states and positions ---- */
 
 static bool linear(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                    double *y, double *h)
@@ -18,7 +18,7 @@ static bool linear(const struct ekf_sensor *sensor, const struct ekf_view *view,
     return true;
 }
 
-/* The body origin, or what is mounted beside it. */
+/* The position of the body origin, or of a sensor that is mounted on the body. */
 static bool position(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h)
 {
@@ -138,7 +138,7 @@ void ekf_place_of_range(const struct ekf_sensor *sensor, const double *z, double
 
 /* ---- vectors in the sensor's axes ---- */
 
-/* Innovation of the body axes, from a vector measured in the sensor's. */
+/* Innovation in body axes of a vector that was measured in sensor axes. */
 static void vector_rows(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *z,
                         const struct ekf_vector *expected, double *y, double *h)
 {
@@ -220,7 +220,7 @@ static bool angular_rate(const struct ekf_sensor *sensor, const struct ekf_view 
     return true;
 }
 
-/* The rate about body z of a state that turns about z alone, and of any other. */
+/* The rate about body z of a state that turns about z only, and of any other state. */
 static bool yaw_rate(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h)
 {
@@ -274,7 +274,7 @@ static bool heading(const struct ekf_sensor *sensor, const struct ekf_view *view
     return true;
 }
 
-/* The yaw that turns a field measured in level axes to magnetic north. */
+/* The yaw that aligns a field measured in level axes with magnetic north. */
 static bool magnetic_heading(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x,
                              const double *z, double *y, double *h)
 {
@@ -284,7 +284,7 @@ static bool magnetic_heading(const struct ekf_sensor *sensor, const struct ekf_v
     return square > 0.0 && heading(sensor, view, x, &yaw, y, h);
 }
 
-/* Roll, pitch and yaw; or of a quaternion the small turn 2 vec(q⁻¹ q_measured) about body axes. */
+/* Roll, pitch and yaw; or for a quaternion the small rotation 2 vec(q⁻¹ q_measured) about body axes. */
 static bool attitude(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h)
 {

@@ -1,6 +1,6 @@
 /*
- * What a filter may measure, by name. Each function gives the innovation (measured minus expected, angles wrapped) and
- * the Jacobian of what is expected. Pure functions, callable from any thread. The equations stand in README.md.
+ * The measurement functions of the filter, by name. Each returns the innovation (measured minus expected, angles
+ * wrapped) and the Jacobian of the expectation. Pure functions, callable from any thread. README.md has the equations.
  */
 #ifndef EKF_MEASURE_H
 #define EKF_MEASURE_H
@@ -9,7 +9,7 @@
 #include "ekf_view.h"
 #include "num_kalman.h"
 
-/* One measurement, resolved: what its function needs beside the numbers. */
+/* One measurement with names resolved: the constants of its function. */
 struct ekf_sensor {
     uint32_t function; /* index into ekf_functions */
     uint32_t field_count;
@@ -18,7 +18,7 @@ struct ekf_sensor {
     uint32_t states[NUM_KALMAN_ROWS];   /* linear */
     uint32_t wraps[NUM_KALMAN_ROWS];    /* linear: the state is an angle */
     double scale;
-    oto_vec3 sensor_position_enu_m; /* of what measures ranges */
+    oto_vec3 sensor_position_enu_m; /* position of a sensor that measures ranges */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
     double gravity_m_s2;
@@ -29,10 +29,11 @@ struct ekf_function {
     const char *name, *text;
     uint32_t least_fields, most_fields;
     uint32_t rows;           /* of the innovation; 0: one for each field */
-    uint32_t needs;          /* EKF_… */
+    uint32_t needs;          /* bits EKF_… that a model must have */
     uint32_t axes;           /* `components` chooses among x, y, z */
-    const char *const *fields; /* of the standard records, as many as most_fields; NULL: they must be named */
-    /* Rows of y and of h (zeroed, rows × n). False where the state does not define it. */
+    const char *const *fields; /* of the standard records, as many as most_fields; NULL: the parameters must name
+                                * them */
+    /* Computes the rows of y and of h (zeroed, rows × n). False if the state does not define them. */
     bool (*residual)(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h);
 };
@@ -58,13 +59,13 @@ enum ekf_function_number {
 extern const struct ekf_function ekf_functions[EKF_FUNCTIONS];
 
 /*
- * Innovation and Jacobian of the rows that `components` leaves. `z` are the fields, scaled. False where the state does
- * not define the measurement.
+ * Innovation and Jacobian of the rows in `components`. `z` are the fields, scaled. False if the state does not define
+ * the measurement.
  */
 bool ekf_measure(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                  struct num_kalman_row *row);
 
-/* The place that range and bearing in `z` show, and its derivatives by range and bearing (row-major). */
+/* The position given by range and bearing in `z`, and its derivatives by range and bearing (row-major). */
 void ekf_place_of_range(const struct ekf_sensor *sensor, const double *z, double place[2], double by_polar[4]);
 
 #endif

@@ -112,7 +112,7 @@ const struct oto_param ekf_param_table[EKF_PARAM_COUNT] = {
 /* clang-format on */
 
 
-/* A list stands behind its length. */
+/* A list must follow its length directly. */
 #define BEHIND(LENGTH, ITEMS) (offsetof(struct ekf_params, ITEMS) == offsetof(struct ekf_params, LENGTH) + 8)
 _Static_assert(BEHIND(initial_count, initial) && BEHIND(noise_count, noise) && BEHIND(row_count, rows) &&
                    BEHIND(truth_count, truth), "layout of lists");

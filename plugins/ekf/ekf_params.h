@@ -14,7 +14,7 @@ enum {
     EKF_FIELD = 48,
 };
 
-/* The value of `mount_…` that leaves the mount to the channel. */
+/* The value of `mount_…` that means "the mount of the channel". */
 #define EKF_MOUNT_OF_CHANNEL 1e9
 
 struct ekf_initial {
@@ -35,7 +35,7 @@ struct ekf_measurement {
     int64_t function; /* index into ekf_functions */
     char fields[192], states[128];
     char covariance_field[EKF_FIELD], age_field[EKF_FIELD];
-    int64_t components; /* bits: x 1, y 2, z 4; 0: all that there are */
+    int64_t components; /* bits: x 1, y 2, z 4; 0: all */
     double sigma[3];
     double correlation[3]; /* xy, xz, yz */
     double scale;

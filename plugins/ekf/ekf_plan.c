@@ -52,7 +52,7 @@ static enum oto_status want_number(const struct oto_input_binding *input, const 
 
 /* ---- model ---- */
 
-/* A body of 6 degrees of freedom is left to itself: no forces, no gravity. */
+/* A body with 6 degrees of freedom moves without forces and without gravity. */
 static const void *constants_of(const struct ekf_params *params, struct ekf_prepared *prepared,
                                 const struct num_model *model)
 {
@@ -68,7 +68,7 @@ static const void *constants_of(const struct ekf_params *params, struct ekf_prep
                                                      : NULL;
 }
 
-/* The path of the kinematic bicycle's centre of gravity against its heading. */
+/* The angle between the path of the kinematic bicycle's centre of gravity and its heading. */
 static double slip_of(const struct ekf_params *params, const struct num_model *model)
 {
     const struct num_bicycle_constants *b = &params->bicycle;
@@ -226,7 +226,7 @@ static void plan_mount(const struct ekf_measurement *from, const struct oto_inpu
         lever[0] == EKF_MOUNT_OF_CHANNEL ? input->mount_position_body_m : oto_vec3_from_array(lever);
 }
 
-/* The rows that are left of sigma and correlation. */
+/* Selects the rows in use from sigma and correlation. */
 static enum oto_status plan_covariance(const struct ekf_measurement *from, uint32_t row, struct ekf_row *to,
                                        struct oto_error *error)
 {
@@ -324,7 +324,7 @@ static enum oto_status plan_row(const struct oto_setup *setup, const struct ekf_
     }
     if (status == OTO_OK && from->function == EKF_POSITION_FIX && to->sensor.field_count == 3 &&
         prepared->plan.view.z == EKF_ABSENT) {
-        to->sensor.field_count = 2; /* a fix has an altitude, a model of the plane has not */
+        to->sensor.field_count = 2; /* a fix has an altitude, a planar model has none */
     }
     if (status == OTO_OK) {
         status = plan_components(from, row, function, &to->sensor, error);

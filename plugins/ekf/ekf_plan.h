@@ -1,5 +1,5 @@
 /*
- * From parameters and bound inputs to what a step needs: names become places. [loop]
+ * Resolves parameters and bound inputs for the steps: names become indices. [loop]
  */
 #ifndef EKF_PLAN_H
 #define EKF_PLAN_H
@@ -7,21 +7,21 @@
 #include "ekf_filter.h"
 #include "num_input.h"
 
-/* Where a row's numbers come from. */
+/* The source of a row's numbers. */
 struct ekf_source {
     uint32_t input; /* UINT32_MAX: not bound, the row is idle */
-    bool optional;  /* a sample without any of the fields is none of this row's */
+    bool optional;  /* a sample without any of the fields is not for this row */
     bool has_covariance, has_age;
     struct num_number fields[4];
     struct num_number covariance, age;
 };
 
-/* Prepared data: all that is fixed, constants of the model included. */
+/* Prepared data: all constants, those of the model included. */
 struct ekf_prepared {
     struct ekf_plan plan;
     struct ekf_source sources[EKF_MOST_ROWS];
     uint32_t truth_input; /* UINT32_MAX: not bound */
-    bool truth_by_model;  /* the truth record as a whole; else one field for each state */
+    bool truth_by_model;  /* the truth record as a whole; otherwise one field for each state */
     struct num_number truth_fields[OTO_MODEL_MAX_STATES];
     struct num_estimator_constants estimator;
     struct num_bicycle_constants bicycle;

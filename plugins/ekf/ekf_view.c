@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Slower than this there is no course over ground. */
+/* Below this speed the course over ground is undefined. */
 #define LEAST_SPEED_M_S 1e-3
 
 static uint32_t find(const struct ekf_view *view, const char *name)
@@ -61,7 +61,8 @@ void ekf_view_make(const struct num_model *model, uint32_t n, double slip_rad, s
     view->side = u != EKF_ABSENT ? v : EKF_ABSENT;
     view->yaw = either(view, "yaw", "th");
     view->turn = either(view, "w", "omega");
-    view->ax = view->ay != EKF_ABSENT ? find(view, "ax") : EKF_ABSENT; /* alone it is the dynamic bicycle's rate of u */
+    view->ax = view->ay != EKF_ABSENT ? find(view, "ax") : EKF_ABSENT; /* without `ay` it is the rate of u in the
+                                                                        * dynamic bicycle */
     oto_sincos(slip_rad, &view->slip_sin, &view->slip_cos);
     view->needs = needs_met(view);
 }

@@ -1,7 +1,7 @@
 /*
- * What a motion model's state says of a body: where it is, how it is turned, how fast it moves, each with its derivatives
- * by the state. Measurements are written against this view, so that every one works with every model that has what it
- * needs. Pure functions, callable from any thread.
+ * A common view of the states of all motion models: position, attitude and velocity of the body, each with derivatives
+ * by the state. Measurement functions use this view, so that each works with every model that has the needed
+ * quantities. Pure functions, callable from any thread.
  */
 #ifndef EKF_VIEW_H
 #define EKF_VIEW_H
@@ -11,7 +11,7 @@
 #include "num_matrix.h"
 #include "num_model.h"
 
-/* What a model can say. */
+/* Quantities that a model can have. */
 enum ekf_need {
     EKF_POSITION = 1 << 0,   /* x, y */
     EKF_ALTITUDE = 1 << 1,   /* z */
@@ -25,11 +25,11 @@ enum ekf_need {
 
 enum { EKF_ABSENT = NUM_MATRIX_MOST };
 
-/* Places of states, EKF_ABSENT where the model has none. */
+/* Indices of states; EKF_ABSENT if the model does not have them. */
 struct ekf_view {
     const struct num_model *model;
     uint32_t n;
-    uint32_t needs; /* EKF_… that it meets */
+    uint32_t needs; /* bits EKF_… of the quantities that it has */
     uint32_t x, y, z;
     uint32_t roll, pitch, yaw;
     uint32_t qw;            /* the first of four */
@@ -40,7 +40,7 @@ struct ekf_view {
     uint32_t turn;          /* about the vertical */
     uint32_t roll_rate, pitch_rate, yaw_rate; /* of the angles */
     uint32_t wx;            /* the first of three, body */
-    double slip_cos, slip_sin; /* of the path of `forward` against the body's x */
+    double slip_cos, slip_sin; /* direction of `forward` relative to body x */
 };
 
 void ekf_view_make(const struct num_model *model, uint32_t n, double slip_rad, struct ekf_view *view);
@@ -59,18 +59,21 @@ struct ekf_attitude {
     oto_mat3 d[4];
 };
 
-/* False where the state does not define it: the course of what stands still. */
+/* False if the state does not define it: a vehicle at rest has no course. */
 bool ekf_attitude_of(const struct ekf_view *view, const double *x, struct ekf_attitude *attitude);
 bool ekf_body_velocity(const struct ekf_view *view, const double *x, struct ekf_vector *velocity);
 void ekf_enu_velocity(const struct ekf_view *view, const double *x, struct ekf_vector *velocity);
 bool ekf_body_rate(const struct ekf_view *view, const double *x, struct ekf_vector *rate);
-/* Of the body origin, in body axes, gravity not included. */
+/* Acceleration of the body origin in body axes, without gravity. */
 bool ekf_body_acceleration(const struct ekf_view *view, const double *x, struct ekf_vector *acceleration);
 /* rᵀ u for a fixed ENU vector u: added to `out`. */
 void ekf_add_from_enu(const struct ekf_view *view, const struct ekf_attitude *attitude, oto_vec3 u,
                       struct ekf_vector *out);
 
-/* body rates = matrix (roll rate, pitch rate, yaw rate); also small turns about body axes from small changes of angles. */
+/*
+ * body rates = matrix (roll rate, pitch rate, yaw rate); also small rotations about body axes from small changes of the
+ * angles.
+ */
 oto_mat3 ekf_rates_from_angles(double roll_rad, double pitch_rad);
 
 #endif

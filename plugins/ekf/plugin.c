@@ -89,19 +89,19 @@ static enum oto_step_status take_samples(const struct ekf_prepared *prepared, st
 {
     enum oto_step_status status = OTO_STEP_OK;
     int64_t t_ns;
-    for (uint32_t i = 0; i < step->sample_count; i++) {
-        const struct oto_input_sample *sample = &step->samples[i];
-        if (sample->input == prepared->truth_input && num_input_time(sample, NULL, step->t_ns, &t_ns)) {
+    for (uint32_t i = 0; i < step->estimator.sample_count; i++) {
+        const struct oto_input_sample *sample = &step->estimator.samples[i];
+        if (sample->input == prepared->truth_input && num_input_time(sample, NULL, step->at.t_ns, &t_ns)) {
             take_truth(prepared, state, sample);
         }
         for (uint32_t row = 0; row < prepared->plan.row_count; row++) {
             if (prepared->sources[row].input == sample->input &&
-                take_row(prepared, state, row, sample, step->t_ns) >= NUM_REFUSED) {
+                take_row(prepared, state, row, sample, step->at.t_ns) >= NUM_REFUSED) {
                 status = OTO_STEP_WARN;
             }
         }
     }
-    ekf_filter_compare(&prepared->plan, state, step->t_ns);
+    ekf_filter_compare(&prepared->plan, state, step->at.t_ns);
     return status;
 }
 
@@ -115,16 +115,17 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     double x[OTO_MODEL_MAX_STATES], p[NUM_MATRIX_MOST * NUM_MATRIX_MOST];
     enum oto_step_status status = take_samples(prepared, state, step);
     const double *now_x = state->x, *now_p = state->p;
-    if (state->started != 0 && step->t_ns > state->time_ns) {
+    if (state->started != 0 && step->at.t_ns > state->time_ns) {
         memcpy(x, state->x, plan->n * sizeof *x);
         memcpy(p, state->p, plan->n * plan->n * sizeof *p);
-        if (!ekf_filter_predict(plan, state->time_ns, step->t_ns, x, p)) {
+        if (!ekf_filter_predict(plan, state->time_ns, step->at.t_ns, x, p)) {
             return OTO_STEP_DISCARD;
         }
         now_x = x;
         now_p = p;
     }
-    ekf_report_estimate(plan, state, now_x, now_p, step->t_ns, (struct oto_estimate_record *)step->outputs[0].payload);
+    ekf_report_estimate(plan, state, now_x, now_p, step->at.t_ns,
+                        (struct oto_estimate_record *)step->outputs[0].payload);
     if (step->outputs[1].emit != 0) {
         ekf_report_state(plan, state, now_x, now_p, (struct num_filter_state_record *)step->outputs[1].payload);
     }

@@ -89,12 +89,12 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const struct ins_prepared *prepared = (const struct ins_prepared *)instance->data;
     struct ins_state *state = (struct ins_state *)instance->state;
     enum oto_step_status status = OTO_STEP_OK;
-    for (uint32_t i = 0; i < step->sample_count; i++) {
-        if (take_sample(prepared, state, &step->samples[i], step->t_ns) >= NUM_REFUSED) {
+    for (uint32_t i = 0; i < step->estimator.sample_count; i++) {
+        if (take_sample(prepared, state, &step->estimator.samples[i], step->at.t_ns) >= NUM_REFUSED) {
             status = OTO_STEP_WARN;
         }
     }
-    ins_report_estimate(&prepared->plan, state, step->t_ns, (struct oto_estimate_record *)step->outputs[0].payload);
+    ins_report_estimate(&prepared->plan, state, step->at.t_ns, (struct oto_estimate_record *)step->outputs[0].payload);
     if (step->outputs[1].emit != 0) {
         ins_report_state(&prepared->plan, state, (struct num_filter_state_record *)step->outputs[1].payload);
     }

@@ -22,8 +22,6 @@ struct mag_params {
 
 struct mag_plan {
     struct num_suite_plan suite;
-    bool has_own_field;
-    oto_vec3 field_enu_ut; /* where has_own_field */
     double covariance_t2[9];
     bool has_iron;
     bool extended; /* only mag_measure_extended has all of its terms */

@@ -17,9 +17,9 @@ struct mag_node_state {
 };
 
 struct mag_prepared {
+    struct num_sensor_plan sensor;
     struct mag_plan plan;
-    bool extended, taps;
-    struct num_timing timing;
+    bool taps;
 };
 
 static const struct oto_param params[] = {
@@ -55,13 +55,11 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     struct mag_plan *plan = &prepared->plan;
     enum oto_status status = mag_prepare(own, setup->rate_hz, setup->noise_key, setup->unit_key, plan, error);
     if (status == OTO_OK) {
-        status = num_timing_prepare(&all->timing, setup, false, &prepared->timing, error);
+        status = num_sensor_prepare(host, setup, &all->timing, plan->extended, false, own->magnetic_field_enu_ut,
+                                    &prepared->sensor, error);
     }
     prepared->taps = own->taps != 0;
-    prepared->extended = plan->extended || prepared->timing.looks_back || prepared->timing.has_clock;
     if (status == OTO_OK) {
-        status = num_field_prepare(host, setup, own->magnetic_field_enu_ut, &plan->has_own_field, error);
-        plan->field_enu_ut = oto_vec3_from_array(own->magnetic_field_enu_ut);
         num_params_warn(host, &own->law, NUM_MAGNETOMETER, &own->magnetometer);
     }
     *data = prepared;
@@ -83,103 +81,71 @@ static void set_params(const struct oto_instance *instance, const void *old_para
 
 enum { PORT_MAG, PORT_TAPS, PORTS };
 
-/* Apart, so that the plain sample stays small. */
-static __attribute__((noinline)) enum oto_step_status step_extended(const struct oto_instance *instance,
-                                                                    const struct oto_step *step, oto_vec3 field_ut)
+static const struct mag_plan *plan_of(const void *data)
 {
-    const struct mag_prepared *prepared = (const struct mag_prepared *)instance->data;
-    const struct mag_plan *plan = &prepared->plan;
+    return &((const struct mag_prepared *)data)->plan;
+}
+
+static bool measure(const void *data, void *state, const struct num_exposure *truth, struct oto_output *outputs)
+{
+    return mag_measure(plan_of(data), (struct mag_state *)state, truth->n, *truth->field_ut,
+                       truth->input->temperature_degc, (struct oto_mag_record *)outputs[PORT_MAG].payload,
+                       &outputs[PORT_MAG].flags);
+}
+
+static bool begin(const void *data, void *state, const struct num_exposure *truth, double *measured_u,
+                  struct num_suite_job *job)
+{
+    return mag_begin(plan_of(data), (struct mag_state *)state, truth->n, truth->field_ut,
+                     truth->input->temperature_degc, measured_u, job);
+}
+
+static void finish(const void *data, const struct num_suite_job *job, struct oto_output *outputs)
+{
+    mag_finish(plan_of(data), job, (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags);
+}
+
+static enum oto_step_status measure_extended(const void *data, void *state, const struct num_exposure *truth,
+                                             const struct num_exposure *felt, const struct oto_step *step)
+{
+    const bool taps = ((const struct mag_prepared *)data)->taps;
     struct oto_output *outputs = step->outputs;
-    struct oto_sensor_input past;
-    oto_vec3 felt_ut = field_ut;
-    double temperature_degc = step->input->temperature_degc;
-    if (prepared->timing.looks_back) {
-        const enum oto_step_status status =
-            num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL,
-                            &((struct mag_node_state *)instance->state)->band, &past);
-        if (status >= OTO_STEP_DISCARD) {
-            return status;
-        }
-        felt_ut = past.mag_field_sensor_ut;
-        temperature_degc = past.temperature_degc;
-    }
-    num_timing_stamp(&prepared->timing, step, PORTS);
-    return mag_measure_extended(plan, (struct mag_state *)instance->state, step->n, field_ut, felt_ut, temperature_degc,
-                                (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
-                                prepared->taps ? (struct mag_taps *)outputs[PORT_TAPS].payload : NULL)
+    return mag_measure_extended(plan_of(data), (struct mag_state *)state, truth->n, *truth->field_ut, *felt->field_ut,
+                                felt->input->temperature_degc, (struct oto_mag_record *)outputs[PORT_MAG].payload,
+                                &outputs[PORT_MAG].flags,
+                                taps ? (struct mag_taps *)outputs[PORT_TAPS].payload : NULL)
                ? OTO_STEP_OK
                : OTO_STEP_DISCARD;
 }
 
-static oto_vec3 field_of(const struct mag_plan *plan, const struct oto_sensor_input *input)
+static bool state_is_finite(const void *state)
 {
-    return plan->has_own_field ? oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut)
-                               : input->mag_field_sensor_ut;
+    return mag_state_is_finite((const struct mag_state *)state);
 }
+
+static const struct num_sensor sensor = {PORTS, offsetof(struct mag_node_state, band), measure, begin, finish,
+                                         measure_extended, state_is_finite};
 
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *step)
 {
-    const struct mag_prepared *prepared = (const struct mag_prepared *)instance->data;
-    const struct mag_plan *plan = &prepared->plan;
-    const struct oto_sensor_input *input = step->input;
-    struct oto_output *output = &step->outputs[PORT_MAG];
-    const oto_vec3 field_ut = field_of(plan, input);
-    if (prepared->extended) {
-        return step_extended(instance, step, field_ut);
-    }
-    return mag_measure(plan, (struct mag_state *)instance->state, step->n, field_ut, input->temperature_degc,
-                       (struct oto_mag_record *)output->payload, &output->flags)
-               ? OTO_STEP_OK
-               : OTO_STEP_DISCARD;
-}
-
-/* Those of up to NUM_CHUNK units that need the plain sample alone, in one call of the kernel. */
-static void step_chunk(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
-                       enum oto_step_status *statuses)
-{
-    struct num_suite_job jobs[NUM_CHUNK];
-    double measured_u[NUM_CHUNK][NUM_LANES];
-    oto_vec3 field_ut[NUM_CHUNK];
-    uint32_t units[NUM_CHUNK], taken = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct mag_prepared *prepared = (const struct mag_prepared *)instances[i]->data;
-        field_ut[i] = field_of(&prepared->plan, steps[i]->input);
-        if (prepared->extended) {
-            statuses[i] = step_extended(instances[i], steps[i], field_ut[i]);
-        } else if (!mag_begin(&prepared->plan, (struct mag_state *)instances[i]->state, steps[i]->n, &field_ut[i],
-                              steps[i]->input->temperature_degc, measured_u[taken], &jobs[taken])) {
-            statuses[i] = OTO_STEP_DISCARD;
-        } else {
-            statuses[i] = OTO_STEP_OK;
-            units[taken++] = i;
-        }
-    }
-    if (taken > 0) {
-        jobs[0].plan->kernel->measure(jobs, taken);
-    }
-    for (uint32_t job = 0; job < taken; job++) {
-        struct oto_output *output = &steps[units[job]]->outputs[PORT_MAG];
-        mag_finish(&((const struct mag_prepared *)instances[units[job]]->data)->plan, &jobs[job],
-                   (struct oto_mag_record *)output->payload, &output->flags);
-    }
+    return num_sensor_step(&sensor, instance, step);
 }
 
 static void step_batch(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses)
 {
-    num_step_chunks(step_chunk, instances, steps, count, statuses);
+    num_sensor_step_batch(&sensor, instances, steps, count, statuses);
 }
 
-/* Version 1 had no band limit: that one begins settled. */
 static enum oto_status migrate(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
                                uint32_t old_version)
 {
-    return num_migrate_grown(instance, old_state, old_bytes, old_version, sizeof(struct mag_state), 1);
+    return num_sensor_migrate(&sensor, instance, old_state, old_bytes, old_version);
 }
 
 static enum oto_status validate(const struct oto_instance *instance)
 {
-    return mag_state_is_finite((const struct mag_state *)instance->state) ? OTO_OK : OTO_CORRUPT;
+    return num_sensor_validate(&sensor, instance);
 }
 
 static const struct oto_port outputs[] = {

@@ -25,8 +25,6 @@ struct imu_params {
 struct imu_plan {
     struct num_suite_plan suite;
     bool has_magnetometer;
-    bool has_own_field;
-    oto_vec3 field_enu_ut; /* where has_own_field */
     double rate_covariance[9];
     double force_covariance[9];
     double field_covariance_t2[9];

@@ -19,10 +19,10 @@ struct imu_node_state {
 };
 
 struct imu_prepared {
+    struct num_sensor_plan sensor;
     struct imu_plan plan;
-    bool extended, taps, delta;
+    bool taps, delta;
     int64_t delta_subsamples;
-    struct num_timing timing;
 };
 
 static const struct oto_param params[] = {
@@ -103,16 +103,14 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     struct imu_plan *plan = &prepared->plan;
     enum oto_status status = imu_prepare(own, setup->rate_hz, setup->noise_key, setup->unit_key, plan, error);
     if (status == OTO_OK) {
-        status = num_timing_prepare(&all->timing, setup, all->delta != 0, &prepared->timing, error);
+        status = num_sensor_prepare(host, setup, &all->timing, plan->extended, all->delta != 0,
+                                    own->magnetometer_enable != 0 ? own->magnetic_field_enu_ut : NULL,
+                                    &prepared->sensor, error);
     }
     prepared->taps = own->taps != 0;
     prepared->delta = all->delta != 0;
     prepared->delta_subsamples = all->delta_subsamples;
-    prepared->extended =
-        plan->extended || prepared->delta || prepared->timing.looks_back || prepared->timing.has_clock;
     if (status == OTO_OK && own->magnetometer_enable != 0) {
-        status = num_field_prepare(host, setup, own->magnetic_field_enu_ut, &plan->has_own_field, error);
-        plan->field_enu_ut = oto_vec3_from_array(own->magnetic_field_enu_ut);
         num_params_warn(host, &own->law, NUM_MAGNETOMETER, &own->magnetometer);
     }
     num_params_warn(host, &own->law, NUM_ACCELEROMETER, &own->accelerometer);
@@ -141,7 +139,7 @@ static enum oto_step_status fill_delta(const struct imu_prepared *prepared, cons
 {
     struct num_delta delta;
     const enum oto_step_status status =
-        num_timing_delta(&prepared->timing, step, prepared->delta_subsamples, &delta);
+        num_timing_delta(&prepared->sensor.timing, step, prepared->delta_subsamples, &delta);
     const oto_vec3 rate_error = oto_vec3_sub(imu->angular_velocity_rad_s, *felt->angular_rate_rad_s);
     const oto_vec3 force_error = oto_vec3_sub(imu->linear_acceleration_m_s2, *felt->specific_force_m_s2);
     record->angle_rad = oto_vec3_add_scaled(delta.angle_rad, rate_error, delta.dt_s);
@@ -150,123 +148,89 @@ static enum oto_step_status fill_delta(const struct imu_prepared *prepared, cons
     return status;
 }
 
-static struct imu_truth truth_of(uint64_t n, const struct oto_sensor_input *input, const oto_vec3 *field_ut)
-{
-    return (struct imu_truth){n, &input->specific_force_sensor_m_s2, &input->angular_rate_sensor_rad_s, field_ut,
-                              input->temperature_degc};
-}
-
 enum { PORT_IMU, PORT_MAG, PORT_TAPS, PORT_DELTA, PORTS };
 
-/* Apart, so that the plain sample stays small. */
-static __attribute__((noinline)) enum oto_step_status step_extended(const struct oto_instance *instance,
-                                                                    const struct oto_step *step,
-                                                                    const oto_vec3 *field_ut)
+static const struct imu_plan *plan_of(const void *data)
 {
-    const struct imu_prepared *prepared = (const struct imu_prepared *)instance->data;
-    const struct imu_plan *plan = &prepared->plan;
-    struct oto_output *outputs = step->outputs;
-    struct oto_imu_record *imu = (struct oto_imu_record *)outputs[PORT_IMU].payload;
-    const struct imu_truth truth = truth_of(step->n, step->input, field_ut);
-    struct imu_truth felt = truth;
-    struct oto_sensor_input past;
-    enum oto_step_status status = OTO_STEP_OK;
-    if (prepared->timing.looks_back) {
-        status = num_timing_feel(&prepared->timing, step, plan->has_own_field ? &plan->field_enu_ut : NULL,
-                                 &((struct imu_node_state *)instance->state)->band, &past);
-        felt = truth_of(step->n, &past, &past.mag_field_sensor_ut);
-    }
-    if (status < OTO_STEP_DISCARD &&
-        !imu_measure_extended(plan, (struct imu_state *)instance->state, &truth, &felt, imu, &outputs[PORT_IMU].flags,
-                              (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
-                              prepared->taps ? (struct imu_taps *)outputs[PORT_TAPS].payload : NULL)) {
-        status = OTO_STEP_DISCARD;
-    }
-    if (status < OTO_STEP_DISCARD && prepared->delta) {
-        outputs[PORT_DELTA].flags = outputs[PORT_IMU].flags;
-        status = fill_delta(prepared, step, &felt, imu, (struct delta_record *)outputs[PORT_DELTA].payload);
-    }
-    num_timing_stamp(&prepared->timing, step, PORTS);
-    return status;
+    return &((const struct imu_prepared *)data)->plan;
 }
 
-/* The input's field, or the one that the parameters give. */
-static const oto_vec3 *field_of(const struct imu_plan *plan, const struct oto_sensor_input *input, oto_vec3 *own_ut)
+static struct imu_truth truth_of(const struct num_exposure *exposure)
 {
-    if (!plan->has_own_field) {
-        return &input->mag_field_sensor_ut;
-    }
-    *own_ut = oto_quat_rotate_inv(input->q_enu_from_sensor, plan->field_enu_ut);
-    return own_ut;
+    const struct oto_sensor_input *input = exposure->input;
+    return (struct imu_truth){exposure->n, &input->specific_force_sensor_m_s2, &input->angular_rate_sensor_rad_s,
+                              exposure->field_ut, input->temperature_degc};
 }
+
+static bool measure(const void *data, void *state, const struct num_exposure *exposure, struct oto_output *outputs)
+{
+    const struct imu_truth truth = truth_of(exposure);
+    struct oto_output *imu = &outputs[PORT_IMU], *mag = &outputs[PORT_MAG];
+    return imu_measure(plan_of(data), (struct imu_state *)state, &truth, (struct oto_imu_record *)imu->payload,
+                       &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags);
+}
+
+static bool begin(const void *data, void *state, const struct num_exposure *exposure, double *measured_u,
+                  struct num_suite_job *job)
+{
+    const struct imu_truth truth = truth_of(exposure);
+    return imu_begin(plan_of(data), (struct imu_state *)state, &truth, measured_u, job);
+}
+
+static void finish(const void *data, const struct num_suite_job *job, struct oto_output *outputs)
+{
+    struct oto_output *imu = &outputs[PORT_IMU], *mag = &outputs[PORT_MAG];
+    imu_finish(plan_of(data), job, (struct oto_imu_record *)imu->payload, &imu->flags,
+               (struct oto_mag_record *)mag->payload, &mag->flags);
+}
+
+static enum oto_step_status measure_extended(const void *data, void *state, const struct num_exposure *exposure,
+                                             const struct num_exposure *exposure_felt, const struct oto_step *step)
+{
+    const struct imu_prepared *prepared = (const struct imu_prepared *)data;
+    const struct imu_truth truth = truth_of(exposure), felt = truth_of(exposure_felt);
+    struct oto_output *outputs = step->outputs;
+    struct oto_imu_record *imu = (struct oto_imu_record *)outputs[PORT_IMU].payload;
+    if (!imu_measure_extended(&prepared->plan, (struct imu_state *)state, &truth, &felt, imu, &outputs[PORT_IMU].flags,
+                              (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
+                              prepared->taps ? (struct imu_taps *)outputs[PORT_TAPS].payload : NULL)) {
+        return OTO_STEP_DISCARD;
+    }
+    if (!prepared->delta) {
+        return OTO_STEP_OK;
+    }
+    outputs[PORT_DELTA].flags = outputs[PORT_IMU].flags;
+    return fill_delta(prepared, step, &felt, imu, (struct delta_record *)outputs[PORT_DELTA].payload);
+}
+
+static bool state_is_finite(const void *state)
+{
+    return imu_state_is_finite((const struct imu_state *)state);
+}
+
+static const struct num_sensor sensor = {PORTS, offsetof(struct imu_node_state, band), measure, begin, finish,
+                                         measure_extended, state_is_finite};
 
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *step)
 {
-    const struct imu_prepared *prepared = (const struct imu_prepared *)instance->data;
-    const struct imu_plan *plan = &prepared->plan;
-    struct oto_output *imu = &step->outputs[PORT_IMU];
-    struct oto_output *mag = &step->outputs[PORT_MAG];
-    oto_vec3 own_field_ut;
-    const oto_vec3 *field_ut = field_of(plan, step->input, &own_field_ut);
-    if (prepared->extended) {
-        return step_extended(instance, step, field_ut);
-    }
-    const struct imu_truth truth = truth_of(step->n, step->input, field_ut);
-    return imu_measure(plan, (struct imu_state *)instance->state, &truth, (struct oto_imu_record *)imu->payload,
-                       &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags)
-               ? OTO_STEP_OK
-               : OTO_STEP_DISCARD;
-}
-
-/* Those of up to NUM_CHUNK units that need the plain sample alone, in one call of the kernel. */
-static void step_chunk(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
-                       enum oto_step_status *statuses)
-{
-    struct num_suite_job jobs[NUM_CHUNK];
-    double measured_u[NUM_CHUNK][NUM_LANES];
-    oto_vec3 own_field_ut[NUM_CHUNK];
-    uint32_t units[NUM_CHUNK], taken = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct imu_prepared *prepared = (const struct imu_prepared *)instances[i]->data;
-        const oto_vec3 *field_ut = field_of(&prepared->plan, steps[i]->input, &own_field_ut[i]);
-        const struct imu_truth truth = truth_of(steps[i]->n, steps[i]->input, field_ut);
-        if (prepared->extended) {
-            statuses[i] = step_extended(instances[i], steps[i], field_ut);
-        } else if (!imu_begin(&prepared->plan, (struct imu_state *)instances[i]->state, &truth, measured_u[taken],
-                              &jobs[taken])) {
-            statuses[i] = OTO_STEP_DISCARD;
-        } else {
-            statuses[i] = OTO_STEP_OK;
-            units[taken++] = i;
-        }
-    }
-    if (taken > 0) {
-        jobs[0].plan->kernel->measure(jobs, taken);
-    }
-    for (uint32_t job = 0; job < taken; job++) {
-        struct oto_output *outputs = steps[units[job]]->outputs;
-        imu_finish(&((const struct imu_prepared *)instances[units[job]]->data)->plan, &jobs[job],
-                   (struct oto_imu_record *)outputs[PORT_IMU].payload, &outputs[PORT_IMU].flags,
-                   (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags);
-    }
+    return num_sensor_step(&sensor, instance, step);
 }
 
 static void step_batch(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses)
 {
-    num_step_chunks(step_chunk, instances, steps, count, statuses);
+    num_sensor_step_batch(&sensor, instances, steps, count, statuses);
 }
 
-/* Version 1 had no band limit: that one begins settled. */
 static enum oto_status migrate(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
                                uint32_t old_version)
 {
-    return num_migrate_grown(instance, old_state, old_bytes, old_version, sizeof(struct imu_state), 1);
+    return num_sensor_migrate(&sensor, instance, old_state, old_bytes, old_version);
 }
 
 static enum oto_status validate(const struct oto_instance *instance)
 {
-    return imu_state_is_finite((const struct imu_state *)instance->state) ? OTO_OK : OTO_CORRUPT;
+    return num_sensor_validate(&sensor, instance);
 }
 
 static const struct oto_port outputs[] = {

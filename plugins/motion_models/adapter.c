@@ -77,16 +77,17 @@ static enum oto_status init(const struct oto_instance *instance, struct oto_erro
     return model_reset(instance, initial_of(instance), state->values, error);
 }
 
-static double since_epoch(const struct model_state *state, int64_t t_ns, double sub_ns)
+static double since_epoch(const struct model_state *state, struct oto_instant at)
 {
-    return seconds(t_ns - state->epoch_ns) + (sub_ns - state->epoch_sub_ns) * 1e-9;
+    return seconds(at.t_ns - state->epoch_ns) + (at.sub_ns - state->epoch_sub_ns) * 1e-9;
 }
 
 /* Moves the epoch to the end of the last tick, under the parameters that held until then. */
 static enum oto_status advance(struct model_state *state, const void *params)
 {
     const struct num_model *model = model_plugin.model;
-    const double dt_s = since_epoch(state, state->end_ns, state->end_sub_ns);
+    const struct oto_instant end = {state->end_ns, state->end_sub_ns};
+    const double dt_s = since_epoch(state, end);
     const enum oto_status status = model->predict(params, state->values, dt_s, state->values);
     if (status == OTO_OK && model->check != NULL) {
         (void)model->check(state->values, NULL);
@@ -101,8 +102,8 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 {
     struct model_state *state = instance->state;
     const enum oto_status status = model_plugin.model->exact ? OTO_OK : advance(state, instance->params);
-    state->end_ns = now->t_ns;
-    state->end_sub_ns = now->sub_ns;
+    state->end_ns = now->at.t_ns;
+    state->end_sub_ns = now->at.sub_ns;
     return status == OTO_OK ? OTO_STEP_OK : OTO_STEP_ERROR;
 }
 
@@ -119,17 +120,17 @@ static enum oto_status validate(const struct oto_instance *instance)
     return model_reset(instance, ((const struct model_state *)instance->state)->values, checked, NULL);
 }
 
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {
     const struct num_model *model = model_plugin.model;
     const struct model_state *state = instance->state;
     double then[OTO_MODEL_MAX_STATES];
-    if (model->predict(instance->params, state->values, since_epoch(state, t_ns, sub_ns), then) != OTO_OK) {
+    if (model->predict(instance->params, state->values, since_epoch(state, at), then) != OTO_OK) {
         return OTO_STEP_ERROR;
     }
     model->to_truth(instance->params, then, truth);
-    num_blend_apply(&state->blend, t_ns, sub_ns, truth);
+    num_blend_apply(&state->blend, at, truth);
     return OTO_STEP_OK;
 }
 
@@ -137,8 +138,8 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, int64_
  * The model goes on from what it can take of the truth; the rest (height, pitch, roll, a sideways velocity, as the model
  * may be) stays as an offset or goes away smoothly.
  */
-static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
-                             double sub_ns)
+static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth,
+                             struct oto_instant at)
 {
     const struct num_model *model = model_plugin.model;
     struct model_state *state = instance->state;
@@ -152,11 +153,11 @@ static enum oto_status adopt(const struct oto_instance *instance, const struct o
         return status;
     }
     model->to_truth(instance->params, values, &own);
-    status = num_blend_begin(&blend, &own, truth, t_ns, sub_ns);
+    status = num_blend_begin(&blend, &own, truth, at);
     if (status != OTO_OK) {
         return status;
     }
-    *state = (struct model_state){t_ns, t_ns, sub_ns, sub_ns, {0.0}, blend};
+    *state = (struct model_state){at.t_ns, at.t_ns, at.sub_ns, at.sub_ns, {0.0}, blend};
     memcpy(state->values, values, sizeof values);
     return OTO_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * Between the plugin ABI and a pure motion model. A model's file <model>.c holds its parameters (the model's constants
- * first, then `double initial[]`) and ends in MODEL_PLUGIN; adapter.c is the same for all.
+ * Connects a pure motion model to the plugin ABI. The file <model>.c contains the parameters (first the model's
+ * constants, then `double initial[]`) and ends with MODEL_PLUGIN. adapter.c is the same for all models.
  */
 #ifndef ADAPTER_H
 #define ADAPTER_H
@@ -10,17 +10,18 @@
 
 struct model_plugin {
     const struct num_model *model;
-    size_t initial_offset;  /* in the parameters, which begin with the model's constants */
-    uint32_t motion_flags;  /* OTO_MOTION_ANY_TIME: nothing changes while running */
-    void (*warn)(const struct oto_host *host, const void *constants); /* of doubtful constants; NULL: none are */
+    size_t initial_offset;  /* offset in the parameters, which begin with the model's constants */
+    uint32_t motion_flags;  /* OTO_MOTION_ANY_TIME: no parameter changes while running */
+    void (*warn)(const struct oto_host *host, const void *constants); /* warns about implausible constants; NULL: no
+                                                                       * warnings */
 };
 
-/* Where the vehicle was at the epoch; it goes on from there with the present parameters. */
+/* The vehicle's state at the epoch; the motion continues from there with the current parameters. */
 struct model_state {
     int64_t epoch_ns, end_ns; /* `end`: of the last tick */
     double epoch_sub_ns, end_sub_ns;
     double values[OTO_MODEL_MAX_STATES];
-    struct num_blend blend; /* of what the model cannot express of a motion that it took over from */
+    struct num_blend blend; /* the part of a previous motion that the model cannot represent */
 };
 
 /* Defined by MODEL_PLUGIN. */

@@ -1,4 +1,4 @@
-/* The parameters of catr: where it begins. */
+/* The parameters of catr: initial state. */
 #include "adapter.h"
 
 struct params {

@@ -1,4 +1,4 @@
-/* The parameters of catr_box: where it begins. */
+/* The parameters of catr_box: initial state. */
 #include "adapter.h"
 
 struct params {

@@ -1,4 +1,4 @@
-/* The parameters of constant_acceleration: where it begins. */
+/* The parameters of constant_acceleration: initial state. */
 #include "adapter.h"
 
 struct params {

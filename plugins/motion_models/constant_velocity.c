@@ -1,4 +1,4 @@
-/* The parameters of constant_velocity: where it begins. */
+/* The parameters of constant_velocity: initial state. */
 #include "adapter.h"
 
 struct params {

@@ -1,4 +1,4 @@
-/* The parameters of ctrv: where it begins. */
+/* The parameters of ctrv: initial state. */
 #include "adapter.h"
 
 struct params {

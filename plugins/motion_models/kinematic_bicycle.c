@@ -1,4 +1,4 @@
-/* The parameters of kinematic_bicycle: the vehicle, its controls, where it begins. */
+/* The parameters of kinematic_bicycle: vehicle, controls, initial state. */
 #include "adapter.h"
 
 struct params {

@@ -1,4 +1,4 @@
-/* The parameters of linear_tyre: the vehicle, its controls, where it begins. */
+/* The parameters of linear_tyre: vehicle, controls, initial state. */
 #include "adapter.h"
 
 struct params {

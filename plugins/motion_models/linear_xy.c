@@ -1,4 +1,4 @@
-/* The parameters of linear_xy: where it begins. */
+/* The parameters of linear_xy: initial state. */
 #include "adapter.h"
 
 struct params {

@@ -1,4 +1,4 @@
-/* The parameters of linear_xyyaw: where it begins. */
+/* The parameters of linear_xyyaw: initial state. */
 #include "adapter.h"
 
 struct params {

@@ -1,4 +1,4 @@
-/* The parameters of linear_xyz: where it begins. */
+/* The parameters of linear_xyz: initial state. */
 #include "adapter.h"
 
 struct params {

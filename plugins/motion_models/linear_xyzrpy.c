@@ -1,4 +1,4 @@
-/* The parameters of linear_xyzrpy: where it begins. */
+/* The parameters of linear_xyzrpy: initial state. */
 #include "adapter.h"
 
 struct params {

@@ -1,4 +1,4 @@
-/* The parameters of linear_xyzyaw: where it begins. */
+/* The parameters of linear_xyzyaw: initial state. */
 #include "adapter.h"
 
 struct params {

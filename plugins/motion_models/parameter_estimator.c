@@ -1,4 +1,4 @@
-/* The parameters of parameter_estimator: how many, and their first values. */
+/* The parameters of parameter_estimator: number of states and their initial values. */
 #include "adapter.h"
 
 struct params {

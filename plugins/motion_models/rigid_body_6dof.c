@@ -1,4 +1,4 @@
-/* The parameters of rigid_body_6dof: the body, its forces and moments, where it begins. */
+/* The parameters of rigid_body_6dof: body, forces and moments, initial state. */
 #include "adapter.h"
 
 struct params {

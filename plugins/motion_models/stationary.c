@@ -1,4 +1,4 @@
-/* The parameters of stationary: where it begins. */
+/* The parameters of stationary: initial state. */
 #include "adapter.h"
 
 struct params {

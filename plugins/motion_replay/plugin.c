@@ -154,9 +154,9 @@ struct prepared {
     struct trajectory trajectory;
 };
 
-static void truth_of(const void *trajectory, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void truth_of(const void *trajectory, struct oto_instant at, struct oto_truth_record *truth)
 {
-    trajectory_evaluate(trajectory, t_ns, sub_ns, truth);
+    trajectory_evaluate(trajectory, at, truth);
 }
 
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,

@@ -1,6 +1,6 @@
 /*
- * The rows of a trajectory file, checked and brought to one set of frames: time from the first row, ENU about the
- * world's origin, body axes FLU. Pure functions on the caller's memory.
+ * The rows of a trajectory file, checked and converted: time from the first row, ENU about the world's origin, body
+ * axes FLU. Pure functions on the caller's memory.
  */
 #ifndef REPLAY_ROWS_H
 #define REPLAY_ROWS_H
@@ -24,11 +24,11 @@ struct rows_convention {
     oto_geodetic origin;
 };
 
-/* Where a value stands in a row of the table. Velocity and attitude may be absent: then their members are not used. */
+/* Indices of the columns in a row. Velocity and attitude may be absent; their members are then unused. */
 struct rows_layout {
     uint32_t columns;
     bool has_velocity, has_attitude;
-    uint32_t time, position, velocity, attitude; /* first of 1, 3, 3, 4 columns beside each other */
+    uint32_t time, position, velocity, attitude; /* first of 1, 3, 3, 4 adjacent columns */
     const char *const *names;                    /* of the columns, for errors */
     const char *path;                            /* of the file, for errors */
 };
@@ -38,7 +38,7 @@ struct rows {
     double *t_s;               /* from the first row */
     oto_vec3 *position_enu_m;
     oto_vec3 *velocity_enu_m_s; /* or NULL */
-    oto_quat *q_enu_from_body;  /* or NULL; unit, neighbours in the same half of the sphere */
+    oto_quat *q_enu_from_body;  /* or NULL; normalised, neighbours in the same half of the sphere */
 };
 
 #define ROWS_FEWEST 4

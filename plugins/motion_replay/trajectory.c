@@ -45,19 +45,19 @@ static oto_quat quaternion(const double q[4])
     return oto_quat_make(q[0], q[1], q[2], q[3]);
 }
 
-void trajectory_evaluate(const struct trajectory *trajectory, int64_t t_ns, double sub_ns,
+void trajectory_evaluate(const struct trajectory *trajectory, struct oto_instant at,
                          struct oto_truth_record *truth)
 {
-    int64_t x_ns = t_ns + trajectory->offset_ns;
+    int64_t x_ns = at.t_ns + trajectory->offset_ns;
     double value[7], rate[7], accel[7];
     if (trajectory->period_ns > 0)
         x_ns = x_ns % trajectory->period_ns - trajectory->lead_ns;
     if (x_ns < 0)
-        coast(&trajectory->before, -((double)x_ns + sub_ns) * 1e-9, value, rate, accel);
+        coast(&trajectory->before, -((double)x_ns + at.sub_ns) * 1e-9, value, rate, accel);
     else if (x_ns < trajectory->duration_ns)
-        trajectory_spline(trajectory, ((double)x_ns + sub_ns) * 1e-9, value, rate, accel);
+        trajectory_spline(trajectory, ((double)x_ns + at.sub_ns) * 1e-9, value, rate, accel);
     else
-        coast(&trajectory->after, ((double)(x_ns - trajectory->duration_ns) + sub_ns) * 1e-9, value, rate, accel);
+        coast(&trajectory->after, ((double)(x_ns - trajectory->duration_ns) + at.sub_ns) * 1e-9, value, rate, accel);
     memset(truth, 0, sizeof *truth);
     truth->position_enu_m = oto_vec3_add(trajectory->base_enu_m, oto_vec3_from_array(value));
     truth->velocity_enu_m_s = oto_vec3_from_array(rate);

@@ -6,6 +6,7 @@
 #define REPLAY_TRAJECTORY_H
 
 #include "num_spline.h"
+#include "otolith/instant.h"
 #include "otolith/records.h"
 #include "rows.h"
 
@@ -51,8 +52,8 @@ enum oto_status trajectory_fit(struct trajectory *trajectory, const struct rows 
                                const struct trajectory_options *options, const char *path, trajectory_alloc *alloc,
                                void *alloc_context, struct oto_error *error);
 
-/* The truth at t_ns + sub_ns after time zero of the world, t_ns >= 0. */
-void trajectory_evaluate(const struct trajectory *trajectory, int64_t t_ns, double sub_ns,
+/* The truth at an instant of the world, t_ns >= 0. */
+void trajectory_evaluate(const struct trajectory *trajectory, struct oto_instant at,
                          struct oto_truth_record *truth);
 
 struct trajectory_doubts {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#define MOST_KNOTS_A_ROW 20       /* a gap longer than this many rows on average is no recording */
-#define COURSE_SPEED_M_S 0.5      /* below, the direction of travel is not taken from the velocity */
-#define STILL_RADIUS_M 0.5        /* how far a standstill's rows may lie from its first */
+#define MOST_KNOTS_A_ROW 20       /* a gap longer than this many rows on average is refused */
+#define COURSE_SPEED_M_S 0.5      /* below this speed the velocity gives no direction of travel */
+#define STILL_RADIUS_M 0.5        /* limit of the distance between a standstill's rows and its first row */
 #define STILL_ANGLE_RAD 0.02
 #define STOP_DECEL_M_S2 2.0       /* mean deceleration beyond the ends */
 #define SHORTEST_STOP_S 1.0
@@ -33,7 +33,7 @@ static void *take(const struct fitter *f, uint64_t count, size_t bytes)
     return f->alloc(f->alloc_context, (size_t)count * bytes);
 }
 
-/* The middle one of the intervals between rows, by bisection on the value: no copy, no sort. */
+/* The median of the intervals between rows, by bisection on the value, without a copy or sorting. */
 static double median_interval_s(const struct rows *rows)
 {
     double low = 0.0, high = rows->t_s[rows->count - 1];
@@ -91,7 +91,7 @@ static enum oto_status take_memory(struct fitter *f)
     return OTO_OK;
 }
 
-/* A time constant far below the knots would leave unknowns that no row determines. */
+/* Raises a time constant far below the knot distance, which would leave unknowns that no row determines. */
 static double at_least_knots(const struct fitter *f, double smoothing_s)
 {
     double least_s = 0.2 * f->trajectory->grid.knot_s;
@@ -167,7 +167,7 @@ static void attitude_from_course(struct fitter *f)
 
 /* ---- standstill ---- */
 
-/* One past the last row of the run of still rows that begins at `first`. */
+/* The index after the last row of the still rows that begin at `first`. */
 static uint64_t still_until(const struct fitter *f, uint64_t first)
 {
     uint64_t r = first;
@@ -178,13 +178,13 @@ static uint64_t still_until(const struct fitter *f, uint64_t first)
     return r;
 }
 
-/* Makes one unknown of all control points of the intervals that lie within [from, to]. */
+/* Makes all control points of the intervals within [from, to] one unknown. */
 static void merge_points(struct fitter *f, double from_s, double to_s)
 {
     double knot_s = f->trajectory->grid.knot_s;
     uint64_t first = (uint64_t)(from_s / knot_s + 1.0 - 1e-9), end = (uint64_t)(to_s / knot_s + 1e-9);
     for (uint64_t point = first + 1; end > first && point < end + NUM_SPLINE_ORDER - 1; point++)
-        f->unknown[point] = UINT64_MAX; /* joins the point before it */
+        f->unknown[point] = UINT64_MAX; /* equals the point before it */
 }
 
 static void number_unknowns(struct fitter *f)
@@ -194,7 +194,7 @@ static void number_unknowns(struct fitter *f)
         f->unknown[point] = f->unknown[point] == UINT64_MAX ? next : ++next;
 }
 
-/* Whether any standstill is held. */
+/* True if any standstill was found. */
 static bool find_standstills(struct fitter *f)
 {
     const double *t_s = f->rows->t_s;

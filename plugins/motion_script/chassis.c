@@ -30,7 +30,9 @@ static struct motion scaled(struct motion a, double by)
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/* `integrations` times of the sines: their amplitude falls with the rate to that power. */
+/*
+ * `integrations`: how often the sines will be integrated; their amplitude is divided by the angular rate to that power.
+ */
 static struct chassis_tones make_tones(double rms, const double band_hz[2], int integrations, struct oto_rng_key key,
                                        uint64_t term)
 {
@@ -120,7 +122,7 @@ static void truth_in_plane(const struct script_instant *now, double height_m, st
     truth->longitudinal_speed_m_s = v;
 }
 
-/* A function of the distance, seen from the vehicle. */
+/* A function of the distance, as a function of time for the vehicle. */
 static struct motion along_path(double value, double first, double second, const struct script_instant *now)
 {
     double v = now->speed_m_s;
@@ -147,7 +149,7 @@ static struct motion tones_at(const struct chassis_tones *tones, double t_s)
     return m;
 }
 
-/* v²/(v² + h²): how much of the vibration there is at this speed. */
+/* v²/(v² + h²): the share of the vibration at this speed. */
 static struct motion liveliness(double half_sq, const struct script_instant *now)
 {
     double v = now->speed_m_s, a = now->accel_m_s2, all, first, second;

@@ -1,11 +1,11 @@
 /*
- * The body on its springs on the road: from the path in the plane to the truth in space. The path's distance picks the
- * road's grade and bank, its accelerations pitch and roll the body by the suspension's compliance, time and speed shake
- * it. All of it is differentiated exactly. Pure functions, callable from any thread.
+ * The body on its suspension on the road: converts the path in the plane to the truth in space. The distance determines
+ * the road's grade and bank, the accelerations pitch and roll the body through the compliance of the suspension, and
+ * time and speed excite vibration. All derivatives are exact. Pure functions, callable from any thread.
  *
- * Signs. Grade: uphill is positive. Bank: positive where the left side is higher. Pitch and roll of the body are
- * rotations about its y and x axes, so nose-up pitch is negative and left-up roll positive: a usual car has a negative
- * pitch compliance and a positive roll compliance.
+ * Signs. Grade: uphill is positive. Bank: positive if the left side is higher. Pitch and roll of the body are rotations
+ * about its y and x axes, so nose-up pitch is negative and left-up roll positive: a usual car has a negative pitch
+ * compliance and a positive roll compliance.
  */
 #ifndef CHASSIS_H
 #define CHASSIS_H
@@ -28,13 +28,13 @@ struct chassis_params {
     double half_speed_m_s;
 };
 
-/* A vibration: sines of random phase, each at a random frequency in its part of the band. */
+/* A vibration: sines of random phase, each with a random frequency in its part of the band. */
 struct chassis_tones {
     double rate_rad_s[CHASSIS_TONES], phase_rad[CHASSIS_TONES], amplitude[CHASSIS_TONES];
 };
 
 struct chassis {
-    bool plain; /* level, stiff and calm: the truth lies in the plane */
+    bool plain; /* level, rigid, without vibration: the truth is in the plane */
     bool shakes;
     double slope, bank_rad;
     struct road_wander slope_wander, bank_wander_rad;
@@ -43,7 +43,10 @@ struct chassis {
     struct chassis_tones pitch, roll, vertical; /* rad, rad, m */
 };
 
-/* What makes the next instants cheap: part of the state, filled by chassis_begin. */
+/*
+ * The road windows of the current place, kept in the state so that following instants are cheap; filled by
+ * chassis_begin.
+ */
 struct chassis_cache {
     struct road_window slope, bank;
 };
@@ -51,11 +54,11 @@ struct chassis_cache {
 enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng_key key, struct chassis *chassis,
                              struct oto_error *error);
 
-/* The cache of distance 0; then that of another. */
+/* Fills the cache for distance 0; then for another distance. */
 void chassis_begin(const struct chassis *chassis, struct chassis_cache *cache);
 void chassis_follow(const struct chassis *chassis, double distance_m, struct chassis_cache *cache);
 
-/* t_s: of the vibration. `height_m` is the road's at distance 0. Writes every member. */
+/* t_s is the time of the vibration. `height_m` is the road's height at distance 0. Writes every member. */
 void chassis_truth(const struct chassis *chassis, const struct chassis_cache *cache, const struct script_instant *now,
                    double t_s, double height_m, struct oto_truth_record *truth);
 

@@ -17,13 +17,13 @@ enum oto_status drive_make(const struct drive_plan *plan, struct drive *drive, s
                        alloc_context, error);
 }
 
-static void instant_at(const struct drive *drive, const struct drive_state *state, int64_t t_ns, double sub_ns,
+static void instant_at(const struct drive *drive, const struct drive_state *state, struct oto_instant at,
                        struct script_instant *now)
 {
     if (drive->generator.style != GENERATOR_NONE)
-        generator_instant_at(&drive->generator, &state->generator, t_ns, sub_ns, now);
+        generator_instant_at(&drive->generator, &state->generator, at, now);
     else
-        script_instant_at(&drive->script, t_ns, sub_ns, now);
+        script_instant_at(&drive->script, at, now);
 }
 
 void drive_begin(const struct drive *drive, struct drive_state *state)
@@ -37,37 +37,35 @@ void drive_begin(const struct drive *drive, struct drive_state *state)
 void drive_advance(const struct drive *drive, struct drive_state *state, int64_t t_ns)
 {
     struct script_instant now;
-    double sub_ns = 0.0;
-    num_blend_source_time(&state->blend, &t_ns, &sub_ns);
+    const struct oto_instant end = {t_ns, 0.0}, own = num_blend_source_time(&state->blend, end);
     if (drive->generator.style != GENERATOR_NONE)
-        generator_advance(&drive->generator, &state->generator, t_ns);
+        generator_advance(&drive->generator, &state->generator, own.t_ns);
     if (drive->chassis.plain)
         return;
-    instant_at(drive, state, t_ns, sub_ns, &now);
+    instant_at(drive, state, own, &now);
     chassis_follow(&drive->chassis, now.distance_m, &state->road);
 }
 
-void drive_truth(const struct drive *drive, const struct drive_state *state, int64_t t_ns, double sub_ns,
+void drive_truth(const struct drive *drive, const struct drive_state *state, struct oto_instant at,
                  struct oto_truth_record *truth)
 {
     struct script_instant now;
-    int64_t own_ns = t_ns;
-    double own_sub_ns = sub_ns;
-    num_blend_source_time(&state->blend, &own_ns, &own_sub_ns);
-    instant_at(drive, state, own_ns, own_sub_ns, &now);
-    chassis_truth(&drive->chassis, &state->road, &now, ((double)own_ns + own_sub_ns) * 1e-9, drive->height_m, truth);
-    num_blend_apply(&state->blend, t_ns, sub_ns, truth);
+    const struct oto_instant own = num_blend_source_time(&state->blend, at);
+    instant_at(drive, state, own, &now);
+    chassis_truth(&drive->chassis, &state->road, &now, ((double)own.t_ns + own.sub_ns) * 1e-9, drive->height_m, truth);
+    num_blend_apply(&state->blend, at, truth);
 }
 
 enum oto_status drive_adopt(const struct drive *drive, struct drive_state *state, const struct oto_truth_record *truth,
-                            int64_t t_ns, double sub_ns)
+                            struct oto_instant at)
 {
     struct oto_truth_record own;
     struct drive_state fresh;
     enum oto_status status;
+    const struct oto_instant zero = {0, 0.0};
     drive_begin(drive, &fresh);
-    drive_truth(drive, &fresh, 0, 0.0, &own);
-    status = num_blend_begin(&fresh.blend, &own, truth, t_ns, sub_ns);
+    drive_truth(drive, &fresh, zero, &own);
+    status = num_blend_begin(&fresh.blend, &own, truth, at);
     if (status == OTO_OK)
         *state = fresh;
     return status;

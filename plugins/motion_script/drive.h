@@ -42,10 +42,10 @@ enum oto_status drive_make(const struct drive_plan *plan, struct drive *drive, s
 void drive_begin(const struct drive *drive, struct drive_state *state);
 /* Makes instants up to t_ns cheap. */
 void drive_advance(const struct drive *drive, struct drive_state *state, int64_t t_ns);
-void drive_truth(const struct drive *drive, const struct drive_state *state, int64_t t_ns, double sub_ns,
+void drive_truth(const struct drive *drive, const struct drive_state *state, struct oto_instant at,
                  struct oto_truth_record *truth);
 /* The drive begins at this instant, where and how the vehicle is. */
 enum oto_status drive_adopt(const struct drive *drive, struct drive_state *state, const struct oto_truth_record *truth,
-                            int64_t t_ns, double sub_ns);
+                            struct oto_instant at);
 
 #endif

@@ -102,17 +102,17 @@ void generator_advance(const struct generator *generator, struct generator_state
     cache_pieces(state, &street, t_ns);
 }
 
-void generator_instant_at(const struct generator *generator, const struct generator_state *state, int64_t t_ns,
-                          double sub_ns, struct script_instant *now)
+void generator_instant_at(const struct generator *generator, const struct generator_state *state,
+                          struct oto_instant at, struct script_instant *now)
 {
     struct street street;
     const struct script_piece *piece;
-    if (is_cached(state, t_ns)) {
-        piece = script_piece_at(state->pieces, (uint32_t)state->piece_count, t_ns);
+    if (is_cached(state, at.t_ns)) {
+        piece = script_piece_at(state->pieces, (uint32_t)state->piece_count, at.t_ns);
     } else {
-        struct generator_place place = place_before(generator, state, t_ns), before = place;
-        find_street(generator, t_ns, &place, &before, &street);
-        piece = script_piece_at(street.pieces, street.count, t_ns);
+        struct generator_place place = place_before(generator, state, at.t_ns), before = place;
+        find_street(generator, at.t_ns, &place, &before, &street);
+        piece = script_piece_at(street.pieces, street.count, at.t_ns);
     }
-    script_instant_in(piece, ((double)(t_ns - piece->start_ns) + sub_ns) * 1e-9, now);
+    script_instant_in(piece, ((double)(at.t_ns - piece->start_ns) + at.sub_ns) * 1e-9, now);
 }

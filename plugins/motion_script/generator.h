@@ -43,7 +43,7 @@ void generator_begin(const struct generator *generator, struct generator_state *
 /* Makes instants about t_ns cheap. */
 void generator_advance(const struct generator *generator, struct generator_state *state, int64_t t_ns);
 
-void generator_instant_at(const struct generator *generator, const struct generator_state *state, int64_t t_ns,
-                          double sub_ns, struct script_instant *now);
+void generator_instant_at(const struct generator *generator, const struct generator_state *state,
+                          struct oto_instant at, struct script_instant *now);
 
 #endif

@@ -1,4 +1,4 @@
-/* The manoeuvres of streets. Every number is drawn from (key, street, draw), so a street is the same whenever asked. */
+/* The manoeuvres of streets. Every number is drawn from (key, street, draw), so a street is always the same. */
 #include "generator.h"
 
 #define TERM UINT64_C(0x67656e) /* "gen" */
@@ -10,7 +10,7 @@ struct drawing {
     oto_philox_block block;
     struct script_segment *segments;
     uint32_t count;
-    double speed_m_s; /* after the segments so far */
+    double speed_m_s; /* speed after the segments so far */
 };
 
 static double uniform(struct drawing *d, double from, double to)
@@ -43,7 +43,7 @@ static void cruise(struct drawing *d, double from_s, double to_s)
     add(d, SCRIPT_CRUISE)->duration_s = uniform(d, from_s, to_s);
 }
 
-/* Nothing where the speed is that already, but for a tenth of a metre a second. */
+/* Does nothing if the speed differs by at most a tenth of a metre a second. */
 static void change_speed(struct drawing *d, double to_speed_m_s, double accel_from_m_s2, double accel_to_m_s2)
 {
     double accel_m_s2 = uniform(d, accel_from_m_s2, accel_to_m_s2), ramp_s = uniform(d, 0.7, 1.2);
@@ -81,7 +81,7 @@ static void change_lane(struct drawing *d, double offset_m, double from_s, doubl
     segment->duration_s = uniform(d, from_s, to_s);
 }
 
-/* A bend in which the lateral acceleration is what people choose. */
+/* A bend with a lateral acceleration that drivers usually choose. */
 static void curve(struct drawing *d, double least_m, double accel_from_m_s2, double accel_to_m_s2, double angle_deg,
                   double ramp_s)
 {
@@ -138,7 +138,7 @@ static void highway_event(struct drawing *d)
         change_speed(d, uniform(d, 22.0, 36.0), 0.4, 1.2);
 }
 
-/* A jam now and then, which may bring the traffic to a stand. */
+/* Draws traffic jams at times, some of which stop the traffic. */
 static void highway_street(struct drawing *d)
 {
     change_speed(d, uniform(d, 24.0, 36.0), 0.8, 1.8);
@@ -190,7 +190,7 @@ uint32_t generator_street(const struct generator *generator, const struct genera
         stop(&d, 1.0, 2.0, RESTING_S, RESTING_S);
         return d.count;
     }
-    if (place->street == 0) /* people sit down and start the engine */
+    if (place->street == 0) /* passengers sit down and the engine starts */
         stop(&d, 1.0, 2.0, 3.0, 8.0);
     style[generator->style](&d);
     return d.count;

@@ -145,21 +145,21 @@ static enum oto_status init(const struct oto_instance *instance, struct oto_erro
 
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
 {
-    drive_advance(instance->data, instance->state, now->t_ns);
+    drive_advance(instance->data, instance->state, now->at.t_ns);
     return OTO_STEP_OK;
 }
 
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {
-    drive_truth(instance->data, instance->state, t_ns, sub_ns, truth);
+    drive_truth(instance->data, instance->state, at, truth);
     return OTO_STEP_OK;
 }
 
-static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, int64_t t_ns,
-                             double sub_ns)
+static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth,
+                             struct oto_instant at)
 {
-    return drive_adopt(instance->data, instance->state, truth, t_ns, sub_ns);
+    return drive_adopt(instance->data, instance->state, truth, at);
 }
 
 static const struct oto_motion_extension motion = {

@@ -3,15 +3,19 @@
 #include <string.h>
 
 #define STEPS 6
-/* Of the quintic B-spline's autocorrelation, the B-spline of degree 11: its value at 0, and where it is 1/e of that. */
+/*
+ * Of the autocorrelation of a quintic B-spline, which is the B-spline of degree 11: its value at 0, and the distance at
+ * which it is 1/e of that.
+ */
 #define POWER (15724248.0 / 39916800.0)
 #define CORRELATION_KNOTS 1.4383951257322893
 #define SQRT_HALF 0x1.6a09e667f3bcdp-1
-#define WALK_LEVELS 26 /* the walk of the integral is laid over 2^26 knots either way */
+#define WALK_LEVELS 26 /* the walk of the integral covers 2^26 knots in both directions */
 
 /*
- * W(n), the sum of the first n steps, as a Brownian walk halved again and again (Lévy's construction): the middle of an
- * interval of `length` steps is the mean of its ends and a normal of variance length/4. So no sum over the way is needed.
+ * W(n), the sum of the first n steps, as a Brownian walk by repeated halving (Lévy's construction): the middle of an
+ * interval of `length` steps is the mean of its ends plus a normal deviate of variance length/4. No sum over the
+ * distance is needed.
  */
 static double walk(const struct road_wander *wander, int64_t n)
 {
@@ -46,7 +50,9 @@ static double knot_of(const struct road_wander *wander, double distance_m)
 
 static void lay_window(const struct road_wander *wander, int64_t knot, struct road_window *window)
 {
-    /* The six pieces of the B-spline in powers of u, times 120, and what each has gathered before, times 720. */
+    /*
+     * The six pieces of the B-spline in powers of u, times 120, and the integrals of the pieces before each, times 720.
+     */
     static const double piece[STEPS][STEPS] = {
         {1.0, -5.0, 10.0, -10.0, 5.0, -1.0}, {26.0, -50.0, 20.0, 20.0, -20.0, 5.0}, {66.0, 0.0, -60.0, 0.0, 30.0, -10.0},
         {26.0, 50.0, 20.0, -20.0, -20.0, 10.0}, {1.0, 5.0, 10.0, 10.0, 5.0, -5.0}, {0.0, 0.0, 0.0, 0.0, 0.0, 1.0}};

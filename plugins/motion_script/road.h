@@ -1,7 +1,7 @@
 /*
- * A road that wanders: a Gaussian process over distance as a quintic B-spline of independent normal steps, so its first
- * four derivatives are continuous, and its integral (the height that a slope leads to) is in closed form. The same road
- * at the same distance, whenever asked. Pure functions, callable from any thread.
+ * A random road: a Gaussian process over distance, as a quintic B-spline of independent normal steps. Its first four
+ * derivatives are continuous, and its integral (the height for a slope) has a closed form. The road at a distance is
+ * always the same. Pure functions, callable from any thread.
  */
 #ifndef ROAD_H
 #define ROAD_H
@@ -10,7 +10,7 @@
 
 struct road_wander {
     double rms;   /* of the process, in its own unit */
-    double knot_m; /* between steps */
+    double knot_m; /* distance between steps */
     struct oto_rng_key key;
     uint64_t term;
     double integral_at_0;
@@ -31,13 +31,13 @@ struct road_jet {
 /* The process' autocorrelation falls to 1/e within length_m > 0. */
 struct road_wander road_wander_make(double rms, double length_m, struct oto_rng_key key, uint64_t term);
 
-/* The window that the distance is in. */
+/* Makes the window that contains the distance. */
 void road_window_at(const struct road_wander *wander, double distance_m, struct road_window *window);
 
-/* The same, if the window is not that already. */
+/* Makes that window unless `window` already is it. */
 void road_window_follow(const struct road_wander *wander, double distance_m, struct road_window *window);
 
-/* `window` spares work where the distance is in it; any other does no harm. All zero where rms is 0. */
+/* If `window` contains the distance it saves work; any other window is accepted. All zero if rms is 0. */
 struct road_jet road_wander_at(const struct road_wander *wander, const struct road_window *window, double distance_m);
 
 #endif

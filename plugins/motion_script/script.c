@@ -181,15 +181,15 @@ static void move_to_lap(const struct script *script, double n, struct script_ins
     now->heading_rad += turn_rad;
 }
 
-void script_instant_at(const struct script *script, int64_t t_ns, double sub_ns, struct script_instant *now)
+void script_instant_at(const struct script *script, struct oto_instant at, struct script_instant *now)
 {
-    int64_t lap = script->repeat ? t_ns / script->period_ns : 0;
-    int64_t in_lap_ns = t_ns - lap * script->period_ns;
+    int64_t lap = script->repeat ? at.t_ns / script->period_ns : 0;
+    int64_t in_lap_ns = at.t_ns - lap * script->period_ns;
     if (in_lap_ns >= script->period_ns) {
-        instant_after_end(&script->end, ((double)(in_lap_ns - script->period_ns) + sub_ns) * 1e-9, now);
+        instant_after_end(&script->end, ((double)(in_lap_ns - script->period_ns) + at.sub_ns) * 1e-9, now);
     } else {
         const struct script_piece *piece = script_piece_at(script->pieces, script->piece_count, in_lap_ns);
-        script_instant_in(piece, ((double)(in_lap_ns - piece->start_ns) + sub_ns) * 1e-9, now);
+        script_instant_in(piece, ((double)(in_lap_ns - piece->start_ns) + at.sub_ns) * 1e-9, now);
     }
     if (lap > 0)
         move_to_lap(script, (double)lap, now);

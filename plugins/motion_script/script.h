@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "num_profile.h"
+#include "otolith/instant.h"
 #include "otolith/records.h"
 #include "otolith/status.h"
 
@@ -112,7 +113,7 @@ enum oto_status script_plan(struct script *script, const struct script_anchor *s
                             void *alloc_context, struct oto_error *error);
 
 /* t_ns >= 0. O(log pieces). */
-void script_instant_at(const struct script *script, int64_t t_ns, double sub_ns, struct script_instant *now);
+void script_instant_at(const struct script *script, struct oto_instant at, struct script_instant *now);
 
 /* tau_s after the piece's start. */
 void script_instant_in(const struct script_piece *piece, double tau_s, struct script_instant *now);

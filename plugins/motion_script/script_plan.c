@@ -2,20 +2,20 @@
 
 #include <string.h>
 
-#define LONGEST_S 1e8            /* of a whole script: 3 years */
-#define LANE_CHANGE_MAX_RAD 0.8  /* a car that turns farther off its lane is turning, not changing lanes */
-#define FIGURE_EIGHT_TURN_RAD (1.5 * OTO_PI) /* of either loop; they cross at a right angle */
+#define LONGEST_S 1e8            /* limit for a whole script: 3 years */
+#define LANE_CHANGE_MAX_RAD 0.8  /* limit of the heading change of a lane change */
+#define FIGURE_EIGHT_TURN_RAD (1.5 * OTO_PI) /* of each loop; the loops cross at a right angle */
 #define MOST_GATES 64
 #define MOST_EIGHTS 16
 
 struct planner {
     struct script_sink *sink;
-    struct script_anchor *at; /* the end of what is planned */
+    struct script_anchor *at; /* the end of what has been planned */
     struct oto_error *error;
-    uint32_t segment; /* being planned */
+    uint32_t segment; /* index of the segment being planned */
 };
 
-/* What a piece adds to speed and heading: gain · profile. */
+/* The contribution of a piece to speed and heading: gain · profile. */
 struct change {
     double speed_gain_m_s;
     enum num_profile speed_profile;
@@ -30,7 +30,7 @@ static double seconds(int64_t ns)
     return (double)ns * 1e-9;
 }
 
-/* Appends a piece of duration_ns and moves the planner to its end. Nothing for zero time. */
+/* Appends a piece of duration_ns and moves the planner to its end. Does nothing for zero time. */
 static enum oto_status add_piece(struct planner *p, int64_t duration_ns, const struct change *change)
 {
     struct script_anchor *at = p->at;
@@ -64,8 +64,8 @@ static int64_t ns_of(double seconds_)
 }
 
 /*
- * A quantity that grows by `total` at the rate `peak`, which comes up and goes down within ramp_s: up, steady, down.
- * Where the total is too small for the peak, there is no steady part and the peak is lower.
+ * A quantity that changes by `total` at the rate `peak`, which rises and falls within ramp_s each. If the total is too
+ * small for the peak, the steady part is omitted and the peak is lower.
  */
 static enum oto_status add_pulse(struct planner *p, double total, double peak, double ramp_s, bool of_heading)
 {
@@ -98,7 +98,7 @@ static enum oto_status reach_speed(struct planner *p, const struct script_segmen
     enum oto_status status = OTO_OK;
     if (to_speed_m_s != p->at->speed_m_s)
         status = add_pulse(p, to_speed_m_s - p->at->speed_m_s, g->accel_m_s2, g->ramp_s, false);
-    p->at->speed_m_s = to_speed_m_s; /* exactly, not within rounding: a standstill is a standstill */
+    p->at->speed_m_s = to_speed_m_s; /* assigned exactly, so that a standstill is exactly zero */
     return status;
 }
 
@@ -152,7 +152,7 @@ static enum oto_status plan_stop(struct planner *p, const struct script_segment 
     return status == OTO_OK ? add_piece(p, ns_of(g->duration_s), &no_change) : status;
 }
 
-/* The turn rate that is given, or that of the radius at the present speed, to the left. 0 is an error said. */
+/* The given turn rate, or that of the radius at the current speed, to the left. 0: an error was reported. */
 static double turn_rate_of(struct planner *p, const struct script_segment *g, const char *kind)
 {
     if (g->turn_rate_deg_s != 0.0)
@@ -178,8 +178,10 @@ static enum oto_status plan_turn(struct planner *p, const struct script_segment 
     return add_pulse(p, angle_rad, rate_rad_s, g->ramp_s, true);
 }
 
-/* ∫₀¹ sin(peak · bump(s)) ds and its derivative by the peak: Σ ± peak^m/m! ∫ bump^m over odd m, where the bump is
- * (4s(1 - s))⁴ and ∫ (4s(1 - s))^k ds is that for k - 1 times 2k/(2k + 1). To rounding for a peak up to 1. */
+/*
+ * ∫₀¹ sin(peak · bump(s)) ds and its derivative by the peak: Σ ± peak^m/m! ∫ bump^m over odd m. The bump is
+ * (4s(1 - s))⁴, and ∫ (4s(1 - s))^k ds is that for k - 1 times 2k/(2k + 1). Exact to rounding for a peak up to 1.
+ */
 static double mean_sine(double peak_rad, double *slope)
 {
     double moment = 1.0, power = 1.0, total = 0.0, k = 0.0;
@@ -199,7 +201,7 @@ static double mean_sine(double peak_rad, double *slope)
     return total;
 }
 
-/* The peak whose mean sine is `wanted`. The mean is concave, so Newton's iteration comes from below. */
+/* The peak whose mean sine is `wanted`. The mean is concave, so Newton's iteration converges from below. */
 static double peak_of_mean_sine(double wanted)
 {
     double peak_rad = wanted, slope;
@@ -208,7 +210,7 @@ static double peak_of_mean_sine(double wanted)
     return peak_rad;
 }
 
-/* Aside by offset_m within duration_s, at constant speed. */
+/* Moves sideways by offset_m within duration_s, at constant speed. */
 static enum oto_status add_aside(struct planner *p, double offset_m, double duration_s, const char *what)
 {
     double length_m = p->at->speed_m_s * duration_s, wanted = oto_fabs(offset_m / length_m), unused;
@@ -233,7 +235,10 @@ static enum oto_status plan_lane_change(struct planner *p, const struct script_s
     return add_aside(p, g->offset_m, g->duration_s, "lane change");
 }
 
-/* Left of the first gate, right of the second, …, back to the line: the first and last way aside are half as far. */
+/*
+ * To the left of the first gate, to the right of the second, …, back to the line. The first and the last sideways move
+ * have half the offset.
+ */
 static enum oto_status plan_slalom(struct planner *p, const struct script_segment *g)
 {
     double speed_m_s = oto_fabs(p->at->speed_m_s), gate_s = g->distance_m / speed_m_s, side = 1.0;
@@ -255,7 +260,8 @@ static enum oto_status plan_slalom(struct planner *p, const struct script_segmen
 
 /*
  * Straight from the crossing, a loop to the left, straight over the crossing, a loop to the right, straight to the
- * crossing. A loop's chord stands at half its angle to its entry, so straights of chord/(2 sin(angle/2 - 90 deg)) close it.
+ * crossing. The chord of a loop is at half its angle to its entry, so straights of chord/(2 sin(angle/2 - 90 deg))
+ * close the figure.
  */
 static enum oto_status plan_figure_eight(struct planner *p, const struct script_segment *g)
 {
@@ -288,14 +294,14 @@ static enum oto_status plan_figure_eight(struct planner *p, const struct script_
     return status;
 }
 
-/* To standstill, backwards over distance_m at up to to_speed_m_s, to standstill, and standing. */
+/* Stops, drives backwards over distance_m at up to to_speed_m_s, stops, and stays at rest. */
 static enum oto_status plan_reverse(struct planner *p, const struct script_segment *g)
 {
     double speed_m_s = g->to_speed_m_s != 0.0 ? oto_fabs(g->to_speed_m_s) : 2.0, change_m;
     enum oto_status status = OTO_OK;
     if (!(g->distance_m > 0.0))
         return oto_fail(p->error, OTO_INVALID, "segments[%u]: a reverse needs a distance_m above 0", p->segment);
-    /* A change of speed is symmetric, so it takes v/2 · time; where both do not fit, the speed is lower. */
+    /* A change of speed is symmetric, so its distance is v/2 · time. If both changes do not fit, the speed is lower. */
     change_m = speed_m_s * (oto_fabs(speed_m_s / g->accel_m_s2) + g->ramp_s);
     if (speed_m_s < g->accel_m_s2 * g->ramp_s)
         change_m = speed_m_s * 2.0 * g->ramp_s;
@@ -345,7 +351,7 @@ enum oto_status script_plan_segments(struct script_sink *sink, struct script_anc
     return status;
 }
 
-/* What a next lap begins with, and whether it may. */
+/* Computes the start of the next lap, and checks that laps can be joined. */
 static enum oto_status close_script(struct script *script, struct oto_error *error)
 {
     double turn_rad = oto_wrap_pi(script->end.heading_rad - script->start.heading_rad);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define NODES 5
-#define PROBES 64 /* of a span, for what the curve must not do */
+#define PROBES 64 /* points of a span at which the curve is checked */
 
 void path_point_at(const struct path_span *span, double u, struct path_point *point)
 {
@@ -81,9 +81,9 @@ double path_u_at(const struct path_span *span, double length_m)
 /* ---- the spline -------------------------------------------------------------------------------------------------- */
 
 /*
- * Unknown at waypoint i are the first and second derivative by the chord length, u_i = (m_i, k_i). That the third and
- * fourth are continuous there gives A u_{i-1} + B u_i + C u_{i+1} = d: a block tridiagonal system. A loop's first
- * waypoint is taken as known, with a column for each of its two unknowns, and found last.
+ * The unknowns at waypoint i are the first and second derivative by the chord length, u_i = (m_i, k_i). Continuity of
+ * the third and fourth derivative gives A u_{i-1} + B u_i + C u_{i+1} = d: a block tridiagonal system. For a loop the
+ * first waypoint is treated as known, with a column for each of its two unknowns, and is solved last.
  */
 enum { COLUMNS = PATH_CHANNELS + 2 };
 
@@ -130,7 +130,7 @@ static void take_off(double d[2][COLUMNS], const struct block *a, double e[2][CO
 struct fitting {
     const struct path_waypoint *waypoints;
     uint32_t count;
-    bool clamped;    /* at open ends first and second derivative are 0; else second and third are */
+    bool clamped;    /* true: first and second derivative are 0 at open ends; false: second and third */
     double *chord_m; /* of each span */
     struct solution *solutions;
 };
@@ -141,7 +141,7 @@ static double channel(const struct path_waypoint *w, int k)
     return values[k];
 }
 
-/* What the spans before and after waypoint i say of its third and fourth derivative. */
+/* The equations for the third and fourth derivative at waypoint i, from the spans on both sides. */
 static struct row row_at(const struct fitting *f, uint32_t i)
 {
     const uint32_t before = (i + f->count - 1) % f->count, after = (i + 1) % f->count;
@@ -160,7 +160,7 @@ static struct row row_at(const struct fitting *f, uint32_t i)
     return row;
 }
 
-/* At an open end k = 0, and m or the third derivative is; `other` is the waypoint beside it. */
+/* At an open end k is 0, and so is m or the third derivative; `other` is the adjacent waypoint. */
 static struct row row_at_end(const struct fitting *f, uint32_t i, uint32_t other)
 {
     static const struct row clamped = {.middle = {{{0.0, 1.0}, {1.0, 0.0}}}};
@@ -216,7 +216,7 @@ static bool solve_open(const struct fitting *f)
     return true;
 }
 
-/* What multiplies the loop's first waypoint goes to the two columns at the end, on the right side. */
+/* Moves the coefficients of a loop's first waypoint to the two additional columns on the right side. */
 static void move_to_columns(struct row *row, struct block *block)
 {
     for (int a = 0; a < 2; a++)
@@ -262,7 +262,7 @@ static bool solve_loop(const struct fitting *f)
     return true;
 }
 
-/* The position takes up a bend freely at the open ends, the bank begins and ends steadily. */
+/* At open ends the position may start with any direction, while the bank starts and ends without slope. */
 static void make_span(const struct fitting *position, const struct fitting *bank, uint32_t i, struct path_span *span)
 {
     const uint32_t next = (i + 1) % position->count;

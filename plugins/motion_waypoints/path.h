@@ -1,7 +1,7 @@
 /*
- * A smooth curve through waypoints: a quintic spline over their chord lengths with four continuous derivatives, through
- * every waypoint, for place and bank; and its arc length, both ways. `path_fit` may allocate and fail; the rest is pure,
- * from any thread.
+ * A smooth curve through waypoints: a quintic spline over their chord lengths, with four continuous derivatives, for
+ * position and bank; and its arc length in both directions. `path_fit` may allocate and fail; the other functions are
+ * pure, from any thread.
  */
 #ifndef PATH_H
 #define PATH_H
@@ -41,9 +41,9 @@ struct path_waypoint {
 typedef void *path_alloc(void *context, size_t bytes);
 
 /*
- * Two waypoints at least, three for a loop; no two in a row at one place. At open ends
- * curvature and its change are zero, and the change of the bank.
- * INVALID also where the curve gets vertical or turns back on itself within a span.
+ * Needs at least two waypoints, three for a loop; consecutive waypoints must differ in position. At open ends
+ * curvature, its change, and the change of the bank are zero. INVALID also if the curve becomes vertical or reverses
+ * within a span.
  */
 enum oto_status path_fit(struct path *path, const struct path_waypoint *waypoints, uint32_t count, bool loop,
                          path_alloc *alloc, void *alloc_context, struct oto_error *error);
@@ -55,7 +55,7 @@ static inline double path_span_length_m(const struct path_span *span)
     return span->length_m[PATH_KNOTS];
 }
 
-/* Where on the span the arc length is length_m, from 0 to the span's. */
+/* The u of the span at which the arc length is length_m, from 0 to the span's length. */
 double path_u_at(const struct path_span *span, double length_m);
 
 #endif

@@ -58,9 +58,9 @@ struct prepared {
     struct route route;
 };
 
-static void truth_of(const void *route, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void truth_of(const void *route, struct oto_instant at, struct oto_truth_record *truth)
 {
-    route_truth(route, t_ns, sub_ns, truth);
+    route_truth(route, at, truth);
 }
 
 static enum oto_status prepare(const struct oto_host *host, const struct oto_setup *setup, const void *block,

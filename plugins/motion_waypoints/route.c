@@ -78,19 +78,19 @@ static void truth_after_end(const struct route *route, double tau_s, struct oto_
     truth->position_enu_m = oto_vec3_add_scaled(truth->position_enu_m, truth->velocity_enu_m_s, tau_s);
 }
 
-void route_truth(const struct route *route, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+void route_truth(const struct route *route, struct oto_instant at, struct oto_truth_record *truth)
 {
     const struct route_leg *leg;
     struct progress now;
     struct path_point point;
     if (route->path.loop)
-        t_ns %= route->period_ns;
-    if (t_ns >= route->period_ns) {
-        truth_after_end(route, ((double)(t_ns - route->period_ns) + sub_ns) * 1e-9, truth);
+        at.t_ns %= route->period_ns;
+    if (at.t_ns >= route->period_ns) {
+        truth_after_end(route, ((double)(at.t_ns - route->period_ns) + at.sub_ns) * 1e-9, truth);
         return;
     }
-    leg = leg_at(route, t_ns);
-    now = progress_in(leg, ((double)(t_ns - leg->start_ns) + sub_ns) * 1e-9);
+    leg = leg_at(route, at.t_ns);
+    now = progress_in(leg, ((double)(at.t_ns - leg->start_ns) + at.sub_ns) * 1e-9);
     path_point_at(&route->path.spans[leg->span], path_u_at(&route->path.spans[leg->span], now.way_m), &point);
     truth_at_point(&point, &now, truth);
 }

@@ -5,6 +5,7 @@
 #ifndef ROUTE_H
 #define ROUTE_H
 
+#include "otolith/instant.h"
 #include "otolith/records.h"
 #include "path.h"
 
@@ -40,6 +41,6 @@ enum oto_status route_make(struct route *route, const struct route_waypoint *way
                            bool loop, path_alloc *alloc, void *alloc_context, struct oto_error *error);
 
 /* t_ns >= 0. After the end of an open route: straight on. */
-void route_truth(const struct route *route, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
+void route_truth(const struct route *route, struct oto_instant at, struct oto_truth_record *truth);
 
 #endif

@@ -2,14 +2,14 @@
 #include "route.h"
 
 #define LONGEST_S 1e8
-#define BUMP_MEAN (128.0 / 315.0) /* of the bump over [0, 1] */
+#define BUMP_MEAN (128.0 / 315.0) /* mean of the bump over [0, 1] */
 #define PROBES 64
 
 struct planner {
     struct route *route;
     const struct route_waypoint *waypoints;
     uint32_t count;
-    bool timed; /* by time_s */
+    bool timed; /* scheduled by time_s */
     double default_speed_m_s;
     struct oto_error *error;
 };
@@ -19,14 +19,17 @@ static double span_m(const struct planner *p, uint32_t span)
     return path_span_length_m(&p->route->path.spans[span]);
 }
 
-/* Mean speed that the times ask for on a span. */
+/* The mean speed on a span that the times require. */
 static double mean_speed(const struct planner *p, uint32_t span)
 {
     const double begin_s = p->waypoints[span].time_s + p->waypoints[span].hold_s;
     return span_m(p, span) / (p->waypoints[span + 1].time_s - begin_s);
 }
 
-/* Where times rule and no speed is given: the harmonic mean of what comes before and after, which overshoots neither. */
+/*
+ * The speed at a waypoint with a time and no speed: the harmonic mean of the speeds before and after, which overshoots
+ * neither.
+ */
 static double speed_at(const struct planner *p, uint32_t i)
 {
     const struct route_waypoint *w = &p->waypoints[i];
@@ -104,7 +107,10 @@ static bool goes_back(const struct route_leg *leg)
     return false;
 }
 
-/* Drives the span. Its duration is rounded to ns, and the bump takes what that leaves, so the way is exact. */
+/*
+ * Plans the drive over a span. Its duration is rounded to ns, and the bump absorbs the difference, so the distance is
+ * exact.
+ */
 static enum oto_status add_way(struct planner *p, uint32_t span)
 {
     const double from = speed_at(p, span), to = speed_at(p, (span + 1) % p->count), way_m = span_m(p, span);

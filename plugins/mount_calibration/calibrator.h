@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "otolith/calibration.h"
+#include "calibration.h"
 #include "otolith/status.h"
 #include "otolith/vecmath.h"
 

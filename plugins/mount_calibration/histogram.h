@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "otolith/calibration.h"
+#include "calibration.h"
 #include "otolith/vecmath.h"
 #include "joint.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "otolith/calibration.h"
+#include "calibration.h"
 #include "otolith/vecmath.h"
 
 struct monitors_plan {

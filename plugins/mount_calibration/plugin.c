@@ -104,7 +104,7 @@ static const struct oto_estimator_extension estimator = {
 static const struct oto_field *find(const struct oto_setup *setup, uint32_t input, const char *name,
                                     struct oto_error *error)
 {
-    const struct oto_input_binding *binding = &setup->inputs[input];
+    const struct oto_input_binding *binding = &setup->estimator.inputs[input];
     const struct oto_field *field = oto_record_field(binding->type, name);
     if (field == NULL) {
         oto_fail(error, OTO_INVALID, "inputs.%s: %s has no field %s; give a channel that has it", binding->name,
@@ -115,8 +115,9 @@ static const struct oto_field *find(const struct oto_setup *setup, uint32_t inpu
 
 static enum oto_status find_fields(const struct oto_setup *setup, struct prepared *prepared, struct oto_error *error)
 {
-    if (setup->input_count < INPUTS || setup->inputs == NULL) {
-        return oto_fail(error, OTO_INVALID, "inputs: %u given; give both `imu` and `speed`", setup->input_count);
+    if (setup->estimator.input_count < INPUTS || setup->estimator.inputs == NULL) {
+        return oto_fail(error, OTO_INVALID, "inputs: %u given; give both `imu` and `speed`",
+                        setup->estimator.input_count);
     }
     for (int i = 0; i < AXES; i++) {
         prepared->axes[i] = find(setup, INPUT_IMU, imu_fields[i], error);
@@ -142,7 +143,7 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     }
     status = find_fields(setup, prepared, error);
     if (status == OTO_OK) {
-        oto_vec3_to_array(setup->inputs[INPUT_IMU].mount_position_body_m, calibration.position_body_m);
+        oto_vec3_to_array(setup->estimator.inputs[INPUT_IMU].mount_position_body_m, calibration.position_body_m);
         status = mountcal_prepare(&calibration, &prepared->plan, error);
     }
     *data = prepared;
@@ -183,8 +184,8 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const struct prepared *prepared = (const struct prepared *)instance->data;
     struct mountcal_state *state = (struct mountcal_state *)instance->state;
     const struct oto_output *outputs = step->outputs;
-    for (uint32_t i = 0; i < step->sample_count; i++) {
-        take(prepared, state, &step->samples[i]);
+    for (uint32_t i = 0; i < step->estimator.sample_count; i++) {
+        take(prepared, state, &step->estimator.samples[i]);
     }
     mountcal_result(&prepared->plan, state, (struct oto_mount_calibration_record *)outputs[PORT_RESULT].payload);
     if (outputs[PORT_DIAGNOSTICS].emit != 0) {

@@ -1,6 +1,6 @@
 /*
- * Wheel odometry: what the wheel-speed sensors of a car report of its motion, and the distance that a receiver adds up
- * from it. Pure numbers: no host. Prepare belongs to the loop, measure to the tick.
+ * Wheel odometry: the reports of a car's wheel-speed sensors, and the distance that a receiver integrates from them.
+ * Pure numbers: no host. Prepare belongs to the loop, measure to the tick.
  */
 #ifndef ODOMETER_MODEL_H
 #define ODOMETER_MODEL_H
@@ -50,7 +50,7 @@ struct odometer_plan {
 };
 
 struct odometer_state {
-    double pulse[ODOMETER_SOURCES]; /* the part of a tick that each wheel has turned since its last one, in [0, 1) */
+    double pulse[ODOMETER_SOURCES]; /* fraction of a tick that each wheel has turned since its last tick, in [0, 1) */
     double distance_m;
 };
 
@@ -64,7 +64,7 @@ struct odometer_truth {
 void odometer_prepare(const struct odometer_params *params, double rate_hz, struct oto_rng_key noise_key,
                       struct odometer_plan *plan);
 
-/* One sample, but for its age. Returns false where a truth is not finite: there is no sample then. */
+/* Makes one sample except its age. False if a truth is not finite: there is then no sample. */
 bool odometer_measure(const struct odometer_plan *plan, struct odometer_state *state,
                       const struct odometer_truth *truth, struct oto_odometry_record *record);
 

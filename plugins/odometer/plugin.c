@@ -41,17 +41,19 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
 static enum oto_step_status delayed_input(const struct odometer_plan *plan, const struct oto_step *step,
                                           struct oto_sensor_input *input, int64_t *age_ns)
 {
-    *age_ns = plan->delay_ns < step->t_ns ? plan->delay_ns : step->t_ns;
-    return step->input_at(step->input_context, step->t_ns - *age_ns, *age_ns < step->t_ns ? step->sub_ns : 0.0, input);
+    const struct oto_instant now = step->at;
+    *age_ns = plan->delay_ns < now.t_ns ? plan->delay_ns : now.t_ns;
+    const struct oto_instant past = {now.t_ns - *age_ns, *age_ns < now.t_ns ? now.sub_ns : 0.0};
+    return step->sensor.input_at(step->sensor.input_context, past, input);
 }
 
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *step)
 {
     const struct odometer_plan *plan = (const struct odometer_plan *)instance->data;
-    const struct oto_sensor_input *input = step->input;
+    const struct oto_sensor_input *input = step->sensor.input;
     struct oto_odometry_record *record = (struct oto_odometry_record *)step->outputs[0].payload;
     struct oto_sensor_input past;
-    if (plan->delay_ns > 0 && step->input_at != NULL) {
+    if (plan->delay_ns > 0) {
         const enum oto_step_status status = delayed_input(plan, step, &past, &record->age_ns);
         if (status >= OTO_STEP_DISCARD) {
             return status;

@@ -148,13 +148,12 @@ static void set_params(const struct oto_instance *instance, const void *old_para
 struct tick_end {
     uint64_t m;
     bool is_now; /* the instant is that end */
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
 };
 
 static struct tick_end last_tick_end(const struct oto_setup *setup, const struct oto_step *step)
 {
-    struct tick_end end = {step->n, true, step->t_ns, step->sub_ns};
+    struct tick_end end = {step->n, true, step->at};
     const unsigned __int128 ticks = (unsigned __int128)step->n * setup->rate_den * setup->base_rate_num;
     const unsigned __int128 unit = (unsigned __int128)setup->rate_num * setup->base_rate_den;
     if (setup->base_rate_num == 0 || unit == 0) {
@@ -165,8 +164,8 @@ static struct tick_end last_tick_end(const struct oto_setup *setup, const struct
     if (!end.is_now) {
         end.m = step->tick;
         const unsigned __int128 ns = (unsigned __int128)end.m * NS_PER_S * setup->base_rate_den;
-        end.t_ns = (int64_t)(ns / setup->base_rate_num);
-        end.sub_ns = (double)(uint64_t)(ns % setup->base_rate_num) / (double)setup->base_rate_num;
+        end.at.t_ns = (int64_t)(ns / setup->base_rate_num);
+        end.at.sub_ns = (double)(uint64_t)(ns % setup->base_rate_num) / (double)setup->base_rate_num;
     }
     return end;
 }
@@ -175,9 +174,9 @@ static enum oto_step_status measure(const struct oto_instance *instance, const s
                                     const struct tick_end *end, enum sdf_imu_result *result)
 {
     struct oto_sensor_input earlier;
-    const struct oto_sensor_input *input = step->input;
+    const struct oto_sensor_input *input = step->sensor.input;
     if (!end->is_now) {
-        const enum oto_step_status status = step->input_at(step->input_context, end->t_ns, end->sub_ns, &earlier);
+        const enum oto_step_status status = step->sensor.input_at(step->sensor.input_context, end->at, &earlier);
         if (status != OTO_STEP_OK) {
             return status;
         }
@@ -209,8 +208,8 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     } else {
         status = measure(instance, now, &end, &result);
     }
-    now->outputs[0].t_ns = end.t_ns;
-    now->outputs[0].sensor_time_ns = end.t_ns;
+    now->outputs[0].t_ns = end.at.t_ns;
+    now->outputs[0].sensor_time_ns = end.at.t_ns;
     return status == OTO_STEP_OK ? says[result] : status;
 }
 

@@ -171,7 +171,7 @@ enum sdf_imu_result sdf_imu_repeat(const struct sdf_imu_params *params, const st
     return result_of(params, state);
 }
 
-/* Seconds since the last sample; 0 for the first one and where time went back (it begins anew then). */
+/* Seconds since the last sample; 0 for the first one and if time decreased, which restarts the sensor. */
 static double elapsed_s(const struct sdf_imu_plan *plan, const struct sdf_imu_state *state, uint64_t tick)
 {
     if (state->is_started == 0 || tick <= state->tick || plan->place.base_rate_num == 0) {

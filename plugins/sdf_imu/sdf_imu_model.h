@@ -1,7 +1,7 @@
 /*
- * The IMU of Unity and of SDF: it reads attitude, angular rate and velocity of the last completed physics tick, takes
- * the acceleration from the change of velocity, and adds <noise>. Pure numbers: no host. Prepare belongs to the loop,
- * the rest to the tick.
+ * The IMU of Unity and of SDF: it reads attitude, angular rate and velocity at the end of the last completed physics
+ * tick, computes the acceleration from the change of velocity, and adds <noise>. Pure numbers: no host. Prepare belongs
+ * to the loop, the rest to the tick.
  */
 #ifndef SDF_IMU_MODEL_H
 #define SDF_IMU_MODEL_H
@@ -19,8 +19,8 @@ enum { SDF_AXES = 6 };
 enum sdf_localization { SDF_CUSTOM = 0, SDF_ENU = 1, SDF_NED = 2, SDF_NWU = 3, SDF_GRAV_UP = 4, SDF_GRAV_DOWN = 5 };
 enum sdf_parent_frame { SDF_PARENT_SENSOR = 0, SDF_PARENT_WORLD = 1 };
 
-#define SDF_GRAVITY_WORLD (-1.0)    /* gravity_m_s2: as the world has it at its origin */
-#define SDF_COVARIANCE_WHITE (-2.0) /* an element: stddev² on the diagonal, 0 beside it */
+#define SDF_GRAVITY_WORLD (-1.0)    /* gravity_m_s2: that of the world at its origin */
+#define SDF_COVARIANCE_WHITE (-2.0) /* an element: stddev² on the diagonal, 0 elsewhere */
 
 /* One of linear_acceleration and angular_velocity, in its unit u. */
 struct sdf_triad_params {
@@ -31,7 +31,7 @@ struct sdf_triad_params {
 };
 
 struct sdf_imu_params {
-    double update_rate_hz; /* 0: each tick; the host makes the rate of it */
+    double update_rate_hz; /* 0: every tick; the host makes this the node's rate */
     int64_t offset_start_time, offset_start_max_samples, discard_redundant_data;
     double gravity_m_s2, scene_units_per_m;
     int64_t orientation_enable, localization, custom_rpy_parent_frame, grav_dir_x_parent_frame;
@@ -39,10 +39,10 @@ struct sdf_imu_params {
     struct sdf_triad_params linear_acceleration, angular_velocity;
 };
 
-/* What the host says of the world. */
+/* The sensor's place in the world, from the host. */
 struct sdf_imu_place {
     uint64_t base_rate_num, base_rate_den;
-    uint64_t ticks_per_sample; /* 0: not always the same */
+    uint64_t ticks_per_sample; /* 0: not constant */
     struct oto_rng_key noise_key;
     oto_vec3 gravity_enu_m_s2;
 };
@@ -51,11 +51,11 @@ struct sdf_imu_plan {
     struct sdf_imu_place place;
     struct sdf_noise noise[SDF_AXES];
     double load_bias_u[SDF_AXES];
-    size_t normals;  /* deviates of a sample: none, white ones, or those that drive the biases, too */
-    double period_s; /* of the usual sample, 0: there is none; and what it does to the biases */
+    size_t normals;  /* deviates of a sample: none, the white ones, or also those that drive the biases */
+    double period_s; /* of a regular sample (0: there is none), and its effect on the biases */
     struct sdf_noise_drive drive[SDF_AXES];
-    oto_vec3 up_enu_m_s2;    /* what gravity adds */
-    uint64_t skipped;        /* samples before the first, by offset_start_time */
+    oto_vec3 up_enu_m_s2;    /* contribution of gravity */
+    uint64_t skipped;        /* samples before the first one, by offset_start_time */
     double covariance[3][9]; /* orientation, angular velocity, linear acceleration */
 };
 
@@ -63,7 +63,7 @@ enum sdf_reference { SDF_REFERENCE_OPEN = 0, SDF_REFERENCE_SET = 1, SDF_REFERENC
 
 struct sdf_imu_state {
     uint64_t is_started;
-    uint64_t tick;      /* whose end was read last, counted as ticks since time zero */
+    uint64_t tick;      /* tick whose end was read last, counted from time zero */
     uint64_t reference; /* enum sdf_reference */
     oto_vec3 velocity_enu_m_s;
     oto_quat q_enu_from_reference;
@@ -80,27 +80,31 @@ struct sdf_imu_physics {
 
 enum sdf_imu_result {
     SDF_SAMPLE = 0,              /* a record */
-    SDF_SAMPLE_NO_REFERENCE = 1, /* a record without orientation: grav_dir_x stands along gravity */
+    SDF_SAMPLE_NO_REFERENCE = 1, /* a record without orientation: grav_dir_x is parallel to gravity */
     SDF_NOTHING = 2              /* no record */
 };
 
-/* Errors: INVALID. `place` with a rate of 0: the samples are the ticks. */
+/* Errors: INVALID. `place` with a rate of 0: samples are taken at the ticks. */
 enum oto_status sdf_imu_prepare(const struct sdf_imu_params *params, const struct sdf_imu_place *place,
                                 struct sdf_imu_plan *plan, struct oto_error *error);
 void sdf_imu_init(const struct sdf_imu_plan *plan, struct sdf_imu_state *state);
-/* After a change of parameters: biases whose law at load changed are loaded anew, a new reference is taken anew. */
+/*
+ * Call after a change of parameters: biases whose law at load changed are drawn again, a new reference is taken again.
+ */
 void sdf_imu_adapt(const struct sdf_imu_plan *plan, const struct sdf_imu_params *old_params,
                    const struct sdf_imu_params *new_params, struct sdf_imu_state *state);
 bool sdf_imu_state_is_finite(const struct sdf_imu_state *state);
 
-/* Whether sample n comes before the start. */
+/* True if sample n is before the start. */
 bool sdf_imu_is_waiting(const struct sdf_imu_plan *plan, uint64_t n);
-/* Whether a sample at this tick finds nothing new. */
+/* True if a sample at this tick has no new physics. */
 bool sdf_imu_is_redundant(const struct sdf_imu_state *state, uint64_t tick);
-/* The last record again, with the covariances of now. NOTHING where it is to be discarded and would be the same. */
+/* Repeats the last record with the current covariances. NOTHING if it is to be discarded and would be the same. */
 enum sdf_imu_result sdf_imu_repeat(const struct sdf_imu_params *params, const struct sdf_imu_plan *plan,
                                    struct sdf_imu_state *state, struct oto_imu_record *record);
-/* One sample of new physics into a zeroed record. NOTHING, and the state untouched, where the physics is not finite. */
+/*
+ * Makes one sample of new physics in a zeroed record. NOTHING, with the state unchanged, if the physics is not finite.
+ */
 enum sdf_imu_result sdf_imu_measure(const struct sdf_imu_params *params, const struct sdf_imu_plan *plan,
                                     struct sdf_imu_state *state, const struct sdf_imu_physics *physics,
                                     struct oto_imu_record *record);

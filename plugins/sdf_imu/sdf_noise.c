@@ -14,7 +14,7 @@ double sdf_noise_load(const struct sdf_noise *noise, double normal, double unifo
 
 /*
  * db = -b/tau dt + sigma dW over dt: decay exp(-dt/tau) and variance sigma² tau/2 (1 - exp(-2 dt/tau)). The bias drawn
- * at load decays with it: they are one variable in Gazebo, too.
+ * at load decays too, because Gazebo has one variable for both.
  */
 struct sdf_noise_drive sdf_noise_drive(const struct sdf_noise *noise, double dt_s)
 {

@@ -4,10 +4,10 @@
 
 #define HALF_SQRT2 0x1.6a09e667f3bcdp-1 /* sqrt(1/2) */
 
-/* sin² of the least angle between grav_dir_x and gravity that still gives a direction. */
+/* sin² of the smallest angle between grav_dir_x and gravity that still defines a direction. */
 #define PARALLEL_SIN_SQ 1e-18
 
-/* x points along the part of grav_dir_x (0: the x axis of its frame) that is level, z up or down. */
+/* x is the level component of grav_dir_x (0: the x axis of its frame), z is up or down. */
 static bool make_from_gravity(const struct sdf_imu_params *params, oto_vec3 up_enu, oto_quat q_enu_from_sensor,
                               oto_quat *q_enu_from_reference)
 {

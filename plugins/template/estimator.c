@@ -87,8 +87,8 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const struct data *data = instance->data;
     struct state *state = instance->state;
     struct record *record = now->outputs[0].payload;
-    for (uint32_t i = 0; i < now->sample_count; i++) {
-        const struct oto_input_sample *sample = &now->samples[i];
+    for (uint32_t i = 0; i < now->estimator.sample_count; i++) {
+        const struct oto_input_sample *sample = &now->estimator.samples[i];
         const int which = data->field[IMU] != NULL && sample->input == data->index[IMU] ? IMU : SPEED;
         const double number = oto_input_number(data->field[which], 0, sample->payload);
         if (number - number != 0.0 || (sample->flags & OTO_SAMPLE_STALE) != 0) {
@@ -101,7 +101,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
             update(state, p, number);
         }
     }
-    predict(state, p, now->t_ns);
+    predict(state, p, now->at.t_ns);
     *record = (struct record){state->speed_m_s, oto_sqrt(state->variance_m2_s2), state->used};
     return state->used > 0 ? OTO_STEP_OK : OTO_STEP_DISCARD; /* no record before there is anything to say */
 }

@@ -63,7 +63,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const struct data *data = instance->data;
     struct state *state = instance->state;
     struct record *record = now->outputs[0].payload;
-    const double truth_degc = now->input->temperature_degc;
+    const double truth_degc = now->sensor.input->temperature_degc;
     state->housing_degc += state->started ? data->weight * (truth_degc - state->housing_degc) : truth_degc;
     state->started = 1;
     /* Noise is a function of key and sample number: term 0, deviate 0. */

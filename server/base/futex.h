@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sleeps while *word is `seen`, at most timeout_ns (negative: for ever). May return early. */
+/* Sleeps while *word equals `seen`, at most timeout_ns (negative: no timeout). May return early. */
 static inline void srv_futex_wait(const uint32_t *word, uint32_t seen, int64_t timeout_ns)
 {
     const struct timespec limit = {timeout_ns / 1000000000, timeout_ns % 1000000000};
@@ -20,7 +20,7 @@ static inline void srv_futex_wake(const uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* A moment of a spinning loop. */
+/* Pauses the processor briefly in a spinning loop. */
 static inline void srv_pause(void)
 {
 #if defined(__x86_64__)

@@ -1,11 +1,11 @@
-/* The clock that never steps: for deadlines and durations, never for state. [any] */
+/* The monotonic clock, for deadlines and durations. Its readings never enter the state. [any] */
 #ifndef SRV_BASE_MONOTONIC_H
 #define SRV_BASE_MONOTONIC_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC. */
+/* Reads CLOCK_MONOTONIC. */
 static inline int64_t srv_now_ns(void)
 {
     struct timespec now;

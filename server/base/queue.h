@@ -1,6 +1,6 @@
 /*
- * Single-producer, single-consumer queues of fixed items between the main and the tick thread: no lock, no allocation.
- * The producer owns `tail`, the consumer `head`.
+ * Single-producer, single-consumer queue of items of fixed size between the main thread and the tick thread, without
+ * locks or allocation. The producer owns `tail`, the consumer owns `head`.
  */
 #ifndef SRV_WORLD_QUEUE_H
 #define SRV_WORLD_QUEUE_H

@@ -55,7 +55,7 @@ static enum oto_status check_field(const struct oto_record_type *type, const str
                         type->name, (unsigned)(field - type->fields), OTO_FIELD_NAME_BYTES - 1);
     }
     if (is_under(field->name, "header") || is_under(field->name, "otolith")) {
-        return oto_fail(error, OTO_INVALID, "record '%s': the name of field '%s' is taken by the frame on the wire",
+        return oto_fail(error, OTO_INVALID, "record '%s': the name of field '%s' is reserved for the wire frame",
                         type->name, field->name);
     }
     const uint32_t bytes = oto_field_type_bytes(field->type);
@@ -77,7 +77,10 @@ static enum oto_status check_field(const struct oto_record_type *type, const str
     return OTO_OK;
 }
 
-/* Bytes of the whole segments that both names begin with, dots included; all of a name (and more) where it ends there. */
+/*
+ * Length of the common leading segments of two names, with their dots. A name that ends there counts as a whole, plus
+ * one.
+ */
 static size_t shared_segments(const char *a, const char *b)
 {
     size_t shared = 0;
@@ -92,7 +95,7 @@ static size_t shared_segments(const char *a, const char *b)
     }
 }
 
-/* A name that is another's, or another's map; members of one map apart from each other. */
+/* Refuses a name that equals another or is the map of another, and members of one map that are not adjacent. */
 static enum oto_status check_names(const struct oto_record_type *type, struct oto_error *error)
 {
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -107,7 +110,7 @@ static enum oto_status check_names(const struct oto_record_type *type, struct ot
                                 name, other);
             }
             if (shared > shared_before) {
-                return oto_fail(error, OTO_INVALID, "record '%s': field '%s' must stand beside '%s', in one map",
+                return oto_fail(error, OTO_INVALID, "record '%s': field '%s' must be adjacent to '%s', in one map",
                                 type->name, other, name);
             }
             shared_before = shared;

@@ -1,6 +1,7 @@
 /*
- * Exact times of rational rates, without rounding drift: the instant of event n is n·den/num seconds, kept as whole
- * nanoseconds and an integer rest. Advancing is additions only; the 128-bit divisions are done once. Pure. [any]
+ * Exact times of rational rates, without drift by rounding. The instant of event n is n·den/num seconds, stored as
+ * whole nanoseconds and an integer remainder. Advancing is addition only; 128-bit divisions happen once, at the start.
+ * Pure. [any]
  */
 #ifndef SRV_BASE_SCHEDULE_H
 #define SRV_BASE_SCHEDULE_H
@@ -8,19 +9,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "otolith/instant.h"
 #include "otolith/status.h"
 
-#define SRV_RATE_MAX_TERM (UINT64_C(1) << 40) /* of a rate's numerator and denominator */
+#define SRV_RATE_MAX_TERM (UINT64_C(1) << 40) /* limit of a rate's numerator and denominator */
 #define SRV_PERIOD_MAX_S 1000000u
 #define SRV_NS_PER_S INT64_C(1000000000)
-#define SRV_TIME_MAX_NS (INT64_MAX / 2) /* a run ends there, after 146 years: sums of two times still fit */
+#define SRV_TIME_MAX_NS (INT64_MAX / 2) /* a run ends at this time, after 146 years, so that sums of two times do not
+                                         * overflow */
 
-/* Whether num/den events a second can be scheduled: `what` stands in the message. */
+/* Checks that num/den events a second can be scheduled. `what` names the rate in the message. */
 enum oto_status srv_rate_check(const char *what, uint64_t num, uint64_t den, struct oto_error *error);
 
-/* floor(n·1e9·den/num) ns; the rest, in units of 1/num ns, goes to *rest if it is not NULL. */
+/* floor(n·1e9·den/num) ns. The remainder, in units of 1/num ns, is stored in *rest unless it is NULL. */
 int64_t srv_instant_ns(uint64_t n, uint64_t num, uint64_t den, uint64_t *rest);
-/* The first n whose instant is at or after t_ns. */
+/* The first n whose instant is not before t_ns. */
 uint64_t srv_events_until(int64_t t_ns, uint64_t num, uint64_t den);
 
 /* The instants of events 0, 1, 2, … */
@@ -33,10 +36,10 @@ struct srv_beat {
     uint64_t step_rest;
 };
 
-/* At n = 0. */
+/* Sets n = 0. */
 void srv_beat_init(struct srv_beat *beat, uint64_t num, uint64_t den);
 
-/* To n. */
+/* Sets n. */
 void srv_beat_jump(struct srv_beat *beat, uint64_t n);
 
 static inline void srv_beat_advance(struct srv_beat *beat)
@@ -50,14 +53,16 @@ static inline void srv_beat_advance(struct srv_beat *beat)
     }
 }
 
-static inline double srv_beat_sub_ns(const struct srv_beat *beat)
+static inline struct oto_instant srv_beat_at(const struct srv_beat *beat)
 {
-    return beat->rest == 0 ? 0.0 : (double)beat->rest / (double)beat->num;
+    const struct oto_instant at = {beat->t_ns, beat->rest == 0 ? 0.0 : (double)beat->rest / (double)beat->num};
+    return at;
 }
 
 /*
- * In which tick sample n belongs: the k whose interval (k/fb, (k+1)/fb] holds n/fs. With n·fb/fs = ticks + rest/unit
- * that is `ticks`, or `ticks` - 1 where the rest is 0: then the sample is at the tick's end exactly.
+ * The tick of sample n: the k whose interval (k/fb, (k+1)/fb] contains n/fs. With n·fb/fs = ticks + rest/unit the
+ * result is `ticks`; if the remainder is 0 the sample is exactly at the end of the tick before, and the result is
+ * `ticks` - 1.
  */
 struct srv_due {
     uint64_t ticks;
@@ -67,11 +72,11 @@ struct srv_due {
     uint64_t step_rest;
 };
 
-/* At n = 1. Fails where the two rates have no common grid that fits 64 bits. */
+/* Sets n = 1. Fails if the two rates have no common grid within 64 bits. */
 enum oto_status srv_due_init(struct srv_due *due, uint64_t rate_num, uint64_t rate_den, uint64_t base_num,
                              uint64_t base_den, struct oto_error *error);
 
-/* To sample n, from 1. */
+/* Sets n, from 1. */
 void srv_due_jump(struct srv_due *due, uint64_t n);
 
 static inline void srv_due_advance(struct srv_due *due)

@@ -1,4 +1,7 @@
-/* Sentences put together on the tick thread, where stdio may not be used: cut at the end of the room, always ended. */
+/*
+ * Builds sentences on the tick thread, which must not use stdio. Text that does not fit is cut; it always ends in a
+ * NUL.
+ */
 #ifndef SRV_WORLD_TEXT_H
 #define SRV_WORLD_TEXT_H
 
@@ -7,7 +10,7 @@
 
 struct srv_text {
     char *at;
-    char *end; /* room for the NUL */
+    char *end; /* end of the room, which keeps one byte for the NUL */
 };
 
 static inline struct srv_text srv_text_begin(char *buffer, size_t bytes)
@@ -37,7 +40,7 @@ static inline void srv_text_add_u64(struct srv_text *text, uint64_t number)
     srv_text_add(text, at);
 }
 
-/* Three places after the point; for numbers that a person reads, within ±1e15. */
+/* Adds a number with three decimals, for people to read; range ±1e15. */
 static inline void srv_text_add_milli(struct srv_text *text, double number)
 {
     if (number < 0) {

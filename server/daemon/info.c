@@ -1,6 +1,8 @@
 /* What the server says of itself: for `info` and for server.json. */
 #include "server.h"
 
+#include "isolate/isolation.h"
+
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -156,8 +158,8 @@ static void put_inputs(struct sheet *sheet, const struct srv_server *server)
     put(sheet, ", \"inputs\": [");
     for (uint32_t i = 0; i < srv_engine_node_count(server->engine); i++) {
         const struct oto_setup *setup = srv_engine_node_setup(server->engine, i);
-        for (uint32_t k = 0; k < setup->input_count && sheet->used + HOST_ROOM < sheet->bytes; k++) {
-            put_input(sheet, world, setup->node, &setup->inputs[k], first);
+        for (uint32_t k = 0; k < setup->estimator.input_count && sheet->used + HOST_ROOM < sheet->bytes; k++) {
+            put_input(sheet, world, setup->node, &setup->estimator.inputs[k], first);
             first = false;
         }
     }

@@ -74,7 +74,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
         status = srv_engine_create(&server->config, &options, srv_server_warn, NULL, &server->engine, error);
     }
     if (status == OTO_OK && server->began_with != NULL) {
-        status = srv_checkpoint_load(server->engine, server->beginning.state, server->beginning.state_bytes, error);
+        status = srv_engine_load(server->engine, server->beginning.state, server->beginning.state_bytes, error);
     }
     if (status == OTO_OK && server->options->again != NULL && server->run == 0) {
         srv_engine_tell(server->engine, OTO_EVENT_CRASH, 2, "server", server->options->again);

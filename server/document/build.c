@@ -28,7 +28,7 @@ static struct doc_frame *top_frame(const struct doc_builder *builder)
     return builder->depth > 0 ? &builder->frames[builder->depth - 1] : NULL;
 }
 
-/* A new value below the open list or map, or the root. */
+/* Adds a value to the list or map that is open, or makes it the root. */
 static enum oto_status add(struct doc_builder *builder, struct doc_place place, enum oto_value_kind kind,
                            struct oto_value **added)
 {
@@ -87,7 +87,10 @@ enum oto_status doc_builder_scalar(struct doc_builder *builder, struct doc_place
     struct oto_value *value = NULL;
     bool wants_key = frame != NULL && frame->value->kind == OTO_VALUE_MAP && !frame->has_key;
     if (place.line == 0 && frame != NULL) {
-        /* An empty scalar has no place of its own: that of its key, or of what it stands in. */
+        /*
+         * An empty scalar has no place of its own. It gets the place of its key, or of the list or map that contains
+         * it.
+         */
         place.line = frame->has_key ? frame->key_line : frame->value->line;
         place.column = frame->has_key ? frame->key_column : frame->value->column;
     }
@@ -135,7 +138,7 @@ static int by_key_then_place(const void *a, const void *b)
     return order != 0 ? order : (first->key_column > second->key_column) - (first->key_column < second->key_column);
 }
 
-/* Sorts a copy: libfyaml's own check compares each pair, which takes minutes for 100 000 keys. */
+/* Sorts a copy of the keys. libfyaml's own check compares each pair, which takes minutes for 100 000 keys. */
 static enum oto_status refuse_duplicates(struct doc_builder *builder, const struct doc_frame *frame)
 {
     uint32_t count = frame->value->count;
@@ -151,7 +154,7 @@ static enum oto_status refuse_duplicates(struct doc_builder *builder, const stru
         const struct oto_value *first = sorted[i - 1], *second = sorted[i];
         if (strcmp(first->key, second->key) == 0)
             status = doc_fail((struct doc_place){builder->file, second->key_line, second->key_column}, builder->error,
-                              OTO_SYNTAX, "duplicate key '%.64s', given before at %u:%u", second->key, first->key_line,
+                              OTO_SYNTAX, "duplicate key '%.64s', first at %u:%u", second->key, first->key_line,
                               first->key_column);
     }
     free(sorted);

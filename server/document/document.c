@@ -46,7 +46,7 @@ enum oto_status oto_document_parse(const char *name, const char *text, size_t by
     return OTO_OK;
 }
 
-/* The whole file; one byte over the limit is enough to know that it is too long. */
+/* Reads the whole file. One byte more than the limit is enough to know that the file is too long. */
 static enum oto_status slurp(const char *path, size_t limit, char **text, size_t *bytes, struct oto_error *error)
 {
     size_t capacity = 64 * 1024, used = 0, got = 0;

@@ -1,13 +1,13 @@
 /*
- * What the files of this folder share: the document's memory, the builder that turns parser events into a tree under
- * limits, and number texts. Only parse.c knows libfyaml, only table.c knows libcsv. [loop]
+ * Shared by the files of this folder: the document's memory, the builder that makes a tree from parser events within
+ * limits, and the parsing of numbers. Only parse.c includes libfyaml, only table.c includes libcsv. [loop]
  */
 #ifndef OTOLITH_DOC_INTERNAL_H
 #define OTOLITH_DOC_INTERNAL_H
 
 #include "document/document.h"
 
-/* ---- memory that is dropped as one ---- */
+/* ---- memory that is freed at once ---- */
 
 struct doc_block;
 struct doc_arena {
@@ -24,7 +24,7 @@ struct oto_document {
 
 /* ---- places ---- */
 
-/* A place in a source; line 0: the source alone is named. */
+/* A place in a source. Line 0: only the source is known. */
 struct doc_place {
     const char *file;
     uint32_t line, column;
@@ -38,7 +38,7 @@ enum oto_status doc_vfail(struct doc_place place, struct oto_error *error, enum 
 /* ---- from events to a tree ---- */
 
 struct doc_frame {
-    struct oto_value *value; /* the list or map being filled */
+    struct oto_value *value; /* the list or map that is open */
     struct oto_value **items;
     uint32_t capacity;
     bool has_key;
@@ -52,7 +52,7 @@ struct doc_builder {
     struct oto_error *error;
     const char *file;
     size_t nodes, depth;
-    struct doc_frame *frames; /* limits.depth of them */
+    struct doc_frame *frames; /* array of limits.depth items */
     struct oto_value *root;
 };
 enum oto_status doc_builder_init(struct doc_builder *builder, struct doc_arena *arena, const char *file,
@@ -62,15 +62,15 @@ enum oto_status doc_builder_scalar(struct doc_builder *builder, struct doc_place
                                    bool quoted);
 enum oto_status doc_builder_open(struct doc_builder *builder, struct doc_place place, enum oto_value_kind kind);
 enum oto_status doc_builder_close(struct doc_builder *builder);
-/* Where the list or map being filled begins; false at the root. */
+/* Gets the place where the open list or map begins; false at the root. */
 bool doc_builder_inside(const struct doc_builder *builder, struct doc_place *place, enum oto_value_kind *kind);
 
-/* What libfyaml would misread or choke on, refused before it sees a byte. */
+/* Refuses text that libfyaml would misread or could not process within its limits, before libfyaml reads it. */
 enum oto_status doc_precheck(const char *file, const char *text, size_t bytes, const struct oto_document_limits *limits,
                              struct oto_error *error);
-/* libfyaml: feeds the builder. */
+/* Parses with libfyaml and passes its events to the builder. */
 enum oto_status doc_parse_events(struct doc_builder *builder, const char *text, size_t bytes);
-/* All of it: text to a tree in the arena. */
+/* Parses text to a tree in the arena: check, events, tree. */
 enum oto_status doc_parse_tree(struct doc_arena *arena, const char *file, const char *text, size_t bytes,
                                const struct oto_document_limits *limits, struct oto_value **root,
                                struct oto_error *error);

@@ -9,14 +9,16 @@ static size_t smallest(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Letters alike but for case, and '-' for '_' or a space, count as the same. */
+/* Folds upper and lower case, and '-', '_' and space, into one letter each. */
 static int folded(char letter)
 {
     int lower = tolower((unsigned char)letter);
     return lower == '-' || lower == ' ' ? '_' : lower;
 }
 
-/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */
+/*
+ * Edit distance with transpositions (optimal string alignment): insertion, deletion, substitution, swap of neighbours.
+ */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t rows[3][WORD_MAX + 1];
@@ -39,7 +41,7 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return above[b_length];
 }
 
-/* `rate` for `rate_hz`: the beginning of a word, or more than it. */
+/* True if one word begins with the other, as `rate` and `rate_hz`. */
 static bool is_beginning(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t common = smallest(a_length, b_length);
@@ -53,7 +55,7 @@ const char *oto_nearest_word(const char *word, const char *const *candidates, si
 {
     size_t length = strlen(word);
     size_t best = (length < 6 ? 1 : length / 3) + 1;
-    size_t closest = 0; /* of the nearest so far: among equals the one that is really nearer */
+    size_t closest = 0; /* smallest distance so far, which decides between candidates of equal rank */
     const char *nearest = NULL;
     if (length == 0 || length > WORD_MAX)
         return NULL;

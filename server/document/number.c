@@ -55,7 +55,7 @@ static int digit_value(char digit)
     return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : 16;
 }
 
-/* Digits of a base to the end of the text; 0x and 0o choose the base. */
+/* Parses the digits up to the end of the text; the prefixes 0x and 0o choose the base. */
 static enum doc_number magnitude(const char *text, uint64_t *number)
 {
     uint64_t base = 10;
@@ -79,7 +79,9 @@ static enum doc_number magnitude(const char *text, uint64_t *number)
 enum doc_number doc_number_f64(const char *text, double *number)
 {
     if (is_decimal(text)) {
-        /* glibc's "C" locale is static: nothing is allocated, and a host's LC_NUMERIC changes nothing. */
+        /*
+         * glibc's "C" locale is static, so nothing is allocated. The number is parsed the same under every LC_NUMERIC.
+         */
         *number = strtod_l(text, NULL, newlocale(LC_ALL_MASK, "C", (locale_t)0));
         return isfinite(*number) ? DOC_NUMBER_OK : DOC_NUMBER_RANGE;
     }
@@ -123,7 +125,7 @@ static void reduce(uint64_t *num, uint64_t *den)
     *den /= a;
 }
 
-/* Digits without the point over a power of ten, so that nothing is rounded. */
+/* The digits without the point, over a power of ten: the fraction is exact. */
 static enum doc_number decimal_rational(const char *text, uint64_t *num, uint64_t *den)
 {
     int64_t scale = 0;

@@ -1,4 +1,4 @@
-/* The only file that knows libfyaml: its events go into the builder, its diagnostics become one sentence. */
+/* The only file that includes libfyaml. Its events go to the builder; its diagnostics become one sentence. */
 #include "document/internal.h"
 
 #include <errno.h>
@@ -33,12 +33,12 @@ static struct doc_place place_of(const struct doc_builder *builder, const struct
     return (struct doc_place){builder->file, (uint32_t)mark->line + 1, (uint32_t)mark->column + 1};
 }
 
-/* What libfyaml says, and how we say it to somebody who does not know YAML's own words. */
+/* Diagnostics of libfyaml, and what we report to a reader who does not know the terms of YAML. */
 static const struct {
     const char *theirs, *ours;
 } sentences[] = {
-    {"invalid tab as indendation", "a tab stands where the line is indented: use spaces"},
-    {"invalid tab", "a tab stands where the line is indented: use spaces"},
+    {"invalid tab as indendation", "the line is indented with a tab: use spaces"},
+    {"invalid tab", "the line is indented with a tab: use spaces"},
     {"did not find expected node content", "expected a value here"},
     {"invalid nested block mapping on the same line", "a second 'key:' on one line: put quotes round a text with ': '"},
     {"invalid multiline plain key", "expected 'key: value': the line continues the one above, or is indented wrongly"},
@@ -81,10 +81,10 @@ static enum oto_status syntax_error(struct doc_builder *builder, struct fy_diag 
     return doc_fail(place, builder->error, OTO_SYNTAX, "%s", rephrased(found->msg));
 }
 
-/* Longest way to write one byte of text: \U00000041. */
+/* Longest notation of one byte of text: \U00000041. */
 enum { SOURCE_BYTES_PER_BYTE = 10 };
 
-/* Before the text is made: for many escapes that takes libfyaml fifty times the length of the source. */
+/* Tested before the text is made: for a text with many escapes libfyaml needs fifty times the length of the source. */
 static bool is_too_long(const struct doc_builder *builder, struct fy_event *event)
 {
     const struct fy_mark *from = fy_event_start_mark(event), *to = fy_event_end_mark(event);
@@ -102,10 +102,10 @@ static enum oto_status take_scalar(struct doc_builder *builder, struct fy_event 
         return doc_fail(place, builder->error, OTO_LIMIT, "a text of more than %zu bytes, the most that is accepted",
                         builder->limits.text_bytes);
     const char *text = token != NULL ? fy_token_get_text(token, &bytes) : "";
-    /* Out of memory, libfyaml gives an empty text. */
+    /* libfyaml returns an empty text when it is out of memory. */
     if (text == NULL || (bytes == 0 && token != NULL && fy_token_get_text_length(token) > 0))
         return no_memory(builder);
-    /* The mark of a quoted text stands behind its quote. */
+    /* libfyaml places a quoted text one column after its quote. */
     if ((style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) && place.column > 1)
         place.column--;
     return doc_builder_scalar(builder, place, text, bytes, style != FYSS_PLAIN && style != FYSS_ANY);
@@ -117,7 +117,7 @@ static enum oto_status refuse_properties(struct doc_builder *builder, struct fy_
     struct doc_place place = place_of(builder, fy_event_start_mark(event));
     if (anchor != NULL || tag != NULL)
         place = place_of(builder, fy_token_start_mark(anchor != NULL ? anchor : tag));
-    /* The marks of names stand behind their * or &. */
+    /* libfyaml places a name one column after its * or &. */
     if ((anchor != NULL || event->type == FYET_ALIAS) && place.column > 1)
         place.column--;
     if (event->type == FYET_ALIAS)
@@ -159,7 +159,7 @@ static enum oto_status take_events(struct doc_builder *builder, struct fy_parser
 {
     enum oto_status status = OTO_OK;
     struct fy_event *event;
-    errno = 0; /* libfyaml says nothing of memory that it did not get; malloc() does */
+    errno = 0; /* libfyaml does not report a failed allocation, but malloc() sets errno */
     while (status == OTO_OK && (event = fy_parser_parse(parser)) != NULL) {
         status = take_event(builder, event);
         fy_parser_event_free(parser, event);

@@ -1,19 +1,19 @@
 /*
- * What is refused before libfyaml 0.7.12 sees a byte, because it would misread it without a word or take memory without
- * bound (all tried): it ends the text silently at a NUL or at bytes that are not UTF-8; it keeps every token of a line
- * until it knows whether the line's first list is a key (1 KiB for each pair of a one-line map), and every bracket that
- * opens until one closes; and each %TAG is compared with all others.
+ * Refuses input that libfyaml 0.7.12 misreads without notice, or for which it takes memory without limit (all
+ * reproduced). It ends the text at a NUL or at bytes that are not UTF-8, without an error. It keeps every token of a
+ * line until it knows whether the first list of the line is a key (1 KiB for each pair of a one-line map). It keeps
+ * every opening bracket until its closing one. It compares each %TAG with all others.
  */
 #include "document/internal.h"
 
 struct scan {
     const unsigned char *at, *end;
     uint32_t line, column;
-    size_t line_values, lists; /* at most as many as there are values: of this line, and in all */
-    bool may_be_directive;     /* nothing but comments and blank lines stood since the start or the last `...` */
+    size_t line_values, lists; /* upper limits of the number of values: on this line, and in the document */
+    bool may_be_directive;     /* only comments and blank lines since the start or the last `...` */
 };
 
-/* Length of the well-formed UTF-8 sequence at `at` (RFC 3629), 0 if there is none. */
+/* Length of the well-formed UTF-8 sequence at `at` (RFC 3629); 0 if there is none. */
 static size_t utf8_length(const unsigned char *at, const unsigned char *end)
 {
     static const struct {

@@ -2,9 +2,9 @@
 
 struct setting {
     struct oto_document *document;
-    const char *path; /* as the person gave it */
+    const char *path; /* as the user wrote it */
     struct oto_error *error;
-    struct oto_value *value; /* what is set */
+    struct oto_value *value; /* the value to set */
 };
 
 static enum oto_status fail(struct setting *setting, enum oto_status status, const char *what, const char *word,
@@ -19,7 +19,7 @@ static enum oto_status no_memory(struct setting *setting)
     return oto_fail(setting->error, OTO_NO_MEMORY, "--set %.200s: error: out of memory", setting->path);
 }
 
-/* Puts a value into slot `at` of a container, which grows by one if `at` is its count. */
+/* Stores a value in slot `at` of a container; the container grows by one if `at` equals its count. */
 static enum oto_status put(struct setting *setting, struct oto_value *container, uint32_t at, const char *key,
                            size_t key_bytes, struct oto_value *value)
 {
@@ -40,7 +40,7 @@ static enum oto_status put(struct setting *setting, struct oto_value *container,
     return key != NULL && value->key == NULL ? no_memory(setting) : OTO_OK;
 }
 
-/* The longest run of segments that is a key of the map: a key may hold dots itself. */
+/* Finds the longest run of path segments that is a key of the map, because a key may contain dots. */
 static uint32_t find_key(const struct oto_value *map, const char *path, size_t *bytes)
 {
     uint32_t best = map->count;
@@ -77,7 +77,7 @@ static void list_names(const struct oto_value *list, char *text, size_t bytes)
         (void)snprintf(text, bytes, "0 to %u", list->count - 1);
 }
 
-/* A member of a list by its name, else by its index. */
+/* Finds an item of a list by its name, else by its index. */
 static enum oto_status find_member(struct setting *setting, const struct oto_value *list, const char *path,
                                    uint32_t *index, size_t *bytes)
 {
@@ -96,7 +96,7 @@ static enum oto_status find_member(struct setting *setting, const struct oto_val
         return OTO_OK;
     }
     list_names(list, names, sizeof names);
-    return fail(setting, OTO_NOT_FOUND, "the list has no member", word, names);
+    return fail(setting, OTO_NOT_FOUND, "the list has no item", word, names);
 }
 
 static struct oto_value *empty_map(struct setting *setting)
@@ -107,7 +107,10 @@ static struct oto_value *empty_map(struct setting *setting)
     return map;
 }
 
-/* One step down the path. *container becomes the value that holds the rest of it, NULL when the path is at its end. */
+/*
+ * Follows one segment of the path. *container becomes the value that the rest of the path starts from, or NULL at the
+ * end.
+ */
 static enum oto_status descend(struct setting *setting, struct oto_value **container, const char **path)
 {
     struct oto_value *here = *container, *next = NULL;
@@ -131,7 +134,7 @@ static enum oto_status descend(struct setting *setting, struct oto_value **conta
             return OTO_OK;
         }
         if (next != NULL && !oto_value_is_null(next))
-            return fail(setting, OTO_INVALID, "there is nothing to set inside the value", next->text, "");
+            return fail(setting, OTO_INVALID, "nothing can be set inside the value", next->text, "");
         next = *container = empty_map(setting);
         if (next == NULL)
             return no_memory(setting);
@@ -139,7 +142,7 @@ static enum oto_status descend(struct setting *setting, struct oto_value **conta
     return put(setting, here, index, map ? segment : NULL, bytes, last ? setting->value : next);
 }
 
-/* The value of an override: its place is the override itself. */
+/* Parses the value of an override. Its place is the override, not a file. */
 static enum oto_status parse_value(struct setting *setting, const char *yaml)
 {
     char name[320];
@@ -159,7 +162,7 @@ enum oto_status oto_document_set(struct oto_document *document, const char *path
     size_t depth = 0;
     enum oto_status status = parse_value(&setting, yaml);
     if (status == OTO_OK && container->kind == OTO_VALUE_SCALAR)
-        return fail(&setting, OTO_INVALID, "there is nothing to set inside the value", container->text, "");
+        return fail(&setting, OTO_INVALID, "nothing can be set inside the value", container->text, "");
     while (status == OTO_OK && container != NULL) {
         if (++depth > oto_document_default_limits.depth)
             return fail(&setting, OTO_LIMIT, "a path with more than 32 keys, got", path, "");

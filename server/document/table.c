@@ -1,4 +1,4 @@
-/* CSV through libcsv, the only file that knows it, line by line so that every cell has a place. */
+/* Reads CSV with libcsv, line by line, so that every cell has a place. The only file that includes libcsv. */
 #include "document/table.h"
 
 #include "base/file_kind.h"
@@ -14,35 +14,35 @@
 enum { MAX_LINE_BYTES = 1 << 20 };
 #define MAX_VALUES (UINT64_C(1) << 31)
 
-/* The cells of one row, one after the other with a NUL each. */
+/* The cells of one row as consecutive NUL-terminated texts. */
 struct row_text {
     oto_text_row_function each; /* NULL: cells are read as numbers */
     void *context;
     char *text;
     size_t bytes, capacity;
     const char **cells;
-    size_t *starts; /* of each cell in `text`, which may move while the row grows */
+    size_t *starts; /* offset of each cell in `text`; offsets, because `text` may move while the row grows */
 };
 
 struct reader {
     const char *path;
     const char *const *columns;
     uint32_t column_count;
-    struct oto_table *table; /* with `each` it holds one row at a time */
-    oto_row_function each;   /* NULL: rows are gathered */
+    struct oto_table *table; /* with `each`, it holds one row at a time */
+    oto_row_function each;   /* NULL: rows are collected in `table` */
     void *each_context;
     struct oto_error *error;
     enum oto_status status;
     struct table_header header;
     bool has_header;
-    uint64_t capacity; /* values */
+    uint64_t capacity; /* in values */
     const char *line;
     size_t line_bytes;
     uint32_t line_number, field;
     struct row_text row_text;
 };
 
-/* Where the current cell begins: behind as many commas outside quotes. */
+/* The column where the current cell begins: after as many commas outside quotes as cells were read. */
 static struct doc_place place_of(const struct reader *reader)
 {
     uint32_t column = 1, commas = 0;
@@ -215,7 +215,7 @@ static enum oto_status take_line(struct reader *reader, struct csv_parser *parse
     if (reader->status != OTO_OK)
         return reader->status;
     if (taken != reader->line_bytes)
-        return doc_fail(place_of(reader), reader->error, OTO_SYNTAX, "a quote (\") stands where none may");
+        return doc_fail(place_of(reader), reader->error, OTO_SYNTAX, "a quote (\") is not allowed here");
     if (csv_get_buffer_size(parser) > MAX_LINE_BYTES)
         return doc_fail(place_of(reader), reader->error, OTO_SYNTAX, "the closing quote (\") of a cell is missing");
     return OTO_OK;

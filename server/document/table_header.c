@@ -17,7 +17,7 @@ enum oto_status table_header_add(struct table_header *header, struct doc_place p
         return doc_fail(place, error, OTO_LIMIT, "expected at most %d columns with names of at most %d bytes",
                         TABLE_MAX_COLUMNS, TABLE_MAX_NAME);
     if (header->count == 0 && bytes >= 3 && memcmp(name, "\xef\xbb\xbf", 3) == 0) {
-        name += 3; /* a byte-order mark, as spreadsheets write it */
+        name += 3; /* byte-order mark, which spreadsheet programs write */
         bytes -= 3;
     }
     char **names = realloc(header->names, (header->count + 1) * sizeof(char *));
@@ -64,7 +64,7 @@ enum oto_status table_header_match(struct table_header *header, struct doc_place
         if (i == TABLE_UNWANTED)
             continue;
         if (header->targets[i] != TABLE_UNWANTED)
-            return doc_fail(place, error, OTO_INVALID, "the column '%s' is asked for twice", header->names[i]);
+            return doc_fail(place, error, OTO_INVALID, "the column '%s' is requested twice", header->names[i]);
         header->targets[i] = j;
     }
     return OTO_OK;

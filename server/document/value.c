@@ -1,6 +1,6 @@
 #include "document/internal.h"
 
-/* Of a long path the end says more than the beginning. */
+/* The end of a long path is more useful than its beginning, so the beginning is cut. */
 enum { FILE_SHOWN = 200, TEXT_SHOWN = 60 };
 
 enum oto_status doc_vfail(struct doc_place place, struct oto_error *error, enum oto_status status, const char *format,
@@ -98,7 +98,7 @@ static bool is_plain(const struct oto_value *value)
     return value->kind == OTO_VALUE_SCALAR && !value->quoted && !oto_value_is_null(value);
 }
 
-/* The sentence for each way in which a number's text can be wrong. */
+/* The error sentence for each kind of invalid number. */
 static enum oto_status number_status(const struct oto_value *value, enum doc_number result, const char *what,
                                      const char *range, struct oto_error *error)
 {
@@ -145,7 +145,7 @@ enum oto_status oto_value_bool(const struct oto_value *value, bool *flag, struct
 
 enum oto_status oto_value_rational(const struct oto_value *value, uint64_t *num, uint64_t *den, struct oto_error *error)
 {
-    /* JSON can write a fraction only as a text. */
+    /* JSON has no fractions, so a fraction in JSON is a quoted text. */
     bool fraction = value->kind == OTO_VALUE_SCALAR && value->quoted && strchr(value->text, '/') != NULL;
     enum doc_number result = is_plain(value) || fraction ? doc_number_rational(value->text, num, den) : DOC_NUMBER_NOT;
     return number_status(value, result, "a rate such as 200, 0.5 or 60000/1001",

@@ -1,20 +1,20 @@
 #include "otolith/environment.h"
 
-/* ICAO Doc 7488/3: the constants, and the layers below. */
+/* Constants of ICAO Doc 7488/3; the layers below are from it too. */
 #define EARTH_RADIUS_M 6356766.0
 #define GAS_CONSTANT_J_KG_K 287.05287
 #define SEA_LEVEL_K 288.15
 #define SEA_LEVEL_PA 101325.0
 #define ICE_POINT_K 273.15
 
-/* Layers of geopotential altitude; the temperature changes evenly in each. */
+/* Layers by geopotential altitude; the temperature is linear in each. */
 static const struct {
     double top_m, lapse_k_m;
 } layers[] = {{11000.0, -6.5e-3}, {20000.0, 0.0},     {32000.0, 1.0e-3}, {47000.0, 2.8e-3},
               {51000.0, 0.0},     {71000.0, -2.8e-3}, {80000.0, -2.0e-3}};
 enum { LAYERS = sizeof layers / sizeof *layers };
 
-/* The pressure's factor over a rise within one layer: the hydrostatic equation with the ideal gas law. */
+/* Ratio of the pressures at two altitudes of one layer: hydrostatic equation with the ideal gas law. */
 static double pressure_ratio(double base_k, double lapse_k_m, double rise_m)
 {
     const double k = OTO_STANDARD_GRAVITY_M_S2 / GAS_CONSTANT_J_KG_K;
@@ -55,7 +55,7 @@ static double geopotential_within(double altitude_m)
     return geopotential(least_m < OTO_ISA_MAX_ALTITUDE_M ? least_m : OTO_ISA_MAX_ALTITUDE_M);
 }
 
-/* The layer that holds the place; the upper one where two meet. */
+/* The layer that contains the altitude; at a border the upper layer. */
 static int layer_of(double geopotential_m)
 {
     int layer = 0;

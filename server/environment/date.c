@@ -9,7 +9,7 @@ static bool is_leap(int64_t year)
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* Days from 1970-01-01 to the year's first. */
+/* Days from 1970-01-01 to the first day of a year. */
 static int64_t days_before_year(int64_t year)
 {
     const int64_t past = year - 1;

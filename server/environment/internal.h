@@ -1,4 +1,4 @@
-/* The models that are compiled in, oldest first: made by tools/gen_wmm_table.py from configs/magnetics. */
+/* The models compiled into the library, oldest first. tools/gen_wmm_table.py makes them from configs/magnetics. */
 #ifndef ENVIRONMENT_INTERNAL_H
 #define ENVIRONMENT_INTERNAL_H
 

@@ -1,20 +1,20 @@
 /*
  * The World Magnetic Model at a place and date: equations of Chulliat et al. (2025), "The US/UK World Magnetic Model
- * for 2025-2030: Technical Report", section 1, numbered as there.
+ * for 2025-2030: Technical Report", section 1, with the report's equation numbers.
  *
- * The report's sums divide by the cosine of the latitude. Each Legendre function of order m >= 1 holds that cosine as a
- * factor, so it is kept divided by it here: P = cos Q. No formula then divides, and the poles are ordinary places.
+ * The sums of the report divide by the cosine of the latitude. Each Legendre function P of order m >= 1 has that cosine
+ * as a factor, so this file computes Q with P = cos Q. No formula then divides by zero at the poles.
  */
 #include "environment/internal.h"
 
 #define MODEL_RADIUS_M 6371200.0 /* geomagnetic reference radius */
 
-/* What the sums need at a place; everything but the coefficients. */
+/* Terms of the sums that depend on the place but not on the coefficients. */
 struct basis {
     double sin_lat, cos_lat;                                     /* geocentric */
     double ratio[OTO_WMM_DEGREE + 1];                            /* (a/r)^(n+2) */
-    double sin_m[OTO_WMM_DEGREE + 1], cos_m[OTO_WMM_DEGREE + 1]; /* of m times the longitude */
-    double q[OTO_WMM_TERMS];                                     /* P of m = 0, P / cos of m >= 1 */
+    double sin_m[OTO_WMM_DEGREE + 1], cos_m[OTO_WMM_DEGREE + 1]; /* sine and cosine of m times the longitude */
+    double q[OTO_WMM_TERMS];                                     /* P for m = 0, P / cos for m >= 1 */
 };
 
 static int term(int n, int m)
@@ -28,8 +28,11 @@ static double root(int n, int m)
     return oto_sqrt((double)(n * n - m * m));
 }
 
-/* Schmidt semi-normalised functions of sin(latitude): up the diagonal, then up in degree at a fixed order, the
- * direction in which the recursion is stable (Holmes & Featherstone 2002, eq. 11, in Schmidt's normalisation). */
+/*
+ * Fills the Schmidt semi-normalised functions of sin(latitude): first along the diagonal, then upwards in degree at a
+ * fixed order, which is the stable direction of the recursion (Holmes & Featherstone 2002, eq. 11, with Schmidt's
+ * normalisation).
+ */
 static void fill_legendre(struct basis *basis)
 {
     double *q = basis->q;
@@ -47,7 +50,7 @@ static void fill_legendre(struct basis *basis)
     }
 }
 
-/* Eq. 7 and 8, and the angle from geodetic to geocentric latitude as sine and cosine. */
+/* Eq. 7 and 8; also sine and cosine of the angle between geodetic and geocentric latitude. */
 static void fill_basis(struct basis *basis, oto_geodetic place, double *sin_psi, double *cos_psi)
 {
     double s, c;
@@ -82,7 +85,7 @@ static double legendre_slope(const struct basis *basis, int n, int m)
     return below - (double)n * basis->sin_lat * basis->q[term(n, m)];
 }
 
-/* Eq. 10 to 12: north, east, down in the geocentric frame, from coefficients g + years g_yr. */
+/* Eq. 10 to 12: north, east and down in geocentric axes, from coefficients g + years · g_yr. */
 static oto_vec3 sum_terms(const struct basis *basis, const double *g, const double *h, const double *g_yr,
                           const double *h_yr, double years)
 {
@@ -104,13 +107,13 @@ static oto_vec3 sum_terms(const struct basis *basis, const double *g, const doub
     return sum;
 }
 
-/* Eq. 17: geocentric north, east, down to geodetic. */
+/* Eq. 17: from geocentric to geodetic north, east and down. */
 static oto_vec3 to_geodetic(oto_vec3 v, double sin_psi, double cos_psi)
 {
     return oto_vec3_make(v.x * cos_psi - v.z * sin_psi, v.y, v.x * sin_psi + v.z * cos_psi);
 }
 
-/* Eq. 19 and their derivatives. */
+/* Eq. 19 and their time derivatives. */
 static void fill_elements(struct oto_magnetic_field *field, oto_vec3 b, oto_vec3 b_yr)
 {
     const double h = oto_hypot(b.x, b.y), f = oto_hypot(h, b.z);
@@ -144,7 +147,7 @@ static enum oto_status check(const struct oto_wmm *model, oto_geodetic place, do
         return oto_fail(error, OTO_RANGE, "%s is not valid at an altitude of %.10g m: expected %.10g to %.10g m",
                         model->name, place.alt_m, OTO_WMM_MIN_ALTITUDE_M, OTO_WMM_MAX_ALTITUDE_M);
     }
-    /* 90 degrees may round to more than a quarter turn */
+    /* 90 degrees in radians may be larger than OTO_HALF_PI by rounding */
     if (!(oto_fabs(place.lat_rad) <= OTO_HALF_PI + 0x1p-50) || !(oto_fabs(place.lon_rad) <= OTO_TWO_PI + 0x1p-48)) {
         return oto_fail(error, OTO_RANGE,
                         "there is no place at latitude %.10g, longitude %.10g: expected -90 to 90 and -360 to 360 deg",

@@ -1,4 +1,4 @@
-/* Coefficient files: text in, coefficients or a sentence with file and line out. */
+/* Parses coefficient files. An error is a sentence with file and line. */
 #include "environment/internal.h"
 
 #include <errno.h>
@@ -8,21 +8,21 @@
 #include "document/internal.h"
 
 enum { MAX_FILE_BYTES = 64 * 1024, MAX_LINE_BYTES = 160, MAX_WORDS = 6 };
-#define MAX_COEFFICIENT_NT 1e5 /* the dipole's is 3e4 */
+#define MAX_COEFFICIENT_NT 1e5 /* the largest coefficient, of the dipole, is 3e4 */
 #define MIN_EPOCH 1900.0
 #define MAX_EPOCH 2200.0
 
 struct reader {
     const char *file, *text;
     size_t bytes, at;
-    uint32_t line; /* the one in `buffer`, from 1 */
+    uint32_t line; /* number of the line in `buffer`, from 1 */
     char buffer[MAX_LINE_BYTES + 1];
     char *words[MAX_WORDS];
-    size_t word_count; /* counts those that have no room too */
+    size_t word_count; /* includes words for which `words` has no room */
     struct oto_error *error;
 };
 
-/* A word of the line, NULL for its start, as a place. */
+/* The place of a word in the line; word NULL: the start of the line. */
 static struct doc_place place_of(const struct reader *reader, const char *word)
 {
     const uint32_t column = word != NULL ? (uint32_t)(word - reader->buffer) + 1 : 1;
@@ -43,7 +43,7 @@ static void split(struct reader *reader)
     }
 }
 
-/* The next line's words; OTO_AGAIN behind the last line. */
+/* Splits the next line into words; OTO_AGAIN after the last line. */
 static enum oto_status next_line(struct reader *reader)
 {
     size_t length = 0;
@@ -57,7 +57,7 @@ static enum oto_status next_line(struct reader *reader)
             continue;
         }
         if ((c < ' ' && c != '\t') || c == 0x7f) {
-            return FAIL(reader, NULL, OTO_SYNTAX, "expected text, got a byte that is none; is this a .COF file?");
+            return FAIL(reader, NULL, OTO_SYNTAX, "expected text, got a byte that is no text; is this a .COF file?");
         }
         if (length == MAX_LINE_BYTES) {
             return FAIL(reader, NULL, OTO_LIMIT, "expected lines of at most %d characters", MAX_LINE_BYTES);
@@ -82,7 +82,7 @@ static enum oto_status read_number(struct reader *reader, const char *what, cons
     return OTO_OK;
 }
 
-/* "WMM-2025" is told as wmm2025. */
+/* "WMM-2025" becomes "wmm2025". */
 static enum oto_status read_name(struct reader *reader, const char *word, struct oto_wmm *model)
 {
     size_t length = 0;

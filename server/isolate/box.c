@@ -95,7 +95,7 @@ static void fill_slot(struct srv_box *box, uint32_t index, const struct srv_box_
     const struct srv_box_place *place = &box->places[index];
     struct srv_box_slot *slot = srv_box_slot(box, index);
     slot->setup = place->setup;
-    slot->setup.inputs = NULL; /* pointers into this process: the host has its own */
+    slot->setup.estimator.inputs = NULL; /* pointers into this process: the host has its own */
     (void)snprintf(slot->path, sizeof slot->path, "%s", oto_plugin_path(place->plugin));
     slot->params_offset = place->params_offset;
     slot->params_bytes = place->params.bytes;

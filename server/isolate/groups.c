@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/thread/engine_private.h"
+#include "isolate/isolated.h"
 
 #define RELEASED_CAPACITY 64u /* a power of two; the keeper empties it at once */
 
-static struct srv_group *find_group(struct srv_engine *engine, const char *name)
+static struct srv_group *find_group(struct srv_sim *sim, const char *name)
 {
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        if (strcmp(engine->groups[i].name, name) == 0) {
-            return &engine->groups[i];
+    for (uint32_t i = 0; i < sim->isolation->group_count; i++) {
+        if (strcmp(sim->isolation->groups[i].name, name) == 0) {
+            return &sim->isolation->groups[i];
         }
     }
     return NULL;
@@ -38,9 +38,9 @@ refuse(const struct srv_node *node, struct oto_error *error, enum oto_status sta
                          : oto_fail(error, status, "node '%s' %s", node->topic, sentence);
 }
 
-static enum oto_status check_node(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
+static enum oto_status check_node(struct srv_sim *sim, const struct srv_node *node, struct oto_error *error)
 {
-    const struct srv_clock_config *clock = &engine->config->clock;
+    const struct srv_clock_config *clock = &sim->config->clock;
     const struct srv_node_config *config = node->config;
     if (node->evaluate != NULL && config->isolation.async) {
         return refuse(node, error, OTO_UNSUPPORTED, "is a motion: the sensors of a tick need its truth in that tick, which "
@@ -63,11 +63,11 @@ static int64_t budget_of(const struct srv_node *node)
     return node->config->isolation.budget_ns > 0 ? node->config->isolation.budget_ns : SRV_GROUP_BUDGET_NS;
 }
 
-static struct srv_group *add_group(struct srv_engine *engine, const struct srv_node *node)
+static struct srv_group *add_group(struct srv_sim *sim, const struct srv_node *node)
 {
-    const struct srv_clock_config *clock = &engine->config->clock;
-    struct srv_group *group = &engine->groups[engine->group_count++];
-    group->engine = engine;
+    const struct srv_clock_config *clock = &sim->config->clock;
+    struct srv_group *group = &sim->isolation->groups[sim->isolation->group_count++];
+    group->isolation = sim->isolation;
     (void)pthread_mutex_init(&group->lock, NULL);
     group->turn = turn_of(node);
     group->async = node->config->isolation.async;
@@ -78,18 +78,18 @@ static struct srv_group *add_group(struct srv_engine *engine, const struct srv_n
 }
 
 /* Nodes that name a group must mean the same group. */
-static enum oto_status join(struct srv_engine *engine, const struct srv_node *node, struct oto_error *error)
+static enum oto_status join(struct srv_sim *sim, const struct srv_node *node, struct oto_error *error)
 {
     static const char *const turns[] = {
         [SRV_TURN_MOTIONS] = "motions", [SRV_TURN_SENSORS] = "sensors", [SRV_TURN_ESTIMATORS] = "estimators"};
     const bool async = node->config->isolation.async;
-    struct srv_group *group = find_group(engine, group_name(node));
-    if (group == NULL && engine->group_count == SRV_GROUP_MAX) {
+    struct srv_group *group = find_group(sim, group_name(node));
+    if (group == NULL && sim->isolation->group_count == SRV_GROUP_MAX) {
         return refuse(node, error, OTO_LIMIT, "asks for plugin host number %u; at most %u are accepted: nodes share one with "
-                      "`isolation: {process: NAME}`", engine->group_count + 1, SRV_GROUP_MAX);
+                      "`isolation: {process: NAME}`", sim->isolation->group_count + 1, SRV_GROUP_MAX);
     }
     if (group == NULL) {
-        group = add_group(engine, node);
+        group = add_group(sim, node);
     }
     if (group->turn != turn_of(node)) {
         return refuse(node, error, OTO_CONFLICT, "is one of the %s, and plugin host '%s' runs %s: they have their turns at "
@@ -106,9 +106,9 @@ static enum oto_status join(struct srv_engine *engine, const struct srv_node *no
     return OTO_OK;
 }
 
-static struct srv_vehicle *vehicle_of(struct srv_engine *engine, const struct srv_node *node)
+static struct srv_vehicle *vehicle_of(struct srv_sim *sim, const struct srv_node *node)
 {
-    return &engine->vehicles[node->config->vehicle];
+    return &sim->vehicles[node->config->vehicle];
 }
 
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count)
@@ -120,15 +120,15 @@ void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count)
     return srv_state_alloc(payload_bytes);
 }
 
-static enum oto_status make_member(struct srv_engine *engine, struct srv_group *group, uint32_t slot,
+static enum oto_status make_member(struct srv_sim *sim, struct srv_group *group, uint32_t slot,
                                    struct srv_node *node, struct oto_error *error)
 {
     struct srv_member *member = &group->members[slot];
-    *member = (struct srv_member){.node = node, .vehicle = vehicle_of(engine, node), .group = group, .slot = slot};
+    *member = (struct srv_member){.node = node, .vehicle = vehicle_of(sim, node), .group = group, .slot = slot};
     member->last = srv_member_make_last(node->ports, node->port_count);
     node->member = member;
     if (node->is_estimator) {
-        member->ready_at = srv_estimator_ready_at(engine, node);
+        member->ready_at = srv_estimator_ready_at(sim, node);
         member->after = calloc(node->inputs.count + 1, sizeof *member->after);
     }
     if (node->evaluate != NULL && srv_member_make_truths(member, error) != OTO_OK) {
@@ -139,7 +139,7 @@ static enum oto_status make_member(struct srv_engine *engine, struct srv_group *
                : oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of '%s'", node->topic);
 }
 
-static enum oto_status fill(struct srv_engine *engine, struct srv_group *group, struct oto_error *error)
+static enum oto_status fill(struct srv_sim *sim, struct srv_group *group, struct oto_error *error)
 {
     uint32_t slot = 0;
     enum oto_status status = OTO_OK;
@@ -149,10 +149,10 @@ static enum oto_status fill(struct srv_engine *engine, struct srv_group *group, 
     if (group->members == NULL || group->released.items == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
     }
-    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
-        struct srv_node *node = &engine->nodes[i];
-        if (node->config->isolation.process && find_group(engine, group_name(node)) == group) {
-            status = make_member(engine, group, slot++, node, error);
+    for (uint32_t i = 0; status == OTO_OK && i < sim->node_count; i++) {
+        struct srv_node *node = &sim->nodes[i];
+        if (node->config->isolation.process && find_group(sim, group_name(node)) == group) {
+            status = make_member(sim, group, slot++, node, error);
         }
     }
     return status;
@@ -232,36 +232,36 @@ static enum oto_status start(struct srv_group *group, oto_warn_function warn, vo
     return OTO_OK;
 }
 
-enum oto_status srv_groups_make(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+enum oto_status srv_groups_make(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                 struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
-    engine->groups = calloc(SRV_GROUP_MAX, sizeof *engine->groups);
-    if (engine->groups == NULL) {
+    sim->isolation->groups = calloc(SRV_GROUP_MAX, sizeof *sim->isolation->groups);
+    if (sim->isolation->groups == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin hosts");
     }
-    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
-        const struct srv_node *node = &engine->nodes[i];
+    for (uint32_t i = 0; status == OTO_OK && i < sim->node_count; i++) {
+        const struct srv_node *node = &sim->nodes[i];
         if (node->config->isolation.process) {
-            status = check_node(engine, node, error);
-            status = status == OTO_OK ? join(engine, node, error) : status;
+            status = check_node(sim, node, error);
+            status = status == OTO_OK ? join(sim, node, error) : status;
         }
     }
-    for (uint32_t i = 0; status == OTO_OK && i < engine->group_count; i++) {
-        status = fill(engine, &engine->groups[i], error);
+    for (uint32_t i = 0; status == OTO_OK && i < sim->isolation->group_count; i++) {
+        status = fill(sim, &sim->isolation->groups[i], error);
     }
-    for (uint32_t i = 0; status == OTO_OK && i < engine->group_count; i++) {
-        status = start(&engine->groups[i], warn, warn_context, error);
+    for (uint32_t i = 0; status == OTO_OK && i < sim->isolation->group_count; i++) {
+        status = start(&sim->isolation->groups[i], warn, warn_context, error);
     }
     return status;
 }
 
-bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct srv_group_facts *facts)
+bool srv_isolation_group(const struct srv_sim *sim, uint32_t index, struct srv_group_facts *facts)
 {
-    if (index >= engine->group_count) {
+    if (sim->isolation == NULL || index >= sim->isolation->group_count) {
         return false;
     }
-    const struct srv_group *group = &engine->groups[index];
+    const struct srv_group *group = &sim->isolation->groups[index];
     *facts = (struct srv_group_facts){.name = group->name,
                                       .nodes = group->member_count,
                                       .async = group->async,
@@ -273,10 +273,10 @@ bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct sr
     return true;
 }
 
-const char *srv_engine_group_node(const struct srv_engine *engine, uint32_t index, uint32_t member)
+const char *srv_isolation_group_node(const struct srv_sim *sim, uint32_t index, uint32_t member)
 {
-    const bool known = index < engine->group_count && member < engine->groups[index].member_count;
-    return known ? engine->groups[index].members[member].node->topic : NULL;
+    const bool known = sim->isolation != NULL && index < sim->isolation->group_count && member < sim->isolation->groups[index].member_count;
+    return known ? sim->isolation->groups[index].members[member].node->topic : NULL;
 }
 
 static void finish_group(struct srv_group *group)
@@ -303,12 +303,12 @@ static void finish_group(struct srv_group *group)
     free(group->members);
 }
 
-void srv_groups_drop(struct srv_engine *engine)
+void srv_groups_drop(struct srv_sim *sim)
 {
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        finish_group(&engine->groups[i]);
+    for (uint32_t i = 0; i < sim->isolation->group_count; i++) {
+        finish_group(&sim->isolation->groups[i]);
     }
-    free(engine->groups);
-    engine->groups = NULL;
-    engine->group_count = 0;
+    free(sim->isolation->groups);
+    sim->isolation->groups = NULL;
+    sim->isolation->group_count = 0;
 }

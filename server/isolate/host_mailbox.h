@@ -11,6 +11,7 @@
 #ifndef SRV_PLUGIN_HOST_MAILBOX_H
 #define SRV_PLUGIN_HOST_MAILBOX_H
 
+#include "sim/remote.h"
 #include "base/schedule.h"
 #include "otolith/estimator.h"
 #include "otolith/plugin.h"
@@ -59,8 +60,7 @@ struct srv_box_crash {
 struct srv_box_question {
     uint32_t slot;
     uint32_t reserved;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
 };
 
 struct srv_box_head {
@@ -90,8 +90,7 @@ struct srv_box_output {
 
 /* The truth of a motion at an instant. */
 struct srv_box_instant {
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t reserved;
     struct oto_truth_record truth;
@@ -102,7 +101,6 @@ struct srv_box_instant {
 #define SRV_SLOT_NEW_PARAMS (1u << 2) /* call set_params before the first step, with the block at old_params_offset */
 
 /* Beyond enum oto_step_status: the step changed the floating-point mode. */
-#define SRV_STEP_FLOAT_MODE 100u
 
 /* How a swap's candidate comes to its state, which it is asked for by a request of its own. */
 enum srv_box_take {
@@ -126,15 +124,14 @@ struct srv_box_slot {
     uint32_t plugin; /* index of the descriptor that came with the start message */
     uint32_t flags;  /* SRV_SLOT_… */
     uint32_t payload_stride; /* estimators: from one sample's payload to the next */
-    uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.inputs, by oto_bindings_pack */
+    uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.estimator.inputs, by oto_bindings_pack */
     uint64_t samples_offset, payloads_offset;  /* and of what a step is given; the payloads in the samples' order */
     uint64_t instants_offset;                  /* motions: struct srv_box_instant[SRV_BOX_INSTANTS] */
     /* written by the server for each request */
     uint32_t due;
     uint32_t take; /* enum srv_box_take */
     uint64_t tick, n;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
     struct oto_sensor_input input;
     uint32_t sample_count;
     uint32_t step_count;    /* motions: ticks to move on by, of which `beat` is the end of the first; may be 0 */

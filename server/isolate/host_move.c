@@ -25,8 +25,8 @@ static uint32_t step(const struct srv_box_slot *slot, const struct oto_plugin *p
     struct srv_beat beat = slot->beat;
     uint32_t status = OTO_STEP_OK;
     for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_beat_advance(&beat)) {
-        const struct oto_step now = {.size = sizeof now, .tick = beat.n - 1, .n = beat.n, .t_ns = beat.t_ns,
-                                     .sub_ns = srv_beat_sub_ns(&beat)};
+        const struct oto_step now = {.size = sizeof now, .tick = beat.n - 1, .n = beat.n, 
+                                     .at = srv_beat_at(&beat)};
         status = said(oto_plugin_ops(plugin)->step(instance, &now));
     }
     return status;
@@ -42,7 +42,7 @@ void host_evaluate(struct srv_box_head *box, uint32_t index, const struct oto_pl
         struct srv_box_instant *instant = &instants[i];
         memset(&instant->truth, 0, sizeof instant->truth);
         instant->status =
-            said(oto_plugin_motion(plugin)->evaluate(instance, instant->t_ns, instant->sub_ns, &instant->truth));
+            said(oto_plugin_motion(plugin)->evaluate(instance, instant->at, &instant->truth));
     }
 }
 

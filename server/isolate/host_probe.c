@@ -159,7 +159,7 @@ static enum oto_status first_state(struct probe *probe)
     if (job->start == SRV_START_ADOPT) {
         leave_crumb(probe, SRV_DOING_ADOPT, 0);
         if (!oto_motion_adopts(probe->motion) ||
-            probe->motion->adopt(&probe->instance, &job->truth, job->t_ns, job->sub_ns) != OTO_OK) {
+            probe->motion->adopt(&probe->instance, &job->truth, job->at) != OTO_OK) {
             return refuse(probe, "adopt", &reason);
         }
     }
@@ -184,16 +184,15 @@ struct past {
     uint32_t newest;
 };
 
-static enum oto_step_status input_at(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status input_at(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     const struct past *past = context;
     const struct srv_probe_input *now = &past->probe->inputs[past->newest];
     uint32_t index = past->newest;
-    (void)sub_ns;
-    if (t_ns > now->t_ns || t_ns < now->t_ns - LOOK_BACK_NS) {
+    if (at.t_ns > now->at.t_ns || at.t_ns < now->at.t_ns - LOOK_BACK_NS) {
         return OTO_STEP_ERROR;
     }
-    while (index > 0 && past->probe->inputs[index].t_ns > t_ns) {
+    while (index > 0 && past->probe->inputs[index].at.t_ns > at.t_ns) {
         index--;
     }
     *input = past->probe->inputs[index].input;
@@ -237,7 +236,7 @@ static enum oto_status check_truth(struct probe *probe, const struct srv_probe_i
     struct oto_truth_record truth;
     memset(&truth, 0, sizeof truth);
     const enum oto_step_status status =
-        probe->motion->evaluate(&probe->instance, input->t_ns, input->sub_ns, &truth);
+        probe->motion->evaluate(&probe->instance, input->at, &truth);
     if (status != OTO_STEP_OK && status != OTO_STEP_WARN) {
         return complain(probe, "it could not evaluate the motion at tick %u", step);
     }
@@ -277,12 +276,14 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
     struct past past = {probe, index};
     for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
         memset(probe->payloads[i], 0, probe->descriptor->outputs[i].type->bytes);
-        outputs[i] = (struct oto_output){.payload = probe->payloads[i], .t_ns = input->t_ns,
-                                         .sensor_time_ns = input->t_ns, .emit = 1};
+        outputs[i] = (struct oto_output){.payload = probe->payloads[i], .t_ns = input->at.t_ns,
+                                         .sensor_time_ns = input->at.t_ns, .emit = 1};
     }
-    const struct oto_step now = {.size = sizeof now, .tick = input->tick, .n = input->n, .t_ns = input->t_ns,
-                                 .sub_ns = input->sub_ns, .input = moves ? NULL : &input->input,
-                                 .input_at = moves ? NULL : input_at, .input_context = &past, .outputs = outputs};
+    struct oto_step now = {
+        .size = sizeof now, .tick = input->tick, .n = input->n, .at = input->at, .outputs = outputs};
+    if (!moves) {
+        now.sensor = (struct oto_sensor_step){&input->input, input_at, &past};
+    }
     leave_crumb(probe, SRV_DOING_STEP, index + 1);
     const uint64_t allocations = host_watch_allocations();
     host_watch_calls(true);

@@ -80,12 +80,12 @@ static enum oto_status check_sizes(const struct host_instance *made, const struc
 /* What an estimator listens to, with pointers of this process. */
 static enum oto_status bind_inputs(struct srv_box_head *box, struct srv_box_slot *slot, struct oto_error *error)
 {
-    if (slot->setup.input_count == 0) {
+    if (slot->setup.estimator.input_count == 0) {
         return OTO_OK;
     }
-    slot->setup.inputs =
-        oto_bindings_unpack(at(box, slot->bindings_offset), slot->bindings_bytes, slot->setup.input_count);
-    return slot->setup.inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "what it listens to cannot be read");
+    struct oto_estimator_setup *setup = &slot->setup.estimator;
+    setup->inputs = oto_bindings_unpack(at(box, slot->bindings_offset), slot->bindings_bytes, setup->input_count);
+    return setup->inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "what it listens to cannot be read");
 }
 
 static enum oto_status make(struct host *host, const struct host_job *job, uint32_t index, struct oto_error *error)
@@ -150,14 +150,14 @@ static void tell(struct srv_box_head *box)
     srv_futex_wake(&box->news);
 }
 
-static enum oto_step_status ask(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status ask(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     struct asking *asking = context;
     struct srv_box_head *box = asking->box;
     if (++asking->asks > SRV_BOX_ASKS_A_STEP) {
         return OTO_STEP_ERROR;
     }
-    box->question = (struct srv_box_question){.slot = asking->index, .t_ns = t_ns, .sub_ns = sub_ns};
+    box->question = (struct srv_box_question){.slot = asking->index, .at = at};
     const uint32_t number = __atomic_add_fetch(&box->asked, 1, __ATOMIC_RELEASE);
     tell(box);
     for (uint32_t spins = 0;; spins++) {
@@ -198,15 +198,13 @@ static uint32_t step(struct srv_box_head *box, uint32_t index, const struct host
             memset(outputs[i].payload, 0, slot->payload_bytes[i]);
         }
     }
-    struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .t_ns = slot->t_ns,
-                           .sub_ns = slot->sub_ns, .outputs = outputs};
+    struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .at = slot->at,
+                           .outputs = outputs};
     if (oto_plugin_estimator(made->plugin) != NULL) {
-        now.samples = samples_of(box, slot);
-        now.sample_count = slot->sample_count;
+        now.estimator.samples = samples_of(box, slot);
+        now.estimator.sample_count = slot->sample_count;
     } else {
-        now.input = &slot->input;
-        now.input_at = ask;
-        now.input_context = &asking;
+        now.sensor = (struct oto_sensor_step){&slot->input, ask, &asking};
     }
     const enum oto_step_status status = oto_plugin_ops(made->plugin)->step(&made->instance, &now);
     for (uint32_t i = 0; i < slot->port_count; i++) {

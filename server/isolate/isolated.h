@@ -13,7 +13,8 @@
 #include <pthread.h>
 
 #include "isolate/box.h"
-#include "sim/node.h"
+#include "isolate/isolation.h"
+#include "sim/sim.h"
 #include "base/queue.h"
 
 #define SRV_GROUP_MAX 64u
@@ -23,21 +24,20 @@
 #define SRV_CRASHES_ALLOWED 3u                /* within SRV_CRASH_WINDOW_NS; with the last the node is quarantined */
 #define SRV_CRASH_WINDOW_NS INT64_C(60000000000)
 
-struct srv_engine;
-struct srv_vehicle;
 struct srv_group;
-struct srv_runner; /* world/trial_private.h */
+struct srv_keeper;
+struct srv_runner; /* sim/trial_private.h */
 
-/* What a group runs: when it has its turn in a tick. */
-enum srv_turn { SRV_TURN_MOTIONS, SRV_TURN_SENSORS, SRV_TURN_ESTIMATORS };
-
-/* One sample that was asked of a host. */
-struct srv_sample {
-    bool asked, answered;
-    uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
-    uint32_t flags;  /* of its truth: OTO_SAMPLE_STALE or 0 */
-    int64_t step_ns; /* real time of the step, as the host says */
-    struct srv_beat beat; /* its number and instant */
+/* All plugin hosts of a world. The shell makes it and sets the members that it names. */
+struct srv_isolation {
+    struct srv_sim *sim;
+    struct srv_group *groups;
+    uint32_t group_count;
+    struct srv_keeper *keeper; /* NULL: no groups */
+    /* the shell's */
+    bool paced;    /* a tick waits for a host only for its budget */
+    uint32_t quit; /* atomic: ends every wait */
+    struct srv_isolation_hooks hooks;
 };
 
 struct srv_member {
@@ -73,7 +73,7 @@ struct srv_talk {
 
 struct srv_group {
     char name[SRV_GROUP_NAME_BYTES];
-    struct srv_engine *engine;
+    struct srv_isolation *isolation;
     enum srv_turn turn;
     bool async;
     int64_t budget_ns;
@@ -113,24 +113,24 @@ struct srv_group {
 /* Makes what stands in the slots a request to step so many instances, and wakes the host. */
 void srv_talk_ask(struct srv_talk *talk, uint32_t instances);
 /* Waits for the answer to the open request; false when the budget or the host is at its end. */
-bool srv_talk_await(struct srv_engine *engine, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns);
+bool srv_talk_await(struct srv_sim *sim, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns);
 
 /* ---- isolated.c: [tick] ---- */
 
 /* Before a tick: answers of async groups, and of late ones. */
-void srv_groups_collect(struct srv_engine *engine);
+void srv_groups_collect(struct srv_sim *sim);
 /* The turn has come: one request for each of its groups with nodes that are due. */
-void srv_groups_request(struct srv_engine *engine, enum srv_turn turn, uint64_t tick);
+void srv_groups_request(struct srv_sim *sim, enum srv_turn turn, uint64_t tick);
 /* An estimator is due and was not asked, since it listens to others before it: now `said` of them have been published. */
-void srv_member_request(struct srv_engine *engine, struct srv_member *member, uint64_t tick, uint32_t said);
+void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t tick, uint32_t said);
 /* Takes another host as the live one and gives it the states. */
 void srv_group_adopt(struct srv_group *group, struct srv_talk talk);
 /* Gives a box to the keeper, who ends it. NULL is allowed. */
 void srv_group_release(struct srv_group *group, struct srv_box *box);
 /* How long a tick waits for an answer. */
-int64_t srv_group_patience_ns(const struct srv_engine *engine, const struct srv_group *group);
+int64_t srv_group_patience_ns(const struct srv_sim *sim, const struct srv_group *group);
 /* Writes into the slot of a host what the sample of this tick is exposed to or given; returns the flags of its truth. */
-uint32_t srv_member_expose(struct srv_engine *engine, const struct srv_member *member, const struct srv_runner *runner,
+uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_runner *runner,
                            const struct srv_box *box, uint64_t tick);
 /*
  * What a host answered, copied once: what is looked at afterwards is the copy. Without a sample the state alone. What an
@@ -141,40 +141,40 @@ void srv_member_copy(const struct srv_box *box, const struct srv_member *member,
 /* The nodes' states, to the live box. */
 void srv_group_give_states(struct srv_group *group);
 /* What the group was asked is answered, or late; waits if nobody has yet. */
-void srv_group_settle(struct srv_engine *engine, struct srv_group *group);
+void srv_group_settle(struct srv_sim *sim, struct srv_group *group);
 
 /* Without a pace, until the deadline: waits for a host that lives. */
-bool srv_group_revive(struct srv_engine *engine, struct srv_group *group, int64_t deadline_ns);
+bool srv_group_revive(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns);
 /* Whether a tick gives a host its budget, not what it takes. */
-bool srv_group_is_paced(const struct srv_engine *engine);
+bool srv_group_is_paced(const struct srv_sim *sim);
 /* A request was not answered: says so, once in a row, and has a host ended that has said nothing for too long. */
-void srv_group_note_silence(struct srv_engine *engine, struct srv_group *group);
+void srv_group_note_silence(struct srv_sim *sim, struct srv_group *group);
 
 /* ---- isolated_motion.c: [tick] ---- */
 
 /* Room for its truths. [loop] */
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error);
 /* What stands in the slot is then: the steps up to the end of this tick, and the truths that its sensors will ask for. */
-void srv_member_ask_motion(struct srv_engine *engine, struct srv_member *member, const struct srv_box *box);
+void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_box *box);
 /* The steps have been made: with `in_time`, the truths are those of this tick. */
 void srv_member_take_motion(struct srv_member *member, const struct srv_box *box, bool in_time);
 /* The truth at time zero, which came with the first state. [loop] */
 void srv_member_take_zero(struct srv_member *member, const struct srv_box *box);
 /* The vehicle's turn. False: its host has not moved it; *said is what its step said. */
-bool srv_member_move(struct srv_engine *engine, struct srv_member *member, uint32_t *said);
+bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *said);
 /* A sensor has looked back: so long before a sample it will want the truth again. */
 void srv_member_note_past(struct srv_member *member, const struct srv_node *sensor, double lag_ns);
 /* As the motion's `evaluate`. False: nobody answered. */
-bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, int64_t t_ns, double sub_ns,
+bool srv_member_evaluate(struct srv_sim *sim, struct srv_member *member, struct oto_instant at,
                          struct oto_truth_record *truth, enum oto_step_status *status);
 
 /* ---- isolated_take.c: [tick] ---- */
 
 /* At the node's place in the order. */
-void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick);
+void srv_member_take(struct srv_sim *sim, struct srv_member *member, uint64_t tick);
 /* What was published may be repeated; and is, for a sample that was not made. */
 void srv_member_keep_last(struct srv_member *member);
-void srv_member_repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample);
+void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample);
 
 /* ---- isolated_change.c ---- */
 
@@ -188,7 +188,7 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
 enum oto_status srv_member_make_candidate(struct srv_member *member, const struct srv_change_base *base,
                                           struct srv_change *change, struct oto_error *error);
 /* [tick] As srv_change_apply. */
-enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
+enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                  const char **reason);
 
 /* ---- isolated_swap.c: [tick] ---- */
@@ -196,18 +196,18 @@ enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *m
 /* NULL: the swap may begin now, and srv_member_take_over follows. Else what is in its way. */
 const char *srv_member_swap_conflict(const struct srv_member *member, struct srv_change *change);
 /* As srv_change_take_state, in the candidate's host; afterwards it is asked for each sample. */
-enum oto_status srv_member_take_over(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
+enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                      const char **reason);
 /* Node and change have exchanged their plugins. */
 void srv_member_flip(struct srv_member *member, struct srv_change *change);
 /* Before a trial ends with the candidate: both plugins' answers that are still to come; how far the candidate has heard. */
-void srv_member_settle(struct srv_engine *engine, struct srv_member *member, const struct srv_change *change);
+void srv_member_settle(struct srv_sim *sim, struct srv_member *member, const struct srv_change *change);
 /* Once it is over: the candidate's host becomes that of the group; or is let go. Nothing happens where there is none. */
-void srv_member_keep_candidate(struct srv_engine *engine, struct srv_member *member);
+void srv_member_keep_candidate(struct srv_sim *sim, struct srv_member *member);
 void srv_member_drop_candidate(struct srv_member *member);
 /* With the group's requests and where their answers are taken; `said` as of srv_member_request. */
-void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group, uint64_t tick, uint32_t said);
-void srv_group_settle_candidate(struct srv_engine *engine, struct srv_group *group);
+void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t said);
+void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group);
 /* Whether the plugins of a node that is due have been asked in this tick, as far as they are to be asked. */
 bool srv_member_was_asked(const struct srv_member *member);
 /* Why the candidate gave no answer; static text. */
@@ -218,9 +218,9 @@ const struct srv_sample *srv_member_answer(const struct srv_member *member, bool
 /* ---- groups.c: [loop] ---- */
 
 /* Makes the groups that the nodes name, starts their hosts and takes the first states from them. */
-enum oto_status srv_groups_make(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+enum oto_status srv_groups_make(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                 struct oto_error *error);
-void srv_groups_drop(struct srv_engine *engine); /* after the keeper has ended */
+void srv_groups_drop(struct srv_sim *sim); /* after the keeper has ended */
 /* Room for the last payloads of ports; NULL when out of memory. */
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count);
 /* [keeper] Plugins and parameters that the next host of the group begins with. The lock is held. */
@@ -229,12 +229,12 @@ enum oto_status srv_group_take_seats(struct srv_group *group, const struct srv_b
 /* ---- keeper.c ---- */
 
 /* [loop] Nothing happens without groups. */
-enum oto_status srv_keeper_start(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+enum oto_status srv_keeper_start(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                  struct oto_error *error);
-void srv_keeper_stop(struct srv_engine *engine);
+void srv_keeper_stop(struct srv_sim *sim);
 /* [any] The keeper has something to do. */
-void srv_keeper_wake(struct srv_engine *engine);
+void srv_keeper_wake(struct srv_sim *sim);
 /* [tick] Writes its events. */
-void srv_keeper_news(struct srv_engine *engine);
+void srv_keeper_news(struct srv_sim *sim);
 
 #endif

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "daemon/thread/engine_private.h"
+#include "base/monotonic.h"
+#include "isolate/isolated.h"
 
 #define KEEPER_PATIENCE_NS INT64_C(1000000000)
 
@@ -76,6 +77,7 @@ static enum oto_status start(const struct srv_group *group, const struct draft *
         srv_box_start(draft->seats, draft->count, group->fifo_priority, NULL, NULL, &change->box, &culprit, error);
     if (status == OTO_OK) {
         change->box->revision = draft->revision;
+        change->end_box = srv_box_end;
     }
     return status;
 }
@@ -136,7 +138,7 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
     return status;
 }
 
-enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
+enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                  const char **reason)
 {
     struct srv_group *group = member->group;
@@ -153,11 +155,11 @@ enum oto_status srv_member_apply(struct srv_engine *engine, struct srv_member *m
     if (status != OTO_OK) {
         return status;
     }
-    srv_group_settle(engine, group);
+    srv_group_settle(sim, group);
     group->revision = box->revision;
     change->box = NULL;
     srv_group_adopt(group, (struct srv_talk){.box = box});
     __atomic_store_n(&group->adopted, box, __ATOMIC_RELEASE);
-    srv_keeper_wake(engine);
+    srv_keeper_wake(sim);
     return OTO_OK;
 }

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/thread/engine_private.h"
+#include "base/monotonic.h"
+#include "isolate/isolated.h"
 
 #define CATCH_UP_TICKS 256u /* of one request */
 
@@ -40,50 +41,50 @@ enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_err
 
 /* ---- what is asked for ---- */
 
-static struct srv_box_instant *find(struct srv_truths *truths, int64_t t_ns, double sub_ns)
+static struct srv_box_instant *find(struct srv_truths *truths, struct oto_instant at)
 {
     for (uint32_t i = 0; i < truths->count; i++) {
-        if (truths->at[i].t_ns == t_ns && truths->at[i].sub_ns == sub_ns) {
+        if (oto_instant_is_equal(truths->at[i].at, at)) {
             return &truths->at[i];
         }
     }
     return NULL;
 }
 
-static void want(struct srv_truths *truths, int64_t t_ns, double sub_ns)
+static void want(struct srv_truths *truths, struct oto_instant at)
 {
     if (truths->count < SRV_BOX_INSTANTS) {
-        truths->at[truths->count++] = (struct srv_box_instant){.t_ns = t_ns, .sub_ns = sub_ns};
+        truths->at[truths->count++] = (struct srv_box_instant){.at = at};
     }
 }
 
-static void want_past(struct srv_engine *engine, const struct srv_vehicle *vehicle, struct srv_truths *truths,
+static void want_past(struct srv_sim *sim, const struct srv_vehicle *vehicle, struct srv_truths *truths,
                       const struct lags *lags, const struct srv_beat *beat)
 {
     for (uint32_t i = 0; i < lags->count && i < LAGS; i++) {
-        const double off_ns = srv_beat_sub_ns(beat) - lags->ns[i];
+        const struct oto_instant now = srv_beat_at(beat);
+        const double off_ns = now.sub_ns - lags->ns[i];
         int64_t whole_ns = (int64_t)off_ns;
         whole_ns -= (double)whole_ns > off_ns;
-        const int64_t t_ns = beat->t_ns + whole_ns;
-        const double sub_ns = off_ns - (double)whole_ns;
-        if (srv_motion_may_tell(engine, vehicle, t_ns) && find(truths, t_ns, sub_ns) == NULL) {
-            want(truths, t_ns, sub_ns);
+        const struct oto_instant past = {now.t_ns + whole_ns, off_ns - (double)whole_ns};
+        if (srv_motion_may_tell(sim, vehicle, past.t_ns) && find(truths, past) == NULL) {
+            want(truths, past);
         }
     }
 }
 
 /* The instants of a sensor's samples in this tick that are not the tick's end, and those that it will look back at. */
-static void want_samples(struct srv_engine *engine, const struct srv_vehicle *vehicle, struct srv_truths *truths,
+static void want_samples(struct srv_sim *sim, const struct srv_vehicle *vehicle, struct srv_truths *truths,
                          uint32_t sensor)
 {
     const struct srv_node *node = &vehicle->first_sensor[sensor];
     struct srv_beat beat = node->beat;
     struct srv_due due = node->due;
-    while (srv_due_tick(&due) == engine->tick && truths->count < SRV_BOX_INSTANTS) {
+    while (srv_due_tick(&due) == sim->tick && truths->count < SRV_BOX_INSTANTS) {
         if (!srv_due_at_end(&due)) {
-            want(truths, beat.t_ns, srv_beat_sub_ns(&beat));
+            want(truths, srv_beat_at(&beat));
         }
-        want_past(engine, vehicle, truths, &truths->lags[sensor], &beat);
+        want_past(sim, vehicle, truths, &truths->lags[sensor], &beat);
         srv_beat_advance(&beat);
         srv_due_advance(&due);
     }
@@ -113,19 +114,19 @@ static void put(const struct srv_member *member, const struct srv_box *box, cons
     slot->beat = member->node->beat;
 }
 
-void srv_member_ask_motion(struct srv_engine *engine, struct srv_member *member, const struct srv_box *box)
+void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_box *box)
 {
     struct srv_truths *truths = member->truths;
     const struct srv_vehicle *vehicle = member->vehicle;
-    const uint64_t missing = engine->beat.n + 1 - member->node->beat.n;
+    const uint64_t missing = sim->beat.n + 1 - member->node->beat.n;
     truths->steps = (uint32_t)(missing < CATCH_UP_TICKS ? missing : CATCH_UP_TICKS);
     truths->count = 0;
     truths->current = false;
     if (truths->steps == missing) {
-        want(truths, engine->beat.t_ns, srv_beat_sub_ns(&engine->beat));
+        want(truths, srv_beat_at(&sim->beat));
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
-                want_samples(engine, vehicle, truths, i);
+                want_samples(sim, vehicle, truths, i);
             }
         }
     }
@@ -159,17 +160,17 @@ void srv_member_take_motion(struct srv_member *member, const struct srv_box *box
 
 void srv_member_take_zero(struct srv_member *member, const struct srv_box *box)
 {
-    want(member->truths, 0, 0.0);
+    want(member->truths, (struct oto_instant){0, 0.0});
     take_truths(member, box, member->truths->at, 1);
     member->truths->current = true;
 }
 
-bool srv_member_move(struct srv_engine *engine, struct srv_member *member, uint32_t *said)
+bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *said)
 {
-    srv_group_settle(engine, member->group);
+    srv_group_settle(sim, member->group);
     srv_due_advance(&member->node->due);
     if (member->now.asked && !member->node->quarantined && !member->truths->current) {
-        srv_count(engine, OTO_COUNTER_STALE, 1);
+        srv_count(sim, OTO_COUNTER_STALE, 1);
         (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
     }
     member->now.asked = false;
@@ -180,40 +181,40 @@ bool srv_member_move(struct srv_engine *engine, struct srv_member *member, uint3
 /* ---- other instants ---- */
 
 /* A host that can be asked now; without a pace there is time to wait for one. */
-static bool is_there(struct srv_engine *engine, struct srv_group *group, int64_t deadline_ns)
+static bool is_there(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns)
 {
-    const bool there = srv_group_is_paced(engine)
+    const bool there = srv_group_is_paced(sim)
                            ? group->live.box != NULL && __atomic_load_n(&group->live.box->dead, __ATOMIC_ACQUIRE) == 0
-                           : srv_group_revive(engine, group, deadline_ns);
+                           : srv_group_revive(sim, group, deadline_ns);
     return there && !group->live.open;
 }
 
 /* Asks for one more instant, of the state as it is. */
-static bool ask_for(struct srv_engine *engine, struct srv_member *member, struct srv_box_instant *instant)
+static bool ask_for(struct srv_sim *sim, struct srv_member *member, struct srv_box_instant *instant)
 {
     struct srv_group *group = member->group;
-    const int64_t patience_ns = srv_group_patience_ns(engine, group);
+    const int64_t patience_ns = srv_group_patience_ns(sim, group);
     const int64_t deadline_ns = srv_now_ns() + 2 * SRV_GROUP_STUCK_NS;
     bool answered = false;
-    while (!answered && is_there(engine, group, deadline_ns) && !member->node->quarantined) {
+    while (!answered && is_there(sim, group, deadline_ns) && !member->node->quarantined) {
         const struct srv_box *box = group->live.box;
         for (uint32_t i = 0; i < group->member_count; i++) {
             srv_box_slot(box, i)->due = i == member->slot;
         }
         put(member, box, instant, 1, 0);
         srv_talk_ask(&group->live, 1);
-        answered = srv_talk_await(engine, group, &group->live, patience_ns);
+        answered = srv_talk_await(sim, group, &group->live, patience_ns);
         if (answered) {
             group->live.open = false;
             take_truths(member, box, instant, 1);
         } else {
-            srv_group_note_silence(engine, group);
+            srv_group_note_silence(sim, group);
         }
     }
     return answered;
 }
 
-bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, int64_t t_ns, double sub_ns,
+bool srv_member_evaluate(struct srv_sim *sim, struct srv_member *member, struct oto_instant at,
                          struct oto_truth_record *truth, enum oto_step_status *status)
 {
     struct srv_truths *truths = member->truths;
@@ -221,13 +222,13 @@ bool srv_member_evaluate(struct srv_engine *engine, struct srv_member *member, i
     if (!truths->current) {
         return false;
     }
-    struct srv_box_instant *instant = find(truths, t_ns, sub_ns);
+    struct srv_box_instant *instant = find(truths, at);
     truths->missed = instant == NULL;
     if (truths->missed) {
         instant = &truths->at[truths->count < KEPT ? truths->count++ : KEPT - 1];
-        *instant = (struct srv_box_instant){.t_ns = t_ns, .sub_ns = sub_ns};
-        if (!ask_for(engine, member, instant)) {
-            instant->t_ns = INT64_MIN; /* nobody asks for it */
+        *instant = (struct srv_box_instant){.at = at};
+        if (!ask_for(sim, member, instant)) {
+            instant->at.t_ns = INT64_MIN; /* nobody asks for it */
             return false;
         }
     }

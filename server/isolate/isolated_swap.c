@@ -6,12 +6,13 @@
  */
 #include <string.h>
 
-#include "daemon/thread/engine_private.h"
+#include "base/monotonic.h"
+#include "isolate/isolated.h"
 #include "sim/trial_private.h"
 
-static struct srv_runner candidate_of(struct srv_node *node)
+static struct srv_runner candidate_of(const struct srv_sim *sim, struct srv_node *node)
 {
-    return node->trial->trial.phase == SRV_TRIAL_PROBATION ? srv_runner_live(node) : srv_runner_beside(node);
+    return node->trial->trial.phase == SRV_TRIAL_PROBATION ? srv_runner_live(sim, node) : srv_runner_beside(sim, node);
 }
 
 const struct srv_sample *srv_member_answer(const struct srv_member *member, bool candidate)
@@ -42,7 +43,7 @@ const char *srv_member_swap_conflict(const struct srv_member *member, struct srv
 static void watch(struct srv_group *group, struct srv_box *candidate)
 {
     __atomic_store_n(&group->candidate, candidate, __ATOMIC_RELEASE);
-    srv_keeper_wake(group->engine);
+    srv_keeper_wake(group->isolation->sim);
 }
 
 static void hand_over(const struct srv_node *node, const struct srv_change *change, const struct srv_box *box,
@@ -73,13 +74,13 @@ static const char *refusal(const struct srv_box *box, uint32_t taken, bool answe
     return taken < SRV_TAKEN_COUNT ? reasons[taken] : "the new plugin's host answered what is no answer";
 }
 
-enum oto_status srv_member_take_over(struct srv_engine *engine, struct srv_member *member, struct srv_change *change,
+enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                      const char **reason)
 {
     struct srv_group *group = member->group;
     struct srv_box *box = change->box;
     struct srv_box_slot *slot = srv_box_slot(box, member->slot);
-    srv_group_settle(engine, group); /* the state is that of this boundary */
+    srv_group_settle(sim, group); /* the state is that of this boundary */
     change->box = NULL;
     group->trial = (struct srv_talk){.box = box};
     group->trial_now = group->trial_before = (struct srv_sample){0};
@@ -87,8 +88,8 @@ enum oto_status srv_member_take_over(struct srv_engine *engine, struct srv_membe
     watch(group, box);
     hand_over(member->node, change, box, member->slot);
     srv_talk_ask(&group->trial, 0);
-    const bool answered = srv_talk_await(engine, group, &group->trial,
-                                         srv_trial_is_paced(engine) ? group->budget_ns : SRV_GROUP_STUCK_NS);
+    const bool answered = srv_talk_await(sim, group, &group->trial,
+                                         sim->paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
     group->trial.open = false;
     *reason = refusal(box, slot->taken, answered);
     slot->take = SRV_TAKE_NOTHING;
@@ -109,11 +110,11 @@ enum oto_status srv_member_take_over(struct srv_engine *engine, struct srv_membe
 bool srv_member_was_asked(const struct srv_member *member)
 {
     const struct srv_group *group = member->group;
-    const bool resident = member->now.asked || *srv_runner_resident(member->node).quarantined;
+    const bool resident = member->now.asked || *srv_runner_resident(group->isolation->sim, member->node).quarantined;
     return resident && (group->tried != member || group->trial_now.asked);
 }
 
-void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group, uint64_t tick, uint32_t said)
+void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t said)
 {
     struct srv_member *member = group->tried;
     if (member == NULL || group->trial_now.asked || srv_due_tick(&member->node->due) != tick ||
@@ -121,24 +122,24 @@ void srv_group_ask_candidate(struct srv_engine *engine, struct srv_group *group,
         return;
     }
     struct srv_node *node = member->node;
-    const struct srv_runner runner = candidate_of(node);
+    const struct srv_runner runner = candidate_of(sim, node);
     group->trial_now = (struct srv_sample){.asked = true, .beat = node->beat};
     if (group->trial.open || *runner.quarantined) {
         return;
     }
-    group->trial_now.flags = srv_member_expose(engine, member, &runner, group->trial.box, tick);
+    group->trial_now.flags = srv_member_expose(sim, member, &runner, group->trial.box, tick);
     srv_box_slot(group->trial.box, member->slot)->due = 1;
     srv_talk_ask(&group->trial, 1);
 }
 
-void srv_group_settle_candidate(struct srv_engine *engine, struct srv_group *group)
+void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group)
 {
     struct srv_member *member = group->tried;
     if (member == NULL || !group->trial.open ||
-        !srv_talk_await(engine, group, &group->trial, srv_group_patience_ns(engine, group))) {
+        !srv_talk_await(sim, group, &group->trial, srv_group_patience_ns(sim, group))) {
         return;
     }
-    const struct srv_runner runner = candidate_of(member->node);
+    const struct srv_runner runner = candidate_of(sim, member->node);
     group->trial.open = false;
     srv_member_copy(group->trial.box, member, &runner, &group->trial_now);
 }
@@ -178,16 +179,16 @@ void srv_member_drop_candidate(struct srv_member *member)
     }
 }
 
-void srv_member_settle(struct srv_engine *engine, struct srv_member *member, const struct srv_change *change)
+void srv_member_settle(struct srv_sim *sim, struct srv_member *member, const struct srv_change *change)
 {
-    srv_group_settle(engine, member->group);
-    srv_group_settle_candidate(engine, member->group);
+    srv_group_settle(sim, member->group);
+    srv_group_settle_candidate(sim, member->group);
     if (change->heard != NULL) {
         memcpy(member->node->inputs.cursors, change->heard, member->node->inputs.count * sizeof *change->heard);
     }
 }
 
-void srv_member_keep_candidate(struct srv_engine *engine, struct srv_member *member)
+void srv_member_keep_candidate(struct srv_sim *sim, struct srv_member *member)
 {
     struct srv_group *group = member->group;
     const struct srv_talk talk = group->trial;
@@ -199,5 +200,5 @@ void srv_member_keep_candidate(struct srv_engine *engine, struct srv_member *mem
     __atomic_store_n(&group->adopted, talk.box, __ATOMIC_RELEASE);
     forget(group);
     srv_group_adopt(group, talk);
-    srv_keeper_wake(engine);
+    srv_keeper_wake(sim);
 }

@@ -1,7 +1,7 @@
 /* What a host answered, at the node's place in the order: as if the node had been stepped there. [tick] */
 #include <string.h>
 
-#include "daemon/thread/engine_private.h"
+#include "isolate/isolated.h"
 
 void srv_member_keep_last(struct srv_member *member)
 {
@@ -16,16 +16,16 @@ void srv_member_keep_last(struct srv_member *member)
 }
 
 /* The state, and of an estimator how far it has listened. */
-static void absorb(struct srv_engine *engine, const struct srv_node *node)
+static void absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
     if (node->is_estimator) {
-        srv_estimator_absorb(engine, node);
+        srv_estimator_absorb(sim, node);
     }
 }
 
 /* At the instant of the sample that was not made. */
-void srv_member_repeat(struct srv_engine *engine, struct srv_member *member, const struct srv_sample *sample)
+void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
     for (uint32_t i = 0; i < node->port_count; i++) {
@@ -36,14 +36,14 @@ void srv_member_repeat(struct srv_engine *engine, struct srv_member *member, con
         output->emit = (member->has_last >> i) & 1u;
         memcpy(output->payload, member->last + offset, node->ports[i].payload_bytes);
     }
-    srv_count(engine, OTO_COUNTER_STALE, 1);
+    srv_count(sim, OTO_COUNTER_STALE, 1);
     (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
-    absorb(engine, node);
-    srv_tick_publish(engine, node, 0);
+    absorb(sim, node);
+    srv_tick_publish(sim, node, 0);
 }
 
 /* The same as for a node in this process, with what its host answered. */
-static void settle(struct srv_engine *engine, struct srv_member *member, struct srv_sample *sample)
+static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
     const bool asked = sample->asked;
@@ -52,33 +52,32 @@ static void settle(struct srv_engine *engine, struct srv_member *member, struct 
         return;
     }
     if (!sample->answered) {
-        srv_member_repeat(engine, member, sample);
+        srv_member_repeat(sim, member, sample);
         return;
     }
-    const enum oto_step_status status = srv_node_account(engine, node, sample->status);
-    absorb(engine, node);
+    const enum oto_step_status status = srv_node_account(sim, node, sample->status);
+    absorb(sim, node);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
-        srv_tick_publish(engine, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        srv_tick_publish(sim, node, sample->flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
         srv_member_keep_last(member);
     }
 }
 
 /* Of a node with a candidate: what both hosts answered. */
-static void settle_both(struct srv_engine *engine, struct srv_member *member, struct srv_sample *sample,
+static void settle_both(struct srv_sim *sim, struct srv_member *member, struct srv_sample *sample,
                         struct srv_sample *tried, uint64_t tick)
 {
     struct srv_node *node = member->node;
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = tried->beat.n,
-                                  .t_ns = tried->beat.t_ns,
-                                  .sub_ns = srv_beat_sub_ns(&tried->beat),
+                                  .at = srv_beat_at(&tried->beat),
                                   .outputs = node->outputs};
     sample->asked = tried->asked = false;
-    srv_trial_sample(engine, node, &step, sample->flags | tried->flags);
+    srv_trial_sample(sim, node, &step, sample->flags | tried->flags);
 }
 
-void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint64_t tick)
+void srv_member_take(struct srv_sim *sim, struct srv_member *member, uint64_t tick)
 {
     struct srv_group *group = member->group;
     struct srv_node *node = member->node;
@@ -86,16 +85,16 @@ void srv_member_take(struct srv_engine *engine, struct srv_member *member, uint6
     struct srv_sample *tried = group->async ? &group->trial_before : &group->trial_now;
     const bool is_tried = group->tried == member && tried->asked;
     if (!group->async && (sample->asked || is_tried)) {
-        srv_group_settle(engine, group);
-        srv_group_settle_candidate(engine, group);
+        srv_group_settle(sim, group);
+        srv_group_settle_candidate(sim, group);
     }
     /* What is published now belongs to the number and instant at which it was taken. */
     const struct srv_beat next = node->beat;
     node->beat = sample->asked ? sample->beat : is_tried ? tried->beat : next;
     if (is_tried) {
-        settle_both(engine, member, sample, tried, tick);
+        settle_both(sim, member, sample, tried, tick);
     } else {
-        settle(engine, member, sample);
+        settle(sim, member, sample);
     }
     node->beat = next;
     while (srv_due_tick(&node->due) == tick) {

@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/futex.h"
-#include "daemon/thread/engine_private.h"
+#include "base/monotonic.h"
+#include "isolate/isolated.h"
 
 #define SPIN_NS 60000 /* a host that is awake answers within it */
 #define SPIN_STEPS 32
@@ -31,7 +32,7 @@ static const struct srv_sample *asked_about(const struct srv_group *group, const
     return member->in_request ? &member->now : NULL;
 }
 
-static void answer(struct srv_engine *engine, struct srv_group *group, struct srv_talk *talk, uint32_t asked)
+static void answer(struct srv_sim *sim, struct srv_group *group, struct srv_talk *talk, uint32_t asked)
 {
     struct srv_box_head *memory = talk->box->memory;
     const struct srv_box_question question = memory->question;
@@ -41,10 +42,9 @@ static void answer(struct srv_engine *engine, struct srv_group *group, struct sr
     const struct srv_sample *sample = asked_about(group, talk, question.slot);
     if (group->turn == SRV_TURN_SENSORS && talk->answers_left > 0 && sample != NULL) {
         const struct srv_member *member = &group->members[question.slot];
-        struct srv_looking_back back = {engine, member->vehicle, member->node, sample->beat.t_ns,
-                                        srv_beat_sub_ns(&sample->beat)};
+        struct srv_looking_back back = {sim, member->vehicle, member->node, srv_beat_at(&sample->beat)};
         talk->answers_left--;
-        status = srv_input_at(&back, question.t_ns, question.sub_ns, &input);
+        status = srv_input_at(&back, question.at, &input);
     }
     memory->answer = input;
     memory->answer_status = (uint32_t)status;
@@ -53,7 +53,7 @@ static void answer(struct srv_engine *engine, struct srv_group *group, struct sr
     srv_futex_wake(&memory->answered);
 }
 
-bool srv_talk_await(struct srv_engine *engine, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns)
+bool srv_talk_await(struct srv_sim *sim, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns)
 {
     const struct srv_box *box = talk->box;
     const int64_t start_ns = srv_now_ns();
@@ -68,7 +68,7 @@ bool srv_talk_await(struct srv_engine *engine, struct srv_group *group, struct s
             return false;
         }
         if (asked != talk->answered) {
-            answer(engine, group, talk, asked);
+            answer(sim, group, talk, asked);
         } else if (steps % SPIN_STEPS != 0) {
             srv_pause();
             continue;

@@ -12,7 +12,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "daemon/thread/engine_private.h"
+#include "base/monotonic.h"
+#include "isolate/isolated.h"
 
 #define PROVEN_NS INT64_C(5000000000) /* a host that lived so long begins anew with the pauses below */
 #define PAUSE_FIRST_NS INT64_C(20000000)
@@ -22,7 +23,7 @@
 #define NEWS_CAPACITY 256u
 
 struct srv_keeper {
-    struct srv_engine *engine;
+    struct srv_sim *sim;
     pthread_t thread;
     bool started;
     int wake_fd;
@@ -32,11 +33,11 @@ struct srv_keeper {
     void *warn_context;
 };
 
-void srv_keeper_wake(struct srv_engine *engine)
+void srv_keeper_wake(struct srv_sim *sim)
 {
     const uint64_t one = 1;
-    if (engine->keeper != NULL) {
-        (void)!write(engine->keeper->wake_fd, &one, sizeof one);
+    if (sim->isolation->keeper != NULL) {
+        (void)!write(sim->isolation->keeper->wake_fd, &one, sizeof one);
     }
 }
 
@@ -50,18 +51,18 @@ static void tell(struct srv_keeper *keeper, const struct srv_group *group, const
     (void)snprintf(event.source, sizeof event.source, "%.63s", topic != NULL ? topic : group->name);
     (void)snprintf(event.text, sizeof event.text, "%.151s", text);
     (void)srv_queue_push(&keeper->news, &event); /* full: the tick thread is stuck, and the text below is left */
-    srv_waiter_wake(&keeper->engine->waiter);
+    keeper->sim->isolation->hooks.wake(keeper->sim->isolation->hooks.context);
     if (keeper->warn != NULL && severity > 0) {
         (void)snprintf(sentence, sizeof sentence, "%s: %s", event.source, text);
         keeper->warn(keeper->warn_context, sentence);
     }
 }
 
-void srv_keeper_news(struct srv_engine *engine)
+void srv_keeper_news(struct srv_sim *sim)
 {
     struct oto_event_record event;
-    while (srv_queue_pop(&engine->keeper->news, &event)) {
-        srv_event_push(engine, &event);
+    while (srv_queue_pop(&sim->isolation->keeper->news, &event)) {
+        srv_event_push(sim, &event);
     }
 }
 
@@ -194,7 +195,7 @@ static void restart(struct srv_keeper *keeper, struct srv_group *group)
     group->watched = box;
     __atomic_store_n(&group->pid, (int32_t)box->pid, __ATOMIC_RELAXED);
     (void)__atomic_add_fetch(&group->restarts, 1, __ATOMIC_RELAXED);
-    srv_engine_count(keeper->engine, OTO_COUNTER_HOST_RESTARTS, 1);
+    srv_count(keeper->sim, OTO_COUNTER_HOST_RESTARTS, 1);
     (void)snprintf(sentence, sizeof sentence, "the plugin host runs again (pid %ld)", (long)box->pid);
     srv_box_end(__atomic_exchange_n(&group->next, box, __ATOMIC_ACQ_REL)); /* one that a pause kept from being taken */
     tell(keeper, group, NULL, 0, sentence);
@@ -251,11 +252,11 @@ static void look_after(struct srv_keeper *keeper, struct srv_group *group)
 }
 
 /* Until the next planned start; -1: for ever. */
-static int pause_ms(const struct srv_engine *engine)
+static int pause_ms(const struct srv_sim *sim)
 {
     int64_t next_ns = INT64_MAX;
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        const int64_t planned_ns = engine->groups[i].restart_ns;
+    for (uint32_t i = 0; i < sim->isolation->group_count; i++) {
+        const int64_t planned_ns = sim->isolation->groups[i].restart_ns;
         next_ns = planned_ns != 0 && planned_ns < next_ns ? planned_ns : next_ns;
     }
     const int64_t left_ns = next_ns - srv_now_ns();
@@ -265,16 +266,16 @@ static int pause_ms(const struct srv_engine *engine)
 static void sleep_until_news(struct srv_keeper *keeper)
 {
     struct pollfd news[1 + 2 * SRV_GROUP_MAX] = {{.fd = keeper->wake_fd, .events = POLLIN}};
-    const struct srv_engine *engine = keeper->engine;
+    const struct srv_sim *sim = keeper->sim;
     uint64_t count;
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        const struct srv_box *watched = engine->groups[i].watched;
-        const struct srv_box *candidate = __atomic_load_n(&engine->groups[i].candidate, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < sim->isolation->group_count; i++) {
+        const struct srv_box *watched = sim->isolation->groups[i].watched;
+        const struct srv_box *candidate = __atomic_load_n(&sim->isolation->groups[i].candidate, __ATOMIC_ACQUIRE);
         const bool lives = candidate != NULL && candidate->dead == 0;
         news[1 + 2 * i] = (struct pollfd){.fd = watched != NULL ? watched->pid_fd : -1, .events = POLLIN};
         news[2 + 2 * i] = (struct pollfd){.fd = lives ? candidate->pid_fd : -1, .events = POLLIN};
     }
-    (void)poll(news, 1 + 2 * engine->group_count, pause_ms(engine));
+    (void)poll(news, 1 + 2 * sim->isolation->group_count, pause_ms(sim));
     (void)!read(keeper->wake_fd, &count, sizeof count);
 }
 
@@ -282,27 +283,27 @@ static void *keep(void *context)
 {
     struct srv_keeper *keeper = context;
     while (__atomic_load_n(&keeper->quit, __ATOMIC_ACQUIRE) == 0) {
-        for (uint32_t i = 0; i < keeper->engine->group_count; i++) {
-            look_after(keeper, &keeper->engine->groups[i]);
+        for (uint32_t i = 0; i < keeper->sim->isolation->group_count; i++) {
+            look_after(keeper, &keeper->sim->isolation->groups[i]);
         }
         sleep_until_news(keeper);
     }
     return NULL;
 }
 
-enum oto_status srv_keeper_start(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+enum oto_status srv_keeper_start(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                  struct oto_error *error)
 {
     sigset_t all, before;
-    if (engine->group_count == 0) {
+    if (sim->isolation->group_count == 0) {
         return OTO_OK;
     }
     struct srv_keeper *keeper = calloc(1, sizeof *keeper);
     if (keeper == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the keeper of plugin hosts");
     }
-    engine->keeper = keeper;
-    keeper->engine = engine;
+    sim->isolation->keeper = keeper;
+    keeper->sim = sim;
     keeper->warn = warn;
     keeper->warn_context = warn_context;
     keeper->news = (struct srv_queue){.capacity = NEWS_CAPACITY, .item_bytes = sizeof(struct oto_event_record)};
@@ -316,14 +317,14 @@ enum oto_status srv_keeper_start(struct srv_engine *engine, oto_warn_function wa
     return keeper->started ? OTO_OK : oto_fail(error, OTO_IO, "the keeper of plugin hosts cannot be started");
 }
 
-void srv_keeper_stop(struct srv_engine *engine)
+void srv_keeper_stop(struct srv_sim *sim)
 {
-    struct srv_keeper *keeper = engine->keeper;
+    struct srv_keeper *keeper = sim->isolation->keeper;
     if (keeper == NULL) {
         return;
     }
     __atomic_store_n(&keeper->quit, 1, __ATOMIC_RELEASE);
-    srv_keeper_wake(engine);
+    srv_keeper_wake(sim);
     if (keeper->started) {
         (void)pthread_join(keeper->thread, NULL);
     }
@@ -332,5 +333,5 @@ void srv_keeper_stop(struct srv_engine *engine)
     }
     free(keeper->news.items);
     free(keeper);
-    engine->keeper = NULL;
+    sim->isolation->keeper = NULL;
 }

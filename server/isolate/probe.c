@@ -48,9 +48,9 @@ static struct srv_probe_job *make_job(const struct srv_probe_request *request, i
                                   .params_bytes = request->params->bytes, .state_offset = state,
                                   .state_bytes = state_bytes, .state_version = request->state_version,
                                   .input_count = request->input_count, .inputs_offset = inputs,
-                                  .truth = request->truth, .t_ns = request->t_ns, .sub_ns = request->sub_ns};
-    job->setup.inputs = NULL; /* pointers into this process */
-    job->setup.input_count = 0;
+                                  .truth = request->truth, .at = request->at};
+    job->setup.estimator.inputs = NULL; /* pointers into this process */
+    job->setup.estimator.input_count = 0;
     (void)snprintf(job->path, sizeof job->path, "%s", request->plugin_path);
     put(job, params, request->params->block, request->params->bytes);
     put(job, state, request->state, state_bytes);

@@ -1,55 +1,11 @@
 /*
- * The probe of a swap (A16): the candidate is run in a child process on a copy of the live state and on inputs of the
- * last ticks, twice, before any of its code runs here. The child is `otolith-plugin-host --probe`. [loop], from the
- * loader's worker thread: may block for `timeout_ns`, and touches nothing of the engine.
+ * Runs the probe of a swap in a child process, `otolith-plugin-host --probe`. [loop], from the loader's worker thread: may
+ * block for `timeout_ns`, and touches nothing of the world.
  */
-#ifndef SRV_HOST_PROBE_H
-#define SRV_HOST_PROBE_H
+#ifndef SRV_ISOLATE_PROBE_H
+#define SRV_ISOLATE_PROBE_H
 
-#include <stdint.h>
-
-#include "plugin/host.h"
-
-/* How the candidate comes to its first state; see server/sim/README.md. */
-enum srv_start {
-    SRV_START_COLD = 0,  /* init */
-    SRV_START_COPY = 1,  /* the live state as it is: same plugin, same state version */
-    SRV_START_MIGRATE = 2, /* init, then migrate from the live state */
-    SRV_START_ADOPT = 3    /* motions: init, then adopt the truth at the boundary */
-};
-
-/* What one step gets. Sensors: one sample, input_at is made from the inputs before it. Motions: one tick, truth only. */
-struct srv_probe_input {
-    uint64_t tick, n;
-    int64_t t_ns;
-    double sub_ns;
-    struct oto_sensor_input input;
-};
-
-#define SRV_PROBE_INPUTS 100 /* at least so many, made up from the oldest truth where the run is younger */
-
-struct srv_probe_request {
-    int plugin_fd;           /* the sealed copy that will be loaded, the caller's */
-    const char *plugin_path; /* where it came from, for messages */
-    const struct oto_setup *setup;
-    const struct oto_params *params; /* bound to the candidate's table */
-    enum srv_start start;
-    const void *state; /* COPY, MIGRATE: the live state at a tick boundary; else NULL */
-    uint64_t state_bytes;
-    uint32_t state_version;
-    struct oto_truth_record truth; /* ADOPT: at the boundary, with its instant */
-    int64_t t_ns;
-    double sub_ns;
-    const struct srv_probe_input *inputs; /* in order of time */
-    uint32_t input_count;
-    int64_t timeout_ns; /* of the whole; then the child is killed */
-};
-
-struct srv_probe_result {
-    int64_t step_p50_ns, step_max_ns; /* over all steps; of this machine, for the record only */
-    uint32_t steps;
-    char backtrace[2048]; /* of a crash, one frame a line; "" otherwise */
-};
+#include "sim/probe.h"
 
 /*
  * OTO_OK: both runs gave the same finite outputs and states, and the plugin did nothing that it may not. OTO_UNSUPPORTED:

@@ -19,8 +19,7 @@ struct srv_probe_job {
     uint32_t state_version, input_count;
     uint64_t inputs_offset; /* struct srv_probe_input[input_count] */
     struct oto_truth_record truth;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
     /* the host's */
     uint32_t crumb_doing; /* enum srv_box_doing */
     uint32_t crumb_step;

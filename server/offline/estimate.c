@@ -1,4 +1,4 @@
-/* Opening an estimator and binding logs to its inputs. */
+/* Opens an estimator and binds logs to its inputs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ const struct oto_model_quantity *oto_estimate_state(const struct oto_estimate *e
 {
     const struct oto_estimator_extension *extension = estimate->extension;
     uint32_t count = 0;
-    if (estimate->instance.state == NULL || extension->size <= OTO_ESTIMATOR_BYTES_1_0 || extension->states == NULL) {
+    if (estimate->instance.state == NULL || extension->states == NULL) {
         return NULL;
     }
     const struct oto_model_quantity *states = extension->states(estimate->instance.data, &count);
@@ -148,7 +148,7 @@ static enum oto_status only_input(struct oto_estimate *estimate, const char **na
         *name = estimate->inputs[0].name;
         return OTO_OK;
     }
-    return oto_fail(error, OTO_INVALID, "estimator '%s' has %u inputs: say which one",
+    return oto_fail(error, OTO_INVALID, "estimator '%s' has %u inputs: name one",
                     oto_plugin_descriptor(estimate->plugin)->id, estimate->extension->input_count);
 }
 

@@ -1,4 +1,4 @@
-/* One run of an estimator over its logs: the same steps and samples that a world would give it. */
+/* Runs an estimator over its logs with the steps and samples that it would get in a world. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { PROGRESS_STEPS = 4096 };
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Where a run is. */
+/* The position of a run in its logs. */
 struct passage {
     struct oto_estimate *estimate;
     struct oto_estimate_run *run;
@@ -21,7 +21,7 @@ struct passage {
     uint64_t total;
     struct oto_input_sample *samples;
     uint32_t count, capacity;
-    int64_t origin_ns; /* at a rate: instant of n = 0; a whole second */
+    int64_t origin_ns; /* with a rate: the instant of n = 0, a whole second */
     struct oto_step step;
 };
 
@@ -31,14 +31,14 @@ static void bind_logs(struct oto_estimate *estimate)
 {
     struct oto_setup *setup = &estimate->setup;
     setup->size = sizeof *setup;
-    setup->inputs = estimate->bindings;
-    setup->input_count = 0;
+    setup->estimator.inputs = estimate->bindings;
+    setup->estimator.input_count = 0;
     for (uint32_t i = 0; i < estimate->input_count; i++) {
         const struct estimate_input *input = &estimate->inputs[i];
         if (input->log == NULL) {
             continue;
         }
-        const uint32_t bound = setup->input_count++;
+        const uint32_t bound = setup->estimator.input_count++;
         estimate->logs[bound] = input->log;
         estimate->bindings[bound] =
             (struct oto_input_binding){.name = input->name, .type = oto_log_type(input->log),
@@ -58,13 +58,13 @@ static enum oto_status check_inputs(const struct oto_estimate *estimate, struct 
                             oto_plugin_descriptor(estimate->plugin)->id, port->name, port->text);
         }
     }
-    return estimate->setup.input_count > 0
+    return estimate->setup.estimator.input_count > 0
                ? OTO_OK
                : oto_fail(error, OTO_INVALID, "estimator '%s' has no log for any of its inputs",
                           oto_plugin_descriptor(estimate->plugin)->id);
 }
 
-/* A decimal rate as the fraction that a world file of that text would give. */
+/* The fraction that a world file with this decimal rate would give. */
 static void rational(double rate_hz, uint64_t *num, uint64_t *den)
 {
     char text[40];
@@ -75,12 +75,14 @@ static void rational(double rate_hz, uint64_t *num, uint64_t *den)
     }
 }
 
-/* The run's rate, else the parameters', else none: then the setup names the fastest input's. */
+/*
+ * Chooses the run's rate, else that of the parameters. If there is none, the setup has the rate of the fastest input.
+ */
 static bool choose_rate(struct oto_estimate *estimate, const struct oto_estimate_run *run)
 {
     struct oto_setup *setup = &estimate->setup;
     double fastest_hz = 1.0;
-    for (uint32_t i = 0; i < setup->input_count; i++) {
+    for (uint32_t i = 0; i < setup->estimator.input_count; i++) {
         fastest_hz = fmax(fastest_hz, round(estimate->bindings[i].rate_hz));
     }
     const bool given = run->rate_num > 0 && run->rate_den > 0;
@@ -162,11 +164,11 @@ static enum oto_status begin(struct oto_estimate *estimate, struct oto_estimate_
 
 /* ---- samples ---- */
 
-/* The input whose next sample is the earliest, the first of equals; false at the end of all. */
+/* Finds the input with the earliest next sample, the first of equals; false at the end of all logs. */
 static bool earliest(const struct passage *at, uint32_t *input, int64_t *t_ns)
 {
     bool found = false;
-    for (uint32_t i = 0; i < at->estimate->setup.input_count; i++) {
+    for (uint32_t i = 0; i < at->estimate->setup.estimator.input_count; i++) {
         if (at->cursors[i] < oto_log_count(at->estimate->logs[i])) {
             const int64_t t = oto_log_sample(at->estimate->logs[i], at->cursors[i]).t_ns;
             if (!found || t < *t_ns) {
@@ -179,7 +181,7 @@ static bool earliest(const struct passage *at, uint32_t *input, int64_t *t_ns)
     return found;
 }
 
-/* Takes every sample up to and with an instant, in the contract's order. */
+/* Takes every sample up to and including an instant, sorted by time, input and order in the log. */
 static enum oto_status gather(struct passage *at, int64_t until_ns, struct oto_error *error)
 {
     uint32_t input = 0;
@@ -253,16 +255,16 @@ static enum oto_status take_step(struct passage *at, struct oto_error *error)
 {
     struct oto_estimate *estimate = at->estimate;
     struct oto_estimate_run *run = at->run;
-    clear_outputs(estimate, at->step.t_ns);
+    clear_outputs(estimate, at->step.at.t_ns);
     at->step.size = sizeof at->step;
     at->step.outputs = estimate->outputs;
-    at->step.samples = at->samples;
-    at->step.sample_count = at->count;
+    at->step.estimator.samples = at->samples;
+    at->step.estimator.sample_count = at->count;
     const enum oto_step_status result = oto_plugin_ops(estimate->plugin)->step(&estimate->instance, &at->step);
     run->steps++;
     if (result != OTO_STEP_OK && result != OTO_STEP_WARN && result != OTO_STEP_DISCARD) {
         return oto_fail(error, OTO_PLUGIN, "estimator '%s' failed at %.9f s, in its step %" PRIu64,
-                        oto_plugin_descriptor(estimate->plugin)->id, (double)at->step.t_ns * 1e-9, run->steps);
+                        oto_plugin_descriptor(estimate->plugin)->id, (double)at->step.at.t_ns * 1e-9, run->steps);
     }
     run->warned += result == OTO_STEP_WARN;
     run->discarded += result == OTO_STEP_DISCARD;
@@ -283,7 +285,7 @@ static enum oto_status step_at_samples(struct passage *at, struct oto_error *err
     int64_t t_ns = 0;
     enum oto_status status = OTO_OK;
     while (status == OTO_OK && earliest(at, &input, &t_ns)) {
-        at->step.t_ns = t_ns;
+        at->step.at.t_ns = t_ns;
         at->step.n++;
         at->step.tick = at->step.n - 1;
         status = gather(at, t_ns, error);
@@ -302,12 +304,12 @@ static void place_step(struct passage *at, uint64_t n)
     const wide ticks = (wide)n * setup->rate_den * setup->base_rate_num;
     const wide per_tick = (wide)setup->rate_num * setup->base_rate_den;
     at->step.n = n;
-    at->step.t_ns = at->origin_ns + (int64_t)(instant / setup->rate_num);
-    at->step.sub_ns = (double)(uint64_t)(instant % setup->rate_num) / (double)setup->rate_num;
+    at->step.at.t_ns = at->origin_ns + (int64_t)(instant / setup->rate_num);
+    at->step.at.sub_ns = (double)(uint64_t)(instant % setup->rate_num) / (double)setup->rate_num;
     at->step.tick = n > 0 ? (uint64_t)((ticks - 1) / per_tick) : 0;
 }
 
-/* When the step's tick ends. */
+/* The end of the step's tick. */
 static int64_t tick_end_ns(const struct passage *at)
 {
     const struct oto_setup *setup = &at->estimate->setup;
@@ -315,7 +317,7 @@ static int64_t tick_end_ns(const struct passage *at)
     return at->origin_ns + (int64_t)end;
 }
 
-/* The last step at or before an instant. */
+/* The last step that is not after an instant. */
 static uint64_t step_before(const struct passage *at, int64_t t_ns)
 {
     const struct oto_setup *setup = &at->estimate->setup;
@@ -326,11 +328,11 @@ static uint64_t step_before(const struct passage *at, int64_t t_ns)
 static enum oto_status check_gap(const struct passage *at, int64_t t_ns, uint32_t input, struct oto_error *error)
 {
     const int64_t most = at->run->max_gap_ns > 0 ? at->run->max_gap_ns : DEFAULT_MAX_GAP_NS;
-    return t_ns - at->step.t_ns <= most
+    return t_ns - at->step.at.t_ns <= most
                ? OTO_OK
-               : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; at a rate of its own an estimator is "
-                          "stepped through at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
-                          (double)at->step.t_ns * 1e-9, (double)t_ns * 1e-9, (double)most * 1e-9);
+               : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; with its own rate an estimator accepts "
+                          "at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
+                          (double)at->step.at.t_ns * 1e-9, (double)t_ns * 1e-9, (double)most * 1e-9);
 }
 
 static enum oto_status step_at_rate(struct passage *at, struct oto_error *error)
@@ -342,7 +344,7 @@ static enum oto_status step_at_rate(struct passage *at, struct oto_error *error)
         return OTO_OK;
     }
     const int64_t from_ns = at->run->has_from ? at->run->from_ns : t_ns - 1;
-    /* Steps count from time zero, or from a whole second before what is earlier. */
+    /* Steps count from time zero, or from a whole second before the first sample if that is earlier. */
     at->origin_ns = from_ns >= 0 ? 0 : (from_ns / NS_PER_S - 1) * NS_PER_S;
     uint64_t n = step_before(at, from_ns);
     place_step(at, n);
@@ -366,7 +368,7 @@ enum oto_status oto_estimate_execute(struct oto_estimate *estimate, struct oto_e
     bool at_rate = false;
     run->steps = run->samples = run->records = run->discarded = run->warned = run->not_finite = 0;
     enum oto_status status = begin(estimate, run, &at_rate, error);
-    for (uint32_t i = 0; status == OTO_OK && i < estimate->setup.input_count; i++) {
+    for (uint32_t i = 0; status == OTO_OK && i < estimate->setup.estimator.input_count; i++) {
         at.total += oto_log_count(estimate->logs[i]);
     }
     if (status == OTO_OK) {

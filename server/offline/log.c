@@ -13,7 +13,7 @@ struct oto_log {
     struct oto_record_type *type;
     size_t stride;
     uint64_t count, capacity;
-    unsigned char *rows; /* head, payload */
+    unsigned char *rows; /* each row is a head and a payload */
 };
 
 enum oto_status oto_log_create(const char *source, const struct oto_record_type *type, struct oto_log **log,
@@ -74,8 +74,7 @@ enum oto_status oto_log_add(struct oto_log *log, const struct oto_sample_head *h
                             struct oto_error *error)
 {
     if (log->count > 0 && head->t_ns < head_at(log, log->count - 1)->t_ns) {
-        return oto_fail(error, OTO_INVALID, "time goes back from %.9f s to %.9f s; samples must come in the order of their "
-                        "times", (double)head_at(log, log->count - 1)->t_ns * 1e-9, (double)head->t_ns * 1e-9);
+        return oto_fail(error, OTO_INVALID, "time decreases from %.9f s to %.9f s; samples must be in the order of their times", (double)head_at(log, log->count - 1)->t_ns * 1e-9, (double)head->t_ns * 1e-9);
     }
     const enum oto_status status = log->count == log->capacity ? grow(log, error) : OTO_OK;
     if (status != OTO_OK) {
@@ -119,6 +118,6 @@ double oto_log_rate_hz(const struct oto_log *log)
     }
     const double span_ns = (double)head_at(log, log->count - 1)->t_ns - (double)head_at(log, 0)->t_ns;
     const double rate_hz = span_ns > 0.0 ? (double)(log->count - 1) * 1e9 / span_ns : 0.0;
-    /* Times in whole ns are no exact reciprocals: what is whole to a millionth is meant to be whole. */
+    /* Rounding of times to ns makes a whole rate inexact, so a rate that is whole to a millionth is rounded. */
     return fabs(rate_hz - round(rate_hz)) < 1e-6 * rate_hz ? round(rate_hz) : rate_hz;
 }

@@ -1,11 +1,11 @@
-/* From a CSV's header to a record: which column is the time, which are fields, and by what name. */
+/* Makes a record type from a CSV's header: finds the column of time, the fields, and their names. */
 #include "offline/log.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names that logs use for the fields of our records. */
+/* Short names in logs for fields of the standard records. */
 static const struct {
     const char *column, *field;
 } aliases[] = {
@@ -14,7 +14,7 @@ static const struct {
     {"v_m_s", "speed_m_s"},
 };
 
-/* Columns that are not fields; of the times the first that is there is taken. */
+/* Columns that are not fields. Of the columns of time, the first one in this table is used. */
 static const struct {
     const char *name;
     enum log_role role;
@@ -69,7 +69,7 @@ static enum oto_status plan_heads(const struct oto_text_row *row, struct log_pla
     return OTO_OK;
 }
 
-/* Splits "name.3" as recordings write element 3 of the field `name`; false for any other name. */
+/* Splits "name.3", which recordings use for element 3 of the field `name`. False for any other name. */
 static bool is_element(const char *name, size_t *stem, uint32_t *element)
 {
     const char *dot = strrchr(name, '.');
@@ -83,7 +83,7 @@ static bool is_element(const char *name, size_t *stem, uint32_t *element)
     return *end == '\0';
 }
 
-/* Whether the column is the next element of the last field. */
+/* True if the column is the next element of the last field. */
 static bool continues(const struct log_plan *plan, const char *name)
 {
     size_t stem = 0;
@@ -110,7 +110,7 @@ static enum oto_status add_field(const struct oto_text_row *row, struct log_plan
         return OTO_OK;
     }
     if (is_element(name, &stem, &element) && element != 0) {
-        stem = strlen(name); /* an element without those before it is a field of its own */
+        stem = strlen(name); /* an element that does not follow its predecessor is a field of its own */
     }
     if (stem >= OTO_FIELD_NAME_BYTES || plan->type.field_count == OTO_RECORD_MAX_FIELDS) {
         return oto_fail(error, OTO_LIMIT, "%.200s:1: error: column '%.64s': at most %d fields with names of at most %d bytes "
@@ -120,7 +120,7 @@ static enum oto_status add_field(const struct oto_text_row *row, struct log_plan
     (void)snprintf(plan->names[index], OTO_FIELD_NAME_BYTES, "%.*s", (int)stem, name);
     for (uint32_t i = 0; i < index; i++) {
         if (strcmp(plan->names[i], plan->names[index]) == 0) {
-            return oto_fail(error, OTO_CONFLICT, "%.200s:1: error: column '%s': the field '%s' is there already", row->path,
+            return oto_fail(error, OTO_CONFLICT, "%.200s:1: error: column '%s': the field '%s' exists already", row->path,
                             row->names[column], plan->names[index]);
         }
     }

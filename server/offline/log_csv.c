@@ -1,4 +1,4 @@
-/* Logs from CSV files. */
+/* Reads logs from CSV files. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static bool scaled_time(const char *cell, double unit_ns, int64_t *ns)
     return true;
 }
 
-/* The digits after the point as ns, the first one beyond them rounding. */
+/* Converts the digits after the point to ns and rounds by the first digit beyond them. */
 static int64_t fraction_ns(const char **at, int64_t unit_ns)
 {
     int64_t ns = 0;
@@ -71,7 +71,10 @@ static int64_t fraction_ns(const char **at, int64_t unit_ns)
     return ns;
 }
 
-/* Digit by digit: seconds since 1970 as a double are 240 ns apart. Exponents, which nobody writes there, go the other way. */
+/*
+ * Parses digit by digit, because seconds since 1970 as a double are 240 ns apart. A number with an exponent is parsed
+ * as a double.
+ */
 bool log_time(const char *cell, double unit_ns, int64_t *ns)
 {
     const char *at = cell + (*cell == '-' || *cell == '+');
@@ -93,7 +96,7 @@ bool log_time(const char *cell, double unit_ns, int64_t *ns)
 
 /* ---- rows ---- */
 
-/* Whether there is nothing beside the time: what `otolith sense` writes for a sample that was discarded. */
+/* True if the row has only its time: `otolith sense` writes such a row for a sample that was discarded. */
 static bool is_discarded(const struct reading *reading, const struct oto_text_row *row)
 {
     for (uint32_t i = 0; i < row->columns; i++) {

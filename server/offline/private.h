@@ -1,11 +1,11 @@
-/* An estimator over logs. [loop] */
+/* Shared by the files of this folder: an estimator over logs. [loop] */
 #ifndef OTOLITH_ESTIMATE_PRIVATE_H
 #define OTOLITH_ESTIMATE_PRIVATE_H
 
 #include "offline/estimate.h"
 #include "plugin/finite.h"
 
-/* An input of the plugin, or an open one. */
+/* An input of the plugin, or an open input. */
 struct estimate_input {
     char name[32];
     const struct oto_log *log; /* NULL: not bound */
@@ -17,7 +17,7 @@ struct estimate_port {
     unsigned char *payload;
     struct oto_float_run *runs;
     uint32_t run_count;
-    int64_t enable_offset; /* into the parameters, or -1 */
+    int64_t enable_offset; /* offset in the parameters, or -1 */
     uint64_t seq;
 };
 
@@ -26,12 +26,12 @@ struct oto_estimate {
     const struct oto_estimator_extension *extension;
     struct oto_params params;
     struct oto_setup setup;
-    struct estimate_input inputs[OTO_ESTIMATOR_MAX_INPUTS]; /* the plugin's, then the open ones */
+    struct estimate_input inputs[OTO_ESTIMATOR_MAX_INPUTS]; /* inputs of the plugin, then open inputs */
     uint32_t input_count;
-    /* of the run */
+    /* Inputs and parameters of the current run. */
     struct oto_input_binding bindings[OTO_ESTIMATOR_MAX_INPUTS];
-    const struct oto_log *logs[OTO_ESTIMATOR_MAX_INPUTS]; /* beside the bindings */
-    struct oto_params bound; /* the parameters as the run began */
+    const struct oto_log *logs[OTO_ESTIMATOR_MAX_INPUTS]; /* logs of the bindings, in the same order */
+    struct oto_params bound; /* the parameters at the start of the run */
     struct oto_prepared prepared;
     struct oto_instance instance; /* state NULL: no run yet */
     struct estimate_port ports[OTO_PLUGIN_MAX_PORTS];

@@ -1,4 +1,6 @@
-/* From a mode's numbers to a plugin's parameters: a map of values that stand where the numbers stand. [loop] */
+/*
+ * Turns the numbers of a mode into parameters of a plugin: a map of values, each with the place of its number. [loop]
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,7 @@
 
 enum { MOST_VALUES = 512, TEXT_BYTES = 32, KEY_BYTES = 96, MOST_AXES = 3 };
 
-/* One value of the map that is made; a list has its elements behind it. */
+/* One value of the map under construction; the elements of a list follow it. */
 struct made {
     struct oto_value value;
     struct oto_value elements[MOST_AXES];
@@ -28,7 +30,7 @@ double part_parameter_value(const struct oto_part_number *number, const struct p
 {
     double value = number->value_u[axis] * term->scale;
     if (term->use == PART_USE_SPREAD && number->is_max) {
-        value /= 3; /* a maximum is taken as three standard deviations, a typical value as one */
+        value /= 3; /* a maximum counts as three standard deviations, a typical value as one */
     }
     if (strcmp(term->name, "noise_rms") == 0) {
         value /= sqrt(mode->output_rate_hz); /* sigma = density sqrt(rate / 2) */
@@ -89,7 +91,7 @@ static void make_number(struct making *making, const struct oto_part_mode *mode,
     if (term->key == NULL) {
         return;
     }
-    /* The two steps keep the format literal: keys hold at most one unit. */
+    /* The format stays a literal, in two steps: a key contains at most one unit. */
     const char *mark = strstr(term->key, "%s");
     const int head = mark != NULL ? (int)(mark - term->key) : (int)strlen(term->key);
     (void)snprintf(format, sizeof format, "%.*s%s%s", head, term->key,
@@ -107,7 +109,7 @@ static void make_number(struct making *making, const struct oto_part_mode *mode,
         make_list(made, values);
         return;
     }
-    /* One number for all axes: the smallest range, the finest digit. */
+    /* The plugin has one number for all axes: take the smallest range and the finest resolution. */
     (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", fmin(values[0], fmin(values[1], values[2])));
 }
 
@@ -129,7 +131,7 @@ static enum oto_status check_fits(const struct oto_part *part, const struct oto_
     }
     return oto_fail(error, OTO_INVALID, "part '%.100s' is %s, and plugin '%s' models none%s", part->name,
                     part->is_imu ? "an IMU" : "a magnetometer", descriptor->id,
-                    !part->is_imu && magnetic ? " alone: use plugin 'magnetometer'" : "");
+                    !part->is_imu && magnetic ? " alone: use a plugin for magnetometers" : "");
 }
 
 static void make_all(struct making *making, const struct oto_part *part, const struct oto_part_mode *mode)

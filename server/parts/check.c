@@ -1,5 +1,7 @@
-/* What belongs together in a mode: one way to say each thing, digits in terms of the resolution, nothing left open.
- * Pure. */
+/*
+ * Checks a mode as a whole: each quantity is given once, counts have a resolution, and nothing required is missing.
+ * Pure.
+ */
 #include <string.h>
 
 #include "private.h"
@@ -36,7 +38,7 @@ static const struct oto_part_number *of_use(const struct oto_part_mode *mode, en
     return NULL;
 }
 
-/* Two numbers that would set the same parameter: the same term twice, or a density in two conventions. */
+/* Refuses two numbers that set the same parameter: the same term twice, or a density in two conventions. */
 static enum oto_status check_once(const struct oto_part_mode *mode, struct oto_error *error)
 {
     for (uint32_t i = 0; i < mode->number_count; i++) {
@@ -47,7 +49,7 @@ static enum oto_status check_once(const struct oto_part_mode *mode, struct oto_e
                 continue;
             }
             return oto_value_fail_key(second->place, error, OTO_CONFLICT,
-                                      "mode '%.48s': %s.%s is given %s, first as %s in line %u: one of them must go",
+                                      "mode '%.48s': %s.%s is given %s, first as %s in line %u: remove one of them",
                                       mode->name, oto_part_triad_name(second->triad), second->term,
                                       one == two ? "twice" : "in a second way", first->term, first->place->line);
         }
@@ -88,7 +90,7 @@ static bool is_said_missing(const struct oto_part *part, enum oto_part_triad tri
     return false;
 }
 
-/* Range and noise of a triad are given, or the file says that it has no source for it: nothing is zero by silence. */
+/* Requires range and noise of each triad, or an entry in `missing`, so that no term is zero by omission. */
 static enum oto_status check_complete(const struct oto_part *part, const struct oto_part_mode *mode,
                                       enum oto_part_triad triad, struct oto_error *error)
 {
@@ -101,7 +103,7 @@ static enum oto_status check_complete(const struct oto_part *part, const struct 
         if (of_use(mode, triad, needed[i].use) == NULL && !is_said_missing(part, triad, needed[i].term)) {
             return oto_value_fail(
                 mode->place, error, OTO_INVALID,
-                "mode '%.48s' gives no %s.%s, and `missing` does not say that there is no source for it", mode->name,
+                "mode '%.48s' has no %s.%s, and `missing` does not list it", mode->name,
                 oto_part_triad_name(triad), needed[i].term);
         }
     }
@@ -116,25 +118,25 @@ static enum oto_status check_triad(const struct oto_part *part, const struct oto
     const struct oto_part_number *white = of_use(mode, triad, PART_USE_WHITE);
     if (range != NULL && digit != NULL && digit->value_u[0] > range->value_u[0]) {
         return oto_value_fail(
-            digit->place, error, OTO_RANGE, "mode '%.48s': one digit is %g %s, more than the range of %g %s",
+            digit->place, error, OTO_RANGE, "mode '%.48s': the resolution is %g %s, more than the range of %g %s",
             mode->name, digit->value_u[0], oto_part_triad_unit(triad), range->value_u[0], oto_part_triad_unit(triad));
     }
     if (white != NULL && strcmp(white->term, "noise_rms") == 0 && mode->output_rate_hz <= 0) {
         return oto_value_fail(white->place, error, OTO_INVALID,
-                              "noise_rms is of one sample, but mode '%.48s' gives no output_rate to spread it over",
+                              "noise_rms is the noise of one sample, but mode '%.48s' has no output_rate to convert it",
                               mode->name);
     }
     return check_complete(part, mode, triad, error);
 }
 
-/* What is said to be missing must not be given. */
+/* Refuses a number for a term that `missing` lists. */
 static enum oto_status check_missing(const struct oto_part *part, const struct oto_part_mode *mode,
                                      struct oto_error *error)
 {
     for (uint32_t i = 0; i < mode->number_count; i++) {
         if (is_said_missing(part, mode->numbers[i].triad, mode->numbers[i].term)) {
             return oto_value_fail_key(mode->numbers[i].place, error, OTO_CONFLICT,
-                                      "%s.%s is given here and said to be missing in `missing`",
+                                      "%s.%s is given here and listed in `missing`",
                                       oto_part_triad_name(mode->numbers[i].triad), mode->numbers[i].term);
         }
     }

@@ -1,4 +1,4 @@
-/* Where part files are. [loop] */
+/* Where part files are searched. [loop] */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void add_environment(struct places *places)
     free(copy);
 }
 
-/* `parts` beside the file and one folder above: configs/worlds/city.yaml finds configs/parts. */
+/* Adds `parts` beside the file and one folder above: configs/worlds/city.yaml finds configs/parts. */
 static void add_near(struct places *places, const char *near)
 {
     char path[PATH_BYTES];
@@ -54,7 +54,7 @@ static void add_near(struct places *places, const char *near)
     add_place(places, path);
 }
 
-/* PREFIX/bin/otolith: PREFIX/share/otolith/configs/parts. */
+/* Adds the installed folder: PREFIX/bin/otolith finds PREFIX/share/otolith/configs/parts. */
 static void add_installed(struct places *places)
 {
     char program[PATH_BYTES], path[PATH_BYTES + 64];
@@ -194,7 +194,7 @@ static enum oto_status find_file(const char *name, const char *near, char *path,
     return access(path, R_OK) == 0 ? OTO_OK : oto_fail(error, OTO_NOT_FOUND, "there is no part file '%.256s'", path);
 }
 
-/* vendor/part of plain letters, so that a name never leaves its folder. */
+/* A name is vendor/part in plain letters, so that it cannot lead out of its folder. */
 static bool is_part_name(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -259,7 +259,7 @@ enum oto_status oto_part_open(const char *name, const char *near, struct oto_par
     }
     if (status == OTO_OK && !is_file_name(name) && strcmp((*part)->name, name) != 0) {
         status =
-            oto_fail(error, OTO_CONFLICT, "%.200s:1:1: error: the file of part '%.100s' says that it is part '%.100s'",
+            oto_fail(error, OTO_CONFLICT, "%.200s:1:1: error: the file of part '%.100s' contains part '%.100s'",
                      path, name, (*part)->name);
         oto_part_close(*part);
         *part = NULL;

@@ -1,7 +1,7 @@
 /*
- * The part library: sensors as their data sheets describe them, one YAML file a part (configs/parts/README.md), and how
- * its numbers become the parameters of a sensor plugin. Every number keeps the unit that was printed, whether it is
- * typical or a maximum, and the document and page that it comes from. A part belongs to one thread. [loop]
+ * The part library: sensors as their data sheets describe them, one YAML file for each part (configs/parts/README.md),
+ * and the conversion of its numbers to parameters of a sensor plugin. Every number keeps its printed unit, its kind
+ * (typical or maximum), and the document and page of its source. A part belongs to one thread. [loop]
  */
 #ifndef OTOLITH_PARTS_H
 #define OTOLITH_PARTS_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* `_u` is the triad's own unit: m/s², rad/s or µT. */
+/* The suffix `_u` means the unit of the triad: m/s², rad/s or µT. */
 enum oto_part_triad {
     OTO_PART_ACCELEROMETER = 0,
     OTO_PART_GYROSCOPE = 1,
@@ -34,20 +34,20 @@ struct oto_part_document {
 struct oto_part_number {
     enum oto_part_triad triad;
     const char *term; /* "noise_density" */
-    uint32_t count;   /* 1: all axes, 3: each */
+    uint32_t count;   /* 1: one number for all axes; 3: one for each */
     double printed[3];
-    const char *unit; /* as the document prints it */
+    const char *unit; /* as printed in the document */
     bool is_max;
-    const char *source; /* "ds p.8 Table 1": document id, then the place in it */
-    bool is_applied;    /* false: information, no parameter is made of it */
-    double value_u[3];  /* in the triad's unit, all three filled */
+    const char *source; /* "ds p.8 Table 1": document id, then the place in the document */
+    bool is_applied;    /* false: the number is information only and sets no parameter */
+    double value_u[3];  /* in the triad's unit; always three */
     const struct oto_value *place;
 };
 
 struct oto_part_mode {
     const char *name;
-    const char *filter;    /* NULL: not said */
-    double output_rate_hz; /* 0: not said */
+    const char *filter;    /* NULL: not specified */
+    double output_rate_hz; /* 0: not specified */
     const char *output_rate_source;
     const struct oto_value *output_rate_place, *place;
     uint32_t number_count;
@@ -57,60 +57,60 @@ struct oto_part_mode {
 struct oto_part {
     const char *name; /* "tdk/icm-42688-p" */
     const char *title, *vendor;
-    bool is_imu;             /* else a magnetometer */
-    const char *path;        /* of its file */
+    bool is_imu;             /* false: a magnetometer */
+    const char *path;        /* path of its file */
     uint32_t document_count, missing_count, mode_count, default_mode;
     struct oto_part_document *documents;
-    const char **missing;    /* "gyroscope.in_run_bias_stability": no citable source */
+    const char **missing;    /* "gyroscope.in_run_bias_stability": terms without a citable source */
     struct oto_part_mode *modes;
 };
 
 /*
- * Where parts are looked for: NAME.yaml in each directory of OTOLITH_PARTS_PATH (colon-separated), in `parts` beside
- * the file `near` and one folder above it (NULL: not there), in the checkout the program was built from, and in the
- * installed configs. A name that ends in .yaml, .yml or .json is a file, relative to `near`.
+ * Searches NAME.yaml in each directory of OTOLITH_PARTS_PATH (colon-separated), in `parts` beside the file `near` and
+ * one folder above it (not if `near` is NULL), in the checkout that the program was built from, and in the installed
+ * configs. A name that ends in .yaml, .yml or .json is a file, relative to `near`.
  */
 OTO_API enum oto_status oto_part_find(const char *name, const char *near, char *path, size_t path_bytes,
                                       struct oto_error *error);
-/* Calls `each` with the name of every part of those places, sorted, each name once; stops at an error. */
+/* Calls `each` with the name of every part in those directories, sorted, each name once. Stops at an error. */
 OTO_API enum oto_status oto_parts_each(enum oto_status (*each)(void *context, const char *name, struct oto_error *error),
                                        void *context, struct oto_error *error);
 
 /* Reads and checks a file. Errors: IO, SYNTAX, LIMIT, INVALID, RANGE, CONFLICT with file:line:column. */
 OTO_API enum oto_status oto_part_read(const char *path, struct oto_part **part, struct oto_error *error);
-/* Finds and reads; the file must say that it is that part. */
+/* Finds and reads a part. The file must contain the same name. */
 OTO_API enum oto_status oto_part_open(const char *name, const char *near, struct oto_part **part, struct oto_error *error);
 OTO_API void oto_part_close(struct oto_part *part); /* NULL is allowed */
 
-/* A mode by its name, NULL: the default one. */
+/* A mode by its name; NULL: the default mode. */
 OTO_API enum oto_status oto_part_mode_find(const struct oto_part *part, const char *name,
                                            const struct oto_part_mode **mode, struct oto_error *error);
-/* The number of a mode, NULL where the part has none. */
+/* The number for a term of a mode; NULL if the part has none. */
 OTO_API const struct oto_part_number *oto_part_number(const struct oto_part_mode *mode, enum oto_part_triad triad,
                                                       const char *term);
 
 /*
- * Sets the parameters that the plugin has, through oto_params_apply: errors stand where the number stands. A plugin
- * with none of the part's triads is refused.
+ * Sets the parameters that the plugin has, through oto_params_apply. Errors have the place of the number in the part
+ * file. A plugin with none of the part's triads is refused.
  */
 OTO_API enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_part_mode *mode,
                                        const struct oto_plugin_descriptor *descriptor, struct oto_params *params,
                                        oto_warn_function warn, void *warn_context, struct oto_error *error);
 
-/* What a triad's noise comes to, in one convention; the others follow by √2 and units. */
+/* The noise of a triad in one convention. The other conventions differ by √2 and units. */
 struct oto_part_noise {
     bool has_white, has_instability, has_walk;
-    double white_u_rthz[3];  /* single-sided density, as data sheets; Allan's N is this / √2 */
+    double white_u_rthz[3];  /* single-sided density as in data sheets; Allan's N is this / √2 */
     double instability_u[3]; /* B of IEEE Std 952: the Allan floor is 0.664 B */
     double walk_u_rts[3];    /* K */
 };
 OTO_API void oto_part_noise(const struct oto_part_mode *mode, enum oto_part_triad triad, struct oto_part_noise *noise);
 #define OTO_PART_ALLAN_FLOOR 0.66428 /* sqrt(2 ln 2 / π): floor over B */
 
-/* Says what a person has probably got wrong: each sentence names the parameter, its value, and why it is odd. */
+/* Warns about parameters that are probably wrong. Each sentence names the parameter, its value, and the reason. */
 OTO_API void oto_params_check_plausible(const struct oto_plugin_descriptor *descriptor, const struct oto_params *params,
                                         oto_warn_function warn, void *warn_context);
-/* From which single-sided density on a warning is given: 18 times the worst part of the library. */
+/* The single-sided density above which a warning is given: 18 times the worst part of the library. */
 OTO_API double oto_implausible_density_u_rthz(enum oto_part_triad triad);
 
 #ifdef __cplusplus

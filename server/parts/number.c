@@ -52,7 +52,7 @@ enum oto_status part_source_read(const struct oto_part *part, const struct oto_v
     const size_t length = strcspn(*source, " ");
     if ((*source)[length] == '\0' || (*source)[length + 1] == '\0') {
         return oto_value_fail(value, error, OTO_INVALID,
-                              "source '%.80s' says no place: expected a document's id, then page, table or section",
+                              "source '%.80s' has no place: expected a document's id, then page, table or section",
                               *source);
     }
     for (uint32_t i = 0; i < part->document_count; i++) {
@@ -78,7 +78,7 @@ static enum oto_status read_axes(const struct oto_value *value, struct oto_part_
     return status;
 }
 
-/* {min, max}: limits of production, the larger magnitude is the maximum. */
+/* Reads {min, max}, the limits of production. The larger magnitude is the maximum. */
 static enum oto_status read_limits(const struct oto_value *map, const struct oto_value *low,
                                    const struct oto_value *high, struct oto_part_number *number,
                                    struct oto_error *error)
@@ -137,7 +137,7 @@ static enum oto_status read_total(const struct oto_value *map, const struct part
     if ((term->flags & PART_IS_TOTAL) == 0) {
         return over == NULL ? OTO_OK
                             : oto_value_fail_key(over, error, OTO_CONFLICT,
-                                                 "%s is no total over a range of temperatures: leave `over_degc` out",
+                                                 "%s is no total over a temperature range: remove `over_degc`",
                                                  term->name);
     }
     if (over == NULL || over->kind != OTO_VALUE_LIST || over->count != 2 ||

@@ -1,5 +1,7 @@
-/* What a person has probably got wrong in the parameters of a sensor, and why it is odd. Thermal slopes and a field in
- * NED axes are told by the plugins themselves. [loop] */
+/*
+ * Warnings about implausible parameters of a sensor. The plugins themselves warn about thermal slopes and a field in
+ * NED axes. [loop]
+ */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +9,10 @@
 
 enum { MOST_AXES = 3, KEY_BYTES = 96 };
 
-/* Of the library's parts (a test holds that this is so), and what 18 times it warns of: ten times is a decimal point,
- * 57 a degree taken for a radian, 1000 a milli. */
+/*
+ * The warning limit is 18 times the worst part of the library (a test checks these numbers). A misplaced decimal point
+ * gives a factor of 10, degrees taken for radians 57, milli units 1000.
+ */
 #define WORST_FACTOR 18.0
 static const struct {
     double worst_u_rthz;
@@ -19,7 +23,7 @@ static const struct {
     {2.5 * 1.41421356237309504880 / 10, "BMC150 in CISS, 2.5 µT rms at 100 Hz"},
 };
 
-/* The least that is good for anything: the weakest field of the Earth's surface, South Atlantic, is about 22 µT. */
+/* Smallest useful ranges. The weakest field of the Earth's surface, in the South Atlantic, is about 22 µT. */
 static const struct {
     double least_u;
     const char *why;
@@ -40,10 +44,10 @@ struct checking {
     oto_warn_function warn;
     void *warn_context;
     enum oto_part_triad triad;
-    char key[KEY_BYTES]; /* of what was read last */
+    char key[KEY_BYTES]; /* key that was read last */
 };
 
-/* The largest magnitude of a parameter's elements, 0 where the plugin has none of it. */
+/* The largest magnitude among a parameter's elements; 0 if the plugin does not have the parameter. */
 static double largest(struct checking *checking, const char *term, const char *ending)
 {
     double most = 0, element;
@@ -72,12 +76,12 @@ static void check_density(struct checking *checking)
     if (density < oto_implausible_density_u_rthz(checking->triad) * (1 - 1e-12)) {
         return;
     }
-    (void)snprintf(why, sizeof why, "%.0f times that of the noisiest part known here (%s): is it in another unit?",
+    (void)snprintf(why, sizeof why, "%.0f times that of the noisiest part in the library (%s): is it in another unit?",
                    density / worst_density[checking->triad].worst_u_rthz, worst_density[checking->triad].origin);
     say(checking, density, "/√Hz", why);
 }
 
-/* A bias beyond the range saturates its axis for good. */
+/* A bias larger than the range saturates its axis permanently. */
 static void check_bias(struct checking *checking, double range)
 {
     static const char *const terms[] = {"constant_bias", "turn_on_bias", "unit_bias", "bias_instability"};
@@ -99,7 +103,7 @@ static void check_triad(struct checking *checking)
         say(checking, range, "", least_range[checking->triad].why);
     }
     if (range > 0 && digit > range) {
-        say(checking, range, "", "less than one digit (resolution): every sample is 0");
+        say(checking, range, "", "less than the resolution: every sample is 0");
     }
     check_bias(checking, range);
     check_density(checking);

@@ -1,4 +1,4 @@
-/* From a part file to struct oto_part: what is common to all modes is copied into each. [loop] */
+/* Reads a part file into struct oto_part. Numbers that are common to all modes are copied into each mode. [loop] */
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ static enum oto_status read_documents(const struct oto_value *root, struct oto_p
     return status;
 }
 
-/* "gyroscope.in_run_bias_stability", or "output_rate" */
+/* True for the name of a term, such as "gyroscope.in_run_bias_stability", or "output_rate". */
 static bool is_missing_name(const char *name)
 {
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
@@ -258,7 +258,7 @@ static enum oto_status read_default(const struct oto_value *root, struct oto_par
     return status == OTO_OK ? status : oto_value_fail(value, error, status, "%.400s", inner.text);
 }
 
-/* ---- the whole ---- */
+/* ---- the part ---- */
 
 static enum oto_status read_kind(const struct oto_value *root, struct oto_part *part, struct oto_error *error)
 {

@@ -13,7 +13,7 @@
 #define HOUR 3600.0
 #define RT_HOUR 60.0 /* √3600 */
 
-/* Both signs for micro (U+00B5, U+03BC) and for degree (U+00B0, U+00BA) are found in data sheets. */
+/* Data sheets use two code points for micro (U+00B5, U+03BC) and two for degree (U+00B0, U+00BA). */
 static const struct part_unit units[] = {
     {"°/s|º/s|°/sec|dps|deg/s", G, PART_PLAIN, DEG},
     {"mdps|m°/s", G, PART_PLAIN, DEG / 1e3},
@@ -86,8 +86,8 @@ static const struct part_unit units[] = {
 
     {"%", ALL, PART_PERCENT, 1},
     {"ppm", ALL, PART_PERCENT, 1e-4},
-    {"mrad", ALL, PART_PERCENT, 0.1},     /* of an angle, to first order */
-    {"°|º", ALL, PART_PERCENT, DEG * 100}, /* likewise */
+    {"mrad", ALL, PART_PERCENT, 0.1},     /* of an angle, small-angle approximation */
+    {"°|º", ALL, PART_PERCENT, DEG * 100}, /* of an angle, small-angle approximation */
     {"%/°C|%/ºC|%/K", ALL, PART_PERCENT_SLOPE, 1},
     {"ppm/°C|ppm/K", ALL, PART_PERCENT_SLOPE, 1e-4},
     {"LSB", ALL, PART_COUNTS, 1},

@@ -4,15 +4,15 @@
 
 #define DEPTH_MAX 8u
 #define ONE UINT32_MAX
-#define ENDED (UINT32_MAX - 1) /* rows of one pointer each, of which the last is NULL */
-#define FIRST 8u               /* where the outermost rows begin: nothing stands at 0, which says NULL */
+#define ENDED (UINT32_MAX - 1) /* rows of one pointer each; a NULL pointer ends them */
+#define FIRST 8u               /* offset of the outermost rows; offset 0 stands for NULL, so nothing is stored there */
 
-/* What the members of a struct refer to. */
+/* Lists what the pointers of a struct refer to. */
 struct shape;
 struct link {
-    uint32_t offset;       /* of the pointer */
-    uint32_t count_offset; /* of the uint32_t that counts the rows; ONE: there is one; ENDED */
-    const struct shape *rows; /* NULL: a text */
+    uint32_t offset;       /* offset of the pointer */
+    uint32_t count_offset; /* offset of the uint32_t that counts the rows; or ONE row; or ENDED */
+    const struct shape *rows; /* NULL: the pointer refers to a text */
 };
 struct shape {
     uint32_t bytes;
@@ -70,7 +70,7 @@ static const struct link binding_links[] = {TEXT(oto_input_binding, name),
                                             TEXT(oto_input_binding, topic), TEXT(oto_input_binding, frame_id)};
 static const struct shape binding_shape = SHAPE(oto_input_binding, binding_links);
 
-/* Of the rows at `to`, of which `room` bytes can be looked at. */
+/* Counts the rows at `to`, of which `room` bytes may be read. */
 static uint32_t rows_of(const struct link *link, const unsigned char *row, const unsigned char *to, uint64_t room)
 {
     uint32_t count = 1;
@@ -79,7 +79,7 @@ static uint32_t rows_of(const struct link *link, const unsigned char *row, const
         for (count = 0; word != 0 && (count + 1) * sizeof word <= room; count++) {
             memcpy(&word, to + count * sizeof word, sizeof word);
         }
-        count = word == 0 || room == 0 ? count : UINT32_MAX; /* more than there is room for */
+        count = word == 0 || room == 0 ? count : UINT32_MAX; /* more rows than any room */
     } else if (link->count_offset != ONE) {
         memcpy(&count, row + link->count_offset, sizeof count);
     }
@@ -89,11 +89,11 @@ static uint32_t rows_of(const struct link *link, const unsigned char *row, const
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 struct packer {
-    unsigned char *room; /* NULL: it is only measured */
+    unsigned char *room; /* NULL: only the size is computed */
     size_t bytes, used;
 };
 
-/* Copies bytes behind what is there; 0 when there is no room. */
+/* Appends bytes; returns their offset, or 0 if there is no room. */
 static uint64_t append(struct packer *packer, const void *from, uint64_t bytes)
 {
     const size_t start = (packer->used + 7) / 8 * 8;
@@ -156,9 +156,9 @@ enum oto_status oto_description_pack(const struct oto_description *description, 
     struct oto_description plain = *description;
     struct oto_estimator_extension tables = {0};
     uint64_t offset = 0;
-    if (description->estimator != NULL) { /* without what it can be called for */
-        memcpy(&tables, description->estimator, OTO_ESTIMATOR_BYTES_1_0);
-        tables.size = OTO_ESTIMATOR_BYTES_1_0;
+    if (description->estimator != NULL) { /* the functions of the extension are left out */
+        tables = *description->estimator;
+        tables.states = NULL;
         plain.estimator = &tables;
     }
     if (!pack(&packer, &description_shape, &plain, 1, 0, &offset)) {
@@ -179,14 +179,17 @@ size_t oto_bindings_pack(const struct oto_input_binding *bindings, uint32_t coun
 
 /* ---- unpacking --------------------------------------------------------------------------------------------------- */
 
-/* Everything stands where packing would have put it: nothing is shared, nothing overlaps, every reference goes forward. */
+/*
+ * Refuses bytes that packing cannot have written: every reference must point forward to the next free offset, so that
+ * nothing is shared and nothing overlaps.
+ */
 struct unpacker {
     unsigned char *bytes;
     uint64_t count;
-    uint64_t next; /* where the next thing begins, before it is aligned */
+    uint64_t next; /* offset of the next object before alignment */
 };
 
-/* Takes the next `bytes`, which must be at `offset`. */
+/* Consumes the next `bytes`, which must begin at `offset`. */
 static bool advance(struct unpacker *unpacker, uint64_t offset, uint64_t bytes)
 {
     if (offset != (unpacker->next + 7) / 8 * 8 || offset > unpacker->count || bytes > unpacker->count - offset) {
@@ -238,7 +241,7 @@ enum oto_status oto_description_unpack(void *packed, size_t bytes, const struct 
 {
     struct unpacker unpacker = {packed, bytes, FIRST};
     if (!unpack(&unpacker, &description_shape, FIRST, 1, 0)) {
-        return oto_fail(error, OTO_CORRUPT, "the description of a plugin refers to what it does not hold");
+        return oto_fail(error, OTO_CORRUPT, "the description of a plugin has an invalid reference");
     }
     *description = (const void *)((const unsigned char *)packed + FIRST);
     return OTO_OK;

@@ -4,34 +4,25 @@
 
 static const char *const kinds[] = {OTO_KIND_SENSOR, OTO_KIND_MOTION, OTO_KIND_ESTIMATOR};
 
-/* The ABIs that are known: this host's major with every minor up to its own. */
-static const struct oto_abi_block known_abis[] = {
-    {OTO_PLUGIN_MAGIC, 1, 0, sizeof(void *), sizeof(struct oto_plugin_descriptor), OTO_OPS_BYTES_1_0, OTO_STEP_BYTES_1_0,
-     sizeof(struct oto_sensor_input), sizeof(struct oto_param), 0x01020304u},
-    OTO_ABI_BLOCK_INITIALIZER,
-};
-
 enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error *error)
 {
-    for (size_t i = 0; i < sizeof known_abis / sizeof *known_abis; i++) {
-        if (memcmp(abi, &known_abis[i], sizeof *abi) == 0) {
-            return OTO_OK;
-        }
-    }
+    const struct oto_abi_block own = OTO_ABI_BLOCK_INITIALIZER;
     if (abi->magic != OTO_PLUGIN_MAGIC) {
         return oto_fail(error, OTO_VERSION, "its ABI block begins with 0x%08x instead of 0x%08x: it is no otolith plugin",
                         abi->magic, OTO_PLUGIN_MAGIC);
     }
-    if (abi->major != OTO_PLUGIN_ABI_MAJOR || abi->minor > OTO_PLUGIN_ABI_MINOR) {
-        return oto_fail(error, OTO_VERSION, "it has plugin ABI %u.%u, this host takes %u.0 to %u.%u: rebuild it against this "
-                        "version's headers", abi->major, abi->minor, OTO_PLUGIN_ABI_MAJOR, OTO_PLUGIN_ABI_MAJOR,
-                        OTO_PLUGIN_ABI_MINOR);
+    if (abi->major != OTO_PLUGIN_ABI_MAJOR || abi->minor != OTO_PLUGIN_ABI_MINOR) {
+        return oto_fail(error, OTO_VERSION, "it has plugin ABI %u.%u, and this host accepts %u.%u: rebuild it against "
+                        "this version's headers", abi->major, abi->minor, OTO_PLUGIN_ABI_MAJOR, OTO_PLUGIN_ABI_MINOR);
     }
-    return oto_fail(error, OTO_VERSION, "it says ABI %u.%u, but its structures have other sizes: rebuild it against "
-                    "unchanged headers", abi->major, abi->minor);
+    if (memcmp(abi, &own, sizeof own) != 0) {
+        return oto_fail(error, OTO_VERSION, "it says ABI %u.%u, but its structures have other sizes: rebuild it against "
+                        "unchanged headers", abi->major, abi->minor);
+    }
+    return OTO_OK;
 }
 
-/* Printable ASCII without spaces, 1 to bytes - 1 long. */
+/* True for printable ASCII without spaces, 1 to bytes - 1 long. */
 static bool is_word(const char *text, size_t bytes)
 {
     size_t length = 0;
@@ -140,16 +131,10 @@ static enum oto_status check_state(const struct oto_plugin_descriptor *descripto
     return OTO_OK;
 }
 
-void oto_ops_take(const struct oto_plugin_ops *from, struct oto_plugin_ops *ops)
-{
-    memset(ops, 0, sizeof *ops);
-    memcpy(ops, from, from->size < sizeof *ops ? from->size : sizeof *ops);
-}
-
 enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descriptor, const struct oto_plugin_ops *ops,
                                      struct oto_error *error)
 {
-    if (descriptor->size != sizeof *descriptor || (ops->size != sizeof *ops && ops->size != OTO_OPS_BYTES_1_0)) {
+    if (descriptor->size != sizeof *descriptor || ops->size != sizeof *ops) {
         return oto_fail(error, OTO_PLUGIN, "its descriptor has size %u and its operations %u, its ABI has %zu and %zu",
                         descriptor->size, ops->size, sizeof *descriptor, sizeof *ops);
     }
@@ -178,8 +163,7 @@ enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
     if (strcmp(descriptor->kind, OTO_KIND_MOTION) != 0 && motion == NULL) {
         return OTO_OK;
     }
-    const bool sized = motion != NULL && (motion->size == sizeof *motion || motion->size == OTO_MOTION_BYTES_1_0);
-    if (!sized || motion->evaluate == NULL) {
+    if (motion == NULL || motion->size != sizeof *motion || motion->evaluate == NULL) {
         return oto_fail(error, OTO_PLUGIN, "its extension '" OTO_EXTENSION_MOTION "' is %s, which a motion node needs",
                         motion == NULL ? "absent" : "of another size or without `evaluate`");
     }
@@ -208,7 +192,7 @@ enum oto_status oto_estimator_check(const struct oto_plugin_descriptor *descript
     if (strcmp(descriptor->kind, OTO_KIND_ESTIMATOR) != 0 && estimator == NULL) {
         return OTO_OK;
     }
-    if (estimator == NULL || (estimator->size != sizeof *estimator && estimator->size != OTO_ESTIMATOR_BYTES_1_0)) {
+    if (estimator == NULL || estimator->size != sizeof *estimator) {
         return oto_fail(error, OTO_PLUGIN, "its extension '" OTO_EXTENSION_ESTIMATOR "' is %s, which an estimator needs",
                         estimator == NULL ? "absent" : "of another size");
     }

@@ -1,6 +1,6 @@
 /*
- * Whether what a loaded plugin says of itself can be believed: every count, size, offset, name and default. Errors name
- * the offending thing. Pure, [any]. Structs are read as far as their `size` covers them.
+ * Checks the descriptor of a loaded plugin: every count, size, offset, name and default. Errors name the offending
+ * entry. Pure, [any].
  */
 #ifndef PLUGIN_DESCRIPTOR_CHECK_H
 #define PLUGIN_DESCRIPTOR_CHECK_H
@@ -18,13 +18,11 @@ enum {
     PLUGIN_MAX_STATE_BYTES = 16 << 20
 };
 
-/* Whether the file's entry has an ABI that this host knows. Nothing behind its pointers is read. */
+/* Checks that this host supports the ABI of the file's entry. Follows no pointer. */
 enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error *error);
 
 enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descriptor, const struct oto_plugin_ops *ops,
                                      struct oto_error *error);
-/* A copy in which the operations that an older ABI did not have are NULL. */
-void oto_ops_take(const struct oto_plugin_ops *from, struct oto_plugin_ops *ops);
 /* `motion` may be NULL; a motion node must have it. */
 enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
                                  const struct oto_motion_extension *motion, struct oto_error *error);
@@ -36,12 +34,12 @@ enum oto_status oto_estimator_check(const struct oto_plugin_descriptor *descript
 /* `model` may be NULL. */
 enum oto_status oto_model_check(const struct oto_model_extension *model, struct oto_error *error);
 
-/* Parts of the above, for tests and for each other. `where` begins the message: "output 'taps'". */
+/* Parts of the checks above, for tests and other checks. `where` begins the message, for example "output 'taps'". */
 enum oto_status oto_record_type_check(const struct oto_record_type *type, const char *where, struct oto_error *error);
 enum oto_status oto_param_table_check(const struct oto_param *params, uint32_t count, uint64_t block_bytes,
                                       struct oto_error *error);
 
-/* Bytes that a parameter takes in its block. */
+/* Bytes of a parameter in the parameter block. */
 uint64_t oto_param_bytes(const struct oto_param *param);
 
 #endif

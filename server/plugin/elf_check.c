@@ -16,7 +16,7 @@
 #error "name this machine's ELF number here"
 #endif
 
-/* What is checked, and what was found. */
+/* The file under check and its result. */
 struct check {
     struct elf_view view;
     struct elf_dynamic dynamic;
@@ -75,7 +75,9 @@ static bool check_header(struct check *check)
     if (header->e_type != ET_DYN) {
         return refuse(check, OTO_ELF_TYPE, "it is an object or a program (ELF type %u)", header->e_type);
     }
-    /* Nobody maps the section headers, but they stand last: if they are cut, so may be what is mapped. */
+    /*
+     * Section headers are not mapped, but they are at the end of the file: if they are cut, mapped data may be cut too.
+     */
     const uint64_t sections = (uint64_t)header->e_shnum * header->e_shentsize;
     if (header->e_shoff > check->view.size || sections > check->view.size - header->e_shoff) {
         return refuse(check, OTO_ELF_TRUNCATED, "its section headers lie beyond its %zu bytes", check->view.size);
@@ -98,7 +100,7 @@ static bool read_segments(struct check *check)
     return true;
 }
 
-/* Loadable segments ascend, lie in the file, and take no more memory than a plugin may. */
+/* Loadable segments must ascend, lie inside the file, and need no more memory than a plugin may use. */
 static bool check_load_segment(struct check *check, uint32_t index, uint64_t *end)
 {
     const Elf64_Phdr *segment = &check->view.segments[index];
@@ -174,7 +176,7 @@ static bool check_dynamic(struct check *check)
     if ((dynamic->flags & DF_STATIC_TLS) != 0 && !check->relaxed) {
         return refuse(check, OTO_ELF_THREAD_LOCAL, "it uses thread-local storage of the initial-exec model");
     }
-    /* The compiler's own start files bring one of each. */
+    /* The compiler's start files contain one constructor and one destructor. */
     if (!check->relaxed && (dynamic->init_array_bytes > 8 || dynamic->fini_array_bytes > 8)) {
         return refuse(check, OTO_ELF_CONSTRUCTORS, "it has %llu constructors and %llu destructors, 1 of each is usual",
                       (unsigned long long)dynamic->init_array_bytes / 8,
@@ -237,7 +239,7 @@ bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_
            check_symbols(&check);
 }
 
-/* Each symbol that the file expects of others. Weak ones of the compiler's start files stand in the list too. */
+/* Checks each symbol that the file imports. Weak symbols of the compiler's start files are in the list too. */
 bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result)
 {
     struct check check = {.view = {.bytes = bytes, .size = size}, .relaxed = relaxed, .result = result};
@@ -256,7 +258,7 @@ bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct 
         }
         const char *name = elf_string(&check.view, &check.dynamic, symbol.st_name);
         if (name == NULL || (!relaxed && !oto_elf_import_is_allowed(name))) {
-            return refuse(&check, OTO_ELF_IMPORTS, "it takes '%.100s' from another library", name != NULL ? name : "");
+            return refuse(&check, OTO_ELF_IMPORTS, "it imports '%.100s'", name != NULL ? name : "");
         }
     }
     return true;

@@ -1,6 +1,6 @@
 /*
- * Whether a file may become a plugin, from its bytes alone: constructors run inside dlopen, so whatever can be known
- * is known before. Pure, [any]; every read is bounded by `size`, whatever the bytes say.
+ * Checks from its bytes whether a file may be loaded as a plugin. Constructors run inside dlopen, so everything that
+ * can be checked is checked before it. Pure, [any]; every read is limited by `size`, whatever the file contains.
  */
 #ifndef PLUGIN_ELF_CHECK_H
 #define PLUGIN_ELF_CHECK_H
@@ -19,7 +19,7 @@
     X(FORMAT,        "format",            "a plugin is an ELF64 little-endian shared object") \
     X(MACHINE,       "machine",           "a plugin is built for the machine that it runs on") \
     X(TYPE,          "type",              "a plugin is a shared object: link it with -shared") \
-    X(TRUNCATED,     "truncated",         "the file ends before what its headers name: it is cut or still being written") \
+    X(TRUNCATED,     "truncated",         "the file is shorter than its headers state: it is cut or still being written") \
     X(LAYOUT,        "layout",            "its segments or dynamic section are malformed") \
     X(THREAD_LOCAL,  "thread-local",      "thread-local storage allocates on the tick thread: keep state in the instance") \
     X(EXEC_STACK,    "executable-stack",  "link with -Wl,-z,noexecstack") \
@@ -31,7 +31,7 @@
     X(CONSTRUCTORS,  "constructors",      "a plugin runs no code when it is loaded or unloaded") \
     X(NEEDS,         "needs",             "a plugin needs nothing but libc.so.6 and libm.so.6") \
     X(ENTRY,         "entry",             "a plugin exports the constant `otolith_plugin`: end it with OTO_PLUGIN_DEFINE") \
-    X(IMPORTS,       "imports",           "an isolated plugin imports only functions that touch nothing but its memory")
+    X(IMPORTS,       "imports",           "an isolated plugin imports only functions that use only its memory")
 /* clang-format on */
 
 enum oto_elf_rule {
@@ -43,19 +43,19 @@ enum oto_elf_rule {
 };
 
 struct oto_elf_result {
-    enum oto_elf_rule rule; /* the first that is broken; OTO_ELF_OK: none */
-    char found[160];        /* what the file has instead */
-    size_t entry_offset;    /* of `otolith_plugin` in the file */
+    enum oto_elf_rule rule; /* the first rule that is broken; OTO_ELF_OK: none */
+    char found[160];        /* what the file contains instead */
+    size_t entry_offset;    /* offset of `otolith_plugin` in the file */
     size_t entry_bytes;
 };
 
-/* `relaxed` for sanitizer and coverage builds: their objects bring constructors, libraries and TLS of their own. */
+/* `relaxed` is for sanitizer and coverage builds, whose objects have constructors, libraries and TLS of their own. */
 bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result);
 
-/* For a file that passed: whether all that it takes from other libraries is on the list for isolated plugins. */
+/* For a file that passed oto_elf_check: checks that all its imports are on the list for isolated plugins. */
 bool oto_elf_check_imports(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result);
 
-/* The rule's name in messages and in README.md; what would be accepted instead. */
+/* The rule's name, as in messages and README.md; and what would be accepted instead. */
 const char *oto_elf_rule_name(enum oto_elf_rule rule);
 const char *oto_elf_rule_accepted(enum oto_elf_rule rule);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorted by strcmp; a test holds that. */
+/* Sorted by strcmp; a test checks the order. */
 static const char *const allowed[] = {
     "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__assert_fail", "__ctype_b_loc", "__cxa_finalize",
     "__errno_location", "__explicit_bzero_chk", "__fpclassify", "__gmon_start__", "__isoc99_sscanf", "__memcpy_chk",

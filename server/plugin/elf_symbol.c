@@ -5,7 +5,7 @@
 
 #include "elf_view.h"
 
-/* A section header by its index. */
+/* Gets a section header by its index. */
 static bool section_at(const struct elf_view *view, uint64_t index, Elf64_Shdr *section)
 {
     return index < view->header.e_shnum && view->header.e_shentsize == sizeof *section &&
@@ -25,7 +25,9 @@ static bool read_name(const struct elf_view *view, const Elf64_Shdr *strings, ui
         if (!elf_take(view, strings->sh_offset + at + length, &name[length], 1) || name[length] == '\0') {
             break;
         }
-        name[length] = name[length] > ' ' && name[length] < 0x7f ? name[length] : '?'; /* it goes to a terminal */
+        name[length] = name[length] > ' ' && name[length] < 0x7f ? name[length] : '?'; /* control characters are
+                                                                                        * replaced, because the name
+                                                                                        * is printed to terminals */
     }
     name[length] = '\0';
     return length > 0;

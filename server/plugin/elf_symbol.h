@@ -1,4 +1,4 @@
-/* Which function of a plugin's file an address is in. Pure, [any]; every read is bounded by `size`. */
+/* Finds the function that contains an address of a plugin's file. Pure, [any]; every read is limited by `size`. */
 #ifndef PLUGIN_ELF_SYMBOL_H
 #define PLUGIN_ELF_SYMBOL_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `address` counts from where the file is loaded. False where no symbol covers it (a stripped file). */
+/* `address` is relative to where the file is loaded. False if no symbol covers it, as in a stripped file. */
 bool oto_elf_symbol_at(const void *bytes, size_t size, uint64_t address, char *name, size_t name_bytes, uint64_t *into);
 
 #endif

@@ -73,7 +73,7 @@ bool elf_read_dynamic(const struct elf_view *view, struct elf_dynamic *dynamic)
     memset(dynamic, 0, sizeof *dynamic);
     const Elf64_Phdr *segment = find_segment(view, PT_DYNAMIC);
     uint64_t offset = 0;
-    /* The loader goes by address: the file offset must be the same place. */
+    /* The loader uses the address, the checks use the file offset: both must name the same bytes. */
     if (segment == NULL || !elf_offset(view, segment->p_vaddr, segment->p_filesz, &offset) ||
         offset != segment->p_offset) {
         return false;
@@ -93,7 +93,7 @@ bool elf_read_dynamic(const struct elf_view *view, struct elf_dynamic *dynamic)
             return false;
         }
     }
-    return false; /* no end */
+    return false; /* the string has no NUL */
 }
 
 const char *elf_string(const struct elf_view *view, const struct elf_dynamic *dynamic, uint64_t at)

@@ -1,5 +1,5 @@
 /*
- * Bounded views of an ELF file: nothing is read but through these. Pure, [any].
+ * Limited views of an ELF file. All checks read the file through these functions. Pure, [any].
  */
 #ifndef PLUGIN_ELF_VIEW_H
 #define PLUGIN_ELF_VIEW_H
@@ -19,7 +19,7 @@ struct elf_view {
     Elf64_Phdr segments[ELF_MAX_SEGMENTS];
 };
 
-/* The entries of the dynamic section that matter, 0 where absent. */
+/* The entries of the dynamic section that the checks need; 0 if absent. */
 struct elf_dynamic {
     uint64_t strtab, strsz, symtab, syment, hash, gnu_hash;
     uint64_t init_array_bytes, fini_array_bytes, preinit_array_bytes, flags, flags_1;
@@ -28,15 +28,15 @@ struct elf_dynamic {
     uint64_t needs[ELF_MAX_NEEDS]; /* offsets into the string table */
 };
 
-/* Copies `count` bytes at `offset`, false beyond the end. */
+/* Copies `count` bytes at `offset`; false if they exceed the file. */
 bool elf_take(const struct elf_view *view, uint64_t offset, void *out, size_t count);
-/* The file offset of `count` bytes at a virtual address, all in the file part of one segment. */
+/* The file offset of `count` bytes at a virtual address. All of them must lie in the file part of one segment. */
 bool elf_offset(const struct elf_view *view, uint64_t address, uint64_t count, uint64_t *offset);
-/* False when the section is malformed. */
+/* False if the section is malformed. */
 bool elf_read_dynamic(const struct elf_view *view, struct elf_dynamic *dynamic);
-/* A string of the string table, NULL unless it ends within it. */
+/* A string of the string table; NULL unless it ends inside the table. */
 const char *elf_string(const struct elf_view *view, const struct elf_dynamic *dynamic, uint64_t at);
-/* How many symbols the hash tables cover; 0 when they are malformed. */
+/* The number of symbols that the hash tables cover; 0 if they are malformed. */
 uint64_t elf_symbol_count(const struct elf_view *view, const struct elf_dynamic *dynamic);
 
 #endif

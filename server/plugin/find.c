@@ -1,4 +1,4 @@
-/* Where plugins are looked for. [loop] */
+/* Where plugins are searched. [loop] */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { PATH_BYTES = 4096, MAX_DIRECTORIES = 34, MAX_CANDIDATES = 256, LISTED_BYT
 
 /* The directories in order: those of OTOLITH_PLUGIN_PATH, the one beside the program, the installed one. */
 struct places {
-    char *environment; /* copy, cut at the colons */
+    char *environment; /* a copy, split at the colons */
     char beside[PATH_BYTES];
     uint32_t count;
     const char *directories[MAX_DIRECTORIES];
@@ -55,7 +55,7 @@ static void beside_program(char *directory, size_t bytes)
     }
 }
 
-/* Without memory for it no directory may be left out: another plugin of the same name would be found. */
+/* Fails if there is no memory for a directory, because without it another plugin of the same name would be found. */
 static enum oto_status places_init(struct places *places, struct oto_error *error)
 {
     const char *environment = getenv("OTOLITH_PLUGIN_PATH");
@@ -82,13 +82,14 @@ static void places_finish(struct places *places)
     free(places->environment);
 }
 
-/* Names of the plugins that are there; 0, or the errno of what kept some from being named. */
+/* Collects the names of the plugins in a directory; returns 0, or the errno that made the list incomplete. */
 static int collect(const char *directory, char **names, size_t *count)
 {
     int reason = 0;
     DIR *stream = opendir(directory);
     if (stream == NULL) {
-        return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0; /* else there is none */
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0; /* any other error means that the
+                                                                                   * directory has no plugins */
     }
     for (struct dirent *entry = readdir(stream); entry != NULL && *count < MAX_CANDIDATES; entry = readdir(stream)) {
         const size_t length = strlen(entry->d_name);
@@ -111,7 +112,7 @@ static enum oto_status not_found(const struct places *places, const char *name, 
     char looked[LISTED_BYTES] = "";
     size_t count = 0, length = 0;
     for (uint32_t i = 0; i < places->count; i++) {
-        (void)collect(places->directories[i], names, &count); /* for a suggestion */
+        (void)collect(places->directories[i], names, &count); /* names for a suggestion */
         const int written = snprintf(looked + length, sizeof looked - length, "%s%s", length > 0 ? ", " : "",
                                      places->directories[i]);
         length += written > 0 ? (size_t)written : 0;

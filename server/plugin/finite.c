@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* An exponent of all ones is a NaN or an infinity. Branches once, at the end. */
+/* A NaN or an infinity has an exponent of all ones. The result is tested once, after the loop. */
 static bool doubles_are_finite(const unsigned char *data, uint32_t count)
 {
     const uint64_t exponent = UINT64_C(0x7ff0000000000000);

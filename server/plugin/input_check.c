@@ -1,4 +1,4 @@
-/* May a channel's record serve an input? Pure. */
+/* Checks that the record of a channel fits an input. Pure. */
 #include <string.h>
 
 #include "plugin/host.h"
@@ -26,7 +26,7 @@ enum oto_status oto_input_check_fields(const struct oto_input_port *port, const 
     return OTO_OK;
 }
 
-/* The place of a name in the plugin's table; its end for the open ones. */
+/* The index of a name in the plugin's table of inputs; for open inputs the table's length. */
 static uint32_t rank_of(const struct oto_estimator_extension *estimator, const char *name)
 {
     uint32_t i = 0;
@@ -57,7 +57,7 @@ enum oto_status oto_inputs_check(const struct oto_estimator_extension *estimator
             return oto_fail(error, OTO_INVALID, "it has no input '%s'", bindings[i].name);
         }
         if (rank < last) {
-            return oto_fail(error, OTO_INVALID, "its input '%s' stands elsewhere in its table", bindings[i].name);
+            return oto_fail(error, OTO_INVALID, "its input '%s' has another position in its table", bindings[i].name);
         }
         last = rank;
         if (rank < estimator->input_count) {

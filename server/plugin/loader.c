@@ -1,10 +1,11 @@
 /*
- * Loads a staged plugin: the only file that knows dlopen. [loop]
+ * Loads a staged plugin. The only file that includes dlfcn.h. [loop]
  *
- * Two traps of the dynamic loader shape it. It matches what is loaded by the path's text, so a path may name new bytes
- * only if nothing under that name is mapped: each copy is opened as /proc/<pid>/fd/N, and N stays open as long as the
- * library is mapped — for ever, if it cannot be unloaded. (`self` in place of the number makes gdb open its own fd N.)
- * And objects linked with -ffast-math change the floating-point mode of the loading thread.
+ * The dynamic loader identifies a library by the text of its path. A path may therefore name new bytes only if no
+ * library of that path is mapped: each copy is opened as /proc/<pid>/fd/N, and N stays open as long as the library is
+ * mapped, for ever if it cannot be unloaded. (With `self` instead of the number, gdb opens its own descriptor N.)
+ * Objects that were linked with -ffast-math change the floating-point mode of the loading thread, so the mode is
+ * restored and compared.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -21,11 +22,11 @@ struct oto_plugin {
     struct oto_stage stage;
     void *handle;
     char *path;
-    void *described; /* the tables of one that is not mapped; or NULL */
+    void *described; /* tables of a plugin that is not mapped, or NULL */
     char library[48]; /* /proc/<pid>/fd/N */
     struct oto_plugin_descriptor descriptor;
     struct oto_plugin_ops ops;
-    const void *(*extension)(const char *id); /* NULL: there are none */
+    const void *(*extension)(const char *id); /* NULL: the plugin has no extensions */
     const struct oto_motion_extension *motion;
     struct oto_motion_extension described_motion;
     const struct oto_model_extension *model;
@@ -35,7 +36,7 @@ struct oto_plugin {
 #if defined(__x86_64__)
 static uint32_t float_mode_get(void)
 {
-    return __builtin_ia32_stmxcsr() & ~0x3fu; /* without the sticky exception flags */
+    return __builtin_ia32_stmxcsr() & ~0x3fu; /* without the exception flags, which accumulate */
 }
 
 static void float_mode_set(uint32_t mode)
@@ -96,7 +97,7 @@ static enum oto_status refuse(const struct oto_plugin *plugin, const struct oto_
                     reason->text);
 }
 
-/* Takes over what the entry says, once it is known to make sense. */
+/* Checks the entry of the plugin and stores its tables. */
 static enum oto_status read_entry(struct oto_plugin *plugin, const struct oto_plugin_entry *entry,
                                   struct oto_error *error)
 {
@@ -113,7 +114,7 @@ static enum oto_status read_entry(struct oto_plugin *plugin, const struct oto_pl
         return refuse(plugin, &reason, error);
     }
     plugin->descriptor = *entry->descriptor;
-    oto_ops_take(entry->ops, &plugin->ops);
+    plugin->ops = *entry->ops;
     plugin->extension = entry->extension;
     return OTO_OK;
 }
@@ -134,7 +135,7 @@ static struct oto_plugin *begin(const char *path, struct oto_error *error)
     return made;
 }
 
-/* Maps what was staged. */
+/* Maps the staged copy. */
 static enum oto_status finish(struct oto_plugin *made, enum oto_status status, struct oto_plugin **plugin,
                               struct oto_error *error)
 {
@@ -197,27 +198,25 @@ static enum oto_status no_migration(const struct oto_instance *instance, const v
     return OTO_UNSUPPORTED;
 }
 
-static enum oto_step_status no_truth_here(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status no_truth_here(const struct oto_instance *instance, struct oto_instant at,
                                           struct oto_truth_record *truth)
 {
     (void)instance;
-    (void)t_ns;
-    (void)sub_ns;
+    (void)at;
     (void)truth;
     return OTO_STEP_FATAL;
 }
 
 static enum oto_status no_adoption(const struct oto_instance *instance, const struct oto_truth_record *truth,
-                                   int64_t t_ns, double sub_ns)
+                                   struct oto_instant at)
 {
     (void)instance;
     (void)truth;
-    (void)t_ns;
-    (void)sub_ns;
+    (void)at;
     return OTO_UNSUPPORTED;
 }
 
-/* What is told of a plugin that is not mapped, once it is known to make sense. */
+/* Checks the description of a plugin that is not mapped, and stores its tables. */
 static enum oto_status read_description(struct oto_plugin *made, const struct oto_description *description,
                                         struct oto_error *reason)
 {
@@ -236,8 +235,8 @@ static enum oto_status read_description(struct oto_plugin *made, const struct ot
     if (status == OTO_OK) {
         status = oto_estimator_check(description->descriptor, made->estimator, reason);
     }
-    if (status == OTO_OK && made->estimator != NULL && made->estimator->size != OTO_ESTIMATOR_BYTES_1_0) {
-        status = oto_fail(reason, OTO_PLUGIN, "the description of its estimator names code"); /* of another process */
+    if (status == OTO_OK && made->estimator != NULL && made->estimator->states != NULL) {
+        status = oto_fail(reason, OTO_PLUGIN, "the description of its estimator names code"); /* it could not be called in this process */
     }
     if (status == OTO_OK) {
         made->descriptor = *description->descriptor;
@@ -271,7 +270,7 @@ enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed
     return OTO_OK;
 }
 
-/* The first code of the plugin that runs. */
+/* Runs the first code of the plugin. */
 enum oto_status oto_plugin_begin(struct oto_plugin *plugin, struct oto_error *error)
 {
     struct oto_error reason = {.status = OTO_PLUGIN};

@@ -1,4 +1,4 @@
-/* A motion model with parameters and a state of its own, for C and Python. */
+/* A motion model with its own parameters and state, for C and Python. */
 #include <stdlib.h>
 
 #include "plugin/host.h"
@@ -23,7 +23,7 @@ static struct oto_instance instance_of(const struct oto_model *model)
 
 /* ---- opening ---- */
 
-/* A bare name is first looked for among the models that come along: catr is motion_catr. */
+/* A plain name first means one of the built-in models: catr is motion_catr. */
 static enum oto_status find(const char *name, char *path, size_t bytes, struct oto_error *error)
 {
     char prefixed[64];
@@ -54,7 +54,7 @@ static enum oto_status open_plugin(struct oto_model *model, const char *name, st
                           oto_plugin_descriptor(model->plugin)->id, OTO_EXTENSION_MOTION_MODEL);
 }
 
-/* What holds where there is no world. */
+/* Fills the setup with defaults, because there is no world. */
 static void fill_setup(struct oto_setup *setup)
 {
     *setup = (struct oto_setup){.size = sizeof *setup, .base_rate_num = 1000, .base_rate_den = 1, .rate_num = 1000,
@@ -63,7 +63,7 @@ static void fill_setup(struct oto_setup *setup)
     (void)snprintf(setup->node, sizeof setup->node, "model/motion");
 }
 
-/* Takes the parameters over when they can be prepared; else nothing changes. */
+/* Replaces the parameters if the plugin can prepare them; otherwise nothing changes. */
 static enum oto_status take_params(struct oto_model *model, struct oto_params *params, oto_warn_function warn,
                                    void *warn_context, struct oto_error *error)
 {
@@ -236,7 +236,7 @@ void oto_model_to_truth(const struct oto_model *model, struct oto_truth_record *
     model->model->to_truth(&instance, model->state, truth);
 }
 
-/* ---- moving it ---- */
+/* ---- changing the state ---- */
 
 static enum oto_status told(const struct oto_model *model, enum oto_status status, int64_t dt_ns, struct oto_error *error)
 {

@@ -1,9 +1,9 @@
-/* Whether what a plugin says of its motion model can be believed. */
+/* Checks the tables of a plugin's motion model. */
 #include <stdbool.h>
 
 #include "descriptor_check.h"
 
-/* A name that can stand as a column of a CSV: 1 to 31 of [A-Za-z0-9_], no digit first. */
+/* True for a name that can be a CSV column: 1 to 31 of [A-Za-z0-9_], no digit first. */
 static bool is_column(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";

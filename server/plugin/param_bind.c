@@ -1,4 +1,4 @@
-/* From values of a document to a parameter block. [loop] */
+/* Converts values of a document to a parameter block. [loop] */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -85,7 +85,7 @@ static enum oto_status bind_i64(const struct param_binding *binding, const struc
         (void)snprintf(what, sizeof what, "one of %s", names);
         return expected(binding, param, value, what);
     }
-    /* The smallest number stands for "not set" in required parameters. */
+    /* In a required parameter the smallest number means "not set", so it is no valid value. */
     if (named == NULL && (oto_value_i64(value, &number, NULL) != OTO_OK || number == INT64_MIN)) {
         return expected(binding, param, value, "a whole number");
     }
@@ -134,7 +134,7 @@ static enum oto_status bind_text(const struct param_binding *binding, const stru
     return store_text(binding, param, value, text, at);
 }
 
-/* Values of the command line ("--set …") have no file: their paths start at the working directory. */
+/* Values of the command line ("--set …") have no file: their relative paths start at the working directory. */
 static size_t directory_length(const struct param_binding *binding, const struct oto_value *value)
 {
     const char *slash = strrchr(value->file, '/');
@@ -158,7 +158,7 @@ static enum oto_status bind_path(const struct param_binding *binding, const stru
     const size_t base = directory_length(binding, value);
     char cwd[4096] = "", whole[8192];
     if ((base == 0 || value->file[0] != '/') && getcwd(cwd, sizeof cwd) == NULL) {
-        return oto_value_fail(value, binding->error, OTO_IO, "'%s' is a relative path, and the working directory is gone",
+        return oto_value_fail(value, binding->error, OTO_IO, "'%s' is a relative path, and the working directory has been removed",
                               param->key);
     }
     const int written = snprintf(whole, sizeof whole, "%s%s%.*s%s", cwd, cwd[0] != '\0' && cwd[1] != '\0' ? "/" : "",
@@ -210,7 +210,7 @@ static enum oto_status bind_list(const struct param_binding *binding, const stru
     return OTO_OK;
 }
 
-/* How each type is bound; numbers have elements. */
+/* The binding function of each type, and whether the type has elements. */
 static const struct {
     enum oto_status (*bind)(const struct param_binding *binding, const struct oto_param *param,
                             const struct oto_value *value, uint8_t *at);

@@ -5,7 +5,7 @@
 
 #define KNOWN_FLAGS (OTO_PARAM_RUNTIME | OTO_PARAM_SCALAR_FILLS | OTO_PARAM_RATE | OTO_PARAM_REQUIRED | OTO_PARAM_OPEN_MIN)
 
-/* A table under check: of the block itself, or of the items of the list `list`. */
+/* The table under check: the parameters of the block, or the items of the list `list`. */
 struct table {
     const struct oto_param *params;
     uint32_t count;
@@ -36,7 +36,7 @@ static bool is_key(const char *key)
            strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == length;
 }
 
-/* Whether `a` and `b` are the same or one is a section of the other, along `separator`. */
+/* True if `a` equals `b`, or if one is a section of the other along `separator`. */
 static bool paths_clash(const char *a, const char *b, char separator)
 {
     while (*a != '\0' && *a == *b) {
@@ -138,7 +138,7 @@ static const char *check_shape(const struct oto_param *param)
         return "a rate is one F64";
     }
     if (!isfinite(param->minimum) || !isfinite(param->maximum) || param->minimum > param->maximum) {
-        return "its range is not finite or upside down";
+        return "its range is not finite, or its minimum exceeds its maximum";
     }
     const char *names = check_names(param);
     return names != NULL ? names : check_default(param);
@@ -149,7 +149,7 @@ static const char *check_place(const struct table *table, uint32_t index)
     const struct oto_param *param = &table->params[index];
     if (param->count > PLUGIN_MAX_PARAMS_BYTES || param->item_bytes > PLUGIN_MAX_PARAMS_BYTES ||
         param->offset % 8 != 0 || param->offset + oto_param_bytes(param) > table->bytes) {
-        return "it does not lie aligned to 8 within its block";
+        return "it is not aligned to 8 or exceeds its block";
     }
     for (uint32_t i = 0; i < index; i++) {
         const struct oto_param *other = &table->params[i];
@@ -161,7 +161,7 @@ static const char *check_place(const struct table *table, uint32_t index)
             return "it overlaps another parameter in its block";
         }
         if (paths_clash(other->key, param->key, '.')) {
-            return "its key is another one's, or its section";
+            return "its key equals another key or is a section of it";
         }
     }
     return NULL;
@@ -172,7 +172,7 @@ static const char *check_alias(const struct table *table, uint32_t index)
     const char *alias = table->params[index].alias;
     for (uint32_t i = 0; alias != NULL && i < index; i++) {
         if (table->params[i].alias != NULL && paths_clash(table->params[i].alias, alias, '/')) {
-            return "its alias is another one's, or its section";
+            return "its alias equals another alias or is a section of it";
         }
     }
     return alias == NULL || alias[0] != '\0' ? NULL : "its alias is empty";

@@ -1,9 +1,9 @@
-/* A map of parameters: nested along the dots of our keys, or along the sections of a foreign file. [loop] */
+/* Binds a map of parameters, nested along the dots of our keys or along the sections of a foreign file. [loop] */
 #include <stdlib.h>
 
 #include "params.h"
 
-/* One walk over a map: which value each parameter got, so that none is given twice. */
+/* State of one walk: which parameter already has a value, so that none is set twice. */
 struct walk {
     const struct param_binding *binding;
     struct param_table table;
@@ -64,7 +64,7 @@ static enum oto_status walk_member(struct walk *walk, const struct param_path *p
     if (param == NULL) {
         param = param_lookup(walk->table, path.dotted, &element);
     }
-    /* `key: {2: value}`, as `--set key.2=value` makes it. */
+    /* `key: {2: value}`, which `--set key.2=value` produces. */
     if (param != NULL && param->count > 1 && value->kind == OTO_VALUE_MAP && param->type <= OTO_PARAM_BOOL) {
         return walk_map(walk, &path, value);
     }
@@ -74,7 +74,7 @@ static enum oto_status walk_member(struct walk *walk, const struct param_path *p
 static enum oto_status walk_map(struct walk *walk, const struct param_path *prefix, const struct oto_value *map)
 {
     if (oto_value_is_null(map)) {
-        return OTO_OK; /* a section whose lines are all commented out */
+        return OTO_OK; /* a section in which every line is commented out */
     }
     if (map->kind != OTO_VALUE_MAP) {
         char what[PARAM_PATH_BYTES + 32];

@@ -1,4 +1,4 @@
-/* Keys along dots, foreign keys along slashes, and what is nearest to one that is unknown. Pure. */
+/* Keys along dots, foreign keys along slashes, and suggestions for unknown ones. Pure. */
 #include <stdlib.h>
 
 #include "params.h"
@@ -18,7 +18,7 @@ static const char *own_key(const struct oto_param *param)
     return param->type != OTO_PARAM_IGNORED ? param->key : NULL;
 }
 
-/* The rest of `name` after the section, NULL when it does not lie in it. */
+/* The rest of `name` after the section; NULL if `name` is not in it. */
 static const char *within(const char *name, const char *section, char separator)
 {
     const size_t length = strlen(section);
@@ -59,7 +59,7 @@ const struct oto_param *param_lookup(struct param_table table, const char *key, 
     return NULL;
 }
 
-/* A key that ends in the word: somebody left out its section. */
+/* Finds a key that ends in the word: the user omitted its section. */
 static const char *ends_in(struct param_table table, const char *word)
 {
     const size_t length = strlen(word);
@@ -93,7 +93,7 @@ static const char *nearest(struct param_table table, const struct param_path *pa
     return found;
 }
 
-/* "a, b, c": the next words of the keys within a section, each once; cut with an ellipsis. */
+/* Writes "a, b, c": the next segments of the keys in a section, each once, cut with an ellipsis. */
 static void list_members(struct param_table table, const char *section, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -119,7 +119,7 @@ static void list_members(struct param_table table, const char *section, char *te
 void param_suggest(struct param_table table, const struct param_path *prefix, const struct param_path *path, char *text,
                    size_t bytes)
 {
-    /* A whole section is not misspelt: what it holds says more. */
+    /* A section has the right name, so its keys are a better suggestion. */
     const char *word = param_is_section(table, path) ? NULL : nearest(table, path);
     if (word != NULL) {
         (void)snprintf(text, bytes, "; did you mean '%s'?", word);

@@ -1,11 +1,11 @@
-/* Parameters as YAML flow text that binds again to the same bits. [loop] */
+/* Writes parameters as YAML flow text that binds to the same bits. [loop] */
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "params.h"
 
-/* Text that grows up to a limit; `used` goes on beyond it, so that a cut is known. */
+/* Text with a limit. `used` counts beyond it, so that a cut is detected. */
 struct writer {
     char *text;
     size_t bytes, used;
@@ -149,7 +149,10 @@ enum oto_status oto_params_get(const struct oto_plugin_descriptor *descriptor, c
     if (param == NULL || (element >= 0 && (param->type > OTO_PARAM_BOOL || element >= param->count))) {
         return no_such(descriptor, key, error);
     }
-    /* A decimal point, whatever the program's locale; glibc's "C" locale is static, so nothing is to be freed. */
+    /*
+     * The decimal point must not depend on the locale of the program. glibc's "C" locale is static: nothing needs to be
+     * freed.
+     */
     const locale_t before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
     if (element >= 0) {
         put_element(&writer, param, (const uint8_t *)params->block + param->offset + 8 * element);

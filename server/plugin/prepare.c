@@ -1,4 +1,4 @@
-/* What the host gives a plugin's `prepare`: memory that is dropped as one, tables from files, warnings. [loop] */
+/* The host services of a plugin's `prepare`: memory that is freed at once, tables from files, warnings. [loop] */
 #include <stdlib.h>
 
 #include "document/table.h"
@@ -81,7 +81,7 @@ static void arena_free(struct arena *arena)
     free(arena);
 }
 
-/* A plugin's word is taken only as far as it can be: a status that exists, a sentence that ends. */
+/* Accepts the plugin's result only if the status exists and the sentence ends in a NUL. */
 static enum oto_status told(const struct oto_plugin_descriptor *descriptor, enum oto_status status,
                             struct oto_error *reason, struct oto_error *error)
 {

@@ -11,7 +11,7 @@ static bool is_field_name(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == length;
 }
 
-/* "a" beside "a.b" would be a number and a map of the same name. */
+/* "a" and "a.b" would make `a` both a number and a map. */
 static bool names_clash(const char *a, const char *b)
 {
     const size_t a_length = strlen(a), b_length = strlen(b);
@@ -78,7 +78,7 @@ enum oto_status oto_record_type_check(const struct oto_record_type *type, const 
             return status;
         }
     }
-    /* What has no place in a frame is refused here, and not by every client later. */
+    /* Types that have no frame are refused here rather than by every client later. */
     struct oto_error why;
     if (oto_wire_type_check(type, &why) != OTO_OK) {
         return oto_fail(error, OTO_PLUGIN, "%s: %.400s", where, why.text);

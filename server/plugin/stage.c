@@ -45,7 +45,7 @@ static bool write_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
-/* Copies `from` to its end; stops one byte beyond what a plugin may have. */
+/* Copies `from` up to its end, or until one byte more than a plugin may have. */
 static bool copy(int from, int to, struct oto_stage *stage)
 {
     char buffer[1 << 14];

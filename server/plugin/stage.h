@@ -1,6 +1,6 @@
 /*
- * A plugin's file as it will be loaded: copied into a sealed memfd while it is hashed, so that whatever happens to the
- * file afterwards, the bytes that were checked are the bytes that run (A15). [loop]
+ * Stages a plugin's file: copies it into a sealed memfd and hashes it. The bytes that are checked are then the bytes
+ * that run, whatever happens to the file (A15). [loop]
  */
 #ifndef PLUGIN_STAGE_H
 #define PLUGIN_STAGE_H
@@ -13,14 +13,14 @@ struct oto_stage {
     uint64_t content_hash;
 };
 
-/* Copies, seals and checks (file rules and ABI block); nothing of it has run. On failure nothing is left. */
+/* Copies, seals and checks the file (file rules and ABI block). No code of it runs. On failure nothing remains. */
 enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct oto_error *error);
-/* Takes a duplicate of another's sealed copy, and checks it likewise. */
+/* Takes a duplicate of the descriptor of another process' sealed copy, and checks it in the same way. */
 enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stage, struct oto_error *error);
-/* The further rules for plugins that run in a plugin host. */
+/* Checks the additional rules for plugins that run in a plugin host. */
 enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error);
 void oto_stage_close(struct oto_stage *stage);
-/* Writes the copy to DIRECTORY/<file name without .so>-<hash>.so, whole or not at all. */
+/* Writes the copy to DIRECTORY/<file name without .so>-<hash>.so, completely or not at all. */
 enum oto_status oto_stage_keep(const struct oto_stage *stage, const char *path, const char *directory,
                                struct oto_error *error);
 

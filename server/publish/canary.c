@@ -67,7 +67,9 @@ bool srv_canary_start(struct srv_canary *canary, const char *url)
     if (canary->fd < 0) {
         return false;
     }
-    /* A refusal, or a full backlog of a unix socket, is seen again when the handshake cannot be sent. */
+    /*
+     * The result is not needed: after a refusal, or with a full backlog of a unix socket, sending the handshake fails.
+     */
     (void)connect(canary->fd, &address.any, bytes);
     return true;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_BYTES (128u << 10) /* of payloads in one frame, at most */
+#define BATCH_BYTES (128u << 10) /* limit of the payload bytes in one frame */
 #define BATCH_SAMPLES 1024u
 
 struct srv_feed {
@@ -16,7 +16,7 @@ struct srv_feed {
     struct oto_sample_head *heads;
     unsigned char *payloads;
     struct oto_buffer frame;
-    struct oto_buffer *schema; /* one frame, or several where one would be too large */
+    struct oto_buffer *schema; /* one frame, or several if one would be too large */
     uint32_t schema_count;
 };
 
@@ -54,7 +54,7 @@ static enum oto_status make_schema(struct srv_feed *feed, const struct oto_clien
                             : oto_fail(error, status, "the schema frame cannot be made: %s", oto_status_text(status));
 }
 
-/* Sensors go out before the truth, which comes with every tick and would keep each of them waiting. */
+/* Sensors are sent before the truth. The truth has a record each tick and would delay every sensor. */
 static uint32_t make_readers(struct oto_reader *readers, const struct oto_client *client, bool truth)
 {
     uint32_t count = 0;
@@ -119,7 +119,10 @@ void srv_feed_destroy(struct srv_feed *feed)
     free(feed);
 }
 
-/* Consecutive samples go into one frame; a loss in between begins another, so that `seq` stays the first one's. */
+/*
+ * Puts consecutive samples into one frame. After a loss a new frame begins, because `seq` is that of the frame's first
+ * sample.
+ */
 static void send_batch(struct srv_feed *feed, const struct oto_channel *channel, uint32_t count)
 {
     uint32_t first = 0;

@@ -1,6 +1,6 @@
 /*
- * otolith-publisher: reads a world's segment like any other client and sends its channels over nng. Spawned by otolithd
- * and restarted by it; nothing that happens here can reach the simulation (A1, A5).
+ * otolith-publisher: reads the segment of a world as any client does, and sends its channels over nng. otolithd starts
+ * and restarts it. A failure here cannot affect the simulation (A1, A5).
  */
 #include <argp.h>
 #include <dirent.h>
@@ -22,9 +22,9 @@
 #define LISTEN_MAX 8
 #define DESCRIPTORS_MAX 4096 /* asked for, so that a leak is seen before the end */
 #define QUEUE_MIN 64
-#define QUEUE_MAX 8192 /* nng's own limit */
+#define QUEUE_MAX 8192 /* limit of nng */
 #define SCHEMA_PERIOD_NS 1000000000
-#define NEWCOMER_PERIOD_NS 20000000 /* subscribers that come close together share a schema frame */
+#define NEWCOMER_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
 #define ALIVE_PERIOD_NS 200000000
 #define BEAT_PERIOD_NS 1000000000
 #define WAIT_TICK_MS 20
@@ -108,9 +108,11 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* ---- what the server hears: lines on standard output ------------------------------------------------------------- */
+/*
+ * ---- reports to the server: lines on standard output ---------------------------------------------------------------
+ */
 
-/* A line whose reader has gone is lost; the end then comes by PDEATHSIG. */
+/* A line without a reader is lost; PDEATHSIG then ends this process. */
 static void tell(char *line, size_t room, int length)
 {
     const size_t bytes = length < (int)room ? (size_t)length : room - 1;
@@ -126,7 +128,7 @@ static void tell_endpoint(void *context, uint32_t index, const char *url)
     tell(line, sizeof line, snprintf(line, sizeof line, "endpoint %u %s\n", index, url));
 }
 
-/* The server says it on; without one, this process does. */
+/* The server forwards the event; without a server this process prints it. */
 static void tell_event(void *context, const char *sentence)
 {
     const struct publisher *publisher = context;
@@ -138,7 +140,7 @@ static void tell_event(void *context, const char *sentence)
     tell(line, sizeof line, snprintf(line, sizeof line, "event %s\n", sentence));
 }
 
-/* Silence means that nng holds this process for good. */
+/* The supervisor takes silence as a hang in nng. */
 static bool beat(struct publisher *publisher, int64_t now)
 {
     char line[] = "alive\n";
@@ -193,9 +195,11 @@ static bool leaks_descriptors(struct publisher *publisher)
     return publisher->leaks;
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- start and end -------------------------------------------------------------------------------------------------
+ */
 
-/* Signals come by a descriptor; blocked before nng starts its threads, which inherit the mask. */
+/* Signals are read from a descriptor. They are blocked before nng starts its threads, which inherit the mask. */
 static bool take_signals(struct publisher *publisher)
 {
     sigset_t signals;
@@ -205,7 +209,7 @@ static bool take_signals(struct publisher *publisher)
     (void)sigaddset(&signals, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     if (publisher->options.parent != 0) {
-        (void)sigdelset(&signals, SIGINT); /* Ctrl-C goes to the whole group: the server says when to end */
+        (void)sigdelset(&signals, SIGINT); /* Ctrl-C reaches the whole process group: the server decides when to end */
         (void)sigdelset(&signals, SIGHUP);
     }
     (void)signal(SIGPIPE, SIG_IGN);
@@ -213,7 +217,7 @@ static bool take_signals(struct publisher *publisher)
     return publisher->signal_fd >= 0;
 }
 
-/* False when the parent has died already. */
+/* False if the parent has already died. */
 static bool follow_parent(pid_t parent)
 {
     if (parent == 0) {
@@ -228,7 +232,7 @@ static void sink(void *context, const void *data, size_t bytes)
     srv_pub_send(context, data, bytes);
 }
 
-/* Frames of a second: so long may a subscriber, or this machine, be busy elsewhere before frames are dropped. */
+/* The queue holds the frames of one second, so that a subscriber may be busy that long before frames are dropped. */
 static uint32_t queue_depth(const struct publisher *publisher)
 {
     const double passes_hz = publisher->options.coalesce_ns > 0 ? 1e9 / (double)publisher->options.coalesce_ns : 1e9;
@@ -309,7 +313,7 @@ static void send_schema_when_due(struct publisher *publisher, int64_t now)
     }
 }
 
-/* Sleeps a coalescing time, or waits for the tick after the one that the last pass has seen. */
+/* Sleeps for the coalescing time, or waits for the tick after the last one sent. */
 static void wait_for_more(struct publisher *publisher, uint64_t seen_tick, int64_t *due_ns)
 {
     if (publisher->options.coalesce_ns > 0) {
@@ -346,10 +350,10 @@ static void run(struct publisher *publisher)
     if (srv_feed_pass(publisher->feed)) {
         (void)srv_feed_pass(publisher->feed);
     }
-    sleep_until(publisher, now_ns() + DRAIN_MS * 1000000); /* what is queued goes out */
+    sleep_until(publisher, now_ns() + DRAIN_MS * 1000000); /* time for nng to send its queue */
 }
 
-/* nng's close can hang: then SIGALRM, which is not caught, ends the process. */
+/* nng's close can hang; SIGALRM, which is not caught, then ends the process. */
 static void close_publisher(struct publisher *publisher)
 {
     (void)alarm(CLOSE_LIMIT_S);

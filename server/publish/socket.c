@@ -13,20 +13,21 @@
 #include "publish/places.h"
 
 #define LISTENERS_MAX 8
-#define RECEIVE_MAX_BYTES 1024 /* a subscriber has nothing to say */
+#define RECEIVE_MAX_BYTES 1024 /* a subscriber sends nothing */
 #define CANARY_PERIOD_NS 1000000000
 #define CANARY_PATIENCE_NS 1000000000
-#define CARE_GAP_NS 250000000 /* a pause of our own (stopped, starved) is not the listener's fault */
+#define CARE_GAP_NS 250000000 /* after a pause of this process (stopped, starved) a test subscriber's failure does
+                               * not count */
 
 struct listener {
-    char url[256];      /* as configured */
-    char dial_url[256]; /* as a local subscriber dials it */
+    char url[256];      /* the URL of the world file */
+    char dial_url[256]; /* the URL for a local subscriber */
     nng_listener id;
     struct srv_canary canary;
     bool open, complained;
-    int64_t next_ns;     /* of the next canary or the next try to open */
-    int64_t deadline_ns; /* of the canary under way */
-    struct srv_peer self; /* where the canary comes from */
+    int64_t next_ns;     /* time of the next test subscriber, or of the next attempt to open */
+    int64_t deadline_ns; /* deadline of the current test subscriber */
+    struct srv_peer self; /* address of the test subscriber */
 };
 
 struct srv_pub {
@@ -121,7 +122,7 @@ enum oto_status srv_pub_open(const struct srv_pub_options *options, struct srv_p
 
 /* ---- listeners --------------------------------------------------------------------------------------------------- */
 
-/* The real address of a tcp listener: the port may have been 0, and a canary cannot dial "any address". */
+/* Gets the actual address of a tcp listener: the port may have been 0, and "any address" cannot be dialled. */
 static void learn_address(struct srv_pub *pub, struct listener *listener)
 {
     char shown[256];
@@ -153,7 +154,7 @@ static void learn_address(struct srv_pub *pub, struct listener *listener)
 /* NULL, or why it cannot listen. */
 static const char *start_listener(struct srv_pub *pub, struct listener *listener)
 {
-    /* Once a port is known, a listener that is opened again keeps it. */
+    /* A reopened listener keeps the port that the kernel chose before. */
     const char *url = listener->dial_url[0] != 0 && strstr(listener->url, ":0") != NULL ? listener->dial_url : listener->url;
     if (strncmp(url, "ipc://", 6) == 0 && !srv_path_accepts_socket(url + 6)) {
         return "what stands there is not a socket"; /* nng would remove it */
@@ -163,8 +164,8 @@ static const char *start_listener(struct srv_pub *pub, struct listener *listener
         return nng_strerror(failed);
     }
     (void)nng_listener_set_size(listener->id, NNG_OPT_RECVMAXSZ, RECEIVE_MAX_BYTES);
-    (void)nng_listener_set_bool(listener->id, NNG_OPT_TCP_NODELAY, true); /* tcp alone knows it … */
-    (void)nng_listener_set_int(listener->id, NNG_OPT_IPC_PERMISSIONS, 0600); /* … and ipc alone this */
+    (void)nng_listener_set_bool(listener->id, NNG_OPT_TCP_NODELAY, true); /* only tcp has this option */
+    (void)nng_listener_set_int(listener->id, NNG_OPT_IPC_PERMISSIONS, 0600); /* only ipc has this option */
     failed = nng_listener_start(listener->id, 0);
     if (failed != 0) {
         (void)nng_listener_close(listener->id);
@@ -205,7 +206,9 @@ enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_
     return OTO_OK;
 }
 
-/* ---- canaries ---------------------------------------------------------------------------------------------------- */
+/*
+ * ---- test subscribers ----------------------------------------------------------------------------------------------
+ */
 
 static void end_canary(struct listener *listener, int64_t now_ns)
 {
@@ -213,7 +216,7 @@ static void end_canary(struct listener *listener, int64_t now_ns)
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
 }
 
-/* Then even the canary is turned away, and that says nothing of the listener. */
+/* A full listener also refuses the test subscriber, so its failure does not count. */
 static bool is_full(struct srv_pub *pub, const struct listener *listener)
 {
     (void)pthread_mutex_lock(&pub->lock);
@@ -243,7 +246,7 @@ static void heal(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
     try_listener(pub, listener, now_ns);
 }
 
-/* One that is refused at once is given its time too: nng may just be closing what it accepted. */
+/* A test subscriber that is refused at once still has until its deadline: nng may be closing what it just accepted. */
 static void look_at_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     const enum srv_canary_state state = srv_canary_look(&listener->canary);

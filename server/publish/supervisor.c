@@ -14,10 +14,11 @@
 
 #define PAUSE_FIRST_MS 50
 #define PAUSE_MAX_MS 2000
-#define PROVEN_MS 5000 /* one that lived as long starts again without a long pause */
+#define PROVEN_MS 5000 /* after this lifetime the back-off is reset */
 #define KILL_AFTER_MS 1000
-#define MUTE_FIRST_MS 10000 /* nng 1.5.2 can hang: one that says nothing is ended, and the next may be silent twice as long */
-#define EXIT_USAGE 2 /* of the publisher: starting it again would not help */
+#define MUTE_FIRST_MS 10000 /* nng 1.5.2 can hang: a publisher that is silent for this time is killed; its successor
+                             * may be silent twice as long */
+#define EXIT_USAGE 2 /* exit code for wrong arguments: a restart would not help */
 #define ARGUMENTS_MAX (12 + 2 * SRV_MAX_LISTEN)
 #define URL_BYTES 256
 
@@ -28,7 +29,7 @@ struct srv_supervisor {
     char program[512];
     char directory[128];
     char endpoints[SRV_MAX_LISTEN][URL_BYTES];
-    uv_timer_t timer; /* the pause before the next start, the wait for its next word, or the wait before SIGKILL */
+    uv_timer_t timer; /* one timer: the back-off, the wait for the next report, or the wait before SIGKILL */
     uv_poll_t exit_poll, text_poll;
     bool exit_open, text_open;
     int pid_fd, text_fd;
@@ -43,7 +44,9 @@ struct srv_supervisor {
 static void spawn_or_retry(struct srv_supervisor *supervisor);
 static void await_word(struct srv_supervisor *supervisor);
 
-/* ---- what the publisher says ------------------------------------------------------------------------------------- */
+/*
+ * ---- reports of the publisher --------------------------------------------------------------------------------------
+ */
 
 static void on_line(struct srv_supervisor *supervisor, const char *line)
 {
@@ -91,7 +94,7 @@ static void close_text(struct srv_supervisor *supervisor)
     if (supervisor->text_open) {
         supervisor->text_open = false;
         uv_close((uv_handle_t *)&supervisor->text_poll, on_text_closed);
-    } else { /* it could not be watched */
+    } else { /* its reports cannot be read */
         (void)close(supervisor->text_fd);
         supervisor->text_fd = -1;
         spawn_or_retry(supervisor);
@@ -107,11 +110,13 @@ static void on_text(uv_poll_t *poll, int status, int events)
     if (got > 0) {
         take_text(supervisor, text, (size_t)got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-        (void)uv_poll_stop(poll); /* the exit follows, and closes it */
+        (void)uv_poll_stop(poll); /* the exit follows and closes the handle */
     }
 }
 
-/* ---- its death --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- exit ----------------------------------------------------------------------------------------------------------
+ */
 
 static void describe_exit(const siginfo_t *facts, char *sentence, size_t bytes)
 {
@@ -178,7 +183,9 @@ static void on_exit_ready(uv_poll_t *poll, int status, int events)
     }
 }
 
-/* ---- its start --------------------------------------------------------------------------------------------------- */
+/*
+ * ---- start ---------------------------------------------------------------------------------------------------------
+ */
 
 static void fill_arguments(const struct srv_supervisor *supervisor, char **arguments, char room[4][160])
 {
@@ -222,7 +229,7 @@ static int spawn(struct srv_supervisor *supervisor, int text_fd)
     return failed;
 }
 
-/* 0, or why not. One whose text cannot be read is ended, and started again as any that dies. */
+/* Returns 0 or an errno. A publisher whose reports cannot be read is killed, and restarts as after any exit. */
 static int watch(struct srv_supervisor *supervisor)
 {
     supervisor->pid_fd = pidfd_open(supervisor->pid, 0);
@@ -294,7 +301,7 @@ static void await_word(struct srv_supervisor *supervisor)
     (void)uv_timer_start(&supervisor->timer, on_mute, supervisor->mute_ms, 0);
 }
 
-/* Called when the pause is over and when the handles of the dead one are closed: the later of the two starts it. */
+/* Called at the end of the back-off and after the old handles are closed; the later of the two starts the publisher. */
 static void spawn_or_retry(struct srv_supervisor *supervisor)
 {
     if (supervisor->stopping || supervisor->pid != 0 || supervisor->text_fd >= 0 || supervisor->pid_fd >= 0 ||
@@ -315,7 +322,9 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
     supervisor->hooks.event(supervisor->hooks.context, 0, (int64_t)supervisor->restarts, sentence);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- supervision ---------------------------------------------------------------------------------------------------
+ */
 
 static bool find_program(char *path, size_t bytes)
 {

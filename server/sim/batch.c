@@ -5,7 +5,7 @@
  * since they are quarantined; and a changed floating-point mode takes the whole batch out.
  */
 #include "sim/fpu.h"
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 
 enum { CHUNK = 16, REACH = 64 }; /* nodes of one call, and among how many they are looked for */
 
@@ -24,18 +24,17 @@ static bool is_ready(const struct srv_node *node, const struct oto_plugin_ops *o
 }
 
 /* The nodes to come, from this one on, that are due in this tick. */
-static uint32_t gather(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick,
+static uint32_t gather(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick,
                        struct item *items)
 {
-    const struct srv_vehicle *end = &engine->vehicles[engine->vehicle_count];
+    const struct srv_vehicle *end = &sim->vehicles[sim->vehicle_count];
     uint32_t count = 0, reach = REACH;
     for (uint32_t i = (uint32_t)(first - vehicle->first_sensor); vehicle < end; vehicle++, i = 0) {
         for (; i < vehicle->sensor_count; i++) {
             struct srv_node *node = &vehicle->first_sensor[i];
             if (is_ready(node, first->ops, tick)) {
                 items[count].node = node;
-                items[count++].back = (struct srv_looking_back){engine, vehicle, node, node->beat.t_ns,
-                                                                srv_beat_sub_ns(&node->beat)};
+                items[count++].back = (struct srv_looking_back){sim, vehicle, node, srv_beat_at(&node->beat)};
             }
             if (count == CHUNK || --reach == 0) {
                 return count;
@@ -45,34 +44,31 @@ static uint32_t gather(struct srv_engine *engine, struct srv_vehicle *vehicle, s
     return count;
 }
 
-static void expose(struct srv_engine *engine, uint64_t tick, struct item *item)
+static void expose(struct srv_sim *sim, uint64_t tick, struct item *item)
 {
     struct srv_node *node = item->node;
     item->step = (struct oto_step){.size = sizeof item->step,
                                    .tick = tick,
                                    .n = node->beat.n,
-                                   .t_ns = item->back.t_ns,
-                                   .sub_ns = item->back.sub_ns,
-                                   .input = &item->input,
-                                   .input_at = srv_input_at,
-                                   .input_context = &item->back,
-                                   .outputs = node->outputs};
-    node->ahead.flags = srv_sample_input(engine, item->back.vehicle, node, &item->input);
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, item->back.t_ns);
+                                   .at = item->back.at,
+                                   .outputs = node->outputs,
+                                   .sensor = {&item->input, srv_input_at, &item->back}};
+    node->ahead.flags = srv_sample_input(sim, item->back.vehicle, node, &item->input);
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, item->back.at.t_ns);
 }
 
-static void run(struct srv_engine *engine, const struct item *items, uint32_t count)
+static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
 {
     const struct oto_instance *instances[CHUNK];
     const struct oto_step *steps[CHUNK];
     enum oto_step_status statuses[CHUNK];
-    uint32_t *breadcrumb = &engine->segment.header->current_node;
+    uint32_t *breadcrumb = &sim->store.header->current_node;
     for (uint32_t i = 0; i < count; i++) {
         instances[i] = &items[i].node->instance;
         steps[i] = &items[i].step;
         statuses[i] = OTO_STEP_ERROR; /* of what the plugin does not answer */
     }
-    srv_assert_tick_thread(engine);
+    srv_assert_tick_thread(sim);
     __atomic_store_n(breadcrumb, items[0].node->index + 1, __ATOMIC_RELAXED);
     items[0].node->ops->step_batch(instances, steps, count, statuses);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
@@ -86,18 +82,18 @@ static void run(struct srv_engine *engine, const struct item *items, uint32_t co
     }
 }
 
-void srv_batch_make(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick)
+void srv_batch_make(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick)
 {
     struct item items[CHUNK];
     if (!is_ready(first, first->ops, tick)) {
         return;
     }
-    const uint32_t count = gather(engine, vehicle, first, tick, items);
+    const uint32_t count = gather(sim, vehicle, first, tick, items);
     if (count < 2) {
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        expose(engine, tick, &items[i]);
+        expose(sim, tick, &items[i]);
     }
-    run(engine, items, count);
+    run(sim, items, count);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isolate/describe.h"
 #include "sim/fpu.h"
 
 bool srv_change_free(struct srv_node_change *open)
@@ -22,7 +21,9 @@ bool srv_change_free(struct srv_node_change *open)
     free(change->snapshot);
     free(change->first_state);
     free(change->history);
-    srv_box_end(change->box);
+    if (change->box != NULL) {
+        change->end_box(change->box);
+    }
     const bool unmapped = srv_occupant_finish(&change->occupant);
     free(change);
     return unmapped;
@@ -193,7 +194,7 @@ static enum oto_status open_candidate(const struct srv_change_base *base, const 
     if (status != OTO_OK) {
         return status;
     }
-    return base->isolated ? srv_plugin_describe(path, &change->occupant.plugin, error)
+    return base->isolated ? base->describe(path, &change->occupant.plugin, error)
                           : oto_plugin_load(path, NULL, &change->occupant.plugin, error);
 }
 
@@ -276,8 +277,7 @@ enum oto_status srv_change_try(const struct srv_change_base *base, const struct 
         .state_bytes = carries ? change->snapshot_bytes : 0,
         .state_version = change->snapshot_version,
         .truth = change->truth,
-        .t_ns = change->t_ns,
-        .sub_ns = change->sub_ns,
+        .at = change->at,
         .inputs = inputs,
         .input_count = input_count,
         .timeout_ns = INT64_C(5000000000)};
@@ -323,7 +323,8 @@ static enum oto_status check_inputs(const struct srv_change_base *base, const st
         return OTO_OK;
     }
     const enum oto_status status =
-        oto_inputs_check(oto_plugin_estimator(plugin), base->setup->inputs, base->setup->input_count, &why);
+        oto_inputs_check(oto_plugin_estimator(plugin), base->setup->estimator.inputs,
+                         base->setup->estimator.input_count, &why);
     return status == OTO_OK ? OTO_OK
                             : oto_fail(error, status, "%s cannot go on with the inputs of '%s': %.300s",
                                        oto_plugin_path(plugin), base->topic, why.text);
@@ -376,11 +377,11 @@ enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_
 
 /* ---- at the boundary ---- */
 
-static enum oto_status adopt(struct srv_change *change, const struct oto_truth_record *truth, int64_t t_ns,
-                             double sub_ns, const char **reason)
+static enum oto_status adopt(struct srv_change *change, const struct oto_truth_record *truth, struct oto_instant at,
+                             const char **reason)
 {
     struct srv_occupant *next = &change->occupant;
-    if (oto_plugin_motion(next->plugin)->adopt(&next->instance, truth, t_ns, sub_ns) != OTO_OK) {
+    if (oto_plugin_motion(next->plugin)->adopt(&next->instance, truth, at) != OTO_OK) {
         *reason = "the new motion cannot go on from where the vehicle is";
         return OTO_PLUGIN;
     }
@@ -388,7 +389,7 @@ static enum oto_status adopt(struct srv_change *change, const struct oto_truth_r
 }
 
 enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_change *change,
-                                      const struct oto_truth_record *truth, int64_t t_ns, double sub_ns,
+                                      const struct oto_truth_record *truth, struct oto_instant at,
                                       const char **reason)
 {
     struct srv_occupant *next = &change->occupant;
@@ -403,7 +404,7 @@ enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_ch
                                     node->descriptor->state_version);
         *reason = status != OTO_OK ? "the new plugin's migrate refused the state" : *reason;
     } else if (change->start == SRV_START_ADOPT) {
-        status = adopt(change, truth, t_ns, sub_ns, reason);
+        status = adopt(change, truth, at, reason);
     }
     if (status == OTO_OK && next->ops->validate != NULL && next->ops->validate(&next->instance) != OTO_OK) {
         *reason = "the new plugin's validate refused the state";

@@ -5,11 +5,70 @@
 #ifndef SRV_HOST_CHANGE_H
 #define SRV_HOST_CHANGE_H
 
-#include "isolate/box.h"
 #include "sim/compare.h"
 #include "sim/occupant.h"
-#include "isolate/probe.h"
-#include "daemon/thread/engine.h"
+#include "sim/probe.h"
+#include "sim/command.h"
+
+struct srv_sim;
+struct srv_box; /* a plugin host; isolate/box.h */
+
+/* What a node ran before a swap, to go back to. */
+struct srv_previous {
+    struct oto_plugin *plugin; /* held; NULL: there is nothing */
+    struct oto_params params;
+    struct oto_setup setup;
+    bool has_setup; /* of its own */
+};
+enum oto_status srv_previous_copy(const struct srv_previous *from, struct srv_previous *to);
+void srv_previous_finish(struct srv_previous *previous);
+
+/* How a motion that needs a history beside it gets one: a little at each tick, or at once. */
+enum srv_swap_pace {
+    SRV_SWAP_BY_MODE = 0, /* a little where the world is paced */
+    SRV_SWAP_PACED,
+    SRV_SWAP_AT_ONCE
+};
+
+/* How a swap is wished; zeroed is the plainest. Texts are borrowed during the call. */
+struct srv_swap_options {
+    const char *plugin;      /* name or file */
+    const char *params_path; /* applied over what is carried over or the part's; or NULL */
+    const char *part, *mode; /* parameters of a part, over the plugin's defaults; or NULL */
+    bool unit_given;
+    uint32_t unit;
+    bool reset_state;        /* the state is made anew, also where it could be taken over */
+    int64_t probation_ns;    /* simulated; 0: none */
+    int64_t shadow_ns;       /* simulated; 0: none */
+    double shadow_tolerance; /* no number of the first channel may be further apart, in its unit; 0: finite is enough */
+    int64_t budget_ns;       /* of a step; three in a row above take the swap back. 0: none; below: half a period if paced */
+    bool unprobed;                       /* not to be probed, though there is a probe */
+    srv_probe_function *probe;           /* NULL: there is none */
+    const struct srv_previous *previous; /* instead of `plugin`: back to it */
+    enum srv_swap_pace pace;
+};
+
+bool srv_swap_wants_snapshot(const struct srv_node_change *change);
+/* After the flip: what was done, in words. After the end: how it went. */
+void srv_swap_describe(const struct srv_node_change *change, char *text, size_t bytes);
+void srv_swap_describe_end(const struct srv_node_change *change, char *text, size_t bytes);
+/* The shadow's differences, "" without one. */
+void srv_swap_describe_shadow(const struct srv_node_change *change, char *text, size_t bytes);
+/* After the end: takes what was replaced out for a later undo; the change is freed as usual. */
+enum oto_status srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous);
+/* What a swap is, every wish worked out: to make the same one again. Borrowed from the change. */
+struct srv_swap_facts {
+    struct oto_plugin *plugin;
+    const struct oto_params *params;
+    const struct oto_setup *setup; /* of its own; NULL: the node's */
+    bool begins_anew;
+    uint64_t probation_ticks, shadow_ticks;
+    double shadow_tolerance;
+};
+void srv_swap_tell(const struct srv_node_change *change, struct srv_swap_facts *facts);
+/* Frees a change and what it holds. Returns false if a library stayed mapped. */
+bool srv_change_free(struct srv_node_change *change);
+
 
 #define SRV_WARM_UP_NS INT64_C(1000000000) /* the shadow of an estimator that begins anew, where none was asked for */
 
@@ -43,13 +102,14 @@ struct srv_trial {
 
 /* A change with what only its makers and appliers need. Heap; freed by srv_change_free. */
 struct srv_change {
-    struct srv_node_change open; /* first: what engine.h shows is this */
+    struct srv_node_change open; /* first: command.h shows this part */
     uint64_t revision;           /* of the node, as it was when the change was made */
     char text[152];              /* of the event */
     /* a change of parameters */
     struct oto_params params;
     struct oto_prepared prepared;
     struct srv_box *box; /* isolated nodes: a host with the new parameters or the candidate; or NULL */
+    void (*end_box)(struct srv_box *box);
     /* a swap: what is to come, and afterwards what was */
     struct srv_occupant occupant;
     unsigned char *last; /* of an isolated node, as in struct srv_member */
@@ -66,9 +126,8 @@ struct srv_change {
     void *snapshot;    /* of the live state, for the probe */
     uint64_t snapshot_bytes;
     uint32_t snapshot_version;
-    struct oto_truth_record truth; /* with it, at t_ns */
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_truth_record truth; /* with it */
+    struct oto_instant at;
     void *first_state; /* of a motion, which may take over twice: what init made */
     struct oto_truth_record *history; /* for a vehicle that has none; motions only */
     struct srv_trial trial;
@@ -87,9 +146,33 @@ struct srv_change_base {
     struct oto_params params;
     uint64_t revision;
     bool isolated; /* its host prepares it */
+    srv_describe_function *describe; /* isolated: reads the candidate's tables without running it here */
     uint64_t base_rate_num, base_rate_den;
     bool realtime;
 };
+
+/* [loop] The base of a node of a world that does not tick meanwhile; srv_change_base_finish drops it. */
+enum oto_status srv_change_base_of(const struct srv_sim *sim, uint32_t node, struct srv_change_base *base,
+                                   struct oto_error *error);
+void srv_change_base_finish(struct srv_change_base *base);
+/* The same in two halves, for a world that ticks: what is fixed, and a copy of what the node is known to run. */
+void srv_change_base_begin(const struct srv_sim *sim, uint32_t node, struct srv_change_base *base);
+enum oto_status srv_change_base_fill(struct srv_change_base *base, struct oto_plugin *plugin,
+                                     const struct oto_params *params, const struct oto_setup *own_setup,
+                                     uint64_t revision, struct oto_error *error);
+
+/*
+ * [loop], also from a worker thread, one at a time for each node. A change of one parameter, ready to be applied; a swap in
+ * two steps, between which the live state may be fetched (SRV_COMMAND_SNAPSHOT where srv_swap_wants_snapshot). On failure of
+ * `ready` the change is still to be freed. A base whose node was changed meanwhile is refused with OTO_CONFLICT.
+ */
+enum oto_status srv_sim_change_parameter(const struct srv_sim *sim, const struct srv_change_base *base, const char *key,
+                                         const char *yaml, struct srv_node_change **change, struct oto_error *error);
+enum oto_status srv_sim_swap_load(const struct srv_sim *sim, const struct srv_change_base *base,
+                                  const struct srv_swap_options *options, struct srv_node_change **change,
+                                  struct oto_error *error);
+enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, const struct srv_change_base *base,
+                                   struct srv_node_change *change, struct oto_error *error);
 
 enum oto_status srv_change_make_parameter(const struct srv_change_base *base, const char *key, const char *yaml,
                                           struct srv_node_change **change, struct oto_error *error);
@@ -108,10 +191,10 @@ enum oto_status srv_change_bind(const struct srv_change_base *base, const struct
 
 /*
  * [tick] Step 5, first half: gives the candidate its state. `truth` is that of the node's vehicle at the boundary
- * t_ns + sub_ns. On failure *reason says why and nothing has happened.
+ * that instant. On failure *reason says why and nothing has happened.
  */
 enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_change *change,
-                                      const struct oto_truth_record *truth, int64_t t_ns, double sub_ns,
+                                      const struct oto_truth_record *truth, struct oto_instant at,
                                       const char **reason);
 /* [tick] The other half: the two change places. */
 void srv_change_flip(struct srv_node *node, struct srv_change *change);

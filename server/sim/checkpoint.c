@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/fifo.h"
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 
 /*
  * A walk over the engine. Saving counts on when the room is full, so that one call says how much is needed. Loading
@@ -80,7 +80,7 @@ static bool expect(struct walk *walk, const char *what, const char *of, uint64_t
 
 /* ---- vehicles ---- */
 
-static void carry_vehicle(struct walk *walk, struct srv_engine *engine, struct srv_vehicle *vehicle)
+static void carry_vehicle(struct walk *walk, struct srv_sim *sim, struct srv_vehicle *vehicle)
 {
     carry(walk, &vehicle->truth, sizeof vehicle->truth);
     carry(walk, &vehicle->truth_zero, sizeof vehicle->truth_zero);
@@ -88,7 +88,7 @@ static void carry_vehicle(struct walk *walk, struct srv_engine *engine, struct s
     carry_bool(walk, &vehicle->truth_was_finite);
     carry_u32(walk, &vehicle->truth_flags);
     const uint64_t records = vehicle->history.records != NULL ? vehicle->history.mask + 1 : 0;
-    if (expect(walk, "the history", engine->config->vehicles[vehicle - engine->vehicles].name, records) && records > 0) {
+    if (expect(walk, "the history", sim->config->vehicles[vehicle - sim->vehicles].name, records) && records > 0) {
         carry(walk, vehicle->history.records, records * sizeof *vehicle->history.records);
     }
 }
@@ -157,7 +157,7 @@ static void carry_faults(struct walk *walk, struct srv_node *node)
 /* ---- nodes ---- */
 
 /* The sample that comes next belongs to the tick that comes next or to a later one. */
-static void load_schedule(struct walk *walk, const struct srv_engine *engine, struct srv_node *node, uint64_t n)
+static void load_schedule(struct walk *walk, const struct srv_sim *sim, struct srv_node *node, uint64_t n)
 {
     struct srv_due before;
     if (has_failed(walk)) {
@@ -167,25 +167,25 @@ static void load_schedule(struct walk *walk, const struct srv_engine *engine, st
     srv_beat_jump(&node->beat, n);
     srv_due_jump(&node->due, n);
     srv_due_jump(&before, n > 1 ? n - 1 : 1);
-    if (n == 0 || srv_due_tick(&node->due) < engine->tick || (n > 1 && srv_due_tick(&before) >= engine->tick)) {
+    if (n == 0 || srv_due_tick(&node->due) < sim->tick || (n > 1 && srv_due_tick(&before) >= sim->tick)) {
         (void)oto_fail(walk->error, OTO_CORRUPT, "the next sample of '%s' is number %llu in the checkpoint, which is not due "
-                       "after tick %llu", node->topic, (unsigned long long)n, (unsigned long long)engine->tick);
+                       "after tick %llu", node->topic, (unsigned long long)n, (unsigned long long)sim->tick);
     }
 }
 
 /* A host that was away owes its motion the steps from this one on. */
-static void load_steps(struct walk *walk, const struct srv_engine *engine, struct srv_node *motion, uint64_t n)
+static void load_steps(struct walk *walk, const struct srv_sim *sim, struct srv_node *motion, uint64_t n)
 {
     if (has_failed(walk)) {
         return;
     }
-    if (n == 0 || n > engine->tick + 1) {
+    if (n == 0 || n > sim->tick + 1) {
         (void)oto_fail(walk->error, OTO_CORRUPT, "the next step of '%s' is number %llu in the checkpoint of tick %llu",
-                       motion->topic, (unsigned long long)n, (unsigned long long)engine->tick);
+                       motion->topic, (unsigned long long)n, (unsigned long long)sim->tick);
         return;
     }
     srv_beat_jump(&motion->beat, n);
-    srv_due_jump(&motion->due, engine->tick + 1);
+    srv_due_jump(&motion->due, sim->tick + 1);
 }
 
 static void migrate(struct walk *walk, struct srv_node *node, uint32_t version, uint64_t bytes)
@@ -228,15 +228,15 @@ static void carry_state(struct walk *walk, struct srv_node *node)
     }
 }
 
-static void carry_node(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
+static void carry_node(struct walk *walk, struct srv_sim *sim, struct srv_node *node)
 {
     const bool steps_each_tick = node->evaluate != NULL && node->member == NULL;
-    uint64_t n = steps_each_tick ? engine->tick + 1 : node->beat.n;
+    uint64_t n = steps_each_tick ? sim->tick + 1 : node->beat.n;
     carry_u64(walk, &n);
     if (walk->loading && node->evaluate == NULL) {
-        load_schedule(walk, engine, node, n);
+        load_schedule(walk, sim, node, n);
     } else if (walk->loading && !steps_each_tick) {
-        load_steps(walk, engine, node, n);
+        load_steps(walk, sim, node, n);
     }
     carry_bool(walk, &node->quarantined);
     carry_u64(walk, &node->revision);
@@ -252,16 +252,16 @@ static void carry_node(struct walk *walk, struct srv_engine *engine, struct srv_
 /* ---- channels ---- */
 
 /* What no estimator has taken yet, told to each ring that one listens to. */
-static void find_unread(const struct srv_engine *engine)
+static void find_unread(const struct srv_sim *sim)
 {
-    for (uint32_t i = 0; i < engine->estimator_count; i++) {
-        const struct srv_inputs *inputs = &engine->estimators[i]->inputs;
+    for (uint32_t i = 0; i < sim->estimator_count; i++) {
+        const struct srv_inputs *inputs = &sim->estimators[i]->inputs;
         for (uint32_t k = 0; k < inputs->count; k++) {
             inputs->rings[k]->unread = UINT64_MAX;
         }
     }
-    for (uint32_t i = 0; i < engine->estimator_count; i++) {
-        const struct srv_inputs *inputs = &engine->estimators[i]->inputs;
+    for (uint32_t i = 0; i < sim->estimator_count; i++) {
+        const struct srv_inputs *inputs = &sim->estimators[i]->inputs;
         for (uint32_t k = 0; k < inputs->count; k++) {
             struct srv_ring *ring = inputs->rings[k];
             ring->unread = inputs->cursors[k] + 1 < ring->unread ? inputs->cursors[k] + 1 : ring->unread;
@@ -289,9 +289,9 @@ static void save_records(struct walk *walk, struct srv_ring *ring)
     }
 }
 
-static void load_records(struct walk *walk, struct srv_engine *engine, struct srv_ring *ring, uint32_t channel)
+static void load_records(struct walk *walk, struct srv_sim *sim, struct srv_ring *ring, uint32_t channel)
 {
-    const char *topic = engine->segment.directory[channel].topic;
+    const char *topic = sim->store.directory[channel].topic;
     uint64_t head = 0, first = 0;
     unsigned char payload[OTO_RECORD_MAX_BYTES];
     carry_u64(walk, &head);
@@ -300,7 +300,7 @@ static void load_records(struct walk *walk, struct srv_engine *engine, struct sr
         (void)oto_fail(walk->error, OTO_CORRUPT, "the records of '%s' in the checkpoint are numbered %llu to %llu", topic,
                        (unsigned long long)first, (unsigned long long)head);
     }
-    if (has_failed(walk) || (head > 0 && srv_segment_wake(&engine->segment, channel, walk->error) != OTO_OK)) {
+    if (has_failed(walk) || (head > 0 && srv_store_reserve(&sim->store, channel, walk->error) != OTO_OK)) {
         return;
     }
     ring->head = first - 1;
@@ -314,14 +314,14 @@ static void load_records(struct walk *walk, struct srv_engine *engine, struct sr
     }
 }
 
-static void carry_ring(struct walk *walk, struct srv_engine *engine, struct srv_ring *ring, uint32_t channel)
+static void carry_ring(struct walk *walk, struct srv_sim *sim, struct srv_ring *ring, uint32_t channel)
 {
-    const char *topic = engine->segment.directory[channel].topic;
+    const char *topic = sim->store.directory[channel].topic;
     if (!expect(walk, "the size of a record", topic, ring->payload_bytes)) {
         return;
     }
     if (walk->loading) {
-        load_records(walk, engine, ring, channel);
+        load_records(walk, sim, ring, channel);
     } else {
         save_records(walk, ring);
     }
@@ -338,18 +338,18 @@ static struct srv_port *port_of(struct srv_node *node, uint32_t channel)
 }
 
 /* A channel that no port fills keeps its records and numbers for a plugin that will. */
-static void carry_channel(struct walk *walk, struct srv_engine *engine, struct srv_node *node, uint32_t i)
+static void carry_channel(struct walk *walk, struct srv_sim *sim, struct srv_node *node, uint32_t i)
 {
     const uint32_t channel = node->first_channel + i;
     struct srv_port *port = port_of(node, channel);
     if (port != NULL) {
-        carry_ring(walk, engine, &port->ring, channel);
+        carry_ring(walk, sim, &port->ring, channel);
         return;
     }
     const uint64_t unread = node->silent[i].unread;
-    node->silent[i] = srv_ring_make(engine->segment.header, &engine->segment.directory[channel]);
+    node->silent[i] = srv_ring_make(sim->store.header, &sim->store.directory[channel]);
     node->silent[i].unread = unread;
-    carry_ring(walk, engine, &node->silent[i], channel);
+    carry_ring(walk, sim, &node->silent[i], channel);
 }
 
 /* What waits: it has its numbers already, those after the newest record of its channel. */
@@ -370,10 +370,10 @@ static void carry_fifo(struct walk *walk, struct srv_node *node)
     }
 }
 
-static void carry_channels(struct walk *walk, struct srv_engine *engine, struct srv_node *node)
+static void carry_channels(struct walk *walk, struct srv_sim *sim, struct srv_node *node)
 {
     if (node->evaluate != NULL) {
-        carry_ring(walk, engine, &engine->vehicles[node->config->vehicle].ring, node->first_channel);
+        carry_ring(walk, sim, &sim->vehicles[node->config->vehicle].ring, node->first_channel);
         return;
     }
     if (!expect(walk, "the number of channels", node->topic, node->channel_count) ||
@@ -381,13 +381,13 @@ static void carry_channels(struct walk *walk, struct srv_engine *engine, struct 
         return;
     }
     for (uint32_t i = 0; i < node->channel_count && !has_failed(walk); i++) {
-        carry_channel(walk, engine, node, i);
+        carry_channel(walk, sim, node, i);
     }
     for (uint32_t i = 0; i < node->port_count; i++) {
         carry_bool(walk, &node->ports[i].was_finite);
     }
     if (expect(walk, "the channel of labels", node->topic, node->labelled) && node->labelled) {
-        carry_ring(walk, engine, &node->label_ring, node->label_channel);
+        carry_ring(walk, sim, &node->label_ring, node->label_channel);
     }
     if (expect(walk, "fifo_samples", node->topic, node->fifo != NULL ? node->fifo->samples : 0) && node->fifo != NULL) {
         carry_fifo(walk, node);
@@ -397,10 +397,8 @@ static void carry_channels(struct walk *walk, struct srv_engine *engine, struct 
 /* ---- samples that wait for the next tick (plugin hosts of mode async) ---- */
 
 /* It has been answered and stands in the node's outputs; its number is the one before the next. */
-static void carry_waiting_sample(struct walk *walk, struct srv_member *member)
+static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struct srv_sample *sample)
 {
-    struct srv_node *node = member->node;
-    struct srv_sample *sample = &member->now;
     carry_bool(walk, &sample->asked);
     if (!sample->asked) {
         return;
@@ -422,18 +420,19 @@ static void carry_waiting_sample(struct walk *walk, struct srv_member *member)
     }
 }
 
-static bool may_wait(const struct srv_node *node)
+/* NULL: its samples are published in their own tick. */
+static struct srv_sample *waiting_sample(const struct srv_sim *sim, const struct srv_node *node)
 {
-    return node->member != NULL && node->member->group->async;
+    return node->member != NULL ? sim->remote->waiting(node->member) : NULL;
 }
 
 /* Worlds without such hosts end before it. */
-static void carry_waiting(struct walk *walk, struct srv_engine *engine)
+static void carry_waiting(struct walk *walk, struct srv_sim *sim)
 {
     static const char *const what = "the number of nodes in plugin hosts of mode async";
     uint64_t ours = 0;
-    for (uint32_t i = 0; i < engine->node_count; i++) {
-        ours += may_wait(&engine->nodes[i]);
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        ours += waiting_sample(sim, &sim->nodes[i]) != NULL;
     }
     const bool theirs = walk->loading ? walk->used < walk->capacity : ours > 0;
     if (ours > 0 && !theirs) {
@@ -443,78 +442,79 @@ static void carry_waiting(struct walk *walk, struct srv_engine *engine)
     if (!theirs || !expect(walk, what, "the world", ours)) {
         return;
     }
-    for (uint32_t i = 0; i < engine->node_count && !has_failed(walk); i++) {
-        if (may_wait(&engine->nodes[i])) {
-            carry_waiting_sample(walk, engine->nodes[i].member);
+    for (uint32_t i = 0; i < sim->node_count && !has_failed(walk); i++) {
+        struct srv_sample *sample = waiting_sample(sim, &sim->nodes[i]);
+        if (sample != NULL) {
+            carry_waiting_sample(walk, &sim->nodes[i], sample);
         }
     }
 }
 
 /* ---- the whole ---- */
 
-static void carry_clock(struct walk *walk, struct srv_engine *engine)
+static void carry_clock(struct walk *walk, struct srv_sim *sim)
 {
-    carry_u64(walk, &engine->tick);
-    carry_u64(walk, &engine->chain);
-    carry_u64(walk, &engine->newest_fault);
+    carry_u64(walk, &sim->tick);
+    carry_u64(walk, &sim->chain);
+    carry_u64(walk, &sim->newest_fault);
     if (walk->loading && !has_failed(walk)) {
-        const struct srv_clock_config *clock = &engine->config->clock;
+        const struct srv_clock_config *clock = &sim->config->clock;
         const uint64_t end = srv_events_until(SRV_TIME_MAX_NS, clock->rate_num, clock->rate_den);
-        if (engine->tick > end) {
+        if (sim->tick > end) {
             (void)oto_fail(walk->error, OTO_CORRUPT, "the checkpoint is of tick %llu, and time ends with tick %llu",
-                           (unsigned long long)engine->tick, (unsigned long long)end);
+                           (unsigned long long)sim->tick, (unsigned long long)end);
             return;
         }
-        srv_beat_jump(&engine->beat, engine->tick);
-        engine->last_fault_id = engine->newest_fault;
+        srv_beat_jump(&sim->beat, sim->tick);
     }
 }
 
-static void walk_engine(struct walk *walk, struct srv_engine *engine)
+static void walk_sim(struct walk *walk, struct srv_sim *sim)
 {
     const char *world = "the world";
-    if (!expect(walk, "the number of vehicles", world, engine->vehicle_count) ||
-        !expect(walk, "the number of nodes", world, engine->node_count) ||
-        !expect(walk, "the seed", world, engine->config->seed) ||
-        !expect(walk, "the clock's rate", world, engine->config->clock.rate_num) ||
-        !expect(walk, "the clock's rate (its denominator)", world, engine->config->clock.rate_den)) {
+    if (!expect(walk, "the number of vehicles", world, sim->vehicle_count) ||
+        !expect(walk, "the number of nodes", world, sim->node_count) ||
+        !expect(walk, "the seed", world, sim->config->seed) ||
+        !expect(walk, "the clock's rate", world, sim->config->clock.rate_num) ||
+        !expect(walk, "the clock's rate (its denominator)", world, sim->config->clock.rate_den)) {
         return;
     }
-    carry_clock(walk, engine);
-    for (uint32_t v = 0; v < engine->vehicle_count && !has_failed(walk); v++) {
-        carry_vehicle(walk, engine, &engine->vehicles[v]);
+    carry_clock(walk, sim);
+    for (uint32_t v = 0; v < sim->vehicle_count && !has_failed(walk); v++) {
+        carry_vehicle(walk, sim, &sim->vehicles[v]);
     }
-    for (uint32_t i = 0; i < engine->node_count && !has_failed(walk); i++) {
-        carry_node(walk, engine, &engine->nodes[i]);
+    for (uint32_t i = 0; i < sim->node_count && !has_failed(walk); i++) {
+        carry_node(walk, sim, &sim->nodes[i]);
     }
-    for (uint32_t i = 0; i < engine->node_count && !has_failed(walk); i++) {
-        carry_channels(walk, engine, &engine->nodes[i]);
-    }
-    if (!has_failed(walk)) {
-        carry_ring(walk, engine, &engine->events, engine->event_channel);
+    for (uint32_t i = 0; i < sim->node_count && !has_failed(walk); i++) {
+        carry_channels(walk, sim, &sim->nodes[i]);
     }
     if (!has_failed(walk)) {
-        carry_waiting(walk, engine);
+        carry_ring(walk, sim, &sim->events, sim->event_channel);
+    }
+    if (!has_failed(walk)) {
+        carry_waiting(walk, sim);
     }
 }
 
-uint64_t srv_checkpoint_save(struct srv_engine *engine, void *data, uint64_t capacity)
+uint64_t srv_checkpoint_save(struct srv_sim *sim, void *data, uint64_t capacity)
 {
     struct walk walk = {.to = data, .capacity = capacity};
-    find_unread(engine);
-    walk_engine(&walk, engine);
+    find_unread(sim);
+    walk_sim(&walk, sim);
     return walk.used;
 }
 
-enum oto_status srv_checkpoint_refusal(const struct srv_engine *engine, const char **reason)
+enum oto_status srv_checkpoint_refusal(const struct srv_sim *sim, const char **reason)
 {
-    for (uint32_t i = 0; i < engine->node_count; i++) {
-        const struct srv_node *node = &engine->nodes[i];
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        const struct srv_node *node = &sim->nodes[i];
         if (node->trial != NULL) {
             *reason = "a swap is in shadow or on probation; ask again when it is over";
             return OTO_CONFLICT;
         }
-        if (may_wait(node) && node->member->now.asked && !node->member->now.answered && !node->quarantined) {
+        const struct srv_sample *sample = waiting_sample(sim, node);
+        if (sample != NULL && sample->asked && !sample->answered && !node->quarantined) {
             *reason = "a plugin host of mode async has not answered; ask again";
             return OTO_CONFLICT;
         }
@@ -522,11 +522,11 @@ enum oto_status srv_checkpoint_refusal(const struct srv_engine *engine, const ch
     return OTO_OK;
 }
 
-enum oto_status srv_checkpoint_load(struct srv_engine *engine, const void *data, uint64_t bytes,
+enum oto_status srv_checkpoint_load(struct srv_sim *sim, const void *data, uint64_t bytes,
                                     struct oto_error *error)
 {
     struct walk walk = {.loading = true, .from = data, .capacity = bytes, .error = error};
-    walk_engine(&walk, engine);
+    walk_sim(&walk, sim);
     if (!has_failed(&walk) && walk.used != bytes) {
         return oto_fail(error, OTO_CORRUPT, "the state has %llu bytes more than this world",
                         (unsigned long long)(bytes - walk.used));
@@ -534,12 +534,9 @@ enum oto_status srv_checkpoint_load(struct srv_engine *engine, const void *data,
     if (has_failed(&walk)) {
         return error->status;
     }
-    for (uint32_t i = 0; i < engine->node_count; i++) {
-        engine->views[i].revision = engine->nodes[i].revision;
+    if (sim->remote != NULL) {
+        sim->remote->give_states(sim);
     }
-    for (uint32_t i = 0; i < engine->group_count; i++) {
-        srv_group_give_states(&engine->groups[i]);
-    }
-    srv_event_write(engine, OTO_EVENT_STARTED, 0, (int64_t)engine->tick, "clock", "goes on from a checkpoint");
+    srv_event_write(sim, OTO_EVENT_STARTED, 0, (int64_t)sim->tick, "clock", "goes on from a checkpoint");
     return OTO_OK;
 }

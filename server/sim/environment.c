@@ -103,7 +103,7 @@ oto_vec3 srv_mag_field_enu_ut(const struct srv_environment *environment, oto_vec
 
 static double seconds_of(const struct srv_exposure *exposure)
 {
-    const double t_ns = (double)exposure->t_ns + exposure->sub_ns;
+    const double t_ns = (double)exposure->at.t_ns + exposure->at.sub_ns;
     return t_ns > 0.0 ? t_ns / 1e9 : 0.0;
 }
 

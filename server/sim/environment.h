@@ -41,8 +41,7 @@ oto_vec3 srv_mag_field_enu_ut(const struct srv_environment *environment, oto_vec
 /* An instant at which a sensor is exposed, and what shakes its vehicle (NULL: nothing). Before zero counts as zero. */
 struct srv_exposure {
     const struct srv_vibration *vibration;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
 };
 
 /* `input->truth` is set; fills the rest for a sensor mounted as `setup` says. */

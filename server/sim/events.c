@@ -1,22 +1,22 @@
 #include <string.h>
 
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 #include "base/text.h"
 
-void srv_count(struct srv_engine *engine, enum oto_counter counter, uint64_t delta)
+void srv_count(struct srv_sim *sim, enum oto_counter counter, uint64_t delta)
 {
-    srv_count_shared(engine->segment.header, counter, (int64_t)delta);
+    srv_count_shared(sim->store.header, counter, (int64_t)delta);
 }
 
 /* Events are not part of the state: they may hold what the wall clock said. */
-void srv_event_push(struct srv_engine *engine, struct oto_event_record *event)
+void srv_event_push(struct srv_sim *sim, struct oto_event_record *event)
 {
-    struct oto_sample_head head = {.t_ns = engine->beat.t_ns, .sensor_time_ns = engine->beat.t_ns};
-    event->tick = engine->tick;
-    srv_ring_push(&engine->events, &head, event);
+    struct oto_sample_head head = {.t_ns = sim->beat.t_ns, .sensor_time_ns = sim->beat.t_ns};
+    event->tick = sim->tick;
+    srv_ring_push(&sim->events, &head, event);
 }
 
-void srv_event_write(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, int64_t value,
+void srv_event_write(struct srv_sim *sim, enum oto_event_kind kind, uint32_t severity, int64_t value,
                      const char *source, const char *text)
 {
     struct oto_event_record event;
@@ -28,5 +28,5 @@ void srv_event_write(struct srv_engine *engine, enum oto_event_kind kind, uint32
     srv_text_add(&words, source);
     words = srv_text_begin(event.text, sizeof event.text);
     srv_text_add(&words, text);
-    srv_event_push(engine, &event);
+    srv_event_push(sim, &event);
 }

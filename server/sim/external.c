@@ -14,8 +14,7 @@ struct params {
 
 struct instant {
     uint64_t tick;
-    int64_t t_ns;
-    double sub_ns;
+    struct oto_instant at;
 };
 
 struct state {
@@ -60,9 +59,9 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     return state->held != 0 || now->n > state->to_at.tick ? OTO_STEP_DISCARD : OTO_STEP_OK;
 }
 
-static double seconds_between(const struct instant *from, int64_t t_ns, double sub_ns)
+static double seconds_between(const struct instant *from, struct oto_instant at)
 {
-    return ((double)(t_ns - from->t_ns) + (sub_ns - from->sub_ns)) * 1e-9;
+    return oto_instant_span_ns(from->at, at) * 1e-9;
 }
 
 /* Backwards from a truth, with its accelerations held: dt_s <= 0. */
@@ -94,16 +93,16 @@ static void without_accel(const struct state *state, double span_s, double s, st
     truth->accel_enu_m_s2 = b->accel_enu_m_s2;
 }
 
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {
     const struct state *state = instance->state;
     const struct instant *end = &state->to_at;
-    if (t_ns == end->t_ns && sub_ns == end->sub_ns && state->held == 0) {
+    if (oto_instant_is_equal(at, end->at) && state->held == 0) {
         *truth = state->to;
         return OTO_STEP_OK;
     }
-    const double before_end_s = seconds_between(end, t_ns, sub_ns);
+    const double before_end_s = seconds_between(end, at);
     if (state->held != 0 || before_end_s > 0.0) {
         return OTO_STEP_DISCARD;
     }
@@ -111,8 +110,8 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, int64_
         from_end_alone(&state->to, before_end_s, truth);
         return OTO_STEP_OK;
     }
-    const double span_s = seconds_between(&state->from_at, end->t_ns, end->sub_ns);
-    const double s = seconds_between(&state->from_at, t_ns, sub_ns) / span_s;
+    const double span_s = seconds_between(&state->from_at, end->at);
+    const double s = seconds_between(&state->from_at, at) / span_s;
     srv_truth_interpolate(&state->from, &state->to, span_s, s, truth);
     if ((state->flags & OTO_TRUTH_HAS_ACCEL) == 0) {
         without_accel(state, span_s, s, truth);
@@ -170,7 +169,7 @@ static struct instant instant_of(const struct oto_setup *setup, uint64_t tick)
 {
     uint64_t rest = 0;
     const int64_t t_ns = srv_instant_ns(tick, setup->base_rate_num, setup->base_rate_den, &rest);
-    return (struct instant){tick, t_ns, rest == 0 ? 0.0 : (double)rest / (double)setup->base_rate_num};
+    return (struct instant){tick, {t_ns, rest == 0 ? 0.0 : (double)rest / (double)setup->base_rate_num}};
 }
 
 /* What the record leaves open: mean accelerations of the span, and the speed from the velocity. */
@@ -178,7 +177,7 @@ static void complete(struct state *state)
 {
     struct oto_truth_record *to = &state->to;
     const struct oto_truth_record *from = &state->from;
-    const double span_s = seconds_between(&state->from_at, state->to_at.t_ns, state->to_at.sub_ns);
+    const double span_s = seconds_between(&state->from_at, state->to_at.at);
     const double per_s = state->alone != 0 ? 0.0 : 1.0 / span_s;
     if ((state->flags & OTO_TRUTH_HAS_ACCEL) == 0) {
         to->accel_enu_m_s2 = oto_vec3_scale(oto_vec3_sub(to->velocity_enu_m_s, from->velocity_enu_m_s), per_s);

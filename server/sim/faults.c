@@ -3,10 +3,10 @@
 
 #include "sim/fault.h"
 #include "sim/fifo.h"
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 #include "base/text.h"
 
-static void say(struct srv_engine *engine, const struct srv_node *node, const struct srv_fault *fault, const char *what)
+static void say(struct srv_sim *sim, const struct srv_node *node, const struct srv_fault *fault, const char *what)
 {
     char sentence[96];
     struct srv_text words = srv_text_begin(sentence, sizeof sentence);
@@ -16,25 +16,25 @@ static void say(struct srv_engine *engine, const struct srv_node *node, const st
     srv_text_add(&words, oto_fault_kind_text(fault->spec.kind));
     srv_text_add(&words, ") ");
     srv_text_add(&words, what);
-    srv_event_write(engine, OTO_EVENT_FAULT, 0, (int64_t)fault->spec.id, node->topic, sentence);
+    srv_event_write(sim, OTO_EVENT_FAULT, 0, (int64_t)fault->spec.id, node->topic, sentence);
 }
 
 /* What is over waits in a list until a reply takes it to the thread that may free it. */
-static void retire(struct srv_engine *engine, const struct srv_node *node, struct srv_fault **link)
+static void retire(struct srv_sim *sim, const struct srv_node *node, struct srv_fault **link)
 {
     struct srv_fault *fault = *link;
     *link = fault->next;
-    fault->next = engine->retired_faults;
-    engine->retired_faults = fault;
-    say(engine, node, fault, fault->begun ? "is over" : "was taken back");
+    fault->next = sim->retired_faults;
+    sim->retired_faults = fault;
+    say(sim, node, fault, fault->begun ? "is over" : "was taken back");
 }
 
 /* The lists of a label hold the first few; more than that at once are applied all the same. */
-static void note(struct srv_engine *engine, const struct srv_node *node, const struct srv_fault *fault)
+static void note(struct srv_sim *sim, const struct srv_node *node, const struct srv_fault *fault)
 {
-    struct oto_fault_label_record *label = &engine->label;
+    struct oto_fault_label_record *label = &sim->label;
     if (!fault->begun) {
-        say(engine, node, fault, "begins");
+        say(sim, node, fault, "begins");
     }
     label->kinds |= UINT64_C(1) << fault->spec.kind;
     if (label->count < OTO_FAULT_LABELS) {
@@ -44,18 +44,18 @@ static void note(struct srv_engine *engine, const struct srv_node *node, const s
     }
 }
 
-void srv_faults_begin_sample(struct srv_engine *engine, struct srv_node *node)
+void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node)
 {
-    struct oto_fault_label_record *label = &engine->label;
+    struct oto_fault_label_record *label = &sim->label;
     memset(label, 0, sizeof *label);
     for (struct srv_fault **link = &node->faults; *link != NULL;) {
         struct srv_fault *fault = *link;
         if (node->beat.t_ns >= fault->until_ns) {
-            retire(engine, node, link);
+            retire(sim, node, link);
             continue;
         }
         if (srv_fault_is_active(fault, node->beat.t_ns)) {
-            note(engine, node, fault);
+            note(sim, node, fault);
         }
         link = &fault->next;
     }
@@ -80,10 +80,10 @@ static void copy_clean(const struct srv_port *port, const void *payload, double 
     }
 }
 
-void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_t port, uint32_t *flags)
+void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port, uint32_t *flags)
 {
     struct oto_output *output = &node->outputs[port];
-    struct oto_fault_label_record *label = &engine->label;
+    struct oto_fault_label_record *label = &sim->label;
     const struct srv_fault_moment moment = {.key = node->setup->noise_key,
                                             .n = node->beat.n,
                                             .t_ns = node->beat.t_ns,
@@ -108,9 +108,9 @@ void srv_faults_inject(struct srv_engine *engine, struct srv_node *node, uint32_
     }
 }
 
-void srv_faults_end_sample(struct srv_engine *engine, struct srv_node *node)
+void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node)
 {
-    struct oto_fault_label_record *label = &engine->label;
+    struct oto_fault_label_record *label = &sim->label;
     const struct srv_port *first = &node->ports[0];
     if (label->count == 0 || !node->labelled) {
         return;
@@ -119,11 +119,11 @@ void srv_faults_end_sample(struct srv_engine *engine, struct srv_node *node)
     label->lost = !(first->enabled && node->outputs[0].emit != 0);
     label->sample_seq = label->lost ? 0 : srv_fifo_newest(node, &first->ring, first->channel);
     struct oto_sample_head head = {.t_ns = node->beat.t_ns, .sensor_time_ns = node->beat.t_ns, .flags = OTO_SAMPLE_FAULT};
-    uint32_t *shown = &engine->segment.directory[node->label_channel].flags;
+    uint32_t *shown = &sim->store.directory[node->label_channel].flags;
     __atomic_store_n(shown, __atomic_load_n(shown, __ATOMIC_RELAXED) | OTO_CHANNEL_ENABLED, __ATOMIC_RELAXED);
     srv_fifo_push(node, &node->label_ring, node->label_channel, &head, label);
-    srv_state_hash_absorb(&engine->hash, &head, sizeof head);
-    srv_state_hash_absorb(&engine->hash, label, sizeof *label);
+    srv_state_hash_absorb(&sim->hash, &head, sizeof head);
+    srv_state_hash_absorb(&sim->hash, label, sizeof *label);
 }
 
 /* ---- commands ---- */
@@ -147,43 +147,43 @@ static void append(struct srv_node *node, struct srv_fault *fault)
     *link = fault;
 }
 
-enum oto_status srv_fault_begin(struct srv_engine *engine, struct srv_fault *fault, const char **reason)
+enum oto_status srv_fault_begin(struct srv_sim *sim, struct srv_fault *fault, const char **reason)
 {
-    struct srv_node *node = &engine->nodes[fault->node];
+    struct srv_node *node = &sim->nodes[fault->node];
     if (count_faults(node) >= SRV_FAULTS_OF_A_NODE) {
         *reason = "the node has 1024 faults already; clear some";
         return OTO_LIMIT;
     }
-    engine->newest_fault = fault->spec.id > engine->newest_fault ? fault->spec.id : engine->newest_fault;
-    srv_fault_start(fault, engine->beat.t_ns + 1); /* the sample of this instant is out */
+    sim->newest_fault = fault->spec.id > sim->newest_fault ? fault->spec.id : sim->newest_fault;
+    srv_fault_start(fault, sim->beat.t_ns + 1); /* the sample of this instant is out */
     append(node, fault);
     return OTO_OK;
 }
 
-enum oto_status srv_faults_load(struct srv_engine *engine, struct srv_node *node, struct oto_error *error)
+enum oto_status srv_faults_load(struct srv_sim *sim, struct srv_node *node, struct oto_error *error)
 {
     const double rate_hz = (double)node->config->rate_num / (double)node->config->rate_den;
     for (uint32_t i = 0; i < node->config->fault_count; i++) {
         struct srv_fault_spec spec = node->config->faults[i];
-        spec.id = ++engine->last_fault_id;
+        spec.id = sim->newest_fault + 1;
         struct srv_fault *fault = srv_fault_make(&spec, node->index, oto_plugin_descriptor(node->config->plugin), rate_hz);
         if (fault == NULL) {
             return oto_fail(error, OTO_NO_MEMORY, "no memory for the faults of '%s'", node->topic);
         }
-        engine->newest_fault = spec.id;
+        sim->newest_fault = spec.id;
         srv_fault_start(fault, 0);
         append(node, fault);
     }
     return OTO_OK;
 }
 
-enum oto_status srv_fault_clear(struct srv_engine *engine, uint32_t node_index, uint64_t id, const char **reason)
+enum oto_status srv_fault_clear(struct srv_sim *sim, uint32_t node_index, uint64_t id, const char **reason)
 {
-    struct srv_node *node = &engine->nodes[node_index];
+    struct srv_node *node = &sim->nodes[node_index];
     uint32_t cleared = 0;
     for (struct srv_fault **link = &node->faults; *link != NULL;) {
         if (id == 0 || (*link)->spec.id == id) {
-            retire(engine, node, link);
+            retire(sim, node, link);
             cleared++;
         } else {
             link = &(*link)->next;

@@ -12,13 +12,13 @@ uint64_t srv_history_capacity(uint64_t rate_num, uint64_t rate_den)
     return capacity;
 }
 
-void srv_history_get(const struct srv_history *history, uint64_t newest, int64_t t_ns, double sub_ns,
+void srv_history_get(const struct srv_history *history, uint64_t newest, struct oto_instant at,
                      struct oto_truth_record *truth)
 {
     const srv_wide unit = (srv_wide)(uint64_t)SRV_NS_PER_S * history->rate_den;
-    const srv_wide ticks = (srv_wide)(uint64_t)t_ns * history->rate_num;
+    const srv_wide ticks = (srv_wide)(uint64_t)at.t_ns * history->rate_num;
     uint64_t m = (uint64_t)(ticks / unit);
-    double s = ((double)(uint64_t)(ticks % unit) + sub_ns * (double)history->rate_num) / (double)(uint64_t)unit;
+    double s = ((double)(uint64_t)(ticks % unit) + at.sub_ns * (double)history->rate_num) / (double)(uint64_t)unit;
     if (m >= newest) {
         s = m > newest ? 1.0 : s + 1.0;
         m = newest > 0 ? newest - 1 : 0;

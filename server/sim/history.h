@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "sim/interpolate.h"
+#include "otolith/instant.h"
 #include "otolith/records.h"
 
 struct srv_history {
@@ -24,7 +25,7 @@ static inline void srv_history_put(struct srv_history *history, uint64_t m, cons
     history->records[m & history->mask] = *truth;
 }
 /* `newest` is the newest m put. The instant lies between the oldest kept and the newest. */
-void srv_history_get(const struct srv_history *history, uint64_t newest, int64_t t_ns, double sub_ns,
+void srv_history_get(const struct srv_history *history, uint64_t newest, struct oto_instant at,
                      struct oto_truth_record *truth);
 
 #endif

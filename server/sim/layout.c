@@ -1,4 +1,4 @@
-#include "daemon/segment/segment.h"
+#include "sim/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +163,7 @@ enum oto_status srv_layout_make(const struct srv_segment_plan *plan, struct srv_
         return oto_fail(error, OTO_LIMIT, "the world has %u channels; 1 to %u are accepted", plan->channel_count,
                         OTO_SEGMENT_MAX_CHANNELS);
     }
+    layout->channel_count = plan->channel_count;
     const uint64_t fields = count_fields(plan);
     if (fields > OTO_SEGMENT_MAX_FIELDS) {
         return oto_fail(error, OTO_LIMIT, "the world's records have %llu fields; at most %u are accepted",

@@ -150,8 +150,8 @@ static enum oto_status make_inputs(const struct srv_world_config *world, struct 
         return OTO_OK;
     }
     const enum oto_status status = srv_inputs_init(world, node->config, &node->inputs, &why);
-    node->setup->inputs = node->inputs.bindings;
-    node->setup->input_count = node->inputs.count;
+    node->setup->estimator.inputs = node->inputs.bindings;
+    node->setup->estimator.input_count = node->inputs.count;
     return status == OTO_OK ? OTO_OK : oto_fail(error, status, "node '%s' (plugin %s): %.300s", node->topic,
                                                 node->descriptor->id, why.text);
 }
@@ -325,7 +325,7 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
     return name_channel(node, motion ? "" : port->name, spec, error);
 }
 
-void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_t first_channel)
+void srv_node_attach(struct srv_node *node, const struct srv_store *store, uint32_t first_channel)
 {
     node->first_channel = first_channel;
     node->channel_count = node->evaluate != NULL ? 1 : made_with(node)->output_count;
@@ -334,10 +334,10 @@ void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_
             node->ports[i].channel += first_channel;
         }
     }
-    srv_node_join_rings(node, segment, NULL, 0);
+    srv_node_join_rings(node, store, NULL, 0);
     if (node->labelled) {
         node->label_channel = first_channel + node->channel_count;
-        node->label_ring = srv_ring_make(segment->header, &segment->directory[node->label_channel]);
+        node->label_ring = srv_ring_make(store->header, &store->directory[node->label_channel]);
     }
-    srv_node_update_ports(node, segment->directory);
+    srv_node_update_ports(node, store->directory);
 }

@@ -13,7 +13,7 @@
 #include "sim/fault.h"
 #include "sim/inputs.h"
 #include "plugin/finite.h"
-#include "daemon/segment/segment.h"
+#include "sim/store.h"
 #include "sim/writer.h"
 
 #define SRV_STATE_ALIGN 64u
@@ -40,7 +40,7 @@ struct srv_node {
     /* read by each step */
     struct oto_instance instance;
     enum oto_step_status (*step)(const struct oto_instance *, const struct oto_step *);
-    enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double, struct oto_truth_record *);
+    enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant, struct oto_truth_record *);
     uint32_t motion_flags;
     uint32_t index;
     uint32_t port_count;
@@ -100,7 +100,7 @@ uint32_t srv_node_channel_count(const struct srv_node *node);
 enum oto_status srv_node_describe(const struct srv_world_config *world, const struct srv_node *node, uint32_t channel,
                                   struct srv_channel_spec *spec, struct oto_error *error);
 /* The node's channels are first_channel and those after it. */
-void srv_node_attach(struct srv_node *node, struct srv_segment *segment, uint32_t first_channel);
+void srv_node_attach(struct srv_node *node, const struct srv_store *store, uint32_t first_channel);
 
 /* Points the node at a plugin's operations. */
 void srv_node_bind(struct srv_node *node, struct oto_plugin *plugin);
@@ -122,7 +122,7 @@ enum oto_status srv_ports_make(const struct oto_plugin_descriptor *descriptor, c
  * [tick] Joins the ports to their rings, after the segment was made, or when they take channels over from the ports
  * `before`, which were joined and filled them until now.
  */
-void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment, const struct srv_port *before,
+void srv_node_join_rings(struct srv_node *node, const struct srv_store *store, const struct srv_port *before,
                          uint32_t before_count);
 bool srv_port_is_on(uint32_t enable_offset, const struct oto_params *params);
 /*
@@ -131,7 +131,7 @@ bool srv_port_is_on(uint32_t enable_offset, const struct oto_params *params);
  */
 enum oto_status srv_ports_wake(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
                                uint32_t first_channel, const struct oto_params *params,
-                               const struct srv_segment *segment, struct oto_error *error);
+                               const struct srv_store *store, struct oto_error *error);
 /* [tick] Reads which ports the parameters enable. */
 void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params);
 /* [tick] The same, and says so in the directory; a channel without a port is silent. */

@@ -12,7 +12,7 @@
 struct srv_occupant {
     struct oto_instance instance;
     enum oto_step_status (*step)(const struct oto_instance *, const struct oto_step *);
-    enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double, struct oto_truth_record *);
+    enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant, struct oto_truth_record *);
     uint32_t motion_flags;
     uint32_t port_count;
     bool quarantined;

@@ -58,7 +58,7 @@ static const struct srv_port *find_port(const struct srv_port *ports, uint32_t c
     return NULL;
 }
 
-void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segment, const struct srv_port *before,
+void srv_node_join_rings(struct srv_node *node, const struct srv_store *store, const struct srv_port *before,
                          uint32_t before_count)
 {
     for (uint32_t i = 0; i < node->port_count; i++) {
@@ -66,7 +66,7 @@ void srv_node_join_rings(struct srv_node *node, const struct srv_segment *segmen
         if (port->channel != SRV_NO_CHANNEL) {
             const struct srv_port *same = find_port(before, before_count, port->channel);
             port->ring = same != NULL ? same->ring
-                                      : srv_ring_make(segment->header, &segment->directory[port->channel]);
+                                      : srv_ring_make(store->header, &store->directory[port->channel]);
         }
     }
 }
@@ -82,14 +82,14 @@ bool srv_port_is_on(uint32_t enable_offset, const struct oto_params *params)
 
 enum oto_status srv_ports_wake(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
                                uint32_t first_channel, const struct oto_params *params,
-                               const struct srv_segment *segment, struct oto_error *error)
+                               const struct srv_store *store, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; i < descriptor->output_count && status == OTO_OK; i++) {
         const struct oto_port *port = &descriptor->outputs[i];
         const uint32_t channel = find_channel(port, config, first_channel);
         if (channel != SRV_NO_CHANNEL && srv_port_is_on(port->enable_offset, params)) {
-            status = srv_segment_wake(segment, channel, error);
+            status = srv_store_reserve(store, channel, error);
         }
     }
     return status;

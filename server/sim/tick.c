@@ -1,48 +1,46 @@
 #include <string.h>
 
 #include "sim/fifo.h"
-#include "daemon/thread/engine_private.h"
-#include "sim/journal.h"
+#include "sim/sim.h"
 
-enum oto_step_status srv_input_at(void *input_context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+enum oto_step_status srv_input_at(void *input_context, struct oto_instant at, struct oto_sensor_input *input)
 {
     const struct srv_looking_back *back = input_context;
-    const bool later = t_ns > back->t_ns || (t_ns == back->t_ns && sub_ns > back->sub_ns);
-    const bool too_early = t_ns < back->t_ns - SRV_NS_PER_S;
-    if (later || too_early) {
+    const bool too_early = at.t_ns < back->at.t_ns - SRV_NS_PER_S;
+    if (oto_instant_is_before(back->at, at) || too_early) {
         return OTO_STEP_ERROR;
     }
     const uint32_t caller = back->node->index + 1;
-    (void)srv_truth_at(back->engine, back->vehicle, t_ns, sub_ns, &input->truth);
-    if (back->vehicle->motion->member != NULL && back->sub_ns == 0.0) {
-        srv_member_note_past(back->vehicle->motion->member, back->node, (double)(back->t_ns - t_ns) - sub_ns);
+    (void)srv_truth_at(back->sim, back->vehicle, at, &input->truth);
+    if (back->vehicle->motion->member != NULL && back->at.sub_ns == 0.0) {
+        back->sim->remote->note_past(back->vehicle->motion->member, back->node, oto_instant_span_ns(at, back->at));
     }
-    __atomic_store_n(&back->engine->segment.header->current_node, caller, __ATOMIC_RELAXED);
-    const struct srv_exposure exposure = {back->vehicle->vibration, t_ns, sub_ns};
-    srv_environment_fill(&back->engine->environment, back->node->setup, &exposure, input);
+    __atomic_store_n(&back->sim->store.header->current_node, caller, __ATOMIC_RELAXED);
+    const struct srv_exposure exposure = {back->vehicle->vibration, at};
+    srv_environment_fill(&back->sim->environment, back->node->setup, &exposure, input);
     return OTO_STEP_OK;
 }
 
-static void check_record(struct srv_engine *engine, struct srv_node *node, struct srv_port *port,
+static void check_record(struct srv_sim *sim, struct srv_node *node, struct srv_port *port,
                          const struct oto_output *output, uint32_t *flags)
 {
     const bool finite = oto_record_is_finite(port->runs, port->run_count, output->payload);
     if (!finite) {
         *flags |= OTO_SAMPLE_NON_FINITE;
-        srv_count(engine, OTO_COUNTER_NON_FINITE, 1);
+        srv_count(sim, OTO_COUNTER_NON_FINITE, 1);
         if (port->was_finite) {
-            srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic,
+            srv_event_write(sim, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic,
                             "a sample holds a NaN or an infinity");
         }
     }
     port->was_finite = finite;
 }
 
-static inline void publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags, bool absorb)
+static inline void publish(struct srv_sim *sim, struct srv_node *node, uint32_t flags, bool absorb)
 {
     const bool faulty = node->faults != NULL;
     if (faulty) {
-        srv_faults_begin_sample(engine, node);
+        srv_faults_begin_sample(sim, node);
     }
     for (uint32_t i = 0; i < node->port_count; i++) {
         struct srv_port *port = &node->ports[i];
@@ -51,9 +49,9 @@ static inline void publish(struct srv_engine *engine, struct srv_node *node, uin
         if (output->emit == 0 || !port->enabled) {
             continue;
         }
-        check_record(engine, node, port, output, &record_flags);
+        check_record(sim, node, port, output, &record_flags);
         if (faulty) {
-            srv_faults_inject(engine, node, i, &record_flags);
+            srv_faults_inject(sim, node, i, &record_flags);
         }
         if (output->emit == 0) {
             continue;
@@ -66,92 +64,89 @@ static inline void publish(struct srv_engine *engine, struct srv_node *node, uin
             srv_fifo_push(node, &port->ring, port->channel, &head, output->payload);
         }
         if (absorb) {
-            srv_state_hash_absorb(&engine->hash, &head, sizeof head);
-            srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+            srv_state_hash_absorb(&sim->hash, &head, sizeof head);
+            srv_state_hash_absorb(&sim->hash, output->payload, port->payload_bytes);
         }
     }
     if (faulty) {
-        srv_faults_end_sample(engine, node);
+        srv_faults_end_sample(sim, node);
     }
     if (node->fifo != NULL) {
         srv_fifo_end_sample(node);
     }
 }
 
-void srv_tick_publish(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+void srv_tick_publish(struct srv_sim *sim, struct srv_node *node, uint32_t flags)
 {
-    publish(engine, node, flags, true);
+    publish(sim, node, flags, true);
 }
 
-void srv_tick_publish_aside(struct srv_engine *engine, struct srv_node *node, uint32_t flags)
+void srv_tick_publish_aside(struct srv_sim *sim, struct srv_node *node, uint32_t flags)
 {
-    publish(engine, node, flags, false);
+    publish(sim, node, flags, false);
 }
 
-uint32_t srv_sample_input(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct srv_node *node,
+uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct srv_node *node,
                           struct oto_sensor_input *input)
 {
-    const struct srv_exposure exposure = {vehicle->vibration, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    const struct srv_exposure exposure = {vehicle->vibration, srv_beat_at(&node->beat)};
     uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
     if (srv_due_at_end(&node->due)) {
         input->truth = vehicle->truth;
-    } else if (!srv_truth_at(engine, vehicle, exposure.t_ns, exposure.sub_ns, &input->truth)) {
+    } else if (!srv_truth_at(sim, vehicle, exposure.at, &input->truth)) {
         flags |= OTO_SAMPLE_STALE;
     }
-    srv_environment_fill(&engine->environment, node->setup, &exposure, input);
+    srv_environment_fill(&sim->environment, node->setup, &exposure, input);
     return flags;
 }
 
 /* What follows a step. */
-static void say_sample(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status, uint32_t flags)
+static void say_sample(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status, uint32_t flags)
 {
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
-        srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        srv_tick_publish(sim, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
     }
 }
 
-static void take_sample(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
+static void take_sample(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
 {
     struct oto_sensor_input input;
-    struct srv_looking_back back = {engine, vehicle, node, node->beat.t_ns, srv_beat_sub_ns(&node->beat)};
+    struct srv_looking_back back = {sim, vehicle, node, srv_beat_at(&node->beat)};
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = node->beat.n,
-                                  .t_ns = back.t_ns,
-                                  .sub_ns = back.sub_ns,
-                                  .input = &input,
-                                  .input_at = srv_input_at,
-                                  .input_context = &back,
-                                  .outputs = node->outputs};
-    const uint32_t flags = srv_sample_input(engine, vehicle, node, &input);
+                                  .at = back.at,
+                                  .outputs = node->outputs,
+                                  .sensor = {&input, srv_input_at, &back}};
+    const uint32_t flags = srv_sample_input(sim, vehicle, node, &input);
     if (node->trial != NULL) {
-        srv_trial_sample(engine, node, &step, flags);
+        srv_trial_sample(sim, node, &step, flags);
         return;
     }
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, back.t_ns);
-    say_sample(engine, node, srv_node_run(engine, node, &step), flags);
+    srv_outputs_clear(node->outputs, node->ports, node->port_count, back.at.t_ns);
+    say_sample(sim, node, srv_node_run(sim, node, &step), flags);
 }
 
 /* A quarantined node's sample numbers go on, so that it is right in time when a swap revives it. */
-static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehicle, struct srv_node *node,
+static void take_due_samples(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node,
                              uint64_t tick)
 {
     if (node->member != NULL) {
-        srv_member_take(engine, node->member, tick);
+        sim->remote->take(sim, node->member, tick);
         return;
     }
-    if (node->ops->step_batch != NULL && !engine->options.single_steps) {
-        srv_batch_make(engine, vehicle, node, tick);
+    if (node->ops->step_batch != NULL && !sim->single_steps) {
+        srv_batch_make(sim, vehicle, node, tick);
     }
     while (srv_due_tick(&node->due) == tick) {
         if (node->ahead.made) {
             node->ahead.made = false;
             if (!node->quarantined) {
-                say_sample(engine, node, srv_node_account(engine, node, node->ahead.said), node->ahead.flags);
+                say_sample(sim, node, srv_node_account(sim, node, node->ahead.said), node->ahead.flags);
             }
         } else if (!node->quarantined || node->trial != NULL) {
-            take_sample(engine, vehicle, node, tick);
+            take_sample(sim, vehicle, node, tick);
         }
         srv_beat_advance(&node->beat);
         srv_due_advance(&node->due);
@@ -159,60 +154,63 @@ static void take_due_samples(struct srv_engine *engine, struct srv_vehicle *vehi
 }
 
 /* Requests to hosts and batches hold nodes of several vehicles: all must have moved before them. */
-static void move_all(struct srv_engine *engine, uint64_t tick)
+static void move_all(struct srv_sim *sim, uint64_t tick)
 {
-    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
-        srv_truth_advance(engine, &engine->vehicles[v], tick);
+    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+        srv_truth_advance(sim, &sim->vehicles[v], tick);
     }
 }
 
-void srv_tick_make(struct srv_engine *engine)
+void srv_sim_tick(struct srv_sim *sim)
 {
-    const uint64_t tick = engine->tick;
-    const bool hosts = engine->group_count > 0;
+    const uint64_t tick = sim->tick;
+    const bool hosts = sim->remote != NULL;
     if (hosts) {
-        srv_groups_collect(engine);
+        sim->remote->collect(sim);
     }
-    if (engine->feed != NULL) {
-        srv_feed_apply(engine);
-    } else if (engine->participants.count > 0) {
-        srv_participants_apply(engine);
-    }
-    srv_beat_advance(&engine->beat);
-    srv_state_hash_begin(&engine->hash, engine->chain);
+    srv_beat_advance(&sim->beat);
+    srv_state_hash_begin(&sim->hash, sim->chain);
     if (hosts) {
-        srv_groups_request(engine, SRV_TURN_MOTIONS, tick);
+        sim->remote->request(sim, SRV_TURN_MOTIONS, tick);
     }
-    move_all(engine, tick);
+    move_all(sim, tick);
     if (hosts) {
-        srv_groups_request(engine, SRV_TURN_SENSORS, tick);
+        sim->remote->request(sim, SRV_TURN_SENSORS, tick);
     }
-    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
-        struct srv_vehicle *vehicle = &engine->vehicles[v];
-        srv_truth_publish(engine, vehicle);
+    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+        struct srv_vehicle *vehicle = &sim->vehicles[v];
+        srv_truth_publish(sim, vehicle);
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
-                take_due_samples(engine, vehicle, &vehicle->first_sensor[i], tick);
+                take_due_samples(sim, vehicle, &vehicle->first_sensor[i], tick);
             }
         }
     }
-    srv_estimators_step(engine, tick);
-    engine->chain = srv_state_hash_end(&engine->hash);
-    engine->tick = tick + 1;
-    if (engine->trials != NULL) {
-        srv_trials_advance(engine);
+    srv_estimators_step(sim, tick);
+    sim->chain = srv_state_hash_end(&sim->hash);
+    sim->tick = tick + 1;
+    if (sim->trials != NULL) {
+        srv_trials_advance(sim);
     }
 }
 
-void srv_tick_begin_world(struct srv_engine *engine)
+enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error)
 {
-    srv_state_hash_begin(&engine->hash, engine->config->seed);
-    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
-        srv_truth_begin(engine, &engine->vehicles[v]);
-        srv_state_hash_absorb(&engine->hash, &engine->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < sim->node_count; i++) {
+        status = srv_fifo_make(&sim->nodes[i], error);
     }
-    for (uint32_t i = 0; i < engine->node_count; i++) {
-        srv_state_hash_absorb(&engine->hash, engine->nodes[i].instance.state, engine->nodes[i].hashed_bytes);
+    if (status != OTO_OK) {
+        return status;
     }
-    engine->chain = srv_state_hash_end(&engine->hash);
+    srv_state_hash_begin(&sim->hash, sim->config->seed);
+    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+        srv_truth_begin(sim, &sim->vehicles[v]);
+        srv_state_hash_absorb(&sim->hash, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
+    }
+    for (uint32_t i = 0; i < sim->node_count; i++) {
+        srv_state_hash_absorb(&sim->hash, sim->nodes[i].instance.state, sim->nodes[i].hashed_bytes);
+    }
+    sim->chain = srv_state_hash_end(&sim->hash);
+    return OTO_OK;
 }

@@ -11,19 +11,18 @@
 #include <string.h>
 
 #include "sim/fifo.h"
-#include "daemon/thread/engine_private.h"
-#include "sim/journal.h"
+#include "sim/sim.h"
 #include "base/text.h"
 #include "sim/trial_private.h"
 
-static struct srv_node *node_of(struct srv_engine *engine, const struct srv_change *change)
+static struct srv_node *node_of(struct srv_sim *sim, const struct srv_change *change)
 {
-    return &engine->nodes[change->open.node];
+    return &sim->nodes[change->open.node];
 }
 
-static void unlink_trial(struct srv_engine *engine, struct srv_change *change)
+static void unlink_trial(struct srv_sim *sim, struct srv_change *change)
 {
-    struct srv_change **link = &engine->trials;
+    struct srv_change **link = &sim->trials;
     while (*link != NULL && *link != change) {
         link = &(*link)->trial.next;
     }
@@ -32,10 +31,10 @@ static void unlink_trial(struct srv_engine *engine, struct srv_change *change)
     }
 }
 
-static void link_trial(struct srv_engine *engine, struct srv_change *change)
+static void link_trial(struct srv_sim *sim, struct srv_change *change)
 {
-    change->trial.next = engine->trials;
-    engine->trials = change;
+    change->trial.next = sim->trials;
+    sim->trials = change;
 }
 
 /* The past of a motion that took over a state as it is, and can be asked about any time as the other could, is its own. */
@@ -46,28 +45,28 @@ static bool shares_past(const struct srv_node *node, const struct srv_change *ch
 }
 
 /* After an exchange: of what was before it the vehicle's history tells. */
-static void take_vehicle(struct srv_engine *engine, const struct srv_node *node, const struct srv_change *change)
+static void take_vehicle(struct srv_sim *sim, const struct srv_node *node, const struct srv_change *change)
 {
-    struct srv_vehicle *vehicle = srv_trial_vehicle(engine, node);
+    struct srv_vehicle *vehicle = srv_trial_vehicle(sim, node);
     if (node->evaluate == NULL) {
         return;
     }
     vehicle->any_time = (node->motion_flags & OTO_MOTION_ANY_TIME) != 0;
     if (!shares_past(node, change)) {
-        vehicle->any_from_ns = engine->beat.t_ns;
+        vehicle->any_from_ns = sim->beat.t_ns;
     }
 }
 
 /* Clients see who fills the channels, and which of them are silent. */
-static void show_occupant(struct srv_engine *engine, struct srv_node *node, const struct srv_occupant *before)
+static void show_occupant(struct srv_sim *sim, struct srv_node *node, const struct srv_occupant *before)
 {
     const struct oto_plugin_descriptor *now = node->descriptor, *was = before->descriptor;
     const bool renamed = strcmp(now->id, was->id) != 0 || strcmp(now->version, was->version) != 0;
-    srv_node_join_rings(node, &engine->segment, before->ports, before->port_count);
-    srv_node_update_ports(node, engine->segment.directory);
-    srv_estimators_attach(engine);
+    srv_node_join_rings(node, &sim->store, before->ports, before->port_count);
+    srv_node_update_ports(node, sim->store.directory);
+    srv_estimators_attach(sim);
     for (uint32_t i = 0; i < node->channel_count + node->labelled; i++) {
-        struct oto_segment_channel *channel = &engine->segment.directory[node->first_channel + i];
+        struct oto_segment_channel *channel = &sim->store.directory[node->first_channel + i];
         if (renamed) {
             srv_channel_identify(channel, now->id, now->version, node->generation);
         } else {
@@ -76,58 +75,58 @@ static void show_occupant(struct srv_engine *engine, struct srv_node *node, cons
     }
 }
 
-static void say_refused(struct srv_engine *engine, const struct srv_node *node, const char *reason)
+static void say_refused(struct srv_sim *sim, const struct srv_node *node, const char *reason)
 {
-    srv_count(engine, OTO_COUNTER_SWAPS_REFUSED, 1);
-    srv_event_write(engine, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)node->generation, node->topic, reason);
+    srv_count(sim, OTO_COUNTER_SWAPS_REFUSED, 1);
+    srv_event_write(sim, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)node->generation, node->topic, reason);
 }
 
 /* ---- plugins that run in a host ---- */
 
-static void exchange(struct srv_node *node, struct srv_change *change)
+static void exchange(const struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
     srv_change_flip(node, change);
     if (node->member != NULL) {
-        srv_member_flip(node->member, change);
+        sim->remote->flip(node->member, change);
     }
 }
 
-static void settle_hosts(struct srv_engine *engine, struct srv_node *node, const struct srv_change *change)
+static void settle_hosts(struct srv_sim *sim, struct srv_node *node, const struct srv_change *change)
 {
     if (node->member != NULL) {
-        srv_member_settle(engine, node->member, change);
+        sim->remote->settle(sim, node->member, change);
     }
 }
 
-static void keep_candidate(struct srv_engine *engine, struct srv_node *node)
+static void keep_candidate(struct srv_sim *sim, struct srv_node *node)
 {
     if (node->member != NULL) {
-        srv_member_keep_candidate(engine, node->member);
+        sim->remote->keep_candidate(sim, node->member);
     }
 }
 
-static void drop_candidate(struct srv_node *node)
+static void drop_candidate(const struct srv_sim *sim, const struct srv_node *node)
 {
     if (node->member != NULL) {
-        srv_member_drop_candidate(node->member);
+        sim->remote->drop_candidate(node->member);
     }
 }
 
 /* ---- the end of a probation ---- */
 
 /* Off the node; the answer goes to who asked for it, or waits to be asked for. */
-static void settle(struct srv_engine *engine, struct srv_node *node, struct srv_change *change)
+static void settle(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
     struct srv_trial *trial = &change->trial;
     node->trial = NULL;
     trial->phase = SRV_TRIAL_SETTLED;
     if (trial->asked) {
-        (void)srv_trial_settle(engine, change, &trial->reply);
-        srv_reply_send_now(engine, &trial->reply);
+        (void)srv_trial_settle(sim, change, &trial->reply);
+        srv_sim_reply(sim, &trial->reply);
     }
 }
 
-void srv_trial_roll_back(struct srv_engine *engine, struct srv_node *node, const char *why)
+void srv_trial_roll_back(struct srv_sim *sim, struct srv_node *node, const char *why)
 {
     struct srv_change *change = node->trial;
     char text[152];
@@ -136,174 +135,169 @@ void srv_trial_roll_back(struct srv_engine *engine, struct srv_node *node, const
     srv_text_add(&words, " ");
     srv_text_add(&words, why);
     srv_text_add(&words, "; back to ");
-    exchange(node, change);
+    exchange(sim, node, change);
     srv_text_add(&words, node->descriptor->id);
     srv_text_add(&words, " ");
     srv_text_add(&words, node->descriptor->version);
-    show_occupant(engine, node, &change->occupant);
-    take_vehicle(engine, node, change);
+    show_occupant(sim, node, &change->occupant);
+    take_vehicle(sim, node, change);
     if (node->quarantined) {
-        srv_count(engine, OTO_COUNTER_QUARANTINED, 1);
+        srv_count(sim, OTO_COUNTER_QUARANTINED, 1);
     }
     change->trial.rolled_back = true;
     change->trial.failure = why;
-    srv_count(engine, OTO_COUNTER_SWAPS_ROLLED_BACK, 1);
-    srv_event_write(engine, OTO_EVENT_SWAP_ROLLED_BACK, change->trial.undone ? 0 : 2, (int64_t)node->generation,
+    srv_count(sim, OTO_COUNTER_SWAPS_ROLLED_BACK, 1);
+    srv_event_write(sim, OTO_EVENT_SWAP_ROLLED_BACK, change->trial.undone ? 0 : 2, (int64_t)node->generation,
                     node->topic, text);
-    settle(engine, node, change);
-    drop_candidate(node);
+    settle(sim, node, change);
+    drop_candidate(sim, node);
 }
 
-static void keep(struct srv_engine *engine, struct srv_node *node, struct srv_change *change)
+static void keep(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
-    srv_event_write(engine, OTO_EVENT_SWAP_KEPT, 0, (int64_t)node->generation, node->topic, change->text);
-    settle_hosts(engine, node, change);
-    settle(engine, node, change);
-    keep_candidate(engine, node);
+    srv_event_write(sim, OTO_EVENT_SWAP_KEPT, 0, (int64_t)node->generation, node->topic, change->text);
+    settle_hosts(sim, node, change);
+    settle(sim, node, change);
+    keep_candidate(sim, node);
 }
 
-bool srv_trial_settle(struct srv_engine *engine, struct srv_change *change, struct srv_reply *reply)
+bool srv_trial_settle(struct srv_sim *sim, struct srv_change *change, struct srv_reply *reply)
 {
     struct srv_trial *trial = &change->trial;
-    const bool over = engine->ended || engine->faulted;
+    const bool over = sim->over;
     if (trial->phase == SRV_TRIAL_PROBATION && over) {
-        node_of(engine, change)->trial = NULL;
+        node_of(sim, change)->trial = NULL;
         trial->phase = SRV_TRIAL_SETTLED;
-        drop_candidate(node_of(engine, change));
+        drop_candidate(sim, node_of(sim, change));
     }
     if (trial->phase != SRV_TRIAL_SETTLED) {
         trial->asked = true;
         trial->reply = *reply;
         return false;
     }
-    unlink_trial(engine, change);
+    unlink_trial(sim, change);
     reply->change = &change->open;
     reply->status = trial->undone ? OTO_CLOSED : trial->rolled_back ? OTO_PLUGIN : OTO_OK;
     reply->reason = trial->failure;
-    reply->tick = engine->tick;
-    srv_reply_show_node(node_of(engine, change), reply);
+    reply->tick = sim->tick;
+    srv_reply_show_node(node_of(sim, change), reply);
     return true;
 }
 
 /* ---- the flip ---- */
 
 /* True: *reply is complete. */
-static bool flip(struct srv_engine *engine, struct srv_node *node, struct srv_change *change, struct srv_reply *reply)
+static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, struct srv_reply *reply)
 {
     struct srv_trial *trial = &change->trial;
     if (change->probation_ticks == 0) {
-        settle_hosts(engine, node, change);
+        settle_hosts(sim, node, change);
     }
     for (uint32_t i = 0; i < node->port_count; i++) {
         trial->seq[i] = srv_fifo_newest(node, &node->ports[i].ring, node->ports[i].channel);
     }
-    exchange(node, change);
-    show_occupant(engine, node, &change->occupant);
-    take_vehicle(engine, node, change);
-    trial->flip_tick = engine->tick;
+    exchange(sim, node, change);
+    show_occupant(sim, node, &change->occupant);
+    take_vehicle(sim, node, change);
+    trial->flip_tick = sim->tick;
     reply->status = OTO_OK;
-    reply->tick = engine->tick;
+    reply->tick = sim->tick;
     reply->change = &change->open;
     srv_reply_show_node(node, reply);
-    srv_count(engine, OTO_COUNTER_SWAPS, 1);
-    srv_event_write(engine, OTO_EVENT_SWAP, 0, (int64_t)node->generation, node->topic, change->text);
+    srv_count(sim, OTO_COUNTER_SWAPS, 1);
+    srv_event_write(sim, OTO_EVENT_SWAP, 0, (int64_t)node->generation, node->topic, change->text);
     reply->settling = change->probation_ticks > 0;
     if (!reply->settling) {
         node->trial = NULL;
-        unlink_trial(engine, change);
-        keep_candidate(engine, node);
+        unlink_trial(sim, change);
+        keep_candidate(sim, node);
         return true;
     }
     if (trial->phase == SRV_TRIAL_NONE) {
-        link_trial(engine, change);
+        link_trial(sim, change);
     }
     trial->phase = SRV_TRIAL_PROBATION;
-    trial->end_tick = engine->tick + change->probation_ticks;
+    trial->end_tick = sim->tick + change->probation_ticks;
     node->trial = change;
     return true;
 }
 
-static bool refuse(struct srv_engine *engine, struct srv_node *node, struct srv_change *change, enum oto_status status,
+static bool refuse(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, enum oto_status status,
                    const char *reason, struct srv_reply *reply)
 {
     node->trial = NULL;
-    unlink_trial(engine, change);
-    drop_candidate(node);
+    unlink_trial(sim, change);
+    drop_candidate(sim, node);
     reply->status = status;
     reply->reason = reason;
-    reply->tick = engine->tick;
+    reply->tick = sim->tick;
     reply->change = &change->open;
-    say_refused(engine, node, reason);
+    say_refused(sim, node, reason);
     return true;
 }
 
-static enum oto_status take_state(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
+static enum oto_status take_state(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                                   const char **reason)
 {
     if (node->member != NULL) {
-        return srv_member_take_over(engine, node->member, change, reason);
+        return sim->remote->take_over(sim, node->member, change, reason);
     }
-    return srv_change_take_state(node, change, &srv_trial_vehicle(engine, node)->truth, engine->beat.t_ns,
-                                 srv_beat_sub_ns(&engine->beat), reason);
+    return srv_change_take_state(node, change, &srv_trial_vehicle(sim, node)->truth, srv_beat_at(&sim->beat),
+                                 reason);
 }
 
 /* A motion has gone its own way since it took over: it takes over again. */
-static bool flip_now(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
+static bool flip_now(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                      struct srv_reply *reply)
 {
     const char *reason = NULL;
-    if (change->occupant.evaluate != NULL && take_state(engine, node, change, &reason) != OTO_OK) {
-        return refuse(engine, node, change, OTO_PLUGIN, reason, reply);
+    if (change->occupant.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
+        return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
-    return flip(engine, node, change, reply);
+    return flip(sim, node, change, reply);
 }
 
 /* ---- begin ---- */
 
-static bool begin_shadow(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
+static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                          struct srv_reply *reply)
 {
     struct srv_trial *trial = &change->trial;
     const char *reason = NULL;
     if (change->shadow_ticks == 0) {
-        return flip_now(engine, node, change, reply);
+        return flip_now(sim, node, change, reply);
     }
-    if (change->occupant.evaluate != NULL && take_state(engine, node, change, &reason) != OTO_OK) {
-        return refuse(engine, node, change, OTO_PLUGIN, reason, reply);
+    if (change->occupant.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
+        return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
     srv_ports_enable(change->occupant.ports, change->occupant.port_count, &change->occupant.params);
     if (trial->phase == SRV_TRIAL_NONE) {
-        link_trial(engine, change);
+        link_trial(sim, change);
     }
     node->trial = change;
     trial->phase = SRV_TRIAL_SHADOW;
-    trial->end_tick = engine->tick + change->shadow_ticks;
+    trial->end_tick = sim->tick + change->shadow_ticks;
     return false;
 }
 
-bool srv_trial_is_paced(const struct srv_engine *engine)
-{
-    return engine->mode == OTO_MODE_REALTIME && !engine->paused;
-}
-
 /* False: it goes on at the next boundaries. */
-static bool have_history(struct srv_engine *engine, struct srv_node *node, struct srv_change *change)
+static bool have_history(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
-    if (node->evaluate == NULL || srv_trial_vehicle(engine, node)->history.records != NULL ||
+    if (node->evaluate == NULL || srv_trial_vehicle(sim, node)->history.records != NULL ||
         shares_past(node, change)) {
         return true;
     }
-    const bool paced = change->pace == SRV_SWAP_PACED || (change->pace == SRV_SWAP_BY_MODE && srv_trial_is_paced(engine));
-    change->trial.fill_from = engine->beat.n;
-    bool filled = srv_trial_fill(engine, node, change);
+    const bool paced = change->pace == SRV_SWAP_PACED || (change->pace == SRV_SWAP_BY_MODE && sim->paced);
+    change->trial.fill_from = sim->beat.n;
+    bool filled = srv_trial_fill(sim, node, change);
     while (!filled && !paced) {
-        filled = srv_trial_fill(engine, node, change);
+        filled = srv_trial_fill(sim, node, change);
     }
     return filled;
 }
 
 /* NULL, or what is in the way of a swap. */
-static const char *conflict_of(const struct srv_node *node, struct srv_change *change)
+static const char *conflict_of(const struct srv_sim *sim, const struct srv_node *node, struct srv_change *change)
 {
     if (node->trial != NULL && node->trial->trial.phase != SRV_TRIAL_PROBATION) {
         return "another swap of this node is under way";
@@ -311,86 +305,88 @@ static const char *conflict_of(const struct srv_node *node, struct srv_change *c
     if (change->revision != node->revision) {
         return "another change of this node was applied meanwhile; ask again";
     }
-    return node->member != NULL ? srv_member_swap_conflict(node->member, change) : NULL;
+    return node->member != NULL ? sim->remote->swap_conflict(node->member, change) : NULL;
 }
 
-bool srv_trial_begin(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
+bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                      struct srv_reply *reply)
 {
     const char *reason = NULL;
-    srv_assert_tick_thread(engine);
-    reply->reason = conflict_of(node, change);
+    srv_assert_tick_thread(sim);
+    reply->reason = conflict_of(sim, node, change);
     if (reply->reason != NULL) {
         reply->status = OTO_CONFLICT;
-        say_refused(engine, node, reply->reason);
+        say_refused(sim, node, reply->reason);
         return true;
     }
     if (node->trial != NULL) {
-        keep(engine, node, node->trial); /* who swaps on has seen enough of it */
+        keep(sim, node, node->trial); /* who swaps on has seen enough of it */
     }
-    if (take_state(engine, node, change, &reason) != OTO_OK) {
-        return refuse(engine, node, change, OTO_PLUGIN, reason, reply);
+    if (take_state(sim, node, change, &reason) != OTO_OK) {
+        return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
     change->trial.reply = *reply;
-    if (!have_history(engine, node, change)) {
+    if (!have_history(sim, node, change)) {
         change->trial.phase = SRV_TRIAL_FILLING;
-        link_trial(engine, change);
+        link_trial(sim, change);
         node->trial = change;
         return false;
     }
-    return begin_shadow(engine, node, change, reply);
+    return begin_shadow(sim, node, change, reply);
 }
 
 /* ---- boundaries ---- */
 
-static bool end_shadow(struct srv_engine *engine, struct srv_node *node, struct srv_change *change,
+static bool end_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                        struct srv_reply *reply)
 {
     struct srv_difference worst = {0.0, 0.0};
     uint32_t element;
     if (change->shadow_tolerance > 0.0 && srv_comparison_worst(&change->comparison, &element, &worst) != NULL &&
         worst.largest > change->shadow_tolerance) {
-        return refuse(engine, node, change, OTO_RANGE, "in the shadow it differed by more than the tolerance", reply);
+        return refuse(sim, node, change, OTO_RANGE, "in the shadow it differed by more than the tolerance", reply);
     }
-    return flip_now(engine, node, change, reply);
+    return flip_now(sim, node, change, reply);
 }
 
-static void advance(struct srv_engine *engine, struct srv_change *change)
+static void advance(struct srv_sim *sim, struct srv_change *change)
 {
     struct srv_trial *trial = &change->trial;
-    struct srv_node *node = node_of(engine, change);
+    struct srv_node *node = node_of(sim, change);
     struct srv_reply *reply = &trial->reply;
     bool answered = false;
-    if (trial->phase == SRV_TRIAL_FILLING && srv_trial_fill(engine, node, change)) {
-        answered = begin_shadow(engine, node, change, reply);
+    if (trial->phase == SRV_TRIAL_FILLING && srv_trial_fill(sim, node, change)) {
+        answered = begin_shadow(sim, node, change, reply);
     } else if (trial->phase == SRV_TRIAL_SHADOW && trial->failure != NULL) {
-        answered = refuse(engine, node, change, OTO_PLUGIN, trial->failure, reply);
-    } else if (trial->phase == SRV_TRIAL_SHADOW && engine->tick >= trial->end_tick) {
-        answered = end_shadow(engine, node, change, reply);
+        answered = refuse(sim, node, change, OTO_PLUGIN, trial->failure, reply);
+    } else if (trial->phase == SRV_TRIAL_SHADOW && sim->tick >= trial->end_tick) {
+        answered = end_shadow(sim, node, change, reply);
     } else if (trial->phase == SRV_TRIAL_PROBATION && trial->over_budget) {
-        srv_journal_slow(engine, node->index);
-        srv_trial_roll_back(engine, node, "took longer than its budget in three steps");
-    } else if (trial->phase == SRV_TRIAL_PROBATION && engine->tick >= trial->end_tick) {
-        keep(engine, node, change);
+        if (sim->hooks.over_budget != NULL) {
+            sim->hooks.over_budget(sim->hooks.context, node->index);
+        }
+        srv_trial_roll_back(sim, node, "took longer than its budget in three steps");
+    } else if (trial->phase == SRV_TRIAL_PROBATION && sim->tick >= trial->end_tick) {
+        keep(sim, node, change);
     }
     if (answered) {
         const struct srv_reply now = *reply; /* after it the change may be gone */
-        srv_reply_send_now(engine, &now);
+        srv_sim_reply(sim, &now);
     }
 }
 
-void srv_trials_advance(struct srv_engine *engine)
+void srv_trials_advance(struct srv_sim *sim)
 {
     struct srv_change *next;
-    for (struct srv_change *change = engine->trials; change != NULL; change = next) {
+    for (struct srv_change *change = sim->trials; change != NULL; change = next) {
         next = change->trial.next;
-        advance(engine, change);
+        advance(sim, change);
     }
 }
 
 /* ---- commands ---- */
 
-void srv_trial_cancel(struct srv_engine *engine, struct srv_node *node, struct srv_reply *reply)
+void srv_trial_cancel(struct srv_sim *sim, struct srv_node *node, struct srv_reply *reply)
 {
     struct srv_change *change = node->trial;
     if (change == NULL || change->trial.phase == SRV_TRIAL_PROBATION) {
@@ -399,11 +395,11 @@ void srv_trial_cancel(struct srv_engine *engine, struct srv_node *node, struct s
         return;
     }
     struct srv_reply answer = change->trial.reply;
-    (void)refuse(engine, node, change, OTO_CLOSED, "cancelled", &answer);
-    srv_reply_send_now(engine, &answer);
+    (void)refuse(sim, node, change, OTO_CLOSED, "cancelled", &answer);
+    srv_sim_reply(sim, &answer);
 }
 
-void srv_trial_undo(struct srv_engine *engine, struct srv_node *node, struct srv_reply *reply)
+void srv_trial_undo(struct srv_sim *sim, struct srv_node *node, struct srv_reply *reply)
 {
     struct srv_change *change = node->trial;
     if (change == NULL || change->trial.phase != SRV_TRIAL_PROBATION) {
@@ -412,14 +408,14 @@ void srv_trial_undo(struct srv_engine *engine, struct srv_node *node, struct srv
         return;
     }
     change->trial.undone = true;
-    srv_trial_roll_back(engine, node, "was taken back on request");
+    srv_trial_roll_back(sim, node, "was taken back on request");
 }
 
-void srv_trials_finish(struct srv_engine *engine)
+void srv_trials_finish(struct srv_sim *sim)
 {
-    while (engine->trials != NULL) {
-        struct srv_change *change = engine->trials;
-        engine->trials = change->trial.next;
+    while (sim->trials != NULL) {
+        struct srv_change *change = sim->trials;
+        sim->trials = change->trial.next;
         (void)srv_change_free(&change->open);
     }
 }

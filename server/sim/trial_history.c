@@ -1,7 +1,7 @@
 /* The history of a vehicle whose motion needed none, filled for the motion that takes over. [tick] */
 #include <string.h>
 
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 #include "sim/trial_private.h"
 
 #define FILL_INSTANTS 64u /* at each boundary */
@@ -11,17 +11,18 @@ static void fill_one(const struct srv_vehicle *vehicle, struct srv_history *hist
     const struct srv_node *motion = vehicle->motion;
     struct oto_truth_record truth;
     uint64_t rest;
-    const int64_t t_ns = srv_instant_ns(m, history->rate_num, history->rate_den, &rest);
+    struct oto_instant at;
+    at.t_ns = srv_instant_ns(m, history->rate_num, history->rate_den, &rest);
+    at.sub_ns = (double)rest / (double)history->rate_num;
     memset(&truth, 0, sizeof truth);
-    const bool known = !motion->quarantined &&
-                       motion->evaluate(&motion->instance, t_ns, (double)rest / (double)history->rate_num, &truth) ==
-                           OTO_STEP_OK;
+    const bool known =
+        !motion->quarantined && motion->evaluate(&motion->instance, at, &truth) == OTO_STEP_OK;
     srv_history_put(history, m, m == 0 ? &vehicle->truth_zero : known ? &truth : &vehicle->truth);
 }
 
-static struct srv_history history_of(const struct srv_engine *engine, const struct srv_change *change)
+static struct srv_history history_of(const struct srv_sim *sim, const struct srv_change *change)
 {
-    const struct srv_clock_config *clock = &engine->config->clock;
+    const struct srv_clock_config *clock = &sim->config->clock;
     const struct srv_history history = {.records = change->history,
                                         .mask = srv_history_capacity(clock->rate_num, clock->rate_den) - 1,
                                         .rate_num = clock->rate_num,
@@ -29,18 +30,18 @@ static struct srv_history history_of(const struct srv_engine *engine, const stru
     return history;
 }
 
-bool srv_trial_fill(struct srv_engine *engine, struct srv_node *node, struct srv_change *change)
+bool srv_trial_fill(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
-    struct srv_vehicle *vehicle = srv_trial_vehicle(engine, node);
-    struct srv_history history = history_of(engine, change);
+    struct srv_vehicle *vehicle = srv_trial_vehicle(sim, node);
+    struct srv_history history = history_of(sim, change);
     struct srv_trial *trial = &change->trial;
-    srv_history_put(&history, engine->beat.n, &vehicle->truth);
+    srv_history_put(&history, sim->beat.n, &vehicle->truth);
     const uint64_t first = trial->fill_from;
     const uint64_t second = history.rate_num / history.rate_den + 2;
     const uint64_t least = first < second ? first : second;
     for (uint32_t i = 0; i < FILL_INSTANTS && trial->filled <= least; i++, trial->filled++) {
         const uint64_t m = first - trial->filled;
-        if (m + history.mask >= engine->beat.n) { /* else its place is a newer one's by now */
+        if (m + history.mask >= sim->beat.n) { /* else its place is a newer one's by now */
             fill_one(vehicle, &history, m);
         }
     }

@@ -2,11 +2,11 @@
 #ifndef SRV_WORLD_TRIAL_PRIVATE_H
 #define SRV_WORLD_TRIAL_PRIVATE_H
 
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 
-static inline struct srv_vehicle *srv_trial_vehicle(struct srv_engine *engine, const struct srv_node *node)
+static inline struct srv_vehicle *srv_trial_vehicle(struct srv_sim *sim, const struct srv_node *node)
 {
-    return &engine->vehicles[node->config->vehicle];
+    return &sim->vehicles[node->config->vehicle];
 }
 
 /* A plugin of a node with what its steps are made with and leave: the one that is live, or the other one of a trial. */
@@ -20,18 +20,18 @@ struct srv_runner {
     uint64_t *heard, *hears; /* an isolated estimator: its cursors, now and once what was asked for is in its state */
     const struct srv_sample *answer; /* of its plugin host, to what was asked for this sample; NULL: it runs here */
 };
-struct srv_runner srv_runner_live(struct srv_node *node);
-struct srv_runner srv_runner_beside(struct srv_node *node); /* that has a trial */
+struct srv_runner srv_runner_live(const struct srv_sim *sim, struct srv_node *node);
+struct srv_runner srv_runner_beside(const struct srv_sim *sim, struct srv_node *node); /* that has a trial */
 /* Of an isolated node: what runs with the others of its group, as opposed to a candidate that has a host of its own. */
-struct srv_runner srv_runner_resident(struct srv_node *node);
+struct srv_runner srv_runner_resident(const struct srv_sim *sim, struct srv_node *node);
 
 /* Ends a probation: the plugin before is live again. `why`: static text. */
-void srv_trial_roll_back(struct srv_engine *engine, struct srv_node *node, const char *why);
+void srv_trial_roll_back(struct srv_sim *sim, struct srv_node *node, const char *why);
 
 /*
  * Fills the history of the node's vehicle from the boundary of the begin backwards, some at each boundary, and what came
  * since. True: a second is there.
  */
-bool srv_trial_fill(struct srv_engine *engine, struct srv_node *node, struct srv_change *change);
+bool srv_trial_fill(struct srv_sim *sim, struct srv_node *node, struct srv_change *change);
 
 #endif

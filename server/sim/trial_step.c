@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sim/fpu.h"
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 #include "sim/trial_private.h"
 
 #define SLOW_STEPS 3u /* in a row: one may be the machine's fault */
@@ -15,17 +15,17 @@ static bool is_on_probation(const struct srv_node *node)
 }
 
 /* What its plugin host says of the sample that is taken; NULL: it runs here. */
-static const struct srv_sample *answer_of(const struct srv_node *node, bool candidate)
+static const struct srv_sample *answer_of(const struct srv_sim *sim, const struct srv_node *node, bool candidate)
 {
-    return node->member != NULL ? srv_member_answer(node->member, candidate) : NULL;
+    return node->member != NULL ? sim->remote->answer(node->member, candidate) : NULL;
 }
 
-static uint64_t *hears_of(const struct srv_node *node)
+static uint64_t *hears_of(const struct srv_sim *sim, const struct srv_node *node)
 {
-    return node->member != NULL ? node->member->after : NULL;
+    return node->member != NULL ? sim->remote->cursors_after(node->member) : NULL;
 }
 
-struct srv_runner srv_runner_live(struct srv_node *node)
+struct srv_runner srv_runner_live(const struct srv_sim *sim, struct srv_node *node)
 {
     return (struct srv_runner){.instance = &node->instance,
                                .step = node->step,
@@ -34,11 +34,11 @@ struct srv_runner srv_runner_live(struct srv_node *node)
                                .port_count = node->port_count,
                                .quarantined = &node->quarantined,
                                .heard = is_on_probation(node) ? node->trial->heard : node->inputs.cursors,
-                               .hears = is_on_probation(node) ? node->trial->hears : hears_of(node),
-                               .answer = answer_of(node, is_on_probation(node))};
+                               .hears = is_on_probation(node) ? node->trial->hears : hears_of(sim, node),
+                               .answer = answer_of(sim, node, is_on_probation(node))};
 }
 
-struct srv_runner srv_runner_beside(struct srv_node *node)
+struct srv_runner srv_runner_beside(const struct srv_sim *sim, struct srv_node *node)
 {
     struct srv_occupant *beside = &node->trial->occupant;
     return (struct srv_runner){.instance = &beside->instance,
@@ -48,13 +48,13 @@ struct srv_runner srv_runner_beside(struct srv_node *node)
                                .port_count = beside->port_count,
                                .quarantined = &beside->quarantined,
                                .heard = is_on_probation(node) ? node->inputs.cursors : node->trial->heard,
-                               .hears = is_on_probation(node) ? hears_of(node) : node->trial->hears,
-                               .answer = answer_of(node, !is_on_probation(node))};
+                               .hears = is_on_probation(node) ? hears_of(sim, node) : node->trial->hears,
+                               .answer = answer_of(sim, node, !is_on_probation(node))};
 }
 
-struct srv_runner srv_runner_resident(struct srv_node *node)
+struct srv_runner srv_runner_resident(const struct srv_sim *sim, struct srv_node *node)
 {
-    return is_on_probation(node) ? srv_runner_beside(node) : srv_runner_live(node);
+    return is_on_probation(node) ? srv_runner_beside(sim, node) : srv_runner_live(sim, node);
 }
 
 static bool is_good(enum oto_step_status status)
@@ -63,7 +63,7 @@ static bool is_good(enum oto_step_status status)
 }
 
 /* In this process, or what its host has answered by now; DISCARD for what was not answered. False: it changed the mode. */
-static bool run(struct srv_engine *engine, const struct srv_node *node, const struct srv_runner *runner,
+static bool run(struct srv_sim *sim, const struct srv_node *node, const struct srv_runner *runner,
                 const struct oto_step *step, enum oto_step_status *status)
 {
     if (runner->answer != NULL) {
@@ -73,9 +73,9 @@ static bool run(struct srv_engine *engine, const struct srv_node *node, const st
     struct oto_step own = *step;
     own.outputs = step->outputs != NULL ? runner->outputs : NULL;
     if (own.outputs != NULL) {
-        srv_outputs_clear(runner->outputs, runner->ports, runner->port_count, step->t_ns);
+        srv_outputs_clear(runner->outputs, runner->ports, runner->port_count, step->at.t_ns);
     }
-    return srv_node_call(engine, node, runner->step, runner->instance, &own, status);
+    return srv_node_call(sim, node, runner->step, runner->instance, &own, status);
 }
 
 static bool all_finite(const struct srv_runner *runner)
@@ -102,16 +102,16 @@ static void keep_time(struct srv_change *change, int64_t took_ns)
 }
 
 /* NULL, or what it did wrong. */
-static const char *run_candidate(struct srv_engine *engine, const struct srv_node *node, struct srv_change *change,
+static const char *run_candidate(struct srv_sim *sim, const struct srv_node *node, struct srv_change *change,
                                  const struct srv_runner *runner, const struct oto_step *step,
                                  enum oto_step_status *status)
 {
     if (runner->answer != NULL && !runner->answer->answered) {
-        return srv_member_silence(node->member);
+        return sim->remote->silence(node->member);
     }
-    const int64_t before_ns = srv_now_ns();
-    const bool kept_mode = run(engine, node, runner, step, status);
-    keep_time(change, runner->answer != NULL ? runner->answer->step_ns : srv_now_ns() - before_ns);
+    const int64_t before_ns = srv_sim_now_ns(sim);
+    const bool kept_mode = run(sim, node, runner, step, status);
+    keep_time(change, runner->answer != NULL ? runner->answer->step_ns : srv_sim_now_ns(sim) - before_ns);
     if (!kept_mode) {
         return "changed the floating-point mode";
     }
@@ -120,10 +120,10 @@ static const char *run_candidate(struct srv_engine *engine, const struct srv_nod
 
 /* ---- samples ---- */
 
-static void keep_last(struct srv_node *node)
+static void keep_last(const struct srv_sim *sim, const struct srv_node *node)
 {
     if (node->member != NULL) {
-        srv_member_keep_last(node->member);
+        sim->remote->keep_last(node->member);
     }
 }
 
@@ -133,49 +133,49 @@ static const struct srv_sample *silence(const struct srv_runner *runner)
 }
 
 /* What an estimator has taken of its inputs, which is its state too. */
-static void absorb_cursors(struct srv_engine *engine, const struct srv_node *node)
+static void absorb_cursors(struct srv_sim *sim, const struct srv_node *node)
 {
     if (node->is_estimator) {
-        srv_state_hash_absorb(&engine->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
+        srv_state_hash_absorb(&sim->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
     }
 }
 
 /* As without a trial. `silent`: of a host that gave no answer; NULL: it did. */
-static void finish_sample(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status, uint32_t flags,
+static void finish_sample(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status, uint32_t flags,
                           const struct srv_sample *silent)
 {
     if (silent != NULL) {
-        srv_member_repeat(engine, node->member, silent);
+        sim->remote->repeat(sim, node->member, silent);
         return;
     }
-    srv_state_hash_absorb(&engine->hash, node->instance.state, node->hashed_bytes);
-    absorb_cursors(engine, node);
+    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
+    absorb_cursors(sim, node);
     if (is_good(status)) {
-        srv_tick_publish(engine, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
-        keep_last(node);
+        srv_tick_publish(sim, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
+        keep_last(sim, node);
     }
 }
 
 /* The live plugin's step, as without a trial. */
-static enum oto_step_status run_live(struct srv_engine *engine, struct srv_node *node, const struct srv_runner *live,
+static enum oto_step_status run_live(struct srv_sim *sim, struct srv_node *node, const struct srv_runner *live,
                                      const struct oto_step *step)
 {
     if (live->answer == NULL) {
-        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->t_ns);
-        return srv_node_run(engine, node, step);
+        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->at.t_ns);
+        return srv_node_run(sim, node, step);
     }
-    return live->answer->answered ? srv_node_account(engine, node, live->answer->status) : OTO_STEP_DISCARD;
+    return live->answer->answered ? srv_node_account(sim, node, live->answer->status) : OTO_STEP_DISCARD;
 }
 
 /* NULL, or what the candidate did wrong. What faults do to the live record is not compared. */
-static const char *shadow_candidate(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step,
+static const char *shadow_candidate(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step,
                                     enum oto_step_status status)
 {
     struct srv_change *change = node->trial;
-    const struct srv_runner live = srv_runner_live(node), beside = srv_runner_beside(node);
+    const struct srv_runner live = srv_runner_live(sim, node), beside = srv_runner_beside(sim, node);
     enum oto_step_status theirs;
     const bool was_finite = !is_good(status) || all_finite(&live);
-    const char *wrong = run_candidate(engine, node, change, &beside, step, &theirs);
+    const char *wrong = run_candidate(sim, node, change, &beside, step, &theirs);
     if (wrong != NULL || !is_good(theirs)) {
         return wrong;
     }
@@ -188,31 +188,31 @@ static const char *shadow_candidate(struct srv_engine *engine, struct srv_node *
     return NULL;
 }
 
-static void shadow_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step, uint32_t flags)
+static void shadow_sample(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step, uint32_t flags)
 {
     struct srv_trial *trial = &node->trial->trial;
-    const struct srv_runner live = srv_runner_live(node);
+    const struct srv_runner live = srv_runner_live(sim, node);
     const bool lives = !node->quarantined;
     enum oto_step_status status = OTO_STEP_ERROR;
     if (lives) {
-        status = run_live(engine, node, &live, step);
+        status = run_live(sim, node, &live, step);
     }
     if (trial->failure == NULL) {
-        trial->failure = shadow_candidate(engine, node, step, status);
+        trial->failure = shadow_candidate(sim, node, step, status);
     }
     if (lives) {
-        finish_sample(engine, node, status, flags, silence(&live));
+        finish_sample(sim, node, status, flags, silence(&live));
     }
 }
 
 /* As it would have been, had the swap not been. */
-static void absorb_before(struct srv_engine *engine, const struct srv_node *node, enum oto_step_status status,
+static void absorb_before(struct srv_sim *sim, const struct srv_node *node, enum oto_step_status status,
                           uint32_t flags)
 {
     struct srv_change *change = node->trial;
     struct srv_occupant *before = &change->occupant;
-    srv_state_hash_absorb(&engine->hash, before->instance.state, before->hashed_bytes);
-    absorb_cursors(engine, node);
+    srv_state_hash_absorb(&sim->hash, before->instance.state, before->hashed_bytes);
+    absorb_cursors(sim, node);
     flags |= status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0;
     for (uint32_t i = 0; is_good(status) && i < before->port_count; i++) {
         const struct srv_port *port = &before->ports[i];
@@ -226,124 +226,124 @@ static void absorb_before(struct srv_engine *engine, const struct srv_node *node
                                              .seq = ++change->trial.seq[i],
                                              .flags = output->flags | flags | (finite ? 0 : OTO_SAMPLE_NON_FINITE),
                                              .bytes = port->payload_bytes};
-        srv_state_hash_absorb(&engine->hash, &head, sizeof head);
-        srv_state_hash_absorb(&engine->hash, output->payload, port->payload_bytes);
+        srv_state_hash_absorb(&sim->hash, &head, sizeof head);
+        srv_state_hash_absorb(&sim->hash, output->payload, port->payload_bytes);
     }
 }
 
-static void probation_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step,
+static void probation_sample(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step,
                              uint32_t flags)
 {
     struct srv_change *change = node->trial;
     struct srv_occupant *before = &change->occupant;
-    const struct srv_runner live = srv_runner_live(node), beside = srv_runner_beside(node);
+    const struct srv_runner live = srv_runner_live(sim, node), beside = srv_runner_beside(sim, node);
     enum oto_step_status status = OTO_STEP_DISCARD, theirs = OTO_STEP_ERROR;
-    if (!before->quarantined && (!run(engine, node, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
+    if (!before->quarantined && (!run(sim, node, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
         before->quarantined = true; /* it broke unheard: there is no way back to a whole one */
     }
     const bool can_be_finite = before->quarantined || !is_good(status) || all_finite(&beside);
     const char *wrong = node->quarantined ? "was quarantined with its library"
-                                          : run_candidate(engine, node, change, &live, step, &theirs);
+                                          : run_candidate(sim, node, change, &live, step, &theirs);
     if (wrong == NULL && is_good(theirs) && can_be_finite && !all_finite(&live)) {
         wrong = "gave a NaN or an infinity";
     }
     if (wrong != NULL) {
-        srv_trial_roll_back(engine, node, wrong);
+        srv_trial_roll_back(sim, node, wrong);
         if (!node->quarantined) {
-            finish_sample(engine, node, status, flags, silence(&beside));
+            finish_sample(sim, node, status, flags, silence(&beside));
         }
         return;
     }
     if (theirs == OTO_STEP_WARN || theirs == OTO_STEP_DISCARD) {
-        srv_count(engine, theirs == OTO_STEP_WARN ? OTO_COUNTER_WARNINGS : OTO_COUNTER_DISCARDS, 1);
+        srv_count(sim, theirs == OTO_STEP_WARN ? OTO_COUNTER_WARNINGS : OTO_COUNTER_DISCARDS, 1);
     }
     if (!before->quarantined) {
-        absorb_before(engine, node, status, flags);
+        absorb_before(sim, node, status, flags);
     }
     if (is_good(theirs)) {
-        srv_tick_publish_aside(engine, node,
+        srv_tick_publish_aside(sim, node,
                                flags | OTO_SAMPLE_PROBATION | (theirs == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
-        keep_last(node);
+        keep_last(sim, node);
     }
 }
 
-void srv_trial_sample(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step, uint32_t flags)
+void srv_trial_sample(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step, uint32_t flags)
 {
     if (node->trial->trial.phase == SRV_TRIAL_SHADOW) {
-        shadow_sample(engine, node, step, flags);
+        shadow_sample(sim, node, step, flags);
     } else {
-        probation_sample(engine, node, step, flags);
+        probation_sample(sim, node, step, flags);
     }
 }
 
 /* ---- motions ---- */
 
-static bool truth_of(struct srv_engine *engine, const struct srv_node *node, const struct oto_instance *instance,
-                     enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double,
+static bool truth_of(struct srv_sim *sim, const struct srv_node *node, const struct oto_instance *instance,
+                     enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant,
                                                       struct oto_truth_record *),
                      const struct oto_step *step, struct oto_truth_record *truth)
 {
-    uint32_t *breadcrumb = &engine->segment.header->current_node;
+    uint32_t *breadcrumb = &sim->store.header->current_node;
     memset(truth, 0, sizeof *truth);
     __atomic_store_n(breadcrumb, node->index + 1, __ATOMIC_RELAXED);
-    const enum oto_step_status status = evaluate(instance, step->t_ns, step->sub_ns, truth);
+    const enum oto_step_status status = evaluate(instance, step->at, truth);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     const bool pinned = srv_fpu_is_pinned();
     if (!pinned) {
         srv_fpu_pin();
     }
-    return pinned && is_good(status) && oto_record_is_finite(engine->truth_runs, engine->truth_run_count, truth);
+    return pinned && is_good(status) && oto_record_is_finite(sim->truth_runs, sim->truth_run_count, truth);
 }
 
 /* NULL, or what the candidate did wrong. */
-static const char *move_candidate(struct srv_engine *engine, struct srv_node *node, const struct srv_runner *runner,
-                                  enum oto_step_status (*evaluate)(const struct oto_instance *, int64_t, double,
+static const char *move_candidate(struct srv_sim *sim, struct srv_node *node, const struct srv_runner *runner,
+                                  enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant,
                                                                    struct oto_truth_record *),
                                   const struct oto_step *step, enum oto_step_status *status,
                                   struct oto_truth_record *truth)
 {
-    const char *wrong = run_candidate(engine, node, node->trial, runner, step, status);
-    if (wrong == NULL && is_good(*status) && !truth_of(engine, node, runner->instance, evaluate, step, truth)) {
+    const char *wrong = run_candidate(sim, node, node->trial, runner, step, status);
+    if (wrong == NULL && is_good(*status) && !truth_of(sim, node, runner->instance, evaluate, step, truth)) {
         wrong = "could not be evaluated, or gave a NaN or an infinity";
     }
     return wrong;
 }
 
-static void shadow_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step)
+static void shadow_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step)
 {
     struct srv_change *change = vehicle->motion->trial;
-    const struct srv_runner beside = srv_runner_beside(vehicle->motion);
+    const struct srv_runner beside = srv_runner_beside(sim, vehicle->motion);
     struct oto_truth_record truth;
     enum oto_step_status status;
     if (change->trial.failure != NULL) {
         return;
     }
     change->trial.failure =
-        move_candidate(engine, vehicle->motion, &beside, change->occupant.evaluate, step, &status, &truth);
+        move_candidate(sim, vehicle->motion, &beside, change->occupant.evaluate, step, &status, &truth);
     if (change->trial.failure == NULL && is_good(status)) {
         srv_comparison_add(&change->comparison, &vehicle->truth, &truth);
     }
 }
 
-static void probation_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+static void probation_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
                              uint32_t *flags)
 {
     struct srv_node *motion = vehicle->motion;
     struct srv_change *change = motion->trial;
     struct srv_occupant *before = &change->occupant;
-    const struct srv_runner live = srv_runner_live(motion), beside = srv_runner_beside(motion);
+    const struct srv_runner live = srv_runner_live(sim, motion), beside = srv_runner_beside(sim, motion);
     struct oto_truth_record truth, old_truth;
     enum oto_step_status status = OTO_STEP_ERROR, theirs = OTO_STEP_ERROR;
-    if (!before->quarantined && (!run(engine, motion, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
+    if (!before->quarantined && (!run(sim, motion, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
         before->quarantined = true;
     }
     const bool old_stands = !before->quarantined && is_good(status) &&
-                            truth_of(engine, motion, &before->instance, before->evaluate, step, &old_truth);
+                            truth_of(sim, motion, &before->instance, before->evaluate, step, &old_truth);
     const char *wrong = motion->quarantined
                             ? "was quarantined with its library"
-                            : move_candidate(engine, motion, &live, motion->evaluate, step, &theirs, &truth);
+                            : move_candidate(sim, motion, &live, motion->evaluate, step, &theirs, &truth);
     if (wrong != NULL) {
-        srv_trial_roll_back(engine, motion, wrong);
+        srv_trial_roll_back(sim, motion, wrong);
     } else {
         *flags |= OTO_SAMPLE_PROBATION | (theirs == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0);
     }
@@ -353,24 +353,24 @@ static void probation_motion(struct srv_engine *engine, struct srv_vehicle *vehi
     }
 }
 
-void srv_trial_motion(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+void srv_trial_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
                       uint32_t *flags)
 {
     if (vehicle->motion->trial->trial.phase == SRV_TRIAL_PROBATION) {
-        probation_motion(engine, vehicle, step, flags);
+        probation_motion(sim, vehicle, step, flags);
         return;
     }
-    srv_motion_step(engine, vehicle, step, flags);
+    srv_motion_step(sim, vehicle, step, flags);
     if (vehicle->motion->trial->trial.phase == SRV_TRIAL_SHADOW) {
-        shadow_motion(engine, vehicle, step);
+        shadow_motion(sim, vehicle, step);
     }
 }
 
-bool srv_trial_save_motion(struct srv_engine *engine, struct srv_node *motion)
+bool srv_trial_save_motion(struct srv_sim *sim, struct srv_node *motion)
 {
     if (motion->trial->trial.phase != SRV_TRIAL_PROBATION || motion->trial->occupant.quarantined) {
         return false;
     }
-    srv_trial_roll_back(engine, motion, "could not be evaluated");
+    srv_trial_roll_back(sim, motion, "could not be evaluated");
     return true;
 }

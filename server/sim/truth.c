@@ -1,14 +1,14 @@
 #include <string.h>
 
 #include "sim/fpu.h"
-#include "daemon/thread/engine_private.h"
+#include "sim/sim.h"
 
-static inline bool call(struct srv_engine *engine, const struct srv_node *node,
+static inline bool call(struct srv_sim *sim, const struct srv_node *node,
                         enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
                         const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status)
 {
-    uint32_t *breadcrumb = &engine->segment.header->current_node;
-    srv_assert_tick_thread(engine);
+    uint32_t *breadcrumb = &sim->store.header->current_node;
+    srv_assert_tick_thread(sim);
     __atomic_store_n(breadcrumb, node->index + 1, __ATOMIC_RELAXED);
     *status = step_function(instance, step);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
@@ -20,102 +20,102 @@ static inline bool call(struct srv_engine *engine, const struct srv_node *node,
     return true;
 }
 
-bool srv_node_call(struct srv_engine *engine, const struct srv_node *node,
+bool srv_node_call(struct srv_sim *sim, const struct srv_node *node,
                    enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
                    const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status)
 {
-    return call(engine, node, step_function, instance, step, status);
+    return call(sim, node, step_function, instance, step, status);
 }
 
-enum oto_step_status srv_node_run(struct srv_engine *engine, struct srv_node *node, const struct oto_step *step)
+enum oto_step_status srv_node_run(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step)
 {
     enum oto_step_status status;
-    const bool kept_mode = call(engine, node, node->step, &node->instance, step, &status);
-    return srv_node_account(engine, node, kept_mode ? (uint32_t)status : SRV_STEP_FLOAT_MODE);
+    const bool kept_mode = call(sim, node, node->step, &node->instance, step, &status);
+    return srv_node_account(sim, node, kept_mode ? (uint32_t)status : SRV_STEP_FLOAT_MODE);
 }
 
-enum oto_step_status srv_node_account(struct srv_engine *engine, struct srv_node *node, uint32_t said)
+enum oto_step_status srv_node_account(struct srv_sim *sim, struct srv_node *node, uint32_t said)
 {
     const enum oto_step_status status = said <= OTO_STEP_FATAL ? (enum oto_step_status)said : OTO_STEP_ERROR;
     if (said == SRV_STEP_FLOAT_MODE) {
-        srv_node_quarantine(engine, node, OTO_STEP_ERROR, "changed the floating-point mode; quarantined");
+        srv_node_quarantine(sim, node, OTO_STEP_ERROR, "changed the floating-point mode; quarantined");
         return OTO_STEP_ERROR;
     }
     if (status == OTO_STEP_WARN) {
-        srv_count(engine, OTO_COUNTER_WARNINGS, 1);
+        srv_count(sim, OTO_COUNTER_WARNINGS, 1);
     } else if (status == OTO_STEP_DISCARD) {
-        srv_count(engine, OTO_COUNTER_DISCARDS, 1);
+        srv_count(sim, OTO_COUNTER_DISCARDS, 1);
     } else if (status != OTO_STEP_OK) {
         const bool fatal = status == OTO_STEP_FATAL;
-        srv_node_quarantine(engine, node, status,
+        srv_node_quarantine(sim, node, status,
                             fatal ? "reported a fatal error; every node of its library is quarantined"
                                   : "reported an error; quarantined");
     }
     return status;
 }
 
-static void take_out(struct srv_engine *engine, struct srv_node *node)
+static void take_out(struct srv_sim *sim, struct srv_node *node)
 {
     if (!node->quarantined) {
         node->quarantined = true;
-        srv_count(engine, OTO_COUNTER_QUARANTINED, 1);
+        srv_count(sim, OTO_COUNTER_QUARANTINED, 1);
     }
 }
 
-void srv_node_quarantine(struct srv_engine *engine, struct srv_node *node, enum oto_step_status status,
+void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status,
                          const char *why)
 {
-    srv_count(engine, OTO_COUNTER_ERRORS, 1);
-    take_out(engine, node);
-    for (uint32_t i = 0; status == OTO_STEP_FATAL && i < engine->node_count; i++) {
-        if (engine->nodes[i].ops == node->ops) {
-            take_out(engine, &engine->nodes[i]);
+    srv_count(sim, OTO_COUNTER_ERRORS, 1);
+    take_out(sim, node);
+    for (uint32_t i = 0; status == OTO_STEP_FATAL && i < sim->node_count; i++) {
+        if (sim->nodes[i].ops == node->ops) {
+            take_out(sim, &sim->nodes[i]);
         }
     }
-    srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic, why);
+    srv_event_write(sim, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic, why);
 }
 
 /* Asks the motion node, wherever it runs. A truth that it cannot give stops it, as an error of its step does. */
-static bool evaluate(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
+static bool evaluate(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at,
                      struct oto_truth_record *truth)
 {
     struct srv_node *motion = vehicle->motion;
-    uint32_t *breadcrumb = &engine->segment.header->current_node;
+    uint32_t *breadcrumb = &sim->store.header->current_node;
     if (motion->quarantined) {
         return false;
     }
     enum oto_step_status status = OTO_STEP_DISCARD;
     memset(truth, 0, sizeof *truth);
-    srv_assert_tick_thread(engine);
+    srv_assert_tick_thread(sim);
     __atomic_store_n(breadcrumb, motion->index + 1, __ATOMIC_RELAXED);
     if (motion->member == NULL) {
-        status = motion->evaluate(&motion->instance, t_ns, sub_ns, truth);
-    } else if (!srv_member_evaluate(engine, motion->member, t_ns, sub_ns, truth, &status)) {
+        status = motion->evaluate(&motion->instance, at, truth);
+    } else if (!sim->remote->evaluate(sim, motion->member, at, truth, &status)) {
         status = OTO_STEP_DISCARD; /* its host is away: there is no truth, and nothing is wrong with the motion */
     }
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL) {
-        if (motion->trial != NULL && srv_trial_save_motion(engine, motion)) {
-            return evaluate(engine, vehicle, t_ns, sub_ns, truth);
+        if (motion->trial != NULL && srv_trial_save_motion(sim, motion)) {
+            return evaluate(sim, vehicle, at, truth);
         }
-        srv_node_quarantine(engine, motion, status, "could not evaluate the motion; quarantined");
+        srv_node_quarantine(sim, motion, status, "could not evaluate the motion; quarantined");
     }
     return status == OTO_STEP_OK || status == OTO_STEP_WARN;
 }
 
-bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_t t_ns, double sub_ns,
+bool srv_truth_at(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at,
                   struct oto_truth_record *truth)
 {
-    const struct srv_beat *end = &engine->beat;
+    const struct srv_beat *end = &sim->beat;
     bool made = true;
-    if (t_ns < 0 || (t_ns == 0 && sub_ns <= 0.0)) {
+    if (at.t_ns < 0 || (at.t_ns == 0 && at.sub_ns <= 0.0)) {
         *truth = vehicle->truth_zero;
-    } else if (t_ns == end->t_ns && sub_ns == srv_beat_sub_ns(end)) {
+    } else if (oto_instant_is_equal(at, srv_beat_at(end))) {
         *truth = vehicle->truth;
-    } else if (srv_motion_may_tell(engine, vehicle, t_ns)) {
-        made = evaluate(engine, vehicle, t_ns, sub_ns, truth);
+    } else if (srv_motion_may_tell(sim, vehicle, at.t_ns)) {
+        made = evaluate(sim, vehicle, at, truth);
     } else {
-        srv_history_get(&vehicle->history, end->n, t_ns, sub_ns, truth);
+        srv_history_get(&vehicle->history, end->n, at, truth);
     }
     if (!made) {
         *truth = vehicle->truth;
@@ -123,82 +123,81 @@ bool srv_truth_at(struct srv_engine *engine, struct srv_vehicle *vehicle, int64_
     return made;
 }
 
-void srv_motion_step(struct srv_engine *engine, struct srv_vehicle *vehicle, const struct oto_step *step,
+void srv_motion_step(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
                      uint32_t *flags)
 {
     struct srv_node *motion = vehicle->motion;
     struct oto_truth_record truth;
     uint32_t said;
     vehicle->stale = true;
-    if (motion->member != NULL ? !srv_member_move(engine, motion->member, &said) : motion->quarantined) {
+    if (motion->member != NULL ? !sim->remote->move(sim, motion->member, &said) : motion->quarantined) {
         return;
     }
     const enum oto_step_status status =
-        motion->member != NULL ? srv_node_account(engine, motion, said) : srv_node_run(engine, motion, step);
+        motion->member != NULL ? srv_node_account(sim, motion, said) : srv_node_run(sim, motion, step);
     if (status == OTO_STEP_WARN) {
         *flags |= OTO_SAMPLE_WARN;
     }
     if ((status == OTO_STEP_OK || status == OTO_STEP_WARN) &&
-        evaluate(engine, vehicle, step->t_ns, step->sub_ns, &truth)) {
+        evaluate(sim, vehicle, step->at, &truth)) {
         vehicle->truth = truth;
         vehicle->stale = false;
     }
 }
 
-static void check_truth(struct srv_engine *engine, struct srv_vehicle *vehicle, uint32_t *flags)
+static void check_truth(struct srv_sim *sim, struct srv_vehicle *vehicle, uint32_t *flags)
 {
-    const bool finite = oto_record_is_finite(engine->truth_runs, engine->truth_run_count, &vehicle->truth);
+    const bool finite = oto_record_is_finite(sim->truth_runs, sim->truth_run_count, &vehicle->truth);
     if (!finite) {
         *flags |= OTO_SAMPLE_NON_FINITE;
-        srv_count(engine, OTO_COUNTER_NON_FINITE, 1);
+        srv_count(sim, OTO_COUNTER_NON_FINITE, 1);
         if (vehicle->truth_was_finite) {
-            srv_event_write(engine, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)vehicle->motion->index, vehicle->motion->topic,
+            srv_event_write(sim, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)vehicle->motion->index, vehicle->motion->topic,
                             "the truth holds a NaN or an infinity");
         }
     }
     vehicle->truth_was_finite = finite;
 }
 
-void srv_truth_advance(struct srv_engine *engine, struct srv_vehicle *vehicle, uint64_t tick)
+void srv_truth_advance(struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_t tick)
 {
     const struct srv_node *motion = vehicle->motion;
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
                                   .n = tick + 1,
-                                  .t_ns = engine->beat.t_ns,
-                                  .sub_ns = srv_beat_sub_ns(&engine->beat)};
+                                  .at = srv_beat_at(&sim->beat)};
     uint32_t flags = 0;
     if (motion->trial == NULL) {
-        srv_motion_step(engine, vehicle, &step, &flags);
+        srv_motion_step(sim, vehicle, &step, &flags);
     } else {
-        srv_trial_motion(engine, vehicle, &step, &flags);
+        srv_trial_motion(sim, vehicle, &step, &flags);
     }
     if (vehicle->stale) {
         flags |= OTO_SAMPLE_STALE;
     }
-    check_truth(engine, vehicle, &flags);
+    check_truth(sim, vehicle, &flags);
     if (vehicle->history.records != NULL) {
-        srv_history_put(&vehicle->history, engine->beat.n, &vehicle->truth);
+        srv_history_put(&vehicle->history, sim->beat.n, &vehicle->truth);
     }
     vehicle->truth_flags = flags;
 }
 
-void srv_truth_publish(struct srv_engine *engine, struct srv_vehicle *vehicle)
+void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
 {
     const struct srv_node *motion = vehicle->motion;
     struct oto_sample_head head = {
-        .t_ns = engine->beat.t_ns, .sensor_time_ns = engine->beat.t_ns, .flags = vehicle->truth_flags};
+        .t_ns = sim->beat.t_ns, .sensor_time_ns = sim->beat.t_ns, .flags = vehicle->truth_flags};
     srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
     head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
-    srv_state_hash_absorb(&engine->hash, motion->instance.state, motion->hashed_bytes);
-    srv_state_hash_absorb(&engine->hash, &head, sizeof head);
-    srv_state_hash_absorb(&engine->hash, &vehicle->truth, sizeof vehicle->truth);
+    srv_state_hash_absorb(&sim->hash, motion->instance.state, motion->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, &head, sizeof head);
+    srv_state_hash_absorb(&sim->hash, &vehicle->truth, sizeof vehicle->truth);
 }
 
-void srv_truth_begin(struct srv_engine *engine, struct srv_vehicle *vehicle)
+void srv_truth_begin(struct srv_sim *sim, struct srv_vehicle *vehicle)
 {
     vehicle->truth_was_finite = true;
-    if (evaluate(engine, vehicle, 0, 0.0, &vehicle->truth_zero)) {
+    if (evaluate(sim, vehicle, (struct oto_instant){0, 0.0}, &vehicle->truth_zero)) {
         vehicle->truth = vehicle->truth_zero;
     }
     if (vehicle->history.records != NULL) {

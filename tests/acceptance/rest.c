@@ -56,7 +56,8 @@ void rest_start(struct rest *rest)
                                            .data = rest->prepared.data,
                                            .state = calloc(1, oto_plugin_descriptor(rest->plugin)->state_bytes)};
     assert_ok(rest->ops->init(&rest->instance, &error), error);
-    rest->step = (struct oto_step){.size = sizeof rest->step, .input = &rest->input, .outputs = rest->outputs};
+    rest->step = (struct oto_step){
+        .size = sizeof rest->step, .outputs = rest->outputs, .sensor = {.input = &rest->input}};
 }
 
 void rest_sample(struct rest *rest, double axes[REST_AXES])
@@ -65,7 +66,7 @@ void rest_sample(struct rest *rest, double axes[REST_AXES])
     rest->outputs[0].flags = rest->outputs[1].flags = 0;
     rest->outputs[0].emit = rest->outputs[1].emit = 1;
     rest->step.tick = rest->step.n++;
-    rest->step.t_ns = (int64_t)((double)rest->step.n * 1e9 / rest->setup.rate_hz);
+    rest->step.at.t_ns = (int64_t)((double)rest->step.n * 1e9 / rest->setup.rate_hz);
     assert_int_equal(rest->ops->step(&rest->instance, &rest->step), OTO_STEP_OK);
     axes[0] = rest->imu.linear_acceleration_m_s2.x;
     axes[1] = rest->imu.linear_acceleration_m_s2.y;

@@ -62,7 +62,7 @@ static bool subject_open(struct subject *subject, const struct drive *drive, con
     subject->setup = (struct oto_setup){.size = sizeof subject->setup, .node = "bench/calibration", .base_rate_num = 1000,
                                         .base_rate_den = 1, .rate_num = 100, .rate_den = 1, .rate_hz = 100,
                                         .q_body_from_sensor = {1, 0, 0, 0}, .gravity_enu_m_s2 = {0, 0, -9.80665},
-                                        .inputs = subject->bindings, .input_count = INPUTS};
+                                        .estimator = {subject->bindings, INPUTS, 0}};
     bool good = oto_plugin_find("mount_calibration", path, sizeof path, &error) == OTO_OK &&
                 oto_plugin_open(path, NULL, &subject->plugin, &error) == OTO_OK;
     const struct oto_plugin_descriptor *descriptor = good ? oto_plugin_descriptor(subject->plugin) : NULL;
@@ -105,8 +105,8 @@ static double step_us(const struct subject *subject, const struct drive *drive, 
     for (uint32_t port = 0; port < OTO_PLUGIN_MAX_PORTS; port++) {
         outputs[port] = (struct oto_output){payloads[port], imu.t_ns, imu.t_ns, 0, port == 0};
     }
-    const struct oto_step step = {.size = sizeof step, .tick = i, .n = i + 1, .t_ns = imu.t_ns, .outputs = outputs,
-                                  .samples = samples, .sample_count = count};
+    const struct oto_step step = {.size = sizeof step, .tick = i, .n = i + 1, .at = {imu.t_ns, 0.0}, .outputs = outputs,
+                                  .estimator = {samples, count, 0}};
     const int64_t start_ns = cli_now_ns();
     (void)oto_plugin_ops(subject->plugin)->step(&subject->instance, &step);
     return (double)(cli_now_ns() - start_ns) * 1e-3;

@@ -43,7 +43,7 @@ static bool subject_open(struct subject *s, const struct bench_case *from)
     s->setup = (struct oto_setup){.size = sizeof s->setup, .node = "bench/estimator", .base_rate_num = 1000,
                                   .base_rate_den = 1, .rate_num = 100, .rate_den = 1, .rate_hz = 100,
                                   .q_body_from_sensor = {1, 0, 0, 0}, .gravity_enu_m_s2 = {0, 0, -9.80665},
-                                  .mag_field_enu_ut = {1.5, 21, -43}, .inputs = &s->binding, .input_count = 1};
+                                  .mag_field_enu_ut = {1.5, 21, -43}, .estimator = {&s->binding, 1, 0}};
     bool ok = oto_plugin_find(from->plugin, path, sizeof path, &error) == OTO_OK &&
               oto_plugin_open(path, NULL, &s->plugin, &error) == OTO_OK;
     const struct oto_plugin_descriptor *descriptor = ok ? oto_plugin_descriptor(s->plugin) : NULL;
@@ -82,8 +82,8 @@ static void measure(struct subject *s, const double *payload, uint64_t *n, struc
             outputs[port] = (struct oto_output){payloads[port], t_ns, t_ns, 0, 1};
         }
         const struct oto_input_sample sample = {.seq = *n, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
-        const struct oto_step step = {.size = sizeof step, .tick = *n, .n = *n, .t_ns = t_ns, .outputs = outputs,
-                                      .samples = &sample, .sample_count = 1};
+        const struct oto_step step = {.size = sizeof step, .tick = *n, .n = *n, .at = {t_ns, 0.0}, .outputs = outputs,
+                                      .estimator = {&sample, 1, 0}};
         (void)oto_plugin_ops(s->plugin)->step(&s->instance, &step);
     }
     series_add(series, (double)(cli_now_ns() - start_ns) / STEPS);

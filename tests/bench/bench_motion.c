@@ -84,11 +84,11 @@ static void run_tick(struct fleet *fleet, uint64_t k)
 {
     const struct oto_plugin_ops *ops = oto_plugin_ops(fleet->plugin);
     const struct oto_motion_extension *motion = oto_plugin_motion(fleet->plugin);
-    const struct oto_step step = {.size = sizeof step, .tick = k, .n = k + 1, .t_ns = (int64_t)(k + 1) * TICK_NS};
+    const struct oto_step step = {.size = sizeof step, .tick = k, .n = k + 1, .at = {(int64_t)(k + 1) * TICK_NS, 0.0}};
     for (int i = 0; i < VEHICLES; i++) {
         struct oto_truth_record truth;
         (void)ops->step(&fleet->instances[i], &step);
-        (void)motion->evaluate(&fleet->instances[i], step.t_ns, 0.0, &truth);
+        (void)motion->evaluate(&fleet->instances[i], step.at, &truth);
         __asm__ volatile("" : : "r"(&truth) : "memory");
     }
 }

@@ -124,11 +124,11 @@ static bool swap_all(struct srv_engine *engine, struct bench_series *work_us)
         changes[i] = (struct srv_change *)(void *)change;
     }
     for (int i = 0; i < TICKS_BETWEEN; i++) {
-        srv_tick_make(engine); /* a world does not stand still while a loader works */
+        srv_sim_tick(engine->sim); /* a world does not stand still while a loader works */
     }
     const int64_t start_ns = cli_now_ns();
     for (uint32_t i = 0; i < INSTANCES && made; i++) {
-        made = srv_trial_begin(engine, &engine->nodes[i + 1], changes[i], &replies[i]) && replies[i].status == OTO_OK;
+        made = srv_trial_begin(engine->sim, &engine->sim->nodes[i + 1], changes[i], &replies[i]) && replies[i].status == OTO_OK;
     }
     series_add(work_us, (double)(cli_now_ns() - start_ns) * 1e-3);
     for (uint32_t i = 0; i < INSTANCES; i++) {
@@ -163,7 +163,7 @@ static void measure_tick(struct bench_context *context)
                                       .reference_p50 = 10.0};
         result_from_series(&result, &work_us);
         (void)snprintf(result.note, sizeof result.note, "eight mems_imu at one boundary, %llu bytes of state each",
-                       (unsigned long long)engine->nodes[1].state_bytes);
+                       (unsigned long long)engine->sim->nodes[1].state_bytes);
         bench_print(context, &result);
         srv_engine_destroy(engine);
     } else {

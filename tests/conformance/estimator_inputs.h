@@ -51,8 +51,8 @@ static inline void estimator_bind(const struct oto_estimator_extension *extensio
                                                                        .rate_hz = setup->rate_hz,
                                                                        .q_body_from_sensor = {1, 0, 0, 0}};
     }
-    setup->inputs = inputs->bindings;
-    setup->input_count = inputs->count;
+    setup->estimator.inputs = inputs->bindings;
+    setup->estimator.input_count = inputs->count;
 }
 
 /* One sample of each input, of what a sensor is exposed to. */
@@ -69,10 +69,10 @@ static inline void estimator_feed(struct estimator_inputs *inputs, const struct 
             payload->odometry.speed_m_s = input->truth.longitudinal_speed_m_s;
         }
         inputs->samples[i] = (struct oto_input_sample){
-            .input = i, .seq = n, .t_ns = step->t_ns, .sensor_time_ns = step->t_ns, .payload = payload};
+            .input = i, .seq = n, .t_ns = step->at.t_ns, .sensor_time_ns = step->at.t_ns, .payload = payload};
     }
-    step->samples = inputs->samples;
-    step->sample_count = inputs->count;
+    step->estimator.samples = inputs->samples;
+    step->estimator.sample_count = inputs->count;
 }
 
 #endif

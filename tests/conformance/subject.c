@@ -134,10 +134,10 @@ static void input_when(double t_s, struct oto_sensor_input *input)
     input->truth.longitudinal_speed_m_s = 5 + wave;
 }
 
-static enum oto_step_status input_at(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status input_at(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     (void)context;
-    input_when(t_ns > 0 ? ((double)t_ns + sub_ns) * 1e-9 : 0, input);
+    input_when(at.t_ns > 0 ? ((double)at.t_ns + at.sub_ns) * 1e-9 : 0, input);
     return OTO_STEP_OK;
 }
 
@@ -175,7 +175,8 @@ static void take_truth(struct subject *s, uint64_t tick)
     for (int part = 0; motion != NULL && part <= 2; part++) {
         struct oto_truth_record truth;
         memset(&truth, 0, sizeof truth);
-        COUNTED(motion->evaluate(&s->instance, (int64_t)(tick * 1000000) + part * 500000, 0, &truth));
+        const struct oto_instant at = {(int64_t)(tick * 1000000) + part * 500000, 0.0};
+        COUNTED(motion->evaluate(&s->instance, at, &truth));
         s->hash = oto_fnv1a64_more(s->hash, &truth, sizeof truth);
         const double *numbers = (const double *)&truth;
         for (size_t i = 0; i < sizeof truth / 8; i++) {
@@ -192,19 +193,17 @@ void subject_run(struct subject *s, uint64_t first, uint64_t last)
     for (uint64_t n = first; n <= last && s->broken == NULL; n++) {
         struct oto_sensor_input input;
         struct oto_step now = {.size = sizeof now, .tick = motion ? n - 1 : 5 * n - 1, .n = n,
-                               .t_ns = (int64_t)(n * (motion ? 1000000u : 5000000u)), .outputs = s->outputs};
-        input_when((double)now.t_ns * 1e-9, &input);
-        now.input = motion ? NULL : &input;
-        now.input_at = motion ? NULL : input_at;
-        if (s->inputs.count > 0) {
+                               .at = {(int64_t)(n * (motion ? 1000000u : 5000000u)), 0.0}, .outputs = s->outputs};
+        input_when((double)now.at.t_ns * 1e-9, &input);
+        if (oto_plugin_estimator(s->plugin) != NULL) {
             estimator_feed(&s->inputs, &input, n, &now);
-            now.input = NULL;
-            now.input_at = NULL;
+        } else if (!motion) {
+            now.sensor = (struct oto_sensor_step){.input = &input, .input_at = input_at};
         }
         for (uint32_t i = 0; i < s->descriptor->output_count; i++) {
             void *payload = s->payload + (size_t)i * (OTO_RECORD_MAX_BYTES + GUARD_BYTES);
             memset(payload, 0, s->descriptor->outputs[i].type->bytes);
-            s->outputs[i] = (struct oto_output){payload, now.t_ns, now.t_ns, 0, 1};
+            s->outputs[i] = (struct oto_output){payload, now.at.t_ns, now.at.t_ns, 0, 1};
         }
         enum oto_step_status result = OTO_STEP_OK;
         subject_allocations = 0;

@@ -67,7 +67,7 @@ static void load_state(const uint8_t *data, size_t bytes)
     struct srv_engine *engine = NULL;
     struct oto_error error = {.status = OTO_OK};
     must(srv_engine_create(fixed_config(), &options, drop, NULL, &engine, &error) == OTO_OK);
-    must(srv_checkpoint_load(engine, data, bytes, &error) == OTO_OK || error.text[0] != '\0');
+    must(srv_engine_load(engine, data, bytes, &error) == OTO_OK || error.text[0] != '\0');
     srv_engine_destroy(engine);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# out_of_tree.sh BUILD_DIR SOURCE_DIR: a plugin is built against a staged install, by CMake and by pkg-config, and runs
-# in a world of the installed server.
+# out_of_tree.sh BUILD_DIR SOURCE_DIR: against a staged install a plugin is built by CMake and a client by pkg-config; the
+# plugin runs in a world of the installed server, which finds its own plugins without any help.
 set -euo pipefail
 build=$1 source=$2
 work=$(mktemp -d)
@@ -14,8 +14,15 @@ plugin=$work/plugin/thermometer.so
 symbols=$(nm -D --defined-only "$plugin" | awk '{print $3}' | grep -v '^__' || true)
 [ "$symbols" = otolith_plugin ] || fail "it exports more than otolith_plugin: $symbols"
 
-pc=$(find "$work/stage" -name otolith.pc)
-[ -n "$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable=plugindir otolith)" ] || fail "pkg-config tells no plugindir"
+PKG_CONFIG_PATH=$(dirname "$(find "$work/stage" -name otolith.pc)")
+export PKG_CONFIG_PATH
+[ -e "$(pkg-config --variable=plugindir otolith)/mems_imu.so" ] || fail "pkg-config's plugindir has no plugins"
+read -ra flags <<<"$(pkg-config --cflags --libs otolith)"
+cc -std=gnu17 "$source/clients/libotolith/examples/read_imu.c" "${flags[@]}" -lm -o "$work/read_imu" >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "the client was not built"; }
+client=$(LD_LIBRARY_PATH=$(pkg-config --variable=libdir otolith) XDG_RUNTIME_DIR=$work "$work/read_imu" 2>&1) &&
+  fail "the client found a world where there is none"
+[[ $client == *world* ]] || fail "the client does not run: $client"
 
 cat >"$work/world.yaml" <<WORLD
 world: outoftree
@@ -28,8 +35,7 @@ vehicles:
       - {name: thermometer, plugin: $plugin, rate_hz: 10, params: {offset_degc: 1.5}}
 WORLD
 mkdir -m 700 "$work/run"
-XDG_RUNTIME_DIR=$work/run OTOLITH_PLUGIN_PATH=$(find "$work/stage" -type d -path '*otolith/plugins') \
-  "$work/stage/bin/otolith" run "$work/world.yaml" --for 2s --quiet --no-publish \
+XDG_RUNTIME_DIR=$work/run "$work/stage/bin/otolith" run "$work/world.yaml" --for 2s --quiet --no-publish \
   --csv outoftree/car/thermometer="$work/out.csv" || fail "the world did not run"
 [ "$(head -n 1 "$work/out.csv")" = "t_ns,seq,temperature_degc" ] || fail "header: $(head -n 1 "$work/out.csv")"
 [ "$(tail -n 1 "$work/out.csv")" = "2000000000,20,26.5" ] || fail "last sample: $(tail -n 1 "$work/out.csv")"

@@ -23,6 +23,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/otolith-config-version.cmak
 install(FILES ${CMAKE_BINARY_DIR}/otolith-config.cmake ${CMAKE_BINARY_DIR}/otolith-config-version.cmake
   ${PROJECT_SOURCE_DIR}/tools/cmake/OtolithPlugin.cmake DESTINATION ${OTOLITH_CMAKE_DIR})
 
+# Its paths start from where the file itself is, so that they hold under every prefix.
+file(RELATIVE_PATH OTOLITH_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/otolith.pc.in ${CMAKE_BINARY_DIR}/otolith.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/otolith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -1,16 +1,25 @@
-# What tools/run, tools/test and .ci/run share: the packages, the build, and how they speak. Sourced by bash.
+# What the tools share: the packages, the build, and how they report. Sourced by bash.
+# OTOLITH_AS_BUILT=1 in the environment: nothing is installed or built, what is there is used.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
+# What it takes to build everything, and to type every line of README.md.
 packages_build=(build-essential cmake ninja-build pkg-config libuv1-dev libnng-dev libmsgpack-dev libfyaml-dev libcsv-dev libexpat1-dev
   libcmocka-dev)
-packages_test=(nng-utils python3 python3-numpy python3-msgpack python3-jsonschema python3-yaml gnuplot-nox libmpfr-dev libsdformat-dev clang
-  libclang-rt-14-dev)
+packages_use=(nng-utils python3 python3-numpy python3-msgpack)
+packages_test=(python3-jsonschema python3-yaml libmpfr-dev libsdformat-dev clang libclang-rt-14-dev)
+packages_changed=0
+
+# A compiler cache is used where there is one; without one everything is compiled.
+if command -v ccache >/dev/null; then
+  export CMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER-ccache} CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+fi
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 
 # Installs what is missing of the named packages, as root or through sudo.
 install_packages() {
+  [ -z "${OTOLITH_AS_BUILT-}" ] || return 0
   local missing=() package
   for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
@@ -35,13 +44,15 @@ install_packages() {
     return 1
   fi
   rm -f "$log"
+  packages_changed=1
 }
 
-# build PRESET [TARGET]: configures once, builds, quietly unless it fails.
+# build PRESET [TARGET]: configures at first and after packages were installed, builds, quietly unless it fails.
 build() {
+  [ -z "${OTOLITH_AS_BUILT-}" ] || return 0
   local preset=$1 target=${2:-all} log="$root/build/$1.log"
   mkdir -p "$root/build"
-  if [ ! -e "$root/build/$preset/build.ninja" ]; then
+  if [ ! -e "$root/build/$preset/build.ninja" ] || ((packages_changed)); then
     say "configuring build/$preset"
     if ! (cd "$root" && cmake --preset "$preset") >"$log" 2>&1; then
       cat "$log" >&2

@@ -3,7 +3,7 @@
 #define CLI_CALIBRATE_H
 
 #include "cli.h"
-#include "otolith/calibration.h"
+#include "mount_calibration/calibration.h"
 
 /* ---- result.c ---- */
 

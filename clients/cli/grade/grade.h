@@ -6,7 +6,7 @@
 #define CLI_GRADE_H
 
 #include "cli.h"
-#include "otolith/calibration.h"
+#include "mount_calibration/calibration.h"
 #include "offline/estimate.h"
 
 enum {

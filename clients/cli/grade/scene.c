@@ -11,24 +11,24 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-int64_t scene_instant(uint64_t n, uint64_t rate_num, uint64_t rate_den, double *sub_ns)
+struct oto_instant scene_instant(uint64_t n, uint64_t rate_num, uint64_t rate_den)
 {
     const wide instant = (wide)n * rate_den * NS_PER_S;
-    *sub_ns = (double)(uint64_t)(instant % rate_num) / (double)rate_num;
-    return (int64_t)(instant / rate_num);
+    return (struct oto_instant){(int64_t)(instant / rate_num),
+                                (double)(uint64_t)(instant % rate_num) / (double)rate_num};
 }
 
-enum oto_status scene_advance(struct scene *scene, int64_t t_ns, double sub_ns, struct oto_error *error)
+enum oto_status scene_advance(struct scene *scene, struct oto_instant at, struct oto_error *error)
 {
     struct scene_node *motion = &scene->motion;
-    double end_sub_ns = 0.0;
-    while (scene->tick_end_ns < t_ns || (scene->tick_end_ns == t_ns && end_sub_ns < sub_ns)) {
+    struct oto_instant end = {scene->tick_end_ns, 0.0};
+    while (oto_instant_is_before(end, at)) {
         scene->tick++;
-        scene->tick_end_ns = scene_instant(scene->tick, scene->clock_num, scene->clock_den, &end_sub_ns);
-        const struct oto_step step = {.size = sizeof step, .tick = scene->tick - 1, .n = scene->tick,
-                                      .t_ns = scene->tick_end_ns, .sub_ns = end_sub_ns};
+        end = scene_instant(scene->tick, scene->clock_num, scene->clock_den);
+        scene->tick_end_ns = end.t_ns;
+        const struct oto_step step = {.size = sizeof step, .tick = scene->tick - 1, .n = scene->tick, .at = end};
         if (oto_plugin_ops(motion->plugin)->step(&motion->instance, &step) > OTO_STEP_DISCARD) {
-            return oto_fail(error, OTO_PLUGIN, "the motion failed at %.3f s", (double)t_ns * 1e-9);
+            return oto_fail(error, OTO_PLUGIN, "the motion failed at %.3f s", (double)at.t_ns * 1e-9);
         }
     }
     return OTO_OK;
@@ -77,14 +77,14 @@ static void expose(const struct scene *scene, const struct scene_node *node, str
     input->pressure_pa = setup->pressure_pa;
 }
 
-static enum oto_step_status input_at(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status input_at(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     const struct exposure *exposure = context;
     const struct scene_node *motion = &exposure->scene->motion;
     memset(input, 0, sizeof *input);
-    const enum oto_step_status status = oto_plugin_motion(motion->plugin)
-                                            ->evaluate(&motion->instance, t_ns > 0 ? t_ns : 0, t_ns > 0 ? sub_ns : 0.0,
-                                                       &input->truth);
+    const struct oto_instant zero = {0, 0.0};
+    const enum oto_step_status status =
+        oto_plugin_motion(motion->plugin)->evaluate(&motion->instance, at.t_ns > 0 ? at : zero, &input->truth);
     expose(exposure->scene, exposure->node, input);
     return status;
 }
@@ -104,22 +104,21 @@ static void clear_outputs(struct scene_node *node, int64_t t_ns)
     }
 }
 
-enum oto_status scene_sample(struct scene *scene, struct scene_node *node, int64_t t_ns, double sub_ns, const void **payload,
+enum oto_status scene_sample(struct scene *scene, struct scene_node *node, struct oto_instant at, const void **payload,
                              struct oto_error *error)
 {
     struct exposure exposure = {scene, node};
     struct oto_sensor_input input;
-    enum oto_step_status said = input_at(&exposure, t_ns, sub_ns, &input);
+    enum oto_step_status said = input_at(&exposure, at, &input);
     *payload = NULL;
     if (said <= OTO_STEP_WARN) {
-        clear_outputs(node, t_ns);
-        const struct oto_step step = {.size = sizeof step, .tick = scene->tick - 1, .n = ++node->n, .t_ns = t_ns, .sub_ns = sub_ns,
-                                      .input = &input, .input_at = input_at, .input_context = &exposure,
-                                      .outputs = node->outputs};
+        clear_outputs(node, at.t_ns);
+        const struct oto_step step = {.size = sizeof step, .tick = scene->tick - 1, .n = ++node->n, .at = at,
+                                      .outputs = node->outputs, .sensor = {&input, input_at, &exposure}};
         said = oto_plugin_ops(node->plugin)->step(&node->instance, &step);
     }
     if (said > OTO_STEP_DISCARD) {
-        return oto_fail(error, OTO_PLUGIN, "%s failed at %.3f s", node->setup.node, (double)t_ns * 1e-9);
+        return oto_fail(error, OTO_PLUGIN, "%s failed at %.3f s", node->setup.node, (double)at.t_ns * 1e-9);
     }
     if (said != OTO_STEP_DISCARD && node->outputs[0].emit != 0) {
         *payload = node->outputs[0].payload;
@@ -141,13 +140,12 @@ struct track {
     const char *const *names;
     uint32_t count;
     const struct oto_field *fields[MOST_FIELDS]; /* of the node's record */
-    int64_t t_ns; /* of the next sample */
-    double sub_ns;
+    struct oto_instant at;
 };
 
 static void place_next(struct track *track)
 {
-    track->t_ns = scene_instant(track->node->n + 1, track->node->setup.rate_num, track->node->setup.rate_den, &track->sub_ns);
+    track->at = scene_instant(track->node->n + 1, track->node->setup.rate_num, track->node->setup.rate_den);
 }
 
 static enum oto_status begin_track(struct scene_node *node, const char *name, const char *const *names, uint32_t count,
@@ -172,9 +170,9 @@ static enum oto_status take(struct scene *scene, struct track *track, struct oto
 {
     const void *payload;
     double numbers[MOST_FIELDS];
-    enum oto_status status = scene_advance(scene, track->t_ns, track->sub_ns, error);
+    enum oto_status status = scene_advance(scene, track->at, error);
     if (status == OTO_OK) {
-        status = scene_sample(scene, track->node, track->t_ns, track->sub_ns, &payload, error);
+        status = scene_sample(scene, track->node, track->at, &payload, error);
     }
     if (status == OTO_OK && payload != NULL) {
         const struct oto_output *output = &track->node->outputs[0];
@@ -204,8 +202,8 @@ enum oto_status grade_simulate(struct grade_plugins *plugins, const struct oto_d
     if (status == OTO_OK) {
         status = begin_track(&scene.speed, "speed", speed_names, 1, &speed, error);
     }
-    while (status == OTO_OK && (imu.t_ns <= end_ns || speed.t_ns <= end_ns)) {
-        status = take(&scene, speed.t_ns < imu.t_ns ? &speed : &imu, error);
+    while (status == OTO_OK && (imu.at.t_ns <= end_ns || speed.at.t_ns <= end_ns)) {
+        status = take(&scene, speed.at.t_ns < imu.at.t_ns ? &speed : &imu, error);
     }
     recording->imu = imu.log;
     recording->speed = speed.log;

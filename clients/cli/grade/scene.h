@@ -31,12 +31,12 @@ enum oto_status scene_bind(struct grade_plugins *plugins, const struct oto_docum
                            struct oto_error *error);
 void scene_finish(struct scene *scene);
 
-/* Instant n/rate: nanoseconds and the rest. */
-int64_t scene_instant(uint64_t n, uint64_t rate_num, uint64_t rate_den, double *sub_ns);
+/* Instant n/rate. */
+struct oto_instant scene_instant(uint64_t n, uint64_t rate_num, uint64_t rate_den);
 /* Moves the motion on to a tick that ends at or after an instant. */
-enum oto_status scene_advance(struct scene *scene, int64_t t_ns, double sub_ns, struct oto_error *error);
+enum oto_status scene_advance(struct scene *scene, struct oto_instant at, struct oto_error *error);
 /* Takes the next sample of a sensor: its first port's payload, NULL where it gives none this time. */
-enum oto_status scene_sample(struct scene *scene, struct scene_node *node, int64_t t_ns, double sub_ns, const void **payload,
+enum oto_status scene_sample(struct scene *scene, struct scene_node *node, struct oto_instant at, const void **payload,
                              struct oto_error *error);
 
 #endif

@@ -2,13 +2,13 @@
 
 #include "attach/client_private.h"
 
-/* Where topic and record are the same, what a user keeps of a channel (sizes, fields) still holds. */
+/* True if topic and record type are equal, so that what a user knows about the channel (sizes, fields) stays valid. */
 static bool is_same(const struct oto_channel *a, const struct oto_channel *b)
 {
     return a->type_hash == b->type_hash && strcmp(a->topic, b->topic) == 0;
 }
 
-/* Mostly it stands at the same place as before. */
+/* Looks first at the same index, where the channel usually is. */
 static struct oto_channel *find_known(const struct oto_channel_book *book, const struct oto_channel *wanted)
 {
     for (uint32_t d = 0; d < book->directory_count; d++) {
@@ -34,7 +34,7 @@ static void retire_all(const struct oto_channel_book *book)
     }
 }
 
-/* All that the new run says of it, but the type, whose memory is that of the first. */
+/* Takes everything from the new run except the type, whose memory is that of the first run. */
 static void renew(struct oto_channel *known, const struct oto_channel *channel)
 {
     const struct oto_record_type type = known->type;

@@ -12,8 +12,8 @@
 #include "document/document.h"
 
 #define DEFAULT_TIMEOUT_MS 5000
-#define WAIT_SLICE_NS 10000000 /* how late the death of a server that ticks no more may be noticed */
-#define POLL_SLICE_NS 500000   /* between looks where the server would not promise wakes */
+#define WAIT_SLICE_NS 10000000 /* how late the death of a server that no longer ticks is detected */
+#define POLL_SLICE_NS 500000   /* polling period where the server does not promise wakes */
 #define MAX_CANDIDATES 256
 
 /* ---- opening ---- */
@@ -190,7 +190,7 @@ static bool is_past(const struct oto_client *client, uint64_t tick)
     return oto_segment_clock(client->header, &clock) == OTO_OK && clock.tick > tick;
 }
 
-/* FUTEX_WAIT works on a read-only mapping; not FUTEX_PRIVATE: the waker is another process. */
+/* FUTEX_WAIT works on a read-only mapping. It is not FUTEX_PRIVATE, because another process wakes. */
 static void wait_futex(const uint32_t *word, uint32_t seen, int64_t ns)
 {
     const struct timespec timeout = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -248,7 +248,7 @@ const struct oto_channel *oto_client_channel(const struct oto_client *client, ui
     return index < client->book.count ? client->book.now[index] : NULL;
 }
 
-/* Whether `name` is `full`, or `full` without its leading "world/". */
+/* True if `name` equals `full`, with or without its leading "world/". */
 static bool names(const struct oto_client *client, const char *full, const char *name)
 {
     const size_t world = strlen(client->world);

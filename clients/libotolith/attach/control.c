@@ -1,6 +1,6 @@
 #include "attach/client_private.h"
 
-/* What every reply to a change says. */
+/* Copies the members that every reply to a change has. */
 static void fill_reply(const struct oto_message *message, struct oto_reply *reply)
 {
     const char *text = "";
@@ -56,7 +56,7 @@ enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *re
     return ask_plain(client, "info", reply, error);
 }
 
-/* The ordinary timeout, and twice the time that the ticks take at the pace asked for. */
+/* The ordinary timeout plus twice the time that the ticks take at the requested pace. */
 static int64_t step_timeout_ms(const struct oto_client *client, uint64_t ticks)
 {
     struct oto_clock clock = {.scale = 1.0};
@@ -123,7 +123,7 @@ static void add_flag(struct oto_message_writer *request, const char *key, bool f
     }
 }
 
-/* Simulated time that the answer may take, in real ms at the pace asked for. */
+/* The simulated time until the reply, in real ms at the requested pace. */
 static int64_t swap_timeout_ms(const struct oto_client *client, const struct oto_swap *swap)
 {
     struct oto_clock clock = {.scale = 1.0};
@@ -175,7 +175,8 @@ static enum oto_status ask_path(struct oto_client *client, const char *op, const
 {
     struct oto_message_writer request = oto_control_request(&client->control, op);
     oto_message_add_text(&request, "path", path);
-    return ask_within(client, &request, 6 * (int64_t)client->control.timeout_ms, reply, error); /* it waits for a disk */
+    return ask_within(client, &request, 6 * (int64_t)client->control.timeout_ms, reply, error); /* a checkpoint waits
+                                                                                                 * for the disk */
 }
 
 enum oto_status oto_control_checkpoint(struct oto_client *client, const char *path, struct oto_reply *reply,
@@ -221,7 +222,7 @@ enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_
 
 /* ---- get ---- */
 
-/* The lists of a reply to `get`, side by side. */
+/* The parallel lists of a reply to `get`. */
 struct param_lists {
     const struct oto_argument *keys, *values, *units, *texts, *runtime;
     uint64_t total;

@@ -22,7 +22,7 @@ struct oto_message_writer oto_control_request(struct oto_control_socket *socket,
     return writer;
 }
 
-/* Waits until the socket is ready for `events`, or hangs up. */
+/* Waits until the socket is ready for `events` or the peer hangs up. */
 static enum oto_status wait_ready(const struct oto_control_socket *socket, short events, int64_t deadline_ms)
 {
     for (;;) {
@@ -55,7 +55,7 @@ static enum oto_status send_once(const struct oto_control_socket *socket, size_t
     }
 }
 
-/* Of the descriptors that came, the first is kept if it is the only one and wanted; all others are closed. */
+/* Keeps the first received descriptor if it is the only one and wanted; closes all others. */
 static void take_descriptors(struct msghdr *message, int *passed_fd)
 {
     int kept = -1;
@@ -85,7 +85,7 @@ static void take_descriptors(struct msghdr *message, int *passed_fd)
     }
 }
 
-/* One datagram into socket->received. */
+/* Receives one datagram into socket->received. */
 static enum oto_status receive_once(struct oto_control_socket *socket, int *passed_fd, size_t *bytes)
 {
     union {
@@ -110,7 +110,7 @@ static enum oto_status receive_once(struct oto_control_socket *socket, int *pass
     return (message.msg_flags & MSG_TRUNC) != 0 ? OTO_LIMIT : OTO_OK;
 }
 
-/* The status and sentence of a reply that refused. */
+/* The status and sentence of a reply that refuses the request. */
 static enum oto_status status_of_reply(const struct oto_message *reply, struct oto_error *error)
 {
     uint64_t number = 0;
@@ -153,7 +153,10 @@ static enum oto_status send_until(const struct oto_control_socket *socket, size_
     return status;
 }
 
-/* Drops what is not the reply to `id`. `farewell`: what a server says that turns a connection away before any request. */
+/*
+ * Skips messages until the reply to `id`. `farewell`: the message of a server that refuses a connection before any
+ * request.
+ */
 static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t id, int64_t deadline_ms, int *passed_fd,
                                      struct oto_error *farewell, struct oto_error *error)
 {
@@ -179,7 +182,7 @@ static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t
         if (socket->reply.id == id && strcmp(socket->reply.op, "reply") == 0) {
             return OTO_OK;
         }
-        if (now_ms() >= deadline_ms) { /* also where there is always another one to read */
+        if (now_ms() >= deadline_ms) { /* needed also if messages arrive without end */
             return OTO_TIMEOUT;
         }
     }

@@ -12,8 +12,8 @@
 #include "attach/client_private.h"
 
 #define SPIN_NS 20000
-#define SPIN_LOOKS 32         /* between two readings of the clock */
-#define SLICE_NS 50000000     /* how late the death of the server may be noticed */
+#define SPIN_LOOKS 32         /* iterations between two readings of the clock */
+#define SLICE_NS 50000000     /* how late the death of the server is detected */
 #define NS_PER_MS INT64_C(1000000)
 
 struct oto_participant {
@@ -24,7 +24,7 @@ struct oto_participant {
     const struct oto_mailbox_vehicle *vehicles;
     uint64_t output_offset;
     struct oto_mailbox_vehicle *now; /* private copies at the grant: names and truths */
-    uint64_t lock;     /* of the grant that is to be answered */
+    uint64_t lock;     /* lock word of the grant to answer */
     bool may_answer;
     uint64_t refused_told;
     double rate_hz;
@@ -59,7 +59,7 @@ static enum oto_status map(struct oto_participant *participant, int fd, uint64_t
 static enum oto_status check(struct oto_participant *participant, struct oto_error *error)
 {
     const struct oto_mailbox_header *header = participant->header;
-    /* Both sides write here: each number is read once, and what was checked is what is used. */
+    /* Both sides write to this memory: each number is read once, and only the checked copy is used. */
     const uint64_t count = __atomic_load_n(&header->vehicle_count, __ATOMIC_RELAXED);
     const uint64_t output_offset = __atomic_load_n(&header->output_offset, __ATOMIC_RELAXED);
     const uint64_t vehicle_offset = __atomic_load_n(&header->vehicle_offset, __ATOMIC_RELAXED);
@@ -225,7 +225,7 @@ static inline void relax(void)
 #endif
 }
 
-/* Waits for a change of the grant's futex from `seen`, spinning first. Returns after at most a slice. */
+/* Waits until the grant's futex differs from `seen`, spinning first. Returns after at most one slice. */
 static void wait_bell(const struct oto_participant *participant, uint32_t seen, int64_t deadline_ns)
 {
     struct oto_mailbox_header *header = participant->header;
@@ -250,7 +250,7 @@ static void wait_bell(const struct oto_participant *participant, uint32_t seen, 
     }
 }
 
-/* OTO_OK: it may go on. */
+/* OTO_OK: the participant may continue. */
 static enum oto_status look_at_state(struct oto_participant *participant, struct oto_error *error)
 {
     switch (__atomic_load_n(&participant->header->grant.state, __ATOMIC_ACQUIRE)) {
@@ -276,7 +276,7 @@ static enum oto_status look_at_refusals(struct oto_participant *participant, str
     return oto_fail(error, OTO_INVALID, "at tick %llu %.150s", (unsigned long long)notice->tick, notice->text);
 }
 
-/* Takes a grant that stands and is another than `lock`. */
+/* Reads a complete grant whose lock word differs from `lock`. */
 static bool take_grant(struct oto_participant *participant, struct oto_grant *grant)
 {
     const struct oto_mailbox_grant *shared = &participant->header->grant;
@@ -378,7 +378,7 @@ enum oto_status oto_participant_done(struct oto_participant *participant, uint64
     return OTO_OK;
 }
 
-/* ---- the clock's master ---- */
+/* ---- master of the clock ---- */
 
 uint64_t oto_participant_completed(const struct oto_participant *participant)
 {

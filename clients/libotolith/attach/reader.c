@@ -1,6 +1,6 @@
 #include "otolith/client.h"
 
-/* A channel without a ring is one that a schema frame told of, or that the run attached to has not. */
+/* A channel has no ring if it comes from a schema frame, or if the current run does not have it. */
 static enum oto_status check_room(const struct oto_channel *channel, size_t payload_bytes)
 {
     return channel->view.ring == NULL ? OTO_UNSUPPORTED : payload_bytes < channel->type.bytes ? OTO_INVALID : OTO_OK;
@@ -13,7 +13,7 @@ enum oto_status oto_channel_latest(const struct oto_channel *channel, struct oto
     return status != OTO_OK ? status : oto_ring_latest(&channel->view, head, payload);
 }
 
-/* The oldest record that is safe to read: an eighth of the ring is left between us and the writer. */
+/* The oldest record that is safe to read: an eighth of the ring stays between reader and writer. */
 static uint64_t oldest(const struct oto_ring_view *view)
 {
     const uint64_t newest = oto_ring_newest(view);
@@ -25,14 +25,14 @@ struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_re
 {
     struct oto_reader reader = {.channel = channel, .cursor = {.next = 1, .lost = 0}, .lineage = channel->lineage};
     if (channel->view.ring != NULL) {
-        /* What lies before is not counted as lost. */
+        /* Earlier records are not counted as lost. */
         const uint64_t first = oldest(&channel->view), next = oto_ring_newest(&channel->view) + 1;
         reader.cursor.next = start == OTO_READ_FROM_NOW && next > first ? next : first;
     }
     return reader;
 }
 
-/* Begins anew where the client has attached to a run that does not continue the one in which the cursor counts. */
+/* Restarts the cursor if the client has attached to a run that does not continue the cursor's lineage. */
 static void follow_channel(struct oto_reader *reader)
 {
     if (reader->lineage != reader->channel->lineage) {

@@ -1,4 +1,4 @@
-/* Going on with a world that came again as another run. */
+/* Attaches a client to the next run of its world. */
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include "attach/client_private.h"
 #include "attach/segment_map.h"
 
-#define LOOK_MS 5 /* between looks for the next run */
+#define LOOK_MS 5 /* polling period for the next run */
 
 static int64_t now_ms(void)
 {
@@ -15,14 +15,17 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What a world that ends, dies or starts answers, if anything. */
+/* True for errors that a world may cause while it ends, dies or starts. */
 static bool may_pass(enum oto_status status)
 {
     return status == OTO_CONFLICT || status == OTO_NOT_FOUND || status == OTO_CLOSED || status == OTO_TIMEOUT ||
            status == OTO_IO || status == OTO_LIMIT;
 }
 
-/* Attaches to whatever runs under the name now; OTO_NOT_FOUND while that is the run that is over, CONFLICT while it is not. */
+/*
+ * Attaches to the current run of that name. OTO_NOT_FOUND if it is still the run that ended; CONFLICT if that run has
+ * not ended.
+ */
 static enum oto_status open_next(const struct oto_client *client, int64_t left_ms, struct oto_client **next,
                                  struct oto_error *error)
 {
@@ -45,7 +48,7 @@ static enum oto_status open_next(const struct oto_client *client, int64_t left_m
     return status;
 }
 
-/* The mapping and the connection of `next` become those of `client`. */
+/* Moves the mapping and the connection of `next` to `client`. */
 static enum oto_status take_over(struct oto_client *client, struct oto_client *next, struct oto_error *error)
 {
     if (oto_channel_book_turn(&client->book, &next->book.directories[0]) != OTO_OK) {

@@ -44,7 +44,7 @@ enum oto_status oto_runtime_directory(char *path, size_t bytes, struct oto_error
     return OTO_OK;
 }
 
-/* OTO_NOT_FOUND where there is none; DENIED where another user could have put something there. */
+/* OTO_NOT_FOUND if there is no directory; DENIED if another user could have written into it. */
 static enum oto_status check_private(const char *path, struct oto_error *error)
 {
     struct stat facts;
@@ -77,7 +77,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* A full backlog of a unix socket answers EAGAIN at once and cannot be polled for. */
+/* connect() to a unix socket with a full backlog fails with EAGAIN at once, and poll() cannot wait for it. */
 static bool connect_until(int fd, const struct sockaddr_un *address, int64_t deadline_ms)
 {
     for (;;) {
@@ -126,7 +126,7 @@ int oto_runtime_connect(const char *path, int timeout_ms, int64_t *server_pid)
     return fd;
 }
 
-/* What a dead server left in its server.json. */
+/* The pid in the server.json of a server that may be dead. */
 static int64_t recorded_pid(const char *directory)
 {
     char path[PATH_BYTES + 16];
@@ -145,7 +145,7 @@ static int64_t recorded_pid(const char *directory)
     return pid;
 }
 
-/* Looks at one directory; false if it is no world's. A world is alive unless its socket says that it is not. */
+/* Inspects one directory; false if it is not a world's. A world counts as running unless its socket refuses. */
 static bool look_at(const char *base, const char *name, struct oto_world_entry *entry)
 {
     char directory[PATH_BYTES], path[PATH_BYTES];
@@ -194,7 +194,7 @@ size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity)
     return count;
 }
 
-/* The only running world; else says which there are. */
+/* Selects the only running world; otherwise the error lists the running ones. */
 static enum oto_status pick_world(char *name, struct oto_error *error)
 {
     struct oto_world_entry entries[64];

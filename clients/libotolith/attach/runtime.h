@@ -1,4 +1,4 @@
-/* Where worlds are found. Every directory on the way must be ours alone. Any thread. */
+/* Finds running worlds. Every directory on the path must belong to this user only. Any thread. */
 #ifndef OTO_RUNTIME_H
 #define OTO_RUNTIME_H
 
@@ -6,17 +6,17 @@
 
 #include "otolith/client.h"
 
-#define OTO_SOCKET_PATH_BYTES 108 /* sun_path */
+#define OTO_SOCKET_PATH_BYTES 108 /* the size of sun_path */
 
 /*
- * The control socket of the world named, else of OTOLITH_WORLD, else of the only running one; with several the error
+ * The control socket of the named world, else of OTOLITH_WORLD, else of the only running world. With several the error
  * lists them.
  */
 enum oto_status oto_runtime_socket(const char *world, char *path, struct oto_error *error);
 
 /*
- * Connects to a control socket whose server must be of our own user (or root). Returns the descriptor, -1 with the
- * reason in errno (EPERM: another user's). Never waits longer than timeout_ms.
+ * Connects to a control socket; the server must run as this user or root. Returns the descriptor, or -1 with errno set
+ * (EPERM: another user's server). Waits at most timeout_ms.
  */
 int oto_runtime_connect(const char *path, int timeout_ms, int64_t *server_pid);
 

@@ -4,9 +4,9 @@
 
 #include "base/record_check.h"
 
-#define MAX_FIELD_USES (4u * OTO_SEGMENT_MAX_FIELDS) /* channels may share fields: bounds the time a check takes */
+#define MAX_FIELD_USES (4u * OTO_SEGMENT_MAX_FIELDS) /* channels may share fields; this limits the time of a check */
 
-/* The part of the header that stands still while a world runs. */
+/* The part of the header that does not change while a world runs. */
 #define STILL_HEADER_BYTES offsetof(struct oto_segment_header, clock_head)
 
 static enum oto_status fail_header(struct oto_error *error, enum oto_status status, const char *what, uint64_t found,
@@ -78,7 +78,7 @@ static enum oto_status check_tables(const struct oto_segment_header *header, uin
     return OTO_OK;
 }
 
-/* A swap may have written names while the tables were copied. */
+/* Reads plugin names again with their lock, since a swap may have written them while the tables were copied. */
 static void take_identities(const unsigned char *base, const struct oto_segment_header *header,
                             struct oto_segment_directory *directory)
 {
@@ -93,7 +93,7 @@ static void take_identities(const unsigned char *base, const struct oto_segment_
     }
 }
 
-/* Copies the two tables, then sees that their copies are the ones the header was made for. */
+/* Copies the two tables, then checks that the copies have the hash of the header. */
 static enum oto_status copy_tables(const unsigned char *base, const struct oto_segment_header *header,
                                    struct oto_segment_directory *directory, struct oto_error *error)
 {
@@ -200,7 +200,7 @@ static enum oto_status take_channel(const unsigned char *base, const struct oto_
     channel->rate_den = entry->rate_den;
     channel->view = oto_ring_view_make(base, entry);
     channel->epoch = directory->epoch;
-    /* Events tell of clients and of the wall clock: a run that continues another has others under the same numbers. */
+    /* Events contain clients and wall-clock times, so a continued run has different events with the same numbers. */
     channel->lineage = (entry->flags & OTO_CHANNEL_EVENTS) != 0 ? directory->epoch : directory->lineage;
     directory->channel_count++;
     return OTO_OK;
@@ -237,7 +237,7 @@ enum oto_status oto_segment_read(const void *base, size_t bytes, struct oto_segm
     oto_words_load((unsigned char *)&header + sizeof header.magic, (const unsigned char *)base + sizeof header.magic,
                    STILL_HEADER_BYTES - sizeof header.magic);
     directory->epoch = header.epoch;
-    directory->lineage = header.lineage != 0 ? header.lineage : header.epoch; /* layout 1.0 has none */
+    directory->lineage = header.lineage != 0 ? header.lineage : header.epoch; /* layout 1.0 has no lineage */
     enum oto_status status = check_identity(&header, bytes, error);
     if (status == OTO_OK) {
         status = check_tables(&header, bytes, error);

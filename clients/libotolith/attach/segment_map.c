@@ -18,7 +18,7 @@ enum oto_status oto_segment_map(int fd, uint64_t bytes, const void **base, struc
     if (fstat(fd, &facts) != 0) {
         return oto_fail(error, OTO_IO, "the segment cannot be looked at: %s", strerror(errno));
     }
-    const int seals = fcntl(fd, F_GET_SEALS); /* -1, with a reason, where nothing can be sealed */
+    const int seals = fcntl(fd, F_GET_SEALS); /* -1 for a descriptor that cannot be sealed */
     if (seals < 0 || (seals & WANTED_SEALS) != WANTED_SEALS) {
         return oto_fail(error, OTO_DENIED,
                         "the segment's seals are 0x%x; shrinking, growing and writing must be sealed (0x%x)",
@@ -41,7 +41,7 @@ enum oto_status oto_segment_map(int fd, uint64_t bytes, const void **base, struc
 void oto_segment_unmap(const void *base, uint64_t bytes)
 {
     if (base != NULL) {
-        /* munmap takes what mmap gave; the pages were never written. */
+        /* munmap takes a non-const pointer; the pages are never written. */
         (void)munmap((void *)(uintptr_t)base, bytes);
     }
 }

@@ -1,4 +1,4 @@
-/* Mapping the sealed memfd that a server hands out. [any] */
+/* Maps the sealed memfd that a server passes. [any] */
 #ifndef OTO_SEGMENT_MAP_H
 #define OTO_SEGMENT_MAP_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Maps the segment read-only after its seals (no shrinking, growing or further writing) and its size have been seen to
- * be as announced: what is mapped can then never turn into SIGBUS. The descriptor stays the caller's.
+ * Maps the segment read-only after checking its seals (no shrinking, growing or writing) and its size. The mapping can
+ * then never cause SIGBUS. The caller keeps the descriptor.
  */
 enum oto_status oto_segment_map(int fd, uint64_t bytes, const void **base, struct oto_error *error);
 void oto_segment_unmap(const void *base, uint64_t bytes); /* NULL is allowed */

@@ -1,6 +1,6 @@
 /*
- * A physics process: drives a car (kinematic bicycle, reference at the rear axle) in lockstep with the world of
- * configs/worlds/external_truth.yaml. Arguments: ticks to drive (default 10000).
+ * A physics process: drives a car (kinematic bicycle, reference point at the rear axle) in lockstep with the world of
+ * configs/worlds/external_truth.yaml. Argument: number of ticks (default 10000).
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,9 @@ struct car {
     double x_m, y_m, heading_rad, speed_m_s;
 };
 
-/* Speeds up to 15 m/s and steers to and fro; exact along each tick's arc is not needed: the rates are. */
+/*
+ * Drives at up to 15 m/s and steers from side to side. The position within a tick is approximate; the rates are exact.
+ */
 static void drive(struct car *car, double t_s, double dt_s, struct oto_truth_record *truth)
 {
     const double accel_m_s2 = car->speed_m_s < 15.0 ? 2.0 : 0.0;

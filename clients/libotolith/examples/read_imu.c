@@ -1,4 +1,4 @@
-/* Prints an IMU's specific force from shared memory for a second of ticks. usage: read_imu [WORLD] */
+/* Prints the specific force of an IMU from shared memory for one second of ticks. usage: read_imu [WORLD] */
 #include <otolith/client.h>
 #include <otolith/records.h>
 

@@ -1,4 +1,4 @@
-/* Prints every field of every sample of a topic over nng, whatever its record. usage: subscribe URL TOPIC [COUNT] */
+/* Prints every field of every sample of a topic, received over nng. usage: subscribe URL TOPIC [COUNT] */
 #include <otolith/client.h>
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "otolith/frame.h"
 
 #if defined(__SANITIZE_THREAD__)
-/* nng counts its references by atomics that ThreadSanitizer cannot see in a library that it did not build. */
+/* nng counts its references with atomics that ThreadSanitizer cannot see, because nng was built without it. */
 OTO_API const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
@@ -26,10 +26,12 @@ const char *__tsan_default_suppressions(void)
 #define START_BYTES 65536
 #define MAX_BYTES (OTO_FRAME_MAX_BYTES + MAX_HEADER_BYTES)
 
-static const unsigned char our_greeting[GREETING_BYTES] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};       /* a subscriber */
+static const unsigned char our_greeting[GREETING_BYTES] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};       /* the protocol
+                                                                                                  * number of a
+                                                                                                  * subscriber */
 static const unsigned char publisher_greeting[GREETING_BYTES] = {0, 'S', 'P', 0, 0, 0x20, 0, 0};
 
-/* Before each message: over ipc a byte 1, then everywhere its length in eight bytes, the highest first. */
+/* What precedes each message: over ipc a byte 1, then in all cases the length in eight bytes, big-endian. */
 static const struct {
     const char *prefix;
     size_t header_bytes;
@@ -40,17 +42,17 @@ enum link_state { LINK_IDLE, LINK_DIALING, LINK_GREETING, LINK_RECEIVING };
 struct oto_link {
     nng_stream_dialer *dialer;
     nng_stream *stream;
-    nng_aio *aio; /* the one operation that may be under way, also between calls */
+    nng_aio *aio; /* the only nng operation, which may continue between calls */
     bool pending;
     enum link_state state;
-    bool greeted; /* by a publisher */
-    int reason;   /* nng's, of the last failure */
+    bool greeted; /* the publisher has sent its greeting */
+    int reason;   /* nng's error number of the last failure */
     int64_t retry_at_ms;
     int32_t retry_ms;
     size_t header_bytes;
     unsigned char *buffer;
-    size_t capacity, begin, end; /* what has come and is not given yet */
-    size_t given;                /* of it, what the caller is looking at */
+    size_t capacity, begin, end; /* received bytes that have not been returned yet */
+    size_t given;                /* of these, bytes that the caller is reading */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool done; /* set by nng's thread under the mutex */
@@ -74,7 +76,7 @@ static void operation_done(void *context)
     (void)pthread_mutex_unlock(&link->mutex);
 }
 
-/* Waits for the operation under way, or only for the time to pass if there is none. */
+/* Waits for the current operation; if there is none, waits until the deadline. */
 static bool wait_done(struct oto_link *link, int64_t deadline_ms)
 {
     const struct timespec until = {.tv_sec = deadline_ms / 1000, .tv_nsec = deadline_ms % 1000 * 1000000};
@@ -103,7 +105,7 @@ static void start_dial(struct oto_link *link)
 
 static void start_greeting(struct oto_link *link)
 {
-    /* nng only reads what it sends. */
+    /* nng does not write to the bytes it sends. */
     const nng_iov bytes = {.iov_buf = (void *)(uintptr_t)our_greeting, .iov_len = GREETING_BYTES};
     start(link, LINK_GREETING, GREETING_MS);
     (void)nng_aio_set_iov(link->aio, 1, &bytes);
@@ -118,7 +120,7 @@ static void start_receive(struct oto_link *link)
     nng_stream_recv(link->stream, link->aio);
 }
 
-/* ---- from state to state ---- */
+/* ---- states ---- */
 
 static void hang_up(struct oto_link *link, int reason)
 {
@@ -139,7 +141,7 @@ static void take_result(struct oto_link *link)
 {
     const int result = nng_aio_result(link->aio);
     link->pending = false;
-    link->done = false; /* nng's thread is through with it: from now on only time is waited for */
+    link->done = false; /* nng's thread has finished with the operation; the next wait is for the retry time only */
     if (link->state == LINK_DIALING && result == 0) {
         link->stream = nng_aio_get_output(link->aio, 0);
         start_greeting(link);
@@ -152,7 +154,10 @@ static void take_result(struct oto_link *link)
     }
 }
 
-/* Room for more behind what has come: moved to the front, then doubled, by what came and not by what is announced. */
+/*
+ * Makes room: moves the received bytes to the front, then doubles the buffer. It grows with received bytes, not with
+ * announced ones.
+ */
 static enum oto_status make_room(struct oto_link *link)
 {
     if (link->begin > 0) {
@@ -182,7 +187,7 @@ static uint64_t announced_bytes(const struct oto_link *link)
     return bytes;
 }
 
-/* The next whole message of what has come. AGAIN: more is needed; CORRUPT: the other side is no publisher of ours. */
+/* Gets the next complete message. AGAIN: more bytes are needed; CORRUPT: the peer is not our publisher. */
 static enum oto_status cut(struct oto_link *link, const unsigned char **data, size_t *bytes)
 {
     if (!link->greeted) {
@@ -213,7 +218,7 @@ static enum oto_status cut(struct oto_link *link, const unsigned char **data, si
     return OTO_OK;
 }
 
-/* Goes on where nothing is under way. AGAIN: something is, or the deadline comes first. */
+/* Starts the next operation if none is running. AGAIN: an operation runs, or the deadline comes first. */
 static enum oto_status advance(struct oto_link *link, int64_t deadline_ms, const unsigned char **data, size_t *bytes)
 {
     if (link->state == LINK_IDLE) {
@@ -304,7 +309,7 @@ enum oto_status oto_link_open(const char *url, struct oto_link **link, struct ot
     make_condition(made);
     int result = made->header_bytes == 0 ? NNG_EADDRINVAL : nng_stream_dialer_alloc(&made->dialer, url);
     if (result == 0) {
-        /* A host that has vanished is noticed; over ipc there is no such option. */
+        /* Keepalive detects a host that has vanished; ipc has no such option. */
         (void)nng_stream_dialer_set_bool(made->dialer, NNG_OPT_TCP_KEEPALIVE, true);
         result = nng_aio_alloc(&made->aio, operation_done, made);
     }
@@ -324,7 +329,7 @@ void oto_link_close(struct oto_link *link)
         return;
     }
     if (link->aio != NULL) {
-        nng_aio_stop(link->aio); /* answered at once, and waited for: nothing of ours is under way after it */
+        nng_aio_stop(link->aio); /* cancels and waits, so that no operation runs afterwards */
         if (link->pending && link->state == LINK_DIALING && nng_aio_result(link->aio) == 0) {
             link->stream = nng_aio_get_output(link->aio, 0);
         }

@@ -1,9 +1,10 @@
 /*
- * The line to a publisher, over nng's byte streams: dials, shakes hands, cuts what comes into messages, and dials again
- * when it breaks. The scalability protocol below pub/sub is 8 bytes of greeting each way and a length before each
- * message, so a whole nng socket is not needed for it; and in Debian's nng 1.5.2 closing one hangs for ever, about once
- * in twenty times, when a message is on its way: a receive that was stopped between a message's header and its body is
- * never answered, and the thread that waits for it is the one that cleans up for the whole process. One thread at a time.
+ * The connection to a publisher, over nng's byte streams. It dials, exchanges greetings, splits the bytes into
+ * messages, and reconnects after a failure. The pub/sub protocol is a greeting of 8 bytes in each direction and a
+ * length before each message, so a whole nng socket is not needed. It is avoided because in Debian's nng 1.5.2 closing
+ * a socket hangs about once in twenty times while a message arrives: a receive that is stopped between a message's
+ * header and its body never completes, and the waiting thread is the one that cleans up for the whole process. One
+ * thread at a time.
  */
 #ifndef OTO_LINK_H
 #define OTO_LINK_H
@@ -16,19 +17,19 @@
 
 struct oto_link;
 
-/* `url`: tcp://host:port or ipc:///path. Does not wait for anybody to answer there. */
+/* `url`: tcp://host:port or ipc:///path. Does not wait for a publisher to answer. */
 enum oto_status oto_link_open(const char *url, struct oto_link **link, struct oto_error *error);
 void oto_link_close(struct oto_link *link); /* NULL is allowed */
 
 /*
- * The next message, which stays until the next call. OTO_OK, OTO_AGAIN when `deadline_ms` of oto_link_now_ms has passed,
- * OTO_NO_MEMORY.
+ * Receives the next message, which is valid until the next call. Returns OTO_OK, OTO_AGAIN at `deadline_ms` of
+ * oto_link_now_ms, or OTO_NO_MEMORY.
  */
 enum oto_status oto_link_receive(struct oto_link *link, int64_t deadline_ms, const unsigned char **data, size_t *bytes);
-/* Whether a publisher has answered; if not, why, as nng says it. */
+/* True if a publisher has answered; otherwise the reason, in nng's words. */
 bool oto_link_is_up(const struct oto_link *link);
 const char *oto_link_reason(const struct oto_link *link);
 
-int64_t oto_link_now_ms(void); /* CLOCK_MONOTONIC */
+int64_t oto_link_now_ms(void); /* Reads CLOCK_MONOTONIC. */
 
 #endif

@@ -21,7 +21,7 @@ void oto_stream_finish(struct oto_stream *stream)
     memset(stream, 0, sizeof *stream);
 }
 
-/* `asked` is the topic, or a prefix of it that ends in '/', or nothing at all. */
+/* `asked` is a topic, a prefix that ends in '/', or empty for all topics. */
 static bool matches(const char *topic, const char *asked)
 {
     const size_t bytes = strlen(asked);
@@ -65,7 +65,7 @@ enum oto_status oto_stream_give(struct oto_stream *stream, const void *data, siz
     }
     struct oto_topic *topic = oto_topics_find(&stream->topics, data);
     if (topic == NULL || !topic->wanted) {
-        return OTO_AGAIN; /* most frames of a busy publisher: not looked into */
+        return OTO_AGAIN; /* most frames of a busy publisher; they are not decoded */
     }
     const enum oto_status status = oto_frame_decode(data, bytes, &stream->frame);
     if (status != OTO_OK || topic->channel->type_hash != stream->frame.schema) {
@@ -76,7 +76,7 @@ enum oto_status oto_stream_give(struct oto_stream *stream, const void *data, siz
     return OTO_OK;
 }
 
-/* False: this sample has come before. */
+/* Counts lost samples. False: this sample was received before. */
 static bool account(struct oto_topic *topic, uint64_t epoch, uint64_t seq, uint64_t *lost)
 {
     const bool goes_on = topic->started && topic->epoch == epoch;

@@ -3,7 +3,7 @@
 #include "transport/link.h"
 #include "transport/stream.h"
 
-/* Frames that have come but are not for us are gone through for that long beyond the deadline. */
+/* Frames of other topics that have already arrived are skipped for this long after the deadline. */
 #define DRAIN_MS 20
 
 struct oto_subscriber {
@@ -47,22 +47,22 @@ bool oto_subscriber_is_up(const struct oto_subscriber *subscriber)
     return oto_link_is_up(subscriber->link);
 }
 
-/* Why nothing came. */
+/* Explains why no sample arrived. */
 static enum oto_status explain(const struct oto_subscriber *subscriber, int32_t timeout_ms, struct oto_error *error)
 {
     const struct oto_stream *stream = &subscriber->stream;
     if (!oto_link_is_up(subscriber->link)) {
-        return oto_fail(error, OTO_TIMEOUT, "nobody answers at %s: %s", subscriber->url,
+        return oto_fail(error, OTO_TIMEOUT, "no publisher answers at %s: %s", subscriber->url,
                         oto_link_reason(subscriber->link));
     }
-    if (!stream->topics.heard) {
+    if (!stream->topics.has_schema) {
         return oto_fail(error, OTO_TIMEOUT, "%s has sent no schema within %d ms", subscriber->url, timeout_ms);
     }
     if (stream->wanted_count > 0) {
         return oto_fail(error, OTO_TIMEOUT, "no sample of '%s' within %d ms", stream->asked, timeout_ms);
     }
     if (stream->topics.count < stream->topics.total) {
-        return oto_fail(error, OTO_TIMEOUT, "%s has told of %u of its %u topics within %d ms, not yet of '%s'",
+        return oto_fail(error, OTO_TIMEOUT, "%s has announced %u of its %u topics within %d ms, but not '%s'",
                         subscriber->url, stream->topics.count, stream->topics.total, timeout_ms, stream->asked);
     }
     const char *near = oto_stream_nearest(stream);

@@ -5,9 +5,9 @@
 struct oto_topics_part {
     struct oto_topics_part *next;
     struct oto_schema *schema;
-    uint32_t used; /* topics on which it has the last word */
+    uint32_t used; /* number of topics that this frame defines */
     size_t bytes;
-    unsigned char frame[]; /* a copy: most that come are the same again */
+    unsigned char frame[]; /* a copy of the frame, because most schema frames repeat it */
 };
 
 static void close_part(struct oto_topics_part *part)
@@ -62,7 +62,7 @@ static int by_topic(const void *a, const void *b)
     return strcmp(left->channel->topic, right->channel->topic);
 }
 
-/* The part's topics, sorted. */
+/* Lists the topics of the part, sorted. */
 static struct oto_topic *list_part(struct oto_topics_part *part)
 {
     const uint32_t count = oto_schema_channel_count(part->schema);
@@ -76,24 +76,24 @@ static struct oto_topic *list_part(struct oto_topics_part *part)
     return list;
 }
 
-/* What the part says, with what was counted of each topic; and, where they stay, the topics that it does not name. */
-static uint32_t merge(const struct oto_topics *topics, const struct oto_topic *told, uint32_t told_count, bool stay,
+/* Lists the announced topics with the counters of the known ones; with `stay`, also the known ones not announced. */
+static uint32_t merge(const struct oto_topics *topics, const struct oto_topic *announced, uint32_t announced_count, bool stay,
                       struct oto_topic *to)
 {
     uint32_t count = 0, known = 0;
-    for (uint32_t i = 0; i < told_count; i++) {
-        if (i > 0 && by_topic(&told[i - 1], &told[i]) == 0) {
+    for (uint32_t i = 0; i < announced_count; i++) {
+        if (i > 0 && by_topic(&announced[i - 1], &announced[i]) == 0) {
             continue;
         }
-        while (known < topics->count && by_topic(&topics->list[known], &told[i]) < 0) {
+        while (known < topics->count && by_topic(&topics->list[known], &announced[i]) < 0) {
             to[count] = topics->list[known++];
             count += stay;
         }
-        to[count] = told[i];
-        if (known < topics->count && by_topic(&topics->list[known], &told[i]) == 0) {
+        to[count] = announced[i];
+        if (known < topics->count && by_topic(&topics->list[known], &announced[i]) == 0) {
             to[count] = topics->list[known++];
-            to[count].channel = told[i].channel;
-            to[count].part = told[i].part;
+            to[count].channel = announced[i].channel;
+            to[count].part = announced[i].part;
         }
         count++;
     }
@@ -103,7 +103,7 @@ static uint32_t merge(const struct oto_topics *topics, const struct oto_topic *t
     return count;
 }
 
-/* The bytes of the parts that a list needs; sets `used`. */
+/* Counts the bytes of the parts that a list needs, and sets their `used`. */
 static size_t count_uses(struct oto_topics_part *parts, const struct oto_topic *list, uint32_t count)
 {
     size_t bytes = 0;
@@ -133,28 +133,28 @@ static void name_run(struct oto_topics *topics, const struct oto_schema *schema,
 {
     memcpy(topics->world, schema_topic, world);
     topics->world[world] = '\0';
-    topics->heard = true;
+    topics->has_schema = true;
     topics->epoch = oto_schema_epoch(schema);
     topics->total = oto_schema_total(schema);
 }
 
-/* Takes the part over when it succeeds. */
+/* Adds a part; on success it belongs to `topics`. */
 static enum oto_status add_part(struct oto_topics *topics, struct oto_topics_part *part)
 {
     const char *schema_topic = (const char *)part->frame;
     const size_t world = (size_t)(strrchr(schema_topic, '/') - schema_topic);
-    const bool stay = topics->heard && topics->epoch == oto_schema_epoch(part->schema) &&
+    const bool stay = topics->has_schema && topics->epoch == oto_schema_epoch(part->schema) &&
                       strlen(topics->world) == world && memcmp(topics->world, schema_topic, world) == 0;
-    const uint32_t told_count = oto_schema_channel_count(part->schema);
-    struct oto_topic *told = list_part(part);
-    struct oto_topic *list = calloc((size_t)told_count + topics->count + 1, sizeof *list);
-    if (told == NULL || list == NULL) {
-        free(told);
+    const uint32_t announced_count = oto_schema_channel_count(part->schema);
+    struct oto_topic *announced = list_part(part);
+    struct oto_topic *list = calloc((size_t)announced_count + topics->count + 1, sizeof *list);
+    if (announced == NULL || list == NULL) {
+        free(announced);
         free(list);
         return OTO_NO_MEMORY;
     }
-    const uint32_t count = merge(topics, told, told_count, stay, list);
-    free(told);
+    const uint32_t count = merge(topics, announced, announced_count, stay, list);
+    free(announced);
     part->next = topics->parts;
     if (count_uses(part, list, count) > OTO_TOPICS_MAX_BYTES || count > OTO_SEGMENT_MAX_CHANNELS) {
         (void)count_uses(topics->parts, topics->list, topics->count);

@@ -10,7 +10,7 @@ static const char *const kind_texts[] = {"",       "a text",          "a whole n
                                          "a number", "true or false", "a list of whole numbers",
                                          "a list of texts"};
 
-/* Where the next text, number and pointer of the message go. */
+/* Where the next text, number and pointer of the message are stored. */
 struct filler {
     struct oto_message *message;
     struct oto_pack_reader reader;
@@ -26,7 +26,7 @@ static enum oto_status corrupt(const struct filler *filler, const char *key, con
                     key[0] != '\0' ? "' " : "", why);
 }
 
-/* Copies a text into the storage, which holds every byte of a message and a NUL for each text there may be. */
+/* Copies a text into the storage. The storage has room for every byte of a message and a NUL for each text. */
 static enum oto_status store_text(struct filler *filler, const char *key, const struct oto_pack_item *item,
                                   const char **text)
 {
@@ -113,7 +113,7 @@ static enum oto_status take_value(struct filler *filler, struct oto_argument *ar
     }
 }
 
-/* `v`, `id` and `op` have places of their own. False: the key is an ordinary argument's. */
+/* Stores `v`, `id` and `op`, which are members of the message. False: the key is that of an ordinary argument. */
 static bool take_envelope(struct filler *filler, const char *key, const struct oto_pack_item *item,
                           enum oto_status *status)
 {
@@ -121,9 +121,9 @@ static bool take_envelope(struct filler *filler, const char *key, const struct o
     *status = OTO_OK;
     if (strcmp(key, "v") == 0) {
         if (filler->have_version || item->kind != OTO_PACK_UNSIGNED) {
-            *status = corrupt(filler, key, "must stand once and be a whole number");
+            *status = corrupt(filler, key, "must occur once and be a whole number");
         } else if (item->number != OTO_CONTROL_VERSION) {
-            *status = oto_fail(filler->error, OTO_VERSION, "control message: version %llu; this side speaks %d",
+            *status = oto_fail(filler->error, OTO_VERSION, "control message: version %llu; this side supports %d",
                                (unsigned long long)item->number, OTO_CONTROL_VERSION);
         }
         filler->have_version = true;
@@ -131,7 +131,7 @@ static bool take_envelope(struct filler *filler, const char *key, const struct o
     }
     if (strcmp(key, "id") == 0) {
         if (filler->have_id || item->kind != OTO_PACK_UNSIGNED) {
-            *status = corrupt(filler, key, "must stand once and be a whole number that is not negative");
+            *status = corrupt(filler, key, "must occur once and be a whole number that is not negative");
         }
         message->id = item->number;
         filler->have_id = true;
@@ -140,7 +140,7 @@ static bool take_envelope(struct filler *filler, const char *key, const struct o
     if (strcmp(key, "op") == 0) {
         if (filler->have_op || !oto_pack_copy_text(item, message->op, sizeof message->op) || item->count == 0 ||
             oto_utf8_valid_bytes(message->op, item->count) != item->count) {
-            *status = corrupt(filler, key, "must stand once and be a text of 1 to 23 bytes");
+            *status = corrupt(filler, key, "must occur once and be a text of 1 to 23 bytes");
         }
         filler->have_op = true;
         return true;

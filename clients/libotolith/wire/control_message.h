@@ -1,34 +1,34 @@
 /*
- * Messages of the control socket (A22): one datagram is one msgpack map
+ * Messages of the control socket (A22). One datagram is one msgpack map:
  *     {v: 1, id: u64, op: text, <argument>: value, …}
  * A reply has op "reply" and the arguments `status` (enum oto_status), `tick`, `text` and what the request asked for.
- * Decoding is bounded: at most OTO_MESSAGE_MAX_BYTES, OTO_MESSAGE_MAX_ARGUMENTS arguments, lists of numbers or texts
- * only, no nesting beyond; nothing is allocated from what a message claims. Shared by the server and its clients.
- * Pure: any thread.
+ * Decoding has fixed limits: at most OTO_MESSAGE_MAX_BYTES, at most OTO_MESSAGE_MAX_ARGUMENTS arguments, lists of
+ * numbers or texts only, no deeper nesting. Nothing is allocated from sizes that a message claims. Shared by the server
+ * and its clients. Pure: any thread.
  *
- * Requests (argument: kind), each answered by one reply with the same id unless noted:
+ * Requests (argument: kind). Each gets one reply with the same id unless noted:
  *   attach {name: text}                       reply: fd by SCM_RIGHTS, world, bytes (u64), epoch
  *   wake {on: bool}
  *   info {}                                   text: JSON
  *   pause {} resume {} step {ticks: u64} scale {scale: f64} mode {mode: text} shutdown {}
  *   get {node: text, param: text or absent}   keys, values, units, texts: lists of text; runtime: list of u64
- *                                             (a node's table in parts: `first` (u64) asks from there, `total` says how many)
+ *                                             (a node's table in parts: `first` (u64) is the start, `total` is the count)
  *   set {node: text, param: text, value: text}
- *   swap {node: text, plugin: text}           ticks (u64): from the request to the flip; see struct oto_swap for what may
- *                                             be said besides: params, part, mode: text; unit, probation_ns, shadow_ns,
+ *   swap {node: text, plugin: text}           ticks (u64): from the request to the flip; further arguments, as in struct
+ *                                             oto_swap: params, part, mode: text; unit, probation_ns, shadow_ns,
  *                                             budget_ns: u64; shadow_tolerance: f64; reset_state, no_probe, wait: bool;
  *                                             instead of plugin: undo or cancel: bool
- *   checkpoint {path: text} restore {path: text}   absolute; after a restore the server closes and comes again, in a new epoch
+ *   checkpoint {path: text} restore {path: text}   absolute; after a restore the server restarts with a new epoch
  *   fault {node: text, spec: text}            spec: YAML as in a world's `faults:`; text: the fault's number
  *   clear_faults {node: text, id_of_fault: u64 or absent}
  *   lossless {channels: list of u64}          reply: slot; lossless {channels: []} ends it
  *   ack {next: list of u64}                   no reply
- *   join {name: text}                         reply: mailbox fd by SCM_RIGHTS, bytes, tick (otolith/mailbox.h); may also
- *                                             have role, on_timeout (texts), step_n (u64), timeout_ms (f64); once a
- *                                             connection, whose end is the leave
+ *   join {name: text}                         reply: mailbox fd by SCM_RIGHTS, bytes, tick (otolith/mailbox.h); optional
+ *                                             role, on_timeout (texts), step_n (u64), timeout_ms (f64); once a
+ *                                             connection; the participant leaves when the connection ends
  *
- * An empty list is of both kinds: it is given as U64_LIST with count 0, and both list pointers are set. A negative
- * whole number is an F64. Texts are valid UTF-8: decoding refuses others, writing turns a bad byte into '?'.
+ * An empty list is decoded as U64_LIST with count 0, and both list pointers are set. A negative whole number is an F64.
+ * Texts are valid UTF-8: decoding refuses others, writing replaces an invalid byte by '?'.
  */
 #ifndef OTO_CONTROL_MESSAGE_H
 #define OTO_CONTROL_MESSAGE_H
@@ -46,8 +46,8 @@
 
 enum oto_argument_kind {
     OTO_ARGUMENT_TEXT = 1,
-    OTO_ARGUMENT_U64 = 2, /* also a non-negative integer given as signed */
-    OTO_ARGUMENT_F64 = 3, /* a U64 is accepted where an F64 is asked for */
+    OTO_ARGUMENT_U64 = 2, /* also a non-negative integer in a signed encoding */
+    OTO_ARGUMENT_F64 = 3, /* a U64 is accepted where an F64 is expected */
     OTO_ARGUMENT_BOOL = 4,
     OTO_ARGUMENT_U64_LIST = 5,
     OTO_ARGUMENT_TEXT_LIST = 6
@@ -56,15 +56,15 @@ enum oto_argument_kind {
 struct oto_argument {
     char key[OTO_MESSAGE_KEY_BYTES];
     enum oto_argument_kind kind;
-    uint32_t count;            /* of a list */
+    uint32_t count;            /* number of items of a list */
     uint64_t u64;              /* U64, BOOL */
     double f64;
-    const char *text;          /* TEXT: NUL-terminated, in the message's own storage; no NUL inside */
+    const char *text;          /* TEXT: NUL-terminated, in the message's own storage; contains no NUL */
     const uint64_t *u64_list;  /* in the message's own storage */
     const char *const *text_list;
 };
 
-/* A decoded message; large (about 100 KiB): lives in its connection, not on the stack. */
+/* A decoded message. It is large (about 100 KiB): keep it in the connection, not on the stack. */
 struct oto_message {
     uint64_t id;
     char op[OTO_MESSAGE_KEY_BYTES];
@@ -75,10 +75,10 @@ struct oto_message {
     char storage[OTO_MESSAGE_MAX_BYTES + OTO_MESSAGE_MAX_LIST + OTO_MESSAGE_MAX_ARGUMENTS];
 };
 
-/* OTO_OK, OTO_CORRUPT, OTO_LIMIT or OTO_VERSION, with a sentence. */
+/* Returns OTO_OK, or OTO_CORRUPT, OTO_LIMIT or OTO_VERSION with a sentence. */
 enum oto_status oto_message_decode(const void *data, size_t bytes, struct oto_message *message, struct oto_error *error);
 
-/* An argument by key and kind; the error names the op, the key and the kind wanted. */
+/* Gets an argument by key and kind. The error names the op, the key and the expected kind. */
 const struct oto_argument *oto_message_find(const struct oto_message *message, const char *key);
 enum oto_status oto_message_text(const struct oto_message *message, const char *key, const char **text,
                                  struct oto_error *error);
@@ -89,7 +89,7 @@ enum oto_status oto_message_f64(const struct oto_message *message, const char *k
 enum oto_status oto_message_bool(const struct oto_message *message, const char *key, bool *flag,
                                  struct oto_error *error);
 
-/* Builds a datagram in a caller's buffer. After an overflow all further calls do nothing and finish returns 0. */
+/* Writes a datagram into a caller's buffer. After an overflow further calls do nothing and finish returns 0. */
 struct oto_message_writer {
     unsigned char *data;
     size_t capacity, bytes;

@@ -14,7 +14,7 @@ static const unsigned char *element_at(const struct oto_field *field, const void
     return (const unsigned char *)payload + field->offset + (size_t)element * oto_field_type_bytes(field->type);
 }
 
-/* An element as the widest of its kind. Little-endian, as the segment is. */
+/* Reads an element as the widest type of its kind. Little-endian, as in the segment. */
 static uint64_t unsigned_at(const unsigned char *at, uint32_t bytes)
 {
     uint64_t number = 0;
@@ -85,7 +85,7 @@ size_t oto_field_format(const struct oto_field *field, const void *payload, uint
     case OTO_FIELD_I64:
         length = snprintf(text, bytes, "%" PRId64, signed_at(at, width));
         break;
-    case OTO_FIELD_F32: /* nine digits bring a float back */
+    case OTO_FIELD_F32: /* nine digits identify a float */
         length = snprintf(text, bytes, "%.9g", oto_field_number(field, payload, element));
         break;
     case OTO_FIELD_F64:

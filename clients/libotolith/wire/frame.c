@@ -11,8 +11,8 @@ void oto_buffer_free(struct oto_buffer *buffer)
 }
 
 /*
- * The functions below make their packer on the spot from the writer: its callback is then known where it is called, and
- * is inlined with the constant sizes that msgpack-c gives it. A sample costs half as much.
+ * The functions below make the packer locally from the writer. The compiler then knows the packer's callback, and
+ * inlines it with the constant sizes that msgpack-c passes. This halves the cost of a sample.
  */
 
 #define PACK_AS(type_name, member_pack)                                                                                \
@@ -67,13 +67,13 @@ static void pack_field(struct oto_frame_writer *writer, const struct oto_field *
     }
 }
 
-/* Fields [first, end) whose names share their first `skip` bytes: one map on the wire. */
+/* Fields [first, end) whose names have the same first `skip` bytes; they are one map on the wire. */
 struct group {
     uint32_t first, end;
     size_t skip;
 };
 
-/* The member of the group that begins at field `first`: its key, and whether it is a map of several fields itself. */
+/* The member of the group that begins at field `first`: its key, and whether it is itself a map of several fields. */
 static struct group member_at(const struct oto_field *fields, const struct group *group, uint32_t first,
                               size_t *key_bytes)
 {
@@ -102,7 +102,7 @@ static uint32_t member_count(const struct oto_field *fields, const struct group 
     return count;
 }
 
-/* The members of a group; as deep as a name has dots. */
+/* Packs the members of a group. Recursion is as deep as a name has dots. */
 static void pack_members(struct oto_frame_writer *writer, const struct oto_field *fields, const struct group *group,
                          const unsigned char *payload)
 {

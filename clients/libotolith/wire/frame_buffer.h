@@ -1,4 +1,4 @@
-/* The packer of frames: msgpack-c's, into a buffer that grows up to OTO_FRAME_MAX_BYTES. Pure: any thread. */
+/* The packer of frames: msgpack-c with a buffer that grows up to OTO_FRAME_MAX_BYTES. Pure: any thread. */
 #ifndef OTO_FRAME_BUFFER_H
 #define OTO_FRAME_BUFFER_H
 
@@ -9,10 +9,10 @@
 
 struct oto_frame_writer {
     struct oto_buffer *buffer;
-    enum oto_status status; /* of the first failure; nothing is written after it */
+    enum oto_status status; /* status of the first failure; nothing is written after it */
 };
 
-/* Makes room for `bytes` more. */
+/* Makes room for `bytes` more bytes. */
 __attribute__((cold)) static inline int oto_frame_grow(struct oto_frame_writer *writer, size_t bytes)
 {
     struct oto_buffer *buffer = writer->buffer;
@@ -56,7 +56,7 @@ static inline msgpack_packer oto_frame_packer(struct oto_frame_writer *writer)
     return packer;
 }
 
-/* A key or another text that is known to be valid. */
+/* Packs a key or another text that is known to be valid UTF-8. */
 static inline void oto_frame_key(msgpack_packer *packer, const char *key, size_t bytes)
 {
     (void)msgpack_pack_str(packer, bytes);

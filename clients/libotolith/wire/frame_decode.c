@@ -25,7 +25,7 @@ static enum oto_status take_samples(struct oto_frame *frame, struct oto_pack_rea
     return OTO_OK;
 }
 
-/* The size of a record stands in the head of the first; all are of one size. */
+/* The head of the first record gives the size of all records. */
 static enum oto_status take_packed(struct oto_frame *frame, struct oto_pack_reader *reader)
 {
     struct oto_pack_item item;
@@ -58,7 +58,7 @@ static enum oto_status take_number(struct oto_pack_reader *reader, uint64_t *num
     return OTO_OK;
 }
 
-/* One pair of the envelope; keys that this version does not know are stepped over. */
+/* Decodes one pair of the envelope. Keys that this version does not know are skipped. */
 static enum oto_status take_envelope_pair(struct oto_frame *frame, struct oto_pack_reader *reader, unsigned *seen)
 {
     struct oto_pack_item key;
@@ -121,7 +121,7 @@ enum oto_status oto_frame_decode(const void *data, size_t bytes, struct oto_fram
     return whole && frame->seq <= OTO_SEQ_MAX + 1 - frame->count ? OTO_OK : OTO_CORRUPT;
 }
 
-/* Moves the frame's place to sample `index`, from where it stands if that is on the way. */
+/* Moves the frame's read position to sample `index`, forward from the current position if possible. */
 static bool seek(struct oto_frame *frame, uint32_t index)
 {
     if (index < frame->next_index) {

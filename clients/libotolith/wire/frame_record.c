@@ -4,7 +4,7 @@
 
 #define NS_PER_S 1000000000
 
-/* A record on its way into a payload. */
+/* A record while it is decoded into a payload. */
 struct record {
     struct oto_pack_reader reader;
     const struct oto_record_type *type;
@@ -12,7 +12,7 @@ struct record {
     struct oto_sample_head *head;
     char *frame_id;
     size_t frame_id_bytes;
-    uint32_t expected; /* the field that comes next if the order is the table's */
+    uint32_t expected; /* the next field if the record has the order of the type */
     uint32_t found;
     uint64_t have[OTO_RECORD_MAX_FIELDS / 64];
     bool have_header, have_otolith;
@@ -105,7 +105,10 @@ static bool take_field(struct record *record, uint32_t index)
     return good;
 }
 
-/* The first field, from the expected one on and round, whose name is `name` or, for a map, begins with it. */
+/*
+ * Finds the first field whose name is `name` or, for a map, begins with it. The search starts at the expected field and
+ * wraps.
+ */
 static uint32_t find_field(const struct record *record, const char *name, size_t bytes, char after)
 {
     const uint32_t count = record->type->field_count;
@@ -128,7 +131,10 @@ static bool next_is_map(const struct oto_pack_reader *reader)
 
 static bool take_map(struct record *record, char *name, size_t prefix);
 
-/* A pair whose key, after the first `prefix` bytes of `name`, names a field or a map of fields; others are skipped. */
+/*
+ * Decodes a pair whose key, appended to the first `prefix` bytes of `name`, names a field or a map of fields. Others
+ * are skipped.
+ */
 static bool take_pair(struct record *record, const struct oto_pack_item *key, char *name, size_t prefix)
 {
     if (key->count == 0 || key->count >= OTO_FIELD_NAME_BYTES - prefix || memchr(key->data, '\0', key->count) != NULL) {
@@ -149,7 +155,7 @@ static bool take_pair(struct record *record, const struct oto_pack_item *key, ch
     return take_field(record, index);
 }
 
-/* A map below the top. It recurses only along the dots of a field's name, so at most 24 deep. */
+/* Decodes a map below the top level. It recurses only along the dots of a field's name, so at most 24 deep. */
 static bool take_map(struct record *record, char *name, size_t prefix)
 {
     struct oto_pack_item map, key;

@@ -24,12 +24,12 @@ static double real_of(uint64_t bits, uint32_t bytes)
     return real;
 }
 
-/* What the lead bytes 0xc0 … 0xdf mean: the kind, and how many bytes of number or length follow. */
+/* The lead bytes 0xc0 … 0xdf: the kind, and the number of bytes of number or length that follow. */
 struct lead {
     uint8_t kind;
     uint8_t bytes;
     uint8_t is_signed;
-    uint8_t fixed; /* of a fixext: its bytes */
+    uint8_t fixed; /* payload bytes of a fixext */
 };
 #define NEVER_USED 0xff
 static const struct lead leads[32] = {
@@ -56,7 +56,7 @@ static void take_integer(struct oto_pack_item *item, const struct lead *lead, ui
     }
 }
 
-/* After the header of `item`: its bytes are there, or its members can be. */
+/* After the header of `item`: checks that its bytes, or at least one byte for each member, are left. */
 static bool take_body(struct oto_pack_reader *reader, struct oto_pack_item *item, uint32_t count)
 {
     const size_t left = (size_t)(reader->end - reader->at);
@@ -136,7 +136,9 @@ bool oto_pack_next(struct oto_pack_reader *reader, struct oto_pack_item *item)
 
 bool oto_pack_skip(struct oto_pack_reader *reader)
 {
-    /* Every member takes a byte at least, so the sum cannot outgrow what is left without failing. */
+    /*
+     * Number of values still to skip. Each needs at least one byte, so the sum cannot exceed the bytes that are left.
+     */
     uint64_t open = 1;
     while (open > 0) {
         struct oto_pack_item item;

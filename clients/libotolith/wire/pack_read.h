@@ -1,7 +1,7 @@
 /*
- * Reading msgpack that nobody vouches for. A reader walks over bytes in place: it allocates nothing, recurses nowhere
- * and believes no count that the bytes left could not hold (a five-byte array header may claim 2^32 items, for which
- * msgpack-c's unpacker reserves gigabytes). Pure: any thread, one reader each.
+ * Reads untrusted msgpack. A reader walks over bytes in place. It allocates nothing, does not recurse, and refuses a
+ * count that the remaining bytes cannot hold. (A five-byte array header may claim 2^32 items; msgpack-c's unpacker
+ * reserves gigabytes for it.) Pure: any thread, one reader each.
  */
 #ifndef OTO_PACK_READ_H
 #define OTO_PACK_READ_H
@@ -13,7 +13,7 @@
 enum oto_pack_kind {
     OTO_PACK_NIL,
     OTO_PACK_BOOL,
-    OTO_PACK_UNSIGNED, /* any integer >= 0, however it was written */
+    OTO_PACK_UNSIGNED, /* any integer >= 0, in any encoding */
     OTO_PACK_NEGATIVE,
     OTO_PACK_FLOAT, /* 32 or 64 bits */
     OTO_PACK_TEXT,
@@ -23,14 +23,14 @@ enum oto_pack_kind {
     OTO_PACK_MAP
 };
 
-/* One item: a scalar with its value, or the header of an array or map whose members follow. */
+/* One item: a scalar with its value, or the header of an array or map; the members follow as items. */
 struct oto_pack_item {
     enum oto_pack_kind kind;
     uint32_t count;   /* bytes of TEXT, BINARY, EXTENSION; members of ARRAY; pairs of MAP */
     uint64_t number;  /* UNSIGNED, BOOL */
     int64_t negative; /* NEGATIVE */
     double real;      /* FLOAT */
-    const char *data; /* TEXT, BINARY, EXTENSION: in the bytes read, no NUL behind */
+    const char *data; /* TEXT, BINARY, EXTENSION: points into the bytes read; not NUL-terminated */
 };
 
 struct oto_pack_reader {
@@ -43,16 +43,16 @@ static inline struct oto_pack_reader oto_pack_reader_make(const void *data, size
     return (struct oto_pack_reader){at, bytes == 0 ? at : at + bytes};
 }
 
-/* The next item; false where the bytes are cut, claim too much, or are no msgpack. */
+/* Reads the next item; false if the bytes are cut, claim too much, or are not msgpack. */
 bool oto_pack_next(struct oto_pack_reader *reader, struct oto_pack_item *item);
-/* Steps over one whole value. */
+/* Skips one whole value. */
 bool oto_pack_skip(struct oto_pack_reader *reader);
-/* The next item if it is of `kind`. */
+/* Reads the next item; false unless it is of `kind`. */
 bool oto_pack_expect(struct oto_pack_reader *reader, enum oto_pack_kind kind, struct oto_pack_item *item);
 bool oto_pack_is_text(const struct oto_pack_item *item, const char *text);
-/* UNSIGNED, NEGATIVE or FLOAT as a double. */
+/* The value of UNSIGNED, NEGATIVE or FLOAT as a double. */
 bool oto_pack_real(const struct oto_pack_item *item, double *real);
-/* Copies TEXT without a NUL inside that fits with its end into `bytes`. */
+/* Copies a TEXT that contains no NUL and fits into `bytes` with its terminating NUL. */
 bool oto_pack_copy_text(const struct oto_pack_item *item, char *text, size_t bytes);
 
 #endif

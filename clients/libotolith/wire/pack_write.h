@@ -1,6 +1,6 @@
 /*
- * Writing text with msgpack-c's packer so that what goes out is always valid UTF-8: a byte that is none becomes '?'
- * (texts are cut at fixed sizes on their way here, and plugins write what they like). Pure: any thread.
+ * Writes text with msgpack-c's packer as valid UTF-8: an invalid byte becomes '?'. Invalid bytes occur because texts
+ * are cut at fixed sizes and plugins write any bytes. Pure: any thread.
  */
 #ifndef OTO_PACK_WRITE_H
 #define OTO_PACK_WRITE_H

@@ -33,7 +33,7 @@ static int digit_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \u00XX, as the writer gives control characters; others stand as UTF-8. 0: it is none. */
+/* Decodes \u00XX, which the writer uses for control characters only. 0: it is not such an escape. */
 static char control_character(struct cursor *cursor)
 {
     if (cursor->end - cursor->at < 4 || memcmp(cursor->at, "00", 2) != 0) {
@@ -55,7 +55,7 @@ static char unescape(struct cursor *cursor)
     return c == 'u' ? control_character(cursor) : found != NULL ? to[found - from] : '\0';
 }
 
-/* In place: what it says is never longer than how it is written. NULL: it is no string. */
+/* Decodes in place, since a decoded string is never longer than its notation. NULL: it is no string. */
 static const char *take_string(struct cursor *cursor)
 {
     if (!take(cursor, '"')) {
@@ -148,7 +148,7 @@ static enum oto_status take_member(struct cursor *cursor, struct oto_run_log_lin
     }
     for (uint32_t i = 0; i < line->count; i++) {
         if (strcmp(line->members[i].key, member.key) == 0) {
-            return oto_fail(error, OTO_CORRUPT, "'%.40s' stands there twice", member.key);
+            return oto_fail(error, OTO_CORRUPT, "'%.40s' occurs twice", member.key);
         }
     }
     if (line->count == OTO_RUN_LOG_MEMBERS) {
@@ -180,7 +180,7 @@ enum oto_status oto_run_log_parse(char *text, size_t bytes, struct oto_run_log_l
     }
     line->entry = oto_run_log_text(line, "entry");
     if (line->entry == NULL) {
-        return oto_fail(error, OTO_CORRUPT, "the text 'entry' is missing, which says what it is");
+        return oto_fail(error, OTO_CORRUPT, "the member 'entry' is missing");
     }
     line->has_tick = oto_run_log_number(line, "tick", &line->tick);
     if (line->has_tick && line->tick < before) {
@@ -191,7 +191,7 @@ enum oto_status oto_run_log_parse(char *text, size_t bytes, struct oto_run_log_l
     return OTO_OK;
 }
 
-/* ---- what stands in it ---- */
+/* ---- reading members ---- */
 
 const char *oto_run_log_text(const struct oto_run_log_line *line, const char *key)
 {
@@ -223,7 +223,7 @@ bool oto_run_log_words(const struct oto_run_log_line *line, const char *key, uin
         }
         words[i] = 0;
         for (int k = 0; k < 16; k++, at++) {
-            const int digit = digit_of(*at); /* the NUL at the end is none */
+            const int digit = digit_of(*at); /* the terminating NUL is no digit */
             if (digit < 0) {
                 return false;
             }
@@ -291,7 +291,7 @@ void oto_run_log_put_words(FILE *to, const char *key, const uint64_t *words, uin
     (void)fputc('"', to);
     for (uint32_t i = 0; i < count; i++) {
         char text[17] = " ";
-        for (int k = 0; k < 16; k++) { /* most of a log is this: several times faster than printf */
+        for (int k = 0; k < 16; k++) { /* most of a log is hashes; this is several times faster than printf */
             text[k + 1] = "0123456789abcdef"[words[i] >> (60 - 4 * k) & 15];
         }
         (void)fwrite(i > 0 ? text : text + 1, 1, i > 0 ? 17 : 16, to);

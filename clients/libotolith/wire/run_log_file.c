@@ -1,4 +1,4 @@
-/* Reading the file of a run's log, a line at a time. */
+/* Reads the file of a run's log, one line at a time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static enum oto_status grow(struct oto_run_log_reader *reader, struct oto_error 
     return OTO_OK;
 }
 
-/* A line without its '\n'. OTO_CLOSED: there is none that is whole. */
+/* Reads a line without its '\n'. OTO_CLOSED: no complete line is left. */
 static enum oto_status read_line(struct oto_run_log_reader *reader, size_t *bytes, struct oto_error *error)
 {
     reader->number++;
@@ -109,7 +109,7 @@ void oto_run_log_close(struct oto_run_log_reader *reader)
     free(reader);
 }
 
-/* A pipe or a device could keep a server waiting. */
+/* Refuses pipes and devices, which could block a server. */
 static enum oto_status open_file(struct oto_run_log_reader *reader, const char *path, struct oto_error *error)
 {
     struct stat facts;

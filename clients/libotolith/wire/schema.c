@@ -5,16 +5,17 @@
 #include "wire/pack_read.h"
 #include "base/record_check.h"
 
-/* Grows with what was really decoded, never with a count that the frame claims. */
+/* Grows with what was decoded, never with a count that the frame claims. */
 struct oto_schema {
     uint64_t epoch;
     uint32_t total;
     struct oto_channel *channels;
     uint32_t channel_count, channel_capacity;
     struct oto_field *fields;
-    uint32_t *first_field; /* of each channel */
+    uint32_t *first_field; /* first field of each channel */
     uint32_t field_count, field_capacity;
-    char *texts; /* as large as the frame: each text there has a header of a byte at least, which its NUL replaces */
+    char *texts; /* as large as the frame: in the frame each text has a header of at least one byte, which its NUL
+                  * replaces */
     size_t texts_used;
 };
 
@@ -53,7 +54,7 @@ static bool take_name(struct decoder *decoder, const struct oto_pack_item *item,
 enum field_key { FIELD_NAME, FIELD_TYPE, FIELD_COUNT, FIELD_OFFSET, FIELD_UNIT, FIELD_FRAME, FIELD_TEXT, FIELD_KEYS };
 static const char *const field_keys[FIELD_KEYS] = {"name", "type", "count", "offset", "unit", "frame", "text"};
 
-/* The place of a key in a table of keys, `count` if it is in none. */
+/* The index of a key in a table of keys; `count` if it is not there. */
 static uint32_t key_index(const struct oto_pack_item *key, const char *const *keys, uint32_t count)
 {
     uint32_t index = 0;
@@ -217,7 +218,7 @@ static enum oto_status take_channel_pair(struct decoder *decoder, struct oto_cha
     return good ? OTO_OK : OTO_CORRUPT;
 }
 
-/* What a channel says must be a type that records can be read by, and the one that its hash names. */
+/* Checks that a channel's type can be used to read records, and that it has the announced hash. */
 static bool is_sound(const struct oto_schema *schema, const struct oto_channel *channel, uint32_t first_field)
 {
     struct oto_record_type type = channel->type;
@@ -323,7 +324,7 @@ static enum oto_status take_frame_value(struct decoder *decoder, uint32_t key)
     return is_number_below(&item, OTO_SEGMENT_MAX_CHANNELS + 1) ? OTO_OK : OTO_LIMIT;
 }
 
-/* `total` came later than the others: a frame without it is the whole schema. */
+/* `total` was added later than the other keys: a frame without it is the complete schema. */
 static enum oto_status take_frame(struct decoder *decoder)
 {
     const uint32_t needed = 1u << FRAME_VERSION | 1u << FRAME_EPOCH | 1u << FRAME_CHANNELS;

@@ -1,4 +1,4 @@
-/* The topic that schema frames have: `world/@schema`. Pure: any thread. */
+/* The topic of schema frames: `world/@schema`. Pure: any thread. */
 #ifndef OTO_SCHEMA_TOPIC_H
 #define OTO_SCHEMA_TOPIC_H
 

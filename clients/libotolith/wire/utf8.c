@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* Length of the character at `at` and the allowed range of its second byte (RFC 3629, section 4); 0: no such lead. */
+/* The length of a character and the allowed range of its second byte (RFC 3629, section 4); 0: invalid first byte. */
 static size_t character_bytes(unsigned char lead, unsigned char *low, unsigned char *high)
 {
     *low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "sim/journal.h"
+#include "daemon/thread/journal.h"
 
 #define LOOK_MS 100 /* what is lost with a crash is younger than this */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/log/chronicle.h"
-#include "sim/journal.h"
+#include "daemon/thread/journal.h"
 
 #define EXPECTED_MOST 1024u
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)

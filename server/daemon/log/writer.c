@@ -11,7 +11,7 @@
 #include "otolith/hash.h"
 #include "otolith/version.h"
 #include "wire/run_log.h"
-#include "sim/journal.h"
+#include "daemon/thread/journal.h"
 
 #define BUFFER_BYTES (1u << 18)
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)

@@ -10,10 +10,10 @@
 static void take_span(const struct srv_engine *engine, struct srv_participant *participant)
 {
     for (uint32_t i = 0; i < participant->config->vehicle_count; i++) {
-        const uint64_t reach = srv_external_reach(&engine->vehicles[participant->vehicles[i]].motion->instance);
+        const uint64_t reach = srv_external_reach(&engine->sim->vehicles[participant->vehicles[i]].motion->instance);
         participant->reach = i == 0 || reach < participant->reach ? reach : participant->reach;
     }
-    participant->from = engine->tick;
+    participant->from = engine->sim->tick;
 }
 
 const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *mailbox)
@@ -36,7 +36,7 @@ const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *
     participant->refused = 0;
     participant->late = 0;
     participant->asked_ns = 0;
-    if (participant->is_waited_for && !srv_participant_covers(participant, engine->tick)) {
+    if (participant->is_waited_for && !srv_participant_covers(participant, engine->sim->tick)) {
         srv_participant_grant(engine, participant);
     }
     srv_participant_say(engine, participant, 0, "joined");
@@ -49,7 +49,7 @@ void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbo
     if (participant->mailbox != mailbox) {
         return;
     }
-    const bool asked = srv_participant_is_needed(engine, participant) && !participant->dropped && participant->from == engine->tick;
+    const bool asked = srv_participant_is_needed(engine, participant) && !participant->dropped && participant->from == engine->sim->tick;
     if (asked && srv_participant_has_answered(participant)) {
         (void)srv_participant_take_answer(engine, participant); /* what it answered before it left counts, whichever came first here */
     }
@@ -57,7 +57,7 @@ void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbo
     participant->told = false;
     participant->asked_ns = 0;
     if (participant->is_master) {
-        engine->participants.run_until = engine->tick;
+        engine->participants.run_until = engine->sim->tick;
     }
     srv_participant_say(engine, participant, participant->dropped ? 0 : 1, "left");
     participant->dropped = false;

@@ -32,26 +32,26 @@ void srv_participant_grant(struct srv_engine *engine, struct srv_participant *pa
     struct srv_mailbox *mailbox = participant->mailbox;
     struct oto_mailbox_grant *grant = &mailbox->header->grant;
     const uint64_t lock = participant->lock + 2;
-    const uint64_t until = engine->tick + mailbox->step_n;
-    int64_t until_ns = engine->beat.t_ns + engine->beat.step_ns;
+    const uint64_t until = engine->sim->tick + mailbox->step_n;
+    int64_t until_ns = engine->sim->beat.t_ns + engine->sim->beat.step_ns;
     if (mailbox->step_n > 1) {
         until_ns = srv_instant_ns(until, engine->config->clock.rate_num, engine->config->clock.rate_den, NULL);
-    } else if (engine->beat.rest + engine->beat.step_rest >= engine->beat.num) {
+    } else if (engine->sim->beat.rest + engine->sim->beat.step_rest >= engine->sim->beat.num) {
         until_ns++;
     }
     __atomic_store_n(&grant->lock, lock - 1, __ATOMIC_RELAXED);
     OTO_FENCE_(__ATOMIC_RELEASE);
     for (uint32_t i = 0; i < mailbox->vehicle_count; i++) {
-        oto_words_store(&mailbox->vehicles[i].truth, &engine->vehicles[participant->vehicles[i]].truth,
+        oto_words_store(&mailbox->vehicles[i].truth, &engine->sim->vehicles[participant->vehicles[i]].truth,
                         sizeof(struct oto_truth_record));
     }
-    __atomic_store_n(&grant->tick, engine->tick, OTO_ORDER_STORE_);
+    __atomic_store_n(&grant->tick, engine->sim->tick, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->until, until, OTO_ORDER_STORE_);
-    __atomic_store_n(&grant->t_ns, engine->beat.t_ns, OTO_ORDER_STORE_);
+    __atomic_store_n(&grant->t_ns, engine->sim->beat.t_ns, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->until_ns, until_ns, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->lock, lock, __ATOMIC_RELEASE);
     participant->lock = lock;
-    participant->from = engine->tick;
+    participant->from = engine->sim->tick;
     participant->until = until;
     ring_bell(mailbox);
 }
@@ -62,8 +62,8 @@ static void tell_master(struct srv_engine *engine)
     if (master == NULL || master->mailbox == NULL) {
         return;
     }
-    __atomic_store_n(&master->mailbox->header->grant.completed, engine->tick, __ATOMIC_RELEASE);
-    if (engine->tick == engine->participants.run_until) {
+    __atomic_store_n(&master->mailbox->header->grant.completed, engine->sim->tick, __ATOMIC_RELEASE);
+    if (engine->sim->tick == engine->participants.run_until) {
         ring_bell(master->mailbox);
     }
 }
@@ -74,7 +74,7 @@ void srv_participants_grant(struct srv_engine *engine)
     for (uint32_t p = 0; p < engine->participants.count; p++) {
         struct srv_participant *participant = &engine->participants.list[p];
         if (participant->mailbox != NULL && !participant->dropped && participant->is_waited_for &&
-            !srv_participant_covers(participant, engine->tick)) {
+            !srv_participant_covers(participant, engine->sim->tick)) {
             srv_participant_grant(engine, participant);
         }
     }
@@ -201,17 +201,17 @@ bool srv_master_allows(struct srv_engine *engine)
 {
     struct srv_participants *participants = &engine->participants;
     const struct srv_participant *master = participants->master;
-    if (engine->tick < participants->run_until) {
+    if (engine->sim->tick < participants->run_until) {
         return true;
     }
     if (master == NULL || master->mailbox == NULL || master->dropped) {
         return false;
     }
     const uint64_t asked = __atomic_load_n(&master->mailbox->header->answer.run_until, __ATOMIC_ACQUIRE);
-    if (asked > engine->tick && asked - engine->tick <= OTO_MAILBOX_MAX_RUN_TICKS) {
+    if (asked > engine->sim->tick && asked - engine->sim->tick <= OTO_MAILBOX_MAX_RUN_TICKS) {
         participants->run_until = asked;
     }
-    return engine->tick < participants->run_until;
+    return engine->sim->tick < participants->run_until;
 }
 
 void srv_master_wait(struct srv_engine *engine)

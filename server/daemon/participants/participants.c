@@ -4,7 +4,7 @@
 
 #include "daemon/participants/answer.h"
 #include "daemon/thread/engine_private.h"
-#include "sim/journal.h"
+#include "daemon/thread/journal.h"
 #include "base/text.h"
 
 #define SAY_INTERVAL_NS INT64_C(1000000000)
@@ -19,7 +19,7 @@ void srv_participant_say(struct srv_engine *engine, const struct srv_participant
     struct srv_text words = srv_text_begin(source, sizeof source);
     srv_text_add(&words, "participant ");
     srv_text_add(&words, participant->config->name);
-    srv_event_write(engine, OTO_EVENT_PARTICIPANT, severity, (int64_t)participant->index, source, text);
+    srv_event_write(engine->sim, OTO_EVENT_PARTICIPANT, severity, (int64_t)participant->index, source, text);
 }
 
 /* At most once a second for each; the counters are exact. */
@@ -43,15 +43,8 @@ static void fault(struct srv_engine *engine, struct srv_participant *participant
 
 void srv_participant_apply(struct srv_engine *engine, const struct srv_participant_input *input)
 {
-    const struct srv_vehicle *vehicle = &engine->vehicles[input->vehicle];
-    const struct srv_node *motion = vehicle->motion;
     srv_journal_input(engine, input);
-    if (input->held != 0) {
-        srv_external_hold(&motion->instance);
-        srv_count(engine, OTO_COUNTER_PARTICIPANT_HELD, 1);
-    } else {
-        srv_external_give(&motion->instance, &vehicle->truth, &input->external);
-    }
+    srv_sim_give_truth(engine->sim, input->vehicle, input->held != 0 ? NULL : &input->external);
 }
 
 void srv_participants_apply(struct srv_engine *engine)
@@ -69,7 +62,7 @@ void srv_participants_apply(struct srv_engine *engine)
 static void hold(struct srv_engine *engine, struct srv_participant *participant)
 {
     for (uint32_t i = 0; i < participant->config->vehicle_count; i++) {
-        participant->inputs[i] = (struct srv_participant_input){.tick = engine->tick,
+        participant->inputs[i] = (struct srv_participant_input){.tick = engine->sim->tick,
                                                                 .participant = participant->index,
                                                                 .vehicle = participant->vehicles[i],
                                                                 .held = 1};
@@ -84,7 +77,7 @@ static const char *take_record(struct srv_engine *engine, struct srv_participant
 {
     struct oto_mailbox_record record;
     struct srv_participant_input *input = &participant->inputs[i];
-    const struct srv_vehicle *vehicle = &engine->vehicles[participant->vehicles[i]];
+    const struct srv_vehicle *vehicle = &engine->sim->vehicles[participant->vehicles[i]];
     oto_words_load(&record, shared, sizeof record);
     const bool goes_on = participant->fresh ? (record.flags & OTO_TRUTH_CONTINUES) != 0
                                             : (record.flags & OTO_TRUTH_JUMPS) == 0;
@@ -94,7 +87,7 @@ static const char *take_record(struct srv_engine *engine, struct srv_participant
         .span_s = ticks * (double)engine->config->clock.rate_den / (double)engine->config->clock.rate_num,
         .before = goes_on ? &vehicle->truth : NULL};
     const char *wrong = srv_answer_check(&frame, &record);
-    *input = (struct srv_participant_input){.tick = engine->tick,
+    *input = (struct srv_participant_input){.tick = engine->sim->tick,
                                             .participant = participant->index,
                                             .vehicle = participant->vehicles[i],
                                             .external = {.from_tick = participant->from,
@@ -184,9 +177,9 @@ static void refuse(struct srv_engine *engine, struct srv_participant *participan
     srv_text_add(&words, why);
     begin_waiting(engine, participant);
     participant->refused++;
-    srv_count(engine, OTO_COUNTER_PARTICIPANT_REFUSED, 1);
+    srv_count(engine->sim, OTO_COUNTER_PARTICIPANT_REFUSED, 1);
     memcpy(notice->text, sentence, sizeof sentence);
-    __atomic_store_n(&notice->tick, engine->tick, __ATOMIC_RELAXED);
+    __atomic_store_n(&notice->tick, engine->sim->tick, __ATOMIC_RELAXED);
     __atomic_store_n(&notice->refused, participant->refused, __ATOMIC_RELEASE);
     go_on_without(engine, participant, sentence);
     if (!participant->ready && !engine->faulted) {
@@ -209,7 +202,7 @@ static bool is_late(struct srv_engine *engine, struct srv_participant *participa
 static void count_late(struct srv_engine *engine, struct srv_participant *participant)
 {
     participant->late++;
-    srv_count(engine, OTO_COUNTER_PARTICIPANT_LATE, 1);
+    srv_count(engine->sim, OTO_COUNTER_PARTICIPANT_LATE, 1);
     __atomic_store_n(&participant->mailbox->header->notice.late, participant->late, __ATOMIC_RELAXED);
 }
 
@@ -253,7 +246,7 @@ static void look_at_absent(struct srv_engine *engine, struct srv_participant *pa
 static void look(struct srv_engine *engine, struct srv_participant *participant)
 {
     const bool absent = participant->mailbox == NULL || participant->dropped;
-    if (!absent && participant->from != engine->tick) {
+    if (!absent && participant->from != engine->sim->tick) {
         srv_participant_grant(engine, participant); /* the state was set back or on: asked again for this tick */
     }
     if (absent) {
@@ -280,7 +273,7 @@ static int64_t patience_ns(const struct srv_participant *participant)
 
 bool srv_participant_is_needed(const struct srv_engine *engine, const struct srv_participant *participant)
 {
-    return participant->is_waited_for && !participant->ready && !srv_participant_covers(participant, engine->tick);
+    return participant->is_waited_for && !participant->ready && !srv_participant_covers(participant, engine->sim->tick);
 }
 
 bool srv_participants_clear(struct srv_engine *engine)

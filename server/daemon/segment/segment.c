@@ -185,47 +185,35 @@ enum oto_status srv_segment_wake(const struct srv_segment *segment, uint32_t ind
     return OTO_OK;
 }
 
-static void fill_header(const struct srv_segment_plan *plan, const struct srv_layout *layout,
-                        struct oto_segment_header *header)
+static void fill_segment(const struct srv_segment_plan *plan, const struct srv_segment_identity *identity,
+                         const struct srv_layout *layout, struct srv_segment *segment)
 {
-    header->major = OTO_SEGMENT_MAJOR;
-    header->minor = OTO_SEGMENT_MINOR;
-    header->header_bytes = OTO_SEGMENT_HEADER_BYTES;
-    header->endian = OTO_SEGMENT_ENDIAN;
-    header->page_bytes = OTO_SEGMENT_PAGE;
-    header->segment_bytes = layout->bytes;
-    header->epoch = plan->epoch;
-    header->lineage = plan->lineage;
-    header->layout_hash = layout->hash;
-    header->field_offset = layout->field_offset;
-    header->field_count = layout->field_count;
-    header->field_stride = sizeof(struct oto_segment_field);
-    header->directory_offset = layout->directory_offset;
-    header->channel_count = plan->channel_count;
-    header->channel_stride = sizeof(struct oto_segment_channel);
-    header->writer_pid = (uint32_t)getpid();
-    header->boot = 1;
-    header->writer_start_time = process_start_time();
-    header->rate_num = plan->rate_num;
-    header->rate_den = plan->rate_den;
-    header->seed = plan->seed;
-    memcpy(header->world, plan->world, strnlen(plan->world, sizeof header->world - 1));
-    header->state = OTO_SERVER_INIT;
-}
-
-static void fill_segment(const struct srv_segment_plan *plan, const struct srv_layout *layout,
-                         struct srv_segment *segment)
-{
-    unsigned char *base = (unsigned char *)segment->header;
-    fill_header(plan, layout, segment->header);
-    memcpy(base + layout->field_offset, layout->fields, layout->field_count * sizeof *layout->fields);
-    segment->directory = (void *)(base + layout->directory_offset);
-    memcpy(segment->directory, layout->directory, plan->channel_count * sizeof *layout->directory);
+    struct srv_store store;
+    srv_store_fill(&store, segment->header, plan, layout);
+    segment->header->epoch = identity->epoch;
+    segment->header->lineage = identity->lineage;
+    segment->header->writer_pid = (uint32_t)getpid();
+    segment->header->writer_start_time = process_start_time();
+    segment->directory = store.directory;
     __atomic_store_n(&segment->header->magic, OTO_SEGMENT_MAGIC, __ATOMIC_RELEASE);
 }
 
-enum oto_status srv_segment_create(const struct srv_segment_plan *plan, struct srv_segment *segment,
-                                   struct oto_error *error)
+static enum oto_status reserve_channel(void *context, uint32_t channel, struct oto_error *error)
+{
+    return srv_segment_wake(context, channel, error);
+}
+
+void srv_segment_store(struct srv_segment *segment, struct srv_store *store)
+{
+    *store = (struct srv_store){.header = segment->header,
+                                .directory = segment->directory,
+                                .bytes = segment->bytes,
+                                .reserve = reserve_channel,
+                                .context = segment};
+}
+
+enum oto_status srv_segment_create(const struct srv_segment_plan *plan, const struct srv_segment_identity *identity,
+                                   struct srv_segment *segment, struct oto_error *error)
 {
     struct srv_layout layout;
     memset(segment, 0, sizeof *segment);
@@ -244,7 +232,7 @@ enum oto_status srv_segment_create(const struct srv_segment_plan *plan, struct s
         status = reserve_awake(plan, &layout, segment, error);
     }
     if (status == OTO_OK) {
-        fill_segment(plan, &layout, segment);
+        fill_segment(plan, identity, &layout, segment);
     } else {
         srv_segment_finish(segment);
     }

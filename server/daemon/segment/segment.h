@@ -1,50 +1,17 @@
 /*
- * The world segment from the writer's side: its layout from a list of channels, and the sealed memory that holds it
- * (A9, A10). Building is [loop]; afterwards the tick thread alone writes (see writer.h), except for the counters.
+ * The server's shared memory: a sealed segment that holds the world's records (A9), laid out as sim/store.h says. Building is
+ * [loop].
  */
-#ifndef SRV_SHM_SEGMENT_H
-#define SRV_SHM_SEGMENT_H
+#ifndef SRV_DAEMON_SEGMENT_H
+#define SRV_DAEMON_SEGMENT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "sim/store.h"
 
-#include "otolith/segment.h"
-
-/* What a channel is to be; becomes one entry of the directory. */
-struct srv_channel_spec {
-    char topic[OTO_TOPIC_BYTES];
-    char node[OTO_TOPIC_BYTES];
-    const char *plugin;
-    const char *plugin_version;
-    const char *frame_id;
-    const struct oto_record_type *type;
-    uint64_t rate_num, rate_den; /* 0/1 for events */
-    uint32_t capacity;           /* wanted slots; rounded up to a power of two */
-    uint32_t node_index;
-    uint32_t flags;
-    bool asleep; /* memory for its records is not reserved before srv_segment_wake */
+/* What only a server knows of its run. */
+struct srv_segment_identity {
+    uint64_t epoch;   /* random */
+    uint64_t lineage; /* epoch of the run that this one continues; its own where there is none */
 };
-
-struct srv_segment_plan {
-    const char *world;
-    uint64_t epoch, lineage, seed;
-    uint64_t rate_num, rate_den;
-    const struct srv_channel_spec *channels;
-    uint32_t channel_count;
-};
-
-/* Where everything comes to lie; pure arithmetic. */
-struct srv_layout {
-    struct oto_segment_field *fields;      /* heap */
-    struct oto_segment_channel *directory; /* heap */
-    uint32_t field_count;
-    uint64_t field_offset, directory_offset, bytes;
-    uint64_t hash;
-};
-
-enum oto_status srv_layout_make(const struct srv_segment_plan *plan, struct srv_layout *layout,
-                                struct oto_error *error);
-void srv_layout_finish(struct srv_layout *layout);
 
 struct srv_segment {
     int fd; /* sealed */
@@ -61,10 +28,12 @@ struct srv_segment {
  * that is asleep the first page alone, which is all that readers look at while nothing was published. On failure nothing
  * is left behind.
  */
-enum oto_status srv_segment_create(const struct srv_segment_plan *plan, struct srv_segment *segment,
-                                   struct oto_error *error);
+enum oto_status srv_segment_create(const struct srv_segment_plan *plan, const struct srv_segment_identity *identity,
+                                   struct srv_segment *segment, struct oto_error *error);
 void srv_segment_finish(struct srv_segment *segment); /* NULL and zeroed are allowed */
 /* Reserves and touches the memory of a channel, if that has not been done. Any thread but the tick's. */
 enum oto_status srv_segment_wake(const struct srv_segment *segment, uint32_t channel, struct oto_error *error);
+/* The simulator's view of it; the segment outlives the store. */
+void srv_segment_store(struct srv_segment *segment, struct srv_store *store);
 
 #endif

@@ -1,3 +1,4 @@
+/* The engine's creation, start and end. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -7,11 +8,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "sim/fifo.h"
+#include "daemon/thread/journal.h"
 #include "daemon/thread/engine_private.h"
-#include "sim/journal.h"
+#include "sim/checkpoint.h"
 
-#define EVENT_CAPACITY 1024u
 #define STOP_PATIENCE_NS INT64_C(2000000000)
 #ifdef OTO_SANITIZED_BUILD
 #define STACK_BYTES (8 * 1024 * 1024) /* the sanitizers' own data of a thread stand in it */
@@ -61,154 +61,69 @@ static enum oto_status check_clock(const struct srv_clock_config *clock, struct 
     return OTO_OK;
 }
 
-static enum oto_status check_world(const struct srv_world_config *config, struct oto_error *error)
-{
-    if (config->node_count == 0 || config->node_count > SRV_MAX_NODES || config->vehicle_count == 0 ||
-        config->vehicle_count > SRV_MAX_VEHICLES) {
-        return oto_fail(error, OTO_LIMIT, "world '%s' has %u vehicles with %u nodes; 1 to %d and 1 to %d are accepted",
-                        config->name, config->vehicle_count, config->node_count, SRV_MAX_VEHICLES, SRV_MAX_NODES);
-    }
-    for (uint32_t v = 0; v < config->vehicle_count; v++) {
-        const struct srv_vehicle_config *vehicle = &config->vehicles[v];
-        if (vehicle->motion >= config->node_count || vehicle->first_node > config->node_count ||
-            vehicle->node_count > config->node_count - vehicle->first_node) {
-            return oto_fail(error, OTO_INVALID, "vehicle '%s' names nodes beyond the world's %u", vehicle->name,
-                            config->node_count);
-        }
-    }
-    const enum oto_status status = check_participants(config, error);
-    return status == OTO_OK ? check_clock(&config->clock, error) : status;
-}
+/* ---- creation ---- */
 
-/* ---- parts of creation ---- */
-
-static enum oto_status make_nodes(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
-                                  struct oto_error *error)
+static enum oto_status make_segment(void *context, const struct srv_segment_plan *plan, struct srv_store *store,
+                                    struct oto_error *error)
 {
-    enum oto_status status = OTO_OK;
-    engine->nodes = calloc(engine->config->node_count, sizeof *engine->nodes);
-    engine->views = calloc(engine->config->node_count, sizeof *engine->views);
-    engine->first_channels = calloc(engine->config->node_count, sizeof *engine->first_channels);
-    if (engine->nodes == NULL || engine->views == NULL || engine->first_channels == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", engine->config->node_count);
-    }
-    for (uint32_t i = 0; status == OTO_OK && i < engine->config->node_count; i++) {
-        struct srv_node *node = &engine->nodes[i];
-        status = srv_node_init(engine->config, i, warn, warn_context, node, error);
-        if (status == OTO_OK) {
-            status = srv_faults_load(engine, node, error);
-            engine->node_count = i + 1;
-            engine->first_channels[i] = engine->channel_count;
-            engine->channel_count += srv_node_channel_count(node);
-            engine->views[i].plugin = node->plugin;
-            engine->views[i].params = node->params;
-            engine->views[i].own_setup = node->own_setup;
-        }
-    }
-    engine->event_channel = engine->channel_count++;
-    return status == OTO_OK ? srv_estimators_make(engine, error) : status;
-}
-
-static void describe_events(const struct srv_world_config *config, struct srv_channel_spec *spec)
-{
-    memset(spec, 0, sizeof *spec);
-    (void)snprintf(spec->topic, sizeof spec->topic, "%s/@events", config->name);
-    (void)snprintf(spec->node, sizeof spec->node, "%s/@events", config->name);
-    spec->plugin = "";
-    spec->plugin_version = "";
-    spec->frame_id = "";
-    spec->type = &oto_event_type;
-    spec->rate_den = 1;
-    spec->capacity = EVENT_CAPACITY;
-    spec->node_index = UINT32_MAX;
-    spec->flags = OTO_CHANNEL_EVENTS | OTO_CHANNEL_ENABLED;
-}
-
-static enum oto_status make_segment(struct srv_engine *engine, struct oto_error *error)
-{
-    const struct srv_world_config *config = engine->config;
-    struct srv_channel_spec *specs = calloc(engine->channel_count, sizeof *specs);
-    if (specs == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u channels", engine->channel_count);
-    }
-    enum oto_status status = OTO_OK;
-    for (uint32_t n = 0; status == OTO_OK && n < engine->node_count; n++) {
-        const uint32_t first = engine->first_channels[n];
-        for (uint32_t i = 0; status == OTO_OK && i < srv_node_channel_count(&engine->nodes[n]); i++) {
-            status = srv_node_describe(config, &engine->nodes[n], i, &specs[first + i], error);
-        }
-    }
-    describe_events(config, &specs[engine->event_channel]);
-    const struct srv_segment_plan plan = {.world = config->name,
-                                          .epoch = engine->options.epoch,
-                                          .lineage = engine->options.lineage != 0 ? engine->options.lineage
-                                                                                 : engine->options.epoch,
-                                          .seed = config->seed,
-                                          .rate_num = config->clock.rate_num,
-                                          .rate_den = config->clock.rate_den,
-                                          .channels = specs,
-                                          .channel_count = engine->channel_count};
+    struct srv_engine *engine = context;
+    const uint64_t epoch = engine->options.epoch;
+    const struct srv_segment_identity identity = {
+        .epoch = epoch, .lineage = engine->options.lineage != 0 ? engine->options.lineage : epoch};
+    const enum oto_status status = srv_segment_create(plan, &identity, &engine->segment, error);
     if (status == OTO_OK) {
-        status = srv_segment_create(&plan, &engine->segment, error);
+        srv_segment_store(&engine->segment, store);
     }
-    free(specs);
     return status;
 }
 
-static enum oto_status make_history(struct srv_engine *engine, struct srv_vehicle *vehicle, struct oto_error *error)
+static void on_reply(void *context, const struct srv_reply *reply)
 {
-    const struct srv_clock_config *clock = &engine->config->clock;
-    const uint64_t capacity = srv_history_capacity(clock->rate_num, clock->rate_den);
-    vehicle->history.records = calloc(capacity, sizeof *vehicle->history.records);
-    vehicle->history.mask = capacity - 1;
-    vehicle->history.rate_num = clock->rate_num;
-    vehicle->history.rate_den = clock->rate_den;
-    if (vehicle->history.records == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for one second of truth at %llu/%llu Hz",
-                        (unsigned long long)clock->rate_num, (unsigned long long)clock->rate_den);
+    srv_reply_send_now(context, reply);
+}
+
+static void on_over_budget(void *context, uint32_t node)
+{
+    srv_journal_slow(context, node);
+}
+
+static bool may_tick(const void *context)
+{
+    const struct srv_engine *engine = context;
+    return !engine->on_thread || pthread_equal(pthread_self(), engine->tick_identity);
+}
+
+static void on_host_events(void *context)
+{
+    struct srv_engine *engine = context;
+    srv_waiter_wake(&engine->waiter);
+}
+
+static enum oto_status make_sim(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
+                                struct oto_error *error)
+{
+    const struct srv_sim_options options = {
+        .hooks = {engine, on_reply, on_over_budget, srv_now_ns, may_tick},
+        .single_steps = engine->options.single_steps,
+        .make_store = make_segment,
+        .store_context = engine};
+    return srv_sim_create(engine->config, &options, warn, warn_context, &engine->sim, error);
+}
+
+/* What the main thread knows of the nodes without looking at them. */
+static enum oto_status make_views(struct srv_engine *engine, struct oto_error *error)
+{
+    engine->views = calloc(engine->sim->node_count, sizeof *engine->views);
+    if (engine->views == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", engine->sim->node_count);
     }
+    for (uint32_t i = 0; i < engine->sim->node_count; i++) {
+        const struct srv_node *node = &engine->sim->nodes[i];
+        engine->views[i] = (struct srv_node_view){
+            .plugin = node->plugin, .params = node->params, .own_setup = node->own_setup, .revision = node->revision};
+    }
+    engine->last_fault_id = engine->sim->newest_fault;
     return OTO_OK;
-}
-
-static enum oto_status make_vehicles(struct srv_engine *engine, struct oto_error *error)
-{
-    const struct srv_world_config *config = engine->config;
-    enum oto_status status = OTO_OK;
-    engine->vehicles = calloc(config->vehicle_count, sizeof *engine->vehicles);
-    engine->truth_runs = calloc(oto_truth_type.field_count, sizeof *engine->truth_runs);
-    if (engine->vehicles == NULL || engine->truth_runs == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u vehicles", config->vehicle_count);
-    }
-    engine->truth_run_count = oto_float_runs(&oto_truth_type, engine->truth_runs);
-    engine->vehicle_count = config->vehicle_count;
-    for (uint32_t v = 0; status == OTO_OK && v < engine->vehicle_count; v++) {
-        const struct srv_vehicle_config *from = &config->vehicles[v];
-        struct srv_vehicle *vehicle = &engine->vehicles[v];
-        vehicle->motion = &engine->nodes[from->motion];
-        vehicle->first_sensor = &engine->nodes[from->first_node];
-        vehicle->vibration = from->vibration.line_count > 0 ? &from->vibration : NULL;
-        vehicle->sensor_count = from->node_count;
-        vehicle->any_time = (vehicle->motion->motion_flags & OTO_MOTION_ANY_TIME) != 0;
-        vehicle->truth_zero.q_enu_from_body = oto_quat_identity();
-        vehicle->truth = vehicle->truth_zero;
-        status = vehicle->any_time ? OTO_OK : make_history(engine, vehicle, error);
-    }
-    return status;
-}
-
-static void attach_channels(struct srv_engine *engine)
-{
-    void *base = engine->segment.header;
-    for (uint32_t i = 0; i < engine->node_count; i++) {
-        srv_node_attach(&engine->nodes[i], &engine->segment, engine->first_channels[i]);
-    }
-    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
-        struct srv_vehicle *vehicle = &engine->vehicles[v];
-        const uint32_t channel = engine->first_channels[vehicle->motion->index];
-        vehicle->ring = srv_ring_make(base, &engine->segment.directory[channel]);
-    }
-    srv_estimators_attach(engine);
-    engine->events = srv_ring_make(base, &engine->segment.directory[engine->event_channel]);
 }
 
 static enum oto_status make_queue(struct srv_queue *queue, uint64_t capacity, size_t item_bytes,
@@ -243,24 +158,24 @@ static void begin_clock(struct srv_engine *engine)
     engine->paused = engine->options.start_paused;
     const int64_t until_ns = clock->until_ns > 0 && clock->until_ns < SRV_TIME_MAX_NS ? clock->until_ns : SRV_TIME_MAX_NS;
     engine->last_tick = srv_events_until(until_ns, clock->rate_num, clock->rate_den);
-    srv_beat_init(&engine->beat, clock->rate_num, clock->rate_den);
     srv_pacer_init(&engine->pacer, clock);
     srv_driver_init(&engine->driver, clock->driver, &engine->waiter);
-    engine->segment.header->mode = (uint32_t)clock->mode;
+    engine->sim->store.header->mode = (uint32_t)clock->mode;
 }
 
 static enum oto_status build(struct srv_engine *engine, oto_warn_function warn, void *warn_context,
                              struct oto_error *error)
 {
-    enum oto_status status = check_world(engine->config, error);
+    const struct srv_isolation_hooks hooks = {engine, on_host_events};
+    enum oto_status status = check_participants(engine->config, error);
     if (status == OTO_OK) {
-        status = make_nodes(engine, warn, warn_context, error);
+        status = check_clock(&engine->config->clock, error);
     }
     if (status == OTO_OK) {
-        status = make_segment(engine, error);
+        status = make_sim(engine, warn, warn_context, error);
     }
     if (status == OTO_OK) {
-        status = make_vehicles(engine, error);
+        status = make_views(engine, error);
     }
     if (status == OTO_OK) {
         status = srv_participants_begin(engine, error);
@@ -272,21 +187,11 @@ static enum oto_status build(struct srv_engine *engine, oto_warn_function warn, 
         status = srv_journal_make(engine, error);
     }
     if (status == OTO_OK) {
-        status = srv_groups_make(engine, warn, warn_context, error);
-    }
-    if (status == OTO_OK) {
-        status = srv_keeper_start(engine, warn, warn_context, error);
-    }
-    if (status == OTO_OK) {
-        srv_environment_init(&engine->environment, engine->config);
-        attach_channels(engine);
-    }
-    for (uint32_t i = 0; status == OTO_OK && i < engine->node_count; i++) {
-        status = srv_fifo_make(&engine->nodes[i], error);
+        status = srv_isolation_create(engine->sim, &hooks, warn, warn_context, error);
     }
     if (status == OTO_OK) {
         begin_clock(engine);
-        srv_tick_begin_world(engine);
+        status = srv_sim_begin(engine->sim, error);
     }
     return status;
 }
@@ -303,6 +208,7 @@ enum oto_status srv_engine_create(const struct srv_world_config *config, const s
     engine->config = config;
     engine->options = *options;
     engine->notify_fd = -1;
+    engine->segment.fd = -1;
     (void)pthread_mutex_init(&engine->views_lock, NULL);
     (void)sem_init(&engine->ready, 0, 0);
     const enum oto_status status = build(engine, warn, warn_context, error);
@@ -312,6 +218,16 @@ enum oto_status srv_engine_create(const struct srv_world_config *config, const s
     }
     *out = engine;
     return OTO_OK;
+}
+
+enum oto_status srv_engine_load(struct srv_engine *engine, const void *state, uint64_t bytes, struct oto_error *error)
+{
+    const enum oto_status status = srv_checkpoint_load(engine->sim, state, bytes, error);
+    for (uint32_t i = 0; status == OTO_OK && i < engine->sim->node_count; i++) {
+        engine->views[i].revision = engine->sim->nodes[i].revision;
+    }
+    engine->last_fault_id = engine->sim->newest_fault;
+    return status;
 }
 
 /* ---- start and stop ---- */
@@ -380,6 +296,7 @@ static bool stop_thread(struct srv_engine *engine)
         return true;
     }
     __atomic_store_n(&engine->quit, 1, __ATOMIC_RELEASE);
+    srv_isolation_quit(engine->sim);
     srv_waiter_wake(&engine->waiter);
     srv_participants_wake(engine);
     while (__atomic_load_n(&engine->gone, __ATOMIC_ACQUIRE) == 0 && srv_now_ns() < deadline_ns) {
@@ -412,18 +329,16 @@ static void drop_queues(struct srv_engine *engine)
         }
     }
     srv_trials_finish(engine);
-    srv_fault_free(engine->retired_faults);
     free(engine->commands.items);
     free(engine->replies.items);
 }
 
-static void close_segment(struct srv_engine *engine)
+static void say_closing(struct srv_engine *engine)
 {
     if (engine->segment.header != NULL) {
         __atomic_store_n(&engine->segment.header->state, OTO_SERVER_CLOSING, __ATOMIC_RELEASE);
         srv_wake_readers(engine);
     }
-    srv_segment_finish(&engine->segment);
 }
 
 void srv_engine_destroy(struct srv_engine *engine)
@@ -432,23 +347,16 @@ void srv_engine_destroy(struct srv_engine *engine)
         return;
     }
     if (!stop_thread(engine)) {
-        /* What a stuck step still uses cannot be taken from under it: all is left to the end of the process. */
-        __atomic_store_n(&engine->segment.header->state, OTO_SERVER_CLOSING, __ATOMIC_RELEASE);
-        srv_wake_readers(engine);
+        say_closing(engine); /* a stuck step still uses everything: it is left to the end of the process */
         return;
     }
     drop_queues(engine);
-    srv_keeper_stop(engine);
-    srv_groups_drop(engine);
+    srv_isolation_destroy(engine->sim);
     srv_participants_close(engine);
     srv_participants_finish(engine);
-    close_segment(engine);
-    for (uint32_t v = 0; v < engine->vehicle_count; v++) {
-        free(engine->vehicles[v].history.records);
-    }
-    for (uint32_t i = 0; i < engine->node_count; i++) {
-        srv_node_finish(&engine->nodes[i]);
-    }
+    say_closing(engine);
+    srv_sim_destroy(engine->sim);
+    srv_segment_finish(&engine->segment);
     srv_lossless_finish(engine);
     srv_journal_drop(engine);
     srv_waiter_close(&engine->waiter);
@@ -458,11 +366,6 @@ void srv_engine_destroy(struct srv_engine *engine)
     }
     (void)pthread_mutex_destroy(&engine->views_lock);
     (void)sem_destroy(&engine->ready);
-    free(engine->vehicles);
-    free(engine->truth_runs);
-    free(engine->nodes);
     free(engine->views);
-    free(engine->estimators);
-    free(engine->first_channels);
     free(engine);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "document/document.h"
 #include "daemon/thread/engine_private.h"
 
 int srv_engine_segment_fd(const struct srv_engine *engine)
@@ -50,75 +49,58 @@ bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply)
 
 uint32_t srv_engine_node_count(const struct srv_engine *engine)
 {
-    return engine->node_count;
+    return engine->sim->node_count;
 }
 
 const struct srv_node_config *srv_engine_node_config(const struct srv_engine *engine, uint32_t node)
 {
-    return node < engine->node_count ? engine->nodes[node].config : NULL;
+    return node < engine->sim->node_count ? engine->sim->nodes[node].config : NULL;
 }
 
 const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node)
 {
-    return node < engine->node_count ? engine->nodes[node].setup : NULL;
+    return node < engine->sim->node_count ? engine->sim->nodes[node].setup : NULL;
 }
 
 struct oto_plugin *srv_engine_node_plugin(const struct srv_engine *engine, uint32_t node)
 {
-    return node < engine->node_count ? engine->views[node].plugin : NULL;
+    return node < engine->sim->node_count ? engine->views[node].plugin : NULL;
 }
 
 const char *srv_engine_node_plugin_path(const struct srv_engine *engine, uint32_t node)
 {
-    return node < engine->node_count ? oto_plugin_path(engine->views[node].plugin) : "";
+    return node < engine->sim->node_count ? oto_plugin_path(engine->views[node].plugin) : "";
 }
 
 const struct oto_params *srv_engine_node_params(const struct srv_engine *engine, uint32_t node)
 {
-    return node < engine->node_count ? &engine->views[node].params : NULL;
+    return node < engine->sim->node_count ? &engine->views[node].params : NULL;
 }
 
 struct oto_rng_key srv_engine_node_unit(const struct srv_engine *engine, uint32_t node)
 {
     const struct oto_setup *own = engine->views[node].own_setup;
-    return own != NULL ? own->unit_key : engine->nodes[node].setup->unit_key;
-}
-
-static bool is_named(const struct srv_node *node, const char *name)
-{
-    return strcmp(name, node->topic) == 0 || strcmp(name, node->setup->node) == 0 ||
-           (node->config->alias[0] != '\0' && strcmp(name, node->config->alias) == 0);
-}
-
-static uint32_t not_found(const struct srv_engine *engine, const char *name, struct oto_error *error)
-{
-    const char **candidates = calloc(2 * (size_t)engine->node_count, sizeof *candidates);
-    const char *nearest = NULL;
-    for (uint32_t i = 0; candidates != NULL && i < engine->node_count; i++) {
-        candidates[2 * i] = engine->nodes[i].topic;
-        candidates[2 * i + 1] = engine->nodes[i].setup->node;
-    }
-    if (candidates != NULL) {
-        nearest = oto_nearest_word(name, candidates, 2 * (size_t)engine->node_count);
-    }
-    if (nearest != NULL) {
-        (void)oto_fail(error, OTO_NOT_FOUND, "there is no node '%.96s'; did you mean '%s'?", name, nearest);
-    } else {
-        (void)oto_fail(error, OTO_NOT_FOUND, "there is no node '%.96s'; a name like '%s' is accepted", name,
-                       engine->nodes[engine->node_count - 1].topic);
-    }
-    free(candidates);
-    return UINT32_MAX;
+    return own != NULL ? own->unit_key : engine->sim->nodes[node].setup->unit_key;
 }
 
 uint32_t srv_engine_node_find(const struct srv_engine *engine, const char *name, struct oto_error *error)
 {
-    for (uint32_t i = 0; i < engine->node_count; i++) {
-        if (is_named(&engine->nodes[i], name)) {
-            return i;
-        }
-    }
-    return not_found(engine, name, error);
+    return srv_sim_node_find(engine->sim, name, error);
+}
+
+struct srv_sim *srv_engine_sim(struct srv_engine *engine)
+{
+    return engine->sim;
+}
+
+bool srv_engine_group(const struct srv_engine *engine, uint32_t index, struct srv_group_facts *facts)
+{
+    return srv_isolation_group(engine->sim, index, facts);
+}
+
+const char *srv_engine_group_node(const struct srv_engine *engine, uint32_t index, uint32_t member)
+{
+    return srv_isolation_group_node(engine->sim, index, member);
 }
 
 struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node, const struct srv_fault_spec *spec)
@@ -128,21 +110,20 @@ struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node
         numbered.id = engine->last_fault_id + 1;
     }
     engine->last_fault_id = numbered.id > engine->last_fault_id ? numbered.id : engine->last_fault_id;
-    return srv_fault_make(&numbered, node, oto_plugin_descriptor(engine->nodes[node].config->plugin),
-                          engine->nodes[node].setup->rate_hz);
+    return srv_sim_fault_make(engine->sim, node, &numbered);
 }
 
 uint32_t srv_engine_stepping_node(const struct srv_engine *engine)
 {
     const bool ticks = engine->on_thread && pthread_equal(pthread_self(), engine->tick_identity);
-    const uint32_t node = ticks ? __atomic_load_n(&engine->segment.header->current_node, __ATOMIC_RELAXED) : 0;
-    return node <= engine->node_count ? node : 0;
+    const uint32_t node = ticks ? __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED) : 0;
+    return node <= engine->sim->node_count ? node : 0;
 }
 
 void srv_engine_tell(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, const char *source,
                      const char *text)
 {
-    srv_event_write(engine, kind, severity, (int64_t)engine->tick, source, text);
+    srv_event_write(engine->sim, kind, severity, (int64_t)engine->sim->tick, source, text);
 }
 
 enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *name, const char *why,
@@ -152,7 +133,7 @@ enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *nam
     if (node == UINT32_MAX) {
         return error->status;
     }
-    srv_node_quarantine(engine, &engine->nodes[node], OTO_STEP_ERROR, why);
+    srv_node_quarantine(engine->sim, &engine->sim->nodes[node], OTO_STEP_ERROR, why);
     return OTO_OK;
 }
 
@@ -163,5 +144,5 @@ void srv_engine_set_waiters(struct srv_engine *engine, uint32_t waiters)
 
 void srv_engine_count(struct srv_engine *engine, enum oto_counter counter, int64_t delta)
 {
-    srv_count_shared(engine->segment.header, counter, delta);
+    srv_count_shared(engine->sim->store.header, counter, delta);
 }

@@ -24,16 +24,16 @@ static uint64_t records_per_tick(const struct srv_engine *engine, const struct o
 /* Records that a FIFO may hand out in the next tick beside that tick's own. */
 static uint64_t records_waiting(const struct srv_engine *engine, const struct oto_segment_channel *channel)
 {
-    const bool waits = channel->node_index < engine->node_count && engine->nodes[channel->node_index].fifo != NULL;
-    return waits ? engine->nodes[channel->node_index].fifo->samples - 1 : 0;
+    const bool waits = channel->node_index < engine->sim->node_count && engine->sim->nodes[channel->node_index].fifo != NULL;
+    return waits ? engine->sim->nodes[channel->node_index].fifo->samples - 1 : 0;
 }
 
 /* Ticks that may be made before a record of this channel would be overwritten unread. */
 static uint64_t ticks_of_channel(const struct srv_engine *engine, uint32_t index, uint64_t next)
 {
-    const struct oto_segment_channel *channel = &engine->segment.directory[index];
+    const struct oto_segment_channel *channel = &engine->sim->store.directory[index];
     const struct oto_ring *ring =
-        (const void *)((const unsigned char *)engine->segment.header + channel->ring_offset);
+        (const void *)((const unsigned char *)engine->sim->store.header + channel->ring_offset);
     const uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
     const uint64_t unread = head + 1 > next ? head + 1 - next : 0;
     const uint64_t taken = unread + records_waiting(engine, channel);
@@ -80,8 +80,8 @@ static void demote(struct srv_engine *engine)
             struct srv_text words = srv_text_begin(source, sizeof source);
             srv_text_add(&words, "lossless reader ");
             srv_text_add_u64(&words, i);
-            srv_count(engine, OTO_COUNTER_LOSSLESS_DEMOTED, 1);
-            srv_event_write(engine, OTO_EVENT_LOSSLESS_DEMOTED, 1, (int64_t)i, source,
+            srv_count(engine->sim, OTO_COUNTER_LOSSLESS_DEMOTED, 1);
+            srv_event_write(engine->sim, OTO_EVENT_LOSSLESS_DEMOTED, 1, (int64_t)i, source,
                             "did not read for 5 s; the world goes on without waiting for it");
         }
     }
@@ -93,7 +93,7 @@ static void wait_for_readers(struct srv_engine *engine)
     engine->now_ns = srv_now_ns();
     if (engine->lossless_deadline_ns == 0) {
         engine->lossless_deadline_ns = engine->now_ns + PATIENCE_NS;
-        srv_count(engine, OTO_COUNTER_LOSSLESS_WAITS, 1);
+        srv_count(engine->sim, OTO_COUNTER_LOSSLESS_WAITS, 1);
     }
     if (engine->now_ns >= engine->lossless_deadline_ns) {
         demote(engine);
@@ -138,10 +138,10 @@ static void changed(struct srv_engine *engine)
 static bool has_room(struct srv_engine *engine, struct srv_lossless_reader *reader)
 {
     if (reader->channels == NULL) {
-        reader->channels = calloc(engine->channel_count, sizeof *reader->channels);
+        reader->channels = calloc(engine->sim->channel_count, sizeof *reader->channels);
     }
     if (reader->next == NULL) {
-        reader->next = calloc(engine->channel_count, sizeof *reader->next);
+        reader->next = calloc(engine->sim->channel_count, sizeof *reader->next);
     }
     return reader->channels != NULL && reader->next != NULL;
 }
@@ -154,13 +154,13 @@ int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channel
             continue;
         }
         uint32_t used = 0;
-        for (uint32_t i = 0; i < count && i < engine->channel_count; i++) {
-            if (channels[i] >= engine->channel_count) {
+        for (uint32_t i = 0; i < count && i < engine->sim->channel_count; i++) {
+            if (channels[i] >= engine->sim->channel_count) {
                 return -1;
             }
-            const struct oto_segment_channel *channel = &engine->segment.directory[channels[i]];
+            const struct oto_segment_channel *channel = &engine->sim->store.directory[channels[i]];
             const struct oto_ring *ring =
-                (const void *)((const unsigned char *)engine->segment.header + channel->ring_offset);
+                (const void *)((const unsigned char *)engine->sim->store.header + channel->ring_offset);
             /* From what stands now: the reader acknowledges where it really begins. */
             __atomic_store_n(&reader->channels[used], channels[i], __ATOMIC_RELAXED);
             __atomic_store_n(&reader->next[used], __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) + 1,

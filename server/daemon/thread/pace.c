@@ -18,14 +18,14 @@ static void say_slip(struct srv_engine *engine)
     srv_text_add(&words, "gave up ");
     srv_text_add_milli(&words, (double)engine->slip_unsaid_ns * 1e-6);
     srv_text_add(&words, " ms of real time");
-    srv_event_write(engine, OTO_EVENT_SLIP, 1, engine->slip_unsaid_ns, "clock", sentence);
+    srv_event_write(engine->sim, OTO_EVENT_SLIP, 1, engine->slip_unsaid_ns, "clock", sentence);
     engine->slip_unsaid_ns = 0;
     engine->slip_event_due_ns = engine->now_ns + EVENT_INTERVAL_NS;
 }
 
 void srv_pace_account(struct srv_engine *engine, const struct srv_pace *pace)
 {
-    struct oto_segment_header *header = engine->segment.header;
+    struct oto_segment_header *header = engine->sim->store.header;
     if (pace->slipped_ns != 0) {
         srv_word_add(&header->counter[OTO_COUNTER_SLIPS], 1);
         srv_word_add(&header->counter[OTO_COUNTER_SLIPPED_NS], (uint64_t)pace->slipped_ns);
@@ -47,7 +47,7 @@ void srv_pace_verdict(struct srv_engine *engine, enum srv_pacer_verdict verdict)
     if (verdict == SRV_PACER_OK) {
         return;
     }
-    srv_word_add(&engine->segment.header->counter[OTO_COUNTER_OVERRUNS], 1);
+    srv_word_add(&engine->sim->store.header->counter[OTO_COUNTER_OVERRUNS], 1);
     if (verdict == SRV_PACER_FAULT) {
         char sentence[96];
         struct srv_text words = srv_text_begin(sentence, sizeof sentence);
@@ -55,7 +55,7 @@ void srv_pace_verdict(struct srv_engine *engine, enum srv_pacer_verdict verdict)
         srv_text_add(&words, " ticks in a row ended after their deadline");
         engine->faulted = true;
         srv_commands_finish_step(engine, OTO_CLOSED, "the clock stopped by a fault");
-        srv_event_write(engine, OTO_EVENT_CLOCK_FAULT, 2, (int64_t)engine->pacer.overruns, "clock", sentence);
+        srv_event_write(engine->sim, OTO_EVENT_CLOCK_FAULT, 2, (int64_t)engine->pacer.overruns, "clock", sentence);
     }
 }
 
@@ -71,7 +71,7 @@ void srv_pace_guard_core(struct srv_engine *engine, int64_t work_ns)
     }
     if ((double)engine->busy_work_ns > BUSY_SHARE * (double)elapsed_ns && elapsed_ns < 2 * EVENT_INTERVAL_NS) {
         srv_rights_set_thread(&engine->rights, false);
-        srv_event_write(engine, OTO_EVENT_REALTIME, 1, (int64_t)engine->busy_work_ns, "clock",
+        srv_event_write(engine->sim, OTO_EVENT_REALTIME, 1, (int64_t)engine->busy_work_ns, "clock",
                         "gave up real-time priority: ticks leave no time for anything else on their core");
     }
     engine->busy_work_ns = 0;
@@ -108,8 +108,8 @@ void srv_wake_readers(struct srv_engine *engine)
     engine->wake_pending = false;
     engine->last_wake_ns = engine->now_ns;
     if (__atomic_load_n(&engine->waiters, __ATOMIC_RELAXED) != 0) {
-        srv_word_add(&engine->segment.header->counter[OTO_COUNTER_WAKES], 1);
-        (void)syscall(SYS_futex, &engine->segment.header->tick_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        srv_word_add(&engine->sim->store.header->counter[OTO_COUNTER_WAKES], 1);
+        (void)syscall(SYS_futex, &engine->sim->store.header->tick_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include "sim/fpu.h"
 #include "daemon/thread/engine_private.h"
-#include "sim/journal.h"
+#include "daemon/thread/journal.h"
 
 static bool may_tick(const struct srv_engine *engine)
 {
@@ -30,6 +30,13 @@ static bool is_paced(const struct srv_engine *engine)
     return by_clock && engine->steps_left == 0;
 }
 
+void srv_pace_show(struct srv_engine *engine)
+{
+    engine->sim->paced = engine->mode == OTO_MODE_REALTIME && !engine->paused;
+    engine->sim->over = engine->ended || engine->faulted;
+    srv_isolation_set_paced(engine->sim, engine->mode == OTO_MODE_REALTIME && engine->steps_left == 0);
+}
+
 static uint32_t state_of(const struct srv_engine *engine)
 {
     if (engine->faulted) {
@@ -48,7 +55,7 @@ void srv_state_show(struct srv_engine *engine)
         return;
     }
     engine->shown_state = state;
-    __atomic_store_n(&engine->segment.header->state, state, __ATOMIC_RELEASE);
+    __atomic_store_n(&engine->sim->store.header->state, state, __ATOMIC_RELEASE);
     engine->wake_pending = true;
     if (state == OTO_SERVER_ENDED || state == OTO_SERVER_FAULT) {
         srv_journal_hashes(engine);
@@ -59,16 +66,16 @@ void srv_state_show(struct srv_engine *engine)
 
 static void publish_clock(struct srv_engine *engine, int64_t start_ns, int64_t work_ns)
 {
-    struct oto_segment_header *header = engine->segment.header;
-    const struct oto_clock clock = {.tick = engine->tick,
-                                    .sim_time_ns = engine->beat.t_ns,
+    struct oto_segment_header *header = engine->sim->store.header;
+    const struct oto_clock clock = {.tick = engine->sim->tick,
+                                    .sim_time_ns = engine->sim->beat.t_ns,
                                     .start_mono_ns = start_ns,
                                     .work_ns = work_ns,
                                     .real_time_factor = engine->factor.value,
                                     .scale = engine->pacer.scale,
-                                    .state_hash = engine->chain};
+                                    .state_hash = engine->sim->chain};
     srv_clock_publish(header, &clock);
-    __atomic_store_n(&header->tick_futex, (uint32_t)engine->tick, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->tick_futex, (uint32_t)engine->sim->tick, __ATOMIC_RELEASE);
     srv_word_add(&header->counter[OTO_COUNTER_TICKS], 1);
     engine->wake_pending = true;
 }
@@ -76,7 +83,12 @@ static void publish_clock(struct srv_engine *engine, int64_t start_ns, int64_t w
 static void make_tick(struct srv_engine *engine)
 {
     __atomic_store_n(&engine->working, 1, __ATOMIC_RELAXED);
-    srv_tick_make(engine);
+    if (engine->feed != NULL) {
+        srv_feed_apply(engine);
+    } else if (engine->participants.count > 0) {
+        srv_participants_apply(engine);
+    }
+    srv_sim_tick(engine->sim);
     srv_journal_tick(engine);
     __atomic_store_n(&engine->working, 0, __ATOMIC_RELAXED);
 }
@@ -86,8 +98,8 @@ static void keep_times(struct srv_engine *engine, int64_t start_ns, int64_t end_
 {
     engine->now_ns = end_ns;
     engine->last_work_ns = end_ns - start_ns;
-    srv_histogram_add(&engine->segment.header->work, engine->last_work_ns);
-    srv_factor_update(&engine->factor, end_ns, engine->beat.t_ns);
+    srv_histogram_add(&engine->sim->store.header->work, engine->last_work_ns);
+    srv_factor_update(&engine->factor, end_ns, engine->sim->beat.t_ns);
 }
 
 /* One tick at its deadline, or a wait for it. */
@@ -108,7 +120,7 @@ static void run_paced(struct srv_engine *engine)
     if (!pace.run) {
         engine->driver.ops->wait(&engine->driver, pace.until_ns, srv_pacer_period_ns(&engine->pacer));
         if (srv_spin_exhausted_now(&engine->driver.budget)) {
-            srv_event_write(engine, OTO_EVENT_REALTIME, 1, engine->driver.budget.used_ns, "clock",
+            srv_event_write(engine->sim, OTO_EVENT_REALTIME, 1, engine->driver.budget.used_ns, "clock",
                             "driver hybrid spun for a tenth of a second within one; it sleeps to the deadline instead");
         }
         return;
@@ -130,7 +142,7 @@ static void run_unpaced(struct srv_engine *engine)
         return;
     }
     const bool few = engine->steps_left > 0 && engine->steps_left <= SRV_UNPACED_CLOCK_TICKS;
-    const bool timed = few || engine->tick % SRV_UNPACED_CLOCK_TICKS == 0;
+    const bool timed = few || engine->sim->tick % SRV_UNPACED_CLOCK_TICKS == 0;
     const int64_t start_ns = timed ? srv_now_ns() : engine->now_ns;
     make_tick(engine);
     if (timed) {
@@ -145,7 +157,7 @@ static void run_unpaced(struct srv_engine *engine)
 
 static void after_tick(struct srv_engine *engine, uint64_t before)
 {
-    if (engine->tick == before) {
+    if (engine->sim->tick == before) {
         return;
     }
     if (has_participants(engine)) {
@@ -154,10 +166,10 @@ static void after_tick(struct srv_engine *engine, uint64_t before)
     if (engine->steps_left > 0 && --engine->steps_left == 0) {
         srv_commands_finish_step(engine, OTO_OK, NULL);
     }
-    if (engine->tick >= engine->last_tick) {
+    if (engine->sim->tick >= engine->last_tick) {
         engine->ended = true;
         srv_commands_finish_step(engine, OTO_CLOSED, "the run reached its end before the steps were done");
-        srv_event_write(engine, OTO_EVENT_STOPPED, 0, (int64_t)engine->tick, "clock", "reached its end");
+        srv_event_write(engine->sim, OTO_EVENT_STOPPED, 0, (int64_t)engine->sim->tick, "clock", "reached its end");
     }
 }
 
@@ -168,7 +180,7 @@ static void begin(struct srv_engine *engine)
     srv_rights_prepare_thread();
     srv_fpu_pin();
     srv_rights_set_thread(&engine->rights, engine->mode == OTO_MODE_REALTIME);
-    srv_event_write(engine, OTO_EVENT_STARTED, 0, (int64_t)engine->node_count, "clock", "started");
+    srv_event_write(engine->sim, OTO_EVENT_STARTED, 0, (int64_t)engine->sim->node_count, "clock", "started");
     engine->now_ns = srv_now_ns();
     engine->busy_since_ns = engine->now_ns;
     srv_journal_hashes(engine);
@@ -180,13 +192,12 @@ void *srv_tick_thread(void *argument)
     struct srv_engine *engine = argument;
     begin(engine);
     while (__atomic_load_n(&engine->quit, __ATOMIC_ACQUIRE) == 0) {
-        const uint64_t before = engine->tick;
+        const uint64_t before = engine->sim->tick;
         if (!srv_queue_is_empty(&engine->commands)) {
             srv_commands_apply(engine);
         }
-        if (engine->keeper != NULL) {
-            srv_keeper_news(engine);
-        }
+        srv_isolation_publish_events(engine->sim);
+        srv_pace_show(engine);
         srv_state_show(engine);
         if (!may_tick(engine)) {
             if (engine->wake_pending) {

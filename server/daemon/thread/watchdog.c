@@ -8,7 +8,7 @@
 
 static int64_t patience_ns(const struct srv_engine *engine)
 {
-    const int64_t periods_ns = WATCHDOG_PERIODS * engine->beat.step_ns;
+    const int64_t periods_ns = WATCHDOG_PERIODS * engine->sim->beat.step_ns;
     if (engine->options.watchdog_ns > 0) {
         return engine->options.watchdog_ns;
     }
@@ -17,16 +17,16 @@ static int64_t patience_ns(const struct srv_engine *engine)
 
 static void describe(const struct srv_engine *engine, uint64_t tick, int64_t stuck_ns, char *sentence, size_t bytes)
 {
-    const uint32_t breadcrumb = __atomic_load_n(&engine->segment.header->current_node, __ATOMIC_RELAXED);
+    const uint32_t breadcrumb = __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED);
     const double stuck_s = (double)stuck_ns * 1e-9;
-    if (breadcrumb == 0 || breadcrumb > engine->node_count) {
+    if (breadcrumb == 0 || breadcrumb > engine->sim->node_count) {
         (void)snprintf(sentence, bytes, "tick %llu has been under way for %.2f s, outside any plugin",
                        (unsigned long long)tick, stuck_s);
         return;
     }
     const struct oto_plugin *plugin = engine->views[breadcrumb - 1].plugin;
     (void)snprintf(sentence, bytes, "node '%s' (plugin %s) has been in its step for %.2f s, in tick %llu",
-                   engine->nodes[breadcrumb - 1].topic, oto_plugin_descriptor(plugin)->id, stuck_s,
+                   engine->sim->nodes[breadcrumb - 1].topic, oto_plugin_descriptor(plugin)->id, stuck_s,
                    (unsigned long long)tick);
 }
 
@@ -47,7 +47,7 @@ static void post_event(struct srv_engine *engine, int64_t stuck_ns, const char *
 bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes)
 {
     struct srv_watchdog *watchdog = &engine->watchdog;
-    const uint64_t tick = __atomic_load_n(&engine->segment.header->counter[OTO_COUNTER_TICKS], __ATOMIC_RELAXED);
+    const uint64_t tick = __atomic_load_n(&engine->sim->store.header->counter[OTO_COUNTER_TICKS], __ATOMIC_RELAXED);
     const bool working = __atomic_load_n(&engine->working, __ATOMIC_RELAXED) != 0;
     const int64_t now_ns = srv_now_ns();
     if (!working || tick != watchdog->tick || watchdog->since_ns == 0) {
@@ -64,7 +64,7 @@ bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes
     }
     watchdog->told = true;
     describe(engine, tick, stuck_ns, sentence, bytes);
-    srv_count(engine, OTO_COUNTER_STALLS, 1);
+    srv_count(engine->sim, OTO_COUNTER_STALLS, 1);
     post_event(engine, stuck_ns, sentence);
     return true;
 }

@@ -208,7 +208,7 @@ class Estimate(unittest.TestCase):
     def test_hostile_logs_are_refused_with_their_place_and_nothing_is_written(self):
         good = self.write("main.csv", "t_s,v\n0,1\n1,2\n")
         self.refuse("--in", self.write("main.csv", "t_s,v\n0,1\n1,x\n"), says="main.csv:3: error: row 2, column 'v': 'x'")
-        self.refuse("--in", self.write("main.csv", "t_s,v\n1,1\n0,1\n"), says="main.csv:3: error: row 2: time goes back")
+        self.refuse("--in", self.write("main.csv", "t_s,v\n1,1\n0,1\n"), says="main.csv:3: error: row 2: time decreases")
         self.refuse("--in", self.write("main.csv", "v\n1\n"), says="main.csv:1: error: there is no column of time")
         self.refuse("--in", self.write("main.csv", ""), says="main.csv:1:1: error: expected a header line")
         self.refuse("--in", self.write("main.csv", "t_s,v\n0,1\n1e9,2\n"), "--rate", "1000", says="time jumps from 0.0")
@@ -216,7 +216,7 @@ class Estimate(unittest.TestCase):
         self.refuse("--in", self.write("drive.txt", "L 1 2 3\nL 1 x 4\n"), "--in", good,
                     says="drive.txt:2: error: expected a number, got 'x'")
         self.refuse("--in", self.write("drive.txt", "L 1 2 3\nQ 1\n"), says="drive.txt:2: error: expected the tag L or R, got 'Q'")
-        self.refuse("--in", self.write("drive.txt", "L 1 2 5\nL 1 2 4\n"), says="drive.txt:2: error: time goes back")
+        self.refuse("--in", self.write("drive.txt", "L 1 2 5\nL 1 2 4\n"), says="drive.txt:2: error: time decreases")
         self.refuse("--in", self.write("drive.txt", "L 1 2 5.5\n"), says="expected a time in whole microseconds")
         self.refuse("--in", "none.csv", says="none.csv: cannot be read")
 

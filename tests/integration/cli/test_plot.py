@@ -1,4 +1,4 @@
-"""otolith plot, and the example of the MAVS document: its numbers and its figure (A27, A13)."""
+"""otolith plot, and the example of the MAVS document: its numbers and its figure (MAVS rows A27, A13)."""
 import csv
 import os
 import pathlib

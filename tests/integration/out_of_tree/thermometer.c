@@ -24,7 +24,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 {
     const struct params *own = instance->params;
     struct record *record = now->outputs[0].payload;
-    record->temperature_degc = now->input->temperature_degc + own->offset_degc;
+    record->temperature_degc = now->sensor.input->temperature_degc + own->offset_degc;
     return OTO_STEP_OK;
 }
 

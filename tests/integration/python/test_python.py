@@ -154,7 +154,7 @@ class Running(unittest.TestCase):
             with self.assertRaisesRegex(otolith.NotFound, "did you mean 'demo/car/imu'"):
                 subscriber.next(3)
         with otolith.Subscriber(f"ipc://{self.server.folder.name}/nobody") as subscriber:
-            with self.assertRaisesRegex(otolith.Timeout, "nobody answers"):
+            with self.assertRaisesRegex(otolith.Timeout, "no publisher answers"):
                 subscriber.next(0.05)
         with self.assertRaisesRegex(otolith.OtolithError, "tcp://host:port"):
             otolith.Subscriber("bogus")

@@ -290,12 +290,11 @@ static enum oto_status validate(const struct oto_instance *instance)
 #ifdef HOSTILE_MOTION
 #define KIND OTO_KIND_MOTION
 #define OUTPUTS 0
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant asked,
                                      struct oto_truth_record *truth)
 {
     const struct hostile_state *state = instance->state;
-    (void)sub_ns;
-    at(t_ns == 0 ? WHERE_ZERO : state->steps >= 5 ? WHERE_EVALUATE : -1);
+    at(asked.t_ns == 0 ? WHERE_ZERO : state->steps >= 5 ? WHERE_EVALUATE : -1);
     truth->q_enu_from_body = oto_quat_identity();
     return OTO_STEP_OK;
 }

@@ -59,7 +59,7 @@ static const struct oto_port outputs[] = {{"", &type, OTO_PORT_ALWAYS, 0},
 
 static void take(struct state *state, const struct oto_setup *setup, const struct oto_input_sample *sample)
 {
-    const struct oto_record_type *record = setup->inputs[sample->input].type;
+    const struct oto_record_type *record = setup->estimator.inputs[sample->input].type;
     state->disorder += state->samples > 0 &&
                        (sample->t_ns < state->last_t_ns ||
                         (sample->t_ns == state->last_t_ns && sample->input < state->last_input));
@@ -85,23 +85,23 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const struct params *p = instance->params;
     struct state *state = instance->state;
     state->steps++;
-    struct listener_record record = {.step = now->n, .samples = now->sample_count, .steps = state->steps,
+    struct listener_record record = {.step = now->n, .samples = now->estimator.sample_count, .steps = state->steps,
                             .revision = LISTENER_REVISION};
-    for (uint32_t i = 0; i < now->sample_count; i++) {
-        take(state, instance->setup, &now->samples[i]);
-        record.given_flags |= now->samples[i].flags;
+    for (uint32_t i = 0; i < now->estimator.sample_count; i++) {
+        take(state, instance->setup, &now->estimator.samples[i]);
+        record.given_flags |= now->estimator.samples[i].flags;
     }
-    if (now->sample_count > 0) {
-        record.first_t_ns = now->samples[0].t_ns;
-        record.last_t_ns = now->samples[now->sample_count - 1].t_ns;
+    if (now->estimator.sample_count > 0) {
+        record.first_t_ns = now->estimator.samples[0].t_ns;
+        record.last_t_ns = now->estimator.samples[now->estimator.sample_count - 1].t_ns;
     }
     record.total = state->samples;
     record.disorder = state->disorder;
     record.losses = state->losses;
     record.hash = state->hash;
     record.sum = p->nan_at > 0 && now->n == (uint64_t)p->nan_at ? (double)__builtin_nanf("") : p->gain * state->sum;
-    for (uint32_t i = 0; i < instance->setup->input_count; i++) {
-        const struct oto_input_binding *input = &instance->setup->inputs[i];
+    for (uint32_t i = 0; i < instance->setup->estimator.input_count; i++) {
+        const struct oto_input_binding *input = &instance->setup->estimator.inputs[i];
         record.rate_hz += input->rate_hz;
         record.mount_x_m += oto_quat_rotate(input->q_body_from_sensor, input->mount_position_body_m).x;
     }
@@ -126,7 +126,7 @@ static const struct oto_input_port inputs[] = {
     {"imu", "a gyroscope", imu_fields, OTO_INPUT_OPTIONAL, 0},
 };
 #ifdef LISTENER_CLOSED
-static const struct oto_estimator_extension estimator = {OTO_ESTIMATOR_BYTES_1_0, 0, inputs, 2, 0, NULL}; /* as ABI 1.0 had it */
+static const struct oto_estimator_extension estimator = {sizeof estimator, 0, inputs, 2, 0, NULL};
 #else
 static const struct oto_estimator_extension estimator = {sizeof estimator, OTO_ESTIMATOR_OPEN_INPUTS, inputs, 2, 0, NULL};
 #endif

@@ -71,12 +71,11 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
 }
 
 #ifdef NODE_MOTION
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {
     (void)instance;
-    (void)t_ns;
-    (void)sub_ns;
+    (void)at;
     (void)truth;
     return OTO_STEP_OK;
 }

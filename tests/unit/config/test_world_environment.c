@@ -26,7 +26,7 @@ static struct oto_sensor_input feel(const struct felt_world *world, oto_vec3 pos
 {
     struct oto_sensor_input input;
     struct oto_setup setup;
-    const struct srv_exposure exposure = {&world->config.vehicles[0].vibration, t_ns, 0};
+    const struct srv_exposure exposure = {&world->config.vehicles[0].vibration, {t_ns, 0.0}};
     memset(&setup, 0, sizeof setup);
     memset(&input, 0, sizeof input);
     setup.mount_position_body_m = mount_m;

@@ -364,7 +364,7 @@ static void settings_are_refused_with_their_path(void **state)
     } cases[] = {
         {{"clock.rate_hz", "abc"}, {"", "--set clock.rate_hz: error: expected a rate", {"'abc'"}}},
         {{"clock.rate", "5"}, {"", "--set clock.rate: error: unknown key 'rate'", {"rate_hz"}}},
-        {{"vehicles.cab.name", "x"}, {"", "--set vehicles.cab.name: error: the list has no member 'cab'", {"car"}}},
+        {{"vehicles.cab.name", "x"}, {"", "--set vehicles.cab.name: error: the list has no item 'cab'", {"car"}}},
         {{"vehicles.car.nodes.imu.params.accelerometer.bias_m_s2", "[1, 2, x]"},
          {"", "--set vehicles.car.nodes.imu.params.accelerometer.bias_m_s2:1:8: error:", {"'x'"}}},
         {{"vehicles.car.nodes.imu.rate_hz", "5000"}, {"", "--set vehicles.car.nodes.imu.rate_hz: error:", {"1000 Hz"}}},

@@ -43,9 +43,9 @@ struct srv_engine *fake_engine_create(void)
                                        .rate_den = 1,
                                        .capacity = 64};
     const struct srv_segment_plan plan = {
-        .world = "demo", .epoch = 42, .rate_num = 1000, .rate_den = 1, .channels = &channel, .channel_count = 1};
+        .world = "demo", .rate_num = 1000, .rate_den = 1, .channels = &channel, .channel_count = 1};
     struct oto_error error;
-    if (srv_segment_create(&plan, &engine->segment, &error) != OTO_OK) {
+    if (srv_segment_create(&plan, &(struct srv_segment_identity){.epoch = 42}, &engine->segment, &error) != OTO_OK) {
         free(engine);
         return NULL;
     }

@@ -74,7 +74,7 @@ static void a_sound_descriptor_passes(void **state)
     X(s.descriptor.text = NULL, "no text")                                                                             \
     X(s.descriptor.flags = 4, "flags 0x4")                                                                             \
     X(s.descriptor.params_bytes = 12, "block of 12 bytes")                                                             \
-    X(s.descriptor.params_bytes = 8, "'triad.gain': it does not lie")                                                  \
+    X(s.descriptor.params_bytes = 8, "'triad.gain': it is not aligned")                                                  \
     X(s.descriptor.params = NULL, "a table of them")                                                                   \
     X(s.descriptor.param_count = 100000, "100000 parameters")                                                          \
     X(s.descriptor.state_bytes = 1u << 30, "state has 1073741824 bytes")                                               \
@@ -110,12 +110,12 @@ static void a_sound_descriptor_passes(void **state)
     X(s.fields[0].frame = NULL, "field 'a.x' has a unit or frame")                                                     \
     X(s.params[0].key = "a b", "'a b': its key")                                                                       \
     X(s.params[0].key = NULL, "its key")                                                                               \
-    X(s.params[1].key = "triad.gain", "'triad.gain': its key is another")                                              \
-    X(s.params[1].key = "triad", "'triad': its key is another")                                                        \
+    X(s.params[1].key = "triad.gain", "'triad.gain': its key equals another")                                              \
+    X(s.params[1].key = "triad", "'triad': its key equals another")                                                        \
     X(s.params[1].type = 0, "'on': its type")                                                                          \
     X(s.params[1].type = 99, "'on': its type")                                                                         \
     X(s.params[0].count = 0, "'triad.gain': it has no count")                                                          \
-    X(s.params[0].count = UINT32_MAX, "'triad.gain': it does not lie")                                                 \
+    X(s.params[0].count = UINT32_MAX, "'triad.gain': it is not aligned")                                                 \
     X(s.params[0].flags = 1u << 20, "unknown flag")                                                                    \
     X(s.params[0].unit = NULL, "no unit")                                                                              \
     X(s.params[0].flags = OTO_PARAM_RATE, "a rate is one F64")                                                         \
@@ -129,18 +129,18 @@ static void a_sound_descriptor_passes(void **state)
     X(s.params[1].names = NULL, "no table of them")                                                                    \
     X(s.names[1].name = "off", "the same name")                                                                        \
     X(s.names[1].value = 0.5, "not a whole number")                                                                    \
-    X(s.params[1].offset = 12, "'on': it does not lie aligned")                                                        \
+    X(s.params[1].offset = 12, "'on': it is not aligned")                                                        \
     X(s.params[1].offset = 16, "'on': it overlaps")                                                                    \
-    X(s.params[1].offset = UINT32_MAX - 7, "'on': it does not lie")                                                    \
+    X(s.params[1].offset = UINT32_MAX - 7, "'on': it is not aligned")                                                    \
     X(s.params[2].default_text = "sixteen letters.", "default text is longer")                                         \
-    X(s.params[1].alias = "Triad", "its alias is another")                                                             \
+    X(s.params[1].alias = "Triad", "its alias equals another")                                                             \
     X(s.params[3].alias = NULL, "has none")                                                                            \
-    X(s.params[3].alias = "Triad/Gain", "its alias is another")                                                        \
-    X((s.params[2].type = OTO_PARAM_LIST, s.params[2].item_bytes = 4), "'name': it does not lie")                      \
+    X(s.params[3].alias = "Triad/Gain", "its alias equals another")                                                        \
+    X((s.params[2].type = OTO_PARAM_LIST, s.params[2].item_bytes = 4), "'name': it is not aligned")                      \
     X((s.params[2].type = OTO_PARAM_LIST, s.params[2].count = 1), "'name': a list has a table")                        \
-    X((s.params[2].type = OTO_PARAM_LIST, s.params[2].item_bytes = UINT64_MAX), "'name': it does not lie")             \
+    X((s.params[2].type = OTO_PARAM_LIST, s.params[2].item_bytes = UINT64_MAX), "'name': it is not aligned")             \
     X((s.params[2].type = OTO_PARAM_LIST, s.params[2].count = 1, s.params[2].item_bytes = 8,                           \
-       s.params[2].item_count = 1, s.params[2].items = s.params), "'name[].triad.gain': it does not lie")
+       s.params[2].item_count = 1, s.params[2].items = s.params), "'name[].triad.gain': it is not aligned")
 
 static void every_spoilt_descriptor_is_refused_by_name(void **state)
 {
@@ -159,12 +159,11 @@ static void every_spoilt_descriptor_is_refused_by_name(void **state)
 #undef X
 }
 
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {
     (void)instance;
-    (void)t_ns;
-    (void)sub_ns;
+    (void)at;
     (void)truth;
     return OTO_STEP_OK;
 }

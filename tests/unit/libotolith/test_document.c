@@ -93,7 +93,7 @@ static void broken_or_unsafe_text_is_refused_with_its_place(void **state)
         {"a: {<<: {b: 1}}\n", OTO_SYNTAX, {"f.yaml:1:5: error:", "merge"}},
         {"? [a]\n: 1\n", OTO_SYNTAX, {"f.yaml:1:3: error:", "as key"}},
         {": 1\n", OTO_SYNTAX, {"f.yaml:1:1: error:", "key is missing"}},
-        {"a: 1\nb: 2\na: 3\n", OTO_SYNTAX, {"f.yaml:3:1: error:", "duplicate key 'a', given before at 1:1"}},
+        {"a: 1\nb: 2\na: 3\n", OTO_SYNTAX, {"f.yaml:3:1: error:", "duplicate key 'a', first at 1:1"}},
         {"{\"x\": {\"k\": 1, \"k\": 2}}", OTO_SYNTAX, {"f.yaml:1:16: error:", "duplicate key 'k'"}},
         {"a: \"x\\0y\"\n", OTO_SYNTAX, {"f.yaml:1:4: error:", "\\0"}},
         {"a: \xff\n", OTO_SYNTAX, {"f.yaml:1:4: error:", "UTF-8"}},
@@ -251,15 +251,15 @@ static void settings_that_lead_nowhere_are_refused(void **state)
     static const struct {
         const char *path, *value, *word;
     } cases[] = {
-        {"list.c.x", "1", "no member 'c', accepted: a, b"},
-        {"list.2", "1", "no member '2'"},
+        {"list.c.x", "1", "no item 'c', accepted: a, b"},
+        {"list.2", "1", "no item '2'"},
         {"seed.x", "1", "inside the value '1'"},
         {"a..b", "1", "one dot"},
         {"", "1", "one dot"},
         {"seed", "[1", "']'"},
         {"seed", "", "got nothing"},
         {"seed", "*x", "aliases"},
-        {"list.-1", "1", "no member '-1'"},
+        {"list.-1", "1", "no item '-1'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct oto_document *document = parse("seed: 1\nlist: [{name: a}, {name: b}]\n");

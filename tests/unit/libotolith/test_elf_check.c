@@ -50,7 +50,7 @@ static void a_real_plugin_passes_and_its_entry_is_found(void **state)
 static void every_truncation_is_refused(void **state)
 {
     (void)state;
-    struct file file = read_file("abi_1_0");
+    struct file file = read_file("abi_1_1");
     size_t mapped = 0;
     uint8_t *end = fence(file.size, &mapped);
     for (size_t size = 0; size < file.size; size++) {
@@ -75,7 +75,7 @@ static void no_changed_byte_makes_it_read_beyond_the_file(void **state)
 {
     (void)state;
     static const uint8_t values[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
-    struct file file = read_file("abi_1_0");
+    struct file file = read_file("abi_1_1");
     size_t mapped = 0;
     uint8_t *copy = fence(file.size, &mapped) - file.size;
     memcpy(copy, file.bytes, file.size);
@@ -94,7 +94,7 @@ static void no_changed_byte_makes_it_read_beyond_the_file(void **state)
 static void no_changed_words_make_it_read_beyond_the_file(void **state)
 {
     (void)state;
-    struct file file = read_file("abi_1_0");
+    struct file file = read_file("abi_1_1");
     size_t mapped = 0;
     uint8_t *copy = fence(file.size, &mapped) - file.size;
     uint64_t seed = 20260701;
@@ -161,7 +161,7 @@ static void headers_of_other_files_are_named(void **state)
         {18, 0x28, OTO_ELF_MACHINE}, {16, 2, OTO_ELF_TYPE},  {16, 1, OTO_ELF_TYPE},
         {56, 0, OTO_ELF_LAYOUT},    {54, 1, OTO_ELF_LAYOUT},
     };
-    struct file file = read_file("abi_1_0");
+    struct file file = read_file("abi_1_1");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint8_t before = file.bytes[cases[i].at];
         struct oto_elf_result result;

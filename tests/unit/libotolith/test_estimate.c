@@ -167,7 +167,7 @@ static void a_log_that_cannot_be_one_is_refused_with_its_place(void **state)
 {
     (void)state;
     assert_refused("t_s,ax\n1,2\n2,fast\n", OTO_INVALID, "log.csv:3: error: row 2, column 'ax': 'fast'");
-    assert_refused("t_s,ax\n1,2\n0.5,2\n", OTO_INVALID, "log.csv:3: error: row 2: time goes back from 1.0");
+    assert_refused("t_s,ax\n1,2\n0.5,2\n", OTO_INVALID, "log.csv:3: error: row 2: time decreases from 1.0");
     assert_refused("t_s,ax\nnan,2\n", OTO_INVALID, "column 't_s': 'nan'");
     assert_refused("t_s,ax\n1e300,2\n", OTO_INVALID, "column 't_s': '1e300'");
     assert_refused("t_ns,seq,ax\n1,-4,2\n", OTO_INVALID, "column 'seq': '-4'");

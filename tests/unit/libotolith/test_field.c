@@ -100,10 +100,10 @@ static void names_that_have_no_place_in_a_frame_are_refused(void **state)
     refuse("a", "a", "b", "exclude");
     refuse("a", "a.x", "b", "exclude");
     refuse("a.x.y", "a.x", "b", "exclude");
-    refuse("a.x", "b", "a.y", "beside");
-    refuse("a.x.p", "a.y", "a.x.q", "beside");
-    refuse("header", "b", "c", "taken");
-    refuse("otolith.x", "b", "c", "taken");
+    refuse("a.x", "b", "a.y", "adjacent");
+    refuse("a.x.p", "a.y", "a.x.q", "adjacent");
+    refuse("header", "b", "c", "reserved");
+    refuse("otolith.x", "b", "c", "reserved");
     refuse("", "b", "c", "letters");
     refuse(".a", "b", "c", "letters");
     refuse("a.", "b", "c", "letters");

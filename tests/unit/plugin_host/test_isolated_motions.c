@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "daemon/thread/engine_private.h"
+#include "isolate/isolated.h"
 
 #define TICKS 900
 
@@ -109,7 +110,7 @@ static void a_tick_wakes_the_host_once(void **unused)
     fixture.options.start_paused = false;
     fixture_start(&fixture);
     fixture_wait_state(&fixture, OTO_SERVER_ENDED);
-    assert_in_range(fixture.engine->groups[0].live.request, TICKS, TICKS + 2);
+    assert_in_range(fixture.engine->sim->isolation->groups[0].live.request, TICKS, TICKS + 2);
     fixture_end(&fixture);
 }
 

@@ -31,7 +31,7 @@ static void begin(struct trial *trial, const char *plugin, enum srv_start start)
         struct srv_probe_input *input = &trial->inputs[i];
         input->tick = 5 * i + 4;
         input->n = i + 1;
-        input->t_ns = (int64_t)(i + 1) * 5000000;
+        input->at.t_ns = (int64_t)(i + 1) * 5000000;
         input->input.specific_force_sensor_m_s2 = oto_vec3_make(0.1, 0.0, 9.81);
         input->input.q_enu_from_sensor = oto_quat_identity();
         input->input.truth.q_enu_from_body = oto_quat_identity();

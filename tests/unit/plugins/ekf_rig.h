@@ -77,8 +77,8 @@ static inline void rig_open(struct rig *rig, int64_t model)
     params_of(rig)->model = model;
     rig->bindings[0] = (struct oto_input_binding){"truth", &oto_truth_type, "car/motion", "", 0, {0, 0, 0}, {1, 0, 0, 0}};
     rig->bindings[1] = (struct oto_input_binding){"sensor", &sensor_type, "car/sensor", "", 10, {0, 0, 0}, {1, 0, 0, 0}};
-    rig->host.setup.inputs = rig->bindings;
-    rig->host.setup.input_count = 2;
+    rig->host.setup.estimator.inputs = rig->bindings;
+    rig->host.setup.estimator.input_count = 2;
 }
 
 static inline enum oto_step_status give_input(struct rig *rig, uint32_t input, int64_t t_ns, int64_t now_ns, const void *payload)
@@ -86,8 +86,8 @@ static inline enum oto_step_status give_input(struct rig *rig, uint32_t input, i
     const struct oto_input_sample sample = {.input = input, .seq = 1, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
     struct oto_output outputs[3] = {{&rig->estimate, now_ns, now_ns, 0, 1}, {&rig->state, now_ns, now_ns, 0, 1},
                                     {&rig->innovation, now_ns, now_ns, 0, 1}};
-    const struct oto_step step = {.size = sizeof step, .t_ns = now_ns, .outputs = outputs, .samples = &sample,
-                                  .sample_count = payload != NULL};
+    const struct oto_step step = {.size = sizeof step, .at = {now_ns, 0.0}, .outputs = outputs,
+                                  .estimator = {.samples = &sample, .sample_count = payload != NULL}};
     memset(&rig->estimate, 0, sizeof rig->estimate);
     memset(&rig->state, 0, sizeof rig->state);
     memset(&rig->innovation, 0, sizeof rig->innovation);

@@ -122,8 +122,10 @@ static inline enum oto_step_status mini_step(struct mini_host *host, struct oto_
 {
     step->size = sizeof *step;
     step->n = n;
-    step->t_ns = (int64_t)((double)n * 1e9 / host->setup.rate_hz);
-    step->input = input;
+    step->at.t_ns = (int64_t)((double)n * 1e9 / host->setup.rate_hz);
+    if (input != NULL) { /* of a sensor */
+        step->sensor.input = input;
+    }
     step->outputs = outputs;
     for (uint32_t i = 0; i < otolith_plugin.descriptor->output_count; i++) {
         memset(outputs[i].payload, 0, otolith_plugin.descriptor->outputs[i].type->bytes);

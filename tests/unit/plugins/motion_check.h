@@ -4,6 +4,7 @@
 #define MOTION_CHECK_H
 
 #include "oto_test.h"
+#include "otolith/instant.h"
 #include "otolith/records.h"
 
 struct motion_memory {
@@ -25,7 +26,7 @@ static inline void motion_free(struct motion_memory *memory)
     memory->count = 0;
 }
 
-typedef void motion_evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth);
+typedef void motion_evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth);
 
 #define MOTION_STEP_NS 1000000 /* of the difference quotients */
 
@@ -36,7 +37,7 @@ struct motion_stencil {
 static inline void motion_stencil_at(motion_evaluate *evaluate, const void *motion, int64_t t_ns, struct motion_stencil *s)
 {
     for (int i = 0; i < 5; i++) {
-        evaluate(motion, t_ns + (i - 2) * MOTION_STEP_NS, 0.0, &s->at[i]);
+        evaluate(motion, (struct oto_instant){t_ns + (i - 2) * MOTION_STEP_NS, 0.0}, &s->at[i]);
         if (i > 0 && oto_quat_dot(s->at[i].q_enu_from_body, s->at[i - 1].q_enu_from_body) < 0.0)
             s->at[i].q_enu_from_body = oto_quat_neg(s->at[i].q_enu_from_body);
     }

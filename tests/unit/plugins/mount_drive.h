@@ -138,7 +138,7 @@ static inline void mount_drive_next(struct mount_drive *drive, struct mount_samp
     oto_vec3 force, rate;
     sample->t_ns = (int64_t)((double)++drive->n * 1e9 / drive->setup.rate_hz);
     drive_advance(&drive->drive, &drive->state, sample->t_ns);
-    drive_truth(&drive->drive, &drive->state, sample->t_ns, 0, &truth);
+    drive_truth(&drive->drive, &drive->state, (struct oto_instant){sample->t_ns, 0.0}, &truth);
     force = oto_vec3_add(truth.accel_enu_m_s2, oto_vec3_make(0, 0, 9.80665));
     force =
         drive->setup.level ? mount_drive_level_force(drive, &truth) : oto_quat_rotate_inv(truth.q_enu_from_body, force);

@@ -34,12 +34,12 @@ static inline void sdf_input_when(const struct sdf_rig *rig, double t_s, struct 
     input->q_enu_from_sensor = oto_quat_mul(input->q_enu_from_sensor, rig->q_body_from_sensor);
 }
 
-static inline enum oto_step_status sdf_input_at(void *context, int64_t t_ns, double sub_ns,
+static inline enum oto_step_status sdf_input_at(void *context, struct oto_instant at,
                                                 struct oto_sensor_input *input)
 {
     const struct sdf_rig *rig = (const struct sdf_rig *)context;
-    assert_true(t_ns <= rig->beat.t_ns && t_ns >= 0);
-    sdf_input_when(rig, ((double)t_ns + sub_ns) * 1e-9, input);
+    assert_true(at.t_ns <= rig->beat.t_ns && at.t_ns >= 0);
+    sdf_input_when(rig, ((double)at.t_ns + at.sub_ns) * 1e-9, input);
     return OTO_STEP_OK;
 }
 
@@ -67,15 +67,12 @@ static inline enum oto_step_status sdf_next(struct sdf_rig *rig)
     const struct oto_step step = {.size = sizeof step,
                                   .tick = srv_due_tick(&rig->due),
                                   .n = rig->beat.n,
-                                  .t_ns = rig->beat.t_ns,
-                                  .sub_ns = srv_beat_sub_ns(&rig->beat),
-                                  .input = &input,
-                                  .input_at = sdf_input_at,
-                                  .input_context = rig,
-                                  .outputs = &rig->output};
-    sdf_input_when(rig, ((double)step.t_ns + step.sub_ns) * 1e-9, &input);
+                                  .at = srv_beat_at(&rig->beat),
+                                  .outputs = &rig->output,
+                                  .sensor = {&input, sdf_input_at, rig}};
+    sdf_input_when(rig, ((double)step.at.t_ns + step.at.sub_ns) * 1e-9, &input);
     memset(&rig->imu, 0, sizeof rig->imu);
-    rig->output = (struct oto_output){&rig->imu, step.t_ns, step.t_ns, 0, 1};
+    rig->output = (struct oto_output){&rig->imu, step.at.t_ns, step.at.t_ns, 0, 1};
     const enum oto_step_status status = otolith_plugin.ops->step(&rig->host.instance, &step);
     assert_true(status != OTO_STEP_ERROR && status != OTO_STEP_FATAL);
     rig->published += status != OTO_STEP_DISCARD;

@@ -30,8 +30,8 @@ static void rig_open(struct rig *rig)
     }
     rig->bindings[INS_IMU].mount_position_body_m = oto_vec3_make(0.3, -0.2, 0.5);
     rig->bindings[INS_IMU].q_body_from_sensor = oto_quat_from_rpy(0.1, -0.2, 1.2);
-    rig->host.setup.inputs = rig->bindings;
-    rig->host.setup.input_count = INS_INPUTS;
+    rig->host.setup.estimator.inputs = rig->bindings;
+    rig->host.setup.estimator.input_count = INS_INPUTS;
     mini_set(&rig->host, "nonholonomic.rate_hz", 0);
 }
 
@@ -50,8 +50,8 @@ static enum oto_step_status give(struct rig *rig, uint32_t input, int64_t t_ns, 
     const struct oto_input_sample sample = {.input = input, .seq = 1, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
     struct oto_output outputs[3] = {{&rig->estimate, now_ns, now_ns, 0, 1}, {&rig->state, now_ns, now_ns, 0, 1},
                                     {&rig->innovation, now_ns, now_ns, 0, 1}};
-    const struct oto_step step = {.size = sizeof step, .t_ns = now_ns, .outputs = outputs, .samples = &sample,
-                                  .sample_count = payload != NULL};
+    const struct oto_step step = {.size = sizeof step, .at = {now_ns, 0.0}, .outputs = outputs,
+                                  .estimator = {.samples = &sample, .sample_count = payload != NULL}};
     memset(&rig->estimate, 0, sizeof rig->estimate);
     memset(&rig->state, 0, sizeof rig->state);
     memset(&rig->innovation, 0, sizeof rig->innovation);
@@ -467,7 +467,7 @@ static void what_does_not_fit_together_is_said(void **unused)
     assert_non_null(strstr(rig.host.error.text, "magnetometer.declination_deg"));
     mini_close(&rig.host);
     rig_open(&rig);
-    rig.host.setup.input_count = 2;
+    rig.host.setup.estimator.input_count = 2;
     mini_set(&rig.host, "align.heading", INS_HEADING_MAGNETOMETER);
     assert_int_equal(mini_prepare(&rig.host), OTO_INVALID);
     assert_non_null(strstr(rig.host.error.text, "no channel is bound to the input 'magnetometer'"));

@@ -1,4 +1,4 @@
-/* Law mavs against numbers that the original code gave: A1-A13 of the reference tables. */
+/* Law mavs against numbers of the original code: rows A1-A13 of the MAVS reference table. */
 #include "num_measure.h"
 #include "oto_test.h"
 

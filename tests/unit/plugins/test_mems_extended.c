@@ -207,7 +207,8 @@ static void the_sensor_clock_runs_off_drifts_and_jitters_without_stepping_back(v
     for (uint64_t n = 1; n <= 1000; n++) {
         const double t_s = (double)n / 100;
         sample(&rig, n);
-        assert_near((double)(rig.outputs[0].sensor_time_ns - rig.step.t_ns), (50 * t_s + 0.25 * t_s * t_s) * 1e3, 0.51);
+        assert_near((double)(rig.outputs[0].sensor_time_ns - rig.step.at.t_ns), (50 * t_s + 0.25 * t_s * t_s) * 1e3,
+                    0.51);
     }
     mini_set(&rig.host, "clock.error_ppm", 0);
     mini_set(&rig.host, "clock.drift_ppm_s", 0);
@@ -215,7 +216,7 @@ static void the_sensor_clock_runs_off_drifts_and_jitters_without_stepping_back(v
     assert_ok(mini_prepare(&rig.host), rig.host.error);
     for (uint64_t n = 1; n <= 4000; n++) {
         sample(&rig, n);
-        const double off_s = (double)(rig.outputs[0].sensor_time_ns - rig.step.t_ns) * 1e-9;
+        const double off_s = (double)(rig.outputs[0].sensor_time_ns - rig.step.at.t_ns) * 1e-9;
         assert_true(rig.outputs[0].sensor_time_ns > before);
         assert_int_equal(rig.outputs[0].sensor_time_ns, rig.outputs[3].sensor_time_ns);
         before = rig.outputs[0].sensor_time_ns;
@@ -239,7 +240,7 @@ static void a_unit_keeps_its_output_rate_within_the_tolerance(void **state)
         mini_set(&rig.host, "clock.output_rate_tolerance_percent", 2);
         mini_start(&rig.host);
         sample(&rig, 1000);
-        const int64_t off_ns = rig.outputs[0].sensor_time_ns - rig.step.t_ns;
+        const int64_t off_ns = rig.outputs[0].sensor_time_ns - rig.step.at.t_ns;
         assert_true(off_ns != 0 && llabs(off_ns) <= 200000000);
         assert_true(world == 0 || off_ns == first);
         first = off_ns;
@@ -251,9 +252,9 @@ static void a_unit_keeps_its_output_rate_within_the_tolerance(void **state)
 #define CONE_RATE_RAD_S 30.0
 #define CONE_ANGLE_RAD 0.05
 
-static enum oto_step_status past_input(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status past_input(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
-    const double t_s = t_ns >= 0 ? ((double)t_ns + sub_ns) * 1e-9 : 0;
+    const double t_s = at.t_ns >= 0 ? ((double)at.t_ns + at.sub_ns) * 1e-9 : 0;
     const double w = CONE_RATE_RAD_S, a = CONE_ANGLE_RAD, s = sin(a), k = 2 * sin(a / 2) * sin(a / 2);
     (void)context;
     memset(input, 0, sizeof *input);
@@ -267,8 +268,9 @@ static enum oto_step_status past_input(void *context, int64_t t_ns, double sub_n
 
 static void look_back(struct rig *rig, uint64_t n)
 {
-    rig->step.input_at = past_input;
-    assert_int_equal(past_input(NULL, (int64_t)((double)n * 1e9 / rig->host.setup.rate_hz), 0, &rig->input), OTO_STEP_OK);
+    rig->step.sensor.input_at = past_input;
+    const struct oto_instant at = {(int64_t)((double)n * 1e9 / rig->host.setup.rate_hz), 0.0};
+    assert_int_equal(past_input(NULL, at, &rig->input), OTO_STEP_OK);
     sample(rig, n);
 }
 
@@ -284,7 +286,7 @@ static void delta_outputs_are_right_under_coning_and_sculling(void **state)
     for (uint64_t n = 1; n <= 50; n++) {
         const double t0_s = (double)(n - 1) / 100;
         look_back(&rig, n);
-        (void)past_input(NULL, (int64_t)(n - 1) * 10000000, 0, &start);
+        (void)past_input(NULL, (struct oto_instant){(int64_t)(n - 1) * 10000000, 0.0}, &start);
         const oto_vec3 angle_rad =
             oto_quat_to_rotvec(oto_quat_mul(oto_quat_conj(start.q_enu_from_sensor), rig.input.q_enu_from_sensor));
         const oto_vec3 velocity_m_s = oto_quat_rotate_inv(
@@ -329,7 +331,7 @@ static void transport_delay_and_boxcar_look_back_and_the_taps_say_by_how_much(vo
     mini_set(&rig.host, "transport_delay_s", 0.02);
     mini_start(&rig.host);
     look_back(&rig, 10);
-    (void)past_input(NULL, 80000000, 0, &past);
+    (void)past_input(NULL, (struct oto_instant){80000000, 0.0}, &past);
     assert_near(rig.imu.angular_velocity_rad_s.x, past.angular_rate_sensor_rad_s.x, 0);
     assert_near(rig.taps.triads[1][3 * NUM_TAP_TRUTH], rig.input.angular_rate_sensor_rad_s.x, 0);
     assert_taps_give(rig.taps.triads[1], rig.imu.angular_velocity_rad_s);
@@ -340,7 +342,7 @@ static void transport_delay_and_boxcar_look_back_and_the_taps_say_by_how_much(vo
     mini_set(&rig.host, "boxcar_subsamples", 16);
     assert_ok(mini_prepare(&rig.host), rig.host.error);
     look_back(&rig, 50);
-    (void)past_input(NULL, 450000000, 0, &past);
+    (void)past_input(NULL, (struct oto_instant){450000000, 0.0}, &past);
     const double gain = sin(CONE_RATE_RAD_S * 0.05) / (16 * sin(CONE_RATE_RAD_S * 0.1 / 32));
     assert_near(rig.imu.angular_velocity_rad_s.x, gain * past.angular_rate_sensor_rad_s.x, 1e-13);
     mini_set(&rig.host, "transport_delay_s", 0.95);
@@ -349,10 +351,10 @@ static void transport_delay_and_boxcar_look_back_and_the_taps_say_by_how_much(vo
 }
 
 /* A rate of 1 rad/s · sin(2πft) about x, and so a field along y and a force along z. */
-static enum oto_step_status sine_input(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status sine_input(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     const double frequency_hz = *(const double *)context;
-    const double t_s = t_ns >= 0 ? ((double)t_ns + sub_ns) * 1e-9 : 0;
+    const double t_s = at.t_ns >= 0 ? ((double)at.t_ns + at.sub_ns) * 1e-9 : 0;
     const double value = sin(2 * OTO_PI * frequency_hz * t_s);
     memset(input, 0, sizeof *input);
     input->q_enu_from_sensor = oto_quat_identity();
@@ -365,9 +367,9 @@ static enum oto_step_status sine_input(void *context, int64_t t_ns, double sub_n
 
 static void sample_sine(struct rig *rig, uint64_t n, double *frequency_hz)
 {
-    rig->step.input_at = sine_input;
-    rig->step.input_context = frequency_hz;
-    (void)sine_input(frequency_hz, (int64_t)n * 5000000, 0, &rig->input);
+    rig->step.sensor.input_at = sine_input;
+    rig->step.sensor.input_context = frequency_hz;
+    (void)sine_input(frequency_hz, (struct oto_instant){(int64_t)n * 5000000, 0.0}, &rig->input);
     sample(rig, n);
 }
 

@@ -294,12 +294,11 @@ static void B17_no_time_is_the_identity_and_negative_time_goes_back(void **unuse
 
 /* ---- as the truth of a vehicle ---- */
 
-static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth)
 {
     const struct model_case *c = motion;
     double state[OTO_MODEL_MAX_STATES];
-    (void)sub_ns;
-    case_predict(c, c->state, (double)t_ns / 1e9, state);
+    case_predict(c, c->state, (double)at.t_ns / 1e9, state);
     c->model->to_truth(c->constants, state, truth);
 }
 
@@ -341,7 +340,7 @@ static void B23_pose_and_velocity_are_continuous_from_catr_to_any_model(void **u
     const struct model_case *catr = &model_cases[4];
     struct oto_truth_record before, after;
     double state[OTO_MODEL_MAX_STATES];
-    evaluate(catr, 1700000000, 0, &before);
+    evaluate(catr, (struct oto_instant){1700000000, 0.0}, &before);
     for (EACH_CASE(c)) {
         if (c->model == &num_model_stationary || c->model == &num_model_parameter_estimator ||
             c->model == &num_model_kinematic_bicycle) { /* which cannot move, or not without its side slip */

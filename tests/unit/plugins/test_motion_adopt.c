@@ -54,7 +54,7 @@ static void vehicle_close(struct vehicle *v)
 
 static void vehicle_truth(const struct vehicle *v, int64_t t_ns, struct oto_truth_record *truth)
 {
-    const enum oto_step_status status = v->motion->evaluate(&v->instance, t_ns, 0.0, truth);
+    const enum oto_step_status status = v->motion->evaluate(&v->instance, (struct oto_instant){t_ns, 0.0}, truth);
     if (status != OTO_STEP_OK)
         fail_msg("%s gives no truth at %lld ns: status %d", oto_plugin_descriptor(v->plugin)->id, (long long)t_ns, (int)status);
 }
@@ -62,14 +62,13 @@ static void vehicle_truth(const struct vehicle *v, int64_t t_ns, struct oto_trut
 static void vehicle_step(struct vehicle *v, int64_t t_ns)
 {
     const struct oto_step step = {.size = sizeof step, .tick = (uint64_t)(t_ns / TICK_NS) - 1,
-                                  .n = (uint64_t)(t_ns / TICK_NS), .t_ns = t_ns};
+                                  .n = (uint64_t)(t_ns / TICK_NS), .at = {t_ns, 0.0}};
     assert_int_equal(oto_plugin_ops(v->plugin)->step(&v->instance, &step), OTO_STEP_OK);
 }
 
-static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth)
 {
-    (void)sub_ns;
-    vehicle_truth(motion, t_ns, truth);
+    vehicle_truth(motion, at.t_ns, truth);
 }
 
 static double apart(oto_vec3 a, oto_vec3 b)
@@ -81,7 +80,7 @@ static void adopt(struct vehicle *v, const struct oto_truth_record *truth, int64
 {
     struct oto_truth_record own;
     assert_true(oto_motion_adopts(v->motion));
-    assert_int_equal(v->motion->adopt(&v->instance, truth, t_ns, 0.0), OTO_OK);
+    assert_int_equal(v->motion->adopt(&v->instance, truth, (struct oto_instant){t_ns, 0.0}), OTO_OK);
     vehicle_truth(v, t_ns, &own);
     assert_near(apart(own.position_enu_m, truth->position_enu_m), 0.0, 1e-9);
     assert_near(apart(own.velocity_enu_m_s, truth->velocity_enu_m_s), 0.0, 1e-12);
@@ -210,10 +209,10 @@ static void a_truth_that_is_none_is_refused_and_changes_nothing(void **state)
         vehicle_truth(&v, t_ns, &before);
         bad = before;
         bad.velocity_enu_m_s.y = NAN;
-        assert_int_not_equal(v.motion->adopt(&v.instance, &bad, t_ns, 0.0), OTO_OK);
+        assert_int_not_equal(v.motion->adopt(&v.instance, &bad, (struct oto_instant){t_ns, 0.0}), OTO_OK);
         bad = before;
         bad.q_enu_from_body = oto_quat_make(2.0, 0.0, 0.0, 0.0);
-        assert_int_not_equal(v.motion->adopt(&v.instance, &bad, t_ns, 0.0), OTO_OK);
+        assert_int_not_equal(v.motion->adopt(&v.instance, &bad, (struct oto_instant){t_ns, 0.0}), OTO_OK);
         vehicle_truth(&v, t_ns, &after);
         assert_memory_equal(&before, &after, sizeof before);
         vehicle_close(&v);

@@ -34,13 +34,13 @@ static struct subject make(int64_t style, uint64_t seed, double duration_s, cons
 static void truth_at(struct subject *s, int64_t t_ns, struct oto_truth_record *truth)
 {
     drive_advance(&s->drive, &s->state, t_ns);
-    drive_truth(&s->drive, &s->state, t_ns, 0.0, truth);
+    drive_truth(&s->drive, &s->state, (struct oto_instant){t_ns, 0.0}, truth);
 }
 
-static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth)
 {
     const struct subject *s = motion;
-    drive_truth(&s->drive, &s->state, t_ns, sub_ns, truth);
+    drive_truth(&s->drive, &s->state, at, truth);
 }
 
 static void city_streets_keep_to_what_the_reference_says_of_them(void **unused)
@@ -247,7 +247,8 @@ static void the_same_seed_is_the_same_drive_in_any_order_of_asking(void **unused
     for (int64_t t_ns = 0; t_ns < 300 * SECOND_NS; t_ns += 777777777) {
         struct oto_truth_record stepped, asked, elsewhere;
         truth_at(&a, t_ns, &stepped);
-        drive_truth(&b.drive, &b.state, t_ns, 0.0, &asked); /* never stepped: from the start each time */
+        /* never stepped: from the start each time */
+        drive_truth(&b.drive, &b.state, (struct oto_instant){t_ns, 0.0}, &asked);
         truth_at(&other, t_ns, &elsewhere);
         assert_memory_equal(&stepped, &asked, sizeof stepped);
         differ += memcmp(&stepped, &elsewhere, sizeof stepped) != 0;
@@ -255,8 +256,8 @@ static void the_same_seed_is_the_same_drive_in_any_order_of_asking(void **unused
     assert_true(differ > 350);
     for (int64_t t_ns = 900 * SECOND_NS; t_ns > 0; t_ns -= 61 * SECOND_NS) {
         struct oto_truth_record back, asked;
-        drive_truth(&a.drive, &a.state, t_ns, 0.25, &back);
-        drive_truth(&b.drive, &b.state, t_ns, 0.25, &asked);
+        drive_truth(&a.drive, &a.state, (struct oto_instant){t_ns, 0.25}, &back);
+        drive_truth(&b.drive, &b.state, (struct oto_instant){t_ns, 0.25}, &asked);
         assert_memory_equal(&back, &asked, sizeof back);
     }
 }

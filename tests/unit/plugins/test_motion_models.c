@@ -10,7 +10,7 @@ static const struct oto_motion_extension *motion(void)
 static struct oto_truth_record truth_at(const struct mini_host *host, int64_t t_ns)
 {
     struct oto_truth_record truth;
-    assert_int_equal(motion()->evaluate(&host->instance, t_ns, 0, &truth), OTO_STEP_OK);
+    assert_int_equal(motion()->evaluate(&host->instance, (struct oto_instant){t_ns, 0.0}, &truth), OTO_STEP_OK);
     return truth;
 }
 

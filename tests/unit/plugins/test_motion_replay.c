@@ -87,17 +87,17 @@ static void refused(const char *word)
         fail_msg("\"%s\" does not say %s", b.host.error.text, word);
 }
 
-static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth)
 {
     const struct oto_motion_extension *extension =
         (const struct oto_motion_extension *)otolith_plugin.extension(OTO_EXTENSION_MOTION);
-    assert_int_equal(extension->evaluate((const struct oto_instance *)motion, t_ns, sub_ns, truth), OTO_STEP_OK);
+    assert_int_equal(extension->evaluate((const struct oto_instance *)motion, at, truth), OTO_STEP_OK);
 }
 
 static struct oto_truth_record truth_at(double t_s)
 {
     struct oto_truth_record truth;
-    evaluate(&b.host.instance, (int64_t)llround(t_s * 1e9), 0.0, &truth);
+    evaluate(&b.host.instance, (struct oto_instant){(int64_t)llround(t_s * 1e9), 0.0}, &truth);
     return truth;
 }
 
@@ -353,8 +353,8 @@ static void after_the_last_row_it_comes_to_rest_smoothly_and_stays(void **unused
     (void)unused;
     write_circle(20.0);
     start();
-    evaluate(&b.host.instance, 19949999999, 0.9, &before);
-    evaluate(&b.host.instance, 19950000001, 0.0, &after);
+    evaluate(&b.host.instance, (struct oto_instant){19949999999, 0.9}, &before);
+    evaluate(&b.host.instance, (struct oto_instant){19950000001, 0.0}, &after);
     assert_near(distance(before.position_enu_m, after.position_enu_m), 0.0, 1e-6);
     assert_near(distance(before.velocity_enu_m_s, after.velocity_enu_m_s), 0.0, 1e-6);
     assert_near(distance(before.accel_enu_m_s2, after.accel_enu_m_s2), 0.0, 1e-6);

@@ -31,7 +31,7 @@ static struct oto_truth_record truth_at(const struct drive *drive, double t_s)
     struct drive_state state;
     struct oto_truth_record truth;
     drive_begin(drive, &state);
-    drive_truth(drive, &state, (int64_t)(t_s * 1e9), 0.0, &truth);
+    drive_truth(drive, &state, (struct oto_instant){(int64_t)(t_s * 1e9), 0.0}, &truth);
     return truth;
 }
 
@@ -160,7 +160,7 @@ static void vibration_has_its_rms_and_rests_with_the_vehicle(void **unused)
     drive_begin(&drive, &state);
     for (int64_t t_ns = 0; t_ns < INT64_C(900000000000); t_ns += 7654321, n++) {
         struct oto_truth_record truth;
-        drive_truth(&drive, &state, t_ns, 0.0, &truth);
+        drive_truth(&drive, &state, (struct oto_instant){t_ns, 0.0}, &truth);
         pitch2 += pow(oto_rpy_from_quat(truth.q_enu_from_body).y, 2);
         up2 += pow(truth.accel_enu_m_s2.z, 2);
     }

@@ -6,18 +6,18 @@ static struct motion_memory memory;
 static struct oto_error failure;
 
 /* In the plane, 5 m up. */
-static void script_evaluate(const struct script *script, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void script_evaluate(const struct script *script, struct oto_instant at, struct oto_truth_record *truth)
 {
     static const struct chassis chassis = {.plain = true};
     static const struct chassis_cache cache;
     struct script_instant now;
-    script_instant_at(script, t_ns, sub_ns, &now);
+    script_instant_at(script, at, &now);
     chassis_truth(&chassis, &cache, &now, 0.0, 5.0, truth);
 }
 
-static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth)
 {
-    script_evaluate((const struct script *)motion, t_ns, sub_ns, truth);
+    script_evaluate((const struct script *)motion, at, truth);
 }
 
 static int drop_memory(void **unused)
@@ -94,8 +94,8 @@ static void nothing_steps_at_any_joint_of_city_drive(void **unused)
         struct oto_truth_record before, after;
         if (joint_ns == 0)
             continue;
-        script_evaluate(&script, joint_ns - 1, 0.999, &before);
-        script_evaluate(&script, joint_ns, 0.0, &after);
+        script_evaluate(&script, (struct oto_instant){joint_ns - 1, 0.999}, &before);
+        script_evaluate(&script, (struct oto_instant){joint_ns, 0.0}, &after);
         assert_near(oto_vec3_norm(oto_vec3_sub(after.position_enu_m, before.position_enu_m)), 0.0, 1e-10);
         assert_near(oto_vec3_norm(oto_vec3_sub(after.velocity_enu_m_s, before.velocity_enu_m_s)), 0.0, 1e-10);
         assert_near(oto_vec3_norm(oto_vec3_sub(after.accel_enu_m_s2, before.accel_enu_m_s2)), 0.0, 1e-10);
@@ -114,8 +114,8 @@ static void city_drive_closes_and_a_lap_far_away_is_the_first(void **unused)
     assert_near(script.end.y_m, -20.0, 1e-9);
     for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 1777777777) {
         struct oto_truth_record first, far;
-        script_evaluate(&script, t_ns, 0.25, &first);
-        script_evaluate(&script, t_ns + lap * script.period_ns, 0.25, &far);
+        script_evaluate(&script, (struct oto_instant){t_ns, 0.25}, &first);
+        script_evaluate(&script, (struct oto_instant){t_ns + lap * script.period_ns, 0.25}, &far);
         assert_near(oto_vec3_norm(oto_vec3_sub(first.position_enu_m, far.position_enu_m)), 0.0, 1e-5);
         assert_memory_equal(&first.angular_rate_body_rad_s, &far.angular_rate_body_rad_s, sizeof(oto_vec3));
         assert_near(oto_quat_angle_between(first.q_enu_from_body, far.q_enu_from_body), 0.0, 1e-9);
@@ -129,7 +129,7 @@ static void city_drive_is_one_that_a_passenger_would_bear(void **unused)
     (void)unused;
     for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 10000000) {
         struct oto_truth_record truth;
-        script_evaluate(&script, t_ns, 0.0, &truth);
+        script_evaluate(&script, (struct oto_instant){t_ns, 0.0}, &truth);
         fastest = fmax(fastest, truth.longitudinal_speed_m_s);
         hardest = fmax(hardest, oto_vec3_norm(truth.accel_enu_m_s2));
         sharpest = fmax(sharpest, fabs(truth.angular_accel_body_rad_s2.z));
@@ -144,9 +144,9 @@ static void a_standing_car_does_not_move_at_all(void **unused)
     const struct script script = plan_city();
     struct oto_truth_record first, truth;
     (void)unused;
-    script_evaluate(&script, 0, 0.0, &first);
+    script_evaluate(&script, (struct oto_instant){0, 0.0}, &first);
     for (int64_t t_ns = 0; t_ns < 3000000000; t_ns += 1000000) {
-        script_evaluate(&script, t_ns, 0.5, &truth);
+        script_evaluate(&script, (struct oto_instant){t_ns, 0.5}, &truth);
         assert_memory_equal(&truth, &first, sizeof truth);
     }
 }
@@ -170,7 +170,7 @@ static void each_manoeuvre_reaches_what_it_says(void **unused)
     segments[4].duration_s = 1.0;
     for (uint32_t count = 1; count <= 5; count++) {
         script = plan(0.0, segments, count, false);
-        script_evaluate(&script, script.period_ns, 0.0, &truth);
+        script_evaluate(&script, (struct oto_instant){script.period_ns, 0.0}, &truth);
         assert_near(truth.longitudinal_speed_m_s, count < 4 ? 12.0 : 8.0, 1e-12);
         assert_near(script.end.heading_rad, 0.5 - (count >= 2 ? OTO_HALF_PI : 0.0), 1e-12);
     }
@@ -192,8 +192,8 @@ static void after_the_end_it_goes_straight_on(void **unused)
     turn.angle_deg = 30.0;
     turn.turn_rate_deg_s = 20.0;
     script = plan(7.0, &turn, 1, false);
-    script_evaluate(&script, script.period_ns, 0.0, &end);
-    script_evaluate(&script, script.period_ns + 3000000000, 0.0, &later);
+    script_evaluate(&script, (struct oto_instant){script.period_ns, 0.0}, &end);
+    script_evaluate(&script, (struct oto_instant){script.period_ns + 3000000000, 0.0}, &later);
     assert_near(oto_vec3_norm(oto_vec3_sub(later.position_enu_m, oto_vec3_add_scaled(end.position_enu_m, end.velocity_enu_m_s, 3.0))),
                 0.0, 1e-11);
     assert_memory_equal(&end.velocity_enu_m_s, &later.velocity_enu_m_s, sizeof(oto_vec3));
@@ -216,8 +216,8 @@ static void laps_are_the_script_written_again_and_again(void **unused)
     five = plan(6.0, segments, 10, false);
     for (int64_t t_ns = 0; t_ns < 5 * once.period_ns; t_ns += 123456789) {
         struct oto_truth_record a, b;
-        script_evaluate(&once, t_ns, 0.0, &a);
-        script_evaluate(&five, t_ns, 0.0, &b);
+        script_evaluate(&once, (struct oto_instant){t_ns, 0.0}, &a);
+        script_evaluate(&five, (struct oto_instant){t_ns, 0.0}, &b);
         assert_near(oto_vec3_norm(oto_vec3_sub(a.position_enu_m, b.position_enu_m)), 0.0, 1e-9);
         assert_near(oto_vec3_norm(oto_vec3_sub(a.accel_enu_m_s2, b.accel_enu_m_s2)), 0.0, 1e-9);
         assert_near(oto_quat_angle_between(a.q_enu_from_body, b.q_enu_from_body), 0.0, 1e-9);
@@ -262,7 +262,7 @@ static void a_slalom_swings_from_side_to_side_and_ends_on_the_line(void **unused
         for (int64_t i = 1; i <= gates; i++) { /* at the gates it is half the offset aside, left first */
             const double side = i % 2 == 1 ? 1.5 : -1.5;
             double dx, dy;
-            script_evaluate(&script, script.pieces[i].start_ns, 0.0, &truth);
+            script_evaluate(&script, (struct oto_instant){script.pieces[i].start_ns, 0.0}, &truth);
             dx = truth.position_enu_m.x - 10.0;
             dy = truth.position_enu_m.y + 20.0;
             assert_near(-dx * sin(0.5) + dy * cos(0.5), side, 1e-9);
@@ -283,10 +283,10 @@ static void a_figure_eight_closes_on_its_crossing(void **unused)
     assert_near(script.end.x_m, 10.0, 1e-6); /* straights are whole ns long: six times 6e-9 m */
     assert_near(script.end.y_m, -20.0, 1e-6);
     assert_near(oto_wrap_pi(script.end.heading_rad - 0.5), 0.0, 1e-12);
-    script_evaluate(&script, script.period_ns / 6, 0.0, &truth); /* the crossing, after one loop */
+    script_evaluate(&script, (struct oto_instant){script.period_ns / 6, 0.0}, &truth); /* the crossing, one loop later */
     assert_near(hypot(truth.position_enu_m.x - 10.0, truth.position_enu_m.y + 20.0), 0.0, 1e-6);
     for (int64_t t_ns = 0; t_ns < script.period_ns; t_ns += 10000000) {
-        script_evaluate(&script, t_ns, 0.0, &truth);
+        script_evaluate(&script, (struct oto_instant){t_ns, 0.0}, &truth);
         furthest = fmax(furthest, hypot(truth.position_enu_m.x - 10.0, truth.position_enu_m.y + 20.0));
         sharpest = fmax(sharpest, fabs(truth.angular_rate_body_rad_s.z));
     }
@@ -313,7 +313,7 @@ static void reverse_goes_back_by_its_distance_and_stands(void **unused)
         script = plan(cases[i].from_m_s, segments, 2, false);
         assert_near(script.end.distance_m, stopped.end.distance_m - cases[i].distance_m, 1e-8);
         assert_near(end_along(&script).x_m, end_along(&stopped).x_m - cases[i].distance_m, 1e-8);
-        script_evaluate(&script, script.period_ns - 1000000000, 0.0, &truth);
+        script_evaluate(&script, (struct oto_instant){script.period_ns - 1000000000, 0.0}, &truth);
         assert_near(oto_vec3_norm(truth.velocity_enu_m_s), 0.0, 0.0);
         assert_near(oto_wrap_pi(script.end.heading_rad - 0.5), 0.0, 1e-12);
     }
@@ -352,13 +352,13 @@ static void truth_is_a_function_of_the_instant_alone(void **unused)
     struct oto_truth_record a, b, between;
     (void)unused;
     for (int64_t t_ns = 90000000000; t_ns < 92000000000; t_ns += 33333333) {
-        script_evaluate(&script, t_ns, 0.375, &a);
-        script_evaluate(&script, t_ns / 3, 0.0, &between);
-        script_evaluate(&script, t_ns, 0.375, &b);
+        script_evaluate(&script, (struct oto_instant){t_ns, 0.375}, &a);
+        script_evaluate(&script, (struct oto_instant){t_ns / 3, 0.0}, &between);
+        script_evaluate(&script, (struct oto_instant){t_ns, 0.375}, &b);
         assert_memory_equal(&a, &b, sizeof a);
     }
-    script_evaluate(&script, 40000000000, 0.5, &a);
-    script_evaluate(&script, 40000000000, 0.0, &b);
+    script_evaluate(&script, (struct oto_instant){40000000000, 0.5}, &a);
+    script_evaluate(&script, (struct oto_instant){40000000000, 0.0}, &b);
     assert_near(a.position_enu_m.x - b.position_enu_m.x, a.velocity_enu_m_s.x * 0.5e-9, 1e-13);
 }
 

@@ -11,9 +11,9 @@ static const struct route_waypoint hills[] = {AT(0, 0, 500),     AT(60, 10, 503)
                                               AT(20, 140, 498), AT(-60, 200, 501), AT(-150, 190, 506)};
 enum { HILLS = sizeof hills / sizeof *hills };
 
-static void evaluate(const void *motion, int64_t t_ns, double sub_ns, struct oto_truth_record *truth)
+static void evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth)
 {
-    route_truth(motion, t_ns, sub_ns, truth);
+    route_truth(motion, at, truth);
 }
 
 static int drop_memory(void **unused)
@@ -57,13 +57,13 @@ static void the_path_leads_through_every_waypoint_at_its_speed(void **unused)
     for (uint32_t i = 0; i < route.leg_count; i++) {
         const struct route_leg *leg = &route.legs[i];
         const double expected = leg->span == 2 ? 4.0 : leg->span == 4 ? 0.0 : 10.0;
-        route_truth(&route, leg->start_ns, 0.0, &truth);
+        route_truth(&route, (struct oto_instant){leg->start_ns, 0.0}, &truth);
         assert_near(oto_vec3_norm(oto_vec3_sub(truth.position_enu_m, place(&w[leg->span]))), 0.0, 1e-9);
         assert_near(truth.longitudinal_speed_m_s, expected, 1e-12);
         assert_near(oto_vec3_norm(truth.velocity_enu_m_s), expected, 1e-12);
     }
     assert_int_equal(route.leg_count, HILLS); /* six ways and a stand */
-    route_truth(&route, route.period_ns + 100, 0.0, &truth);
+    route_truth(&route, (struct oto_instant){route.period_ns + 100, 0.0}, &truth);
     assert_near(oto_vec3_norm(oto_vec3_sub(truth.position_enu_m, place(&w[6]))), 0.0, 1e-9);
 }
 
@@ -79,7 +79,7 @@ static void times_are_kept(void **unused)
         w[i].time_s = times_s[i];
     route = make(w, HILLS, false);
     for (int i = 0; i < HILLS; i++) {
-        route_truth(&route, (int64_t)((times_s[i] - 5.0) * 1e9), 0.0, &truth);
+        route_truth(&route, (struct oto_instant){(int64_t)((times_s[i] - 5.0) * 1e9), 0.0}, &truth);
         assert_near(oto_vec3_norm(oto_vec3_sub(truth.position_enu_m, place(&w[i]))), 0.0, 1e-7);
         assert_true(truth.longitudinal_speed_m_s > 4.0);
     }
@@ -111,8 +111,8 @@ static void truth_is_its_own_derivatives(void **unused)
 static void compare_across(const struct route *route, int64_t joint_ns)
 {
     struct oto_truth_record before, after;
-    route_truth(route, joint_ns - 1, 0.999, &before);
-    route_truth(route, joint_ns, 0.0, &after);
+    route_truth(route, (struct oto_instant){joint_ns - 1, 0.999}, &before);
+    route_truth(route, (struct oto_instant){joint_ns, 0.0}, &after);
     assert_near(oto_vec3_norm(oto_vec3_sub(after.position_enu_m, before.position_enu_m)), 0.0, 1e-8);
     assert_near(oto_vec3_norm(oto_vec3_sub(after.velocity_enu_m_s, before.velocity_enu_m_s)), 0.0, 1e-8);
     assert_near(oto_vec3_norm(oto_vec3_sub(after.accel_enu_m_s2, before.accel_enu_m_s2)), 0.0, 1e-8);
@@ -146,8 +146,8 @@ static void a_loop_comes_round_exactly(void **unused)
     (void)unused;
     for (int64_t t_ns = 0; t_ns < loop.period_ns; t_ns += 987654321) {
         struct oto_truth_record a, b;
-        route_truth(&loop, t_ns, 0.5, &a);
-        route_truth(&loop, t_ns + 1000 * loop.period_ns, 0.5, &b);
+        route_truth(&loop, (struct oto_instant){t_ns, 0.5}, &a);
+        route_truth(&loop, (struct oto_instant){t_ns + 1000 * loop.period_ns, 0.5}, &b);
         assert_memory_equal(&a, &b, sizeof a);
     }
 }
@@ -165,7 +165,7 @@ static void waypoints_on_a_circle_make_a_circle(void **unused)
     route = make(w, CORNERS, true);
     for (int64_t t_ns = 0; t_ns < route.period_ns; t_ns += 123456789) {
         struct oto_truth_record truth;
-        route_truth(&route, t_ns, 0.0, &truth);
+        route_truth(&route, (struct oto_instant){t_ns, 0.0}, &truth);
         assert_near(oto_vec3_norm(truth.position_enu_m), 50.0, 1e-5); /* (2π/24)⁶/6!/64 · 50 m at most: 1e-5 */
         assert_near(truth.longitudinal_speed_m_s, 10.0, 1e-8); /* legs are rounded to ns */
         assert_near(truth.angular_rate_body_rad_s.z, 0.2, 2e-4);

@@ -29,8 +29,8 @@ static void open_host(void)
                                              .q_body_from_sensor = {1, 0, 0, 0}};
     bindings[1] = (struct oto_input_binding){
         .name = "speed", .type = &oto_odometry_type, .topic = "world/car/odometer", .q_body_from_sensor = {1, 0, 0, 0}};
-    host.setup.inputs = bindings;
-    host.setup.input_count = 2;
+    host.setup.estimator.inputs = bindings;
+    host.setup.estimator.input_count = 2;
     outputs[0] = (struct oto_output){.payload = &records.result};
     outputs[1] = (struct oto_output){.payload = &records.diagnostics};
     outputs[2] = (struct oto_output){.payload = &records.histogram};
@@ -54,7 +54,7 @@ static void run_host(double until_s)
         const struct oto_input_sample samples[2] = {
             {.input = 1, .seq = drive.n, .t_ns = sample.t_ns, .sensor_time_ns = sample.t_ns, .payload = &odometry},
             {.input = 0, .seq = drive.n, .t_ns = sample.t_ns, .sensor_time_ns = sample.t_ns, .payload = &imu}};
-        struct oto_step step = {.samples = samples, .sample_count = 2};
+        struct oto_step step = {.estimator = {.samples = samples, .sample_count = 2}};
         assert_int_equal(mini_step(&host, &step, drive.n, NULL, outputs), OTO_STEP_OK);
     }
 }
@@ -88,10 +88,10 @@ static void D32_inputs_that_are_missing_or_lack_a_field_are_refused_by_name(void
 {
     (void)state;
     open_host();
-    host.setup.input_count = 1;
+    host.setup.estimator.input_count = 1;
     assert_int_equal(mini_prepare(&host), OTO_INVALID);
     assert_non_null(strstr(host.error.text, "speed"));
-    host.setup.input_count = 2;
+    host.setup.estimator.input_count = 2;
     bindings[0].type = &oto_mag_type;
     assert_int_equal(mini_prepare(&host), OTO_INVALID);
     assert_non_null(strstr(host.error.text, "world/car/imu has no field linear_acceleration.x"));

@@ -168,11 +168,11 @@ static void wheels_that_cannot_tell_reverse_report_magnitudes(void **state)
 }
 
 /* A speed of t seconds in m/s. */
-static enum oto_step_status ramp(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status ramp(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     struct rig *rig = (struct rig *)context;
-    assert_true(t_ns >= 0);
-    drive(rig, ((double)t_ns + sub_ns) * 1e-9, 0, 0);
+    assert_true(at.t_ns >= 0);
+    drive(rig, ((double)at.t_ns + at.sub_ns) * 1e-9, 0, 0);
     *input = rig->input;
     return OTO_STEP_OK;
 }
@@ -184,8 +184,8 @@ static void a_delay_reports_the_motion_of_that_age(void **state)
     rig_open(&rig);
     mini_set(&rig.host, "delay_ms", 70);
     mini_start(&rig.host);
-    rig.step.input_at = ramp;
-    rig.step.input_context = &rig;
+    rig.step.sensor.input_at = ramp;
+    rig.step.sensor.input_context = &rig;
     for (uint64_t n = 1; n <= 20; n++) {
         const struct oto_odometry_record *record = sample(&rig, n);
         const int64_t t_ns = (int64_t)n * 20000000;

@@ -22,12 +22,12 @@ struct trip {
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
 };
 
-static enum oto_step_status feel(void *context, int64_t t_ns, double sub_ns, struct oto_sensor_input *input)
+static enum oto_step_status feel(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     const struct trip *trip = context;
     struct oto_truth_record *truth = &input->truth;
     memset(input, 0, sizeof *input);
-    drive_truth(&trip->drive, &trip->state, t_ns, sub_ns, truth);
+    drive_truth(&trip->drive, &trip->state, at, truth);
     input->q_enu_from_sensor = truth->q_enu_from_body;
     input->specific_force_sensor_m_s2 = oto_quat_rotate_inv(truth->q_enu_from_body, oto_vec3_sub(truth->accel_enu_m_s2, gravity));
     input->angular_rate_sensor_rad_s = truth->angular_rate_body_rad_s;
@@ -66,15 +66,15 @@ static struct trip_error drive_trip(double rate_hz, double seconds, const struct
     struct num_strapdown_sample before, now;
     struct trip_error error = {0.0, 0.0, 0.0};
     open_trip(&trip, rate_hz, plan);
-    (void)feel(&trip, 0, 0.0, &input);
+    (void)feel(&trip, (struct oto_instant){0, 0.0}, &input);
     num_strapdown_start(&s, input.truth.q_enu_from_body, input.truth.velocity_enu_m_s, input.truth.position_enu_m);
     before = (struct num_strapdown_sample){input.angular_rate_sensor_rad_s, input.specific_force_sensor_m_s2};
     for (uint64_t n = 1; n <= (uint64_t)(rate_hz * seconds); n++) {
-        struct oto_step step = {.input_at = feel, .input_context = &trip};
+        struct oto_step step = {.sensor = {.input_at = feel, .input_context = &trip}};
         struct num_strapdown_delta delta;
         const int64_t t_ns = (int64_t)((double)n * 1e9 / rate_hz);
         drive_advance(&trip.drive, &trip.state, t_ns);
-        (void)feel(&trip, t_ns, 0.0, &input);
+        (void)feel(&trip, (struct oto_instant){t_ns, 0.0}, &input);
         assert_int_equal(mini_step(&trip.host, &step, n, &input, trip.outputs), OTO_STEP_OK);
         now = (struct num_strapdown_sample){trip.imu.angular_velocity_rad_s, trip.imu.linear_acceleration_m_s2};
         delta = (struct num_strapdown_delta){oto_vec3_from_array(trip.delta.angle_rad), oto_vec3_from_array(trip.delta.velocity_m_s)};

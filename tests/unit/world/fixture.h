@@ -5,6 +5,7 @@
 #include "oto_test.h"
 
 #include "daemon/thread/engine.h"
+#include "isolate/isolation.h"
 
 #define FIXTURE_NODES 16
 #ifndef FIXTURE_ISOLATED

@@ -28,11 +28,11 @@ static inline struct srv_segment segment_make(void)
 {
     struct srv_channel_spec specs[2];
     segment_specs(specs);
-    const struct srv_segment_plan plan = {.world = "demo", .epoch = 7, .seed = 42, .rate_num = 1000, .rate_den = 1,
+    const struct srv_segment_plan plan = {.world = "demo", .seed = 42, .rate_num = 1000, .rate_den = 1,
                                           .channels = specs, .channel_count = 2};
     struct srv_segment segment;
     struct oto_error error = {0};
-    assert_ok(srv_segment_create(&plan, &segment, &error), error);
+    assert_ok(srv_segment_create(&plan, &(struct srv_segment_identity){.epoch = 7}, &segment, &error), error);
     return segment;
 }
 

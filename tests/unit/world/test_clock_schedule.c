@@ -63,12 +63,12 @@ static void the_rest_below_a_nanosecond_is_kept(void **unused)
     srv_beat_init(&beat, 3, 1);
     srv_beat_advance(&beat);
     assert_int_equal(beat.t_ns, 333333333);
-    assert_near(srv_beat_sub_ns(&beat), 1.0 / 3.0, 1e-16);
+    assert_near(srv_beat_at(&beat).sub_ns, 1.0 / 3.0, 1e-16);
     srv_beat_advance(&beat);
-    assert_near(srv_beat_sub_ns(&beat), 2.0 / 3.0, 1e-16);
+    assert_near(srv_beat_at(&beat).sub_ns, 2.0 / 3.0, 1e-16);
     srv_beat_advance(&beat);
     assert_int_equal(beat.t_ns, 1000000000);
-    assert_near(srv_beat_sub_ns(&beat), 0.0, 0.0);
+    assert_near(srv_beat_at(&beat).sub_ns, 0.0, 0.0);
 }
 
 /* Sample n/fs lies in (k/fb, (k+1)/fb]: checked by cross-multiplication for every sample. */

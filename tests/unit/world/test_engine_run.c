@@ -159,10 +159,10 @@ static enum oto_status go_on_from(struct fixture *fixture, uint64_t tick, struct
     fixture_vehicle(fixture, "car", "circle");
     fixture->config.clock.mode = OTO_MODE_STEP;
     fixture_create(fixture);
-    const uint64_t bytes = srv_checkpoint_save(fixture->engine, state, 1 << 20);
+    const uint64_t bytes = srv_checkpoint_save(srv_engine_sim(fixture->engine), state, 1 << 20);
     assert_true(bytes > TICK_AT && bytes <= 1 << 20);
     memcpy(state + TICK_AT, &tick, sizeof tick);
-    const enum oto_status status = srv_checkpoint_load(fixture->engine, state, bytes, error);
+    const enum oto_status status = srv_engine_load(fixture->engine, state, bytes, error);
     free(state);
     return status;
 }

@@ -338,27 +338,6 @@ static void a_probation_that_nobody_asked_about_is_not_leaked(void **unused)
     fixture_end(&fixture);
 }
 
-static void a_plugin_of_an_older_abi_is_swapped_like_any_other(void **unused)
-{
-    (void)unused;
-    struct fixture fixture;
-    uint64_t n;
-    const struct srv_swap_options options = {.probation_ns = SECOND_NS / 10, .shadow_ns = SECOND_NS / 10};
-    fixture_begin(&fixture, 1000, 1);
-    fixture_vehicle(&fixture, "car", "circle");
-    (void)fixture_sensor(&fixture, "old", "abi_1_0", 100, 1);
-    fixture_start(&fixture);
-    fixture_step(&fixture, 100);
-    struct srv_node_change *change = fixture_make_swap(&fixture, 1, "abi_1_0", options);
-    const uint64_t id = fixture_post(&fixture, (struct srv_command){.kind = SRV_COMMAND_SWAP, .change = change});
-    fixture_step(&fixture, 100);
-    assert_int_equal(fixture_await(&fixture, id).status, OTO_OK);
-    assert_int_equal(fixture_settle(&fixture, change, 100).status, OTO_OK);
-    assert_int_equal(fixture_latest(&fixture, "demo/car/old", &n).seq, 30);
-    assert_int_equal(n, 30);
-    fixture_end(&fixture);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,7 +352,6 @@ int main(void)
         cmocka_unit_test(a_shadow_that_ends_badly_leaves_no_trace),
         cmocka_unit_test(the_next_swap_ends_the_probation_of_the_last),
         cmocka_unit_test(a_probation_that_nobody_asked_about_is_not_leaked),
-        cmocka_unit_test(a_plugin_of_an_older_abi_is_swapped_like_any_other),
     };
     return cmocka_run_group_tests_name("engine swap", tests, NULL, NULL);
 }

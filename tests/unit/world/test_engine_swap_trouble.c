@@ -40,7 +40,7 @@ static enum oto_status probe_refuses(const struct srv_probe_request *request, st
     double counted;
     memcpy(&counted, (const unsigned char *)request->state + sizeof(double), sizeof counted);
     assert_near(counted, 500.0, 0.0); /* the live state, at a boundary */
-    assert_int_equal(request->inputs[SRV_PROBE_INPUTS - 1].t_ns, 500000000);
+    assert_int_equal(request->inputs[SRV_PROBE_INPUTS - 1].at.t_ns, 500000000);
     return oto_fail(error, OTO_PLUGIN, "the probe says no");
 }
 

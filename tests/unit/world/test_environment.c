@@ -26,7 +26,7 @@ static struct oto_sensor_input fill(const struct srv_world_config *world, const 
     setup.q_body_from_sensor = q_body_from_sensor;
     srv_environment_init(&environment, world);
     input.truth = *truth;
-    const struct srv_exposure exposure = {NULL, 0, 0.0};
+    const struct srv_exposure exposure = {NULL, {0, 0.0}};
     srv_environment_fill(&environment, &setup, &exposure, &input);
     return input;
 }
@@ -356,7 +356,7 @@ static void the_past_between_ticks_is_interpolated_smoothly(void **unused)
     }
     for (int64_t t_ns = INT64_C(2000000000); t_ns <= INT64_C(3000000000); t_ns += 1234567) {
         struct oto_truth_record truth;
-        srv_history_get(&history, 300, t_ns, 0.25, &truth);
+        srv_history_get(&history, 300, (struct oto_instant){t_ns, 0.25}, &truth);
         const struct oto_truth_record exact = turning(((double)t_ns + 0.25) * 1e-9);
         assert_vec(truth.position_enu_m, exact.position_enu_m, 1e-12);
         assert_vec(truth.velocity_enu_m_s, exact.velocity_enu_m_s, 1e-10);
@@ -374,9 +374,9 @@ static void the_past_at_a_tick_is_that_ticks_truth(void **unused)
         const struct oto_truth_record put = turning((double)m / 3.0);
         srv_history_put(&history, m, &put);
     }
-    srv_history_get(&history, 6, INT64_C(1666666666), 2.0 / 3.0, &truth);
+    srv_history_get(&history, 6, (struct oto_instant){INT64_C(1666666666), 2.0 / 3.0}, &truth);
     assert_vec(truth.position_enu_m, records[5].position_enu_m, 1e-12);
-    srv_history_get(&history, 6, INT64_C(2000000000), 0.0, &truth);
+    srv_history_get(&history, 6, (struct oto_instant){INT64_C(2000000000), 0.0}, &truth);
     assert_vec(truth.position_enu_m, records[6].position_enu_m, 1e-14);
 }
 

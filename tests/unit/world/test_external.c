@@ -48,7 +48,7 @@ static enum oto_step_status evaluate(const struct fixture *f, double ticks, stru
 {
     const double ns = ticks * 1e9 / 1024.0;
     const double whole = floor(ns);
-    return f->motion->evaluate(&f->instance, (int64_t)whole, ns - whole, truth);
+    return f->motion->evaluate(&f->instance, (struct oto_instant){(int64_t)whole, ns - whole}, truth);
 }
 
 static enum oto_step_status step(const struct fixture *f, uint64_t tick)

@@ -7,7 +7,7 @@
 
 #include "daemon/log/chronicle.h"
 #include "wire/run_log.h"
-#include "sim/journal.h"
+#include "daemon/thread/journal.h"
 
 enum { RECORDS_OF_A_TICK = 2, TOLD_COMMANDS = 2 }; /* the beginning of the hashes, and those of the nodes; RESUME and PAUSE */
 

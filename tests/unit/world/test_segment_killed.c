@@ -56,11 +56,11 @@ static struct srv_segment make(void)
     static const struct srv_channel_spec spec = {.topic = "w/car/imu", .node = "w/car/imu", .plugin = "", .plugin_version = "",
                                                  .frame_id = "", .type = &oto_imu_type, .rate_num = 200, .rate_den = 1,
                                                  .capacity = CAPACITY};
-    const struct srv_segment_plan plan = {.world = "w", .epoch = 7, .rate_num = 1000, .rate_den = 1, .channels = &spec,
+    const struct srv_segment_plan plan = {.world = "w", .rate_num = 1000, .rate_den = 1, .channels = &spec,
                                           .channel_count = 1};
     struct srv_segment segment;
     struct oto_error error = {0};
-    assert_ok(srv_segment_create(&plan, &segment, &error), error);
+    assert_ok(srv_segment_create(&plan, &(struct srv_segment_identity){.epoch = 7}, &segment, &error), error);
     assert_int_equal(segment.directory[0].capacity, CAPACITY);
     for (uint64_t seq = 1; seq <= BEFORE; seq++) {
         write_all(&segment, seq);

@@ -64,7 +64,7 @@ static void a_world_too_large_for_memory_is_an_error_and_not_a_signal(void **unu
     }
     const struct srv_segment_plan plan = {.world = "demo", .rate_num = 1000, .rate_den = 1, .channels = specs,
                                           .channel_count = 4096};
-    assert_int_equal(srv_segment_create(&plan, &segment, &error), OTO_LIMIT);
+    assert_int_equal(srv_segment_create(&plan, &(struct srv_segment_identity){.epoch = 7}, &segment, &error), OTO_LIMIT);
     assert_non_null(strstr(error.text, "GiB"));
     assert_int_equal(segment.fd, -1);
     free(specs);
@@ -88,9 +88,9 @@ static void a_channel_that_is_asleep_takes_a_page_until_it_is_woken(void **unuse
     segment_specs(specs);
     specs[0].capacity = 4096;
     specs[0].asleep = true;
-    const struct srv_segment_plan plan = {.world = "demo", .epoch = 7, .seed = 42, .rate_num = 1000, .rate_den = 1,
+    const struct srv_segment_plan plan = {.world = "demo", .seed = 42, .rate_num = 1000, .rate_den = 1,
                                           .channels = specs, .channel_count = 2};
-    assert_ok(srv_segment_create(&plan, &segment, &error), error);
+    assert_ok(srv_segment_create(&plan, &(struct srv_segment_identity){.epoch = 7}, &segment, &error), error);
     const uint64_t ring_bytes = segment.directory[1].ring_offset - segment.directory[0].ring_offset;
     assert_true(ring_bytes > 4096 * sizeof record);
     assert_int_equal(memory_bytes(&segment), segment.bytes - ring_bytes + OTO_SEGMENT_PAGE);
@@ -128,7 +128,7 @@ static void no_room_for_the_memory_is_an_error_and_not_a_signal_later(void **unu
     const struct srv_segment_plan plan = {.world = "demo", .rate_num = 1000, .rate_den = 1, .channels = specs,
                                           .channel_count = 2};
     memory_is_full = true;
-    const enum oto_status status = srv_segment_create(&plan, &segment, &error);
+    const enum oto_status status = srv_segment_create(&plan, &(struct srv_segment_identity){.epoch = 7}, &segment, &error);
     memory_is_full = false;
     assert_int_equal(status, OTO_NO_MEMORY);
     assert_non_null(strstr(error.text, strerror(ENOSPC)));

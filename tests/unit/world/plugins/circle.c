@@ -25,11 +25,11 @@ struct state {
     uint64_t ticks;
 };
 
-static enum oto_step_status evaluate(const struct oto_instance *instance, int64_t t_ns, double sub_ns,
+static enum oto_step_status evaluate(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {
     const struct params *p = instance->params;
-    const double t_s = ((double)t_ns + sub_ns) * 1e-9;
+    const double t_s = ((double)at.t_ns + at.sub_ns) * 1e-9;
     const double w = p->rate_rad_s, r = p->radius_m, v = OTO_TWO_PI;
     double s, c, sv, cv;
     oto_sincos(w * t_s, &s, &c);

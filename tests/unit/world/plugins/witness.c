@@ -80,16 +80,17 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     const int64_t delay_ns = (int64_t)(p->delay_ms * 1e6);
     state->walk += oto_normal_at(instance->setup->noise_key, now->n, 0, OTO_RNG_DOMAIN_SAMPLE, 0);
     state->samples++;
-    record->specific_force_m_s2 = now->input->specific_force_sensor_m_s2;
-    record->angular_rate_rad_s = now->input->angular_rate_sensor_rad_s;
-    record->mag_field_ut = now->input->mag_field_sensor_ut;
-    record->position_enu_m = now->input->position_sensor_enu_m;
-    record->velocity_enu_m_s = now->input->velocity_sensor_enu_m_s;
-    record->past_status = (double)now->input_at(now->input_context, now->t_ns - delay_ns, now->sub_ns, &past);
+    record->specific_force_m_s2 = now->sensor.input->specific_force_sensor_m_s2;
+    record->angular_rate_rad_s = now->sensor.input->angular_rate_sensor_rad_s;
+    record->mag_field_ut = now->sensor.input->mag_field_sensor_ut;
+    record->position_enu_m = now->sensor.input->position_sensor_enu_m;
+    record->velocity_enu_m_s = now->sensor.input->velocity_sensor_enu_m_s;
+    const struct oto_instant before = {now->at.t_ns - delay_ns, now->at.sub_ns};
+    record->past_status = (double)now->sensor.input_at(now->sensor.input_context, before, &past);
     if (record->past_status == 0.0) {
         record->past_position_enu_m = past.position_sensor_enu_m;
     }
-    record->sub_ns = now->sub_ns;
+    record->sub_ns = now->at.sub_ns;
     record->walk = state->walk;
     record->gain = p->gain;
     record->second_gain = p->second;

@@ -1,5 +1,5 @@
 /*
- * A plugin as ABI 1.0 has it, with the layout written out instead of included: it must load as long as the major is 1.
+ * A plugin of ABI 1.1, with the layout written out instead of included: hosts of other versions refuse it.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +19,8 @@ struct step {
     int (*input_at)(void *, int64_t, double, void *);
     void *input_context;
     struct output *outputs;
+    const void *samples;
+    uint32_t sample_count, reserved_samples;
 };
 struct descriptor {
     uint32_t size, flags;
@@ -33,7 +35,7 @@ struct ops {
     uint32_t size, reserved;
     void *prepare, *init, *set_params;
     int (*step)(const void *instance, const struct step *step);
-    void *migrate, *validate;
+    void *migrate, *validate, *step_batch;
 };
 struct abi {
     uint32_t magic;
@@ -59,9 +61,9 @@ static int step(const void *instance, const struct step *now)
     return 0;
 }
 
-static const struct descriptor descriptor = {sizeof descriptor, 0, "abi_1_0", "sensor", "1", "frozen at ABI 1.0",
+static const struct descriptor descriptor = {sizeof descriptor, 0, "abi_1_1", "sensor", "1", "frozen at ABI 1.1",
                                              outputs, 1, 0, NULL, 0, 0, 1, 1};
 static const struct ops ops = {.size = sizeof ops, .step = step};
 extern EXPORT const struct entry otolith_plugin;
 EXPORT const struct entry otolith_plugin = {
-    sizeof(struct entry), 0, {0x4f544f50u, 1, 0, 8, 88, 56, 72, 392, 112, 0x01020304u}, &descriptor, &ops, NULL};
+    sizeof(struct entry), 0, {0x4f544f50u, 1, 1, 8, 88, 64, 88, 392, 112, 0x01020304u}, &descriptor, &ops, NULL};

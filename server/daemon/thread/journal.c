@@ -1,4 +1,4 @@
-#include "sim/journal.h"
+#include "daemon/thread/journal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,11 +65,11 @@ uint64_t srv_engine_records_lost(const struct srv_engine *engine)
 
 bool srv_engine_takes_input(const struct srv_engine *engine, const struct srv_participant_input *input)
 {
-    if (input->vehicle >= engine->vehicle_count || input->participant >= engine->participants.count ||
+    if (input->vehicle >= engine->sim->vehicle_count || input->participant >= engine->participants.count ||
         engine->config->vehicles[input->vehicle].participant != input->participant + 1) {
         return false;
     }
-    return oto_record_is_finite(engine->truth_runs, engine->truth_run_count, &input->external.truth);
+    return oto_record_is_finite(engine->sim->truth_runs, engine->sim->truth_run_count, &input->external.truth);
 }
 
 bool srv_engine_feed(struct srv_engine *engine, const struct srv_participant_input *input)
@@ -113,8 +113,8 @@ void srv_journal_command(struct srv_engine *engine, const struct srv_command *co
     const struct srv_journal_record record = {.kind = SRV_JOURNAL_COMMAND,
                                               .command = (uint32_t)command->kind,
                                               .status = (uint32_t)reply->status,
-                                              .paced = srv_trial_is_paced(engine),
-                                              .tick = engine->tick,
+                                              .paced = engine->sim->paced,
+                                              .tick = engine->sim->tick,
                                               .id = command->id};
     tell(engine, &record);
     if (engine->feed != NULL) {
@@ -125,7 +125,7 @@ void srv_journal_command(struct srv_engine *engine, const struct srv_command *co
 void srv_journal_input(struct srv_engine *engine, const struct srv_participant_input *input)
 {
     if (engine->journal != NULL) {
-        struct srv_journal_record record = {.kind = SRV_JOURNAL_INPUT, .tick = engine->tick};
+        struct srv_journal_record record = {.kind = SRV_JOURNAL_INPUT, .tick = engine->sim->tick};
         record.input = *input;
         tell(engine, &record);
     }
@@ -134,42 +134,24 @@ void srv_journal_input(struct srv_engine *engine, const struct srv_participant_i
 void srv_journal_slow(struct srv_engine *engine, uint32_t node)
 {
     if (engine->journal != NULL) {
-        const struct srv_journal_record record = {.kind = SRV_JOURNAL_SLOW, .node = node, .tick = engine->tick};
+        const struct srv_journal_record record = {.kind = SRV_JOURNAL_SLOW, .node = node, .tick = engine->sim->tick};
         tell(engine, &record);
     }
-}
-
-/* State, what was sent last, and the truth of a motion: what the chain is made of, one node at a time. */
-static uint64_t hash_of(const struct srv_engine *engine, const struct srv_node *node)
-{
-    const struct srv_vehicle *vehicle = &engine->vehicles[node->config->vehicle];
-    struct srv_state_hash hash;
-    srv_state_hash_begin(&hash, node->index);
-    srv_state_hash_absorb(&hash, node->instance.state, node->hashed_bytes);
-    if (vehicle->motion == node) {
-        srv_state_hash_absorb(&hash, &vehicle->truth, sizeof vehicle->truth);
-    }
-    for (uint32_t i = 0; i < node->port_count && node->member == NULL; i++) {
-        if (node->ports[i].enabled) {
-            srv_state_hash_absorb(&hash, node->outputs[i].payload, node->ports[i].payload_bytes);
-        }
-    }
-    return srv_state_hash_end(&hash);
 }
 
 void srv_journal_hashes(struct srv_engine *engine)
 {
     struct srv_journal_record record = {
-        .kind = SRV_JOURNAL_HASHES_BEGIN, .tick = engine->tick, .chain = engine->chain, .count = engine->node_count};
+        .kind = SRV_JOURNAL_HASHES_BEGIN, .tick = engine->sim->tick, .chain = engine->sim->chain, .count = engine->sim->node_count};
     if (engine->journal == NULL) {
         return;
     }
     tell(engine, &record);
     record.kind = SRV_JOURNAL_NODES;
-    for (record.node = 0; record.node < engine->node_count; record.node += record.count) {
-        for (record.count = 0; record.count < SRV_JOURNAL_HASHES && record.node + record.count < engine->node_count;
+    for (record.node = 0; record.node < engine->sim->node_count; record.node += record.count) {
+        for (record.count = 0; record.count < SRV_JOURNAL_HASHES && record.node + record.count < engine->sim->node_count;
              record.count++) {
-            record.hashes[record.count] = hash_of(engine, &engine->nodes[record.node + record.count]);
+            record.hashes[record.count] = srv_sim_node_hash(engine->sim, &engine->sim->nodes[record.node + record.count]);
         }
         tell(engine, &record);
     }
@@ -177,7 +159,7 @@ void srv_journal_hashes(struct srv_engine *engine)
 
 void srv_journal_tick(struct srv_engine *engine)
 {
-    if (engine->journal != NULL && engine->tick % engine->journal->every == 0) {
+    if (engine->journal != NULL && engine->sim->tick % engine->journal->every == 0) {
         srv_journal_hashes(engine);
     }
 }
@@ -188,7 +170,7 @@ bool srv_journal_clear(struct srv_engine *engine)
         return true;
     }
     const struct srv_queue *queue = &engine->journal->queue;
-    const uint64_t most = (uint64_t)ROOM_FOR_COMMANDS + engine->vehicle_count + engine->node_count / SRV_JOURNAL_HASHES + 2;
+    const uint64_t most = (uint64_t)ROOM_FOR_COMMANDS + engine->sim->vehicle_count + engine->sim->node_count / SRV_JOURNAL_HASHES + 2;
     if (used(queue) + most <= queue->capacity || used(queue) == 0) {
         return true;
     }
@@ -201,14 +183,14 @@ bool srv_journal_clear(struct srv_engine *engine)
 
 bool srv_feed_is_dry(const struct srv_engine *engine)
 {
-    return engine->feed != NULL && engine->tick >= __atomic_load_n(&engine->feed->horizon, __ATOMIC_ACQUIRE);
+    return engine->feed != NULL && engine->sim->tick >= __atomic_load_n(&engine->feed->horizon, __ATOMIC_ACQUIRE);
 }
 
 void srv_feed_wait(struct srv_engine *engine)
 {
     struct srv_feed *feed = engine->feed;
     __atomic_store_n(&feed->waits, 1, __ATOMIC_SEQ_CST);
-    if (engine->tick >= __atomic_load_n(&feed->horizon, __ATOMIC_SEQ_CST)) {
+    if (engine->sim->tick >= __atomic_load_n(&feed->horizon, __ATOMIC_SEQ_CST)) {
         srv_notify_main(engine);
         if (engine->wake_pending) {
             srv_wake_readers(engine);
@@ -226,7 +208,7 @@ void srv_feed_apply(struct srv_engine *engine)
     while (!srv_queue_is_empty(queue)) {
         next = (const struct srv_participant_input *)(const void *)(queue->items +
                                                                     (queue->head & (queue->capacity - 1)) * queue->item_bytes);
-        if (next->tick != engine->tick) {
+        if (next->tick != engine->sim->tick) {
             return;
         }
         struct srv_participant_input input;

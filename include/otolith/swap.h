@@ -1,0 +1,29 @@
+/* The options of a swap, as `otolith swap` has them: the same for a server and for a world in one's own process. */
+#ifndef OTOLITH_SWAP_H
+#define OTOLITH_SWAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Begin with OTO_SWAP_DEFAULTS. Times are simulated, except the budget. */
+struct oto_swap {
+    uint32_t size;
+    uint32_t unit;           /* serial number of the part's unit, where has_unit */
+    const char *plugin;      /* name or absolute path; NULL with undo and cancel */
+    const char *params;      /* absolute path of a file of parameters, over those that are carried over; or NULL */
+    const char *part, *mode; /* parameters of a part; or NULL */
+    int64_t probation_ns;    /* 0: none */
+    int64_t shadow_ns;       /* 0: none */
+    double shadow_tolerance; /* refused when a number of the first channel differs by more; 0: any finite number is accepted */
+    int64_t budget_ns;       /* real time of a step; three in a row above it roll back. 0: none; -1: half a tick's period */
+    bool has_unit, reset_state, no_probe;
+    bool wait;               /* reply when the probation is over, and fail if it was rolled back */
+    bool undo;               /* back to the previous plugin */
+    bool cancel;             /* end a swap before it is live */
+};
+
+/* clang-format off */
+#define OTO_SWAP_DEFAULTS {.size = sizeof(struct oto_swap), .probation_ns = 1000000000, .budget_ns = -1}
+/* clang-format on */
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * Isolation of nodes in plugin hosts (A17), as a shell of the simulator uses it: after srv_sim_create and before
+ * srv_sim_begin it starts the hosts of all nodes with `isolation: process` and becomes the simulator's remote runners.
+ */
+#ifndef SRV_ISOLATE_ISOLATION_H
+#define SRV_ISOLATE_ISOLATION_H
+
+#include "sim/sim.h"
+
+struct srv_isolation_hooks {
+    void *context;
+    /* [any] Events wait for srv_isolation_publish_events. */
+    void (*wake)(void *context);
+};
+
+/* [loop] A world without isolated nodes gets nothing. On failure srv_isolation_destroy drops what was made. */
+enum oto_status srv_isolation_create(struct srv_sim *sim, const struct srv_isolation_hooks *hooks, oto_warn_function warn,
+                                     void *warn_context, struct oto_error *error);
+/* [loop] Before srv_sim_destroy; NULL is allowed. */
+void srv_isolation_destroy(struct srv_sim *sim);
+
+/* [tick] Whether ticks wait for a host only for its budget. */
+void srv_isolation_set_paced(struct srv_sim *sim, bool paced);
+/* [any] Ends every wait for a host. */
+void srv_isolation_quit(struct srv_sim *sim);
+/* [tick] Writes the events of hosts that died or started. */
+void srv_isolation_publish_events(struct srv_sim *sim);
+
+/* A plugin host, seen from outside. */
+struct srv_group_facts {
+    const char *name;
+    uint32_t nodes;
+    bool async;
+    int64_t budget_ns;
+    int32_t pid; /* 0: not running */
+    uint64_t restarts, stale;
+    uint32_t landlock; /* ABI of the kernel's Landlock that its hosts are under, 0: none is offered */
+};
+
+/* [any] Plugin host `index` of the world, false beyond the last; and the topic of its node `member`, NULL beyond. */
+bool srv_isolation_group(const struct srv_sim *sim, uint32_t index, struct srv_group_facts *facts);
+const char *srv_isolation_group_node(const struct srv_sim *sim, uint32_t index, uint32_t member);
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * The simulator (libotolith-sim's inside): a world's vehicles, nodes and records, moved on tick by tick. There is no thread,
+ * lock, socket, clock or process in it. A shell makes it, hands it inputs and commands at tick boundaries, and calls
+ * srv_sim_tick: `otolithd` (daemon/thread) or a program of the user's (otolith/sim.h). Creation and destruction are [loop],
+ * the rest is [tick] unless it says otherwise: one thread at a time.
+ */
+#ifndef SRV_SIM_SIM_H
+#define SRV_SIM_SIM_H
+
+#include <assert.h>
+
+#include "sim/change.h"
+#include "sim/command.h"
+#include "sim/environment.h"
+#include "sim/external.h"
+#include "sim/history.h"
+#include "sim/node.h"
+#include "sim/remote.h"
+#include "sim/state_hash.h"
+#include "sim/store.h"
+#include "sim/writer.h"
+#include "world/world_config.h"
+
+struct srv_vehicle {
+    struct srv_node *motion;
+    struct srv_node *first_sensor;
+    uint32_t sensor_count;
+    bool any_time; /* the motion node can be asked about any instant from any_from_ns on */
+    int64_t any_from_ns;
+    bool stale;    /* the motion node is broken: the truth is the last good one */
+    bool truth_was_finite;
+    uint32_t truth_flags; /* of the last truth */
+    struct oto_truth_record truth;      /* at the last tick's end */
+    struct oto_truth_record truth_zero; /* at time zero */
+    struct srv_history history; /* without any_time, or once the motion was swapped */
+    struct srv_ring ring;
+    uint32_t channel;
+    const struct srv_vibration *vibration; /* NULL: nothing shakes it */
+};
+
+/* What the simulator asks of its shell; every member may be NULL. */
+struct srv_sim_hooks {
+    void *context;
+    /* A reply that was owed: of a swap that went live or was refused later, or whose probation is over. */
+    void (*reply)(void *context, const struct srv_reply *reply);
+    /* A swap is about to be rolled back because real time was too short for its steps, which a replay must be told. */
+    void (*over_budget)(void *context, uint32_t node);
+    /* CLOCK_MONOTONIC, for the step times of a swap on probation; NULL: they are not measured, and no budget is kept. */
+    int64_t (*now_ns)(void);
+    /* Whether the calling thread may enter [tick] operations; asserted in debug builds. */
+    bool (*may_tick)(const void *context);
+};
+
+struct srv_sim_options {
+    struct srv_sim_hooks hooks;
+    bool single_steps; /* instances of one plugin are never stepped together */
+    srv_store_make_function *make_store;
+    void *store_context;
+};
+
+struct srv_sim {
+    /* fixed after creation */
+    const struct srv_world_config *config;
+    struct srv_sim_hooks hooks;
+    bool single_steps;
+    struct srv_store store;
+    struct srv_environment environment;
+    struct srv_node *nodes;
+    struct srv_vehicle *vehicles;
+    struct oto_float_run *truth_runs;
+    uint32_t truth_run_count;
+    uint32_t node_count, vehicle_count, channel_count, event_channel;
+    uint32_t *first_channels;     /* of each node */
+    struct srv_node **estimators; /* in the order of the file */
+    uint32_t estimator_count;
+    const struct srv_remote_ops *remote; /* of isolated nodes; NULL: there are none */
+    struct srv_isolation *isolation;     /* the remote runners' own */
+    /* the shell's, before ticks and commands */
+    bool paced; /* ticks keep to real time: a swap fills its history a little at each tick */
+    bool over;  /* the run has ended or faulted: a swap's probation ends with it */
+    /* state */
+    uint64_t tick;        /* completed */
+    struct srv_beat beat; /* of tick ends; at the last one completed */
+    uint64_t chain;
+    struct srv_state_hash hash;
+    struct srv_ring events;
+    struct oto_fault_label_record label; /* of the sample that is taken */
+    uint64_t newest_fault;               /* highest number begun */
+    struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
+    struct srv_change *trials; /* swaps that are under way: filling, in shadow, on probation, or settled */
+};
+
+/* Builds nodes, states and store; runs prepare and init of every instance; ticks nothing. The configuration is borrowed. */
+enum oto_status srv_sim_create(const struct srv_world_config *config, const struct srv_sim_options *options,
+                               oto_warn_function warn, void *warn_context, struct srv_sim **sim, struct oto_error *error);
+/* Everything but the store's memory. NULL is allowed. */
+void srv_sim_destroy(struct srv_sim *sim);
+/* Truths at time zero and the start of the hash chain; after the remote runners are there, before the first tick. */
+enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error);
+
+/* Makes tick `sim->tick` and completes it. */
+void srv_sim_tick(struct srv_sim *sim);
+/* Applies a command of the simulator's. True: *reply is to be sent now; false: by hooks.reply, later. */
+bool srv_sim_apply(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply);
+/* The next truth of a vehicle that a participant moves; NULL: none for the next tick. Before the tick. */
+void srv_sim_give_truth(struct srv_sim *sim, uint32_t vehicle, const struct srv_external_input *input);
+
+/* [loop] "world/vehicle/node", "vehicle/node" or a topic alias. UINT32_MAX and an error that suggests the nearest. */
+uint32_t srv_sim_node_find(const struct srv_sim *sim, const char *name, struct oto_error *error);
+/* [loop] A fault of the node from its specification; NULL when out of memory. */
+struct srv_fault *srv_sim_fault_make(const struct srv_sim *sim, uint32_t node, const struct srv_fault_spec *spec);
+/* State, last output and truth of one node: what the chain is made of, for the log of a run. */
+uint64_t srv_sim_node_hash(const struct srv_sim *sim, const struct srv_node *node);
+
+/* ---- for the simulator's own files, and the remote runners ---- */
+
+static inline void srv_assert_tick_thread(const struct srv_sim *sim)
+{
+    assert(sim->hooks.may_tick == NULL || sim->hooks.may_tick(sim->hooks.context));
+    (void)sim;
+}
+
+static inline int64_t srv_sim_now_ns(const struct srv_sim *sim)
+{
+    return sim->hooks.now_ns != NULL ? sim->hooks.now_ns() : 0;
+}
+
+static inline void srv_sim_reply(struct srv_sim *sim, const struct srv_reply *reply)
+{
+    if (sim->hooks.reply != NULL) {
+        sim->hooks.reply(sim->hooks.context, reply);
+    }
+}
+
+/* ---- tick.c, truth.c ---- */
+
+/* Publishes what a node's outputs hold, watched and hashed; `flags` come to each sample's own. */
+void srv_tick_publish(struct srv_sim *sim, struct srv_node *node, uint32_t flags);
+/* The same, but not hashed. */
+void srv_tick_publish_aside(struct srv_sim *sim, struct srv_node *node, uint32_t flags);
+/* Moves a vehicle on by a tick, and publishes its truth. */
+void srv_truth_advance(struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_t tick);
+void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle);
+/* Its truth at time zero. */
+void srv_truth_begin(struct srv_sim *sim, struct srv_vehicle *vehicle);
+/* The truth at an instant of the current tick, or up to a second earlier. False: there is none, the motion is broken. */
+bool srv_truth_at(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at,
+                  struct oto_truth_record *truth);
+/* Whether an instant of the current tick or before it is the motion's to tell; what is not is told by the history. */
+static inline bool srv_motion_may_tell(const struct srv_sim *sim, const struct srv_vehicle *vehicle, int64_t t_ns)
+{
+    const int64_t start_ns = sim->beat.t_ns - sim->beat.step_ns; /* at or after the tick's start: never before it */
+    return t_ns >= 0 && ((vehicle->any_time && t_ns >= vehicle->any_from_ns) || t_ns >= start_ns);
+}
+/* A step said ERROR or FATAL, or broke the floating-point mode: takes the node, or all of its library, out. */
+void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status,
+                         const char *why);
+/* Breadcrumb, step, and what a step may not do. */
+enum oto_step_status srv_node_run(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step);
+/* What follows from what a step said: enum oto_step_status, SRV_STEP_FLOAT_MODE, or something it may not say. */
+enum oto_step_status srv_node_account(struct srv_sim *sim, struct srv_node *node, uint32_t said);
+
+/* What a node is exposed to at its next sample; returns the flags that its truth brings. */
+uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct srv_node *node,
+                          struct oto_sensor_input *input);
+/* What srv_input_at needs of a sample that is being taken. */
+struct srv_looking_back {
+    struct srv_sim *sim;
+    struct srv_vehicle *vehicle;
+    const struct srv_node *node;
+    struct oto_instant at;
+};
+enum oto_step_status srv_input_at(void *looking_back, struct oto_instant at, struct oto_sensor_input *input);
+
+/* ---- batch.c ---- */
+
+/* Makes this node's sample of the tick and those of nodes alike that come after it, if there are any. */
+void srv_batch_make(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick);
+
+/* ---- estimators.c ---- */
+
+/* Finds the estimators among the nodes [loop]; points their inputs at the rings, again when a swap has moved ports. */
+enum oto_status srv_estimators_make(struct srv_sim *sim, struct oto_error *error);
+void srv_estimators_attach(struct srv_sim *sim);
+/* Steps those that are due in this tick, after its sensors. */
+void srv_estimators_step(struct srv_sim *sim, uint64_t tick);
+/* Of the estimators in their order so many must have had their turn before all that this one listens to is there. */
+uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node *node);
+/* What its next step is given; the cursors stay, `after` gets where they would stand (host/inputs.h). */
+uint32_t srv_estimator_look(struct srv_sim *sim, struct srv_node *node, uint64_t *cursors, uint64_t *after);
+/* How far it has listened, which is its state too. */
+void srv_estimator_absorb(struct srv_sim *sim, const struct srv_node *node);
+
+/* Breadcrumb and step of an instance, no more. False: it changed the floating-point mode, which is put back. */
+bool srv_node_call(struct srv_sim *sim, const struct srv_node *node,
+                   enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
+                   const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status);
+/* One tick of the motion, and the truth at its end; *flags gets what is to be said of it. */
+void srv_motion_step(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
+                     uint32_t *flags);
+
+/* ---- trial.c, trial_step.c ---- */
+
+/* Takes a swap: at once, or through history and shadow. True: *reply is to be sent. */
+bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
+                     struct srv_reply *reply);
+/* A boundary has come. */
+void srv_trials_advance(struct srv_sim *sim);
+/* A sample of a sensor or estimator, and a motion's tick, of a node that has a trial. */
+void srv_trial_sample(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step, uint32_t flags);
+void srv_trial_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
+                      uint32_t *flags);
+/* The candidate of a motion could not be evaluated. True: the motion before it is back and may be asked. */
+bool srv_trial_save_motion(struct srv_sim *sim, struct srv_node *motion);
+/* Commands. True: *reply is to be sent. */
+bool srv_trial_settle(struct srv_sim *sim, struct srv_change *change, struct srv_reply *reply);
+void srv_trial_cancel(struct srv_sim *sim, struct srv_node *node, struct srv_reply *reply);
+void srv_trial_undo(struct srv_sim *sim, struct srv_node *node, struct srv_reply *reply);
+/* [loop] Drops what the tick thread still had. */
+void srv_trials_finish(struct srv_sim *sim);
+
+/* ---- events.c ---- */
+
+void srv_event_write(struct srv_sim *sim, enum oto_event_kind kind, uint32_t severity, int64_t value,
+                     const char *source, const char *text);
+void srv_event_push(struct srv_sim *sim, struct oto_event_record *event);
+
+/* ---- faults.c ---- */
+
+#define SRV_FAULTS_OF_A_NODE 1024
+
+/* Around the publication of a sample of a node that has faults: what is active, each record, the label. */
+void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node);
+void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port, uint32_t *flags);
+void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node);
+/* The timeline of the world's file, before the first tick. */
+enum oto_status srv_faults_load(struct srv_sim *sim, struct srv_node *node, struct oto_error *error);
+/* At a boundary: takes a fault on; or ends one, or all with id 0. */
+enum oto_status srv_fault_begin(struct srv_sim *sim, struct srv_fault *fault, const char **reason);
+enum oto_status srv_fault_clear(struct srv_sim *sim, uint32_t node, uint64_t id, const char **reason);
+
+/* The plugin that the node runs now goes into the reply. */
+void srv_reply_show_node(const struct srv_node *node, struct srv_reply *reply);
+/* Adds to a counter that other threads may write too. */
+void srv_count(struct srv_sim *sim, enum oto_counter counter, uint64_t delta);
+
+#endif
