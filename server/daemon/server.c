@@ -2,7 +2,7 @@
 
 #include "base/schedule.h"
 #include "resources.h"
-#include "sim/checkpoint.h"
+#include "sim/sim.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -42,6 +42,22 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     return status;
 }
 
+/* The header names the boundary for tools; it must be that of the state. */
+static enum oto_status load_state(struct srv_server *server, struct oto_error *error)
+{
+    const struct srv_checkpoint *beginning = &server->beginning;
+    const enum oto_status status = srv_engine_load(server->engine, beginning->state, beginning->state_bytes, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct srv_sim *sim = srv_engine_sim(server->engine);
+    return sim->tick == beginning->tick && sim->chain == beginning->chain
+               ? OTO_OK
+               : oto_fail(error, OTO_CORRUPT, "'%.200s' is damaged: its header says tick %llu and its state tick %llu, or "
+                          "their hash chains differ", server->began_with, (unsigned long long)beginning->tick,
+                          (unsigned long long)sim->tick);
+}
+
 /* 0: nobody wants to know. */
 static uint64_t journal_every(const struct srv_server *server)
 {
@@ -74,7 +90,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
         status = srv_engine_create(&server->config, &options, srv_server_warn, NULL, &server->engine, error);
     }
     if (status == OTO_OK && server->began_with != NULL) {
-        status = srv_engine_load(server->engine, server->beginning.state, server->beginning.state_bytes, error);
+        status = load_state(server, error);
     }
     if (status == OTO_OK && server->options->again != NULL && server->run == 0) {
         srv_engine_tell(server->engine, OTO_EVENT_CRASH, 2, "server", server->options->again);
@@ -155,10 +171,10 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
     if (restore_path != NULL && (server->began_with = strdup(restore_path)) == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
     }
-    enum oto_status status = srv_world_config_load(options->world_path, options->overrides, options->override_count,
-                                                   srv_server_warn, NULL, &server->config, error);
+    enum oto_status status = map_crash_page(server, error);
     if (status == OTO_OK) {
-        status = map_crash_page(server, error);
+        status = srv_world_config_load(options->world_path, options->overrides, options->override_count, srv_server_warn,
+                                       NULL, &server->config, error);
     }
     if (status != OTO_OK) {
         return status;
@@ -467,6 +483,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
         say_participants(server);
+        srv_crash_page_serves(server->crash_page);
         srv_late_reply_send(&server->asked_by, OTO_OK, server->beginning.tick, "restored");
         srv_checkpoint_finish(&server->beginning);
     } else {

@@ -60,6 +60,9 @@ static void give_up(struct srv_server *server, const char *sentence)
         (void)kill(srv_supervisor_pid(server->supervisor), SIGKILL);
     }
     srv_runtime_dir_release(&server->runtime);
+    if (server->next == NULL) { /* else the supervising parent restarts the world */
+        srv_crash_page_ends(server->crash_page);
+    }
     _exit(EXIT_FAILURE);
 }
 
