@@ -77,6 +77,7 @@ struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
                                       .info = tell_info,
                                       .shutdown = on_shutdown,
                                       .access = &server->config.control,
+                                      .worker = &server->worker,
                                       .probe = srv_probe_run,
                                       .save = on_save,
                                       .restore = srv_server_restore};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file_kind.h"
 #include "base/output_file.h"
 #include "daemon/log/chronicle.h"
 #include "otolith/hash.h"
@@ -36,9 +37,10 @@ enum oto_status srv_log_file_hash(const char *path, uint64_t *hash, struct oto_e
 {
     unsigned char buffer[4096];
     size_t bytes;
-    FILE *file = fopen(path, "re");
+    const char *why = NULL;
+    FILE *file = srv_regular_fopen(path, &why);
     if (file == NULL) {
-        return oto_fail(error, OTO_IO, "'%.300s' cannot be read: %s", path, strerror(errno));
+        return oto_fail(error, OTO_IO, "'%.300s' cannot be read: %s", path, why);
     }
     *hash = OTO_FNV1A64_START;
     while ((bytes = fread(buffer, 1, sizeof buffer, file)) > 0) {
