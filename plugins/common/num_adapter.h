@@ -13,7 +13,7 @@
 #include "num_timing.h"
 #include "otolith/plugin.h"
 
-#define NUM_CHUNK 16 /* units whose jobs lie on the stack together */
+#define NUM_CHUNK 16 /* units whose jobs are on the stack at the same time */
 
 /* The adapter's part of what a sensor prepares: its first member. */
 struct num_sensor_plan {

@@ -103,7 +103,7 @@ static void warn_of(const struct oto_host *host, const char *triad, const struct
     }
 }
 
-/* fb/fs, where that is a whole number. */
+/* fb/fs if that is a whole number. */
 static uint64_t ticks_per_sample(const struct oto_setup *setup)
 {
     const unsigned __int128 ticks = (unsigned __int128)setup->rate_den * setup->base_rate_num;
