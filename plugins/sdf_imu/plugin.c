@@ -147,7 +147,7 @@ static void set_params(const struct oto_instance *instance, const void *old_para
 /* The end of the last tick that is complete at the sample's instant: m = floor(n fb / fs). */
 struct tick_end {
     uint64_t m;
-    bool is_now; /* the instant is that end */
+    bool is_now; /* the instant equals that end */
     struct oto_instant at;
 };
 

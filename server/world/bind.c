@@ -81,7 +81,7 @@ static enum oto_status bind_params(struct srv_binder *binder, const struct srv_r
     return OTO_OK;
 }
 
-/* The exact value of the shortest decimal that is this double: 59.94 is 2997/50. */
+/* The exact fraction of the shortest decimal for this double: 59.94 is 2997/50. */
 static enum oto_status rate_of_params(double rate_hz, const struct oto_value *place, struct srv_node_config *node,
                                       struct oto_error *error)
 {

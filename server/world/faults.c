@@ -51,7 +51,7 @@ static const struct srv_key fault_keys[] = {
 const struct srv_section srv_section_fault = {"a fault", "what goes wrong with the node's samples", fault_keys,
                                               sizeof fault_keys / sizeof *fault_keys};
 
-/* Kinds that need `value`, and from where on. */
+/* Kinds that need `value`, and its minimum. */
 static const struct {
     bool needed;
     double minimum, maximum;
@@ -109,7 +109,7 @@ static bool is_number(const struct oto_field *field)
     return field->type == OTO_FIELD_F64 || field->type == OTO_FIELD_F32;
 }
 
-/* Each name of the list must reach something. */
+/* Each name of the list must match a field. */
 static enum oto_status check_name(const struct oto_value *fields, const char *name, size_t bytes,
                                   const struct oto_record_type *type, struct oto_error *error)
 {
@@ -151,7 +151,7 @@ static enum oto_status take_fields(const struct oto_value *fields, const struct 
     return status;
 }
 
-/* Whether what is reached comes in x, y and z of one quantity. */
+/* True if the matched fields are x, y, z of vectors. */
 static bool comes_in_triads(const struct srv_fault_spec *spec, const struct oto_record_type *type)
 {
     static const char *const ends[] = {".x", ".y", ".z"};

@@ -17,7 +17,10 @@ static enum oto_status open_document(const struct srv_world_source *source, stru
     return status;
 }
 
-/* Absolute, as the server may change its folder; beside the world's file where nothing was said. */
+/*
+ * Makes the directory absolute, because the server may change its working directory. The default is beside the world
+ * file.
+ */
 static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, struct oto_error *error)
 {
     struct srv_checkpoint_config *checkpoint = &raw->config.checkpoint;

@@ -75,7 +75,7 @@ enum oto_status srv_load_participants(struct srv_binder *binder, const struct sr
     return status == OTO_OK ? check_names(binder) : status;
 }
 
-/* Each role where it makes sense, and each mode with those that it needs. */
+/* Checks that each role fits its use, and that each mode has the participants it needs. */
 static enum oto_status check_role(struct srv_binder *binder, struct srv_participant_config *participant)
 {
     const bool owns = participant->vehicle_count > 0;
