@@ -161,7 +161,6 @@ void srv_check_field(const struct srv_binder *binder, const struct srv_raw_world
         there = oto_magnetic_field_enu_ut(&field);
     if (oto_field_looks_like_ned(given, there))
         srv_binder_warn(binder, place,
-                        "magnetic_field [%g, %g, %g] looks like a field in NED axes and is taken as ENU; the same field "
-                        "in ENU axes would be [%g, %g, %g]",
+                        "magnetic_field [%g, %g, %g] is probably in NED axes, but it is read as ENU; the same field in ENU axes would be [%g, %g, %g]",
                         given.x, given.y, given.z, given.y, given.x, -given.z);
 }

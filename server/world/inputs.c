@@ -207,7 +207,7 @@ static enum oto_status bind_one(struct srv_binder *binder, uint32_t index, const
     if (status != OTO_OK)
         return status;
     if (found.node == index)
-        return oto_value_fail(value, binder->error, OTO_INVALID, "'%s' would listen to itself", node->name);
+        return oto_value_fail(value, binder->error, OTO_INVALID, "'%s' would be its own input", node->name);
     (void)snprintf(input->name, sizeof input->name, "%s", value->key);
     input->node = found.node;
     input->port = found.port;

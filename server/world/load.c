@@ -39,7 +39,7 @@ static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, stru
                                                          relative ? "/" : "", path);
     free(path);
     if (length < 0 || (size_t)length >= sizeof checkpoint->directory)
-        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the checkpoints' directory has no usable path");
+        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the path of the checkpoint directory cannot be resolved");
     return OTO_OK;
 }
 

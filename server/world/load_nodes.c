@@ -50,7 +50,7 @@ static enum oto_status take_participant(struct srv_binder *binder, const struct 
 {
     if ((raw->plugin == NULL) == (raw->participant == NULL))
         return oto_value_fail(map, binder->error, OTO_INVALID,
-                              raw->plugin == NULL ? "'plugin' is missing in motion, or 'participant' in its place"
+                              raw->plugin == NULL ? "'plugin' or 'participant' is missing in motion"
                                                   : "a motion has a 'plugin' or a 'participant', not both");
     if (raw->participant == NULL)
         return OTO_OK;

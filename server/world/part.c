@@ -59,7 +59,7 @@ enum oto_status srv_apply_part(struct srv_binder *binder, const struct srv_raw_n
     struct oto_error inner = {0};
     const char *name = oto_plugin_descriptor(node->plugin)->id;
     if (raw->part == NULL && raw->mode != NULL)
-        return oto_value_fail(raw->mode, binder->error, OTO_INVALID, "`mode` is of a part: give `part` too");
+        return oto_value_fail(raw->mode, binder->error, OTO_INVALID, "`mode` needs a `part`");
     enum oto_status status = OTO_OK;
     if (raw->part != NULL) {
         status = open_part(&binder->parts, raw->part, &part, &inner);

@@ -87,8 +87,7 @@ static enum oto_status check_role(struct srv_binder *binder, struct srv_particip
                               participant->name, participant->name);
     if (participant->role == OTO_ROLE_CONTROLLER && owns)
         return oto_value_fail(participant->place, binder->error, OTO_INVALID,
-                              "participant '%s' has the role controller, but gives the truth of a vehicle: leave the "
-                              "role out, or write physics",
+                              "participant '%s' has the role controller, but gives the truth of a vehicle: remove the role, or write physics",
                               participant->name);
     return OTO_OK;
 }

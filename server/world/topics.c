@@ -81,7 +81,7 @@ static void warn_of_beginnings(struct srv_binder *binder, struct beginnings *beg
             continue;
         shorter->warned = true;
         srv_binder_warn(binder, topic->place,
-                        "the topic '%s' begins the topic '%s': who subscribes to the first by prefix gets both",
+                        "the topic '%s' begins the topic '%s': a subscription to the first as a prefix gets both",
                         shorter->text, topic->text);
     }
 }
@@ -94,7 +94,7 @@ static enum oto_status compare(struct srv_binder *binder, const struct topics *t
         struct topic *topic = &topics->list[i];
         if (i > 0 && strcmp(topics->list[i - 1].text, topic->text) == 0)
             return oto_value_fail(to_change(&topics->list[i - 1], topic)->place, binder->error, OTO_EXISTS,
-                                  "the topic '%s' is given twice, expected another `topic`", topic->text);
+                                  "the topic '%s' is used twice, expected another `topic`", topic->text);
         while (beginnings.count > 0) {
             const char *last = beginnings.list[beginnings.count - 1]->text;
             if (strncmp(last, topic->text, strlen(last)) == 0)

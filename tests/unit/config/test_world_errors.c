@@ -306,7 +306,7 @@ static void inputs_that_do_not_fit_are_refused(void **state)
         {WATCHER(", inputs: {main: nothing_like_it}"), "w.yaml:7:53:", {"expected NODE or NODE.CHANNEL of 'car'"}},
         {WATCHER(", inputs: {main: imu.tops}"), "w.yaml:7:53:", {"node 'imu' has no channel 'tops': did you mean 'taps'"}},
         {WATCHER(", inputs: {main: motion.taps}"), "w.yaml:7:53:", {"node 'motion' has no channel 'taps'"}},
-        {WATCHER(", inputs: {main: ekf}"), "w.yaml:7:53:", {"'ekf' would listen to itself"}},
+        {WATCHER(", inputs: {main: ekf}"), "w.yaml:7:53:", {"'ekf' would be its own input"}},
         {WATCHER(", inputs: {main: motion}"), "w.yaml:7:53:", {"input 'main' (a number) needs the field 'number'", "'truth'"}},
         {WATCHER(", inputs: {main: imu}, rate_hz: 0.5"), "w.yaml:7:68:", {"0.5 Hz, expected at least 1 Hz"}},
         {WATCHER(", inputs: {main: imu}, rate_hz: 2000"), "w.yaml:7:68:", {"at most the clock's 1000 Hz"}},
