@@ -57,7 +57,7 @@ static const struct oto_param params[] = {
     {.key = "offset_start_max_samples", .type = OTO_PARAM_I64, .count = 1, AT(offset_start_max_samples), .minimum = 1,
      .maximum = 1000, .default_value = 10, .unit = "", .text = "fewer than this many samples are left out"},
     SWITCH(discard_redundant_data, "discard_redundant_data", OTO_PARAM_RUNTIME, 0,
-           "whether a sample with the data and the stamp of the one before it is left out"),
+           "whether a sample with the data and the time stamp of the previous one is discarded"),
     {.key = "gravity_m_s2", .type = OTO_PARAM_F64, .count = 1, AT(gravity_m_s2), .flags = OTO_PARAM_RUNTIME,
      .maximum = 1e4, .default_value = SDF_GRAVITY_WORLD, .unit = "m/s^2", NAMES(of_the_world),
      .text = "added upwards; world: gravity at the world's origin"},

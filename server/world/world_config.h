@@ -176,7 +176,7 @@ struct srv_publish_config {
     bool packed;
 };
 
-/* What a client may do; each role includes the ones before it. */
+/* What a client may do; each role includes the roles before it. */
 enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_ADMIN };
 
 struct srv_role_rule {
