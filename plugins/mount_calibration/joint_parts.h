@@ -12,7 +12,9 @@
 /* What the body does in the block, in its own axes. */
 struct joint_body {
     oto_mat3 from_sensor;
-    oto_vec3 velocity_m_s, rate_rad_s;
+    oto_vec3 velocity_m_s;    /* of the point that does not skid */
+    oto_vec3 rate_rad_s;      /* at the end */
+    oto_vec3 mean_rate_rad_s; /* of the whole block */
     double ahead_m_s2, left_m_s2;
 };
 
