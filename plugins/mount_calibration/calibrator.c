@@ -6,6 +6,7 @@
 
 #define LEVEL_DEG 0.1 /* of a garage's floor */
 #define GARAGE_BOUND_DEG 2.0
+#define SLOPE_DEG 2.0 /* of a floor that is not level */
 #define SINCE_DEG 0.03 /* that a mount may have moved since a result from before */
 #define STILL_M_S 0.06
 #define STILL_BLOCKS 3
@@ -69,7 +70,7 @@ static oto_quat quat_of_deg(const double rpy_deg[3])
 static void plan_crown(const struct mountcal_params *params, struct joint_plan *joint)
 {
     const double crown_rad = params->crown_deg * OTO_DEG, sigma_rad = params->crown_sigma_deg * OTO_DEG;
-    if (joint->level) {
+    if (params->garage) {
         joint->crown_sigma_rad = LEVEL_DEG * OTO_DEG;
     } else if (params->traffic_side == 0) {
         joint->crown_sigma_rad = oto_hypot(crown_rad, sigma_rad);
@@ -92,8 +93,8 @@ static void plan_joint(const struct mountcal_params *params, struct joint_plan *
         joint->compliance_rad_s2_m[i] = params->compliance_deg_s2_m[i] * OTO_DEG;
         joint->compliance_sigma_rad_s2_m[i] = params->compliance_sigma_deg_s2_m[i] * OTO_DEG;
     }
-    joint->level = params->garage != 0;
-    joint->bank_rad = (joint->level ? LEVEL_DEG : params->bank_deg) * OTO_DEG;
+    joint->level = params->garage && !params->opposite;
+    joint->bank_rad = (joint->level ? LEVEL_DEG : params->garage ? SLOPE_DEG : params->bank_deg) * OTO_DEG;
     joint->road_length_m = params->road_length_m;
     joint->path = (uint32_t)params->path;
     joint->position_m = oto_vec3_from_array(params->position_body_m);
@@ -129,7 +130,7 @@ static void plan_histogram(const struct mountcal_params *params, const struct jo
 /* A level path shows the roll itself: there, the two rolls are one. */
 static void plan_acceptance(const struct mountcal_params *params, struct mountcal_plan *plan)
 {
-    const bool garage = params->garage != 0, one_roll = params->path == JOINT_STAYS_LEVEL;
+    const bool garage = params->garage != 0, one_roll = garage || params->path == JOINT_STAYS_LEVEL;
     const double *bound_deg = params->accept_bound_deg;
     const double accept_deg[OTO_CALIBRATION_AXES] = {
         [OTO_CALIBRATION_PITCH] = bound_deg[1],
@@ -137,8 +138,9 @@ static void plan_acceptance(const struct mountcal_params *params, struct mountca
         [OTO_CALIBRATION_ROLL_REPEATABLE] = bound_deg[0],
         [OTO_CALIBRATION_ROLL_ABSOLUTE] = one_roll ? bound_deg[0] : params->accept_absolute_roll_deg};
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        const bool is_absolute = i == OTO_CALIBRATION_ROLL_ABSOLUTE && !one_roll && !garage;
-        plan->accept_rad[i] = (garage ? GARAGE_BOUND_DEG : accept_deg[i]) * OTO_DEG;
+        const bool is_absolute = i == OTO_CALIBRATION_ROLL_ABSOLUTE && !one_roll;
+        const bool is_rough = garage && (!params->opposite || i == OTO_CALIBRATION_YAW);
+        plan->accept_rad[i] = (is_rough ? GARAGE_BOUND_DEG : accept_deg[i]) * OTO_DEG;
         plan->accept_sigmas[i] = is_absolute ? params->accept_absolute_roll_sigmas : params->accept_sigmas;
     }
 }
@@ -170,6 +172,9 @@ enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mo
             "above 1 - decay",
             params->histogram_decay, params->histogram_short_scale);
     }
+    if (params->opposite && !params->garage) {
+        return oto_fail(error, OTO_INVALID, "opposite: true is given without garage: true; it is a part of the static mode");
+    }
     plan->params = *params;
     plan_joint(params, &plan->joint);
     plan_histogram(params, &plan->joint, &plan->histogram);
@@ -190,6 +195,7 @@ static void begin_anew(const struct mountcal_plan *plan, struct mountcal_state *
     state->gather.breaks = 1;
     monitors_init(&state->monitors);
     histogram_init(&state->histogram);
+    opposite_init(&state->opposite);
     joint_init(&plan->joint, &state->joint);
     mountcal_verdict_begin(plan, &state->verdict);
     state->verdict.running = plan->params.running != 0;
@@ -257,11 +263,12 @@ static void gather_sample(struct mountcal_gather *gather, int64_t t_ns, oto_vec3
  */
 static bool is_calm(struct mountcal_gather *gather, oto_vec3 felt_m_s2, double duration_s)
 {
-    const oto_vec3 off_m_s2 = oto_vec3_sub(felt_m_s2, gather->calm_m_s2);
+    const bool first = oto_vec3_norm_sq(gather->calm_m_s2) == 0.0;
+    const oto_vec3 off_m_s2 = first ? oto_vec3_zero() : oto_vec3_sub(felt_m_s2, gather->calm_m_s2);
     const double off_sq = oto_vec3_norm_sq(off_m_s2), by = duration_s / (CALM_S + duration_s);
     const double most_sq = CALM_LEAST_M_S2 * CALM_LEAST_M_S2 + CALM_RATIO * gather->calm_sq_m2_s4;
     const double counted_sq = off_sq < most_sq ? off_sq : most_sq;
-    gather->calm_m_s2 = oto_vec3_lerp(gather->calm_m_s2, felt_m_s2, by);
+    gather->calm_m_s2 = oto_vec3_lerp(gather->calm_m_s2, felt_m_s2, first ? 1.0 : by);
     gather->calm_sq_m2_s4 += 0.1 * by * (counted_sq - gather->calm_sq_m2_s4);
     return off_sq < most_sq;
 }
@@ -295,6 +302,9 @@ static void close_block(const struct mountcal_plan *plan, struct mountcal_state 
     block.still = is_still(gather, &block, state->monitors.felt_m_s2);
     gather->breaks = 0;
     open_block(state, t_ns);
+    if (plan->params.opposite) {
+        opposite_push_block(&plan->joint, &state->opposite, &block);
+    }
     mountcal_take_block(plan, state, &block);
 }
 

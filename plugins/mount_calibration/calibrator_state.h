@@ -5,6 +5,7 @@
 #include "histogram.h"
 #include "joint.h"
 #include "monitors.h"
+#include "opposite.h"
 
 struct mountcal_plan {
     struct mountcal_params params;
@@ -72,7 +73,8 @@ struct mountcal_driven {
     double turn_rad; /* of the turn under way */
     double rest_s;
     double rests_s; /* in all */
-    uint32_t was_still, starting, braking, spare;
+    uint32_t was_still, starting, braking;
+    uint32_t begins_forward; /* the first start of all was one */
 };
 
 struct mountcal_state {
@@ -81,6 +83,7 @@ struct mountcal_state {
     struct mountcal_driven driven;
     struct mountcal_verdict verdict;
     struct histogram histogram;
+    struct opposite opposite;
     struct joint joint;
 };
 

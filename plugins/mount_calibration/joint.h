@@ -70,6 +70,8 @@ struct joint_block {
     oto_vec3 turn_rad;          /* rotation vector, gyro_bias taken off */
     oto_vec3 gyro_bias_rad_s;   /* what was taken off */
     oto_vec3 end_rate_rad_s;    /* at its end, as measured */
+    oto_vec3 up;                /* the vehicle's, in sensor axes, where it was measured */
+    double up_sigma_rad;        /* 0: it was not */
     double duration_s;
     double speed_m_s;   /* mean of the reports in it */
     double speed_age_s; /* of that mean, at its end */
@@ -84,6 +86,12 @@ struct joint_channel {
     double scale;             /* of the noise's variance, adapted */
     double sum, sum_variance; /* of innovations, this second */
     uint64_t summed;
+};
+
+/* A block some time ago. */
+struct joint_past {
+    double gain_m_s, duration_s; /* of the speed ahead */
+    oto_vec3 first_rate_rad_s;   /* at its beginning, as measured */
 };
 
 /* A turn under way: how much of it is about which axis of the body. */
@@ -102,7 +110,7 @@ struct joint_filter {
     double extra[JOINT_EXTRAS];
     double covariance[JOINT_STATES][JOINT_STATES];
     struct joint_channel channels[JOINT_CHANNELS];
-    double past_gain_m_s[JOINT_PAST_BLOCKS], past_s[JOINT_PAST_BLOCKS]; /* of the speed ahead; the last block first */
+    struct joint_past past[JOINT_PAST_BLOCKS]; /* the last block first */
     struct joint_turn turn;
     double rise_s, rise_square_m2_s; /* of the second under way: how long, ∫ speed² dt */
     double grade_sum, grade_square_sum, grade_weight; /* over distance, for the road's rms */

@@ -16,6 +16,8 @@
 #define KEPT_CROWN_SIGMA 0.3
 #define SUPERELEVATION_RAD_S2_M (-0.5 * OTO_DEG)
 #define SUPERELEVATION_SIGMA_RAD_S2_M (0.8 * OTO_DEG)
+#define ACCEL_WANDER 2e-8 /* (m/s²)²/s, of the bias */
+#define GYRO_WANDER 1e-11 /* (rad/s)²/s */
 #define TURN_AT_ONCE_RAD 1.5 /* in which an axis that stands off is off the same way */
 #define GAIN_AT_ONCE_M_S 5.0
 
@@ -105,8 +107,7 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
         }
     }
     joint_measure_gravity(filter, GRAVITY_SIGMA_M_S2);
-    memset(filter->past_gain_m_s, 0, sizeof filter->past_gain_m_s);
-    memset(filter->past_s, 0, sizeof filter->past_s);
+    memset(filter->past, 0, sizeof filter->past);
     filter->turn = (struct joint_turn){0};
     joint_forget(filter, JOINT_RISE, JOINT_RISE + 1);
     *joint_extra(filter, JOINT_RISE) = 0.0;
@@ -125,33 +126,60 @@ static void put3x3(double transition[JOINT_MOVED][JOINT_MOVERS], int row, int co
     }
 }
 
-/*
- * Accelerometer and gyroscope noise over the block, how slowly biases may wander, and what wrong scales and axes add while
- * the block turns and speeds up.
- */
-static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt, double turn_rad,
-                      double gain_m_s)
+static void add_outer(struct joint_filter *filter, int state, oto_vec3 along, double power)
 {
-    static const double wander[12] = {0, 0, 0, 0, 0, 0, 2e-8, 2e-8, 2e-8, 1e-11, 1e-11, 1e-11};
-    const double size_sq = oto_vec3_norm_sq(filter->gravity_m_s2);
-    const double turn = joint_squared(plan->gyro_noise) * dt +
-                        (joint_squared(plan->axes_sigma) + joint_squared(plan->scale_sigma)) * turn_rad * TURN_AT_ONCE_RAD;
-    const double push = joint_squared(plan->accel_noise) * dt + oto_vec3_norm_sq(filter->velocity_m_s) * turn +
-                        (joint_squared(plan->axes_sigma) + joint_squared(plan->scale_sigma)) * gain_m_s * GAIN_AT_ONCE_M_S;
-    const double jolt = filter->jolt_power * dt;
-    double g[3], up[3];
-    oto_vec3_to_array(filter->gravity_m_s2, g);
-    oto_vec3_to_array(oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0)), up);
-    for (int i = 0; i < 12; i++) {
-        filter->covariance[i][i] += wander[i] * dt;
-    }
+    double x[3];
+    oto_vec3_to_array(along, x);
     for (int i = 0; i < 3; i++) {
-        filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
         for (int j = 0; j < 3; j++) {
-            filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + j] += jolt * up[i] * up[j];
-            filter->covariance[JOINT_GRAVITY + i][JOINT_GRAVITY + j] += turn * ((i == j ? size_sq : 0.0) - g[i] * g[j]);
+            filter->covariance[state + i][state + j] += power * x[i] * x[j];
         }
     }
+}
+
+static void add_across(struct joint_filter *filter, int state, oto_vec3 along, double power)
+{
+    const double size_sq = oto_vec3_norm_sq(along);
+    for (int i = 0; i < 3; i++) {
+        filter->covariance[state + i][state + i] += power * size_sq;
+    }
+    add_outer(filter, state, along, -power);
+}
+
+/*
+ * What wrong scales and axes of the sensors add while the block turns and speeds up: a scale along what is measured, a
+ * cross term across it. Within one turn or one start they add up, from one to the next they are as good as independent.
+ */
+static void add_sensor_errors(const struct joint_plan *plan, struct joint_filter *filter, oto_vec3 turn_rad, oto_vec3 gain_m_s)
+{
+    const double turn = oto_vec3_norm(turn_rad), gain = oto_vec3_norm(gain_m_s);
+    const double axes = joint_squared(plan->axes_sigma), scale = joint_squared(plan->scale_sigma) - axes;
+    if (turn > 0.0) {
+        const double together = TURN_AT_ONCE_RAD / turn; /* along is of the size of the turn */
+        add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, axes * turn * TURN_AT_ONCE_RAD);
+        add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, axes * turn * TURN_AT_ONCE_RAD);
+        add_outer(filter, JOINT_VELOCITY, oto_vec3_cross(turn_rad, filter->velocity_m_s), scale * together);
+        add_outer(filter, JOINT_GRAVITY, oto_vec3_cross(turn_rad, filter->gravity_m_s2), scale * together);
+    }
+    if (gain > 0.0) {
+        add_across(filter, JOINT_VELOCITY, gain_m_s, axes * GAIN_AT_ONCE_M_S / gain);
+        add_outer(filter, JOINT_VELOCITY, gain_m_s, (scale + axes) * GAIN_AT_ONCE_M_S / gain);
+    }
+}
+
+/* Accelerometer and gyroscope noise over the block, jolts, and how slowly biases may wander. */
+static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt)
+{
+    const double turn = joint_squared(plan->gyro_noise) * dt, push = joint_squared(plan->accel_noise) * dt;
+    const oto_vec3 up = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0));
+    for (int i = 0; i < 3; i++) {
+        filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
+        filter->covariance[JOINT_ACCEL_BIAS + i][JOINT_ACCEL_BIAS + i] += ACCEL_WANDER * dt;
+        filter->covariance[JOINT_GYRO_BIAS + i][JOINT_GYRO_BIAS + i] += GYRO_WANDER * dt;
+    }
+    add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, turn);
+    add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, turn);
+    add_outer(filter, JOINT_VELOCITY, up, filter->jolt_power * dt);
 }
 
 /*
@@ -205,7 +233,8 @@ static void move(const struct joint_plan *plan, struct joint_filter *filter, con
     put3x3(transition, 3, JOINT_GYRO_BIAS,
            oto_mat3_mul(oto_mat3_scale(to_end, dt), oto_mat3_skew(oto_vec3_neg(filter->gravity_m_s2))));
     joint_transit(filter, transition);
-    add_noise(plan, filter, dt, oto_vec3_norm(turn_rad), oto_vec3_norm(oto_vec3_sub(u, filter->velocity_m_s)));
+    add_noise(plan, filter, dt);
+    add_sensor_errors(plan, filter, turn_rad, oto_vec3_sub(u, filter->velocity_m_s));
     filter->velocity_m_s = oto_mat3_mul_vec(velocity_to_end, u);
     filter->gravity_m_s2 = oto_mat3_mul_vec(to_end, filter->gravity_m_s2);
 }
@@ -245,10 +274,8 @@ static void roll_on(const struct joint_plan *plan, struct joint_filter *filter, 
 
 static void remember(struct joint_filter *filter, double gain_m_s, double duration_s)
 {
-    memmove(filter->past_gain_m_s + 1, filter->past_gain_m_s, sizeof filter->past_gain_m_s - sizeof(double));
-    memmove(filter->past_s + 1, filter->past_s, sizeof filter->past_s - sizeof(double));
-    filter->past_gain_m_s[0] = gain_m_s;
-    filter->past_s[0] = duration_s;
+    memmove(filter->past + 1, filter->past, sizeof filter->past - sizeof *filter->past);
+    filter->past[0] = (struct joint_past){gain_m_s, duration_s, filter->last_rate_rad_s};
 }
 
 void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block)
@@ -274,6 +301,9 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     roll_on(plan, filter, oto_fabs(body.velocity_m_s.x) * block->duration_s);
     if (block->still) {
         joint_measure_rest(plan, filter, block, &body);
+        if (block->up_sigma_rad > 0.0) {
+            joint_measure_up(filter, block);
+        }
     } else {
         joint_measure_moving(plan, filter, block, &body, speed_before_m_s);
     }

@@ -13,6 +13,10 @@
 #define LEARN 0.3 /* of five seconds, to powers' logarithms */
 #define RATIO 0.75
 #define RATIO_MOST 9.0
+/* What a turn does that no lever explains: steering, tyres. It is alike for the whole of a turn. */
+#define TURNING_AHEAD_M 0.1
+#define TURNING_ASIDE_M 0.25
+#define DRIFT_RAD_S2_M 0.002
 #define SUMMED 10 /* innovations of a second */
 #define RISES_SUMMED 5
 #define RISE_S 0.95
@@ -74,14 +78,14 @@ static void sum_up(const struct joint_plan *plan, struct joint_filter *filter, i
 }
 
 /*
- * Takes the measurement unless it is too far off, and learns how large the noise really is. Returns whether it was
- * taken.
+ * Takes the measurement unless it is too far off, and learns how large the noise really is, but for what is `fixed` of it.
+ * Returns whether it was taken.
  */
 static bool measure(const struct joint_plan *plan, struct joint_filter *filter, int kind, const struct joint_row *row,
-                    double innovation, double variance)
+                    double innovation, double variance, double fixed)
 {
     struct joint_channel *channel = &filter->channels[kind];
-    const double known = joint_row_variance(filter, row), noise = variance * channel->scale;
+    const double known = joint_row_variance(filter, row) + fixed, noise = variance * channel->scale;
     const double ratio = innovation * innovation / (known + noise);
     const double excess = innovation * innovation - known;
     const double memory = kind == JOINT_UPWARD ? RISE_MEMORY : SCALE_MEMORY;
@@ -99,25 +103,31 @@ static bool measure(const struct joint_plan *plan, struct joint_filter *filter, 
                          : channel->scale > SCALE_MOST ? SCALE_MOST
                                                        : channel->scale;
     }
-    joint_update(filter, row, innovation, noise);
+    joint_update(filter, row, innovation, noise + fixed);
     return true;
 }
 
-/* By how much it has sped up in the last `age_s`, and its acceleration then. */
-static double gain_since(const struct joint_filter *filter, double age_s, double *ahead_m_s2)
+/* What it did `age_s` ago: by how much it has sped up since, its acceleration and the rate as measured. */
+struct then {
+    double gain_m_s, ahead_m_s2;
+    oto_vec3 rate_rad_s;
+};
+
+static struct then look_back(const struct joint_filter *filter, const struct joint_block *block, double age_s)
 {
-    double gain_m_s = 0.0;
-    *ahead_m_s2 = 0.0;
-    for (int i = 0; i < JOINT_PAST_BLOCKS && filter->past_s[i] > 0.0; i++) {
-        const double part = age_s < filter->past_s[i] ? age_s / filter->past_s[i] : 1.0;
-        *ahead_m_s2 = filter->past_gain_m_s[i] / filter->past_s[i];
-        gain_m_s += part * filter->past_gain_m_s[i];
-        age_s -= part * filter->past_s[i];
+    struct then then = {.rate_rad_s = block->end_rate_rad_s};
+    for (int i = 0; i < JOINT_PAST_BLOCKS && filter->past[i].duration_s > 0.0; i++) {
+        const struct joint_past *past = &filter->past[i];
+        const double part = age_s < past->duration_s ? age_s / past->duration_s : 1.0;
+        then.ahead_m_s2 = past->gain_m_s / past->duration_s;
+        then.gain_m_s += part * past->gain_m_s;
+        then.rate_rad_s = oto_vec3_lerp(then.rate_rad_s, past->first_rate_rad_s, part);
+        age_s -= past->duration_s;
         if (age_s <= 0.0) {
             break;
         }
     }
-    return gain_m_s;
+    return then;
 }
 
 /* The sensor moves against the point that does not skid where the body turns. */
@@ -131,17 +141,18 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
 {
     const double scale = 1.0 + *joint_extra(filter, JOINT_SPEED_SCALE);
     const double age_s = block->speed_age_s + *joint_extra(filter, JOINT_SPEED_LAG);
-    const oto_vec3 rate = body->rate_rad_s;
-    double ahead_m_s2;
-    const double then_m_s = body->velocity_m_s.x - gain_since(filter, age_s, &ahead_m_s2);
+    const struct then then = look_back(filter, block, age_s > 0.0 ? age_s : 0.0);
+    const oto_vec3 rate = oto_mat3_mul_vec(body->from_sensor, oto_vec3_sub(then.rate_rad_s, filter->gyro_bias_rad_s));
+    const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
     const double noise = joint_squared(plan->speed_noise_m_s) / block->speeds + joint_squared(0.01) +
-                         joint_squared(0.03 * ahead_m_s2);
+                         joint_squared(0.03 * then.ahead_m_s2);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(row_of(&body->from_sensor, 0), scale));
     joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
-    joint_row_put(&row, JOINT_SPEED_LAG, -ahead_m_s2);
+    joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
     put_lever(&row, 0.0, scale * rate.z, -scale * rate.y);
-    return measure(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise);
+    return measure(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise,
+                   joint_squared(TURNING_AHEAD_M * rate.z));
 }
 
 /*
@@ -158,7 +169,8 @@ static bool measure_sideways(const struct joint_plan *plan, struct joint_filter 
     joint_row_put(&row, JOINT_MOUNT + 2, v.x);
     put_lever(&row, -rate.z, 0.0, rate.x);
     joint_row_put(&row, JOINT_SLIP, drift_m_s);
-    return measure(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + drift_m_s * *joint_extra(filter, JOINT_SLIP)), noise);
+    return measure(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + drift_m_s * *joint_extra(filter, JOINT_SLIP)), noise,
+                   joint_squared(TURNING_ASIDE_M * rate.z) + joint_squared(DRIFT_RAD_S2_M * drift_m_s));
 }
 
 /*
@@ -203,7 +215,7 @@ static bool measure_upward(const struct joint_plan *plan, struct joint_filter *f
     rise(plan, filter, body, dt);
     if (filter->rise_s > RISE_S) {
         const double noise = joint_squared(RISE_M) + joint_squared(SWING_LEFT * plan->vibration_rad) * filter->rise_square_m2_s;
-        taken = measure(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise);
+        taken = measure(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, 0.0);
         begin_rise(filter);
     }
     return taken;
@@ -256,7 +268,7 @@ static void measure_bank(const struct joint_plan *plan, struct joint_filter *fil
     joint_row_put(&row, JOINT_BANK, size);
     joint_row_put(&row, JOINT_CROWN, size);
     joint_row_put(&row, rolled_by, size * left);
-    if (measure(plan, filter, JOINT_ROAD_BANK, &row, -(g.y + size * roll_rad), noise) &&
+    if (measure(plan, filter, JOINT_ROAD_BANK, &row, -(g.y + size * roll_rad), noise, 0.0) &&
         joint_sigma(filter, JOINT_MOUNT) < OTO_DEG) {
         learn_bank(plan, filter, *joint_extra(filter, JOINT_BANK), way_m);
     }
@@ -363,6 +375,17 @@ void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filt
     if (plan->level) {
         measure_bank(plan, filter, body, 0.0);
     }
+}
+
+/* The rotation that takes the measured up to the vehicle's is what the mount is off, in roll and pitch. */
+void joint_measure_up(struct joint_filter *filter, const struct joint_block *block)
+{
+    const oto_vec3 up = oto_quat_rotate(filter->q_body_from_sensor, block->up);
+    const double across = oto_hypot(up.x, up.y), by = across > 0.0 ? oto_atan2(across, up.z) / across : 1.0;
+    const double roll_rad = by * up.y, pitch_rad = -by * up.x;
+    struct joint_row roll = {1, {JOINT_MOUNT}, {1.0}}, pitch = {1, {JOINT_MOUNT + 1}, {1.0}};
+    joint_update(filter, &roll, roll_rad, joint_squared(block->up_sigma_rad));
+    joint_update(filter, &pitch, pitch_rad, joint_squared(block->up_sigma_rad));
 }
 
 /* The velocity is set anew where it has been contradicted for long. */

@@ -40,6 +40,7 @@ struct joint_body joint_look(const struct joint_filter *filter, const struct joi
 void joint_measure_gravity(struct joint_filter *filter, double sigma_m_s2);
 void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                         const struct joint_body *body);
+void joint_measure_up(struct joint_filter *filter, const struct joint_block *block);
 void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                           struct joint_body *body, double speed_before_m_s);
 

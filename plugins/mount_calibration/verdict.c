@@ -106,16 +106,16 @@ static uint32_t input_reason(const struct mountcal_state *state)
                                               : OTO_CALIBRATION_REASON_COLLECTING;
 }
 
-/* Further from the nominal mount than the box allows, by more than it is unsure. */
-static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_estimate *now, double more)
+/* Further from the nominal mount, as turned about the vehicle's axes, than the box allows, by more than it is unsure. */
+static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_estimate *now)
 {
     static const int axis_of[3] = {OTO_CALIBRATION_ROLL_ABSOLUTE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
-    double apart_rad[OTO_CALIBRATION_AXES];
-    mountcal_apart(now, plan->joint.q_nominal, 0.0, apart_rad);
+    double apart_rad[3];
+    oto_vec3_to_array(oto_rpy_from_quat(oto_quat_mul(now->q_body_from_sensor, oto_quat_conj(plan->joint.q_nominal))),
+                      apart_rad);
     for (int i = 0; i < 3; i++) {
-        const int axis = axis_of[i];
-        const double unsure = 3.0 * oto_sqrt(now->variance[axis]), box = plan->joint.box_rad[i];
-        if (unsure < 0.3 * box && oto_fabs(apart_rad[axis]) > box + more * unsure) {
+        const double unsure = 3.0 * oto_sqrt(now->variance[axis_of[i]]), box = plan->joint.box_rad[i];
+        if (unsure < 0.3 * box && oto_fabs(apart_rad[i]) > box + unsure) {
             return true;
         }
     }
@@ -153,14 +153,14 @@ static bool is_direction_sure(const struct mountcal_plan *plan, const struct mou
 {
     const struct joint_filter *filter = &state->joint.filter;
     return state->gather.speed_is_signed || filter->forward_s > FORWARD_S ||
-           (plan->joint.level && state->driven.reverses == 0);
+           (plan->params.garage && state->driven.begins_forward);
 }
 
 static bool has_driven_enough(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     const struct mountcal_verdict *verdict = &state->verdict;
     const struct joint_filter *filter = &state->joint.filter;
-    const bool rested = !plan->joint.level || verdict->rest_s >= GARAGE_REST_S;
+    const bool rested = !plan->params.garage || verdict->rest_s >= GARAGE_REST_S;
     const bool is_calm =
         plan->joint.path == JOINT_FOLLOWS || filter->jolt_power < LEVEL_JOLT_MOST * LEVEL_JOLT_MOST;
     return verdict->seconds > plan->least_s && rested && state->driven.starts >= 1 && verdict->losses < LOSSES_MOST &&
@@ -217,11 +217,11 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
 {
     struct mountcal_verdict *verdict = &state->verdict;
     double sigma_rad[OTO_CALIBRATION_AXES], progress;
-    const bool may = has_driven_enough(plan, state) && !is_outside(plan, now, 0.0);
+    const bool is_out = is_outside(plan, now), may = !is_out && has_driven_enough(plan, state);
     mountcal_sigma(plan, state, now, sigma_rad);
     accept_axes(plan, state, sigma_rad, may);
     progress = progress_of(plan, state, sigma_rad);
-    if (is_outside(plan, now, 1.0)) {
+    if (is_out) {
         become(verdict, OTO_CALIBRATION_FAILED, OTO_CALIBRATION_REASON_OUTSIDE_BOX);
         return;
     }

@@ -167,15 +167,28 @@ struct mount_rig {
     uint32_t accepted_wrong; /* samples at which it was accepted and more than 0.30 deg off */
 };
 
+/* Either roll, at three sigma. */
+static inline void mount_rig_accept_roll(struct mount_rig *rig, double roll_deg)
+{
+    rig->params.accept_bound_deg[0] = rig->params.accept_absolute_roll_deg = roll_deg;
+    rig->params.accept_absolute_roll_sigmas = 3;
+}
+
 static inline void mount_rig_open(struct mount_rig *rig, const struct mount_drive_setup *setup)
 {
     memset(rig, 0, sizeof *rig);
     mount_drive_open(&rig->drive, setup);
     mountcal_params_default(&rig->params);
     if (setup->world != MOUNT_PERFECT) { /* what its owner knows of the roads */
-        rig->params.crown_deg = 0.5;
+        rig->params.traffic_side = 1;
+        rig->params.crown_deg = setup->world == MOUNT_HARSH ? 0.8 : 0.5;
         rig->params.crown_sigma_deg = 0.15;
     }
+    if (setup->world == MOUNT_PERFECT) { /* it has no springs */
+        rig->params.compliance_deg_s2_m[0] = rig->params.compliance_deg_s2_m[1] = 0;
+    }
+    rig->params.path = setup->level ? JOINT_STAYS_LEVEL : JOINT_FOLLOWS;
+    mount_rig_accept_roll(rig, 0.3);
     rig->state = (struct mountcal_state *)calloc(1, sizeof *rig->state);
 }
 
