@@ -14,6 +14,7 @@
 #define RATIO 0.75
 #define RATIO_MOST 9.0
 /* What a turn does that no lever explains: steering, tyres. It is alike for the whole of a turn. */
+#define AHEAD_M_S2 2.0 /* a usual acceleration */
 #define TURNING_AHEAD_M 0.1
 #define TURNING_ASIDE_M 0.25
 #define DRIFT_RAD_S2_M 0.002
@@ -110,6 +111,7 @@ static bool measure(const struct joint_plan *plan, struct joint_filter *filter, 
 /* What it did `age_s` ago: by how much it has sped up since, its acceleration and the rate as measured. */
 struct then {
     double gain_m_s, ahead_m_s2;
+    double unknown_s; /* before anything is known of it */
     oto_vec3 rate_rad_s;
 };
 
@@ -124,9 +126,10 @@ static struct then look_back(const struct joint_filter *filter, const struct joi
         then.rate_rad_s = oto_vec3_lerp(then.rate_rad_s, past->first_rate_rad_s, part);
         age_s -= past->duration_s;
         if (age_s <= 0.0) {
-            break;
+            return then;
         }
     }
+    then.unknown_s = age_s;
     return then;
 }
 
@@ -146,13 +149,13 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
     const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
     const double noise = joint_squared(plan->speed_noise_m_s) / block->speeds + joint_squared(0.01) +
                          joint_squared(0.03 * then.ahead_m_s2);
+    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(AHEAD_M_S2 * then.unknown_s);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(row_of(&body->from_sensor, 0), scale));
     joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
     joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
     put_lever(&row, 0.0, scale * rate.z, -scale * rate.y);
-    return measure(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise,
-                   joint_squared(TURNING_AHEAD_M * rate.z));
+    return measure(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise, fixed);
 }
 
 /*
