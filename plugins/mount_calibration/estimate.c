@@ -1,6 +1,7 @@
 /* The methods' estimates, alone and with a previous result, and the bounds of them. */
 #include "verdict.h"
 
+#define SHOWS_PITCH_M_S 6.0
 #define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has */
 
 static void estimate_filter(const struct mountcal_plan *plan, const struct joint_filter *filter,
@@ -90,12 +91,22 @@ oto_quat mountcal_repeatable(const struct mountcal_estimate *estimate)
     return oto_quat_mul(oto_quat_from_rpy(estimate->crown_rad, 0.0, 0.0), estimate->q_body_from_sensor);
 }
 
+/* At constant speed the direction of the velocity shows nowhere: what the filter makes of it is linearisation. */
+static bool shows_pitch(const struct mountcal_plan *plan, const struct mountcal_state *state)
+{
+    return plan->params.method != OTO_CALIBRATION_JOINT || plan->params.opposite ||
+           joint_shown(&state->joint)->gained_m_s > SHOWS_PITCH_M_S;
+}
+
 void mountcal_sigma(const struct mountcal_plan *plan, const struct mountcal_state *state,
                     const struct mountcal_estimate *estimate, double sigma_rad[OTO_CALIBRATION_AXES])
 {
     const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        const double sigma = oto_sqrt(estimate->variance[i]) * state->verdict.marks.widening[i];
+        double sigma = oto_sqrt(estimate->variance[i]) * state->verdict.marks.widening[i];
+        if (i == OTO_CALIBRATION_PITCH && !shows_pitch(plan, state) && sigma < plan->joint.box_rad[1]) {
+            sigma = plan->joint.box_rad[1];
+        }
         sigma_rad[i] = says_nothing || !(3.0 * sigma < OTO_PI) ? OTO_PI / 3.0 : sigma;
     }
 }

@@ -121,6 +121,7 @@ struct joint_filter {
     double distance_m, since_bank_m;
     double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a² dt since the last rest */
     double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
+    double gained_m_s;                     /* speed gained and lost, in all: it is what shows the pitch */
     double forward_s;                      /* driven faster than a car reverses, forward */
     uint64_t gated, blocks, turns;
     uint32_t begun;

@@ -16,6 +16,9 @@
 #define KEPT_CROWN_SIGMA 0.3
 #define SUPERELEVATION_RAD_S2_M (-0.5 * OTO_DEG)
 #define SUPERELEVATION_SIGMA_RAD_S2_M (0.8 * OTO_DEG)
+#define BEGIN_M_S2 0.3
+#define SPEEDS_UP_M_S2 0.4
+#define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* of its size, while its direction is known to a tenth of a radian */
 #define ACCEL_WANDER 2e-8 /* (m/s²)²/s, of the bias */
 #define GYRO_WANDER 1e-11 /* (rad/s)²/s */
 #define TURN_AT_ONCE_RAD 1.5 /* in which an axis that stands off is off the same way */
@@ -106,13 +109,20 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
             filter->covariance[w][w] = joint_squared(0.02);
         }
     }
-    joint_measure_gravity(filter, GRAVITY_SIGMA_M_S2);
+    joint_measure_gravity(filter, block->still ? GRAVITY_SIGMA_M_S2 : BEGUN_GRAVITY_SIGMA_M_S2);
     memset(filter->past, 0, sizeof filter->past);
     filter->turn = (struct joint_turn){0};
     joint_forget(filter, JOINT_RISE, JOINT_RISE + 1);
     *joint_extra(filter, JOINT_RISE) = 0.0;
     filter->rise_s = filter->rise_square_m2_s = 0.0;
     filter->begun = 1;
+}
+
+/* Where it speeds up, brakes or turns hard, what is felt says too little of where gravity is. */
+static bool may_begin(const struct joint_block *block)
+{
+    const double felt_m_s2 = oto_vec3_norm(block->velocity_gain_m_s) / block->duration_s;
+    return block->speeds > 0 && (block->still || oto_fabs(felt_m_s2 - GRAVITY_M_S2) < BEGIN_M_S2);
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
@@ -286,7 +296,7 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
         filter->begun = 0;
     }
     if (!filter->begun) {
-        if (block->speeds > 0) {
+        if (may_begin(block)) {
             begin(filter, block);
             filter->last_rate_rad_s = block->end_rate_rad_s;
         }
@@ -307,6 +317,7 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     } else {
         joint_measure_moving(plan, filter, block, &body, speed_before_m_s);
     }
+    filter->gained_m_s += oto_fabs(body.ahead_m_s2) > SPEEDS_UP_M_S2 ? oto_fabs(body.ahead_m_s2) * block->duration_s : 0.0;
     filter->last_rate_rad_s = block->end_rate_rad_s;
     filter->accel_ahead_m_s2 = body.ahead_m_s2;
     filter->accel_left_m_s2 = body.left_m_s2;

@@ -282,12 +282,13 @@ static void measure_bank(const struct joint_plan *plan, struct joint_filter *fil
  * A corner that is turned on a plane has an axis that stands upright on it. The body stands upright on it as well, but for its springs and
  * the share of the crown that is kept: the sensor's axes show the mount's roll. What is not plane is about as large as grade is.
  */
-static void measure_turn(struct joint_filter *filter)
+static void measure_turn(const struct joint_plan *plan, struct joint_filter *filter)
 {
     const struct joint_turn turn = filter->turn;
     const double angle_rad = oto_fabs(turn.yaw_rad), left_m_s2 = turn.left_m_s / turn.yaw_rad;
     const double kept = KEPT_CROWN + *joint_extra(filter, JOINT_KEPT_CROWN), crown = *joint_extra(filter, JOINT_CROWN);
-    const double crown_size = oto_sqrt(joint_squared(crown) + filter->covariance[JOINT_CROWN][JOINT_CROWN]);
+    /* As large as it may be: that a turn shows little of a crown may as well say that all of it is kept as that there is none. */
+    const double crown_size = oto_hypot(plan->crown_rad, plan->crown_sigma_rad);
     const double grade_sq = filter->grade_weight > GRADE_SEEN_M ? filter->grade_square_sum / filter->grade_weight
                                                                 : joint_squared(GRADE_FIRST_RAD);
     const double noise = joint_squared(TURN_SIGMA_RAD) + 2.0 * grade_sq / joint_squared(angle_rad);
@@ -319,7 +320,7 @@ static void follow_turn(const struct joint_plan *plan, struct joint_filter *filt
     }
     if (oto_fabs(turn->yaw_rad) > TURN_LEAST_RAD && turn->way_m < CORNER_M * oto_fabs(turn->yaw_rad) &&
         plan->path == JOINT_FOLLOWS) {
-        measure_turn(filter);
+        measure_turn(plan, filter);
     }
     *turn = (struct joint_turn){0};
 }

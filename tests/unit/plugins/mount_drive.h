@@ -19,6 +19,7 @@ struct mount_drive_setup {
     uint64_t seed;
     double rate_hz;
     double rpy_deg[3];
+    double position_m[3]; /* of the IMU, from the point that follows the path */
     bool level; /* the path stays level: grade and bank tilt the body alone, as in simple simulations */
 };
 
@@ -132,6 +133,13 @@ static inline oto_vec3 mount_drive_level_force(const struct mount_drive *drive, 
                         oto_quat_rotate_inv(q_springs, oto_vec3_make(ahead, left, 0)));
 }
 
+/* What the lever arm adds: angular acceleration and centripetal acceleration. */
+static inline oto_vec3 mount_drive_lever_force(const struct mount_drive *drive, const struct oto_truth_record *truth)
+{
+    const oto_vec3 p = oto_vec3_from_array(drive->setup.position_m), w = truth->angular_rate_body_rad_s;
+    return oto_vec3_add(oto_vec3_cross(truth->angular_accel_body_rad_s2, p), oto_vec3_cross(w, oto_vec3_cross(w, p)));
+}
+
 static inline void mount_drive_next(struct mount_drive *drive, struct mount_sample *sample)
 {
     struct oto_truth_record truth;
@@ -142,6 +150,7 @@ static inline void mount_drive_next(struct mount_drive *drive, struct mount_samp
     force = oto_vec3_add(truth.accel_enu_m_s2, oto_vec3_make(0, 0, 9.80665));
     force =
         drive->setup.level ? mount_drive_level_force(drive, &truth) : oto_quat_rotate_inv(truth.q_enu_from_body, force);
+    force = oto_vec3_add(force, mount_drive_lever_force(drive, &truth));
     force = oto_quat_rotate_inv(drive->q_body_from_sensor, force);
     rate = oto_quat_rotate_inv(drive->q_body_from_sensor, truth.angular_rate_body_rad_s);
     oto_vec3_to_array(force, sample->specific_force_m_s2);
@@ -164,6 +173,7 @@ struct mount_rig {
     void (*spoil)(struct mount_rig *rig, struct mount_sample *sample);
     bool without_speed;
     double error_deg[3];
+    double turned_deg[3];    /* the same, as a rotation about the vehicle's axes */
     uint32_t accepted_wrong; /* samples at which it was accepted and more than 0.30 deg off */
 };
 
@@ -211,6 +221,8 @@ static inline void mount_rig_look(struct mount_rig *rig)
     for (int i = 0; i < 3; i++) {
         rig->error_deg[i] = oto_wrap_pi((rig->record.rpy_deg[i] - rig->drive.setup.rpy_deg[i]) * OTO_DEG) / OTO_DEG;
     }
+    const oto_quat q = oto_quat_mul(rig->record.q_body_from_sensor, oto_quat_conj(rig->drive.q_body_from_sensor));
+    oto_vec3_to_array(oto_vec3_scale(oto_quat_to_rotvec(q), 1 / OTO_DEG), rig->turned_deg);
     if (rig->record.state == OTO_CALIBRATION_ACCEPTED &&
         (fabs(rig->error_deg[0]) > 0.30 || fabs(rig->error_deg[1]) > 0.30 || fabs(rig->error_deg[2]) > 0.30)) {
         rig->accepted_wrong++;
