@@ -134,6 +134,36 @@ static void a_saved_world_continues_to_the_last_bit(void **unused)
     oto_sim_close(other);
 }
 
+static void a_world_whose_motion_was_swapped_is_saved_and_restored(void **unused)
+{
+    struct oto_sim *sim = open_world(CITY, NULL, 0), *other = open_world(CITY, NULL, 0);
+    struct oto_error error = {0};
+    void *bytes = NULL;
+    size_t count = 0;
+    (void)unused;
+    step(sim, 500);
+    const struct oto_swap swap = {.size = sizeof swap, .plugin = "motion_ctrv"};
+    assert_ok(oto_sim_swap(sim, "car/motion", &swap, &error), error);
+    step(sim, 300);
+    assert_ok(oto_sim_save(sim, &bytes, &count, &error), error);
+    assert_ok(oto_sim_restore(other, bytes, count, &error), error);
+    step(sim, 1500);
+    step(other, 1500);
+    assert_int_equal(oto_sim_state_hash(other), oto_sim_state_hash(sim));
+    free(bytes);
+    /* and back: the truth before the swap is that of the previous motion, also in the restored world */
+    const struct oto_swap back = {.size = sizeof back, .plugin = "motion_script", .reset_state = true};
+    (void)oto_sim_swap(sim, "car/motion", &back, &error);
+    assert_ok(oto_sim_save(sim, &bytes, &count, &error), error);
+    assert_ok(oto_sim_restore(other, bytes, count, &error), error);
+    step(sim, 500);
+    step(other, 500);
+    assert_int_equal(oto_sim_state_hash(other), oto_sim_state_hash(sim));
+    free(bytes);
+    oto_sim_close(sim);
+    oto_sim_close(other);
+}
+
 static void a_swap_to_the_same_plugin_leaves_the_hash_as_it_was(void **unused)
 {
     struct oto_sim *sim = open_world(CITY, NULL, 0), *plain = open_world(CITY, NULL, 0);
@@ -229,6 +259,7 @@ int main(void)
         cmocka_unit_test(records_are_read_once_and_lost_ones_are_counted_exactly),
         cmocka_unit_test(a_reset_world_is_one_that_was_opened_with_that_seed),
         cmocka_unit_test(a_saved_world_continues_to_the_last_bit),
+        cmocka_unit_test(a_world_whose_motion_was_swapped_is_saved_and_restored),
         cmocka_unit_test(a_swap_to_the_same_plugin_leaves_the_hash_as_it_was),
         cmocka_unit_test(faults_begin_and_end),
         cmocka_unit_test(a_caller_drives_a_vehicle),
