@@ -49,7 +49,7 @@ struct publisher {
     struct srv_pub *pub;
     struct srv_feed *feed;
     int signal_fd;
-    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_beat_ns;
+    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
     uint32_t descriptors; /* open at the start */
     bool leaks;
 };
@@ -141,15 +141,15 @@ static void report_event(void *context, const char *sentence)
 }
 
 /* The supervisor takes silence as a hang in nng. */
-static bool beat(struct publisher *publisher, int64_t now)
+static bool report_alive(struct publisher *publisher, int64_t now)
 {
     char line[] = "alive\n";
-    if (now < publisher->next_beat_ns) {
+    if (now < publisher->next_report_ns) {
         return false;
     }
-    publisher->next_beat_ns = now + BEAT_PERIOD_NS;
+    publisher->next_report_ns = now + REPORT_PERIOD_NS;
     if (publisher->options.parent != 0) {
-        tell(line, sizeof line, sizeof line - 1);
+        report_line(line, sizeof line, sizeof line - 1);
     }
     return true;
 }
@@ -339,8 +339,8 @@ static void run(struct publisher *publisher)
         const bool hurry = srv_feed_pass(publisher->feed);
         const int64_t now = now_ns();
         send_schema_when_due(publisher, now);
-        srv_pub_care(publisher->pub, now);
-        const bool is_beat = beat(publisher, now);
+        srv_pub_supervise(publisher->pub, now);
+        const bool is_beat = report_alive(publisher, now);
         if (!world_is_open(publisher, now) || is_told_to_end(publisher) || (is_beat && leaks_descriptors(publisher))) {
             break;
         }
@@ -387,7 +387,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);
     }
     if (publisher.leaks) { /* nng would wait for what it lost */
-        tell_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
+        report_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
         _exit(EXIT_LEAK);
     }
     close_publisher(&publisher);

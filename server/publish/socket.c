@@ -9,7 +9,7 @@
 #include <nng/protocol/pubsub0/pub.h>
 
 #include "base/file_kind.h"
-#include "publish/canary.h"
+#include "publish/listener_check.h"
 #include "publish/places.h"
 
 #define LISTENERS_MAX 8
@@ -35,10 +35,10 @@ struct srv_pub {
     nng_socket socket;
     uint32_t count;
     struct listener listeners[LISTENERS_MAX];
-    int64_t last_care_ns;
-    pthread_mutex_t lock; /* of the places */
+    int64_t last_supervise_ns;
+    pthread_mutex_t lock; /* protects the places */
     struct srv_places places;
-    uint32_t newcomer; /* atomic */
+    uint32_t connected; /* atomic */
 };
 
 static struct srv_peer peer_at(const nng_sockaddr *address)
@@ -151,13 +151,13 @@ static void learn_address(struct srv_pub *pub, struct listener *listener)
     pub->options.endpoint(pub->options.context, (uint32_t)(listener - pub->listeners), shown);
 }
 
-/* NULL, or why it cannot listen. */
+/* Returns NULL, or the reason why it cannot listen. */
 static const char *start_listener(struct srv_pub *pub, struct listener *listener)
 {
     /* A reopened listener keeps the port that the kernel chose before. */
     const char *url = listener->dial_url[0] != 0 && strstr(listener->url, ":0") != NULL ? listener->dial_url : listener->url;
     if (strncmp(url, "ipc://", 6) == 0 && !srv_path_accepts_socket(url + 6)) {
-        return "what stands there is not a socket"; /* nng would remove it */
+        return "a file that is not a socket has this path"; /* nng would remove a file that is not a socket */
     }
     int failed = nng_listener_create(&listener->id, pub->socket, url);
     if (failed != 0) {
@@ -184,7 +184,7 @@ static void try_listener(struct srv_pub *pub, struct listener *listener, int64_t
     if (failure != NULL && !listener->complained) {
         char sentence[400];
         listener->complained = true;
-        (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it is tried again each second",
+        (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it retries every second",
                        listener->url, failure);
         pub->options.event(pub->options.context, sentence);
     }
@@ -225,12 +225,12 @@ static bool is_full(struct srv_pub *pub, const struct listener *listener)
     return full;
 }
 
-static void start_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+static void start_check(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
     listener->deadline_ns = now_ns + CANARY_PATIENCE_NS;
     if (!is_full(pub, listener)) {
-        (void)srv_canary_start(&listener->canary, listener->dial_url);
+        (void)srv_listener_check_start(&listener->check, listener->dial_url);
     }
 }
 
@@ -249,9 +249,9 @@ static void heal(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 /* A test subscriber that is refused at once still has until its deadline: nng may be closing what it just accepted. */
 static void poll_check(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
-    const enum srv_canary_state state = srv_canary_look(&listener->canary);
-    if (state == SRV_CANARY_SERVED || is_full(pub, listener)) {
-        end_canary(listener, now_ns);
+    const enum srv_listener_check_state state = srv_listener_check_poll(&listener->check);
+    if (state == SRV_LISTENER_CHECK_SERVED || is_full(pub, listener)) {
+        end_check(listener, now_ns);
     } else if (now_ns > listener->deadline_ns) {
         heal(pub, listener, now_ns);
     } else if (state == SRV_LISTENER_CHECK_REFUSED) {
