@@ -238,7 +238,8 @@ void oto_model_to_truth(const struct oto_model *model, struct oto_truth_record *
 
 /* ---- changing the state ---- */
 
-static enum oto_status told(const struct oto_model *model, enum oto_status status, int64_t dt_ns, struct oto_error *error)
+static enum oto_status check_step(const struct oto_model *model, enum oto_status status, int64_t dt_ns,
+                                  struct oto_error *error)
 {
     return status == OTO_OK ? OTO_OK
                             : oto_fail(error, status, "model '%s' cannot be integrated over %.9g s from this state: take "
@@ -263,7 +264,7 @@ enum oto_status oto_model_from_truth(struct oto_model *model, const struct oto_t
 enum oto_status oto_model_predict_to(const struct oto_model *model, int64_t dt_ns, double *next, struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, model->model->predict(&instance, model->state, dt_ns, next), dt_ns, error);
+    return check_step(model, model->model->predict(&instance, model->state, dt_ns, next), dt_ns, error);
 }
 
 enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct oto_error *error)
@@ -274,21 +275,23 @@ enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct
 enum oto_status oto_model_jacobian(const struct oto_model *model, int64_t dt_ns, double *jacobian, struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, model->model->jacobian(&instance, model->state, dt_ns, jacobian), dt_ns, error);
+    return check_step(model, model->model->jacobian(&instance, model->state, dt_ns, jacobian), dt_ns, error);
 }
 
 enum oto_status oto_model_jacobian_and_predict(struct oto_model *model, int64_t dt_ns, double *jacobian,
                                                struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, model->model->jacobian_and_predict(&instance, model->state, dt_ns, jacobian, model->state), dt_ns,
-                error);
+    const enum oto_status status = model->model->jacobian_and_predict(&instance, model->state, dt_ns, jacobian,
+                                                                       model->state);
+    return check_step(model, status, dt_ns, error);
 }
 
 enum oto_status oto_model_roll_out(const struct oto_model *model, int64_t dt_ns, uint64_t steps, double *states,
                                    struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, oto_model_extension_roll_out(model->model, &instance, model->state, dt_ns, steps, states), dt_ns,
-                error);
+    const enum oto_status status = oto_model_extension_roll_out(model->model, &instance, model->state, dt_ns, steps,
+                                                                states);
+    return check_step(model, status, dt_ns, error);
 }

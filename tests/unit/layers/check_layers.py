@@ -23,7 +23,6 @@ KNOWN = {
 
 # (file, name of a plugin)
 KNOWN_NAMES = {
-    ("server/plugin/find.c", "mems_imu"),
     ("server/world/bind.c", "sdf_imu"),
 }
 
