@@ -20,10 +20,10 @@ struct srv_checkpoint_costs {
     int64_t stall_ns, stall_max_ns; /* that the tick thread gave for the newest, and for the longest */
 };
 
-/* What came of a request: `text` is the reason, or the path. */
+/* Result of a request: `text` is the reason of a failure, or the path. */
 typedef void (*srv_checkpoint_function)(void *context, enum oto_status status, uint64_t tick, const char *text);
 
-/* A periodic checkpoint is whole. */
+/* A periodic checkpoint is complete. */
 typedef void (*srv_saved_function)(void *context, const char *path);
 
 /* Everything is borrowed; `saved` may be NULL. NULL when out of memory. */

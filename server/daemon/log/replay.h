@@ -35,7 +35,7 @@ enum oto_status srv_replay_check(const struct srv_replay *replay, const struct s
                                  struct oto_error *error);
 void srv_replay_destroy(struct srv_replay *replay); /* NULL is allowed */
 
-/* The engine and courier that it drives; borrowed. */
+/* Engine and courier are borrowed. */
 void srv_replay_attach(struct srv_replay *replay, struct srv_engine *engine, struct srv_courier *courier);
 /* Reads on as far as it can: to be called whenever the engine may have come further. */
 void srv_replay_go_on(struct srv_replay *replay);

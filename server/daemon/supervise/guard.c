@@ -41,7 +41,7 @@ static void say(const char *sentence)
 
 /* ---- the child ---- */
 
-/* The newest checkpoint of this run that was not tried in vain; NULL: there is none. */
+/* The newest checkpoint of this run that has not failed to restore; NULL: there is none. */
 static char *newest_save(const struct guard *guard)
 {
     const uint64_t saves = __atomic_load_n(&guard->page->saves, __ATOMIC_ACQUIRE);
@@ -54,7 +54,7 @@ static char *newest_save(const struct guard *guard)
     return NULL;
 }
 
-/* What was asked for, without the supervision, and where to go on. */
+/* The given arguments without the supervision, and the checkpoint to continue from. */
 static void fill_arguments(struct guard *guard, char page[32], char **arguments)
 {
     static char crash_page[] = "--crash-page", folder[] = "--checkpoint-directory", restore[] = "--restore",
@@ -161,7 +161,7 @@ static bool drop_save(struct guard *guard)
     return true;
 }
 
-/* Whether it is to be started again. */
+/* Whether to restart it. */
 static bool survive(struct guard *guard, const siginfo_t *end)
 {
     tell(guard, end);
@@ -169,7 +169,7 @@ static bool survive(struct guard *guard, const siginfo_t *end)
     const int64_t now = now_s();
     guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] = now;
     guard->crashes++;
-    /* The place that the next one will take holds the oldest of the last three. */
+    /* The slot of the next crash holds the oldest of the last three. */
     if (guard->crashes >= SRV_GUARD_CRASHES &&
         now - guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] < SRV_GUARD_WINDOW_S) {
         say("that was the third time within a minute: it stays down");
