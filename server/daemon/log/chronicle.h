@@ -13,18 +13,18 @@
 
 struct srv_chronicle;
 
-/* All hashes of one boundary. */
+/* The hashes of a boundary, whole. */
 struct srv_hashes {
     uint64_t tick, chain;
     uint32_t count;
     const uint64_t *nodes;
 };
 
-/* Owns `log` and `replay`, also on failure; each may be NULL. The others are borrowed. */
+/* `log` and `replay`: taken over, also on failure; NULL: there is none. The others are borrowed. */
 enum oto_status srv_chronicle_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
                                      struct srv_log_writer *log, struct srv_replay *replay,
                                      struct srv_chronicle **chronicle, struct oto_error *error);
-/* Ends the log. False: the replayed run differs from its log. */
+/* Ends the log and the replay. False: the log is incomplete, or the replay differs from its log. */
 bool srv_chronicle_stop(struct srv_chronicle *chronicle);
 void srv_chronicle_destroy(struct srv_chronicle *chronicle); /* after the loop has run out; NULL is allowed */
 
