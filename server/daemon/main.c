@@ -10,11 +10,11 @@
 #include "daemon/supervise/guard.h"
 #include "daemon/supervise/saves.h"
 #include "options.h"
-#include "server.h"
+#include "server_private.h"
 
 static int fail(const struct oto_error *error)
 {
-    (void)fprintf(stderr, "otolithd: %s\n", error->text);
+    srv_server_say(NULL, error->text);
     return EXIT_FAILURE;
 }
 
@@ -112,6 +112,7 @@ int main(int argc, char **argv)
         (void)setenv("OTOLITH_KEEP_PLUGINS", options.keep_plugins, 1);
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
     if (options.checkpoint_directory != NULL) {
         srv_saves_hold(options.checkpoint_directory);
     }

@@ -2,6 +2,8 @@
 
 #include "base/schedule.h"
 #include "resources.h"
+#include "isolate/describe.h"
+#include "sim/external.h"
 #include "sim/sim.h"
 
 #include <errno.h>
@@ -34,7 +36,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     struct srv_checkpoint *beginning = &server->beginning;
     enum oto_status status = srv_checkpoint_read(server->began_with, beginning, error);
     if (status == OTO_OK) {
-        status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
+        status = srv_checkpoint_configure(beginning, &server->config, srv_plugin_describe, srv_server_warn, NULL, error);
     }
     if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
         clock->until_ns += srv_instant_ns(beginning->tick, clock->rate_num, clock->rate_den, NULL);
@@ -173,8 +175,12 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
     }
     enum oto_status status = map_crash_page(server, error);
     if (status == OTO_OK) {
-        status = srv_world_config_load(options->world_path, options->overrides, options->override_count, srv_server_warn,
-                                       NULL, &server->config, error);
+        const struct srv_world_source source = {.path = options->world_path,
+                                                .overrides = options->overrides,
+                                                .override_count = options->override_count,
+                                                .describe = srv_plugin_describe,
+                                                .given_motion = srv_external_entry()};
+        status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }
     if (status != OTO_OK) {
         return status;

@@ -1,21 +1,30 @@
 /* Functions of the server that the control socket and the publisher's supervisor call. */
 #include "server_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_text.h"
 #include "isolate/probe.h"
+
+/* Sentences hold text of world files and clients: its control characters must not reach a terminal. */
+static void say(const char *kind, const char *sentence)
+{
+    char plain[1024];
+    (void)fprintf(stderr, "otolithd: %s%s\n", kind, oto_plain_text(sentence, plain, sizeof plain));
+}
 
 void srv_server_say(void *context, const char *sentence)
 {
     (void)context;
-    (void)fprintf(stderr, "otolithd: %s\n", sentence);
+    say("", sentence);
 }
 
 void srv_server_warn(void *context, const char *sentence)
 {
     (void)context;
-    (void)fprintf(stderr, "otolithd: %s%s\n", strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
+    say(strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
 }
 
 static bool tell_info(void *context, char *text, size_t bytes)

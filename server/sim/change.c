@@ -439,12 +439,6 @@ enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *chang
     change->prepared = prepared;
     node->instance.params = node->params.block;
     node->instance.data = node->prepared.data;
-    if (node->ops->set_params != NULL && !node->quarantined && node->member == NULL) {
-        node->ops->set_params(&node->instance, change->params.block);
-    }
-    if (!srv_fpu_is_pinned()) {
-        srv_fpu_pin();
-    }
     node->revision++;
     return OTO_OK;
 }

@@ -153,9 +153,9 @@ static const struct oto_plugin_descriptor descriptor = {
 static const struct oto_plugin_ops ops = {.size = sizeof ops, .init = init, .step = step, .validate = validate};
 static const struct oto_plugin_entry entry = {sizeof entry, 0, OTO_ABI_BLOCK_INITIALIZER, &descriptor, &ops, extension};
 
-enum oto_status srv_external_open(struct oto_plugin **plugin, struct oto_error *error)
+const struct oto_plugin_entry *srv_external_entry(void)
 {
-    return oto_plugin_wrap(&entry, plugin, error);
+    return &entry;
 }
 
 bool srv_external_is(const struct oto_plugin *plugin)

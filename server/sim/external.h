@@ -11,8 +11,8 @@
 
 #include "plugin/host.h"
 
-/* A held handle; each caller has one of its own. */
-enum oto_status srv_external_open(struct oto_plugin **plugin, struct oto_error *error);
+/* For oto_plugin_wrap. */
+const struct oto_plugin_entry *srv_external_entry(void);
 /* Whether the plugin is this one. */
 bool srv_external_is(const struct oto_plugin *plugin);
 

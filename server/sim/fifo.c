@@ -53,6 +53,14 @@ void srv_fifo_free(struct srv_fifo *fifo)
     free(fifo);
 }
 
+void srv_fifo_rewind(struct srv_fifo *fifo)
+{
+    fifo->taken = 0;
+    for (uint32_t i = 0; i < fifo->lane_count; i++) {
+        fifo->lanes[i].held = 0;
+    }
+}
+
 static struct srv_fifo_lane *lane_of(const struct srv_node *node, uint32_t channel)
 {
     for (uint32_t i = 0; node->fifo != NULL && i < node->fifo->lane_count; i++) {

@@ -26,6 +26,8 @@ struct srv_fifo {
 /* For a node whose channels are attached; NULL where its records do not wait. */
 enum oto_status srv_fifo_make(struct srv_node *node, struct oto_error *error);
 void srv_fifo_free(struct srv_fifo *fifo); /* NULL is allowed */
+/* Drops the records that wait. */
+void srv_fifo_rewind(struct srv_fifo *fifo);
 
 /* The seq of the newest record of a channel, those that wait included. */
 uint64_t srv_fifo_newest(const struct srv_node *node, const struct srv_ring *ring, uint32_t channel);

@@ -35,6 +35,7 @@ struct srv_fifo;   /* host/fifo.h */
 #define SRV_NO_CHANNEL UINT32_MAX
 
 struct srv_change;
+struct srv_runner; /* sim/runner.h */
 
 struct srv_node {
     /* read by each step */
@@ -51,6 +52,8 @@ struct srv_node {
     uint32_t label_channel;
     struct srv_fifo *fifo; /* where samples wait to be handed out together (host/fifo.h), mostly NULL */
     bool is_estimator; /* stepped after all sensors of the tick */
+    uint32_t estimators_before; /* estimators that are stepped before this one */
+    const struct srv_runner *runner;
     struct srv_member *member; /* NULL: it runs in this process */
     uint64_t state_bytes;  /* of the descriptor */
     uint64_t hashed_bytes; /* rounded up to whole words; the rest is zero */
@@ -74,7 +77,7 @@ struct srv_node {
     struct oto_float_run *runs;  /* of all ports */
     uint64_t revision; /* changes applied so far */
     uint32_t generation; /* swaps applied so far, and those taken back */
-    struct srv_change *trial; /* two plugins are kept in step (server/sim/trial.c), or NULL */
+    struct srv_change *trial; /* two plugins are kept in step (server/sim/swap.c), or NULL */
     struct srv_ring silent[OTO_PLUGIN_MAX_PORTS]; /* of channels that no port fills, for estimators that listen */
     struct srv_inputs inputs; /* of an estimator */
     /* fixed */
@@ -83,6 +86,13 @@ struct srv_node {
     struct oto_setup *setup;
     char topic[OTO_TOPIC_BYTES]; /* "world/vehicle/node" */
 };
+
+/* [tick] To the next sample. */
+static inline void srv_node_advance(struct srv_node *node)
+{
+    srv_beat_advance(&node->beat);
+    srv_due_advance(&node->due);
+}
 
 /* Fills the setup that an instance keeps for its life. */
 void srv_setup_fill(const struct srv_world_config *world, const struct srv_node_config *node, struct oto_setup *setup);

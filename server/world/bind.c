@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/schedule.h"
-#include "sim/external.h"
 #include "plugin/params.h"
 
 void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
@@ -32,7 +31,7 @@ static enum oto_status check_kind(struct srv_binder *binder, const struct srv_ra
                               descriptor->id, descriptor->kind, is_motion ? "motion" : "sensor or estimator");
     if (raw->inputs != NULL && strcmp(descriptor->kind, OTO_KIND_ESTIMATOR) != 0)
         return oto_value_fail_key(raw->inputs, binder->error, OTO_INVALID,
-                                  "plugin '%s' is a %s and listens to no channel; only estimators have inputs",
+                                  "plugin '%s' is a %s and has no inputs; only estimators have inputs",
                                   descriptor->id, descriptor->kind);
     if (is_motion && oto_plugin_motion(plugin) == NULL)
         return oto_value_fail(place, binder->error, OTO_PLUGIN, "motion plugin '%s' does not offer the extension '%s'",
@@ -82,7 +81,7 @@ static enum oto_status bind_params(struct srv_binder *binder, const struct srv_r
     return OTO_OK;
 }
 
-/* The exact value of the shortest decimal that is this double: 59.94 is 2997/50. */
+/* The exact fraction of the shortest decimal for this double: 59.94 is 2997/50. */
 static enum oto_status rate_of_params(double rate_hz, const struct oto_value *place, struct srv_node_config *node,
                                       struct oto_error *error)
 {
@@ -153,15 +152,16 @@ enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_no
         return oto_value_fail(oto_value_get(map, "isolation"), binder->error, OTO_UNSUPPORTED,
                               "a participant gives the truth here, in a process of its own: there is no plugin to isolate");
     enum oto_status status =
-        raw->plugin == NULL ? srv_external_open(&node->plugin, binder->error)
-                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, isolated, &node->plugin, binder->error);
+        raw->plugin == NULL ? oto_plugin_wrap(binder->source->given_motion, &node->plugin, binder->error)
+                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, isolated ? binder->source->describe : NULL, &node->plugin,
+                                                    binder->error);
     if (status == OTO_OK)
         status = check_kind(binder, raw, is_motion, node->plugin);
     if (status == OTO_OK)
         status = bind_params(binder, raw, map, node);
     if (status == OTO_OK)
         status = bind_rate(binder, raw, map, is_motion, node);
-    if (status == OTO_OK && isolated)
+    if (status == OTO_OK && isolated && binder->source->describe != NULL)
         bind_isolation(raw, node);
     if (status == OTO_OK)
         status = srv_bind_faults(binder, raw->faults, node);

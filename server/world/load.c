@@ -1,20 +1,26 @@
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "world/binder.h"
 #include "world/section.h"
 
-static enum oto_status open_document(const char *path, const struct srv_override *overrides, uint32_t override_count,
-                                     struct oto_document **document, struct oto_error *error)
+static enum oto_status open_document(const struct srv_world_source *source, struct oto_document **document,
+                                     struct oto_error *error)
 {
-    enum oto_status status = oto_document_read(path, NULL, document, error);
-    for (uint32_t i = 0; i < override_count && status == OTO_OK; i++)
-        status = oto_document_set(*document, overrides[i].path, overrides[i].value, error);
+    enum oto_status status = source->path != NULL
+                                 ? oto_document_read(source->path, NULL, document, error)
+                                 : oto_document_parse("world", source->text, strlen(source->text), NULL, document, error);
+    for (uint32_t i = 0; i < source->override_count && status == OTO_OK; i++)
+        status = oto_document_set(*document, source->overrides[i].path, source->overrides[i].value, error);
     return status;
 }
 
-/* Absolute, as the server may change its folder; beside the world's file where nothing was said. */
+/*
+ * Makes the directory absolute, because the server may change its working directory. The default is beside the world
+ * file.
+ */
 static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, struct oto_error *error)
 {
     struct srv_checkpoint_config *checkpoint = &raw->config.checkpoint;
@@ -33,7 +39,7 @@ static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, stru
                                                          relative ? "/" : "", path);
     free(path);
     if (length < 0 || (size_t)length >= sizeof checkpoint->directory)
-        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the checkpoints' directory has no usable path");
+        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the path of the checkpoint directory cannot be resolved");
     return OTO_OK;
 }
 
@@ -49,13 +55,13 @@ static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *e
     return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
 }
 
-enum oto_status srv_world_config_load(const char *path, const struct srv_override *overrides, uint32_t override_count,
-                                      oto_warn_function warn, void *warn_context, struct srv_world_config *config,
-                                      struct oto_error *error)
+enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
+                                      struct srv_world_config *config, struct oto_error *error)
 {
     struct srv_raw_world raw = {0};
-    struct srv_binder binder = {.config = config, .warn = warn, .warn_context = warn_context, .error = error};
-    enum oto_status status = open_document(path, overrides, override_count, &raw.config.document, error);
+    struct srv_binder binder = {
+        .config = config, .source = source, .warn = warn, .warn_context = warn_context, .error = error};
+    enum oto_status status = open_document(source, &raw.config.document, error);
     if (status == OTO_OK)
         status = read_world(&raw, error);
     *config = raw.config;

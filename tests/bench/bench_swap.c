@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "world/world_config.h"
+#include "world_file.h"
 #include "daemon/thread/engine_private.h"
 
 #define INSTANCES 8
@@ -150,7 +150,7 @@ static void measure_tick(struct bench_context *context)
     struct bench_series work_us = {0};
     const struct srv_engine_options options = {.epoch = 1};
     if (!write_world(path, sizeof path) ||
-        srv_world_config_load(path, NULL, 0, NULL, NULL, &config, &error) != OTO_OK) {
+        world_file_load(path, NULL, 0, NULL, NULL, &config, &error) != OTO_OK) {
         (void)cli_say(&error);
         return;
     }

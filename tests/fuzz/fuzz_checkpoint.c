@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "world_file.h"
 #include "daemon/checkpoint/checkpoint_file.h"
 #include "memory_file.h"
 #include "sim/checkpoint.h"
@@ -54,7 +55,7 @@ static const struct srv_world_config *fixed_config(void)
     struct oto_error error = {.status = OTO_OK};
     if (!made) {
         struct memory_file file = memory_file_make(world, sizeof world - 1);
-        must(srv_world_config_load(file.path, NULL, 0, drop, NULL, &config, &error) == OTO_OK);
+        must(world_file_load(file.path, NULL, 0, drop, NULL, &config, &error) == OTO_OK);
         memory_file_close(&file);
         made = true;
     }

@@ -2,128 +2,54 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/state_hash.h"
+#include "base/output_file.h"
 
-#define VERSION 2u
-static const char magic[8] = {'O', 'T', 'O', 'C', 'K', 'P', 'T', '1'};
-
-struct header {
-    char magic[8];
-    uint64_t version, tick, chain, hash;
-    uint64_t text_bytes, state_bytes, text_hash, state_hash;
-    uint64_t spare;
-};
-_Static_assert(sizeof(struct header) == 80, "the header's layout");
-
-static uint64_t padded(uint64_t bytes)
+static struct srv_running_node node_of(const void *context, uint32_t node)
 {
-    return (bytes + 7) / 8 * 8;
+    const struct srv_engine *engine = context;
+    return (struct srv_running_node){.plugin = srv_engine_node_plugin(engine, node),
+                                     .params = srv_engine_node_params(engine, node),
+                                     .unit_key = srv_engine_node_unit(engine, node),
+                                     .name = srv_engine_node_setup(engine, node)->node};
 }
 
-/* Of bytes that are followed by zeros up to a multiple of 8. */
-static uint64_t hash_of(const void *data, uint64_t bytes)
+enum oto_status srv_checkpoint_describe_engine(const struct srv_engine *engine, const struct srv_world_config *config,
+                                               struct srv_checkpoint *checkpoint, struct oto_error *error)
 {
-    struct srv_state_hash hash;
-    srv_state_hash_begin(&hash, bytes);
-    srv_state_hash_absorb(&hash, data, padded(bytes));
-    return srv_state_hash_end(&hash);
-}
-
-static uint64_t hash_of_header(const struct header *header)
-{
-    struct header copy = *header;
-    copy.hash = 0;
-    return hash_of(&copy, sizeof copy);
-}
-
-void srv_checkpoint_finish(struct srv_checkpoint *checkpoint)
-{
-    oto_document_close(checkpoint->document);
-    free(checkpoint->text);
-    free(checkpoint->state);
-    memset(checkpoint, 0, sizeof *checkpoint);
+    return srv_checkpoint_describe(config, node_of, engine, checkpoint, error);
 }
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, const void *data, uint64_t bytes)
+static enum oto_status write_content(const struct oto_output_file *output, const struct srv_checkpoint *checkpoint,
+                                     struct oto_error *error)
 {
-    const unsigned char *at = data;
-    while (bytes > 0) {
-        const ssize_t written = write(fd, at, bytes < (1u << 30) ? bytes : (1u << 30));
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        at += written > 0 ? written : 0;
-        bytes -= written > 0 ? (uint64_t)written : 0;
+    enum oto_status status = OTO_OK;
+    const uint64_t bytes = srv_checkpoint_bytes(checkpoint);
+    void *packed = malloc(bytes);
+    if (packed == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the %llu bytes of a checkpoint", (unsigned long long)bytes);
     }
-    return true;
-}
-
-static bool write_content(int fd, const struct srv_checkpoint *checkpoint)
-{
-    struct header header = {.version = VERSION,
-                            .tick = checkpoint->tick,
-                            .chain = checkpoint->chain,
-                            .text_bytes = checkpoint->text_bytes,
-                            .state_bytes = checkpoint->state_bytes,
-                            .text_hash = hash_of(checkpoint->text, checkpoint->text_bytes),
-                            .state_hash = hash_of(checkpoint->state, checkpoint->state_bytes)};
-    memcpy(header.magic, magic, sizeof magic);
-    header.hash = hash_of_header(&header);
-    return write_all(fd, &header, sizeof header) && write_all(fd, checkpoint->text, padded(checkpoint->text_bytes)) &&
-           write_all(fd, checkpoint->state, padded(checkpoint->state_bytes)) && fsync(fd) == 0;
-}
-
-/* The rename itself is on disk when its directory is. */
-static bool sync_directory(const char *path)
-{
-    char directory[PATH_MAX];
-    (void)snprintf(directory, sizeof directory, "%s", path);
-    char *slash = strrchr(directory, '/');
-    if (slash == NULL) {
-        (void)snprintf(directory, sizeof directory, ".");
-    } else {
-        slash[slash == directory] = '\0';
+    srv_checkpoint_pack(checkpoint, packed);
+    if (fwrite(packed, 1, bytes, output->file) != bytes) {
+        status = oto_fail(error, OTO_IO, "cannot write '%.256s': %s", output->path, strerror(errno));
     }
-    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool done = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return done;
+    free(packed);
+    return status;
 }
 
 enum oto_status srv_checkpoint_write(const char *path, const struct srv_checkpoint *checkpoint, struct oto_error *error)
 {
-    char temporary[PATH_MAX];
-    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary) {
-        return oto_fail(error, OTO_LIMIT, "the path '%.200s…' is too long for a checkpoint", path);
-    }
-    const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return oto_fail(error, OTO_IO, "the checkpoint '%.200s' cannot be written: %s", path, strerror(errno));
-    }
-    bool done = write_content(fd, checkpoint);
-    int reason = errno;
-    done = close(fd) == 0 && done;
-    if (done && (rename(temporary, path) != 0 || !sync_directory(path))) {
-        reason = errno;
-        done = false;
-    }
-    if (!done) {
-        (void)unlink(temporary);
-        return oto_fail(error, OTO_IO, "the checkpoint '%.200s' cannot be written: %s", path, strerror(reason));
-    }
-    return OTO_OK;
+    struct oto_output_file output;
+    const enum oto_status status =
+        oto_output_file_open(&output, path, OTO_OUTPUT_PRIVATE | OTO_OUTPUT_NO_WAIT | OTO_OUTPUT_DURABLE, error);
+    return status == OTO_OK ? oto_output_file_close(&output, write_content(&output, checkpoint, error), error) : status;
 }
 
 /* ---- reading ---- */
@@ -142,64 +68,23 @@ static bool read_all(int fd, void *data, uint64_t bytes)
     return true;
 }
 
-static enum oto_status check_header(const char *path, const struct header *header, uint64_t file_bytes,
-                                    struct oto_error *error)
-{
-    if (memcmp(header->magic, magic, sizeof magic) != 0) {
-        return oto_fail(error, OTO_CORRUPT, "'%.200s' is no checkpoint: it begins otherwise", path);
-    }
-    if (header->version != VERSION) {
-        return oto_fail(error, OTO_VERSION, "'%.200s' is a checkpoint of version %llu; version %u is accepted", path,
-                        (unsigned long long)header->version, VERSION);
-    }
-    if (header->hash != hash_of_header(header) || header->text_bytes > SRV_CHECKPOINT_MAX_BYTES ||
-        header->state_bytes > SRV_CHECKPOINT_MAX_BYTES ||
-        sizeof *header + padded(header->text_bytes) + padded(header->state_bytes) != file_bytes) {
-        return oto_fail(error, OTO_CORRUPT, "'%.200s' is damaged: its header does not fit its %llu bytes", path,
-                        (unsigned long long)file_bytes);
-    }
-    return OTO_OK;
-}
-
-static enum oto_status read_section(const char *path, int fd, const char *what, uint64_t bytes, uint64_t hash,
-                                    void **section, struct oto_error *error)
-{
-    *section = calloc(1, padded(bytes) + 8);
-    if (*section == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the %llu bytes of the %s in '%.200s'",
-                        (unsigned long long)bytes, what, path);
-    }
-    if (!read_all(fd, *section, padded(bytes)) || hash_of(*section, bytes) != hash) {
-        return oto_fail(error, OTO_CORRUPT, "'%.200s' is damaged: its %s has another hash than it says", path, what);
-    }
-    return OTO_OK;
-}
-
 static enum oto_status read_content(const char *path, int fd, struct srv_checkpoint *checkpoint, struct oto_error *error)
 {
-    struct header header;
     struct stat facts;
-    void *text = NULL;
-    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || (uint64_t)facts.st_size < sizeof header ||
-        !read_all(fd, &header, sizeof header)) {
-        return oto_fail(error, OTO_CORRUPT, "'%.200s' is no checkpoint: it is not a file of at least %zu bytes", path,
-                        sizeof header);
+    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        return oto_fail(error, OTO_CORRUPT, "'%.200s' is no checkpoint: it is not a file", path);
     }
-    enum oto_status status = check_header(path, &header, (uint64_t)facts.st_size, error);
-    if (status == OTO_OK) {
-        status = read_section(path, fd, "description", header.text_bytes, header.text_hash, &text, error);
-        checkpoint->text = text;
+    const uint64_t bytes = (uint64_t)facts.st_size;
+    void *content = bytes <= SRV_CHECKPOINT_MAX_BYTES ? malloc(bytes > 0 ? bytes : 1) : NULL;
+    if (content == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the %llu bytes of '%.200s'", (unsigned long long)bytes, path);
     }
-    if (status == OTO_OK) {
-        status = read_section(path, fd, "state", header.state_bytes, header.state_hash, &checkpoint->state, error);
-    }
-    checkpoint->tick = header.tick;
-    checkpoint->chain = header.chain;
-    checkpoint->text_bytes = header.text_bytes;
-    checkpoint->state_bytes = header.state_bytes;
-    return status == OTO_OK ? oto_document_parse(path, checkpoint->text, checkpoint->text_bytes, NULL,
-                                                 &checkpoint->document, error)
-                            : status;
+    const enum oto_status status =
+        read_all(fd, content, bytes)
+            ? srv_checkpoint_unpack(path, content, bytes, checkpoint, error)
+            : oto_fail(error, OTO_IO, "the checkpoint '%.200s' cannot be read: %s", path, strerror(errno));
+    free(content);
+    return status;
 }
 
 enum oto_status srv_checkpoint_read(const char *path, struct srv_checkpoint *checkpoint, struct oto_error *error)

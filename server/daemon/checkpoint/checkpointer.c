@@ -127,7 +127,7 @@ static void describe_and_write(struct job *job)
     checkpoint->state = room->data;
     checkpoint->state_bytes = room->bytes;
     memset((unsigned char *)room->data + room->bytes, 0, 8); /* the file is padded from there */
-    job->status = srv_checkpoint_describe(job->owner->engine, job->owner->config, checkpoint, &job->error);
+    job->status = srv_checkpoint_describe_engine(job->owner->engine, job->owner->config, checkpoint, &job->error);
     if (job->status != OTO_OK) {
         finish(job, job->status, job->error.text);
         return;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "daemon/participants/answer.h"
+#include "sim/answer.h"
 #include "daemon/thread/engine_private.h"
 #include "daemon/thread/journal.h"
 #include "base/text.h"

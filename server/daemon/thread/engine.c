@@ -328,7 +328,6 @@ static void drop_queues(struct srv_engine *engine)
             srv_mailbox_close(reply.mailbox); /* a join that was refused, a leave that was done */
         }
     }
-    srv_trials_finish(engine);
     free(engine->commands.items);
     free(engine->replies.items);
 }

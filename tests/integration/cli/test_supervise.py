@@ -1,4 +1,4 @@
-"""A server that dies comes again: from its newest checkpoint, without the node that killed it, with its clients."""
+"""A server that dies restarts from its newest checkpoint, without the node that killed it, and its clients reattach."""
 import csv
 import fcntl
 import json

@@ -4,7 +4,7 @@
 
 #include "oto_test.h"
 
-#include "world/world_config.h"
+#include "world_file.h"
 
 struct heard {
     unsigned warnings;
@@ -30,7 +30,7 @@ static inline enum oto_status load_text(const char *text, const struct srv_overr
                                         struct heard *heard, struct srv_world_config *config, struct oto_error *error)
 {
     write_text("w.yaml", text);
-    return srv_world_config_load("w.yaml", overrides, count, heard != NULL ? hear : NULL, heard, config, error);
+    return world_file_load("w.yaml", overrides, count, heard != NULL ? hear : NULL, heard, config, error);
 }
 
 #endif

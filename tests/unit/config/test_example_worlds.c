@@ -6,7 +6,7 @@ static void load_example(const char *name, struct srv_world_config *config)
     char path[512];
     struct oto_error error = {0};
     (void)snprintf(path, sizeof path, "%s/configs/worlds/%s", OTO_SOURCE_DIR, name);
-    assert_ok(srv_world_config_load(path, NULL, 0, NULL, NULL, config, &error), error);
+    assert_ok(world_file_load(path, NULL, 0, NULL, NULL, config, &error), error);
 }
 
 static const struct srv_node_config *find_node(const struct srv_world_config *config, const char *vehicle,
@@ -125,7 +125,7 @@ static void the_recorded_drive_takes_the_path_of_its_recording(void **state)
     const struct srv_override path = {"vehicles.car.motion.params.path", "/elsewhere/pose.csv"};
     load_example("recorded_drive.yaml", &config);
     srv_world_config_finish(&config);
-    assert_ok(srv_world_config_load(OTO_SOURCE_DIR "/configs/worlds/recorded_drive.yaml", &path, 1, NULL, NULL, &config,
+    assert_ok(world_file_load(OTO_SOURCE_DIR "/configs/worlds/recorded_drive.yaml", &path, 1, NULL, NULL, &config,
                                     &error),
               error);
     const struct oto_plugin_descriptor *replay = oto_plugin_descriptor(config.nodes[0].plugin);

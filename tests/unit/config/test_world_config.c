@@ -212,7 +212,7 @@ static void a_params_file_is_applied_first_and_starts_at_its_world(void **state)
     write_text("sub/imu.json",
                "{\n\t\"Sample Rate\": 100.0,\n\t\"Accelerometer\": {\"Constant Bias\": [0.49, 0.5, 0.51]}\n}\n");
     write_text("sub/w.yaml", world);
-    assert_ok(srv_world_config_load("sub/w.yaml", NULL, 0, NULL, NULL, &config, &error), error);
+    assert_ok(world_file_load("sub/w.yaml", NULL, 0, NULL, NULL, &config, &error), error);
     assert_int_equal(config.nodes[1].rate_num, 100);
     assert_int_equal(config.nodes[2].rate_num, 7);
     assert_near(params_of(&config.nodes[1])->bias_m_s2[2], 0.51, 0);
@@ -328,7 +328,7 @@ static void ten_thousand_vehicles_are_loaded(void **state)
     for (int i = 0; i < VEHICLES; i++)
         (void)fprintf(file, "  - {name: v%d, motion: {plugin: still}, nodes: [{name: i, plugin: probe}]}\n", i);
     assert_int_equal(fclose(file), 0);
-    assert_ok(srv_world_config_load("w.yaml", NULL, 0, NULL, NULL, &config, &error), error);
+    assert_ok(world_file_load("w.yaml", NULL, 0, NULL, NULL, &config, &error), error);
     assert_int_equal(config.node_count, 2 * VEHICLES);
     srv_world_config_finish(&config);
 }

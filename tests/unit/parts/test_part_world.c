@@ -1,5 +1,5 @@
 /* part, mode and unit of a world's nodes. */
-#include "world/world_config.h"
+#include "world_file.h"
 #include "oto_test.h"
 
 static char folder[] = "/tmp/otolith_part_world_XXXXXX";
@@ -21,7 +21,7 @@ static enum oto_status load(const char *nodes, struct srv_world_config *config, 
                   nodes);
     assert_int_equal(fclose(file), 0);
     told[0] = '\0';
-    return srv_world_config_load(path, NULL, 0, collect, NULL, config, error);
+    return world_file_load(path, NULL, 0, collect, NULL, config, error);
 }
 
 static void assert_text(const struct srv_node_config *node, const char *key, double value)
@@ -68,7 +68,7 @@ static void bad_parts_are_refused_with_their_place(void **state)
     } cases[] = {
         {"      - {name: a, plugin: mems_imu, part: tdk/mpu9250}\n", ":6:43:", "did you mean 'tdk/mpu-9250'"},
         {"      - {name: a, plugin: mems_imu, part: tdk/mpu-9250, mode: fast}\n", ":6:63:", "no mode 'fast'"},
-        {"      - {name: a, plugin: mems_imu, mode: fast}\n", ":6:43:", "give `part` too"},
+        {"      - {name: a, plugin: mems_imu, mode: fast}\n", ":6:43:", "`mode` needs a `part`"},
         {"      - {name: a, plugin: mems_imu, part: bosch/bmm150}\n", ":6:43:", "is a magnetometer"},
         {"      - {name: a, plugin: magnetometer, part: tdk/mpu-6050}\n", ":6:47:", "is an IMU"},
         {"      - {name: a, plugin: mems_imu, part: none.yaml}\n", ":6:43:", "no part file"},
@@ -124,7 +124,7 @@ static void the_example_of_real_parts_loads_without_a_warning(void **state)
     struct srv_world_config config;
     struct oto_error error = {0};
     told[0] = '\0';
-    assert_ok(srv_world_config_load(OTO_SOURCE_DIR "/configs/worlds/real_parts.yaml", NULL, 0, collect, NULL, &config,
+    assert_ok(world_file_load(OTO_SOURCE_DIR "/configs/worlds/real_parts.yaml", NULL, 0, collect, NULL, &config,
                                     &error),
               error);
     assert_string_equal(config.nodes[2].part_unit, "tdk/mpu-9250/18");

@@ -4,7 +4,7 @@
 #include "sim/external.h"
 #include "sim/node.h"
 #include "otolith/mailbox.h"
-#include "daemon/participants/answer.h"
+#include "sim/answer.h"
 
 struct fixture {
     struct oto_plugin *plugin;
@@ -19,7 +19,7 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct oto_error error = {0};
-    assert_ok(srv_external_open(&f->plugin, &error), error);
+    assert_ok(oto_plugin_wrap(srv_external_entry(), &f->plugin, &error), error);
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(f->plugin);
     assert_ok(oto_params_default(descriptor, &f->params, &error), error);
     assert_ok(oto_params_set(descriptor, "position_enu_m", "[1, 2, 3]", false, &f->params, &error), error);

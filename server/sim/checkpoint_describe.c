@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/checkpoint/checkpoint_file.h"
-#include "isolate/describe.h"
+#include "sim/checkpoint_image.h"
 #include "otolith/version.h"
 
 #define VALUE_BYTES 65536
@@ -52,39 +51,35 @@ static enum oto_status put_params(FILE *to, const struct oto_plugin *plugin, con
                                                 reason.text);
 }
 
-static bool was_changed(const struct srv_engine *engine, const struct srv_node_config *config, uint32_t node)
+static bool was_changed(const struct srv_running_node *node, const struct srv_node_config *config)
 {
-    const struct oto_params *params = srv_engine_node_params(engine, node);
-    return srv_engine_node_plugin(engine, node) != config->plugin || params->bytes != config->params.bytes ||
-           memcmp(params->block, config->params.block, params->bytes) != 0;
+    return node->plugin != config->plugin || node->params->bytes != config->params.bytes ||
+           memcmp(node->params->block, config->params.block, node->params->bytes) != 0;
 }
 
 /* Nodes that run what the file says need no more than their plugin's name. */
-static enum oto_status put_node(FILE *to, const struct srv_engine *engine, const struct srv_world_config *config,
-                                uint32_t node, struct oto_error *error)
+static enum oto_status put_node(FILE *to, const struct srv_running_node *node, const struct srv_node_config *config,
+                                struct oto_error *error)
 {
-    const struct srv_node_config *own = &config->nodes[node];
-    const struct oto_plugin *plugin = srv_engine_node_plugin(engine, node);
     (void)fputs("  - node: ", to);
-    put_text(to, srv_engine_node_setup(engine, node)->node);
+    put_text(to, node->name);
     (void)fputs("\n    plugin: ", to);
-    put_text(to, plugin != NULL ? id_of(plugin) : "");
+    put_text(to, node->plugin != NULL ? id_of(node->plugin) : "");
     (void)fputs("\n", to);
-    if (plugin == NULL || !was_changed(engine, own, node)) {
+    if (node->plugin == NULL || !was_changed(node, config)) {
         return OTO_OK;
     }
-    if (plugin != own->plugin) {
+    if (node->plugin != config->plugin) {
         (void)fputs("    file: ", to);
-        put_text(to, oto_plugin_path(plugin));
+        put_text(to, oto_plugin_path(node->plugin));
         (void)fputs("\n", to);
     }
-    const struct oto_rng_key unit = srv_engine_node_unit(engine, node);
-    (void)fprintf(to, "    unit: [%" PRIu64 ", %" PRIu64 "]\n", unit.seed, unit.stream);
-    return put_params(to, plugin, srv_engine_node_params(engine, node), srv_engine_node_setup(engine, node)->node, error);
+    (void)fprintf(to, "    unit: [%" PRIu64 ", %" PRIu64 "]\n", node->unit_key.seed, node->unit_key.stream);
+    return put_params(to, node->plugin, node->params, node->name, error);
 }
 
-enum oto_status srv_checkpoint_describe(const struct srv_engine *engine, const struct srv_world_config *config,
-                                        struct srv_checkpoint *checkpoint, struct oto_error *error)
+enum oto_status srv_checkpoint_describe(const struct srv_world_config *config, srv_running_node_function *node_of,
+                                        const void *context, struct srv_checkpoint *checkpoint, struct oto_error *error)
 {
     size_t bytes = 0;
     FILE *to = open_memstream(&checkpoint->text, &bytes);
@@ -93,10 +88,11 @@ enum oto_status srv_checkpoint_describe(const struct srv_engine *engine, const s
     }
     (void)fputs("otolith: \"" OTO_VERSION_STRING "\"\nworld: ", to);
     put_text(to, config->name);
-    (void)fputs("\nnodes:\n", to);
+    (void)fprintf(to, "\nseed: %" PRIu64 "\nnodes:\n", config->seed);
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; i < config->node_count && status == OTO_OK; i++) {
-        status = put_node(to, engine, config, i, error);
+        const struct srv_running_node node = node_of(context, i);
+        status = put_node(to, &node, &config->nodes[i], error);
     }
     (void)fwrite("\0\0\0\0\0\0\0\0", 1, 8, to); /* room to be padded */
     bool whole = ferror(to) == 0;
@@ -106,6 +102,12 @@ enum oto_status srv_checkpoint_describe(const struct srv_engine *engine, const s
 }
 
 /* ---- and back ---- */
+
+enum oto_status srv_checkpoint_seed(const struct srv_checkpoint *checkpoint, uint64_t *seed, struct oto_error *error)
+{
+    const struct oto_value *value = oto_value_get(oto_document_root(checkpoint->document), "seed");
+    return value != NULL ? oto_value_u64(value, seed, error) : OTO_OK;
+}
 
 static enum oto_status take_unit(const struct oto_value *entry, struct oto_rng_key *key, struct oto_error *error)
 {
@@ -119,7 +121,7 @@ static enum oto_status take_unit(const struct oto_value *entry, struct oto_rng_k
 
 /* The plugin that ran, where it was not the file's; NULL: it was. */
 static enum oto_status take_plugin(const struct oto_value *entry, const struct srv_node_config *node,
-                                   struct oto_plugin **stood_in, struct oto_error *error)
+                                   srv_describe_function *describe, struct oto_plugin **stood_in, struct oto_error *error)
 {
     const struct oto_value *id = oto_value_get(entry, "plugin"), *file = oto_value_get(entry, "file");
     struct oto_plugin *plugin = NULL;
@@ -134,7 +136,7 @@ static enum oto_status take_plugin(const struct oto_value *entry, const struct s
                                     "node '%s' ran plugin '%s' when it was saved, and the world says '%s'", node->name,
                                     id->text, id_of(node->plugin));
     }
-    const enum oto_status status = node->isolation.process ? srv_plugin_describe(file->text, &plugin, error)
+    const enum oto_status status = node->isolation.process ? describe(file->text, &plugin, error)
                                                            : oto_plugin_open(file->text, NULL, &plugin, error);
     if (status != OTO_OK) {
         return status;
@@ -164,12 +166,12 @@ static enum oto_status take_params(const struct oto_value *map, const struct oto
 }
 
 /* A node that was changed while it ran has its parameters in the description, and its plugin where that is another. */
-static enum oto_status take_node(const struct oto_value *entry, struct srv_node_config *node, oto_warn_function warn,
-                                 void *warn_context, struct oto_error *error)
+static enum oto_status take_node(const struct oto_value *entry, struct srv_node_config *node,
+                                 srv_describe_function *describe, oto_warn_function warn, void *warn_context, struct oto_error *error)
 {
     const struct oto_value *params = oto_value_get(entry, "params");
     struct srv_standin *standin = &node->standin;
-    enum oto_status status = take_plugin(entry, node, &standin->plugin, error);
+    enum oto_status status = take_plugin(entry, node, describe, &standin->plugin, error);
     if (status != OTO_OK || params == NULL || params->kind != OTO_VALUE_MAP) {
         return status;
     }
@@ -189,7 +191,8 @@ static bool is_node(const struct srv_world_config *config, const struct srv_node
 }
 
 enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint, struct srv_world_config *config,
-                                         oto_warn_function warn, void *warn_context, struct oto_error *error)
+                                         srv_describe_function *describe, oto_warn_function warn, void *warn_context,
+                                         struct oto_error *error)
 {
     const struct oto_value *nodes = oto_value_get(oto_document_root(checkpoint->document), "nodes");
     if (nodes == NULL || nodes->kind != OTO_VALUE_LIST || nodes->count != config->node_count) {
@@ -205,7 +208,7 @@ enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint
             return oto_value_fail(entry, error, OTO_INVALID, "node %u of the world is '%s/%s': the checkpoint is of another world",
                                   i, config->vehicles[node->vehicle].name, node->name);
         }
-        status = take_node(entry, node, warn, warn_context, error);
+        status = take_node(entry, node, describe, warn, warn_context, error);
     }
     return status;
 }

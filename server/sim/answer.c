@@ -1,4 +1,4 @@
-#include "daemon/participants/answer.h"
+#include "sim/answer.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,0 +1,181 @@
+/* otolith/sim.h: another seed, and checkpoints. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/checkpoint.h"
+#include "sim/checkpoint_image.h"
+#include "sim/fpu.h"
+#include "sim/oto_sim.h"
+
+/* ---- checkpoints ---- */
+
+static struct srv_running_node node_of(const void *context, uint32_t index)
+{
+    const struct srv_sim *sim = context;
+    const struct srv_node *node = &sim->nodes[index];
+    return (struct srv_running_node){.plugin = node->plugin,
+                                     .params = &node->params,
+                                     .unit_key = node->instance.setup->unit_key,
+                                     .name = node->setup->node};
+}
+
+static enum oto_status save_state(struct srv_sim *sim, struct srv_checkpoint *checkpoint, struct oto_error *error)
+{
+    const char *reason = NULL;
+    const enum oto_status refusal = srv_checkpoint_refusal(sim, &reason);
+    if (refusal != OTO_OK) {
+        return oto_fail(error, refusal, "the world cannot be saved now: %s", reason);
+    }
+    checkpoint->tick = sim->tick;
+    checkpoint->chain = sim->chain;
+    checkpoint->state_bytes = srv_checkpoint_save(sim, NULL, 0);
+    checkpoint->state = calloc(1, checkpoint->state_bytes + 8);
+    if (checkpoint->state == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a state of %llu bytes",
+                        (unsigned long long)checkpoint->state_bytes);
+    }
+    (void)srv_checkpoint_save(sim, checkpoint->state, checkpoint->state_bytes);
+    return OTO_OK;
+}
+
+enum oto_status oto_sim_save(struct oto_sim *sim, void **bytes, size_t *count, struct oto_error *error)
+{
+    struct srv_checkpoint checkpoint = {0};
+    *bytes = NULL;
+    *count = 0;
+    enum oto_status status = save_state(sim->sim, &checkpoint, error);
+    if (status == OTO_OK) {
+        status = srv_checkpoint_describe(&sim->config, node_of, sim->sim, &checkpoint, error);
+    }
+    if (status == OTO_OK) {
+        *count = srv_checkpoint_bytes(&checkpoint);
+        *bytes = malloc(*count);
+        status = *bytes != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a checkpoint of %zu bytes", *count);
+    }
+    if (status == OTO_OK) {
+        srv_checkpoint_pack(&checkpoint, *bytes);
+    } else {
+        *count = 0;
+    }
+    srv_checkpoint_finish(&checkpoint);
+    return status;
+}
+
+/* The plugins and parameters that stand in for those of the file, taken off the configuration; or put back. */
+static void exchange_standins(struct srv_world_config *config, struct srv_standin *standins)
+{
+    for (uint32_t i = 0; i < config->node_count; i++) {
+        const struct srv_standin kept = config->nodes[i].standin;
+        config->nodes[i].standin = standins[i];
+        standins[i] = kept;
+    }
+}
+
+static void drop_standins(struct srv_standin *standins, uint32_t count)
+{
+    for (uint32_t i = 0; standins != NULL && i < count; i++) {
+        (void)oto_plugin_close(standins[i].plugin);
+        oto_params_free(&standins[i].params);
+    }
+    free(standins);
+}
+
+/* A world made of the configuration and the checkpoint; the present one is untouched. */
+static enum oto_status make_saved(struct oto_sim *sim, const struct srv_checkpoint *checkpoint, struct srv_sim **made,
+                                  struct oto_error *error)
+{
+    enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, NULL, NULL, NULL, error);
+    if (status == OTO_OK) {
+        status = srv_checkpoint_seed(checkpoint, &sim->config.seed, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_sim_make_(sim, NULL, NULL, made, error);
+    }
+    if (status == OTO_OK) {
+        status = srv_checkpoint_load(*made, checkpoint->state, checkpoint->state_bytes, error);
+    }
+    return status;
+}
+
+enum oto_status oto_sim_restore(struct oto_sim *sim, const void *bytes, size_t count, struct oto_error *error)
+{
+    struct oto_error unused = {0};
+    error = error != NULL ? error : &unused;
+    const uint32_t mode = srv_fpu_read();
+    struct srv_checkpoint checkpoint;
+    struct srv_sim *made = NULL;
+    const uint64_t seed = sim->config.seed;
+    enum oto_status status = srv_checkpoint_unpack("checkpoint", bytes, count, &checkpoint, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    struct srv_standin *standins = calloc(sim->config.node_count, sizeof *standins);
+    if (standins == NULL) {
+        srv_checkpoint_finish(&checkpoint);
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", sim->config.node_count);
+    }
+    srv_fpu_pin();
+    exchange_standins(&sim->config, standins);
+    status = make_saved(sim, &checkpoint, &made, error);
+    if (status == OTO_OK) {
+        oto_sim_drop_(sim->sim);
+        oto_sim_take_(sim, made);
+    } else {
+        oto_sim_drop_(made);
+        exchange_standins(&sim->config, standins);
+        sim->config.seed = seed;
+    }
+    drop_standins(standins, sim->config.node_count);
+    srv_checkpoint_finish(&checkpoint);
+    srv_fpu_write(mode);
+    return status;
+}
+
+/* ---- another seed ---- */
+
+/* Whether every node still runs the instance that the world's file made. */
+static bool is_as_made(const struct oto_sim *sim)
+{
+    bool same = sim->sim->trials == NULL;
+    for (uint32_t i = 0; same && i < sim->sim->node_count; i++) {
+        same = sim->sim->nodes[i].revision == 0 && sim->config.nodes[i].standin.plugin == NULL;
+    }
+    return same;
+}
+
+static enum oto_status remake(struct oto_sim *sim, struct oto_error *error)
+{
+    struct srv_standin *standins = calloc(sim->config.node_count, sizeof *standins);
+    struct srv_sim *made = NULL;
+    if (standins == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", sim->config.node_count);
+    }
+    exchange_standins(&sim->config, standins);
+    const enum oto_status status = oto_sim_make_(sim, NULL, NULL, &made, error);
+    if (status == OTO_OK) {
+        oto_sim_drop_(sim->sim);
+        oto_sim_take_(sim, made);
+    } else {
+        exchange_standins(&sim->config, standins);
+    }
+    drop_standins(standins, sim->config.node_count);
+    return status;
+}
+
+enum oto_status oto_sim_reset(struct oto_sim *sim, uint64_t seed, struct oto_error *error)
+{
+    const uint32_t mode = srv_fpu_read();
+    const uint64_t previous = sim->config.seed;
+    srv_fpu_pin();
+    sim->config.seed = seed;
+    enum oto_status status = is_as_made(sim) ? srv_sim_rewind(sim->sim, error) : remake(sim, error);
+    if (status == OTO_OK) {
+        oto_sim_take_(sim, sim->sim);
+    } else {
+        struct oto_error second = {0};
+        sim->config.seed = previous;
+        (void)remake(sim, &second);
+    }
+    srv_fpu_write(mode);
+    return status;
+}
