@@ -29,7 +29,7 @@ struct guard {
     char death[256]; /* how the last server died */
     int64_t crash_s[SRV_GUARD_CRASHES];
     int crashes;
-    char *save; /* the slot of the page that the child continues from; NULL: it begins anew */
+    char *save; /* the slot of the page that the child continues from; NULL: it starts from the beginning */
     bool asked_to_end;
     pid_t child;
 };
@@ -157,7 +157,7 @@ static bool drop_save(struct guard *guard)
     (void)snprintf(failed, sizeof failed, "%s", guard->save);
     guard->save[0] = '\0';
     (void)fprintf(stderr, "otolithd: the checkpoint '%s' cannot be restored; %s\n", failed,
-                  newest_save(guard) != NULL ? "an older one is tried" : "the world begins anew");
+                  newest_save(guard) != NULL ? "an older one is tried" : "the world starts from the beginning");
     return true;
 }
 
@@ -255,7 +255,7 @@ int srv_guard(int argc, char **argv)
         say(error.text);
     } else {
         if (!srv_saves_make(guard->saves, sizeof guard->saves)) {
-            say("no folder for checkpoints can be made; after a crash the world begins anew");
+            say("no folder for checkpoints can be made; after a crash the world starts from the beginning");
         }
         code = spawn_child(guard) ? watch(guard, &signals) : code;
         srv_saves_remove(guard->saves);
