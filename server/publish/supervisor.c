@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/child.h"
 
 #define PAUSE_FIRST_MS 50
@@ -326,18 +327,6 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
  * ---- supervision ---------------------------------------------------------------------------------------------------
  */
 
-static bool find_program(char *path, size_t bytes)
-{
-    const ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
-    if (length <= 0) {
-        return false;
-    }
-    path[length] = 0;
-    char *name = strrchr(path, '/') + 1;
-    const size_t room = bytes - (size_t)(name - path);
-    return (size_t)snprintf(name, room, "otolith-publisher") < room;
-}
-
 enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_config *config, const char *directory,
                                      const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
                                      struct oto_error *error)
@@ -346,7 +335,7 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_c
     if (made == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for the publisher");
     }
-    if (!find_program(made->program, sizeof made->program)) {
+    if (!srv_beside_program("otolith-publisher", made->program, sizeof made->program)) {
         const int reason = errno;
         free(made);
         return oto_fail(error, OTO_NOT_FOUND, "otolith-publisher is not found beside otolithd: %s", strerror(reason));
