@@ -79,6 +79,32 @@ static void records_are_read_once_and_lost_ones_are_counted_exactly(void **unuse
     oto_sim_close(sim);
 }
 
+static void samples_are_heads_and_records_side_by_side(void **unused)
+{
+    struct oto_sim *sim = open_world(CITY, NULL, 0), *other = open_world(CITY, NULL, 0);
+    struct oto_sample_head heads[6];
+    struct oto_imu_record records[6];
+    struct {
+        struct oto_sample_head head;
+        struct oto_imu_record record;
+    } samples[6];
+    uint64_t lost = 9;
+    (void)unused;
+    const uint32_t imu = channel_of(sim, "car/imu");
+    step(sim, 30);
+    step(other, 30);
+    assert_int_equal(oto_sim_read(sim, imu, heads, records, 6, NULL), 6);
+    assert_int_equal(oto_sim_read_samples(other, imu, samples, 4, &lost), 4);
+    assert_int_equal(oto_sim_read_samples(other, imu, &samples[4], 4, &lost), 2);
+    assert_int_equal(lost, 0);
+    for (int i = 0; i < 6; i++) {
+        assert_memory_equal(&samples[i].head, &heads[i], sizeof heads[i]);
+        assert_memory_equal(&samples[i].record, &records[i], sizeof records[i]);
+    }
+    oto_sim_close(sim);
+    oto_sim_close(other);
+}
+
 static void a_reset_world_is_one_that_was_opened_with_that_seed(void **unused)
 {
     static const char *const seven[] = {"seed=7"};
@@ -257,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_worlds_side_by_side_are_equal_and_independent),
         cmocka_unit_test(records_are_read_once_and_lost_ones_are_counted_exactly),
+        cmocka_unit_test(samples_are_heads_and_records_side_by_side),
         cmocka_unit_test(a_reset_world_is_one_that_was_opened_with_that_seed),
         cmocka_unit_test(a_saved_world_continues_to_the_last_bit),
         cmocka_unit_test(a_world_whose_motion_was_swapped_is_saved_and_restored),
