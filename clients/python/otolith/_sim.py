@@ -120,7 +120,7 @@ class Samples(collections.abc.Mapping):
         return len(self._sim.topics)
 
     def __repr__(self) -> str:
-        return f"<Samples of {', '.join(self)}>"
+        return f"<Samples of {self._sim!r}>"
 
 
 class Sim:
@@ -146,8 +146,9 @@ class Sim:
                                path=None if path is None else os.fsencode(path), text=None if text is None else text.encode(),
                                overrides=(ct.c_char_p * len(overrides))(*overrides), has_seed=seed is not None,
                                seed=0 if seed is None else _unsigned(seed, "seed"), warn=ct.cast(warn, ct.c_void_p))
-        handle, self._error, self._lost = ct.c_void_p(), c.Error(), ct.c_uint64()
-        self._error_at, self._lost_at = ct.byref(self._error), ct.byref(self._lost)
+        handle = ct.c_void_p()
+        self._error, self._lost, self._room = c.Error(), ct.c_uint64(), c.SimChannel()  # what the library writes to
+        self._error_at, self._lost_at, self._room_at = ct.byref(self._error), ct.byref(self._lost), ct.byref(self._room)
         check(c.sim.oto_sim_open(ct.byref(options), ct.byref(handle), self._error_at), self._error)
         self._handle, self._step = handle, c.sim.oto_sim_step
         self._move = 0  # how often the world has moved on: samples of another move cannot be read any more
@@ -253,17 +254,16 @@ class Sim:
     # ---- samples ----
 
     def _facts(self, index: int) -> c.SimChannel:
-        facts = c.SimChannel()
-        self._call(c.sim.oto_sim_channel_at, index, ct.byref(facts))
-        return facts
+        """Valid until the next call."""
+        self._call(c.sim.oto_sim_channel_at, index, self._room_at)
+        return self._room
 
     def channel(self, topic: str) -> SimChannel:
         """A channel by its topic or its node's name, with or without the leading "world/". Raises NotFound."""
         channel = self._known.get(topic)
         if channel is None:
-            facts = c.SimChannel()
-            self._call(c.sim.oto_sim_channel, topic.encode(), ct.byref(facts))
-            channel = self._known[topic] = self.channels[facts.index]
+            self._call(c.sim.oto_sim_channel, topic.encode(), self._room_at)
+            channel = self._known[topic] = self.channels[self._room.index]
         return channel
 
     @property
