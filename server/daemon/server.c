@@ -36,7 +36,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     struct srv_checkpoint *beginning = &server->beginning;
     enum oto_status status = srv_checkpoint_read(server->began_with, beginning, error);
     if (status == OTO_OK) {
-        status = srv_checkpoint_configure(beginning, &server->config, srv_plugin_describe, srv_server_warn, NULL, error);
+        status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
     }
     if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
         clock->until_ns += srv_instant_ns(beginning->tick, clock->rate_num, clock->rate_den, NULL);
@@ -178,7 +178,7 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
         const struct srv_world_source source = {.path = options->world_path,
                                                 .overrides = options->overrides,
                                                 .override_count = options->override_count,
-                                                .describe = srv_plugin_describe,
+                                                .open_plugin = srv_plugin_open_checked,
                                                 .given_motion = srv_external_entry()};
         status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }

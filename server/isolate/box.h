@@ -112,6 +112,8 @@ enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_ho
  * Its next message, within the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: it is gone, and how is filled.
  */
 enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message);
+/* How a process ended that was not ended by srv_host_finish, after OTO_CLOSED: "exited with code 127". */
+void srv_host_end_text(const struct srv_host_process *process, char *text, size_t bytes);
 /* Kills and reaps it, and closes all. */
 void srv_host_finish(struct srv_host_process *process);
 /* Sealed memory of a fixed size, mapped; NULL and an error. */

@@ -156,7 +156,7 @@ static inline struct srv_box_slot *srv_box_slot_at(struct srv_box_head *box, uin
 
 /* ---- messages of the control socket (SOCK_SEQPACKET) ---- */
 
-enum srv_host_work { SRV_HOST_RUN = 1, SRV_HOST_PROBE = 2, SRV_HOST_DESCRIBE = 3 };
+enum srv_host_work { SRV_HOST_RUN = 1, SRV_HOST_PROBE = 2, SRV_HOST_DESCRIBE = 3, SRV_HOST_LOAD = 4 };
 
 /* The first message, with descriptors: the mailbox (or job), then the sealed plugin copies. */
 struct srv_host_start {

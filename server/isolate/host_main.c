@@ -80,6 +80,7 @@ static int work(struct host_job *job)
     case SRV_HOST_PROBE:
         return host_probe(job);
     case SRV_HOST_DESCRIBE:
+    case SRV_HOST_LOAD:
         return host_describe(job);
     default:
         return EXIT_USAGE;

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "isolate/describe.h"
 #include "isolate/isolated.h"
 
 static uint64_t *cursors_after(const struct srv_member *member)
@@ -46,7 +45,6 @@ static const struct srv_remote_ops ops = {
     .apply = srv_member_apply,
     .make_parameter = srv_member_make_parameter,
     .make_candidate = srv_member_make_candidate,
-    .describe = srv_plugin_describe,
     .waiting = waiting,
     .give_states = give_states,
 };

@@ -71,14 +71,16 @@ static const char *doing(const struct srv_probe_job *job, char *text, size_t byt
     return text;
 }
 
-static enum oto_status tell_end(const struct srv_probe_request *request, const struct srv_probe_job *job,
-                                struct srv_probe_result *result, struct oto_error *error)
+static enum oto_status fail_of_end(const struct srv_probe_request *request, const struct srv_host_process *process,
+                                   const struct srv_probe_job *job, struct srv_probe_result *result, struct oto_error *error)
 {
     struct srv_box_crash crash = job->crash;
-    char how[240] = "ended without a word", where[32];
+    char how[240], where[32];
     if (crash.signal != 0) {
         srv_crash_tell(&crash, request->plugin_fd, how, sizeof how);
         (void)snprintf(result->backtrace, sizeof result->backtrace, "%s", how);
+    } else {
+        srv_host_end_text(process, how, sizeof how);
     }
     return oto_fail(error, OTO_PLUGIN, "the probe of %.200s %s, in %s", request->plugin_path, how,
                     doing(job, where, sizeof where));
@@ -97,7 +99,7 @@ static enum oto_status await_verdict(const struct srv_probe_request *request, st
                             (long long)(request->timeout_ns / 1000000), doing(job, where, sizeof where));
         }
         if (status != OTO_OK) {
-            return tell_end(request, job, result, error);
+            return fail_of_end(request, process, job, result, error);
         }
         if (message.saying == SRV_HOST_FAILED) {
             return oto_fail(error, OTO_PLUGIN, "the probe of %.120s failed: %s", request->plugin_path, message.text);

@@ -16,6 +16,7 @@
 #include "isolate/box.h"
 
 #define PROGRAM "otolith-plugin-host"
+#define END_TIMEOUT_MS 1000 /* between the end of its connection and its own end */
 
 static bool find_program(char *path, size_t bytes)
 {
@@ -145,6 +146,21 @@ enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadl
         }
         message->text[sizeof message->text - 1] = '\0';
         return OTO_OK;
+    }
+}
+
+void srv_host_end_text(const struct srv_host_process *process, char *text, size_t bytes)
+{
+    struct pollfd ended = {.fd = process->pid_fd, .events = POLLIN};
+    siginfo_t end = {0};
+    const bool known = poll(&ended, 1, END_TIMEOUT_MS) == 1 &&
+                       waitid(P_PIDFD, (id_t)process->pid_fd, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid != 0;
+    if (!known) {
+        (void)snprintf(text, bytes, "closed its connection");
+    } else if (end.si_code == CLD_EXITED) {
+        (void)snprintf(text, bytes, "exited with code %d", end.si_status);
+    } else {
+        (void)snprintf(text, bytes, "was ended by signal %d (%s)", end.si_status, strsignal(end.si_status));
     }
 }
 

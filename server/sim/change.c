@@ -194,8 +194,7 @@ static enum oto_status open_candidate(const struct srv_change_base *base, const 
     if (status != OTO_OK) {
         return status;
     }
-    return base->isolated ? base->describe(path, &change->occupant.plugin, error)
-                          : oto_plugin_load(path, NULL, &change->occupant.plugin, error);
+    return base->open_plugin(path, base->isolated, &change->occupant.plugin, error);
 }
 
 static enum oto_status load_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
@@ -345,18 +344,10 @@ static enum oto_status keep_first_state(struct srv_change *change, struct oto_er
     return OTO_OK;
 }
 
-/* The first code of the plugin that runs in this process, if it is to run here. */
-static enum oto_status begin_code(const struct srv_change_base *base, const struct srv_change *change,
-                                  struct oto_error *error)
-{
-    const enum oto_status status = oto_plugin_begin(change->occupant.plugin, error);
-    return status == OTO_OK ? check_motion(base, change, error) : status;
-}
-
 enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
 {
     struct srv_occupant *occupant = &change->occupant;
-    enum oto_status status = base->isolated ? OTO_OK : begin_code(base, change, error);
+    enum oto_status status = base->isolated ? OTO_OK : check_motion(base, change, error);
     if (status == OTO_OK) {
         status = check_inputs(base, change, error);
     }

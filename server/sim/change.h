@@ -146,7 +146,7 @@ struct srv_change_base {
     struct oto_params params;
     uint64_t revision;
     bool isolated; /* its host prepares it */
-    srv_describe_function *describe; /* isolated: reads the candidate's tables without running it here */
+    srv_open_plugin_function *open_plugin;
     uint64_t base_rate_num, base_rate_den;
     bool realtime;
 };

@@ -84,7 +84,7 @@ static void drop_standins(struct srv_standin *standins, uint32_t count)
 static enum oto_status make_saved(struct oto_sim *sim, const struct srv_checkpoint *checkpoint, struct srv_sim **made,
                                   struct oto_error *error)
 {
-    enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, NULL, NULL, NULL, error);
+    enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, NULL, NULL, error);
     if (status == OTO_OK) {
         status = srv_checkpoint_seed(checkpoint, &sim->config.seed, error);
     }

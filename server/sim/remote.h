@@ -80,8 +80,6 @@ struct srv_remote_ops {
     enum oto_status (*make_candidate)(struct srv_member *member, const struct srv_change_base *base,
                                       struct srv_change *change, struct oto_error *error);
 
-    srv_describe_function *describe;
-
     /* Checkpoints: the sample that an async host owes, NULL where the node's mode is sync; the states after a load. */
     struct srv_sample *(*waiting)(const struct srv_member *member);
     void (*give_states)(struct srv_sim *sim);

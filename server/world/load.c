@@ -55,6 +55,12 @@ static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *e
     return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
 }
 
+static enum oto_status open_here(const char *path, bool isolated, struct oto_plugin **plugin, struct oto_error *error)
+{
+    (void)isolated; /* never set: no node of this configuration is isolated */
+    return oto_plugin_open(path, NULL, plugin, error);
+}
+
 enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
                                       struct srv_world_config *config, struct oto_error *error)
 {
@@ -65,6 +71,7 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
     if (status == OTO_OK)
         status = read_world(&raw, error);
     *config = raw.config;
+    config->open_plugin = source->open_plugin != NULL ? source->open_plugin : open_here;
     if (status == OTO_OK)
         srv_check_field(&binder, &raw);
     if (status == OTO_OK)

@@ -213,6 +213,7 @@ struct srv_world_config {
     struct srv_checkpoint_config checkpoint;
     struct srv_control_config control;
     uint32_t ring_capacity;          /* slots of a channel's ring, default 1024, at least one second */
+    srv_open_plugin_function *open_plugin; /* also for swaps and checkpoints; never NULL */
     struct oto_document *document;   /* owned */
 };
 
@@ -228,7 +229,7 @@ struct srv_world_source {
     const char *text;
     const struct srv_override *overrides;
     uint32_t override_count;
-    srv_describe_function *describe; /* of the plugins of isolated nodes; NULL: `isolation` has no effect */
+    srv_open_plugin_function *open_plugin; /* NULL: oto_plugin_open, and `isolation` has no effect */
     const struct oto_plugin_entry *given_motion; /* the motion of vehicles that a participant moves */
 };
 
