@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <string.h>
 
 #include "sim/fpu.h"
@@ -199,6 +200,9 @@ static void begin(struct srv_engine *engine)
 void *srv_tick_thread(void *argument)
 {
     struct srv_engine *engine = argument;
+    const stack_t stack = {.ss_sp = engine->signal_stack, .ss_size = SRV_SIGNAL_STACK_BYTES};
+    stack_t before; /* a sanitizer's */
+    (void)sigaltstack(&stack, &before);
     begin(engine);
     while (__atomic_load_n(&engine->quit, __ATOMIC_ACQUIRE) == 0) {
         const uint64_t before = engine->sim->tick;
@@ -226,6 +230,7 @@ void *srv_tick_thread(void *argument)
         }
         after_tick(engine, before);
     }
+    (void)sigaltstack(&before, NULL);
     __atomic_store_n(&engine->gone, 1, __ATOMIC_RELEASE);
     srv_notify_main(engine);
     return NULL;
