@@ -188,6 +188,10 @@ static void deed_file(void)
 {
     (void)fopen("/etc/passwd", "r");
 }
+static void deed_quit(void)
+{
+    exit(0);
+}
 static void deed_atexit(void)
 {
     (void)atexit(deed_nothing);
@@ -216,7 +220,7 @@ static void (*const deeds[])(void) __attribute__((unused)) = {
     deed_flood, deed_scribble,
 #endif
 #ifdef HOSTILE_NEEDS_LIBC
-    deed_thread, deed_signal, deed_file,   deed_atexit,
+    deed_thread, deed_signal, deed_file,   deed_atexit, deed_quit,
 #endif
 };
 
