@@ -361,8 +361,7 @@ static enum oto_status compare_facts(struct probe *probe, const char *when)
     return complaint == NULL ? OTO_OK : complain(probe, "it %s in %s", complaint, when);
 }
 
-/* After its first state was made once in the open, steps run behind the filter: there they can start and open nothing. */
-static enum oto_status try_out(struct probe *probe, int fd)
+static enum oto_status make_ready(struct probe *probe, int fd)
 {
     enum oto_status status = load(probe, fd);
     if (status == OTO_OK) {
@@ -374,17 +373,24 @@ static enum oto_status try_out(struct probe *probe, int fd)
     if (status == OTO_OK) {
         status = first_state(probe);
     }
+    return status;
+}
+
+/* After its first state was made once in the open, steps run behind the filter: there they can start and open nothing. */
+static enum oto_status try_out(struct probe *probe, int fd)
+{
+    enum oto_status status = make_ready(probe, fd);
     if (status == OTO_OK) {
         status = compare_facts(probe, "prepare or init");
     }
-    if (status == OTO_OK && host_sandbox_is_closable()) {
+    host_end_children();
+    if (status == OTO_OK) {
         status = host_sandbox_close(probe->error);
-        return status == OTO_OK ? run_twice(probe) : status;
     }
     if (status == OTO_OK) {
         status = run_twice(probe);
     }
-    return status == OTO_OK ? compare_facts(probe, "a step") : status;
+    return status == OTO_OK && !host_sandbox_is_closable() ? compare_facts(probe, "a step") : status;
 }
 
 int host_probe(struct host_job *job)
@@ -394,6 +400,9 @@ int host_probe(struct host_job *job)
     probe.inputs = at(probe.job, probe.job->inputs_offset);
     srv_fpu_pin();
     enum oto_status status = host_crash_watch(&probe.job->crash, &error);
+    if (status == OTO_OK && !host_watch_processes()) {
+        status = oto_fail(&error, OTO_IO, "the processes that a plugin starts cannot be watched");
+    }
     if (status == OTO_OK && job->start.plugin_count != 1) {
         status = oto_fail(&error, OTO_INVALID, "a probe is of one plugin");
     }

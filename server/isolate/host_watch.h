@@ -5,10 +5,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* From here on processes whose parent has ended are children of this one. */
+bool host_watch_processes(void);
+/* Kills the children of this process and waits for them. */
+void host_end_children(void);
 
 /* How the process is; taken before and after the plugin's code ran. */
 struct host_facts {
-    uint32_t threads, files;
+    uint32_t threads, files, timers;
+    pid_t process; /* another in a copy of it, which goes on behind the fork */
+    bool has_children;
+    int64_t children_kib; /* the most memory that an ended child had; 0: none has ended */
     uint64_t handlers; /* FNV-1a-64 over the disposition of every signal */
 };
 void host_facts_take(struct host_facts *facts);

@@ -12,10 +12,11 @@
 
 #include "base/sealed_memory.h"
 
-/* A signal handler gets no argument of its own: this is the one mutable global of the program. */
+/* Handlers of signals and of an exit get no argument of their own: this is the one mutable global of the program. */
 static struct {
     struct srv_crash_page *page;
     const struct srv_engine *engine;
+    bool at_exit; /* on_exit_call is registered */
 } watched;
 
 static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -114,6 +115,14 @@ static void on_deadly(int signal, siginfo_t *facts, void *context)
     }
 }
 
+/* Runs on the thread that called exit(): a step, or the main thread, which steps no node. */
+static void on_exit_call(void)
+{
+    if (watched.page != NULL) {
+        name_node(watched.page, watched.engine, srv_engine_stepping_node(watched.engine));
+    }
+}
+
 enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error)
 {
     struct sigaction action = {.sa_sigaction = on_deadly, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
@@ -122,6 +131,10 @@ enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_en
     watched.engine = engine;
     if (page == NULL) {
         return OTO_OK;
+    }
+    watched.at_exit = watched.at_exit || atexit(on_exit_call) == 0;
+    if (!watched.at_exit) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a function that is called at an exit");
     }
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
         if (sigaction(deadly[i], &action, NULL) != 0) {

@@ -18,6 +18,7 @@
 #else
 #define STACK_BYTES (512 * 1024)
 #endif
+#define GUARD_BYTES (256 * 1024) /* a step with a large frame does not jump over so much */
 
 /* ---- checks ---- */
 
@@ -144,6 +145,10 @@ static enum oto_status make_shell(struct srv_engine *engine, struct oto_error *e
     if (status == OTO_OK) {
         status = srv_waiter_open(&engine->waiter, error);
     }
+    engine->signal_stack = malloc(SRV_SIGNAL_STACK_BYTES);
+    if (status == OTO_OK && engine->signal_stack == NULL) {
+        status = oto_fail(error, OTO_NO_MEMORY, "no memory for the stack of signals");
+    }
     engine->notify_fd = status == OTO_OK ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     if (status == OTO_OK && engine->notify_fd < 0) {
         status = oto_fail(error, OTO_IO, "cannot make an eventfd (%s)", strerror(errno));
@@ -247,6 +252,7 @@ static int start_thread(struct srv_engine *engine)
         return result;
     }
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)pthread_attr_setguardsize(&attributes, GUARD_BYTES);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     result = pthread_create(&engine->thread, &attributes, srv_tick_thread, engine);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -365,6 +371,7 @@ void srv_engine_destroy(struct srv_engine *engine)
     }
     (void)pthread_mutex_destroy(&engine->views_lock);
     (void)sem_destroy(&engine->ready);
+    free(engine->signal_stack);
     free(engine->views);
     free(engine);
 }

@@ -22,6 +22,7 @@
 #define SRV_UNPACED_CLOCK_TICKS 16u /* without a pace the clock is read once in so many ticks */
 #define SRV_UNPACED_WAKE_NS 1000000
 #define SRV_FACTOR_SAMPLES 16u
+#define SRV_SIGNAL_STACK_BYTES (32 * 1024) /* a frame of every register there is, and the handler of deadly signals */
 
 /* A reader that the tick waits for. The main thread writes, the tick thread reads and demotes. */
 struct srv_lossless_reader {
@@ -65,6 +66,7 @@ struct srv_engine {
     bool anchored;
     bool on_thread;          /* the tick thread has begun; its operations may be called by it alone */
     pthread_t tick_identity;
+    unsigned char *signal_stack; /* the handler of deadly signals runs here: a step may have used up the thread's own */
     bool wake_pending;
     int64_t now_ns; /* newest reading of the clock */
     int64_t last_wake_ns, last_work_ns;

@@ -236,6 +236,16 @@ class Replays(OtolithCase):
         _, said = self.replay(code=1)
         self.assertIn("not the file of the log any more", said)
 
+    def test_a_restored_run_that_made_no_tick_is_replayed_and_its_clock_is_that_of_the_checkpoint(self):
+        saved = self.path / "saved.ckpt"
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--checkpoint", saved)
+        server = self.start("told", "--restore", saved, "--mode", "step", "--log", self.log)
+        self.end(server)
+        self.assertEqual((self.entries()[-1]["entry"], self.entries()[-1]["tick"]), ("end", 1000))
+        again, said = self.replay()
+        self.assertIn("replayed 1000 ticks and 0 actions: the same as logged", said)
+        self.assert_same(again)
+
     def test_a_run_that_went_back_to_a_checkpoint_has_a_log_of_its_own(self):
         saved = self.path / "saved.ckpt"
         server = self.start("told", "--log", self.log)

@@ -72,6 +72,27 @@ static void deed_fork(void)
 {
     (void)call(SYS_clone, 17, 0, 0);
 }
+/* A process whose parent is gone. */
+static void deed_daemon(void)
+{
+    const int64_t minute[2] = {60, 0};
+    if (call(SYS_clone, 17, 0, 0) == 0) {
+        if (call(SYS_clone, 17, 0, 0) == 0) {
+            (void)call(SYS_nanosleep, (long)(uintptr_t)minute, 0, 0);
+        }
+        (void)call(SYS_exit_group, 0, 0, 0);
+    }
+}
+static void deed_timer(void)
+{
+    int32_t timer;
+    (void)call(SYS_timer_create, 1, 0, (long)(uintptr_t)&timer);
+}
+static void deed_alarm(void)
+{
+    const int64_t hour[4] = {0, 0, 3600, 0};
+    (void)call(SYS_setitimer, 0, (long)(uintptr_t)hour, 0);
+}
 static void deed_ptrace(void)
 {
     (void)call(SYS_ptrace, 16, 1, 0);
@@ -188,6 +209,10 @@ static void deed_file(void)
 {
     (void)fopen("/etc/passwd", "r");
 }
+static void deed_quit(void)
+{
+    exit(0);
+}
 static void deed_atexit(void)
 {
     (void)atexit(deed_nothing);
@@ -211,12 +236,12 @@ void at_load(void)
 static void (*const deeds[])(void) __attribute__((unused)) = {
     deed_null,  deed_divide, deed_abort,   deed_exit,  deed_loop,  deed_open,   deed_socket, deed_fork,   deed_ptrace,
     deed_kill,  deed_write,  deed_exec,    deed_handler, deed_stack, deed_float, deed_malloc, deed_nothing,
-    deed_change, deed_reach,
+    deed_change, deed_reach,  deed_daemon, deed_timer, deed_alarm,
 #ifdef HOSTILE_KNOWS_MAILBOX
     deed_flood, deed_scribble,
 #endif
 #ifdef HOSTILE_NEEDS_LIBC
-    deed_thread, deed_signal, deed_file,   deed_atexit,
+    deed_thread, deed_signal, deed_file,   deed_atexit, deed_quit,
 #endif
 };
 
