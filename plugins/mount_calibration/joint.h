@@ -75,6 +75,7 @@ struct joint_block {
     double duration_s;
     double speed_m_s;   /* mean of the reports in it */
     double speed_age_s; /* of that mean, at its end */
+    double speed_step_m_s; /* to which it is rounded: at a steady speed it is off by the same for long */
     uint32_t speeds;    /* reports; 0: none */
     uint32_t still;     /* at rest since a while */
     uint32_t breaks;    /* nothing is known of what was just before it */

@@ -14,6 +14,7 @@
 #define RATIO 0.75
 #define RATIO_MOST 9.0
 /* What a turn does that no lever explains: steering, tyres. It is alike for the whole of a turn. */
+#define SPEED_FLOOR_M_S 0.015
 #define AHEAD_M_S2 2.0 /* a usual acceleration */
 #define TURNING_AHEAD_M 0.1
 #define TURNING_ASIDE_M 0.25
@@ -25,6 +26,7 @@
 #define SWING_LEFT 0.4 /* of the swinging, in a second's mean */
 #define BANK_EACH_M 3.0
 #define TURN_RAD_S 0.12
+#define TURN_M_S 3.0 /* slower is not on a road, but where cars are parked */
 #define TURN_LEAST_RAD (40.0 * OTO_DEG)
 #define CORNER_M 35.0 /* a larger radius is a bend */
 #define KEPT_CROWN 0.4
@@ -147,9 +149,9 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
     const struct then then = look_back(filter, block, age_s > 0.0 ? age_s : 0.0);
     const oto_vec3 rate = oto_mat3_mul_vec(body->from_sensor, oto_vec3_sub(then.rate_rad_s, filter->gyro_bias_rad_s));
     const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
-    const double noise = joint_squared(plan->speed_noise_m_s) / block->speeds + joint_squared(0.01) +
-                         joint_squared(0.03 * then.ahead_m_s2);
-    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(AHEAD_M_S2 * then.unknown_s);
+    const double noise = joint_squared(plan->speed_noise_m_s) + joint_squared(0.03 * then.ahead_m_s2);
+    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(AHEAD_M_S2 * then.unknown_s) +
+                         joint_squared(0.5 * block->speed_step_m_s) + joint_squared(SPEED_FLOOR_M_S);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(row_of(&body->from_sensor, 0), scale));
     joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
@@ -286,17 +288,16 @@ static void measure_turn(const struct joint_plan *plan, struct joint_filter *fil
 {
     const struct joint_turn turn = filter->turn;
     const double angle_rad = oto_fabs(turn.yaw_rad), left_m_s2 = turn.left_m_s / turn.yaw_rad;
-    const double kept = KEPT_CROWN + *joint_extra(filter, JOINT_KEPT_CROWN), crown = *joint_extra(filter, JOINT_CROWN);
-    /* As large as it may be: that a turn shows little of a crown may as well say that all of it is kept as that there is none. */
-    const double crown_size = oto_hypot(plan->crown_rad, plan->crown_sigma_rad);
+    const double crown_size = oto_hypot(plan->crown_rad, plan->crown_sigma_rad); /* linear: neither is learned by way of the other */
     const double grade_sq = filter->grade_weight > GRADE_SEEN_M ? filter->grade_square_sum / filter->grade_weight
                                                                 : joint_squared(GRADE_FIRST_RAD);
     const double noise = joint_squared(TURN_SIGMA_RAD) + 2.0 * grade_sq / joint_squared(angle_rad);
-    const double predicted = kept * crown + left_m_s2 * *joint_extra(filter, JOINT_ROLL_COMPLIANCE);
+    const double predicted = KEPT_CROWN * *joint_extra(filter, JOINT_CROWN) + crown_size * *joint_extra(filter, JOINT_KEPT_CROWN) +
+                             left_m_s2 * *joint_extra(filter, JOINT_ROLL_COMPLIANCE);
     const double innovation = turn.pitch_rad / turn.yaw_rad - predicted;
     struct joint_row row = {0};
     joint_row_put(&row, JOINT_MOUNT, 1.0);
-    joint_row_put(&row, JOINT_CROWN, kept);
+    joint_row_put(&row, JOINT_CROWN, KEPT_CROWN);
     joint_row_put(&row, JOINT_KEPT_CROWN, crown_size);
     joint_row_put(&row, JOINT_ROLL_COMPLIANCE, left_m_s2);
     if (innovation * innovation < 9.0 * (joint_row_variance(filter, &row) + noise)) {
@@ -311,7 +312,7 @@ static void follow_turn(const struct joint_plan *plan, struct joint_filter *filt
 {
     struct joint_turn *turn = &filter->turn;
     const double yaw_rad = body->mean_rate_rad_s.z * block->duration_s;
-    if (oto_fabs(body->mean_rate_rad_s.z) > TURN_RAD_S && oto_fabs(body->velocity_m_s.x) > 1.0 && !block->still) {
+    if (oto_fabs(body->mean_rate_rad_s.z) > TURN_RAD_S && body->velocity_m_s.x > TURN_M_S) {
         turn->yaw_rad += yaw_rad;
         turn->pitch_rad += body->mean_rate_rad_s.y * block->duration_s;
         turn->left_m_s += body->left_m_s2 * yaw_rad;
