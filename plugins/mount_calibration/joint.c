@@ -4,6 +4,8 @@
 #include "joint.h"
 
 #define REPLAYS 2
+#define SURPRISE 1.5 /* of what noise is assumed to be */
+#define SURPRISE_RATIO 8.0
 #define AGAIN_LEVER_M 0.3
 #define AGAIN_LAG_S 0.05
 #define LAST_REPLAY_BLOCKS 700    /* leaves room for those that come in meanwhile */
@@ -105,6 +107,14 @@ void joint_push_block(const struct joint_plan *plan, struct joint *joint, const 
     } else {
         make_room(plan, joint);
     }
+}
+
+bool joint_is_surprised(const struct joint *joint)
+{
+    const struct joint_channel *forward = &joint->filter.channels[JOINT_FORWARD];
+    const struct joint_channel *upward = &joint->filter.channels[JOINT_UPWARD];
+    return (forward->scale > SURPRISE && forward->scale > SURPRISE_RATIO * forward->usual) ||
+           (upward->scale > SURPRISE && upward->scale > SURPRISE_RATIO * upward->usual);
 }
 
 const struct joint_filter *joint_shown(const struct joint *joint)

@@ -7,6 +7,7 @@
 #define REFUSED_AT_MOST 20 /* two seconds */
 #define SCALE_MEMORY 0.01
 #define RISE_MEMORY 0.03
+#define USUAL_MEMORY 0.1 /* of that */
 #define SCALE_LEAST 0.1
 #define LEARN_FROM 4.0
 #define SCALE_MOST 100.0
@@ -105,6 +106,7 @@ static bool measure(const struct joint_plan *plan, struct joint_filter *filter, 
         channel->scale = channel->scale < SCALE_LEAST  ? SCALE_LEAST
                          : channel->scale > SCALE_MOST ? SCALE_MOST
                                                        : channel->scale;
+        channel->usual += USUAL_MEMORY * memory * (channel->scale - channel->usual);
     }
     joint_update(filter, row, innovation, noise + fixed);
     return true;
@@ -212,18 +214,19 @@ static void begin_rise(struct joint_filter *filter)
     filter->rise_square_m2_s = 0.0;
 }
 
+/* Whether the last second was taken: what it says stands until the next one is over. */
 static bool measure_upward(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
                            double dt)
 {
     struct joint_row row = {1, {JOINT_RISE}, {1.0}};
-    bool taken = true;
     rise(plan, filter, body, dt);
     if (filter->rise_s > RISE_S) {
         const double noise = joint_squared(RISE_M) + joint_squared(SWING_LEFT * plan->vibration_rad) * filter->rise_square_m2_s;
-        taken = measure(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, 0.0);
+        filter->rise_refused =
+            !measure(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, 0.0);
         begin_rise(filter);
     }
-    return taken;
+    return !filter->rise_refused;
 }
 
 /* The road's rms bank, as it is seen about its mean; the assumed one counts as five independent places. */
@@ -406,6 +409,7 @@ static void lose_velocity(struct joint_filter *filter, double speed_m_s)
     begin_rise(filter);
     filter->lost++;
     filter->refused = 0;
+    filter->rise_refused = 0;
 }
 
 /* A speed without a sign has that of the velocity, unless that is faster than a car reverses. */
