@@ -10,11 +10,11 @@ struct host_ranges {
     uint32_t count;
     struct host_range {
         uintptr_t start, end;
-    } range[SRV_BOX_MAX_PLUGINS];
+    } range[SRV_HOST_MAX_PLUGINS];
 };
 
 /* Signals are told in *crash from now on. One process, one place: the handler has no other way to it. */
-enum oto_status host_crash_watch(struct srv_box_crash *crash, struct oto_error *error);
+enum oto_status host_crash_watch(struct srv_host_crash *crash, struct oto_error *error);
 /* Plugin `index` is loaded: its code is known by its step. */
 void host_crash_know(uint32_t index, const struct oto_plugin *plugin);
 

@@ -20,7 +20,8 @@ static uint32_t said(enum oto_step_status status)
 }
 
 /* The ticks up to the one that is asked for: mostly one; after a host was away those that it missed, too. */
-static uint32_t step(const struct srv_box_slot *slot, const struct oto_plugin *plugin, const struct oto_instance *instance)
+static uint32_t step(const struct srv_host_slot *slot, const struct oto_plugin *plugin,
+                     const struct oto_instance *instance)
 {
     struct srv_beat beat = slot->beat;
     uint32_t status = OTO_STEP_OK;
@@ -32,26 +33,26 @@ static uint32_t step(const struct srv_box_slot *slot, const struct oto_plugin *p
     return status;
 }
 
-void host_evaluate(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance)
 {
-    const struct srv_box_slot *slot = srv_box_slot_at(box, index);
-    struct srv_box_instant *instants = (void *)((unsigned char *)box + slot->instants_offset);
-    host_leave_crumb(box, 1 + index, SRV_DOING_EVALUATE);
+    const struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
+    struct srv_host_instant *instants = (void *)((unsigned char *)mailbox + slot->instants_offset);
+    host_mark_operation(mailbox, 1 + index, SRV_OPERATION_EVALUATE);
     for (uint32_t i = 0; i < slot->instant_count; i++) {
-        struct srv_box_instant *instant = &instants[i];
+        struct srv_host_instant *instant = &instants[i];
         memset(&instant->truth, 0, sizeof instant->truth);
         instant->status =
             said(oto_plugin_motion(plugin)->evaluate(instance, instant->at, &instant->truth));
     }
 }
 
-uint32_t host_move(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance)
 {
-    const uint32_t status = step(srv_box_slot_at(box, index), plugin, instance);
+    const uint32_t status = step(srv_host_slot_at(mailbox, index), plugin, instance);
     if (is_good(status)) {
-        host_evaluate(box, index, plugin, instance);
+        host_evaluate(mailbox, index, plugin, instance);
     }
     return status;
 }

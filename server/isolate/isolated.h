@@ -4,7 +4,7 @@
  * in mode async the samples of tick k are published in tick k+1, always. A group is of one kind, since kinds have their
  * turns one after the other. Estimators that listen to others before them are asked when those have been published.
  *
- * The tick thread writes requests and takes answers; the keeper's thread watches the processes, tells of their deaths
+ * The tick thread writes requests and takes answers; the host supervisor's thread watches the processes, tells of their deaths
  * and starts new ones, from the last good states, which are the nodes' own (node->instance.state).
  */
 #ifndef SRV_WORLD_ISOLATED_H
@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 
-#include "isolate/box.h"
+#include "isolate/plugin_host.h"
 #include "isolate/isolation.h"
 #include "sim/sim.h"
 #include "base/queue.h"
@@ -25,7 +25,7 @@
 #define SRV_CRASH_WINDOW_NS INT64_C(60000000000)
 
 struct srv_group;
-struct srv_keeper;
+struct srv_host_supervisor;
 struct srv_pair_side; /* sim/swap_private.h */
 
 /* All plugin hosts of a world. The shell makes it and sets the members that it names. */
@@ -33,7 +33,7 @@ struct srv_isolation {
     struct srv_sim *sim;
     struct srv_group *groups;
     uint32_t group_count;
-    struct srv_keeper *keeper; /* NULL: no groups */
+    struct srv_host_supervisor *supervisor; /* NULL: no groups */
     /* the shell's */
     bool paced;    /* a tick waits for a host only for its budget */
     uint32_t quit; /* atomic: ends every wait */
@@ -54,17 +54,17 @@ struct srv_member {
     bool in_request;
     uint32_t has_last; /* bit i: port i has published */
     unsigned char *last; /* the last payloads, as node->payloads */
-    /* keeper */
+    /* host supervisor */
     int64_t crash_ns[SRV_CRASHES_ALLOWED];
     uint32_t crashes;
     bool off;
-    /* keeper to tick thread */
-    uint32_t condemned;
+    /* host supervisor to tick thread */
+    uint32_t quarantine_wanted;
 };
 
 /* The conversation with one host. [tick] */
-struct srv_talk {
-    struct srv_box *box; /* NULL: there is none */
+struct srv_host_link {
+    struct srv_host *host;      /* NULL: there is none */
     uint32_t request, answered; /* newest numbers of the mailbox's words */
     uint32_t answers_left;
     bool open;        /* a request is without an answer */
@@ -81,25 +81,25 @@ struct srv_group {
     uint32_t member_count;
     struct srv_member *members;
     /* tick thread */
-    struct srv_talk live;
+    struct srv_host_link live;
     uint64_t revision; /* of the parameters; counts changes */
     bool waiting;      /* this tick has not waited for the open request yet */
-    bool told_late;
-    struct srv_talk trial;     /* with the host of a swap's candidate; of one member at a time */
+    bool late_reported;
+    struct srv_host_link trial; /* with the host of a swap's candidate; of one member at a time */
     struct srv_member *tried;  /* whose swap it is; NULL: none */
     struct srv_sample trial_now, trial_before; /* as a member's, of the candidate */
     /* between the threads */
-    struct srv_box *next;       /* keeper to tick thread */
-    struct srv_box *adopted;    /* tick thread to keeper: a change brought it */
-    struct srv_box *candidate;  /* tick thread to keeper: the host of `trial`, whose end it should see */
-    struct srv_queue released;  /* boxes, tick thread to keeper */
-    uint32_t kill_wanted;       /* tick thread to keeper */
-    /* keeper and loader, under the lock: how the next host is made */
+    struct srv_host *next;      /* host supervisor to tick thread */
+    struct srv_host *adopted;   /* tick thread to host supervisor: a change brought it */
+    struct srv_host *candidate; /* tick thread to host supervisor: the host of `trial`, whose end it should see */
+    struct srv_queue released;  /* hosts, tick thread to host supervisor */
+    uint32_t kill_wanted;       /* tick thread to host supervisor */
+    /* host supervisor and loader, under the lock: how the next host is made */
     pthread_mutex_t lock;
-    struct srv_box_seat *seats; /* own their parameters and hold their plugins */
-    uint64_t seats_revision;
-    /* keeper */
-    struct srv_box *watched; /* the newest that it knows of */
+    struct srv_host_instance_spec *specs; /* own their parameters and hold their plugins */
+    uint64_t specs_revision;
+    /* host supervisor */
+    struct srv_host *watched; /* the newest that it knows of */
     int64_t restart_ns;      /* when to start another; 0: not planned */
     int64_t started_ns, pause_ns;
     /* for those who look: relaxed */
@@ -108,12 +108,12 @@ struct srv_group {
     uint32_t landlock; /* of the first host: those that follow it are under the same */
 };
 
-/* ---- isolated_talk.c: [tick] ---- */
+/* ---- isolated_link.c: [tick] ---- */
 
 /* Makes what stands in the slots a request to step so many instances, and wakes the host. */
-void srv_talk_ask(struct srv_talk *talk, uint32_t instances);
+void srv_host_link_request(struct srv_host_link *link, uint32_t instances);
 /* Waits for the answer to the open request; false when the budget or the host is at its end. */
-bool srv_talk_await(struct srv_sim *sim, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns);
+bool srv_host_link_await(struct srv_sim *sim, struct srv_group *group, struct srv_host_link *link, int64_t budget_ns);
 
 /* ---- isolated.c: [tick] ---- */
 
@@ -124,42 +124,42 @@ void srv_groups_request(struct srv_sim *sim, enum srv_turn turn, uint64_t tick);
 /* An estimator is due and was not asked, since it listens to others before it: now `said` of them have been published. */
 void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t tick, uint32_t said);
 /* Takes another host as the live one and gives it the states. */
-void srv_group_adopt(struct srv_group *group, struct srv_talk talk);
-/* Gives a box to the keeper, who ends it. NULL is allowed. */
-void srv_group_release(struct srv_group *group, struct srv_box *box);
+void srv_group_adopt(struct srv_group *group, struct srv_host_link link);
+/* Gives a host to the host supervisor, who ends it. NULL is allowed. */
+void srv_group_release(struct srv_group *group, struct srv_host *host);
 /* How long a tick waits for an answer. */
-int64_t srv_group_patience_ns(const struct srv_sim *sim, const struct srv_group *group);
+int64_t srv_group_timeout_ns(const struct srv_sim *sim, const struct srv_group *group);
 /* Writes into the slot of a host what the sample of this tick is exposed to or given; returns the flags of its truth. */
 uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_pair_side *runner,
-                           const struct srv_box *box, uint64_t tick);
+                           const struct srv_host *host, uint64_t tick);
 /*
  * What a host answered, copied once: what is looked at afterwards is the copy. Without a sample the state alone. What an
  * estimator was given is in its state from now on.
  */
-void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_pair_side *runner,
+void srv_member_copy(const struct srv_host *host, const struct srv_member *member, const struct srv_pair_side *runner,
                      struct srv_sample *sample);
 /* The nodes' states, to the live box. */
-void srv_group_give_states(struct srv_group *group);
+void srv_group_send_states(struct srv_group *group);
 /* What the group was asked is answered, or late; waits if nobody has yet. */
 void srv_group_settle(struct srv_sim *sim, struct srv_group *group);
 
 /* Without a pace, until the deadline: waits for a host that lives. */
-bool srv_group_revive(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns);
+bool srv_group_await_restart(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns);
 /* Whether a tick gives a host its budget, not what it takes. */
 bool srv_group_is_paced(const struct srv_sim *sim);
 /* A request was not answered: says so, once in a row, and has a host ended that has said nothing for too long. */
-void srv_group_note_silence(struct srv_sim *sim, struct srv_group *group);
+void srv_group_report_timeout(struct srv_sim *sim, struct srv_group *group);
 
 /* ---- isolated_motion.c: [tick] ---- */
 
 /* Room for its truths. [loop] */
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error);
 /* What stands in the slot is then: the steps up to the end of this tick, and the truths that its sensors will ask for. */
-void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_box *box);
+void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_host *host);
 /* The steps have been made: with `in_time`, the truths are those of this tick. */
-void srv_member_take_motion(struct srv_member *member, const struct srv_box *box, bool in_time);
+void srv_member_take_motion(struct srv_member *member, const struct srv_host *host, bool in_time);
 /* The truth at time zero, which came with the first state. [loop] */
-void srv_member_take_zero(struct srv_member *member, const struct srv_box *box);
+void srv_member_take_zero(struct srv_member *member, const struct srv_host *host);
 /* The vehicle's turn. False: its host has not moved it; *said is what its step said. */
 bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *said);
 /* A sensor has looked back: so long before a sample it will want the truth again. */
@@ -220,21 +220,21 @@ const struct srv_sample *srv_member_answer(const struct srv_member *member, bool
 /* Makes the groups that the nodes name, starts their hosts and takes the first states from them. */
 enum oto_status srv_groups_make(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                 struct oto_error *error);
-void srv_groups_drop(struct srv_sim *sim); /* after the keeper has ended */
+void srv_groups_drop(struct srv_sim *sim); /* after the host supervisor has ended */
 /* Room for the last payloads of ports; NULL when out of memory. */
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count);
-/* [keeper] Plugins and parameters that the next host of the group begins with. The lock is held. */
-enum oto_status srv_group_take_seats(struct srv_group *group, const struct srv_box *box, struct oto_error *error);
+/* [host supervisor] Plugins and parameters that the next host of the group begins with. The lock is held. */
+enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_host *host, struct oto_error *error);
 
-/* ---- keeper.c ---- */
+/* ---- supervisor.c ---- */
 
 /* [loop] Nothing happens without groups. */
-enum oto_status srv_keeper_start(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
-                                 struct oto_error *error);
-void srv_keeper_stop(struct srv_sim *sim);
-/* [any] The keeper has something to do. */
-void srv_keeper_wake(struct srv_sim *sim);
+enum oto_status srv_host_supervisor_start(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
+                                          struct oto_error *error);
+void srv_host_supervisor_stop(struct srv_sim *sim);
+/* [any] The host supervisor has something to do. */
+void srv_host_supervisor_wake(struct srv_sim *sim);
 /* [tick] Writes its events. */
-void srv_keeper_news(struct srv_sim *sim);
+void srv_host_supervisor_write_events(struct srv_sim *sim);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define CATCH_UP_TICKS 256u /* of one request */
 
-#define KEPT (2 * SRV_BOX_INSTANTS)
+#define KEPT (2 * SRV_HOST_INSTANTS)
 
 #define LAGS 16u /* of one sensor */
 
@@ -23,7 +23,8 @@ struct lags {
 };
 
 struct srv_truths {
-    struct srv_box_instant at[KEPT]; /* of this tick: its end, those that its sensors want, then those asked for one by one */
+    struct srv_host_instant
+        at[KEPT]; /* of this tick: its end, those that its sensors want, then those asked for one by one */
     uint32_t count;
     uint32_t steps; /* that were asked for */
     bool current;   /* the state is that of the last tick's end */
@@ -41,7 +42,7 @@ enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_err
 
 /* ---- what is asked for ---- */
 
-static struct srv_box_instant *find(struct srv_truths *truths, struct oto_instant at)
+static struct srv_host_instant *find(struct srv_truths *truths, struct oto_instant at)
 {
     for (uint32_t i = 0; i < truths->count; i++) {
         if (oto_instant_is_equal(truths->at[i].at, at)) {
@@ -53,8 +54,8 @@ static struct srv_box_instant *find(struct srv_truths *truths, struct oto_instan
 
 static void want(struct srv_truths *truths, struct oto_instant at)
 {
-    if (truths->count < SRV_BOX_INSTANTS) {
-        truths->at[truths->count++] = (struct srv_box_instant){.at = at};
+    if (truths->count < SRV_HOST_INSTANTS) {
+        truths->at[truths->count++] = (struct srv_host_instant){.at = at};
     }
 }
 
@@ -80,7 +81,7 @@ static void want_samples(struct srv_sim *sim, const struct srv_vehicle *vehicle,
     const struct srv_node *node = &vehicle->first_sensor[sensor];
     struct srv_beat beat = node->beat;
     struct srv_due due = node->due;
-    while (srv_due_tick(&due) == sim->tick && truths->count < SRV_BOX_INSTANTS) {
+    while (srv_due_tick(&due) == sim->tick && truths->count < SRV_HOST_INSTANTS) {
         if (!srv_due_at_end(&due)) {
             want(truths, srv_beat_at(&beat));
         }
@@ -104,17 +105,17 @@ void srv_member_note_past(struct srv_member *member, const struct srv_node *sens
     truths->missed = false;
 }
 
-static void put(const struct srv_member *member, const struct srv_box *box, const struct srv_box_instant *instants,
+static void put(const struct srv_member *member, const struct srv_host *host, const struct srv_host_instant *instants,
                 uint32_t count, uint32_t steps)
 {
-    struct srv_box_slot *slot = srv_box_slot(box, member->slot);
-    memcpy(srv_box_at(box, box->places[member->slot].instants_offset), instants, count * sizeof *instants);
+    struct srv_host_slot *slot = srv_host_slot(host, member->slot);
+    memcpy(srv_host_at(host, host->layouts[member->slot].instants_offset), instants, count * sizeof *instants);
     slot->instant_count = count;
     slot->step_count = steps;
     slot->beat = member->node->beat;
 }
 
-void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_box *box)
+void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_host *host)
 {
     struct srv_truths *truths = member->truths;
     const struct srv_vehicle *vehicle = member->vehicle;
@@ -130,38 +131,38 @@ void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const
             }
         }
     }
-    put(member, box, truths->at, truths->count, truths->steps);
+    put(member, host, truths->at, truths->count, truths->steps);
 }
 
 /* ---- what was answered ---- */
 
 /* Copied once; which instants they are of is our own knowledge. */
-static void take_truths(const struct srv_member *member, const struct srv_box *box, struct srv_box_instant *instants,
+static void take_truths(const struct srv_member *member, const struct srv_host *host, struct srv_host_instant *instants,
                         uint32_t count)
 {
-    const struct srv_box_instant *answered = srv_box_at(box, box->places[member->slot].instants_offset);
+    const struct srv_host_instant *answered = srv_host_at(host, host->layouts[member->slot].instants_offset);
     for (uint32_t i = 0; i < count; i++) {
         instants[i].status = answered[i].status;
         instants[i].truth = answered[i].truth;
     }
 }
 
-void srv_member_take_motion(struct srv_member *member, const struct srv_box *box, bool in_time)
+void srv_member_take_motion(struct srv_member *member, const struct srv_host *host, bool in_time)
 {
     struct srv_truths *truths = member->truths;
     for (uint32_t i = 0; i < truths->steps; i++) {
         srv_beat_advance(&member->node->beat);
     }
     if (in_time && truths->count > 0) {
-        take_truths(member, box, truths->at, truths->count);
+        take_truths(member, host, truths->at, truths->count);
         truths->current = true;
     }
 }
 
-void srv_member_take_zero(struct srv_member *member, const struct srv_box *box)
+void srv_member_take_zero(struct srv_member *member, const struct srv_host *host)
 {
     want(member->truths, (struct oto_instant){0, 0.0});
-    take_truths(member, box, member->truths->at, 1);
+    take_truths(member, host, member->truths->at, 1);
     member->truths->current = true;
 }
 
@@ -184,31 +185,31 @@ bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *s
 static bool is_there(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns)
 {
     const bool there = srv_group_is_paced(sim)
-                           ? group->live.box != NULL && __atomic_load_n(&group->live.box->dead, __ATOMIC_ACQUIRE) == 0
-                           : srv_group_revive(sim, group, deadline_ns);
+                           ? group->live.host != NULL && __atomic_load_n(&group->live.host->dead, __ATOMIC_ACQUIRE) == 0
+                           : srv_group_await_restart(sim, group, deadline_ns);
     return there && !group->live.open;
 }
 
 /* Asks for one more instant, of the state as it is. */
-static bool ask_for(struct srv_sim *sim, struct srv_member *member, struct srv_box_instant *instant)
+static bool ask_for(struct srv_sim *sim, struct srv_member *member, struct srv_host_instant *instant)
 {
     struct srv_group *group = member->group;
-    const int64_t patience_ns = srv_group_patience_ns(sim, group);
+    const int64_t timeout_ns = srv_group_timeout_ns(sim, group);
     const int64_t deadline_ns = srv_now_ns() + 2 * SRV_GROUP_STUCK_NS;
     bool answered = false;
     while (!answered && is_there(sim, group, deadline_ns) && !member->node->quarantined) {
-        const struct srv_box *box = group->live.box;
+        const struct srv_host *host = group->live.host;
         for (uint32_t i = 0; i < group->member_count; i++) {
-            srv_box_slot(box, i)->due = i == member->slot;
+            srv_host_slot(host, i)->due = i == member->slot;
         }
-        put(member, box, instant, 1, 0);
-        srv_talk_ask(&group->live, 1);
-        answered = srv_talk_await(sim, group, &group->live, patience_ns);
+        put(member, host, instant, 1, 0);
+        srv_host_link_request(&group->live, 1);
+        answered = srv_host_link_await(sim, group, &group->live, timeout_ns);
         if (answered) {
             group->live.open = false;
-            take_truths(member, box, instant, 1);
+            take_truths(member, host, instant, 1);
         } else {
-            srv_group_note_silence(sim, group);
+            srv_group_report_timeout(sim, group);
         }
     }
     return answered;
@@ -222,11 +223,11 @@ bool srv_member_evaluate(struct srv_sim *sim, struct srv_member *member, struct 
     if (!truths->current) {
         return false;
     }
-    struct srv_box_instant *instant = find(truths, at);
+    struct srv_host_instant *instant = find(truths, at);
     truths->missed = instant == NULL;
     if (truths->missed) {
         instant = &truths->at[truths->count < KEPT ? truths->count++ : KEPT - 1];
-        *instant = (struct srv_box_instant){.at = at};
+        *instant = (struct srv_host_instant){.at = at};
         if (!ask_for(sim, member, instant)) {
             instant->at.t_ns = INT64_MIN; /* nobody asks for it */
             return false;

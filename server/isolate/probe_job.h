@@ -9,7 +9,7 @@
 #include "host_mailbox.h"
 
 struct srv_probe_job {
-    uint64_t magic; /* SRV_BOX_MAGIC */
+    uint64_t magic;          /* SRV_HOST_MAGIC */
     uint32_t version, start; /* enum srv_start */
     uint64_t bytes;
     struct oto_setup setup;
@@ -21,9 +21,9 @@ struct srv_probe_job {
     struct oto_truth_record truth;
     struct oto_instant at;
     /* the host's */
-    uint32_t crumb_doing; /* enum srv_box_doing */
-    uint32_t crumb_step;
-    struct srv_box_crash crash;
+    uint32_t current_operation; /* enum srv_host_operation */
+    uint32_t current_step;
+    struct srv_host_crash crash;
     int64_t step_p50_ns, step_max_ns;
     uint32_t steps;
     uint32_t reserved;

@@ -8,72 +8,73 @@
 #define SPIN_NS 60000 /* a host that is awake answers within it */
 #define SPIN_STEPS 32
 
-void srv_talk_ask(struct srv_talk *talk, uint32_t instances)
+void srv_host_link_request(struct srv_host_link *link, uint32_t instances)
 {
-    struct srv_box_head *memory = talk->box->memory;
-    talk->open = true;
-    talk->answers_left = instances * SRV_BOX_ASKS_A_STEP;
-    talk->since_ns = srv_now_ns();
-    __atomic_store_n(&memory->request, ++talk->request, __ATOMIC_RELEASE);
+    struct srv_host_mailbox *memory = link->host->memory;
+    link->open = true;
+    link->answers_left = instances * SRV_HOST_QUESTIONS_PER_STEP;
+    link->since_ns = srv_now_ns();
+    __atomic_store_n(&memory->request, ++link->request, __ATOMIC_RELEASE);
     srv_futex_wake(&memory->request);
 }
 
 /* The sample that a question may be about; NULL: none was asked for. */
-static const struct srv_sample *asked_about(const struct srv_group *group, const struct srv_talk *talk, uint32_t slot)
+static const struct srv_sample *asked_about(const struct srv_group *group, const struct srv_host_link *link,
+                                            uint32_t slot)
 {
     if (slot >= group->member_count) {
         return NULL;
     }
     const struct srv_member *member = &group->members[slot];
     const bool tried = group->tried == member && group->trial_now.asked;
-    if (talk == &group->trial) {
+    if (link == &group->trial) {
         return tried ? &group->trial_now : NULL;
     }
     return member->in_request ? &member->now : NULL;
 }
 
-static void answer(struct srv_sim *sim, struct srv_group *group, struct srv_talk *talk, uint32_t asked)
+static void answer(struct srv_sim *sim, struct srv_group *group, struct srv_host_link *link, uint32_t asked)
 {
-    struct srv_box_head *memory = talk->box->memory;
-    const struct srv_box_question question = memory->question;
+    struct srv_host_mailbox *memory = link->host->memory;
+    const struct srv_host_question question = memory->question;
     struct oto_sensor_input input;
     enum oto_step_status status = OTO_STEP_ERROR;
     memset(&input, 0, sizeof input);
-    const struct srv_sample *sample = asked_about(group, talk, question.slot);
-    if (group->turn == SRV_TURN_SENSORS && talk->answers_left > 0 && sample != NULL) {
+    const struct srv_sample *sample = asked_about(group, link, question.slot);
+    if (group->turn == SRV_TURN_SENSORS && link->answers_left > 0 && sample != NULL) {
         const struct srv_member *member = &group->members[question.slot];
         struct srv_looking_back back = {sim, member->vehicle, member->node, srv_beat_at(&sample->beat)};
-        talk->answers_left--;
+        link->answers_left--;
         status = srv_input_at(&back, question.at, &input);
     }
     memory->answer = input;
     memory->answer_status = (uint32_t)status;
-    talk->answered = asked;
+    link->answered = asked;
     __atomic_store_n(&memory->answered, asked, __ATOMIC_RELEASE);
     srv_futex_wake(&memory->answered);
 }
 
-bool srv_talk_await(struct srv_sim *sim, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns)
+bool srv_host_link_await(struct srv_sim *sim, struct srv_group *group, struct srv_host_link *link, int64_t budget_ns)
 {
-    const struct srv_box *box = talk->box;
+    const struct srv_host *host = link->host;
     const int64_t start_ns = srv_now_ns();
     int64_t passed_ns = 0;
     for (uint32_t steps = 1;; steps++) {
-        const uint32_t news = __atomic_load_n(&box->memory->news, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&box->memory->done, __ATOMIC_ACQUIRE) == talk->request) {
+        const uint32_t notifications = __atomic_load_n(&host->memory->notifications, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&host->memory->done, __ATOMIC_ACQUIRE) == link->request) {
             return true;
         }
-        const uint32_t asked = __atomic_load_n(&box->memory->asked, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&box->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns) {
+        const uint32_t asked = __atomic_load_n(&host->memory->asked, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&host->dead, __ATOMIC_ACQUIRE) != 0 || passed_ns >= budget_ns) {
             return false;
         }
-        if (asked != talk->answered) {
-            answer(sim, group, talk, asked);
+        if (asked != link->answered) {
+            answer(sim, group, link, asked);
         } else if (steps % SPIN_STEPS != 0) {
             srv_pause();
             continue;
         } else if (passed_ns > SPIN_NS) {
-            srv_futex_wait(&box->memory->news, news, budget_ns - passed_ns);
+            srv_futex_wait(&host->memory->notifications, notifications, budget_ns - passed_ns);
         }
         passed_ns = srv_now_ns() - start_ns; /* questions take time too: a host may ask for ever */
     }

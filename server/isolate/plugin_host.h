@@ -3,8 +3,8 @@
  * ended by the threads that may block; the tick thread only reads and writes the mailbox. Offsets and sizes are the
  * server's own copies: nothing that the process writes is believed beyond what is copied out and checked. [loop]
  */
-#ifndef SRV_HOST_BOX_H
-#define SRV_HOST_BOX_H
+#ifndef SRV_ISOLATE_PLUGIN_HOST_H
+#define SRV_ISOLATE_PLUGIN_HOST_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -13,10 +13,10 @@
 #include "plugin/host.h"
 #include "isolate/host_mailbox.h"
 
-#define SRV_BOX_START_NS INT64_C(10000000000) /* for all plugins together to load, prepare and init */
+#define SRV_HOST_START_TIMEOUT_NS INT64_C(10000000000) /* for all plugins together to load, prepare and init */
 
 /* One instance of a host, as it is wanted. */
-struct srv_box_seat {
+struct srv_host_instance_spec {
     const char *topic; /* for messages */
     struct oto_setup setup;
     struct oto_plugin *plugin; /* only its sealed copy is used */
@@ -29,7 +29,7 @@ struct srv_box_seat {
 };
 
 /* Where the parts of an instance are. */
-struct srv_box_place {
+struct srv_host_layout {
     const char *topic;
     struct oto_setup setup;
     struct oto_plugin *plugin; /* held */
@@ -44,50 +44,50 @@ struct srv_box_place {
     uint64_t instants_offset; /* of motions; else 0 */
 };
 
-struct srv_box {
-    struct srv_box_head *memory;
+struct srv_host {
+    struct srv_host_mailbox *memory;
     uint64_t bytes;
     uint32_t slot_count;
-    struct srv_box_place *places;
+    struct srv_host_layout *layouts;
     pid_t pid;
     int pid_fd, control_fd;
     uint32_t landlock; /* its ABI that the process is under, 0: none */
     uint64_t revision; /* of the parameters that it was made with */
     uint32_t dead;     /* release: the process is gone */
     bool was_stuck;    /* it was killed because it did not answer */
-    int how_code, how_status; /* of its end: CLD_… and the code or signal */
+    int end_code, end_status; /* of its end: CLD_… and the code or signal */
 };
 
 /*
  * Starts a host and waits until its instances are ready. `fifo_priority` is wanted, not needed; 0: none. On failure nothing
  * is left; *culprit is the seat it was at.
  */
-enum oto_status srv_box_start(const struct srv_box_seat *seats, uint32_t seat_count, int32_t fifo_priority,
-                              oto_warn_function warn, void *warn_context, struct srv_box **box, uint32_t *culprit,
-                              struct oto_error *error);
+enum oto_status srv_host_start(const struct srv_host_instance_spec *specs, uint32_t spec_count, int32_t fifo_priority,
+                               oto_warn_function warn, void *warn_context, struct srv_host **host, uint32_t *culprit,
+                               struct oto_error *error);
 /* Takes the process's end without waiting; false: it lives. Who waits for its news is woken. */
-bool srv_box_reap(struct srv_box *box);
+bool srv_host_reap(struct srv_host *host);
 /* Kills the process if it lives, and frees all. NULL is allowed. */
-void srv_box_end(struct srv_box *box);
+void srv_host_end(struct srv_host *host);
 
 /* What an estimator's next step is given: at most as many samples as its inputs were made for. */
-void srv_box_put_samples(const struct srv_box *box, uint32_t slot, const struct srv_inputs *inputs, uint32_t count);
+void srv_host_put_samples(const struct srv_host *host, uint32_t slot, const struct srv_inputs *inputs, uint32_t count);
 
 /* The instance that the process was at when it died; UINT32_MAX: none. */
-uint32_t srv_box_culprit(const struct srv_box *box);
+uint32_t srv_host_culprit(const struct srv_host *host);
 /* Whether its end was the plugin's doing: not the order of another process. */
-bool srv_box_is_guilty(const struct srv_box *box);
+bool srv_host_was_ended_by_plugin(const struct srv_host *host);
 /* How and where a dead one died: "was ended by SIGSEGV (touched 0x0) in step, at make_trouble+0x12". */
-void srv_box_tell_death(const struct srv_box *box, char *text, size_t bytes);
+void srv_host_describe_end(const struct srv_host *host, char *text, size_t bytes);
 
-static inline struct srv_box_slot *srv_box_slot(const struct srv_box *box, uint32_t index)
+static inline struct srv_host_slot *srv_host_slot(const struct srv_host *host, uint32_t index)
 {
-    return srv_box_slot_at(box->memory, index);
+    return srv_host_slot_at(host->memory, index);
 }
 
-static inline void *srv_box_at(const struct srv_box *box, uint64_t offset)
+static inline void *srv_host_at(const struct srv_host *host, uint64_t offset)
 {
-    return (unsigned char *)box->memory + offset;
+    return (unsigned char *)host->memory + offset;
 }
 
 /* ---- the process alone, also for the probe ---- */
@@ -98,7 +98,7 @@ struct srv_host_process {
 };
 
 /* Spawns otolith-plugin-host (OTOLITH_PLUGIN_HOST, else beside this program) and sends the start message. */
-struct srv_host_order {
+struct srv_host_spawn_options {
     enum srv_host_work work;
     int memory_fd;
     uint64_t bytes; /* of it */
@@ -106,19 +106,19 @@ struct srv_host_order {
     uint32_t plugin_count;
     int32_t fifo_priority;
 };
-enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_host_process *process,
+enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struct srv_host_process *process,
                                struct oto_error *error);
 /*
  * Its next message, within the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: it is gone, and how is filled.
  */
 enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message);
 /* Kills and reaps it, and closes all. */
-void srv_host_finish(struct srv_host_process *process);
+void srv_host_process_end(struct srv_host_process *process);
 /* Sealed memory of a fixed size, mapped; NULL and an error. */
 void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_error *error);
 
 /* Text of a crash: signal, what was touched, and the plugin's function. `fd` is the plugin's copy, -1: unknown. */
-void srv_crash_tell(const struct srv_box_crash *crash, int fd, char *text, size_t bytes);
-const char *srv_doing_text(uint32_t doing);
+void srv_crash_describe(const struct srv_host_crash *crash, int fd, char *text, size_t bytes);
+const char *srv_host_operation_text(uint32_t operation);
 
 #endif
