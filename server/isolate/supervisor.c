@@ -268,17 +268,17 @@ static int pause_ms(const struct srv_sim *sim)
 
 static void sleep_until_notified(struct srv_host_supervisor *supervisor)
 {
-    struct pollfd notifications[1 + 2 * SRV_GROUP_MAX] = {{.fd = supervisor->wake_fd, .events = POLLIN}};
+    struct pollfd polled[1 + 2 * SRV_GROUP_MAX] = {{.fd = supervisor->wake_fd, .events = POLLIN}};
     const struct srv_sim *sim = supervisor->sim;
     uint64_t count;
     for (uint32_t i = 0; i < sim->isolation->group_count; i++) {
         const struct srv_host *watched = sim->isolation->groups[i].watched;
         const struct srv_host *candidate = __atomic_load_n(&sim->isolation->groups[i].candidate, __ATOMIC_ACQUIRE);
         const bool lives = candidate != NULL && candidate->dead == 0;
-        notifications[1 + 2 * i] = (struct pollfd){.fd = watched != NULL ? watched->pid_fd : -1, .events = POLLIN};
-        notifications[2 + 2 * i] = (struct pollfd){.fd = lives ? candidate->pid_fd : -1, .events = POLLIN};
+        polled[1 + 2 * i] = (struct pollfd){.fd = watched != NULL ? watched->pid_fd : -1, .events = POLLIN};
+        polled[2 + 2 * i] = (struct pollfd){.fd = lives ? candidate->pid_fd : -1, .events = POLLIN};
     }
-    (void)poll(notifications, 1 + 2 * sim->isolation->group_count, pause_ms(sim));
+    (void)poll(polled, 1 + 2 * sim->isolation->group_count, pause_ms(sim));
     (void)!read(supervisor->wake_fd, &count, sizeof count);
 }
 

@@ -19,7 +19,7 @@ enum srv_job_stage {
 struct srv_job {
     struct srv_job *next;
     struct srv_loader *loader;
-    struct srv_ticket *ticket; /* NULL: no client waits for a reply */
+    struct srv_pending_request *pending; /* NULL: no client waits for a reply */
     enum srv_job_stage stage;
     uint32_t node;
     bool swap;
@@ -40,7 +40,7 @@ struct srv_job {
 struct srv_loader {
     struct srv_worker *worker;
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct srv_job *jobs; /* in the order in which they came */
     struct srv_previous *previous; /* of each node; plugin NULL: none */
     uint32_t node_count;
@@ -51,8 +51,8 @@ struct srv_loader {
 
 /* ---- loader.c ---- */
 
-struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node);
-/* Queues the job, which owns the ticket from now on. */
+struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node);
+/* Queues the job, which owns the pending request from now on. */
 void srv_job_enter(struct srv_job *job);
 void srv_job_drop(struct srv_job *job);
 void srv_job_answer(struct srv_job *job, enum oto_status status, uint64_t tick, const char *text);

@@ -115,15 +115,15 @@ void srv_verb_info(struct srv_request *request)
 
 void srv_verb_shutdown(struct srv_request *request)
 {
-    struct srv_ticket *ticket = srv_ticket_open(request, "shutdown");
-    if (ticket == NULL) {
+    struct srv_pending_request *pending = srv_pending_request_open(request, "shutdown");
+    if (pending == NULL) {
         return;
     }
     char who[64];
     srv_connection_who(request->connection, who, sizeof who);
     struct oto_clock clock = {0};
     (void)oto_segment_clock(srv_engine_segment(request->engine), &clock);
-    srv_ticket_close(ticket, OTO_OK, clock.tick, "the run ends");
+    srv_pending_request_finish(pending, OTO_OK, clock.tick, "the run ends");
     const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
     hooks->shutdown(hooks->context, who);
 }

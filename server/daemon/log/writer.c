@@ -6,7 +6,7 @@
 
 #include "base/file_kind.h"
 #include "base/output_file.h"
-#include "daemon/log/chronicle.h"
+#include "daemon/log/run_observer.h"
 #include "otolith/hash.h"
 #include "otolith/version.h"
 #include "wire/run_log.h"
