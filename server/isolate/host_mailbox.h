@@ -140,10 +140,10 @@ struct srv_host_slot {
     struct oto_instant at;
     struct oto_sensor_input input;
     uint32_t sample_count;
-    uint32_t step_count;    /* motions: ticks to move on by, of which `beat` is the end of the first; may be 0 */
+    uint32_t step_count;    /* motions: ticks to move on by, of which `schedule` is the end of the first; may be 0 */
     uint32_t instant_count; /* motions: of the truths that are asked for after that; with SRV_SLOT_FRESH also at the start */
     uint32_t reserved_motion;
-    struct srv_beat beat;
+    struct srv_schedule schedule;
     /* both: what the host finds in its outputs, and what it leaves there */
     struct srv_host_output outputs[OTO_PLUGIN_MAX_PORTS];
     /* written by the host */

@@ -23,11 +23,11 @@ static uint32_t said(enum oto_step_status status)
 static uint32_t step(const struct srv_host_slot *slot, const struct oto_plugin *plugin,
                      const struct oto_instance *instance)
 {
-    struct srv_beat beat = slot->beat;
+    struct srv_schedule schedule = slot->schedule;
     uint32_t status = OTO_STEP_OK;
-    for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_beat_advance(&beat)) {
-        const struct oto_step now = {.size = sizeof now, .tick = beat.n - 1, .n = beat.n, 
-                                     .at = srv_beat_at(&beat)};
+    for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_schedule_advance(&schedule)) {
+        const struct oto_step now = {
+            .size = sizeof now, .tick = schedule.n - 1, .n = schedule.n, .at = srv_schedule_at(&schedule)};
         status = said(oto_plugin_ops(plugin)->step(instance, &now));
     }
     return status;

@@ -188,13 +188,13 @@ static uint32_t write_input(struct srv_sim *sim, const struct srv_member *member
 uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_pair_side *runner,
                            const struct srv_host *host, uint64_t tick)
 {
-    const struct srv_beat *beat = &member->node->beat;
+    const struct srv_schedule *schedule = &member->node->schedule;
     struct srv_host_slot *slot = srv_host_slot(host, member->slot);
     slot->tick = tick;
-    slot->n = beat->n;
-    slot->at = srv_beat_at(beat);
+    slot->n = schedule->n;
+    slot->at = srv_schedule_at(schedule);
     for (uint32_t i = 0; i < runner->port_count; i++) {
-        slot->outputs[i] = (struct srv_host_output){beat->t_ns, beat->t_ns, 0, runner->ports[i].enabled};
+        slot->outputs[i] = (struct srv_host_output){schedule->t_ns, schedule->t_ns, 0, runner->ports[i].enabled};
     }
     return write_input(sim, member, runner, host);
 }
@@ -203,7 +203,7 @@ uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member,
 static void ask(struct srv_sim *sim, struct srv_member *member, uint64_t tick, struct srv_host *host)
 {
     const struct srv_pair_side runner = srv_pair_resident(sim, member->node);
-    member->now = (struct srv_sample){.asked = true, .beat = member->node->beat};
+    member->now = (struct srv_sample){.asked = true, .schedule = member->node->schedule};
     if (host == NULL) {
         return;
     }
@@ -215,20 +215,22 @@ static void ask(struct srv_sim *sim, struct srv_member *member, uint64_t tick, s
     member->in_request = true;
 }
 
-/* Whether it is due and not yet asked, and what it listens to is there once `said` of the estimators have had their turn. */
-static bool is_wanted(const struct srv_member *member, uint64_t tick, uint32_t said)
+/* Whether the node is due, has no request yet, and its inputs are complete after `published` estimators have
+ * published. */
+static bool is_wanted(const struct srv_member *member, uint64_t tick, uint32_t published)
 {
-    return srv_due_tick(&member->node->due) == tick && !*srv_pair_resident(member->group->isolation->sim, member->node).quarantined &&
-           !member->now.asked && (member->ready_at <= said || member->group->async);
+    return srv_due_tick(&member->node->due) == tick &&
+           !*srv_pair_resident(member->group->isolation->sim, member->node).quarantined && !member->now.asked &&
+           (member->ready_at <= published || member->group->async);
 }
 
-static void request(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t said)
+static void request(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published)
 {
     struct srv_host *host = group->live.open ? NULL : group->live.host;
     uint32_t asked = 0;
     for (uint32_t i = 0; i < group->member_count; i++) {
         struct srv_member *member = &group->members[i];
-        const bool due = is_wanted(member, tick, said);
+        const bool due = is_wanted(member, tick, published);
         if (due) {
             ask(sim, member, tick, host);
         }
@@ -345,17 +347,17 @@ void srv_groups_collect(struct srv_sim *sim)
     }
 }
 
-static bool is_anybody_due(const struct srv_group *group, uint64_t tick, uint32_t said)
+static bool is_anybody_due(const struct srv_group *group, uint64_t tick, uint32_t published)
 {
     bool due = false;
     for (uint32_t i = 0; i < group->member_count; i++) {
-        due = due || is_wanted(&group->members[i], tick, said);
+        due = due || is_wanted(&group->members[i], tick, published);
     }
     return due;
 }
 
 /* One request for all that can be asked; before it, what became of the group and of its last request. */
-static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t said)
+static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published)
 {
     for (uint32_t m = 0; m < group->member_count; m++) {
         condemn(sim, &group->members[m]);
@@ -369,11 +371,12 @@ static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tic
     } else if (group->live.open) {
         look_for_stuck(sim, group);
     }
-    if (group->live.host == NULL && !group->async && is_anybody_due(group, tick, said) && !srv_group_is_paced(sim)) {
+    if (group->live.host == NULL && !group->async && is_anybody_due(group, tick, published) &&
+        !srv_group_is_paced(sim)) {
         (void)srv_group_await_restart(sim, group, srv_now_ns() + SRV_GROUP_STUCK_NS);
     }
-    request(sim, group, tick, said);
-    srv_group_ask_candidate(sim, group, tick, said);
+    request(sim, group, tick, published);
+    srv_group_ask_candidate(sim, group, tick, published);
 }
 
 static void begin_turn(struct srv_group *group)
@@ -396,8 +399,8 @@ void srv_groups_request(struct srv_sim *sim, enum srv_turn turn, uint64_t tick)
     }
 }
 
-void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t tick, uint32_t said)
+void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t tick, uint32_t published)
 {
     srv_group_settle(sim, member->group);
-    take_turn(sim, member->group, tick, said);
+    take_turn(sim, member->group, tick, published);
 }

@@ -148,7 +148,7 @@ enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member,
         *reason = "another change of its plugin host was applied meanwhile; ask again";
         return OTO_CONFLICT;
     }
-    if (group->tried != NULL) {
+    if (group->swapped != NULL) {
         *reason = "a swap of a node in its plugin host is in its shadow or on probation: set it when that is over";
         return OTO_CONFLICT;
     }

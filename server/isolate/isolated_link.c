@@ -1,11 +1,11 @@
-/* What is said between the tick thread and a plugin host: a request, the host's questions, the answer. [tick] */
+/* Requests of the tick thread to a plugin host, the questions of the host, and the wait for the answer. [tick] */
 #include <string.h>
 
 #include "base/futex.h"
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
 
-#define SPIN_NS 60000 /* a host that is awake answers within it */
+#define SPIN_NS 60000 /* a running host usually answers within this time */
 #define SPIN_STEPS 32
 
 void srv_host_link_request(struct srv_host_link *link, uint32_t instances)
@@ -18,17 +18,17 @@ void srv_host_link_request(struct srv_host_link *link, uint32_t instances)
     srv_futex_wake(&memory->request);
 }
 
-/* The sample that a question may be about; NULL: none was asked for. */
-static const struct srv_sample *asked_about(const struct srv_group *group, const struct srv_host_link *link,
-                                            uint32_t slot)
+/* The sample whose step may ask a question; NULL: no step of this slot was requested. */
+static const struct srv_sample *sample_in_request(const struct srv_group *group, const struct srv_host_link *link,
+                                                  uint32_t slot)
 {
     if (slot >= group->member_count) {
         return NULL;
     }
     const struct srv_member *member = &group->members[slot];
-    const bool tried = group->tried == member && group->trial_now.asked;
+    const bool requested = group->swapped == member && group->trial_now.asked;
     if (link == &group->trial) {
-        return tried ? &group->trial_now : NULL;
+        return requested ? &group->trial_now : NULL;
     }
     return member->in_request ? &member->now : NULL;
 }
@@ -40,10 +40,10 @@ static void answer(struct srv_sim *sim, struct srv_group *group, struct srv_host
     struct oto_sensor_input input;
     enum oto_step_status status = OTO_STEP_ERROR;
     memset(&input, 0, sizeof input);
-    const struct srv_sample *sample = asked_about(group, link, question.slot);
+    const struct srv_sample *sample = sample_in_request(group, link, question.slot);
     if (group->turn == SRV_TURN_SENSORS && link->answers_left > 0 && sample != NULL) {
         const struct srv_member *member = &group->members[question.slot];
-        struct srv_looking_back back = {sim, member->vehicle, member->node, srv_beat_at(&sample->beat)};
+        struct srv_looking_back back = {sim, member->vehicle, member->node, srv_schedule_at(&sample->schedule)};
         link->answers_left--;
         status = srv_input_at(&back, question.at, &input);
     }
@@ -76,6 +76,7 @@ bool srv_host_link_await(struct srv_sim *sim, struct srv_group *group, struct sr
         } else if (passed_ns > SPIN_NS) {
             srv_futex_wait(&host->memory->notifications, notifications, budget_ns - passed_ns);
         }
-        passed_ns = srv_now_ns() - start_ns; /* questions take time too: a host may ask for ever */
+        passed_ns = srv_now_ns() -
+                    start_ns; /* answering questions counts against the budget, so that a host cannot ask forever */
     }
 }

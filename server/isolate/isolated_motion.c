@@ -60,10 +60,10 @@ static void want(struct srv_truths *truths, struct oto_instant at)
 }
 
 static void want_past(struct srv_sim *sim, const struct srv_vehicle *vehicle, struct srv_truths *truths,
-                      const struct lags *lags, const struct srv_beat *beat)
+                      const struct lags *lags, const struct srv_schedule *schedule)
 {
     for (uint32_t i = 0; i < lags->count && i < LAGS; i++) {
-        const struct oto_instant now = srv_beat_at(beat);
+        const struct oto_instant now = srv_schedule_at(schedule);
         const double off_ns = now.sub_ns - lags->ns[i];
         int64_t whole_ns = (int64_t)off_ns;
         whole_ns -= (double)whole_ns > off_ns;
@@ -79,14 +79,14 @@ static void want_samples(struct srv_sim *sim, const struct srv_vehicle *vehicle,
                          uint32_t sensor)
 {
     const struct srv_node *node = &vehicle->first_sensor[sensor];
-    struct srv_beat beat = node->beat;
+    struct srv_schedule schedule = node->schedule;
     struct srv_due due = node->due;
     while (srv_due_tick(&due) == sim->tick && truths->count < SRV_HOST_INSTANTS) {
         if (!srv_due_at_end(&due)) {
-            want(truths, srv_beat_at(&beat));
+            want(truths, srv_schedule_at(&schedule));
         }
-        want_past(sim, vehicle, truths, &truths->lags[sensor], &beat);
-        srv_beat_advance(&beat);
+        want_past(sim, vehicle, truths, &truths->lags[sensor], &schedule);
+        srv_schedule_advance(&schedule);
         srv_due_advance(&due);
     }
 }
@@ -112,19 +112,19 @@ static void put(const struct srv_member *member, const struct srv_host *host, co
     memcpy(srv_host_at(host, host->layouts[member->slot].instants_offset), instants, count * sizeof *instants);
     slot->instant_count = count;
     slot->step_count = steps;
-    slot->beat = member->node->beat;
+    slot->schedule = member->node->schedule;
 }
 
 void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_host *host)
 {
     struct srv_truths *truths = member->truths;
     const struct srv_vehicle *vehicle = member->vehicle;
-    const uint64_t missing = sim->beat.n + 1 - member->node->beat.n;
+    const uint64_t missing = sim->schedule.n + 1 - member->node->schedule.n;
     truths->steps = (uint32_t)(missing < CATCH_UP_TICKS ? missing : CATCH_UP_TICKS);
     truths->count = 0;
     truths->current = false;
     if (truths->steps == missing) {
-        want(truths, srv_beat_at(&sim->beat));
+        want(truths, srv_schedule_at(&sim->schedule));
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
                 want_samples(sim, vehicle, truths, i);
@@ -151,7 +151,7 @@ void srv_member_take_motion(struct srv_member *member, const struct srv_host *ho
 {
     struct srv_truths *truths = member->truths;
     for (uint32_t i = 0; i < truths->steps; i++) {
-        srv_beat_advance(&member->node->beat);
+        srv_schedule_advance(&member->node->schedule);
     }
     if (in_time && truths->count > 0) {
         take_truths(member, host, truths->at, truths->count);
@@ -166,7 +166,7 @@ void srv_member_take_zero(struct srv_member *member, const struct srv_host *host
     member->truths->current = true;
 }
 
-bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *said)
+bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *status)
 {
     srv_group_settle(sim, member->group);
     srv_due_advance(&member->node->due);
@@ -175,7 +175,7 @@ bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *s
         (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
     }
     member->now.asked = false;
-    *said = member->now.status;
+    *status = member->now.status;
     return member->truths->current && !member->node->quarantined;
 }
 

@@ -29,8 +29,8 @@ const struct srv_sample *srv_member_answer(const struct srv_member *member, bool
 const char *srv_member_swap_conflict(const struct srv_member *member, struct srv_change *change)
 {
     const struct srv_group *group = member->group;
-    const bool follows = group->tried == member; /* on one that is on probation, which is kept now */
-    if (group->tried != NULL && !follows) {
+    const bool follows = group->swapped == member; /* on one that is on probation, which is kept now */
+    if (group->swapped != NULL && !follows) {
         return "a swap of another node in its plugin host is in its shadow or on probation: ask again when it is over";
     }
     if (change->host->revision != group->revision + 1) {
@@ -84,7 +84,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
     change->host = NULL;
     group->trial = (struct srv_host_link){.host = host};
     group->trial_now = group->trial_before = (struct srv_sample){0};
-    group->tried = member;
+    group->swapped = member;
     watch(group, host);
     hand_over(member->node, change, host, member->slot);
     srv_host_link_request(&group->trial, 0);
@@ -111,19 +111,19 @@ bool srv_member_was_asked(const struct srv_member *member)
 {
     const struct srv_group *group = member->group;
     const bool resident = member->now.asked || *srv_pair_resident(group->isolation->sim, member->node).quarantined;
-    return resident && (group->tried != member || group->trial_now.asked);
+    return resident && (group->swapped != member || group->trial_now.asked);
 }
 
-void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t said)
+void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published)
 {
-    struct srv_member *member = group->tried;
+    struct srv_member *member = group->swapped;
     if (member == NULL || group->trial_now.asked || srv_due_tick(&member->node->due) != tick ||
-        (member->ready_at > said && !group->async)) {
+        (member->ready_at > published && !group->async)) {
         return;
     }
     struct srv_node *node = member->node;
     const struct srv_pair_side runner = candidate_of(sim, node);
-    group->trial_now = (struct srv_sample){.asked = true, .beat = node->beat};
+    group->trial_now = (struct srv_sample){.asked = true, .schedule = node->schedule};
     if (group->trial.open || *runner.quarantined) {
         return;
     }
@@ -134,7 +134,7 @@ void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint6
 
 void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group)
 {
-    struct srv_member *member = group->tried;
+    struct srv_member *member = group->swapped;
     if (member == NULL || !group->trial.open ||
         !srv_host_link_await(sim, group, &group->trial, srv_group_timeout_ns(sim, group))) {
         return;
@@ -165,7 +165,7 @@ void srv_member_flip(struct srv_member *member, struct srv_change *change)
 static void forget(struct srv_group *group)
 {
     group->trial = (struct srv_host_link){.host = NULL};
-    group->tried = NULL;
+    group->swapped = NULL;
     __atomic_store_n(&group->candidate, NULL, __ATOMIC_RELEASE);
 }
 
@@ -173,7 +173,7 @@ void srv_member_drop_candidate(struct srv_member *member)
 {
     struct srv_group *group = member->group;
     struct srv_host *host = group->trial.host;
-    if (group->tried == member) {
+    if (group->swapped == member) {
         forget(group);
         srv_group_release(group, host);
     }
@@ -192,7 +192,7 @@ void srv_member_keep_candidate(struct srv_sim *sim, struct srv_member *member)
 {
     struct srv_group *group = member->group;
     const struct srv_host_link link = group->trial;
-    if (group->tried != member) {
+    if (group->swapped != member) {
         return;
     }
     group->revision = link.host->revision;

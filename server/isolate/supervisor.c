@@ -1,7 +1,7 @@
 /*
- * The host supervisor: a thread that watches the plugin hosts of a world, says how they died, and starts new ones. A plugin that
- * ended its host three times within a minute is left out of the next; a host that somebody else ended is just started
- * again. Processes it started end with it (they are its children, and ask for the signal of a parent's death).
+ * The host supervisor: a thread that checks the plugin hosts of a world, reports how they ended, and restarts them. A
+ * node whose plugin ended its host three times within a minute is quarantined. A host that another process ended is
+ * restarted and no node is blamed. The hosts are children of this process and end with it (PR_SET_PDEATHSIG).
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,10 +15,10 @@
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
 
-#define PROVEN_NS INT64_C(5000000000) /* a host that lived so long begins anew with the pauses below */
+#define PROVEN_NS INT64_C(5000000000) /* a host that ran for this long resets the back-off */
 #define PAUSE_FIRST_NS INT64_C(20000000)
 #define PAUSE_MAX_NS INT64_C(2000000000)
-#define BLAMELESS_FIRST_NS INT64_C(5000000) /* ended by somebody else: soon again, but never in a loop */
+#define BLAMELESS_FIRST_NS INT64_C(5000000) /* ended by another process */
 #define BLAMELESS_MAX_NS INT64_C(100000000)
 #define EVENT_CAPACITY 256u
 
@@ -28,7 +28,7 @@ struct srv_host_supervisor {
     bool started;
     int wake_fd;
     uint32_t quit;
-    struct srv_queue events; /* of events, to the tick thread */
+    struct srv_queue events; /* to the tick thread */
     oto_warn_function warn;
     void *warn_context;
 };
@@ -41,7 +41,7 @@ void srv_host_supervisor_wake(struct srv_sim *sim)
     }
 }
 
-/* ---- what it says ------------------------------------------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static void report_event(struct srv_host_supervisor *supervisor, const struct srv_group *group, const char *topic,
                          uint32_t severity, const char *text)
@@ -50,8 +50,7 @@ static void report_event(struct srv_host_supervisor *supervisor, const struct sr
     char sentence[400];
     (void)snprintf(event.source, sizeof event.source, "%.63s", topic != NULL ? topic : group->name);
     (void)snprintf(event.text, sizeof event.text, "%.151s", text);
-    (void)srv_queue_push(&supervisor->events,
-                         &event); /* full: the tick thread is stuck, and the text below is left */
+    (void)srv_queue_push(&supervisor->events, &event); /* full if the tick thread is stuck: the warning below remains */
     supervisor->sim->isolation->hooks.wake(supervisor->sim->isolation->hooks.context);
     if (supervisor->warn != NULL && severity > 0) {
         (void)snprintf(sentence, sizeof sentence, "%s: %s", event.source, text);
@@ -67,9 +66,9 @@ void srv_host_supervisor_write_events(struct srv_sim *sim)
     }
 }
 
-/* ---- deaths ------------------------------------------------------------------------------------------------------ */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-/* Counts a crash; true when it is one too many. */
+/* Counts a crash. True if SRV_CRASHES_ALLOWED crashes happened within SRV_CRASH_WINDOW_NS. */
 static bool is_too_many(struct srv_member *member, int64_t now_ns)
 {
     const uint32_t at = member->crashes++ % SRV_CRASHES_ALLOWED;
@@ -91,7 +90,7 @@ static void blame(struct srv_host_supervisor *supervisor, struct srv_member *mem
     }
 }
 
-/* Nobody can be named: the group cannot go on as it is. */
+/* The crash cannot be attributed to a node, so it counts for each node of the group. */
 static void blame_all(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
     for (uint32_t i = 0; i < group->member_count; i++) {
@@ -122,7 +121,7 @@ static void plan_restart(struct srv_group *group, bool by_plugin)
     group->restart_ns = anybody_left(group) ? now_ns + group->pause_ns : 0;
 }
 
-static void on_death(struct srv_host_supervisor *supervisor, struct srv_group *group)
+static void on_end(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
     struct srv_host *host = group->watched;
     char how[300];
@@ -140,7 +139,7 @@ static void on_death(struct srv_host_supervisor *supervisor, struct srv_group *g
     }
     group->watched = NULL;
     __atomic_store_n(&group->pid, 0, __ATOMIC_RELAXED);
-    /* If the tick thread has not taken it yet, it never will. */
+    /* The tick thread may not have taken this host yet: withdraw it. */
     struct srv_host *waiting = host;
     if (__atomic_compare_exchange_n(&group->next, &waiting, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         srv_host_end(host);
@@ -148,8 +147,8 @@ static void on_death(struct srv_host_supervisor *supervisor, struct srv_group *g
     plan_restart(group, by_plugin);
 }
 
-/* The candidate of a swap has ended: what follows is the tick thread's, who asks it for each sample. */
-static void look_at_candidate(struct srv_host_supervisor *supervisor, struct srv_group *group)
+/* Reports the end of a candidate's host. The tick thread notices it at the next request and ends the swap. */
+static void check_candidate(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
     struct srv_host *host = __atomic_load_n(&group->candidate, __ATOMIC_ACQUIRE);
     char how[300], sentence[400];
@@ -199,8 +198,8 @@ static void restart(struct srv_host_supervisor *supervisor, struct srv_group *gr
     (void)__atomic_add_fetch(&group->restarts, 1, __ATOMIC_RELAXED);
     srv_count(supervisor->sim, OTO_COUNTER_HOST_RESTARTS, 1);
     (void)snprintf(sentence, sizeof sentence, "the plugin host runs again (pid %ld)", (long)host->pid);
-    srv_host_end(
-        __atomic_exchange_n(&group->next, host, __ATOMIC_ACQ_REL)); /* one that a pause kept from being taken */
+    /* A paused world may not have taken the previous one. */
+    srv_host_end(__atomic_exchange_n(&group->next, host, __ATOMIC_ACQ_REL));
     report_event(supervisor, group, NULL, 0, sentence);
 }
 
@@ -215,7 +214,7 @@ static void take_released(struct srv_group *group)
     }
 }
 
-/* A change of parameters came with a host of its own. */
+/* Takes over the host that a change of parameters brought. */
 static void take_adopted(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
     struct oto_error error = {0};
@@ -232,11 +231,11 @@ static void take_adopted(struct srv_host_supervisor *supervisor, struct srv_grou
     group->watched = host;
     group->restart_ns = 0;
     __atomic_store_n(&group->pid, (int32_t)host->pid, __ATOMIC_RELAXED);
-    /* Another may have been adopted meanwhile: then it is its turn next. */
+    /* A second change may have stored another host meanwhile: it is taken in the next pass. */
     (void)__atomic_compare_exchange_n(&group->adopted, &host, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-static void look_after(struct srv_host_supervisor *supervisor, struct srv_group *group)
+static void check_group(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
     take_adopted(supervisor, group);
     if (group->watched != NULL && __atomic_exchange_n(&group->kill_wanted, 0, __ATOMIC_ACQ_REL) != 0) {
@@ -244,9 +243,9 @@ static void look_after(struct srv_host_supervisor *supervisor, struct srv_group 
         (void)kill(group->watched->pid, SIGKILL);
     }
     if (group->watched != NULL && srv_host_reap(group->watched)) {
-        on_death(supervisor, group);
+        on_end(supervisor, group);
     }
-    look_at_candidate(supervisor, group);
+    check_candidate(supervisor, group);
     take_released(group);
     if (group->restart_ns != 0 && srv_now_ns() >= group->restart_ns) {
         __atomic_store_n(&group->kill_wanted, 0, __ATOMIC_RELEASE);
@@ -254,7 +253,7 @@ static void look_after(struct srv_host_supervisor *supervisor, struct srv_group 
     }
 }
 
-/* Until the next planned start; -1: for ever. */
+/* Time until the next planned restart; -1: none is planned. */
 static int pause_ms(const struct srv_sim *sim)
 {
     int64_t next_ns = INT64_MAX;
@@ -282,12 +281,12 @@ static void sleep_until_notified(struct srv_host_supervisor *supervisor)
     (void)!read(supervisor->wake_fd, &count, sizeof count);
 }
 
-static void *keep(void *context)
+static void *run(void *context)
 {
     struct srv_host_supervisor *supervisor = context;
     while (__atomic_load_n(&supervisor->quit, __ATOMIC_ACQUIRE) == 0) {
         for (uint32_t i = 0; i < supervisor->sim->isolation->group_count; i++) {
-            look_after(supervisor, &supervisor->sim->isolation->groups[i]);
+            check_group(supervisor, &supervisor->sim->isolation->groups[i]);
         }
         sleep_until_notified(supervisor);
     }
@@ -316,7 +315,7 @@ enum oto_status srv_host_supervisor_start(struct srv_sim *sim, oto_warn_function
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     supervisor->started = supervisor->events.items != NULL && supervisor->wake_fd >= 0 &&
-                          pthread_create(&supervisor->thread, NULL, keep, supervisor) == 0;
+                          pthread_create(&supervisor->thread, NULL, run, supervisor) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return supervisor->started ? OTO_OK : oto_fail(error, OTO_IO, "the host supervisor cannot be started");
 }

@@ -33,10 +33,10 @@ void srv_participant_grant(struct srv_engine *engine, struct srv_participant *pa
     struct oto_mailbox_grant *grant = &mailbox->header->grant;
     const uint64_t lock = participant->lock + 2;
     const uint64_t until = engine->sim->tick + mailbox->step_n;
-    int64_t until_ns = engine->sim->beat.t_ns + engine->sim->beat.step_ns;
+    int64_t until_ns = engine->sim->schedule.t_ns + engine->sim->schedule.step_ns;
     if (mailbox->step_n > 1) {
         until_ns = srv_instant_ns(until, engine->config->clock.rate_num, engine->config->clock.rate_den, NULL);
-    } else if (engine->sim->beat.rest + engine->sim->beat.step_rest >= engine->sim->beat.num) {
+    } else if (engine->sim->schedule.rest + engine->sim->schedule.step_rest >= engine->sim->schedule.num) {
         until_ns++;
     }
     __atomic_store_n(&grant->lock, lock - 1, __ATOMIC_RELAXED);
@@ -47,7 +47,7 @@ void srv_participant_grant(struct srv_engine *engine, struct srv_participant *pa
     }
     __atomic_store_n(&grant->tick, engine->sim->tick, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->until, until, OTO_ORDER_STORE_);
-    __atomic_store_n(&grant->t_ns, engine->sim->beat.t_ns, OTO_ORDER_STORE_);
+    __atomic_store_n(&grant->t_ns, engine->sim->schedule.t_ns, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->until_ns, until_ns, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->lock, lock, __ATOMIC_RELEASE);
     participant->lock = lock;

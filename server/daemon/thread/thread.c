@@ -68,7 +68,7 @@ static void publish_clock(struct srv_engine *engine, int64_t start_ns, int64_t w
 {
     struct oto_segment_header *header = engine->sim->store.header;
     const struct oto_clock clock = {.tick = engine->sim->tick,
-                                    .sim_time_ns = engine->sim->beat.t_ns,
+                                    .sim_time_ns = engine->sim->schedule.t_ns,
                                     .start_mono_ns = start_ns,
                                     .work_ns = work_ns,
                                     .real_time_factor = engine->factor.value,
@@ -99,7 +99,7 @@ static void keep_times(struct srv_engine *engine, int64_t start_ns, int64_t end_
     engine->now_ns = end_ns;
     engine->last_work_ns = end_ns - start_ns;
     srv_histogram_add(&engine->sim->store.header->work, engine->last_work_ns);
-    srv_factor_update(&engine->factor, end_ns, engine->sim->beat.t_ns);
+    srv_factor_update(&engine->factor, end_ns, engine->sim->schedule.t_ns);
 }
 
 /* One tick at its deadline, or a wait for it. */

@@ -8,7 +8,7 @@
 
 static int64_t patience_ns(const struct srv_engine *engine)
 {
-    const int64_t periods_ns = WATCHDOG_PERIODS * engine->sim->beat.step_ns;
+    const int64_t periods_ns = WATCHDOG_PERIODS * engine->sim->schedule.step_ns;
     if (engine->options.watchdog_ns > 0) {
         return engine->options.watchdog_ns;
     }
