@@ -1,4 +1,4 @@
-/* What a crash record says to a person. The record was written by a process that is not trusted. */
+/* The text of a crash record. The record was written by a process that is not trusted. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>

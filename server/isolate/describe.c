@@ -16,14 +16,14 @@ static enum oto_status fail_with_end(const struct srv_host_mailbox *head, int fd
                                      struct oto_error *error)
 {
     const struct srv_host_crash crash = head->crash;
-    char how[240] = "ended without a word";
+    char how[240] = "ended without a message";
     if (crash.signal != 0) {
         srv_crash_describe(&crash, fd, how, sizeof how);
     }
     return oto_fail(error, OTO_PLUGIN, "plugin '%.200s' is refused: the plugin host that loaded it %s", path, how);
 }
 
-/* The description, copied once: nothing is read of it before. */
+/* Copies the description once, before any of it is read. */
 static enum oto_status take(const struct srv_host_mailbox *head, const struct srv_host_message *message, int fd,
                             const char *path, struct oto_plugin **plugin, struct oto_error *error)
 {

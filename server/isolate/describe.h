@@ -4,7 +4,7 @@
 
 #include "plugin/host.h"
 
-/* Stages and checks the file, also by the rules for isolated plugins, and has a plugin host read its tables. */
+/* Stages and checks the file, also by the rules for isolated plugins. A plugin host reads its descriptor. */
 enum oto_status srv_plugin_describe(const char *path, struct oto_plugin **plugin, struct oto_error *error);
 
 #endif

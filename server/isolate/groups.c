@@ -77,7 +77,7 @@ static struct srv_group *add_group(struct srv_sim *sim, const struct srv_node *n
     return group;
 }
 
-/* Nodes that name a group must mean the same group. */
+/* Nodes of one group must have the same kind, mode and budget. */
 static enum oto_status join(struct srv_sim *sim, const struct srv_node *node, struct oto_error *error)
 {
     static const char *const turns[] = {
@@ -92,9 +92,10 @@ static enum oto_status join(struct srv_sim *sim, const struct srv_node *node, st
         group = add_group(sim, node);
     }
     if (group->turn != turn_of(node)) {
-        return refuse(node, error, OTO_CONFLICT, "is one of the %s, and plugin host '%s' runs %s: they have their turns at "
-                      "other times of a tick; a host of another name is accepted", turns[turn_of(node)], group->name,
-                      turns[group->turn]);
+        return refuse(node, error, OTO_CONFLICT,
+                      "is one of the %s, and plugin host '%s' runs %s: they are stepped at "
+                      "other times of a tick; a host of another name is accepted",
+                      turns[turn_of(node)], group->name, turns[group->turn]);
     }
     if (group->async != async || group->budget_ns != budget_of(node)) {
         return refuse(node, error, OTO_CONFLICT, "gives plugin host '%s' mode %s and %lld us, an earlier one mode %s and %lld "
@@ -177,7 +178,7 @@ static enum oto_status make_specs(struct srv_group *group, struct oto_error *err
     return status;
 }
 
-/* Another plugin in a seat was swapped in, and has done nothing wrong yet. */
+/* Takes over a plugin that was swapped in; it has no crashes yet, so it is not quarantined. */
 static void take_plugin(struct srv_member *member, struct srv_host_instance_spec *spec,
                         const struct srv_host_layout *layout)
 {
@@ -208,7 +209,7 @@ enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_h
     return status;
 }
 
-/* The first host of a group: its instances make the first states. */
+/* Starts the first host of a group, whose instances make the first states. */
 static enum oto_status start(struct srv_group *group, oto_warn_function warn, void *warn_context,
                              struct oto_error *error)
 {

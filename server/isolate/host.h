@@ -16,21 +16,22 @@ struct host_job {
     uint32_t landlock; /* its ABI, 0: the kernel offers none */
 };
 
-/* One message to the server; false when it is gone. */
+/* Sends a message to the server. False: the server has ended. */
 bool host_send(const struct srv_host_message *message);
 bool host_report(enum srv_host_message_kind kind, uint32_t slot, enum oto_status status, const char *text);
 
-/* Says what is done with the instance of `slot`, counted from 1; 0: of none. */
+/* Records the operation on instance `slot`, counted from 1, for the report of a crash; 0: none. */
 void host_mark_operation(struct srv_host_mailbox *mailbox, uint32_t slot, enum srv_host_operation operation);
 
-/* A motion's request: its steps, until one is not good, then the truths; returns what the last step said. */
+/* Executes the steps of a motion's request, up to the first that fails, then evaluates the truths. Returns the status
+ * of the last step. */
 uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance);
-/* Truths alone. */
+/* Evaluates the truths only. */
 void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance);
 
-/* The work of a start message; returns the exit code. */
+/* Executes a start message. Returns the exit code. */
 int host_run(struct host_job *job);
 int host_probe(struct host_job *job);
 int host_describe(struct host_job *job);

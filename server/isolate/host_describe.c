@@ -1,4 +1,4 @@
-/* Reads the tables of a plugin that the server will not map: the file's first code may run while it is loaded. */
+/* Reads the descriptor of an isolated plugin. The server does not map the file, because loading it may run its code. */
 #include <stdlib.h>
 
 #include "host_crash.h"

@@ -1,12 +1,12 @@
 /*
  * What otolithd and otolith-plugin-host share: a memfd of fixed size that both map for writing, and the messages of the
- * control socket between them. The server makes and fills the mailbox, and keeps its own copies of every offset and size:
- * it believes nothing that it reads here beyond what it copies out once and then checks. The host believes the server.
+ * control socket between them. The server makes and fills the mailbox. It keeps its own copies of every offset and
+ * size, and copies and checks everything that it reads here. The host trusts the server.
  *
- * One request steps every instance that is due. Words that the other side sleeps on are futexes:
- *   request   the server's: counts requests; the host sleeps on it
- *   news      the host's: grows with each answer or question; the server sleeps on it
- *   answered  the server's: counts answered questions; the host sleeps on it
+ * One request steps every instance that is due. Three words are futexes:
+ *   request        written by the server: counts requests; the host waits on it
+ *   notifications  written by the host: grows with each answer or question; the server waits on it
+ *   answered       written by the server: counts answered questions; the host waits on it
  */
 #ifndef SRV_PLUGIN_HOST_MAILBOX_H
 #define SRV_PLUGIN_HOST_MAILBOX_H
@@ -29,7 +29,7 @@
 
 #define SRV_HOST_CONTROL_FD 3 /* of the started process */
 
-/* What the host is doing with the instance of `current_slot`. */
+/* The operation that the host executes on the instance of `current_slot`. */
 enum srv_host_operation {
     SRV_OPERATION_IDLE = 0,
     SRV_OPERATION_LOAD,
@@ -44,15 +44,15 @@ enum srv_host_operation {
     SRV_OPERATION_COUNT
 };
 
-/* Left behind by the handler of a deadly signal. */
+/* Written by the handler of a deadly signal. */
 struct srv_host_crash {
     uint32_t signal; /* 0: none */
     uint32_t code;   /* si_code */
-    uint64_t address; /* what was touched */
-    uint64_t pc;      /* where */
+    uint64_t address;     /* that was accessed */
+    uint64_t pc;          /* program counter */
     uint64_t system_call; /* of SIGSYS */
     uint64_t library_offset; /* of pc in the plugin's file image, valid if in_plugin */
-    uint32_t in_plugin; /* 1 + index of the plugin whose code it was, 0: another's */
+    uint32_t in_plugin;      /* 1 + index of the plugin that contains pc, 0: none */
     uint32_t reserved;
 };
 
@@ -82,7 +82,7 @@ struct srv_host_mailbox {
     struct srv_host_crash crash;
 };
 
-/* A record that a step made, or did not. */
+/* One output of a step. */
 struct srv_host_output {
     int64_t t_ns, sensor_time_ns;
     uint32_t flags, emit;
@@ -102,11 +102,11 @@ struct srv_host_instant {
 
 /* Beyond enum oto_step_status: the step changed the floating-point mode. */
 
-/* How a swap's candidate comes to its state, which it is asked for by a request of its own. */
+/* How a swap's candidate gets its state. The server sends a request of its own for this. */
 enum srv_host_take {
     SRV_TAKE_NOTHING = 0,
-    SRV_TAKE_AS_IS,  /* what stands at state_offset: `validate` looks at it */
-    SRV_TAKE_MIGRATE /* from what stands at old_state_offset, then the same */
+    SRV_TAKE_AS_IS,  /* the state at state_offset, checked by `validate` */
+    SRV_TAKE_MIGRATE /* from the state at old_state_offset, then `validate` */
 };
 enum srv_host_take_result {
     SRV_TAKEN = 0,
@@ -122,7 +122,7 @@ struct srv_host_slot {
     char path[256];
     uint64_t params_offset, params_bytes, old_params_offset;
     uint64_t state_offset, state_bytes;
-    uint64_t old_state_offset, old_state_bytes; /* of the plugin before, for `migrate` */
+    uint64_t old_state_offset, old_state_bytes; /* of the previous plugin, for `migrate` */
     uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
     uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
     uint32_t old_state_version;
@@ -131,7 +131,8 @@ struct srv_host_slot {
     uint32_t flags;  /* SRV_SLOT_… */
     uint32_t payload_stride; /* estimators: from one sample's payload to the next */
     uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.estimator.inputs, by oto_bindings_pack */
-    uint64_t samples_offset, payloads_offset;  /* and of what a step is given; the payloads in the samples' order */
+    uint64_t samples_offset,
+        payloads_offset; /* estimators: the samples of a step, and their payloads in the same order */
     uint64_t instants_offset;                  /* motions: struct srv_host_instant[SRV_HOST_INSTANTS] */
     /* written by the server for each request */
     uint32_t due;
@@ -144,7 +145,7 @@ struct srv_host_slot {
     uint32_t instant_count; /* motions: of the truths that are asked for after that; with SRV_SLOT_FRESH also at the start */
     uint32_t reserved_motion;
     struct srv_schedule schedule;
-    /* both: what the host finds in its outputs, and what it leaves there */
+    /* written by both: outputs before and after the step */
     struct srv_host_output outputs[OTO_PLUGIN_MAX_PORTS];
     /* written by the host */
     uint32_t status;
@@ -172,7 +173,7 @@ struct srv_host_start_message {
     uint32_t plugin_count;
     int32_t server_pid;
     uint64_t bytes; /* of the first descriptor */
-    int32_t fifo_priority; /* of SCHED_FIFO, where it is granted; 0: none is wanted */
+    int32_t fifo_priority; /* of SCHED_FIFO, if permitted; 0: none */
     uint32_t reserved;
 };
 
@@ -180,9 +181,9 @@ enum srv_host_message_kind { SRV_HOST_READY = 1, SRV_HOST_FAILED = 2, SRV_HOST_W
 
 struct srv_host_message {
     uint32_t kind;   /* enum srv_host_message_kind */
-    uint32_t slot;   /* whose; UINT32_MAX: nobody's */
+    uint32_t slot;   /* UINT32_MAX: none */
     uint32_t status; /* enum oto_status */
-    uint32_t bytes;  /* of what the host wrote into the first descriptor, where that is an answer */
+    uint32_t bytes;  /* of the answer in the memory of the first descriptor */
     uint32_t landlock; /* READY to run: its ABI in force, 0 none */
     char text[400];
 };

@@ -9,8 +9,8 @@ static bool is_good(uint32_t status)
     return status == OTO_STEP_OK || status == OTO_STEP_WARN || status == OTO_STEP_DISCARD;
 }
 
-/* What an operation said, or that it changed the floating-point mode, which is put back. */
-static uint32_t said(enum oto_step_status status)
+/* The status of an operation, or SRV_STEP_FLOAT_MODE if it changed the floating-point mode, which is restored. */
+static uint32_t status_of(enum oto_step_status status)
 {
     if (srv_fpu_is_pinned()) {
         return (uint32_t)status;
@@ -19,7 +19,7 @@ static uint32_t said(enum oto_step_status status)
     return SRV_STEP_FLOAT_MODE;
 }
 
-/* The ticks up to the one that is asked for: mostly one; after a host was away those that it missed, too. */
+/* Steps up to the requested tick: usually one step; after a restart also the missed ticks. */
 static uint32_t step(const struct srv_host_slot *slot, const struct oto_plugin *plugin,
                      const struct oto_instance *instance)
 {
@@ -28,7 +28,7 @@ static uint32_t step(const struct srv_host_slot *slot, const struct oto_plugin *
     for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_schedule_advance(&schedule)) {
         const struct oto_step now = {
             .size = sizeof now, .tick = schedule.n - 1, .n = schedule.n, .at = srv_schedule_at(&schedule)};
-        status = said(oto_plugin_ops(plugin)->step(instance, &now));
+        status = status_of(oto_plugin_ops(plugin)->step(instance, &now));
     }
     return status;
 }
@@ -42,8 +42,7 @@ void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struc
     for (uint32_t i = 0; i < slot->instant_count; i++) {
         struct srv_host_instant *instant = &instants[i];
         memset(&instant->truth, 0, sizeof instant->truth);
-        instant->status =
-            said(oto_plugin_motion(plugin)->evaluate(instance, instant->at, &instant->truth));
+        instant->status = status_of(oto_plugin_motion(plugin)->evaluate(instance, instant->at, &instant->truth));
     }
 }
 

@@ -1,4 +1,4 @@
-/* Isolated instances: made ready, then stepped whenever the server asks. */
+/* Isolated instances: prepared, then stepped at each request of the server. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -44,7 +44,7 @@ void host_mark_operation(struct srv_host_mailbox *mailbox, uint32_t slot, enum s
     __atomic_store_n(&mailbox->current_slot, slot, __ATOMIC_RELEASE);
 }
 
-/* ---- making ready ------------------------------------------------------------------------------------------------ */
+/* ---- preparation ------------------------------------------------------------------------------------------------- */
 
 static void pass_warning(void *context, const char *sentence)
 {
@@ -77,7 +77,7 @@ static enum oto_status check_sizes(const struct host_instance *made, const struc
     return OTO_OK;
 }
 
-/* What an estimator listens to, with pointers of this process. */
+/* The inputs of an estimator, with pointers of this process. */
 static enum oto_status bind_inputs(struct srv_host_mailbox *mailbox, struct srv_host_slot *slot,
                                    struct oto_error *error)
 {
@@ -86,7 +86,7 @@ static enum oto_status bind_inputs(struct srv_host_mailbox *mailbox, struct srv_
     }
     struct oto_estimator_setup *setup = &slot->setup.estimator;
     setup->inputs = oto_bindings_unpack(at(mailbox, slot->bindings_offset), slot->bindings_bytes, setup->input_count);
-    return setup->inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "what it listens to cannot be read");
+    return setup->inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "its inputs cannot be read");
 }
 
 static enum oto_status make(struct host *host, const struct host_job *job, uint32_t index, struct oto_error *error)
@@ -239,7 +239,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* A swap's candidate takes its state over. */
+/* A swap's candidate takes over the state. */
 static enum srv_host_take_result take_over(struct srv_host_mailbox *mailbox, uint32_t index,
                                            const struct host_instance *made)
 {

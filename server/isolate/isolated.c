@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "sim/swap_private.h"
 
-#define LATE_NS 200000 /* what a tick gives to a request of an earlier one */
+#define LATE_NS 200000 /* the longest wait of a tick for a late answer */
 
-/* ---- boxes ------------------------------------------------------------------------------------------------------- */
+/* ---- hosts ------------------------------------------------------------------------------------------------------- */
 
 void srv_group_release(struct srv_group *group, struct srv_host *host)
 {
@@ -38,7 +38,7 @@ void srv_group_adopt(struct srv_group *group, struct srv_host_link link)
     }
 }
 
-/* A process that was started meanwhile, unless its parameters were changed since. */
+/* Takes a restarted host, unless parameters were changed since it was started. */
 static void take_next(struct srv_group *group)
 {
     struct srv_host *next = __atomic_exchange_n(&group->next, NULL, __ATOMIC_ACQ_REL);
@@ -94,7 +94,7 @@ void srv_member_copy(const struct srv_host *host, const struct srv_member *membe
     }
 }
 
-/* An answer that came in time brings samples; one that came late brings only states to go on from. */
+/* An answer in time brings samples and states, a late answer only states. */
 static void take_answers(struct srv_group *group, bool in_time)
 {
     for (uint32_t i = 0; i < group->member_count; i++) {
@@ -165,11 +165,11 @@ static void condemn(struct srv_sim *sim, struct srv_member *member)
         srv_node_quarantine(sim, member->node, OTO_STEP_ERROR,
                             "ended its plugin host three times within a minute; quarantined");
     } else {
-        *runner.quarantined = true; /* unheard, beside a candidate on probation */
+        *runner.quarantined = true; /* its outputs are not published while a candidate is on probation */
     }
 }
 
-/* What the node is exposed to, or given; returns the flags of the truth. */
+/* Writes the exposure or the inputs of the node. Returns the flags of the truth. */
 static uint32_t write_input(struct srv_sim *sim, const struct srv_member *member, const struct srv_pair_side *runner,
                             const struct srv_host *host)
 {
@@ -199,7 +199,7 @@ uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member,
     return write_input(sim, member, runner, host);
 }
 
-/* The sample that falls into this tick, with what the node is exposed to or given; of a motion the tick. */
+/* Fills the slot with the sample of this tick and its exposure or inputs; for a motion, with the tick. */
 static void ask(struct srv_sim *sim, struct srv_member *member, uint64_t tick, struct srv_host *host)
 {
     const struct srv_pair_side runner = srv_pair_resident(sim, member->node);
@@ -247,7 +247,7 @@ static void request(struct srv_sim *sim, struct srv_group *group, uint64_t tick,
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Without a pace there is time for a host to come back: the run is then as if the other had not died. */
+/* An unpaced world waits for the restarted host, so that its samples do not depend on the end of a host. */
 bool srv_group_await_restart(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns)
 {
     while (srv_now_ns() < deadline_ns && __atomic_load_n(&sim->isolation->quit, __ATOMIC_ACQUIRE) == 0) {
@@ -266,7 +266,7 @@ bool srv_group_await_restart(struct srv_sim *sim, struct srv_group *group, int64
     return false;
 }
 
-/* The samples of this tick once more, of the host that came after: none of the group has been published yet. */
+/* Requests the samples of this tick again from the restarted host: no node of the group has published yet. */
 static void ask_again(struct srv_sim *sim, struct srv_group *group)
 {
     uint32_t asked = 0;
@@ -313,7 +313,7 @@ void srv_group_report_timeout(struct srv_sim *sim, struct srv_group *group)
     }
 }
 
-/* The tick's one wait for the group. */
+/* Waits for the group, once a tick. */
 static void finish(struct srv_sim *sim, struct srv_group *group)
 {
     uint32_t *breadcrumb = &sim->store.header->current_node;
@@ -356,7 +356,7 @@ static bool is_anybody_due(const struct srv_group *group, uint64_t tick, uint32_
     return due;
 }
 
-/* One request for all that can be asked; before it, what became of the group and of its last request. */
+/* Takes a late answer or a restarted host, then sends one request for all nodes that can be stepped now. */
 static void take_turn(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published)
 {
     for (uint32_t m = 0; m < group->member_count; m++) {

@@ -1,7 +1,7 @@
 /*
- * Changed parameters of an isolated node, and candidates to take its place. `prepare` may read files, which a running host
- * cannot: so a change brings a host of its own, made ready beside the running one with the new parameters or plugin, and
- * the group moves over at a boundary.
+ * Changed parameters and candidates of isolated nodes. `prepare` may read files, which a running host cannot. So each
+ * change starts a new host with the new parameters or plugin beside the running one, and the group moves to it at a
+ * boundary.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define KEEPER_PATIENCE_NS INT64_C(1000000000)
 
-/* A change begins from what the last one brought; the host supervisor notes that at once. */
+/* Waits until the host supervisor has noted the last change, from which this one starts. */
 static void await_supervisor(const struct srv_group *group)
 {
     const int64_t deadline_ns = srv_now_ns() + KEEPER_PATIENCE_NS;
@@ -22,9 +22,9 @@ static void await_supervisor(const struct srv_group *group)
     }
 }
 
-/* What the next host is to be made of. The host supervisor may not wait while a candidate prepares: so it is a copy. */
+/* The instances of the next host. A copy, so that the host supervisor does not wait while a candidate prepares. */
 struct draft {
-    struct srv_host_instance_spec *specs; /* to be changed; of those of the group, which `held` keeps */
+    struct srv_host_instance_spec *specs; /* of the group, to be changed; `held` owns what they refer to */
     struct srv_host_instance_spec *held;  /* own their parameters and hold their plugins */
     uint32_t count;
     uint64_t revision;
@@ -57,7 +57,7 @@ static enum oto_status copy_specs(struct srv_group *group, struct draft *draft, 
     return status;
 }
 
-/* From what the last change brought. On failure it is still to be dropped. */
+/* Copies the instances of the last change. The caller drops the draft, also on failure. */
 static enum oto_status begin(struct srv_group *group, struct draft *draft, struct oto_error *error)
 {
     await_supervisor(group);

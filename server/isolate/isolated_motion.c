@@ -1,8 +1,8 @@
 /*
- * Vehicles that are moved by a plugin host. With the steps of a tick the host is asked for the truth at its end, at the
- * instants of the sensors that are due, and as long before these as they looked back at other samples; what else is
- * wanted is asked for one by one. A motion has no inputs, so that what its host missed while it was away is stepped once
- * it is back: the truth is then where it would have been. [tick]
+ * Motion nodes in a plugin host. The request of a tick asks for the truth at the tick's end, at the instants of the
+ * sensors that are due, and at the earlier instants that these sensors have read before their samples so far. Each
+ * other instant costs a request of its own. A motion has no inputs, so a restarted host steps the ticks that it missed,
+ * and the truth is the same as without the restart. [tick]
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +16,18 @@
 
 #define LAGS 16u /* of one sensor */
 
-/* How long before its samples a sensor looked; exact, learned where a sample stands at a whole nanosecond. */
+/* The lags at which a sensor reads earlier truths; exact, measured at samples that lie on a whole nanosecond. */
 struct lags {
     double ns[LAGS];
-    uint32_t count; /* learned so far: with more than there is room for the oldest goes */
+    uint32_t count; /* measured so far; the oldest is overwritten */
 };
 
 struct srv_truths {
-    struct srv_host_instant
-        at[KEPT]; /* of this tick: its end, those that its sensors want, then those asked for one by one */
+    struct srv_host_instant at[KEPT]; /* of this tick: its end, the instants of the sensors, then single requests */
     uint32_t count;
-    uint32_t steps; /* that were asked for */
-    bool current;   /* the state is that of the last tick's end */
-    bool missed;    /* the instant that was wanted last was not at hand */
+    uint32_t steps;     /* requested */
+    bool current;       /* the state is that of the end of the last tick */
+    bool missed;        /* the last instant that was read needed a request of its own */
     struct lags lags[]; /* of each sensor of the vehicle */
 };
 
@@ -40,7 +39,7 @@ enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_err
                                   : oto_fail(error, OTO_NO_MEMORY, "no memory for the truths of '%s'", member->node->topic);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 
 static struct srv_host_instant *find(struct srv_truths *truths, struct oto_instant at)
 {
@@ -74,7 +73,7 @@ static void want_past(struct srv_sim *sim, const struct srv_vehicle *vehicle, st
     }
 }
 
-/* The instants of a sensor's samples in this tick that are not the tick's end, and those that it will look back at. */
+/* The instants of a sensor's samples in this tick, except the tick's end, and the earlier instants that it reads. */
 static void want_samples(struct srv_sim *sim, const struct srv_vehicle *vehicle, struct srv_truths *truths,
                          uint32_t sensor)
 {
@@ -134,9 +133,9 @@ void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const
     put(member, host, truths->at, truths->count, truths->steps);
 }
 
-/* ---- what was answered ---- */
+/* ---- answers ---- */
 
-/* Copied once; which instants they are of is our own knowledge. */
+/* Copies the truths once. Their instants are those of the request: the host is not trusted. */
 static void take_truths(const struct srv_member *member, const struct srv_host *host, struct srv_host_instant *instants,
                         uint32_t count)
 {
@@ -181,7 +180,7 @@ bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *s
 
 /* ---- other instants ---- */
 
-/* A host that can be asked now; without a pace there is time to wait for one. */
+/* The host that can answer now; an unpaced world waits for a restart. */
 static bool is_there(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns)
 {
     const bool there = srv_group_is_paced(sim)
@@ -190,7 +189,7 @@ static bool is_there(struct srv_sim *sim, struct srv_group *group, int64_t deadl
     return there && !group->live.open;
 }
 
-/* Asks for one more instant, of the state as it is. */
+/* Requests the truth of the present state at one more instant. */
 static bool ask_for(struct srv_sim *sim, struct srv_member *member, struct srv_host_instant *instant)
 {
     struct srv_group *group = member->group;
@@ -229,7 +228,7 @@ bool srv_member_evaluate(struct srv_sim *sim, struct srv_member *member, struct 
         instant = &truths->at[truths->count < KEPT ? truths->count++ : KEPT - 1];
         *instant = (struct srv_host_instant){.at = at};
         if (!ask_for(sim, member, instant)) {
-            instant->at.t_ns = INT64_MIN; /* nobody asks for it */
+            instant->at.t_ns = INT64_MIN; /* matches no request */
             return false;
         }
     }

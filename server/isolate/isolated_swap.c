@@ -1,8 +1,8 @@
 /*
- * The swap of an isolated node. Its candidate has a host of its own, made ready with the other nodes of the group in it
- * too: while it is in its shadow or on probation only the candidate is stepped there, and the group goes on in its old
- * host as if nothing were. So a candidate that dies takes nothing with it. When it is kept, its host becomes that of the
- * group. [tick]
+ * The swap of an isolated node. The candidate has a host of its own, which also has the other nodes of the group.
+ * During shadow and probation only the candidate is stepped there, and the group continues in its old host: the end of
+ * the candidate's host affects no other node. When the candidate is accepted, its host becomes that of the group.
+ * [tick]
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ const struct srv_sample *srv_member_answer(const struct srv_member *member, bool
 const char *srv_member_swap_conflict(const struct srv_member *member, struct srv_change *change)
 {
     const struct srv_group *group = member->group;
-    const bool follows = group->swapped == member; /* on one that is on probation, which is kept now */
+    const bool follows = group->swapped == member; /* a second swap of this node accepts the first */
     if (group->swapped != NULL && !follows) {
         return "a swap of another node in its plugin host is in its shadow or on probation: ask again when it is over";
     }
@@ -60,7 +60,7 @@ static void hand_over(const struct srv_node *node, const struct srv_change *chan
     }
 }
 
-/* NULL, or why the candidate has no state to go on from. */
+/* NULL, or why the candidate did not take over the state. */
 static const char *refusal(const struct srv_host *host, uint32_t taken, bool answered)
 {
     static const char *const reasons[SRV_TAKEN_COUNT] = {
@@ -71,7 +71,7 @@ static const char *refusal(const struct srv_host *host, uint32_t taken, bool ans
         return __atomic_load_n(&host->dead, __ATOMIC_ACQUIRE) != 0 ? "the new plugin ended its plugin host"
                                                                    : "the new plugin's host did not answer in time";
     }
-    return taken < SRV_TAKEN_COUNT ? reasons[taken] : "the new plugin's host answered what is no answer";
+    return taken < SRV_TAKEN_COUNT ? reasons[taken] : "the new plugin's host sent an invalid answer";
 }
 
 enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
@@ -80,7 +80,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
     struct srv_group *group = member->group;
     struct srv_host *host = change->host;
     struct srv_host_slot *slot = srv_host_slot(host, member->slot);
-    srv_group_settle(sim, group); /* the state is that of this boundary */
+    srv_group_settle(sim, group); /* now the state is that of this boundary */
     change->host = NULL;
     group->trial = (struct srv_host_link){.host = host};
     group->trial_now = group->trial_before = (struct srv_sample){0};

@@ -1,4 +1,4 @@
-/* What a host answered, at the node's place in the order: as if the node had been stepped there. [tick] */
+/* Publishes the answers of hosts, each at the node's position in the order of nodes. [tick] */
 #include <string.h>
 
 #include "isolate/isolated.h"
@@ -15,7 +15,7 @@ void srv_member_keep_last(struct srv_member *member)
     }
 }
 
-/* The state, and of an estimator how far it has listened. */
+/* Hashes the state, and the cursors of an estimator. */
 static void absorb(struct srv_sim *sim, const struct srv_node *node)
 {
     srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
@@ -24,7 +24,7 @@ static void absorb(struct srv_sim *sim, const struct srv_node *node)
     }
 }
 
-/* At the instant of the sample that was not made. */
+/* Publishes the last payloads at the instant of the missing sample. */
 void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
@@ -42,7 +42,7 @@ void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const str
     srv_tick_publish(sim, node, 0);
 }
 
-/* The same as for a node in this process, with what its host answered. */
+/* As for a node in this process, with the answer of the host. */
 static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
@@ -63,7 +63,7 @@ static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sa
     }
 }
 
-/* Of a node with a candidate: what both hosts answered. */
+/* Takes the answers of both hosts of a node with a candidate. */
 static void settle_both(struct srv_sim *sim, struct srv_member *member, struct srv_sample *sample,
                         struct srv_sample *candidate, uint64_t tick)
 {
@@ -88,7 +88,7 @@ void srv_member_take(struct srv_sim *sim, struct srv_member *member, uint64_t ti
         srv_group_settle(sim, group);
         srv_group_settle_candidate(sim, group);
     }
-    /* What is published now belongs to the number and instant at which it was taken. */
+    /* The published sample keeps the number and instant of its request. */
     const struct srv_schedule next = node->schedule;
     node->schedule = sample->asked ? sample->schedule : is_swapped ? candidate->schedule : next;
     if (is_swapped) {

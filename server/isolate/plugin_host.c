@@ -125,7 +125,7 @@ static void fill_slot(struct srv_host *host, uint32_t index, const struct srv_ho
     }
 }
 
-/* Each plugin goes over once, however many nodes run it. */
+/* Each plugin is sent once, however many nodes run it. */
 static enum oto_status gather_plugins(struct srv_host *host, int *fds, uint32_t *count, struct oto_error *error)
 {
     *count = 0;
@@ -160,12 +160,12 @@ static enum oto_status fail_with_end(struct srv_host *host, uint32_t *culprit, s
     char how[300];
     const int64_t deadline_ns = srv_now_ns() + SRV_HOST_START_TIMEOUT_NS / 10;
     while (!srv_host_reap(host) && srv_now_ns() < deadline_ns) {
-        const struct timespec moment = {0, 200000}; /* the socket was closed: it is ending */
+        const struct timespec moment = {0, 200000}; /* the socket is closed: the process ends now */
         (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
     }
     *culprit = srv_host_culprit(host);
     if (host->pid != 0) {
-        return oto_fail(error, OTO_IO, "the plugin host of '%s' cannot be heard", topic_of(host, *culprit));
+        return oto_fail(error, OTO_IO, "the socket to the plugin host of '%s' failed", topic_of(host, *culprit));
     }
     srv_host_describe_end(host, how, sizeof how);
     return oto_fail(error, OTO_PLUGIN, "the plugin host of '%s' %s", topic_of(host, *culprit), how);
@@ -284,7 +284,7 @@ void srv_host_put_samples(const struct srv_host *host, uint32_t slot, const stru
     count = count < layout->sample_capacity ? count : layout->sample_capacity;
     for (uint32_t i = 0; i < count; i++, payload += layout->payload_stride) {
         samples[i] = inputs->samples[i];
-        samples[i].payload = NULL; /* the host knows where it is */
+        samples[i].payload = NULL; /* the host fills it in */
         memcpy(payload, inputs->samples[i].payload, inputs->bindings[samples[i].input].type->bytes);
     }
     srv_host_slot(host, slot)->sample_count = count;

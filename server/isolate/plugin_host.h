@@ -1,7 +1,7 @@
 /*
- * A plugin host: the process otolith-plugin-host with the mailbox that it shares with the server. Made, watched and
- * ended by the threads that may block; the tick thread only reads and writes the mailbox. Offsets and sizes are the
- * server's own copies: nothing that the process writes is believed beyond what is copied out and checked. [loop]
+ * A plugin host: the process otolith-plugin-host with the mailbox that it shares with the server. Threads that may
+ * block start, check and end it; the tick thread only reads and writes the mailbox. The server has its own copies of
+ * offsets and sizes, and copies and checks everything that it reads from the mailbox. [loop]
  */
 #ifndef SRV_ISOLATE_PLUGIN_HOST_H
 #define SRV_ISOLATE_PLUGIN_HOST_H
@@ -15,20 +15,20 @@
 
 #define SRV_HOST_START_TIMEOUT_NS INT64_C(10000000000) /* for all plugins together to load, prepare and init */
 
-/* One instance of a host, as it is wanted. */
+/* One instance that a host shall run. */
 struct srv_host_instance_spec {
     const char *topic; /* for messages */
     struct oto_setup setup;
     struct oto_plugin *plugin; /* only its sealed copy is used */
     struct oto_params params;  /* borrowed */
-    const struct oto_params *old_params; /* of a change: what set_params is told; or NULL */
+    const struct oto_params *old_params; /* of a change: the old parameters for set_params; or NULL */
     const struct srv_inputs *inputs;     /* of an estimator, else NULL */
-    uint64_t old_state_bytes; /* of a swap: the state that `migrate` is given */
+    uint64_t old_state_bytes;            /* of a swap: size of the state for `migrate` */
     uint32_t old_state_version;
     uint32_t flags; /* SRV_SLOT_… */
 };
 
-/* Where the parts of an instance are. */
+/* Where the parts of an instance are in the mailbox. */
 struct srv_host_layout {
     const char *topic;
     struct oto_setup setup;
@@ -51,33 +51,33 @@ struct srv_host {
     struct srv_host_layout *layouts;
     pid_t pid;
     int pid_fd, control_fd;
-    uint32_t landlock; /* its ABI that the process is under, 0: none */
-    uint64_t revision; /* of the parameters that it was made with */
-    uint32_t dead;     /* release: the process is gone */
+    uint32_t landlock; /* ABI of Landlock in force, 0: none */
+    uint64_t revision; /* of the parameters of its instances */
+    uint32_t dead;     /* release: the process has ended */
     bool was_stuck;    /* it was killed because it did not answer */
-    int end_code, end_status; /* of its end: CLD_… and the code or signal */
+    int end_code, end_status; /* CLD_… and the exit code or signal */
 };
 
 /*
- * Starts a host and waits until its instances are ready. `fifo_priority` is wanted, not needed; 0: none. On failure nothing
- * is left; *culprit is the seat it was at.
+ * Starts a host and waits until its instances are ready. `fifo_priority` is wanted, not needed; 0: none. On failure
+ * nothing is left; *culprit is the index of the instance that failed.
  */
 enum oto_status srv_host_start(const struct srv_host_instance_spec *specs, uint32_t spec_count, int32_t fifo_priority,
                                oto_warn_function warn, void *warn_context, struct srv_host **host, uint32_t *culprit,
                                struct oto_error *error);
-/* Takes the process's end without waiting; false: it lives. Who waits for its news is woken. */
+/* Reaps the process without waiting. False: it runs. Wakes the thread that waits for an answer. */
 bool srv_host_reap(struct srv_host *host);
 /* Kills the process if it lives, and frees all. NULL is allowed. */
 void srv_host_end(struct srv_host *host);
 
-/* What an estimator's next step is given: at most as many samples as its inputs were made for. */
+/* Writes the samples for the next step of an estimator: at most the capacity of its inputs. */
 void srv_host_put_samples(const struct srv_host *host, uint32_t slot, const struct srv_inputs *inputs, uint32_t count);
 
-/* The instance that the process was at when it died; UINT32_MAX: none. */
+/* The instance that the process was executing when it ended; UINT32_MAX: none. */
 uint32_t srv_host_culprit(const struct srv_host *host);
-/* Whether its end was the plugin's doing: not the order of another process. */
+/* Whether a plugin caused the end, not another process. */
 bool srv_host_was_ended_by_plugin(const struct srv_host *host);
-/* How and where a dead one died: "was ended by SIGSEGV (touched 0x0) in step, at make_trouble+0x12". */
+/* How and where an ended host ended: "was ended by SIGSEGV (touched 0x0) in step, at make_trouble+0x12". */
 void srv_host_describe_end(const struct srv_host *host, char *text, size_t bytes);
 
 static inline struct srv_host_slot *srv_host_slot(const struct srv_host *host, uint32_t index)
@@ -109,7 +109,7 @@ struct srv_host_spawn_options {
 enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struct srv_host_process *process,
                                struct oto_error *error);
 /*
- * Its next message, within the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: it is gone, and how is filled.
+ * Its next message, until the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: the process has ended.
  */
 enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message);
 /* Kills and reaps it, and closes all. */

@@ -66,7 +66,7 @@ static struct srv_probe_job *make_job(const struct srv_probe_request *request, i
     return job;
 }
 
-/* ---- what came of it --------------------------------------------------------------------------------------------- */
+/* ---- result ------------------------------------------------------------------------------------------------------ */
 
 static const char *operation(const struct srv_probe_job *job, char *text, size_t bytes)
 {
@@ -83,7 +83,7 @@ static enum oto_status fail_with_end(const struct srv_probe_request *request, co
                                      struct srv_probe_result *result, struct oto_error *error)
 {
     struct srv_host_crash crash = job->crash;
-    char how[240] = "ended without a word", where[32];
+    char how[240] = "ended without a message", where[32];
     if (crash.signal != 0) {
         srv_crash_describe(&crash, request->plugin_fd, how, sizeof how);
         (void)snprintf(result->backtrace, sizeof result->backtrace, "%s", how);

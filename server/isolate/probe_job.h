@@ -1,6 +1,6 @@
 /*
- * What a probe works on: one memory that the server fills and the host answers in. The host maps it for writing; the
- * server reads the answer after the process has ended, and believes only numbers.
+ * The job of a probe: shared memory with the inputs of the server and the answer of the host. The server reads the
+ * answer after the process has ended, and uses only numbers of it.
  */
 #ifndef SRV_PLUGIN_HOST_PROBE_JOB_H
 #define SRV_PLUGIN_HOST_PROBE_JOB_H
@@ -20,7 +20,7 @@ struct srv_probe_job {
     uint64_t inputs_offset; /* struct srv_probe_input[input_count] */
     struct oto_truth_record truth;
     struct oto_instant at;
-    /* the host's */
+    /* written by the host */
     uint32_t current_operation; /* enum srv_host_operation */
     uint32_t current_step;
     struct srv_host_crash crash;

@@ -1,4 +1,4 @@
-/* The process otolith-plugin-host: started without fork, spoken with over a socket pair. */
+/* The process otolith-plugin-host: started with posix_spawn; messages go over a socket pair. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-"""One call fails in a running server, at any place of any request: it answers, goes on ticking, and loses no descriptor."""
+"""One call fails in a running server, at any place of any request: the server replies, keeps ticking, and leaks no descriptor."""
 import pathlib
 import sys
 import unittest
@@ -114,7 +114,7 @@ class FailingRequests(unittest.TestCase):
         if world.is_gone():
             return None if known_fault(world.injector.crash_text) else f"the server ended: {world.injector.crash_text}"
         if said == "":
-            return "it was refused without a word"
+            return "it was refused without a message"
         self.calm(request)
         if not world.is_well():
             return f"the world stands still; the client heard {said}"

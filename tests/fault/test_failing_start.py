@@ -1,4 +1,4 @@
-"""One call fails, at any place, from the start of a server to its end: it goes on, or it ends in order and says why."""
+"""One call fails, at any place, from the start of a server to its end: the server continues, or ends in order and reports why."""
 import pathlib
 import shutil
 import socket

@@ -234,8 +234,8 @@ static void run_verb(const struct srv_verb *verb, struct srv_request *request)
                        srv_role_text(verb->role), srv_role_text(role));
         refuse_verb(verb, request, OTO_DENIED, text);
     } else if (verb->changes_state && hooks->is_replay) {
-        (void)snprintf(text, sizeof text, "this is a replay, which goes on as its log does: '%s' would make it another run",
-                       verb->op);
+        (void)snprintf(text, sizeof text,
+                       "this is a replay, which continues as its log does: '%s' would make it another run", verb->op);
         refuse_verb(verb, request, OTO_UNSUPPORTED, text);
     } else if (verb->needs_worker && srv_worker_is_stuck(hooks->worker, text, sizeof text)) {
         refuse_verb(verb, request, OTO_CONFLICT, text);

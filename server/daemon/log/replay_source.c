@@ -26,7 +26,7 @@ static enum oto_status copy_text(const struct srv_replay *replay, const struct o
 static enum oto_status differ(const struct srv_replay *replay, const char *sentence, struct oto_error *error)
 {
     if (!replay->anyway) {
-        return oto_fail(error, OTO_CONFLICT, "%s; --replay-anyway goes on with it", sentence);
+        return oto_fail(error, OTO_CONFLICT, "%s; --replay-anyway continues with it", sentence);
     }
     replay->warn(replay->warn_context, sentence);
     return OTO_OK;

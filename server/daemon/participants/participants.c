@@ -10,7 +10,7 @@
 #define SAY_INTERVAL_NS INT64_C(1000000000)
 #define FOR_EVER INT64_MAX
 
-/* ---- what is said ---- */
+/* ---- events ---- */
 
 void srv_participant_say(struct srv_engine *engine, const struct srv_participant *participant, uint32_t severity,
                          const char *text)

@@ -72,7 +72,7 @@ void srv_participants_apply(struct srv_engine *engine);
 void srv_participant_apply(struct srv_engine *engine, const struct srv_participant_input *input);
 /* At a boundary: asks for the next truths, and tells the master how far it is. */
 void srv_participants_grant(struct srv_engine *engine);
-/* The run has ended or faulted: their mailboxes say so. */
+/* Writes the end or the fault of the run into the mailboxes. */
 void srv_participants_close(struct srv_engine *engine);
 
 /* Mode external: whether the master lets another tick be made, and waiting until it does. */

@@ -55,7 +55,7 @@ static bool apply_resume(struct srv_engine *engine, const struct srv_command *co
 {
     (void)command;
     if (engine->mode == OTO_MODE_STEP) {
-        return refuse(reply, OTO_INVALID, "mode step goes on by step only; set mode realtime or asap first");
+        return refuse(reply, OTO_INVALID, "mode step advances by step only; set mode realtime or asap first");
     }
     if (engine->step_pending) {
         return refuse(reply, OTO_CONFLICT, "a step is not done yet");

@@ -117,7 +117,7 @@ class World:
         return self.server.poll() is not None
 
     def is_well(self):
-        """It answers, and its clock goes on."""
+        """The server replies and its clock runs."""
         if self.server.poll() is not None:
             return False
         try:

@@ -1,4 +1,4 @@
-"""Checkpoints: run(N + M) is run(N), save, restore, run(M) to the last bit; damage is refused; branches and restores go on."""
+"""Checkpoints: run(N + M) is run(N), save, restore, run(M) to the last bit; damage is refused; branches and restores continue."""
 import json
 import os
 import pathlib

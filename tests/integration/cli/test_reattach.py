@@ -1,4 +1,4 @@
-"""Commands that watch a world go on when it comes again, say its new epoch, and end with a sentence when it does not."""
+"""Commands that read a world reattach when it restarts, report its new epoch, and end with a sentence when it does not restart."""
 import contextlib
 import csv
 import json
@@ -31,7 +31,7 @@ publish: {listen: [ipc]}
 
 
 def breaks(seq):
-    """Where numbers do not follow each other."""
+    """The gaps in a sequence of numbers."""
     return [(a, b) for a, b in zip(seq, seq[1:]) if b != a + 1]
 
 
@@ -59,7 +59,7 @@ class Reattach(unittest.TestCase):
             os.close(descriptor)
 
     def spawn(self, name, *command, out=None):
-        """Standard output goes to NAME.out or `out`, the other to NAME.err."""
+        """Standard output goes to NAME.out or `out`, standard error to NAME.err."""
         with open(self.path / f"{name}.out", "wb") as plain, open(self.path / f"{name}.err", "wb") as errors:
             process = subprocess.Popen([str(part) for part in command], env=self.environment,
                                        stdout=plain if out is None else out, stderr=errors)
