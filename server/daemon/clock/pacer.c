@@ -68,7 +68,7 @@ void srv_pacer_set_scale(struct srv_pacer *pacer, double scale, int64_t now_ns)
     srv_pacer_anchor(pacer, deadline_ns < soon_ns ? deadline_ns : soon_ns);
 }
 
-/* The rest of what was asked for is given up: the next tick is due at due_ns. */
+/* Drops the rest of the catch-up: the next tick is due at due_ns. */
 static int64_t slip(struct srv_pacer *pacer, int64_t due_ns)
 {
     const int64_t given_up_ns = due_ns - srv_pacer_deadline_ns(pacer);

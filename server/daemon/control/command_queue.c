@@ -167,7 +167,7 @@ enum oto_status srv_command_queue_create(uv_loop_t *loop, struct srv_engine *eng
     return OTO_OK;
 }
 
-/* The engine owns what was posted; what was not goes back to its sender. */
+/* The engine owns posted commands; the others go back to their senders. */
 static void answer_closed(struct srv_command_queue *queue, struct entry_list *list, bool posted)
 {
     for (struct entry *entry = take_first(list); entry != NULL; entry = take_first(list)) {

@@ -79,7 +79,7 @@ void srv_control_forget(struct srv_connection *connection)
     struct srv_control *control = connection->control;
     srv_control_set_wake(connection, false);
     srv_connection_leave(connection, control->command_queue);
-    if (connection->steps > 0 && !control->stopped) { /* the client that waited for the step has gone */
+    if (connection->steps > 0 && !control->stopped) { /* the client that waited for the step has disconnected */
         const struct srv_command pause = {.kind = SRV_COMMAND_PAUSE};
         (void)srv_command_queue_send(control->command_queue, &pause, NULL, NULL);
     }

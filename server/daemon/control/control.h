@@ -58,7 +58,7 @@ struct srv_control_hooks {
 enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_command_queue *command_queue,
                                    const struct srv_control_hooks *hooks, int listen_fd, struct srv_control **control,
                                    struct oto_error *error);
-/* Closes the listener and every connection; loader work that runs already is waited for by the loop. */
+/* Closes the listener and every connection. The loop waits for loader work that runs already. */
 void srv_control_stop(struct srv_control *control);
 void srv_control_destroy(struct srv_control *control); /* after the loop has run out; NULL is allowed */
 

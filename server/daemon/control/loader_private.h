@@ -1,19 +1,19 @@
-/* Shared by the loader's files. [loop], unless a function says [worker]. */
+/* Shared by the loader's files. [loop], except functions marked [worker]. */
 #ifndef SRV_LOADER_PRIVATE_H
 #define SRV_LOADER_PRIVATE_H
 
 #include "daemon/control/loader.h"
 
 enum srv_job_stage {
-    SRV_JOB_WAITING,         /* for the worker, or for an earlier change of the same node */
-    SRV_JOB_LOADING,         /* in the worker */
-    SRV_JOB_SNAPSHOT,        /* a swap: the tick thread copies the live state for the probe */
-    SRV_JOB_TRYING_WAITS,    /* a swap: for the worker */
-    SRV_JOB_TRYING,          /* a swap: probed and made ready in the worker */
-    SRV_JOB_FLIPPING,        /* at the tick thread, its shadow included */
-    SRV_JOB_SETTLING,        /* a swap: live, on probation */
-    SRV_JOB_RETIRING_WAITS,  /* what was replaced waits for the worker */
-    SRV_JOB_RETIRING         /* in the worker */
+    SRV_JOB_WAITING,        /* for the worker, or for an earlier change of the same node */
+    SRV_JOB_LOADING,        /* in the worker */
+    SRV_JOB_SNAPSHOT,       /* a swap: the tick thread copies the live state for the probe */
+    SRV_JOB_TRYING_WAITS,   /* a swap: for the worker */
+    SRV_JOB_TRYING,         /* a swap: probed and made ready in the worker */
+    SRV_JOB_FLIPPING,       /* at the tick thread, its shadow included */
+    SRV_JOB_SETTLING,       /* a swap: live, on probation */
+    SRV_JOB_RETIRING_WAITS, /* the replaced plugin waits for the worker */
+    SRV_JOB_RETIRING        /* in the worker */
 };
 
 struct srv_job {

@@ -14,7 +14,7 @@
 
 struct srv_loader;
 
-/* A request that is being dispatched. `message` is the control's only one: gone when the verb returns. */
+/* A request that is being dispatched. `message` is in the control's only buffer: valid until the verb returns. */
 struct srv_request {
     struct srv_control *control;
     struct srv_connection *connection;

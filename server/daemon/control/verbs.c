@@ -27,7 +27,7 @@ const struct srv_verb srv_verbs[] = {
 };
 const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
 
-/* Keeps what is printable: the name goes into events and onto terminals. */
+/* Keeps printable characters only: the name is printed in events and on terminals. */
 static void take_name(struct srv_connection *connection, const char *name)
 {
     size_t length = 0;
@@ -141,7 +141,7 @@ static void end_lossless(struct srv_request *request)
     *lossless = (struct srv_lossless){.slot = -1};
 }
 
-/* Where the reader stands: after what is newest now, as the engine takes it. */
+/* The reader's cursor: after the newest record. */
 static bool take_channels(struct srv_lossless *lossless, const struct oto_argument *list,
                           const struct oto_segment_header *header)
 {

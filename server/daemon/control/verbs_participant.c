@@ -37,7 +37,7 @@ static enum oto_status check_role(const struct srv_participant_config *config, c
                     given->kind == OTO_ARGUMENT_TEXT ? given->text : "(not a text)");
 }
 
-/* What the message says, and what stands in the world file where it says nothing. */
+/* The values of the message, or of the world file where the message has none. */
 static enum oto_status read_join(const struct srv_request *request, struct srv_join *join, struct oto_error *error)
 {
     const char *name;

@@ -14,7 +14,7 @@
 
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)
 
-/* A command that went out and has not been told of yet. */
+/* A command that was sent and not yet reported by the tick thread. */
 struct pending {
     struct pending *next;
     uint64_t id;

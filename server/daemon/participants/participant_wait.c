@@ -16,7 +16,7 @@ static void futex_wake(uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Changes the word, so that who is about to sleep on it does not, and wakes who does. */
+/* Changes the futex word and wakes its waiters; a thread that is about to wait returns at once. */
 static void ring_bell(struct srv_mailbox *mailbox)
 {
     (void)__atomic_add_fetch(&mailbox->header->grant.futex, 1, __ATOMIC_SEQ_CST);
@@ -165,7 +165,7 @@ static void sleep_until(const struct sleep *sleep, int64_t until_ns)
     __atomic_store_n(&header->server_waits, 0, __ATOMIC_RELAXED);
 }
 
-/* Nobody is there: a join is a command, and ends it. */
+/* No participant: waits until a join, which is a command. */
 static void sleep_without_mailbox(struct srv_engine *engine, int64_t until_ns)
 {
     if (engine->wake_pending) {

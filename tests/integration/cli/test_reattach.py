@@ -151,7 +151,7 @@ class Reattach(unittest.TestCase):
         self.until(top_draws, "a view of the next run")
         self.assertTrue(all(process.poll() is None for process in self.processes))
         self.assertEqual(breaks(self.rows("shm")), [])  # neither a gap nor a sample twice
-        for name in ("nng", "remote"):  # what the publisher had not sent is lost; what is made again comes with the new epoch
+        for name in ("nng", "remote"):  # unsent frames of the publisher are lost; repeated ticks have the new epoch
             self.assertEqual(len(breaks(self.rows(name))), 1)
 
     def test_a_restored_checkpoint_is_followed_as_a_run_of_its_own(self):

@@ -1,4 +1,4 @@
-"""The log of a run: a replay makes the same run to the last bit, whatever was done to it; verify says where two runs part."""
+"""The log of a run: a replay is bit-identical to the run, with all its inputs; verify reports the first difference of two runs."""
 import json
 import os
 import pathlib
