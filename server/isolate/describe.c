@@ -5,37 +5,37 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "isolate/box.h"
+#include "isolate/plugin_host.h"
 #include "plugin/isolated.h"
 #include "plugin/stage.h"
 
-#define MEMORY_BYTES (SRV_BOX_HEAD_BYTES + (UINT64_C(1) << 20))
+#define MEMORY_BYTES (SRV_HOST_HEAD_BYTES + (UINT64_C(1) << 20))
 #define TIMEOUT_NS INT64_C(5000000000)
 
 /* A child that ended: how, as the crash it recorded or as its exit code says. */
-static enum oto_status fail_of_end(const struct srv_box_head *head, const struct srv_host_process *process, int fd,
+static enum oto_status fail_with_end(const struct srv_host_mailbox *head, const struct srv_host_process *process, int fd,
                                    const char *path, struct oto_error *error)
 {
-    const struct srv_box_crash crash = head->crash;
+    const struct srv_host_crash crash = head->crash;
     char how[240];
     if (crash.signal != 0) {
-        srv_crash_tell(&crash, fd, how, sizeof how);
+        srv_crash_describe(&crash, fd, how, sizeof how);
     } else {
         srv_host_end_text(process, how, sizeof how);
     }
     return oto_fail(error, OTO_PLUGIN, "plugin '%.200s' is refused: the plugin host that loaded it %s", path, how);
 }
 
-/* The description, copied once: nothing is read of it before. */
-static enum oto_status take(const struct srv_box_head *head, const struct srv_host_message *message, int fd,
+/* Copies the description once, before any of it is read. */
+static enum oto_status take(const struct srv_host_mailbox *head, const struct srv_host_message *message, int fd,
                             const char *path, struct oto_plugin **plugin, struct oto_error *error)
 {
     const size_t bytes = message->bytes;
-    void *packed = bytes <= MEMORY_BYTES - SRV_BOX_HEAD_BYTES ? malloc(bytes + 8) : NULL;
+    void *packed = bytes <= MEMORY_BYTES - SRV_HOST_HEAD_BYTES ? malloc(bytes + 8) : NULL;
     if (packed == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the description of plugin '%.200s'", path);
     }
-    memcpy(packed, (const unsigned char *)head + SRV_BOX_HEAD_BYTES, bytes);
+    memcpy(packed, (const unsigned char *)head + SRV_HOST_HEAD_BYTES, bytes);
     return oto_plugin_make_described(fd, path, packed, bytes, plugin, error);
 }
 
@@ -50,12 +50,12 @@ static enum oto_status open_here(int fd, const char *path, struct oto_plugin **p
 }
 
 /* Has a child load the copy `fd`, and describe it if the plugin is `isolated`. */
-static enum oto_status try_copy(struct srv_box_head *head, int memory_fd, int fd, const char *path, bool isolated,
+static enum oto_status try_copy(struct srv_host_mailbox *head, int memory_fd, int fd, const char *path, bool isolated,
                                 struct oto_plugin **plugin, struct oto_error *error)
 {
     struct srv_host_process process;
     struct srv_host_message message;
-    const struct srv_host_order order = {.work = isolated ? SRV_HOST_DESCRIBE : SRV_HOST_LOAD,
+    const struct srv_host_spawn_options order = {.work = isolated ? SRV_HOST_DESCRIBE : SRV_HOST_LOAD,
                                          .memory_fd = memory_fd,
                                          .bytes = MEMORY_BYTES,
                                          .plugin_fds = &fd,
@@ -69,13 +69,13 @@ static enum oto_status try_copy(struct srv_box_head *head, int memory_fd, int fd
         status = oto_fail(error, OTO_TIMEOUT, "plugin '%.200s' is refused: loading it did not end within %d s", path,
                           (int)(TIMEOUT_NS / 1000000000));
     } else if (heard != OTO_OK) {
-        status = fail_of_end(head, &process, fd, path, error);
-    } else if (message.saying != SRV_HOST_READY) {
+        status = fail_with_end(head, &process, fd, path, error);
+    } else if (message.kind != SRV_HOST_READY) {
         status = oto_fail(error, OTO_PLUGIN, "%s", message.text);
     } else {
         status = isolated ? take(head, &message, fd, path, plugin, error) : open_here(fd, path, plugin, error);
     }
-    srv_host_finish(&process);
+    srv_host_process_end(&process);
     return status;
 }
 
@@ -90,10 +90,10 @@ enum oto_status srv_plugin_open_checked(const char *path, bool isolated, struct 
         return status;
     }
     status = isolated ? oto_stage_check_isolated(&stage, path, error) : oto_stage_keep(&stage, path, NULL, error);
-    struct srv_box_head *head =
+    struct srv_host_mailbox *head =
         status == OTO_OK ? srv_host_memory("otolith-description", MEMORY_BYTES, &memory_fd, error) : NULL;
     if (head != NULL) {
-        (void)snprintf(srv_box_slot_at(head, 0)->path, sizeof srv_box_slot_at(head, 0)->path, "%s", path);
+        (void)snprintf(srv_host_slot_at(head, 0)->path, sizeof srv_host_slot_at(head, 0)->path, "%s", path);
         status = try_copy(head, memory_fd, stage.fd, path, isolated, plugin, error);
         (void)munmap(head, MEMORY_BYTES);
         (void)close(memory_fd);

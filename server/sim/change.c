@@ -21,8 +21,8 @@ bool srv_change_free(struct srv_node_change *open)
     free(change->snapshot);
     free(change->first_state);
     free(change->history);
-    if (change->box != NULL) {
-        change->end_box(change->box);
+    if (change->host != NULL) {
+        change->end_host(change->host);
     }
     const bool unmapped = srv_occupant_finish(&change->occupant);
     free(change);

@@ -169,16 +169,17 @@ static enum oto_status take_node(const struct oto_value *entry, struct srv_node_
                                  srv_open_plugin_function *open, oto_warn_function warn, void *warn_context, struct oto_error *error)
 {
     const struct oto_value *params = oto_value_get(entry, "params");
-    struct srv_standin *standin = &node->standin;
-    enum oto_status status = take_plugin(entry, node, open, &standin->plugin, error);
+    struct srv_replacement *replacement = &node->replacement;
+    enum oto_status status = take_plugin(entry, node, open, &replacement->plugin, error);
     if (status != OTO_OK || params == NULL || params->kind != OTO_VALUE_MAP) {
         return status;
     }
-    if (standin->plugin == NULL) {
-        standin->plugin = oto_plugin_hold(node->plugin);
+    if (replacement->plugin == NULL) {
+        replacement->plugin = oto_plugin_hold(node->plugin);
     }
-    status = take_params(params, standin->plugin, node->params.rate_hz, &standin->params, warn, warn_context, error);
-    return status == OTO_OK ? take_unit(entry, &standin->unit_key, error) : status;
+    status =
+        take_params(params, replacement->plugin, node->params.rate_hz, &replacement->params, warn, warn_context, error);
+    return status == OTO_OK ? take_unit(entry, &replacement->unit_key, error) : status;
 }
 
 /* "car/imu" of the file and of the configuration. */

@@ -64,8 +64,8 @@ static enum oto_status make_schedule(const struct srv_world_config *world, struc
     (void)snprintf(what, sizeof what, "rate of '%s'", node->topic);
     enum oto_status status = srv_rate_check(what, config->rate_num, config->rate_den, error);
     if (status == OTO_OK) {
-        srv_beat_init(&node->beat, config->rate_num, config->rate_den);
-        srv_beat_advance(&node->beat);
+        srv_schedule_init(&node->schedule, config->rate_num, config->rate_den);
+        srv_schedule_advance(&node->schedule);
         status = srv_due_init(&node->due, config->rate_num, config->rate_den, world->clock.rate_num,
                               world->clock.rate_den, error);
     }
@@ -117,9 +117,9 @@ static enum oto_status make_instance(struct srv_node *node, oto_warn_function wa
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of node '%s' (%llu bytes)", node->topic,
                         (unsigned long long)node->state_bytes);
     }
-    const struct srv_standin *standin = &node->config->standin;
-    enum oto_status status =
-        oto_params_copy(standin->plugin != NULL ? &standin->params : &node->config->params, &node->params, error);
+    const struct srv_replacement *replacement = &node->config->replacement;
+    enum oto_status status = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params,
+                                             &node->params, error);
     node->instance.params = node->params.block;
     if (status != OTO_OK || node->config->isolation.process) {
         return status; /* its host prepares it and makes the state */
@@ -197,7 +197,7 @@ static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the setup of '%s'", node->topic);
     }
     *node->own_setup = *node->setup;
-    node->own_setup->unit_key = node->config->standin.unit_key;
+    node->own_setup->unit_key = node->config->replacement.unit_key;
     return OTO_OK;
 }
 
@@ -207,8 +207,8 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     memset(node, 0, sizeof *node);
     node->index = index;
     node->config = &world->nodes[index];
-    struct oto_plugin *standin = node->config->standin.plugin;
-    srv_node_bind(node, oto_plugin_hold(standin != NULL ? standin : node->config->plugin));
+    struct oto_plugin *replacement = node->config->replacement.plugin;
+    srv_node_bind(node, oto_plugin_hold(replacement != NULL ? replacement : node->config->plugin));
     enum oto_status status = name_node(world, node, error);
     if (status == OTO_OK) {
         status = check_kind(world, node, error);
@@ -225,7 +225,7 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
         node->labelled = node->evaluate == NULL && wants_labels(world, node->config);
         status = make_inputs(world, node, error);
     }
-    if (status == OTO_OK && standin != NULL) {
+    if (status == OTO_OK && replacement != NULL) {
         status = stand_in(node, error);
     }
     if (status == OTO_OK) {

@@ -62,7 +62,7 @@ struct srv_node {
         uint32_t said;  /* by its step */
         uint32_t flags; /* of its input */
     } ahead;
-    struct srv_beat beat;  /* instants of samples; at the next one */
+    struct srv_schedule schedule; /* instants of samples; at the next one */
     struct srv_due due;    /* the tick of the next sample */
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
     struct srv_port ports[OTO_PLUGIN_MAX_PORTS];
@@ -90,7 +90,7 @@ struct srv_node {
 /* [tick] To the next sample. */
 static inline void srv_node_advance(struct srv_node *node)
 {
-    srv_beat_advance(&node->beat);
+    srv_schedule_advance(&node->schedule);
     srv_due_advance(&node->due);
 }
 

@@ -31,7 +31,7 @@ struct srv_sample {
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t flags;  /* of its truth: OTO_SAMPLE_STALE or 0 */
     int64_t step_ns; /* real time of the step, as the host measured it */
-    struct srv_beat beat; /* its number and instant */
+    struct srv_schedule schedule; /* its number and instant */
 };
 
 /* All [tick] unless marked. */

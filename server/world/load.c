@@ -102,8 +102,8 @@ void srv_world_config_finish(struct srv_world_config *config)
         free(config->nodes[i].inputs);
         free(config->nodes[i].faults);
         (void)oto_plugin_close(config->nodes[i].plugin);
-        (void)oto_plugin_close(config->nodes[i].standin.plugin);
-        oto_params_free(&config->nodes[i].standin.params);
+        (void)oto_plugin_close(config->nodes[i].replacement.plugin);
+        oto_params_free(&config->nodes[i].replacement.params);
     }
     for (uint32_t i = 0; i < config->vehicle_count; i++)
         srv_vibration_finish(&config->vehicles[i].vibration);

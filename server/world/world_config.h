@@ -129,7 +129,7 @@ struct srv_isolation_config {
  * The plugin and parameters that a checkpoint has for a node, if they differ from those of the file. The channels
  * remain those of the file's plugin, as after the swap or the change in the saved run.
  */
-struct srv_standin {
+struct srv_replacement {
     struct oto_plugin *plugin; /* a reference; NULL: the file's plugin */
     struct oto_params params;
     struct oto_rng_key unit_key; /* as in struct oto_setup */
@@ -156,7 +156,7 @@ struct srv_node_config {
     /* estimators only: in the order of the plugin's table, then the open inputs; owned */
     struct srv_input_config *inputs;
     uint32_t input_count;
-    struct srv_standin standin;
+    struct srv_replacement replacement;
 };
 
 struct srv_vehicle_config {

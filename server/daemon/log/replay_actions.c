@@ -19,7 +19,7 @@ static enum oto_status missing(const struct srv_replay *replay, const char *what
 static enum oto_status post(struct srv_replay *replay, const struct srv_command *command, srv_reply_function done,
                             struct oto_error *error)
 {
-    if (!srv_courier_send(replay->courier, command, done, replay)) {
+    if (!srv_command_queue_send(replay->command_queue, command, done, replay)) {
         return oto_fail(error, OTO_LIMIT, "too many commands wait for the tick");
     }
     replay->awaits = true;
@@ -104,7 +104,8 @@ static void on_swapped(void *context, const struct srv_reply *reply)
     if (!reply->settling || reply->change == NULL) {
         (void)srv_change_free(reply->change);
     } else {
-        (void)srv_courier_send(replay->courier, &settle, on_done, replay); /* if this fails, the engine keeps it until its end */
+        (void)srv_command_queue_send(replay->command_queue, &settle, on_done,
+                                     replay); /* if this fails, the engine keeps it until its end */
     }
 }
 

@@ -105,7 +105,7 @@ static void record(int signal, const siginfo_t *facts)
     __atomic_store_n(&page->signal, (uint32_t)signal, __ATOMIC_RELEASE);
 }
 
-/* The default action is back: a fault strikes again when the handler has returned, what was sent is sent again. */
+/* Restores the default action: a fault repeats after the handler returns, a sent signal is raised again. */
 static void on_deadly(int signal, siginfo_t *facts, void *context)
 {
     (void)context;

@@ -12,9 +12,9 @@
 #include "daemon/thread/engine_private.h"
 #include "sim/checkpoint.h"
 
-#define STOP_PATIENCE_NS INT64_C(2000000000)
+#define STOP_TIMEOUT_NS INT64_C(2000000000)
 #ifdef OTO_SANITIZED_BUILD
-#define STACK_BYTES (8 * 1024 * 1024) /* the sanitizers' own data of a thread stand in it */
+#define STACK_BYTES (8 * 1024 * 1024) /* sanitizers keep their data of a thread in it */
 #else
 #define STACK_BYTES (512 * 1024)
 #endif
@@ -111,7 +111,7 @@ static enum oto_status make_sim(struct srv_engine *engine, oto_warn_function war
     return srv_sim_create(engine->config, &options, warn, warn_context, &engine->sim, error);
 }
 
-/* What the main thread knows of the nodes without looking at them. */
+/* Facts of the nodes for the main thread, which does not read the nodes. */
 static enum oto_status make_views(struct srv_engine *engine, struct oto_error *error)
 {
     engine->views = calloc(engine->sim->node_count, sizeof *engine->views);
@@ -297,7 +297,7 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
 /* False: the thread is stuck in a plugin and did not come back in time. */
 static bool stop_thread(struct srv_engine *engine)
 {
-    const int64_t deadline_ns = srv_now_ns() + STOP_PATIENCE_NS;
+    const int64_t deadline_ns = srv_now_ns() + STOP_TIMEOUT_NS;
     if (!engine->started) {
         return true;
     }
@@ -314,7 +314,7 @@ static bool stop_thread(struct srv_engine *engine)
     return __atomic_load_n(&engine->gone, __ATOMIC_ACQUIRE) != 0 && pthread_join(engine->thread, NULL) == 0;
 }
 
-/* Changes that were posted but never applied, and replies that nobody took, still own what they carry. */
+/* Frees changes that were posted but not applied, and replies that were not taken. */
 static void drop_queues(struct srv_engine *engine)
 {
     struct srv_command command;

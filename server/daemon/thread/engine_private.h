@@ -74,7 +74,7 @@ struct srv_engine {
     uint64_t busy_work_ns;
     int64_t busy_since_ns;
     uint64_t lossless_safe_ticks, lossless_seen_epoch;
-    int64_t lossless_deadline_ns; /* of the wait that goes on, 0: none */
+    int64_t lossless_deadline_ns; /* of the current wait, 0: none */
     struct srv_rights rights;
 
     /* both */
@@ -129,7 +129,7 @@ void *srv_tick_thread(void *engine);
 void srv_pace_show(struct srv_engine *engine);
 /* Brings the segment's state up to date. */
 void srv_state_show(struct srv_engine *engine);
-/* Counts and says what the pacer decided. */
+/* Counts and reports the decision of the pacer. */
 void srv_pace_account(struct srv_engine *engine, const struct srv_pace *pace);
 void srv_pace_verdict(struct srv_engine *engine, enum srv_pacer_verdict verdict);
 void srv_factor_reset(struct srv_factor *factor);

@@ -69,7 +69,7 @@ static void show_clock(struct srv_engine *engine, int64_t start_ns, int64_t work
 {
     struct oto_segment_header *header = engine->sim->store.header;
     const struct oto_clock clock = {.tick = engine->sim->tick,
-                                    .sim_time_ns = engine->sim->beat.t_ns,
+                                    .sim_time_ns = engine->sim->schedule.t_ns,
                                     .start_mono_ns = start_ns,
                                     .work_ns = work_ns,
                                     .real_time_factor = engine->factor.value,
@@ -106,7 +106,7 @@ static void keep_times(struct srv_engine *engine, int64_t start_ns, int64_t end_
     engine->now_ns = end_ns;
     engine->last_work_ns = end_ns - start_ns;
     srv_histogram_add(&engine->sim->store.header->work, engine->last_work_ns);
-    srv_factor_update(&engine->factor, end_ns, engine->sim->beat.t_ns);
+    srv_factor_update(&engine->factor, end_ns, engine->sim->schedule.t_ns);
 }
 
 /* One tick at its deadline, or a wait for it. */
@@ -201,8 +201,8 @@ void *srv_tick_thread(void *argument)
 {
     struct srv_engine *engine = argument;
     const stack_t stack = {.ss_sp = engine->signal_stack, .ss_size = SRV_SIGNAL_STACK_BYTES};
-    stack_t before; /* a sanitizer's */
-    (void)sigaltstack(&stack, &before);
+    stack_t previous_stack; /* a sanitizer's */
+    (void)sigaltstack(&stack, &previous_stack);
     begin(engine);
     while (__atomic_load_n(&engine->quit, __ATOMIC_ACQUIRE) == 0) {
         const uint64_t before = engine->sim->tick;
@@ -230,7 +230,7 @@ void *srv_tick_thread(void *argument)
         }
         after_tick(engine, before);
     }
-    (void)sigaltstack(&before, NULL);
+    (void)sigaltstack(&previous_stack, NULL);
     __atomic_store_n(&engine->gone, 1, __ATOMIC_RELEASE);
     srv_notify_main(engine);
     return NULL;

@@ -1,4 +1,4 @@
-"""The log of a run: a replay makes the same run to the last bit, whatever was done to it; verify says where two runs part."""
+"""The log of a run: a replay is bit-identical to the run, with all its inputs; verify reports the first difference of two runs."""
 import json
 import os
 import pathlib
@@ -139,7 +139,7 @@ class Replays(OtolithCase):
         self.otolith("step", 100)
         for change in (("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]"), ("swap", "car/imu", "sdf_imu"),
                        ("fault", "car/odo", "bias", "3"), ("fault", "car/odo", "--clear"), ("restore", self.log)):
-            self.assertIn("this is a replay, which goes on as its log does", self.otolith(*change, code=1))
+            self.assertIn("this is a replay, which continues as its log does", self.otolith(*change, code=1))
         self.otolith("get", "car/imu")
         self.otolith("checkpoint", self.path / "at.ckpt")
         self.otolith("step", 1900)

@@ -42,7 +42,7 @@ publish: false
 
 class Supervised(unittest.TestCase):
     def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-guard-")
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-supervise-")
         self.path = pathlib.Path(self.directory.name)
         os.chmod(self.path, 0o700)
         os.environ["XDG_RUNTIME_DIR"] = str(self.path)  # for the events, which are read in this process
@@ -248,7 +248,7 @@ class Supervised(unittest.TestCase):
         other = subprocess.run([str(BIN / "otolithd"), "--supervise", "--check", str(self.world)], env=self.environment,
                                capture_output=True, text=True, timeout=60)
         self.assertEqual(other.returncode, 0, other.stderr)
-        self.assertTrue(stale.exists())  # its server goes on and holds it
+        self.assertTrue(stale.exists())  # its server runs and holds it
         os.kill(first["pid"], signal.SIGTERM)
         self.until(lambda: self.is_free(stale), "the end of the server")
         self.start("otolithd", "--supervise", self.world)

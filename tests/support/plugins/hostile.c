@@ -160,31 +160,31 @@ static void deed_nothing(void)
 #ifdef HOSTILE_KNOWS_MAILBOX
 /* A plugin in a host can write all of the mailbox, which its state stands in. */
 static void *own_state;
-static struct srv_box_head *mailbox(void)
+static struct srv_host_mailbox *mailbox(void)
 {
-    struct srv_box_head *head = (void *)((uintptr_t)own_state & ~(uintptr_t)4095);
-    while (head->magic != SRV_BOX_MAGIC) {
+    struct srv_host_mailbox *head = (void *)((uintptr_t)own_state & ~(uintptr_t)4095);
+    while (head->magic != SRV_HOST_MAGIC) {
         head = (void *)((unsigned char *)head - 4096);
     }
     return head;
 }
 static void deed_flood(void)
 {
-    struct srv_box_head *head = mailbox();
+    struct srv_host_mailbox *head = mailbox();
     for (;;) {
         head->question.slot++;
         (void)__atomic_add_fetch(&head->asked, 1, __ATOMIC_RELEASE);
-        (void)__atomic_add_fetch(&head->news, 1, __ATOMIC_RELEASE);
+        (void)__atomic_add_fetch(&head->notifications, 1, __ATOMIC_RELEASE);
     }
 }
 static void deed_scribble(void)
 {
-    struct srv_box_head *head = mailbox();
+    struct srv_host_mailbox *head = mailbox();
     for (uint32_t i = 0; i < head->slot_count; i++) {
-        struct srv_box_slot *slot = srv_box_slot_at(head, i);
+        struct srv_host_slot *slot = srv_host_slot_at(head, i);
         memset(slot, 0xff, sizeof *slot);
     }
-    memset(&head->crumb_slot, 0xff, sizeof *head - offsetof(struct srv_box_head, crumb_slot));
+    memset(&head->current_slot, 0xff, sizeof *head - offsetof(struct srv_host_mailbox, current_slot));
     deed_null();
 }
 #endif
