@@ -53,6 +53,8 @@ int cli_parts(int argc, char **argv);
 
 /* One line; control characters in it, line breaks included, are escaped (base/plain_text.h). For all foreign text. */
 __attribute__((format(printf, 2, 3))) void cli_print_line(FILE *to, const char *format, ...);
+/* True if a line was lost for lack of memory; main then fails. */
+bool cli_print_failed(void);
 /* Prints `error` on stderr as "otolith: …" and returns CLI_FAILED. */
 int cli_say(const struct oto_error *error);
 int cli_no_memory(void);

@@ -12,6 +12,13 @@
 
 #include "base/plain_text.h"
 
+static bool line_lost;
+
+bool cli_print_failed(void)
+{
+    return line_lost;
+}
+
 void cli_print_line(FILE *to, const char *format, ...)
 {
     char *line = NULL;
@@ -23,6 +30,8 @@ void cli_print_line(FILE *to, const char *format, ...)
         oto_plain_text_put(to, line);
         (void)fputc('\n', to);
         free(line);
+    } else {
+        line_lost = true;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "document/document.h"
 #include "otolith/version.h"
@@ -58,6 +59,9 @@ static int help(FILE *to, int code)
 static int finish(int code)
 {
     const int reason = fflush(stdout) == 0 ? 0 : errno;
+    if (code == CLI_OK && cli_print_failed()) {
+        return cli_no_memory();
+    }
     if (code != CLI_OK || ferror(stdout) == 0) {
         return code;
     }
@@ -68,6 +72,8 @@ static int finish(int code)
 
 int main(int argc, char **argv)
 {
+    static char buffer[BUFSIZ]; /* without it, stdio drops characters where it cannot allocate its own */
+    (void)setvbuf(stdout, buffer, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, sizeof buffer);
     (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         return finish(help(argc < 2 ? stderr : stdout, argc < 2 ? CLI_USAGE : CLI_OK));
