@@ -247,6 +247,7 @@ static void on_watchdog(uv_timer_t *timer)
     look_for_stall(server);
     look_at_worker(server);
     if (!server->worker_stuck) {
+        srv_checkpointer_retry(server->checkpointer);
         srv_checkpointer_look(server->checkpointer, srv_server_warn, NULL);
     }
 }

@@ -107,6 +107,7 @@ static void on_ending(uv_timer_t *timer)
             give_up(server, "the tick thread did not stop within a second (a stuck plugin); the process ends without it");
         }
     } else if (server->phase == SRV_PHASE_DRAINING) {
+        srv_checkpointer_retry(server->checkpointer);
         const bool saved = !srv_checkpointer_is_busy(server->checkpointer);
         if (saved && (late || !srv_control_lossless_pending(server->control))) {
             srv_server_close_handles(server);

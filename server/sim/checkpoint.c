@@ -540,7 +540,7 @@ enum oto_status srv_checkpoint_refusal(const struct srv_sim *sim, const char **r
         const struct srv_sample *sample = waiting_sample(sim, node);
         if (sample != NULL && sample->asked && !sample->answered && !node->quarantined) {
             *reason = "a plugin host of mode async has not answered; ask again";
-            return OTO_CONFLICT;
+            return OTO_TIMEOUT;
         }
     }
     return OTO_OK;

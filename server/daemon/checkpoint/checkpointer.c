@@ -12,6 +12,7 @@
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
 #define ENDING ".ckpt"
 #define PAGE_BYTES 4096
+#define ANSWER_LIMIT_MS 2000 /* for the answers of plugin hosts of mode async */
 #define PAUSE_MS 1000 /* of real time: in mode asap simulated seconds pass in no time */
 
 /* One checkpoint that is asked for. */
@@ -21,6 +22,8 @@ struct job {
     char *path;
     srv_checkpoint_function done;
     void *context;
+    uint64_t deadline_ms; /* of the loop's clock; then it no longer waits for plugin hosts of mode async */
+    bool waits;           /* for them: the snapshot is to be taken again */
     uint64_t tick;
     struct srv_checkpoint checkpoint; /* its state is the owner's room */
     enum oto_status status;
@@ -157,6 +160,8 @@ static void on_snapshot(void *context, const struct srv_reply *reply)
     if (reply->status == OTO_LIMIT && owner->room.bytes > owner->room.capacity) {
         owner->wanted = owner->room.bytes + owner->room.bytes / 8 + PAGE_BYTES;
         take_snapshot(job);
+    } else if (reply->status == OTO_TIMEOUT && uv_now(owner->worker->loop) < job->deadline_ms) {
+        job->waits = true;
     } else if (reply->status != OTO_OK) {
         finish(job, reply->status, reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
     } else {
@@ -206,7 +211,11 @@ void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char 
         done(context, checkpointer->stopped ? OTO_CLOSED : OTO_NO_MEMORY, 0, "the server ends, or is out of memory");
         return;
     }
-    *job = (struct job){.owner = checkpointer, .path = own_path, .done = done, .context = context};
+    *job = (struct job){.owner = checkpointer,
+                        .path = own_path,
+                        .deadline_ms = uv_now(checkpointer->worker->loop) + ANSWER_LIMIT_MS,
+                        .done = done,
+                        .context = context};
     struct job **link = &checkpointer->jobs;
     while (*link != NULL) {
         link = &(*link)->next;
@@ -217,10 +226,20 @@ void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char 
     }
 }
 
+void srv_checkpointer_retry(struct srv_checkpointer *checkpointer)
+{
+    struct job *job = checkpointer->jobs;
+    if (job != NULL && job->waits) {
+        job->waits = false;
+        take_snapshot(job);
+    }
+}
+
 /* The command queue replies to what waits for the tick. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
 {
     checkpointer->stopped = true;
+    srv_checkpointer_retry(checkpointer); /* replies to a request that waits for plugin hosts */
 }
 
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer)
@@ -310,7 +329,8 @@ static void on_periodic(void *context, enum oto_status status, uint64_t tick, co
             checkpointer->saved(checkpointer->saved_context, text);
         }
         remove_old(checkpointer);
-    } else if (status != OTO_CLOSED && status != OTO_CONFLICT && strncmp(text, checkpointer->complaint, sizeof checkpointer->complaint - 1) != 0) {
+    } else if (status != OTO_CLOSED && status != OTO_CONFLICT && status != OTO_TIMEOUT &&
+               strncmp(text, checkpointer->complaint, sizeof checkpointer->complaint - 1) != 0) {
         (void)snprintf(checkpointer->complaint, sizeof checkpointer->complaint, "%s", text);
         checkpointer->warn(checkpointer->warn_context, text);
     }

@@ -31,6 +31,11 @@ struct srv_checkpointer *srv_checkpointer_create(struct srv_worker *worker, stru
                                                  const struct srv_world_config *config,
                                                  struct srv_command_queue *command_queue, srv_saved_function saved,
                                                  void *saved_context);
+/*
+ * Call it several times a second: takes the snapshot again that waits for the answers of plugin hosts of mode async. After two
+ * seconds the request is refused.
+ */
+void srv_checkpointer_retry(struct srv_checkpointer *checkpointer);
 /* Refuses the request whose file the worker has not started to write. */
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer);
 /* Requests that wait are answered CLOSED; a file that is being written is finished before the loop runs out. */
