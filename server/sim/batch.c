@@ -19,8 +19,8 @@ struct item {
 /* One library has one step_batch, whoever opened it. */
 static bool is_ready(const struct srv_node *node, const struct oto_plugin_ops *ops, uint64_t tick)
 {
-    return node->ops->step_batch == ops->step_batch && node->member == NULL && node->trial == NULL && !node->is_estimator &&
-           !node->quarantined && !node->ahead.made && srv_due_tick(&node->due) == tick;
+    return node->live.ops->step_batch == ops->step_batch && node->member == NULL && node->trial == NULL && !node->is_estimator &&
+           !node->live.quarantined && !node->ahead.made && srv_due_tick(&node->due) == tick;
 }
 
 /* The nodes to come, from this one on, that are due in this tick. */
@@ -32,7 +32,7 @@ static uint32_t gather(struct srv_sim *sim, struct srv_vehicle *vehicle, struct 
     for (uint32_t i = (uint32_t)(first - vehicle->first_sensor); vehicle < end; vehicle++, i = 0) {
         for (; i < vehicle->sensor_count; i++) {
             struct srv_node *node = &vehicle->first_sensor[i];
-            if (is_ready(node, first->ops, tick)) {
+            if (is_ready(node, first->live.ops, tick)) {
                 items[count].node = node;
                 items[count++].back = (struct srv_looking_back){sim, vehicle, node, srv_beat_at(&node->beat)};
             }
@@ -51,10 +51,10 @@ static void expose(struct srv_sim *sim, uint64_t tick, struct item *item)
                                    .tick = tick,
                                    .n = node->beat.n,
                                    .at = item->back.at,
-                                   .outputs = node->outputs,
+                                   .outputs = node->live.outputs,
                                    .sensor = {&item->input, srv_input_at, &item->back}};
     node->ahead.flags = srv_sample_input(sim, item->back.vehicle, node, &item->input);
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, item->back.at.t_ns);
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, item->back.at.t_ns);
 }
 
 static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
@@ -64,13 +64,13 @@ static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
     enum oto_step_status statuses[CHUNK];
     uint32_t *breadcrumb = &sim->store.header->current_node;
     for (uint32_t i = 0; i < count; i++) {
-        instances[i] = &items[i].node->instance;
+        instances[i] = &items[i].node->live.abi;
         steps[i] = &items[i].step;
         statuses[i] = OTO_STEP_ERROR; /* of what the plugin does not answer */
     }
     srv_assert_tick_thread(sim);
     __atomic_store_n(breadcrumb, items[0].node->index + 1, __ATOMIC_RELAXED);
-    items[0].node->ops->step_batch(instances, steps, count, statuses);
+    items[0].node->live.ops->step_batch(instances, steps, count, statuses);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     const bool kept_mode = srv_fpu_is_pinned();
     if (!kept_mode) {
@@ -85,7 +85,7 @@ static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
 void srv_batch_make(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick)
 {
     struct item items[CHUNK];
-    if (!is_ready(first, first->ops, tick)) {
+    if (!is_ready(first, first->live.ops, tick)) {
         return;
     }
     const uint32_t count = gather(sim, vehicle, first, tick, items);

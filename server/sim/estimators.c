@@ -33,13 +33,13 @@ uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node
 static struct srv_ring *ring_of(struct srv_sim *sim, const struct srv_input_config *input)
 {
     struct srv_node *node = &sim->nodes[input->node];
-    if (node->evaluate != NULL) {
+    if (node->live.evaluate != NULL) {
         return &sim->vehicles[node->config->vehicle].ring;
     }
     const uint32_t channel = node->first_channel + input->port;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        if (node->ports[i].channel == channel) {
-            return &node->ports[i].ring;
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        if (node->live.ports[i].channel == channel) {
+            return &node->live.ports[i].ring;
         }
     }
     node->silent[input->port] = srv_ring_make(sim->store.header, &sim->store.directory[channel]);
@@ -85,16 +85,16 @@ static void take_step(struct srv_sim *sim, struct srv_node *node, uint64_t tick)
                                   .tick = tick,
                                   .n = node->beat.n,
                                   .at = srv_beat_at(&node->beat),
-                                  .outputs = node->outputs,
+                                  .outputs = node->live.outputs,
                                   .estimator = {.samples = node->inputs.samples, .sample_count = count}};
     tell_lost(sim, node, node->inputs.lost - lost);
     if (node->trial != NULL) {
         srv_trial_sample(sim, node, &step, 0);
         return;
     }
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, step.at.t_ns);
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, step.at.t_ns);
     const enum oto_step_status status = srv_node_run(sim, node, &step);
-    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
     srv_estimator_absorb(sim, node);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
         srv_tick_publish(sim, node, status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0);
@@ -121,7 +121,7 @@ static void take_isolated(struct srv_sim *sim, uint32_t place, uint64_t tick)
 static void step_here(struct srv_sim *sim, struct srv_node *node, uint64_t tick)
 {
     while (srv_due_tick(&node->due) == tick) {
-        if (node->quarantined && node->trial == NULL) {
+        if (node->live.quarantined && node->trial == NULL) {
             srv_inputs_skip(&node->inputs);
         } else {
             take_step(sim, node, tick);

@@ -84,7 +84,7 @@ void oto_sim_take_(struct oto_sim *owner, struct srv_sim *sim)
     for (uint32_t v = 0; v < sim->vehicle_count; v++) {
         owner->given[v] = (struct given_truth){.fresh = true};
         if (owner->config.vehicles[v].participant != 0) {
-            owner->given[v].reach = srv_external_reach(&sim->vehicles[v].motion->instance);
+            owner->given[v].reach = srv_external_reach(&sim->vehicles[v].motion->live.abi);
         }
     }
 }
@@ -96,7 +96,7 @@ static void name_types(struct oto_sim *owner)
         const struct srv_node *node = &sim->nodes[n];
         const struct oto_plugin_descriptor *made_with = oto_plugin_descriptor(node->config->plugin);
         const uint32_t first = sim->first_channels[n];
-        if (node->evaluate != NULL) {
+        if (node->live.evaluate != NULL) {
             owner->types[first] = &oto_truth_type;
             continue;
         }

@@ -13,9 +13,9 @@ static struct srv_running_node node_of(const void *context, uint32_t index)
 {
     const struct srv_sim *sim = context;
     const struct srv_node *node = &sim->nodes[index];
-    return (struct srv_running_node){.plugin = node->plugin,
-                                     .params = &node->params,
-                                     .unit_key = node->instance.setup->unit_key,
+    return (struct srv_running_node){.plugin = node->live.plugin,
+                                     .params = &node->live.params,
+                                     .unit_key = node->live.abi.setup->unit_key,
                                      .name = node->setup->node};
 }
 

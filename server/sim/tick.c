@@ -42,9 +42,9 @@ static inline void publish(struct srv_sim *sim, struct srv_node *node, uint32_t 
     if (faulty) {
         srv_faults_begin_sample(sim, node);
     }
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        struct srv_port *port = &node->ports[i];
-        const struct oto_output *output = &node->outputs[i];
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        struct srv_port *port = &node->live.ports[i];
+        const struct oto_output *output = &node->live.outputs[i];
         uint32_t record_flags = output->flags | flags;
         if (output->emit == 0 || !port->enabled) {
             continue;
@@ -103,7 +103,7 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
 /* What follows a step. */
 static void say_sample(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status, uint32_t flags)
 {
-    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
     if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
         srv_tick_publish(sim, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
     }
@@ -117,14 +117,14 @@ static void take_sample(struct srv_sim *sim, struct srv_vehicle *vehicle, struct
                                   .tick = tick,
                                   .n = node->beat.n,
                                   .at = back.at,
-                                  .outputs = node->outputs,
+                                  .outputs = node->live.outputs,
                                   .sensor = {&input, srv_input_at, &back}};
     const uint32_t flags = srv_sample_input(sim, vehicle, node, &input);
     if (node->trial != NULL) {
         srv_trial_sample(sim, node, &step, flags);
         return;
     }
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, back.at.t_ns);
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, back.at.t_ns);
     say_sample(sim, node, srv_node_run(sim, node, &step), flags);
 }
 
@@ -136,16 +136,16 @@ static void take_due_samples(struct srv_sim *sim, struct srv_vehicle *vehicle, s
         sim->remote->take(sim, node->member, tick);
         return;
     }
-    if (node->ops->step_batch != NULL && !sim->single_steps) {
+    if (node->live.ops->step_batch != NULL && !sim->single_steps) {
         srv_batch_make(sim, vehicle, node, tick);
     }
     while (srv_due_tick(&node->due) == tick) {
         if (node->ahead.made) {
             node->ahead.made = false;
-            if (!node->quarantined) {
+            if (!node->live.quarantined) {
                 say_sample(sim, node, srv_node_account(sim, node, node->ahead.said), node->ahead.flags);
             }
-        } else if (!node->quarantined || node->trial != NULL) {
+        } else if (!node->live.quarantined || node->trial != NULL) {
             take_sample(sim, vehicle, node, tick);
         }
         srv_beat_advance(&node->beat);
@@ -202,7 +202,7 @@ void srv_sim_begin_chain(struct srv_sim *sim)
         srv_state_hash_absorb(&sim->hash, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        srv_state_hash_absorb(&sim->hash, sim->nodes[i].instance.state, sim->nodes[i].hashed_bytes);
+        srv_state_hash_absorb(&sim->hash, sim->nodes[i].live.abi.state, sim->nodes[i].live.hashed_bytes);
     }
     sim->chain = srv_state_hash_end(&sim->hash);
 }
