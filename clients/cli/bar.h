@@ -1,4 +1,4 @@
-/* A bar on the terminal for work that takes a while; nothing where stderr is a file. */
+/* A progress bar on the terminal; nothing where stderr is no terminal. */
 #ifndef CLI_BAR_H
 #define CLI_BAR_H
 
@@ -11,7 +11,7 @@ struct cli_bar {
 };
 
 void cli_bar_begin(struct cli_bar *bar);
-/* `done` of `total`, now and then; `text` follows it. */
+/* Draws `done` of `total` and `text`, at most five times a second. */
 void cli_bar_show(struct cli_bar *bar, uint64_t done, uint64_t total, const char *text);
 void cli_bar_end(struct cli_bar *bar);
 

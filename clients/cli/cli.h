@@ -11,7 +11,7 @@
 #include "otolith/client.h"
 #include "otolith/status.h"
 
-/* Exit codes: 0 done, 1 it failed (said on stderr), 2 the command line was wrong. */
+/* Exit codes: success, failure with a sentence on stderr, error in the command line. See also cli_signal_exit_code(). */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 struct cli_command {
@@ -51,7 +51,9 @@ int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);
 int cli_parts(int argc, char **argv);
 
-/* Says `error` on stderr as "otolith: …" and returns CLI_FAILED. */
+/* One line; control characters in it, line breaks included, are escaped (base/plain_text.h). For all foreign text. */
+__attribute__((format(printf, 2, 3))) void cli_print_line(FILE *to, const char *format, ...);
+/* Prints `error` on stderr as "otolith: …" and returns CLI_FAILED. */
 int cli_say(const struct oto_error *error);
 int cli_no_memory(void);
 
@@ -68,39 +70,39 @@ enum oto_status cli_read_file(const char *path, char **text, size_t *length, str
 
 int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
 
-/* SIGINT and SIGTERM end loops politely: the flag is set once either came. */
+/* SIGINT and SIGTERM set a flag, which every loop reads. */
 void cli_catch_signals(void);
 bool cli_interrupted(void);
+int cli_signal_exit_code(void); /* after cli_interrupted(): 130 for SIGINT, 143 for SIGTERM, as shells have it */
 
-
-/* A channel that is reserved but switched off by a parameter, and has never been on, is not worth a row. */
+/* False for a channel that is reserved but disabled by a parameter, and has no samples: it gets no row. */
 bool cli_is_shown(const struct oto_channel *channel);
 
 /* The path of a program that was built or installed beside this one. */
 enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error);
 
-/* argp_parse() with our exit codes; what it cannot read ends the program. */
+/* argp_parse() with the exit codes above. Ends the program after an error in the command line. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* Options that most commands share; each command's argp has cli_common_argp as its child with a struct cli_common. */
+/* Options that most commands share: cli_common_argp is a child of the command's argp, its input a struct cli_common. */
 struct cli_common {
     const char *world;
-    const char *role; /* observe, operate or admin; NULL: what the command needs */
+    const char *role; /* observe, operate or admin; NULL: the default of the command */
     bool json;
 };
 extern const struct argp cli_common_argp;
-/* --set KEY=VALUE, that may be repeated: adds to `sets`, or ends with a usage error. */
+/* --set KEY=VALUE, which may be repeated: adds to `sets`, or ends with a usage error. */
 void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument);
 
 /*
- * Opens the world named by --world (NULL: OTOLITH_WORLD or the only one) with the role of --role, else the one that the
- * user has; says the error itself. NULL on failure.
+ * Opens the world of --world (without it: OTOLITH_WORLD, or the only running world) with the role of --role, else the
+ * role that the user has. NULL on failure, after the error is printed.
  */
 struct oto_client *cli_open(const struct cli_common *common);
-/* The same for those that only read: without --role the connection may change nothing. */
+/* The same for commands that only read: without --role the role is observe. */
 struct oto_client *cli_observe(const struct cli_common *common);
 
-/* A command whose only options are the shared ones: parses, and checks the number of arguments. */
+/* For a command without options of its own: parses, and checks the number of arguments. */
 struct cli_simple {
     struct cli_common common;
     const char *arguments[3];

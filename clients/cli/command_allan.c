@@ -1,5 +1,5 @@
 /*
- * otolith allan FILE|TOPIC: overlapping Allan deviation of the columns of a CSV, or of a topic as it comes, with
+ * otolith allan FILE|TOPIC: overlapping Allan deviation of the columns of a CSV, or of the samples of a topic, with
  * intervals and fitted coefficients. The file is read row by row and may be larger than memory.
  */
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "allan/report.h"
 #include "document/document.h"
 #include "document/table.h"
+#include "output.h"
 #include "source.h"
 
 enum { MOST_COLUMNS = 64, NAME_BYTES = ALLAN_NAME_BYTES, MOST_FIELDS = 256 };
@@ -43,7 +44,7 @@ struct analysis {
 
 enum { KEY_TAU_MIN = 256, KEY_TAU_MAX, KEY_TERMS };
 
-/* A word of the letters N B K Q R. */
+/* The terms to fit, as a word of the letters N B K Q R. */
 static bool read_terms(const char *text, unsigned *terms)
 {
     static const char letters[] = "QNBKR"; /* in the order of ALLAN_… */
@@ -151,7 +152,7 @@ static enum oto_status lay_out(struct analysis *analysis, const char *const *nam
     return OTO_OK;
 }
 
-/* Stamps must go on evenly: a gap would count as noise. */
+/* Stamps must be evenly spaced: a gap would appear as noise. */
 static enum oto_status check_time(struct analysis *analysis, double time_s, const char *place, uint64_t line,
                                   struct oto_error *error)
 {
@@ -189,7 +190,7 @@ static enum oto_status take_row(void *context, const struct oto_row *row, struct
 
 /* ---- live ---- */
 
-/* A topic's record as a row of numbers, named as the columns of a CSV. */
+/* The record of a topic as a row of numbers with the column names of a CSV. */
 static enum oto_status take_sample(struct analysis *analysis, const struct oto_wire_sample *sample, struct oto_error *error)
 {
     const char *names[MOST_FIELDS] = {"t_ns"};
@@ -222,13 +223,13 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
         free(source);
         return oto_fail(error, OTO_NOT_FOUND, "'%s' is neither a file nor a topic of a running world", options->source.topic);
     }
-    (void)fprintf(stderr, "otolith: listening to %s; Ctrl-C ends it\n", options->source.topic);
+    (void)fprintf(stderr, "otolith: reading %s; Ctrl-C ends it\n", options->source.topic);
     while (status == OTO_OK && !cli_interrupted() && (options->for_ns == 0 || cli_now_ns() < end_ns)) {
         struct oto_wire_sample sample;
         status = cli_source_next(source, 100, &sample, error);
         if (status == OTO_OK && sample.type != NULL) {
             if (epoch != 0 && sample.epoch != epoch && sample.head.seq != next_seq) {
-                (void)fprintf(stderr, "otolith: the new run does not go on where the old one was: the record ends here\n");
+                (void)fprintf(stderr, "otolith: the next run does not continue the previous one: the record ends here\n");
                 break;
             }
             epoch = sample.epoch;
@@ -277,12 +278,13 @@ static enum oto_status write_plot(const struct analysis *analysis, struct oto_er
             curves[count++] = (struct plot_curve){column->name, column->points, column->count, column->fit};
         }
     }
-    FILE *to = fopen(analysis->options->plot, "we");
-    if (to == NULL) {
-        return oto_fail(error, OTO_IO, "%s: cannot be written: %s", analysis->options->plot, strerror(errno));
+    struct cli_output output;
+    enum oto_status status = cli_output_open(&output, analysis->options->plot, error);
+    if (status == OTO_OK) {
+        plot_svg(output.file, analysis->options->source.topic, curves, count);
+        status = cli_output_close(&output, status, error);
     }
-    plot_svg(to, analysis->options->source.topic, curves, count);
-    return fclose(to) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "%s: cannot be written", analysis->options->plot);
+    return status;
 }
 
 static int finish(struct analysis *analysis, enum oto_status status, struct oto_error *error)
@@ -310,11 +312,12 @@ int cli_allan(int argc, char **argv)
         {"column", 'C', "NAME", 0, "a column (default: all that vary, but stamps and covariances); may be repeated", 1},
         {"rate", 'r', "HZ", 0, "samples per second (default: from the column t_ns or t_s)", 1},
         {"density", 'd', "N", 0, "averaging times a decade (default 10)", 1},
-        {"for", 'f', "DURATION", 0, "of a topic: how long to listen (default: until Ctrl-C)", 1},
-        {"plot", 'p', "FILE.svg", 0, "draw it", 1},
-        {"tau-min", KEY_TAU_MIN, "S", 0, "fit from this averaging time on: a bias instability is flat over some range only", 2},
-        {"tau-max", KEY_TAU_MAX, "S", 0, "… up to this one (default: all)", 2},
-        {"terms", KEY_TERMS, "LETTERS", 0, "what to fit, of NBKQR (default: all)", 2},
+        {"for", 'f', "DURATION", 0, "of a topic: time to read (default: until Ctrl-C)", 1},
+        {"plot", 'p', "FILE.svg", 0, "draw the deviation as SVG", 1},
+        {"tau-min", KEY_TAU_MIN, "S", 0,
+         "shortest averaging time of the fit: a bias instability is flat over a limited range only", 2},
+        {"tau-max", KEY_TAU_MAX, "S", 0, "longest averaging time of the fit (default: all)", 2},
+        {"terms", KEY_TERMS, "LETTERS", 0, "terms of the fit, of NBKQR (default: all)", 2},
         {0}};
     static const struct argp_child children[] = {{&cli_source_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = rows,

@@ -16,7 +16,9 @@ struct options {
     char *sets[MOST_SETS]; /* KEY=VALUE */
     uint32_t set_count;
     double nominal_rpy_deg[3];
-    bool has_nominal, garage, json;
+    double tolerance_deg[2], confidence_percent[2]; /* of pitch, yaw and repeatable roll; of the absolute roll */
+    uint32_t tolerances, confidences;
+    bool has_nominal, garage, opposite, json;
 };
 
 struct calibration {
@@ -51,6 +53,48 @@ static enum oto_status set_nominal(struct calibration *this, const double *rpy_d
     return set(this, "nominal_rpy_deg", text, error);
 }
 
+static enum oto_status set_number(struct calibration *this, const char *key, double value, struct oto_error *error)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.17g", value);
+    return set(this, key, text, error);
+}
+
+/* How many standard deviations to either side hold this share of a normal law. */
+static double sigmas_of(double percent)
+{
+    double low = 0.0, high = 10.0;
+    for (int i = 0; i < 60; i++) {
+        const double middle = 0.5 * (low + high);
+        if (100.0 * erf(middle / sqrt(2.0)) < percent) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return high;
+}
+
+static enum oto_status set_acceptance(struct calibration *this, struct oto_error *error)
+{
+    static const char *const angles[] = {"accept.roll_deg", "accept.pitch_deg", "accept.yaw_deg"};
+    const struct options *options = this->options;
+    enum oto_status status = OTO_OK;
+    for (int i = 0; status == OTO_OK && options->tolerances > 0 && i < 3; i++) {
+        status = set_number(this, angles[i], options->tolerance_deg[0], error);
+    }
+    if (status == OTO_OK && options->tolerances > 1) {
+        status = set_number(this, "accept.absolute_roll_deg", options->tolerance_deg[1], error);
+    }
+    if (status == OTO_OK && options->confidences > 0) {
+        status = set_number(this, "accept.sigmas", sigmas_of(options->confidence_percent[0]), error);
+    }
+    if (status == OTO_OK && options->confidences > 1) {
+        status = set_number(this, "accept.absolute_roll_sigmas", sigmas_of(options->confidence_percent[1]), error);
+    }
+    return status;
+}
+
 static enum oto_status set_params(struct calibration *this, struct oto_error *error)
 {
     const struct options *options = this->options;
@@ -60,6 +104,12 @@ static enum oto_status set_params(struct calibration *this, struct oto_error *er
     }
     if (status == OTO_OK && options->garage) {
         status = set(this, "garage", "true", error);
+    }
+    if (status == OTO_OK && options->opposite) {
+        status = set(this, "opposite", "true", error);
+    }
+    if (status == OTO_OK) {
+        status = set_acceptance(this, error);
     }
     if (status == OTO_OK && (options->has_nominal || this->rig.has_mount)) {
         status = set_nominal(this, options->has_nominal ? options->nominal_rpy_deg : this->rig.rpy_deg, error);
@@ -173,16 +223,19 @@ static void say(const struct calibration *this)
 
 /* ---- the command line ---- */
 
-enum { OPTION_STATIC = 1000, OPTION_WRITE_TO, OPTION_NODE };
+enum { OPTION_STATIC = 1000, OPTION_OPPOSITE, OPTION_TOLERANCE, OPTION_CONFIDENCE, OPTION_WRITE_TO, OPTION_NODE };
 
 static const struct argp_option option_table[] = {
     {"imu", 'i', "FILE", 0, "CSV of the IMU: t_s, ax, ay, az in m/s², gx, gy, gz in rad/s", 0},
     {"speed", 'v', "FILE", 0, "CSV of the vehicle's speed: t_s, v_m_s", 0},
     {"nominal", 'n', "R,P,Y", 0, "mount as planned, degrees (default: that of --write's file, else 0,0,0)", 0},
     {"method", 'm', "M", 0, "joint (default) or histogram, the published voting scheme", 0},
-    {"static", OPTION_STATIC, NULL, 0, "a level garage: five seconds at rest, then starts and stops, for a result to a degree", 0},
+    {"static", OPTION_STATIC, NULL, 0, "a level garage: five seconds at rest, then starts and stops, for a result to two degrees", 0},
+    {"opposite", OPTION_OPPOSITE, NULL, 0, "with --static: five seconds at rest, turn round, five seconds on the same spot; any floor", 0},
+    {"tolerance", OPTION_TOLERANCE, "DEG[,DEG]", 0, "bound at which pitch, yaw and the roll to the mean road are accepted (0.3); that of the roll to gravity (0.6)", 0},
+    {"confidence", OPTION_CONFIDENCE, "%[,%]", 0, "share of results that are within their bound (99.73); of the roll to gravity (95)", 0},
     {"set", 's', "KEY=VALUE", 0, "a parameter of mount_calibration, as road.crown_deg=0; may be repeated", 0},
-    {"json", 'j', NULL, 0, "print {state, percent, rpy_deg, bound_3sigma_deg, seconds}", 1},
+    {"json", 'j', NULL, 0, "print {state, percent, rpy_deg, bound_3sigma_deg, seconds, axes}", 1},
     {"trace", 't', "FILE", 0, "CSV of the same over time; - is stdout", 1},
     {"write", 'w', "FILE", 0, "a world: the mount of its IMU is replaced. No such file: one with the mount is made", 1},
     {"write-to", OPTION_WRITE_TO, "FILE", 0, "write there, and leave --write's file as it is", 1},
@@ -206,6 +259,9 @@ static void require(const struct argp_state *state, const struct options *option
     if (options->imu == NULL || options->speed == NULL) {
         argp_error(state, "--imu and --speed are needed");
     }
+    if (options->opposite && !options->garage) {
+        argp_error(state, "--opposite belongs to --static");
+    }
     if (options->write == NULL && (options->write_to != NULL || options->node != NULL)) {
         argp_error(state, "--write-to and --node belong to --write");
     }
@@ -217,6 +273,21 @@ static void parse_nominal(const struct argp_state *state, const char *argument, 
     if (cli_numbers(argument, options->nominal_rpy_deg, 3, 3) == 0) {
         argp_error(state, "--nominal takes ROLL,PITCH,YAW in degrees, not '%s'", argument);
     }
+}
+
+/* One number, or two. */
+static uint32_t parse_pair(const struct argp_state *state, const char *name, const char *argument, double most, double pair[2])
+{
+    const uint32_t count = (uint32_t)cli_numbers(argument, pair, 1, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(pair[i] > 0.0 && pair[i] < most)) {
+            argp_error(state, "%s takes numbers above 0 and below %g, not '%s'", name, most, argument);
+        }
+    }
+    if (count == 0) {
+        argp_error(state, "%s takes one number or two, not '%s'", name, argument);
+    }
+    return count;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -231,6 +302,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 't': options->trace = argument; return 0;
     case 'w': options->write = argument; return 0;
     case OPTION_STATIC: options->garage = true; return 0;
+    case OPTION_OPPOSITE: options->opposite = true; return 0;
+    case OPTION_TOLERANCE:
+        options->tolerances = parse_pair(state, "--tolerance", argument, 10.0, options->tolerance_deg);
+        return 0;
+    case OPTION_CONFIDENCE:
+        options->confidences = parse_pair(state, "--confidence", argument, 100.0, options->confidence_percent);
+        return 0;
     case OPTION_WRITE_TO: options->write_to = argument; return 0;
     case OPTION_NODE: options->node = argument; return 0;
     case 's': cli_add_set(state, options->sets, &options->set_count, MOST_SETS, argument); return 0;

@@ -1,4 +1,4 @@
-/* otolith check WORLD: the server's own loader says what it thinks of the file, and nothing runs. */
+/* otolith check WORLD: loads a world file in the server program and reports errors, without running it. */
 #include "cli.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* otolith checkpoint, restore, branch: the state of a world, saved, gone on from, and gone on from twice. */
+/* otolith checkpoint, restore, branch: save the state of a world, restore it, start another world from it. */
 #include "cli.h"
 #include "json.h"
 
@@ -12,12 +12,12 @@
 #include "document/document.h"
 #include "server_process.h"
 
-/* The server has another folder than the caller. The file itself need not be there yet. */
+/* The server has another working directory than the caller. The file need not exist yet. */
 static bool make_absolute(const char *path, char *absolute, size_t bytes)
 {
     char folder[PATH_MAX] = "";
     if (path[0] != '/' && getcwd(folder, sizeof folder) == NULL) {
-        (void)fprintf(stderr, "otolith: the present folder has no path: %s\n", strerror(errno));
+        (void)fprintf(stderr, "otolith: the current directory has no path: %s\n", strerror(errno));
         return false;
     }
     const int length = snprintf(absolute, bytes, "%s%s%s", folder, path[0] == '/' ? "" : "/", path);
@@ -53,7 +53,7 @@ static int ask(const struct cli_simple *simple, ask_function *function, const ch
         json_text(stdout, path);
         (void)printf("}\n");
     } else {
-        (void)printf("%s tick %" PRIu64 ": %s\n", what, reply.tick, path);
+        cli_print_line(stdout, "%s tick %" PRIu64 ": %s", what, reply.tick, path);
     }
     return CLI_OK;
 }
@@ -62,8 +62,8 @@ int cli_checkpoint(int argc, char **argv)
 {
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "FILE",
-                     "Save the state of a running world at a tick boundary. `otolith run WORLD --restore FILE` goes on from it "
-                     "to the last bit.", 1, 1, &simple);
+                     "Save the state of a running world at a tick boundary. `otolith run WORLD --restore FILE` continues from it "
+                     "bit for bit.", 1, 1, &simple);
     return ask(&simple, oto_control_checkpoint, "saved at");
 }
 
@@ -71,9 +71,9 @@ int cli_restore(int argc, char **argv)
 {
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "FILE",
-                     "Let a running world go on from a checkpoint of it. The server begins a new run: clients see a new epoch.",
+                     "Restore a running world from a checkpoint. The server starts a new run: clients see a new epoch.",
                      1, 1, &simple);
-    return ask(&simple, oto_control_restore, "goes on from");
+    return ask(&simple, oto_control_restore, "restored to");
 }
 
 /* ---- branch ---- */
@@ -85,15 +85,16 @@ struct branch {
     const char *name;
     char *arguments[BRANCH_ARGUMENTS];
     int count;
-    char *origin[BRANCH_ARGUMENTS]; /* what the server itself was given */
+    char *origin[BRANCH_ARGUMENTS]; /* the --set arguments of the running server */
     int inherited;
     bool stay;
+    char directory[PATH_MAX - 16]; /* of the checkpoint; "": none */
 };
 
 static const struct argp_option branch_options[] = {
-    {"set", 's', "PATH=VALUE", 0, "what is otherwise in the branch, as for otolith run; may be given again", 0},
-    {"for", 'f', "TIME", 0, "the branch ends after so much simulated time", 0},
-    {"mode", 'm', "MODE", 0, "of the branch's clock", 0},
+    {"set", 's', "PATH=VALUE", 0, "a value that differs in the branch, as for otolith run; may be repeated", 0},
+    {"for", 'f', "TIME", 0, "end the branch after this simulated time", 0},
+    {"mode", 'm', "MODE", 0, "clock mode of the branch", 0},
     {"stay", 'S', NULL, 0, "wait until the branch has ended", 0},
     {0},
 };
@@ -138,19 +139,19 @@ static const struct argp branch_argp = {
     .options = branch_options,
     .parser = parse_branch,
     .args_doc = "NAME",
-    .doc = "Start another world from where this one is at a tick boundary: the same to the last bit but for what --set changes. "
-           "This one goes on.\vThe branch is a world of its own, called NAME; `otolith --world NAME` reaches it.",
+    .doc = "Start another world from the state of this one at a tick boundary: the same bit for bit except what --set changes. "
+           "This world continues.\vThe branch is a world of its own with the name NAME: use --world NAME.",
     .children = branch_children,
 };
 
-/* What the running server was started with: its file, and what was set over it, which the branch's own --set go over. */
+/* The world file of the running server and its --set values. Those of the branch are applied after them. */
 static enum oto_status take_origin(const struct oto_value *info, struct branch *branch, char *path, size_t bytes,
                                    struct oto_error *error)
 {
     static char set[] = "--set";
     const struct oto_value *file = oto_value_get(info, "file"), *overrides = oto_value_get(info, "overrides");
     if (file == NULL || file->kind != OTO_VALUE_SCALAR || strlen(file->text) >= bytes || overrides == NULL) {
-        return oto_fail(error, OTO_UNSUPPORTED, "the server does not say which file it runs");
+        return oto_fail(error, OTO_UNSUPPORTED, "the server does not report its world file");
     }
     memcpy(path, file->text, strlen(file->text) + 1);
     for (uint32_t i = 0; i < overrides->count; i++) {
@@ -159,7 +160,7 @@ static enum oto_status take_origin(const struct oto_value *info, struct branch *
             continue;
         }
         if (branch->inherited + 2 > BRANCH_ARGUMENTS) {
-            return oto_fail(error, OTO_LIMIT, "the world was started with more than %d values set over its file",
+            return oto_fail(error, OTO_LIMIT, "the world was started with more than %d --set values",
                             BRANCH_ARGUMENTS / 2);
         }
         char *own = strdup(text);
@@ -188,17 +189,39 @@ static enum oto_status ask_origin(struct oto_client *client, struct branch *bran
     return status;
 }
 
+/* The path of the checkpoint that the branch starts from, in a directory of its own. */
+static enum oto_status make_place(struct branch *branch, char *checkpoint, size_t bytes, struct oto_error *error)
+{
+    const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    const int length = snprintf(branch->directory, sizeof branch->directory, "%s/otolith-branch-XXXXXX", folder);
+    if (length < 0 || (size_t)length >= sizeof branch->directory || mkdtemp(branch->directory) == NULL) {
+        branch->directory[0] = '\0';
+        return oto_fail(error, OTO_IO, "no directory for a checkpoint in '%.200s': %s", folder, strerror(errno));
+    }
+    (void)snprintf(checkpoint, bytes, "%s/state.ckpt", branch->directory);
+    return OTO_OK;
+}
+
+static void remove_place(const struct branch *branch, const char *checkpoint)
+{
+    if (branch->directory[0] != '\0') {
+        (void)unlink(checkpoint);
+        (void)rmdir(branch->directory);
+    }
+}
+
 static enum oto_status save_for_branch(struct branch *branch, char *world, size_t world_bytes, char *checkpoint,
                                        size_t checkpoint_bytes, uint64_t *tick, struct oto_error *error)
 {
-    const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
     struct oto_reply reply;
     struct oto_client *client = cli_open(&branch->common);
     if (client == NULL) {
         return OTO_NOT_FOUND;
     }
-    (void)snprintf(checkpoint, checkpoint_bytes, "%s/otolith-branch-%ld.ckpt", folder, (long)getpid());
     enum oto_status status = ask_origin(client, branch, world, world_bytes, error);
+    if (status == OTO_OK) {
+        status = make_place(branch, checkpoint, checkpoint_bytes, error);
+    }
     if (status == OTO_OK) {
         status = oto_control_checkpoint(client, checkpoint, &reply, error);
     }
@@ -237,7 +260,7 @@ static int start_branch(struct branch *branch, char *world, char *checkpoint, ui
         return CLI_FAILED;
     }
     oto_client_close(client);
-    (void)printf("world '%s' goes on from tick %" PRIu64 " (pid %ld)\n", branch->name, tick, (long)server.pid);
+    cli_print_line(stdout, "world '%s' starts at tick %" PRIu64 " (pid %ld)", branch->name, tick, (long)server.pid);
     (void)fflush(stdout);
     while (branch->stay && !server_ended(&server)) {
         (void)usleep(20000);
@@ -253,10 +276,11 @@ int cli_branch(int argc, char **argv)
     uint64_t tick = 0;
     cli_parse(&branch_argp, argc, argv, &branch);
     if (save_for_branch(&branch, world, sizeof world, checkpoint, sizeof checkpoint, &tick, &error) != OTO_OK) {
+        remove_place(&branch, checkpoint);
         return error.status != OTO_OK ? cli_say(&error) : CLI_FAILED;
     }
     const int code = start_branch(&branch, world, checkpoint, tick);
-    (void)unlink(checkpoint);
+    remove_place(&branch, checkpoint);
     for (int i = 1; i < branch.inherited; i += 2) {
         free(branch.origin[i]);
     }

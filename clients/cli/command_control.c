@@ -1,4 +1,4 @@
-/* otolith pause, resume, step, scale: what changes the running world, and from which tick it holds. */
+/* otolith pause, resume, step, scale: control the clock of a running world. */
 #include "cli.h"
 #include "json.h"
 
@@ -38,7 +38,7 @@ int cli_pause(int argc, char **argv)
 int cli_resume(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "", "Let the world's clock go on.", 0, 0, &simple);
+    cli_parse_simple(argc, argv, "", "Resume the world's clock.", 0, 0, &simple);
     struct oto_client *client = cli_open(&simple.common);
     if (client == NULL) {
         return CLI_FAILED;
@@ -52,7 +52,7 @@ int cli_resume(int argc, char **argv)
 int cli_step(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "[TICKS]", "Run a number of ticks (default 1), then pause; answers when they are done.", 0, 1,
+    cli_parse_simple(argc, argv, "[TICKS]", "Run a number of ticks (default 1), then pause; returns after the last tick.", 0, 1,
                      &simple);
     struct oto_error error = {0};
     uint64_t ticks = 1;

@@ -1,6 +1,6 @@
 /*
- * otolith doctor: is this machine fit for real time, and what to change. Each fact is one row of a table: what it is,
- * whether it is good, and what to do where it is not.
+ * otolith doctor: checks whether this machine is fit for real time. Each check is one row of a table: its name, and a
+ * function that returns the fact, a verdict and an advice.
  */
 #include "cli.h"
 #include "json.h"
@@ -24,7 +24,7 @@ enum verdict { GOOD, NOTE, BAD };
 struct finding {
     enum verdict verdict;
     char fact[200];
-    char advice[240]; /* empty where nothing is to be done */
+    char advice[240]; /* empty: nothing to do */
 };
 
 static bool read_line(const char *path, char *text, size_t bytes)
@@ -50,7 +50,7 @@ static void look_at_clock_source(struct finding *finding)
 {
     char source[64];
     if (!read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source)) {
-        say_finding(finding, NOTE, "unknown: /sys does not tell", "mount /sys to let it be checked");
+        say_finding(finding, NOTE, "unknown: /sys has no clock source", "mount /sys to let it be checked");
         return;
     }
     const bool fast = strcmp(source, "tsc") == 0 || strcmp(source, "kvm-clock") == 0 || strcmp(source, "arch_sys_counter") == 0;
@@ -154,13 +154,13 @@ static void look_at_memory(struct finding *finding)
 {
     struct statvfs space;
     if (statvfs("/dev/shm", &space) != 0) {
-        say_finding(finding, NOTE, "/dev/shm cannot be looked at", "");
+        say_finding(finding, NOTE, "/dev/shm cannot be read", "");
         return;
     }
     const double mib = (double)space.f_bavail * (double)space.f_frsize / 1048576.0;
     char fact[200];
     (void)snprintf(fact, sizeof fact, "%.0f MiB free in /dev/shm", mib);
-    say_finding(finding, mib > 64.0 ? GOOD : BAD, fact, "worlds live in shared memory: free some");
+    say_finding(finding, mib > 64.0 ? GOOD : BAD, fact, "worlds are in shared memory: free some of it");
 }
 
 static int compare_ns(const void *a, const void *b)
@@ -170,7 +170,7 @@ static int compare_ns(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* A bare absolute loop at 1 kHz for a second: what any clock on this machine has to live with. */
+/* An absolute timer at 1 kHz for a second: the lateness that every paced world on this machine has at least. */
 static void look_at_lateness(struct finding *finding)
 {
     enum { TICKS = 1000 };
@@ -219,7 +219,7 @@ int cli_doctor(int argc, char **argv)
 {
     static const char *const words[] = {"good", "note", "bad"};
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "", "Tell whether this machine is fit for real time, and what to change. Takes a second.", 0, 0,
+    cli_parse_simple(argc, argv, "", "Check whether this machine is fit for real time, and advise what to change. Takes a second.", 0, 0,
                      &simple);
     cli_catch_signals();
     bool bad = false;

@@ -1,4 +1,4 @@
-/* otolith echo TOPIC: prints samples as they come, as text, JSON or CSV. */
+/* otolith echo TOPIC: prints the samples of a topic as they arrive, as text, JSON or CSV. */
 #include "csv.h"
 #include "json.h"
 #include "source.h"
@@ -6,10 +6,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/plain_text.h"
+
 struct options {
     struct cli_source_options source;
     uint64_t count; /* 0: until interrupted */
-    bool csv;
+    bool csv, csv_flags;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -28,6 +30,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'C':
         options->csv = true;
         return 0;
+    case 'F':
+        options->csv = options->csv_flags = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -36,20 +41,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void print_text(const struct oto_wire_sample *sample)
 {
     const struct oto_record_type *type = sample->type;
-    (void)printf("---\ntopic: %s\nt_ns: %" PRId64 "\nseq: %" PRIu64 "\n", sample->topic, sample->head.t_ns, sample->head.seq);
+    (void)puts("---");
+    cli_print_line(stdout, "topic: %s", sample->topic);
+    (void)printf("t_ns: %" PRId64 "\nseq: %" PRIu64 "\n", sample->head.t_ns, sample->head.seq);
     if (sample->head.flags != 0) {
         (void)printf("flags: 0x%" PRIx32 "\n", sample->head.flags);
     }
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct oto_field *field = &type->fields[i];
         const uint32_t elements = field->type == OTO_FIELD_TEXT ? 1 : field->count;
-        (void)printf("%s:", field->name);
+        oto_plain_text_put(stdout, field->name);
+        (void)putchar(':');
         for (uint32_t element = 0; element < elements; element++) {
             char text[OTO_RECORD_MAX_BYTES + 1];
             (void)oto_field_format(field, sample->payload, element, text, sizeof text);
-            (void)printf(" %s", text);
+            (void)putchar(' ');
+            oto_plain_text_put(stdout, text);
         }
-        (void)printf("%s%s\n", field->unit[0] != '\0' ? " " : "", field->unit);
+        cli_print_line(stdout, "%s%s", field->unit[0] != '\0' ? " " : "", field->unit);
     }
 }
 
@@ -59,7 +68,7 @@ static void print_sample(const struct options *options, const struct oto_wire_sa
         json_sample(stdout, sample->type, sample->frame_id, &sample->head, sample->payload);
         (void)putchar('\n');
     } else if (options->csv) {
-        csv_sample(stdout, sample->type, &sample->head, sample->payload);
+        csv_sample(stdout, sample->type, &sample->head, sample->payload, options->csv_flags);
     } else {
         print_text(sample);
     }
@@ -77,7 +86,7 @@ static int report_end(const struct options *options, enum oto_status status, con
     return options->count == 0 ? CLI_OK : CLI_FAILED;
 }
 
-/* Prints until enough, interrupted or ended. */
+/* Prints until the count is reached, the command is interrupted, or the world has ended. */
 static int print_all(const struct options *options, struct cli_source *source)
 {
     struct oto_wire_sample sample;
@@ -88,7 +97,7 @@ static int print_all(const struct options *options, struct cli_source *source)
         if (status == OTO_TIMEOUT || status == OTO_AGAIN) {
             continue;
         }
-        if (status == OTO_CORRUPT) { /* one frame of many */
+        if (status == OTO_CORRUPT) { /* one bad frame; the next may be good */
             (void)cli_say(&error);
             continue;
         }
@@ -96,15 +105,15 @@ static int print_all(const struct options *options, struct cli_source *source)
             return report_end(options, status, &error);
         }
         if (sample.lost > 0) {
-            (void)fprintf(stderr, "otolith: %" PRIu64 " samples of %s were lost before seq %" PRIu64 "\n", sample.lost,
-                          sample.topic, sample.head.seq);
+            cli_print_line(stderr, "otolith: %" PRIu64 " samples of %s were lost before seq %" PRIu64 ", t %.9g s", sample.lost,
+                           sample.topic, sample.head.seq, (double)sample.head.t_ns * 1e-9);
         }
         if (options->csv && !options->source.common.json && printed == 0) {
-            csv_header(stdout, sample.type);
+            csv_header(stdout, sample.type, options->csv_flags);
         }
         print_sample(options, &sample);
         printed++;
-        if (ferror(stdout)) { /* main() says so */
+        if (ferror(stdout)) { /* reported by main() */
             break;
         }
     }
@@ -115,12 +124,13 @@ int cli_echo(int argc, char **argv)
 {
     static const struct argp_option rows[] = {{NULL, 'n', "N", 0, "stop after N samples", 1},
                                               {"csv", 'C', NULL, 0, "print CSV with a header line", 1},
+                                              {"csv-flags", 'F', NULL, 0, "print CSV with a last column flags", 1},
                                               {0}};
     static const struct argp_child children[] = {{&cli_source_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "TOPIC",
-                                     .doc = "Print samples of a topic as they come.",
+                                     .doc = "Print the samples of a topic as they arrive.",
                                      .children = children};
     struct options options = {0};
     cli_parse(&argp, argc, argv, &options);

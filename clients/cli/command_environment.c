@@ -9,7 +9,7 @@
 
 #include "otolith/environment.h"
 
-/* The series of normal gravity in height (geodesy.h) is 2e-4 m/s² off there, and a percent at 850 km. */
+/* The error of the series of normal gravity in height (geodesy.h) is 2e-4 m/s² there, and a percent at 850 km. */
 #define MAX_GRAVITY_ALTITUDE_M 100000.0
 
 enum { LATITUDE = 0, LONGITUDE, ALTITUDE, NUMBERS };
@@ -104,7 +104,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Not a number stands for what no model covers at that altitude. */
+/* NaN where no model covers that altitude. */
 static enum oto_status evaluate(const struct options *options, struct report *report, struct oto_error *error)
 {
     const oto_geodetic place = {options->numbers[LATITUDE] * OTO_DEG, options->numbers[LONGITUDE] * OTO_DEG,
@@ -141,7 +141,7 @@ static void json_member(const char *key, double number)
     json_double(stdout, number);
 }
 
-/* A vector that no model covers is null as a whole. */
+/* null for a vector that no model covers. */
 static void json_vec3(const char *key, oto_vec3 v)
 {
     const double numbers[3] = {v.x, v.y, v.z};
@@ -157,7 +157,7 @@ static void json_vec3(const char *key, oto_vec3 v)
     (void)fputs("]", stdout);
 }
 
-/* Names, values and yearly changes of the field's elements, for both forms of output. */
+/* Names, values and yearly changes of the elements of the field, for text and JSON. */
 struct element {
     const char *key, *label, *unit;
     double value, change;
@@ -218,13 +218,13 @@ static void print_json(const struct report *report)
 static void print_gravity_and_air(const struct report *report)
 {
     if (isnan(report->gravity_m_s2)) {
-        (void)printf("gravity          not given above %.0f m\n", MAX_GRAVITY_ALTITUDE_M);
+        (void)printf("gravity          no model above %.0f m\n", MAX_GRAVITY_ALTITUDE_M);
     } else {
         (void)printf("gravity          %.7f m/s^2   ENU [0, 0, %.7f]   (WGS-84)\n", report->gravity_m_s2,
                      -report->gravity_m_s2);
     }
     if (isnan(report->air.pressure_pa)) {
-        (void)printf("air              not given above %.0f m\n", OTO_ISA_MAX_ALTITUDE_M);
+        (void)printf("air              no model above %.0f m\n", OTO_ISA_MAX_ALTITUDE_M);
     } else {
         (void)printf("temperature      %.2f degC   (standard atmosphere)\npressure         %.2f Pa\n",
                      report->air.temperature_degc, report->air.pressure_pa);

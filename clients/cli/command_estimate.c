@@ -136,9 +136,14 @@ static enum oto_status open_output(struct estimation *this, const char *argument
         return oto_fail(error, OTO_INVALID, "--out names two files for the %s channel%s%s", port == 0 ? "first" : "same",
                         port == 0 ? "" : " ", descriptor->outputs[port].name);
     }
+    for (uint32_t i = 0; i < descriptor->output_count; i++) {
+        if (this->outputs[i].file != NULL && cli_output_is_same(this->outputs[i].path, path)) {
+            return oto_fail(error, OTO_INVALID, "--out: two channels would both write '%s': give each a file of its own", path);
+        }
+    }
     const enum oto_status status = cli_output_open(&this->outputs[port], path, error);
     if (status == OTO_OK) {
-        csv_header(this->outputs[port].file, descriptor->outputs[port].type);
+        csv_header(this->outputs[port].file, descriptor->outputs[port].type, false);
     }
     return status;
 }
@@ -163,7 +168,7 @@ static enum oto_status emit(void *context, uint32_t port, const struct oto_sampl
     if (to == NULL) {
         return OTO_OK;
     }
-    csv_sample(to, oto_plugin_descriptor(oto_estimate_plugin(this->estimate))->outputs[port].type, head, payload);
+    csv_sample(to, oto_plugin_descriptor(oto_estimate_plugin(this->estimate))->outputs[port].type, head, payload, false);
     return ferror(to) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", this->outputs[port].path);
 }
 

@@ -1,4 +1,4 @@
-/* otolith fault: makes a sensor's samples go wrong, or lets them be right again. */
+/* otolith fault: injects a fault into the samples of a sensor, or clears it. */
 #include "cli.h"
 #include "json.h"
 
@@ -24,11 +24,11 @@ struct fault_options {
 enum { KEY_FOR = 256, KEY_AT, KEY_CHANNEL, KEY_CLEAR };
 
 static const struct argp_option options[] = {
-    {"field", 'f', "NAME", 0, "a field, or its beginning before a dot; may be given again (default: all that are measured)", 0},
-    {"channel", KEY_CHANNEL, "NAME", 0, "of the node, where it is not the first", 0},
-    {"for", KEY_FOR, "TIME", 0, "simulated time: 5s, 200ms; without it until it is cleared", 0},
-    {"at", KEY_AT, "TIME", 0, "simulated time since the start; without it now", 0},
-    {"clear", KEY_CLEAR, "NUMBER", OPTION_ARG_OPTIONAL, "end that fault of the node, or all of them", 0},
+    {"field", 'f', "NAME", 0, "a field, or a group of fields by the part before the dot; may be repeated (default: all measured fields)", 0},
+    {"channel", KEY_CHANNEL, "NAME", 0, "the channel of the node (default: the first)", 0},
+    {"for", KEY_FOR, "TIME", 0, "simulated duration: 5s, 200ms (default: until it is cleared)", 0},
+    {"at", KEY_AT, "TIME", 0, "start, in simulated time since the start of the world (default: now)", 0},
+    {"clear", KEY_CLEAR, "NUMBER", OPTION_ARG_OPTIONAL, "clear this fault of the node, or all its faults", 0},
     {0},
 };
 
@@ -44,7 +44,7 @@ static void add(struct argp_state *state, const char *key, const char *value, bo
     o->used += (size_t)length;
 }
 
-/* "5s" as the seconds of the specification. */
+/* A duration such as "5s", in seconds as the specification has it. */
 static void add_time(struct argp_state *state, const char *key, const char *text)
 {
     struct oto_error error = {0};
@@ -78,7 +78,7 @@ static void add_field(struct argp_state *state, const char *name)
     const size_t used = strlen(o->fields);
     const int length = snprintf(o->fields + used, sizeof o->fields - used, "%s%s", used > 0 ? "," : "", name);
     if (length < 0 || (size_t)length >= sizeof o->fields - used) {
-        argp_error(state, "the fields are longer than %zu bytes together", sizeof o->fields - 1);
+        argp_error(state, "the names of the fields have more than %zu bytes together", sizeof o->fields - 1);
     }
 }
 
@@ -139,11 +139,11 @@ static const struct argp fault_argp = {
     .options = options,
     .parser = parse,
     .args_doc = "NODE KIND [VALUE] [TERM=VALUE...]\nNODE --clear[=NUMBER]",
-    .doc = "Make a sensor's samples go wrong between the sensor and its channel; its own state and noise go on untouched.\v"
+    .doc = "Inject a fault between a sensor and its channel. The state and the noise of the sensor do not change.\v"
            "Kinds: stuck, dropout, intermittent (period_s, probability), bias VALUE, ramp VALUE (per second), scale FACTOR, "
            "spikes VALUE (rate_hz), noise SIGMA, saturation LEVEL, sign, axes ORDER (yxz, -xzy), delay SECONDS, "
-           "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. A negative VALUE is written value=-0.5. The truth "
-           "of what was injected is in the channel NODE.label.",
+           "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. A negative VALUE is written value=-0.5. What was "
+           "injected is published in the channel NODE.label.",
     .children = children,
 };
 
@@ -168,7 +168,7 @@ int cli_fault(int argc, char **argv)
         json_text(stdout, reply.text);
         (void)printf("}\n");
     } else {
-        (void)printf("%s from tick %" PRIu64 "\n", o.clear ? "cleared" : reply.text, reply.tick);
+        cli_print_line(stdout, "%s from tick %" PRIu64, o.clear ? "cleared" : reply.text, reply.tick);
     }
     return CLI_OK;
 }

@@ -41,7 +41,7 @@ struct window {
     int64_t first_t_ns, last_t_ns, first_wall_ns, last_wall_ns;
 };
 
-/* Rates come from the intervals between samples, so that the window's edges do not matter. */
+/* Rates are computed from the intervals between samples, and do not depend on the edges of the window. */
 static void report(const struct options *options, const struct window *window)
 {
     const double intervals = (double)(window->last_seq - window->first_seq);
@@ -80,7 +80,7 @@ static enum oto_status collect(struct cli_source *source, int64_t window_ns, str
         if (status != OTO_OK) {
             return status;
         }
-        if (sample.epoch != window->epoch) { /* what was counted of the run before says nothing of this one */
+        if (sample.epoch != window->epoch) { /* another run: the counts start again */
             *window = (struct window){.epoch = sample.epoch};
         }
         window->last_seq = sample.head.seq;

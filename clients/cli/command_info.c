@@ -1,4 +1,4 @@
-/* otolith info TOPIC: what a topic is: node, plugin, rate, record and fields. */
+/* otolith info TOPIC: the node, plugin, rate, record and fields of a topic. */
 #include "json.h"
 #include "document/document.h"
 #include "source.h"
@@ -17,12 +17,13 @@ static const char *type_name(uint32_t type)
 
 static void fields_as_text(const struct oto_record_type *type)
 {
-    (void)printf("record     %s, %" PRIu32 " bytes\nfields\n", type->name, type->bytes);
+    cli_print_line(stdout, "record     %s, %" PRIu32 " bytes", type->name, type->bytes);
+    (void)puts("fields");
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct oto_field *field = &type->fields[i];
         char kind[24];
         (void)snprintf(kind, sizeof kind, field->count > 1 ? "%s[%" PRIu32 "]" : "%s", type_name(field->type), field->count);
-        (void)printf("  %-34s %-8s %-10s %-7s %s\n", field->name, kind, field->unit, field->frame, field->text);
+        cli_print_line(stdout, "  %-34s %-8s %-10s %-7s %s", field->name, kind, field->unit, field->frame, field->text);
     }
 }
 
@@ -47,7 +48,7 @@ static void fields_as_json(const struct oto_record_type *type)
     (void)printf("]");
 }
 
-/* The plugin host that the server says the node runs in; NULL: it runs in the server. */
+/* The plugin host of the node in the facts of the server; NULL: the node runs in the server. */
 static const struct oto_value *find_host(const struct oto_value *info, const char *node)
 {
     const struct oto_value *hosts = oto_value_get(info, "plugin_hosts");
@@ -68,7 +69,7 @@ static const char *member(const struct oto_value *host, const char *key)
     return value != NULL && value->text != NULL ? value->text : "";
 }
 
-/* Where the node runs; nothing for one in the server's process, or of a server that does not tell. */
+/* Prints the plugin host of a node; nothing where it runs in the server, or the server does not answer. */
 static void host_of(struct oto_client *client, const char *node, bool json)
 {
     struct oto_error error = {0};
@@ -85,9 +86,9 @@ static void host_of(struct oto_client *client, const char *node, bool json)
         (void)printf(", \"pid\": %s, \"mode\": \"%s\", \"restarts\": %s, \"stale\": %s, \"landlock\": %s}, ", member(host, "pid"),
                      member(host, "mode"), member(host, "restarts"), member(host, "stale"), member(host, "landlock"));
     } else if (host != NULL) {
-        (void)printf("host       plugin host %s, pid %s, %s; started again %s times, %s stale samples; Landlock ABI %s\n",
-                     member(host, "name"), member(host, "pid"), member(host, "mode"), member(host, "restarts"),
-                     member(host, "stale"), member(host, "landlock"));
+        cli_print_line(stdout, "host       plugin host %s, pid %s, %s; %s restarts, %s stale samples; Landlock ABI %s",
+                       member(host, "name"), member(host, "pid"), member(host, "mode"), member(host, "restarts"),
+                       member(host, "stale"), member(host, "landlock"));
     }
     oto_document_close(document);
 }
@@ -117,19 +118,21 @@ static void channel_as_json(struct oto_client *client, const struct oto_channel 
 
 static void channel_as_text(struct oto_client *client, const struct oto_channel *channel)
 {
-    (void)printf("topic      %s\nnode       %s\nplugin     %s %s\n", channel->topic, channel->node, channel->plugin,
-                 channel->plugin_version);
+    cli_print_line(stdout, "topic      %s", channel->topic);
+    cli_print_line(stdout, "node       %s", channel->node);
+    cli_print_line(stdout, "plugin     %s %s", channel->plugin, channel->plugin_version);
     host_of(client, channel->node, false);
     if (channel->rate_num > 0) {
         (void)printf("rate       %g Hz (%" PRIu64 "/%" PRIu64 ")\n", (double)channel->rate_num / (double)channel->rate_den,
                      channel->rate_num, channel->rate_den);
     }
-    (void)printf("frame_id   %s\nschema     %016" PRIx64 "\nsamples    %" PRIu64 " so far; the last %" PRIu32 " stand in shared memory\n",
-                 channel->frame_id, channel->type_hash, oto_ring_newest(&channel->view), channel->capacity);
+    cli_print_line(stdout, "frame_id   %s", channel->frame_id);
+    (void)printf("schema     %016" PRIx64 "\nsamples    %" PRIu64 " so far; shared memory holds the last %" PRIu32 "\n",
+                 channel->type_hash, oto_ring_newest(&channel->view), channel->capacity);
     fields_as_text(&channel->type);
 }
 
-/* Over the wire the schema frame and one sample tell what there is to tell. */
+/* Over the wire the facts are in the schema frame and one sample. */
 static int info_remote(struct cli_source *source, const struct cli_source_options *options)
 {
     struct oto_error error = {0};
@@ -148,12 +151,13 @@ static int info_remote(struct cli_source *source, const struct cli_source_option
             fields_as_json(sample.type);
             (void)printf("}\n");
         } else {
-            (void)printf("topic      %s\nframe_id   %s\n", sample.topic, sample.frame_id);
+            cli_print_line(stdout, "topic      %s", sample.topic);
+            cli_print_line(stdout, "frame_id   %s", sample.frame_id);
             fields_as_text(sample.type);
         }
         return CLI_OK;
     }
-    (void)oto_fail(&error, OTO_TIMEOUT, "nothing came of '%s' within 5 s", options->topic);
+    (void)oto_fail(&error, OTO_TIMEOUT, "no sample of '%s' arrived within 5 s", options->topic);
     return cli_say(&error);
 }
 

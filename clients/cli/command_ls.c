@@ -12,7 +12,7 @@ enum { MOST_WORLDS = 64 };
 
 static void list_text(const struct oto_client *client)
 {
-    (void)printf("%s\n", oto_client_header(client)->world);
+    cli_print_line(stdout, "%s", oto_client_header(client)->world);
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
         char rate[32] = "-";
@@ -22,8 +22,8 @@ static void list_text(const struct oto_client *client)
         if (channel->rate_num > 0) {
             (void)snprintf(rate, sizeof rate, "%g Hz", (double)channel->rate_num / (double)channel->rate_den);
         }
-        (void)printf("  %-32s %-10s %-10s %-16s %" PRIu64 "\n", channel->topic, rate, channel->type.name,
-                     channel->plugin, oto_ring_newest(&channel->view));
+        cli_print_line(stdout, "  %-32s %-10s %-10s %-16s %" PRIu64, channel->topic, rate, channel->type.name, channel->plugin,
+                       oto_ring_newest(&channel->view));
     }
 }
 

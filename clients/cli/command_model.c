@@ -1,4 +1,4 @@
-/* otolith model: what motion models there are, and what they predict. */
+/* otolith model: lists motion models and computes their predictions. */
 #include "cli.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 
 static int help(FILE *to, int code)
 {
-    (void)fprintf(to, "usage: otolith model COMMAND [OPTION...]      otolith model COMMAND --help tells more\n\n");
+    (void)fprintf(to, "usage: otolith model COMMAND [OPTION...]      otolith model COMMAND --help lists its options\n\n");
     for (int i = 0; i < SUBCOMMANDS; i++) {
         (void)fprintf(to, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
     }

@@ -1,4 +1,4 @@
-/* otolith get, otolith set: a node's parameters. */
+/* otolith get, otolith set: the parameters of a node. */
 #include "cli.h"
 #include "json.h"
 
@@ -25,10 +25,10 @@ static void print_param(void *context, const struct oto_param_info *info)
         json_text(stdout, info->text);
         (void)printf("}");
     } else if (listing->value_only) {
-        (void)printf("%s\n", info->value);
+        cli_print_line(stdout, "%s", info->value);
     } else {
-        (void)printf("%-48s %-28s %-10s %s%s\n", info->key, info->value, info->unit, info->text,
-                     info->runtime ? "" : " (fixed while running)");
+        cli_print_line(stdout, "%-48s %-28s %-10s %s%s", info->key, info->value, info->unit, info->text,
+                       info->runtime ? "" : " (fixed while running)");
     }
     listing->first = false;
 }

@@ -1,4 +1,4 @@
-/* otolith parts: the part library, what a part is in every convention, and parts from and for other programs. */
+/* otolith parts: lists and shows the part library, imports and exports parts. */
 #include "cli.h"
 #include "json.h"
 #include "parts/parts.h"
@@ -17,7 +17,7 @@ struct options {
 static void warn(void *context, const char *sentence)
 {
     (void)context;
-    (void)fprintf(stderr, "otolith: warning: %s\n", sentence);
+    cli_print_line(stderr, "otolith: warning: %s", sentence);
 }
 
 /* ---- list ---- */
@@ -39,8 +39,8 @@ static enum oto_status list_one(void *context, const char *name, struct oto_erro
         (void)fputs(listing->count > 0 ? ",\n  " : "  ", stdout);
         parts_show_json(stdout, part, &part->modes[part->default_mode]);
     } else {
-        (void)printf("%-22s %-13s %u modes  %s\n", part->name, part->is_imu ? "imu" : "magnetometer", part->mode_count,
-                     part->title);
+        cli_print_line(stdout, "%-22s %-13s %u modes  %s", part->name, part->is_imu ? "imu" : "magnetometer", part->mode_count,
+                       part->title);
     }
     listing->count++;
     oto_part_close(part);
@@ -97,8 +97,8 @@ static const struct argp_option option_table[] = {
     {"json", 'j', NULL, 0, "print JSON", 0},
     {"format", 'f', "FORMAT", 0, "export: kalibr (imu.yaml) or sdf (noise elements)", 0},
     {"rate", 'r', "HZ", 0, "export: sample rate (default: the mode's)", 0},
-    {"entry", 'e', "NAME", 0, "import: which part of a MATLAB file that has several", 0},
-    {"name", 'n', "VENDOR/PART", 0, "import: what the part is called (default: imported/part)", 0},
+    {"entry", 'e', "NAME", 0, "import: the name of the part in a MATLAB file with several parts", 0},
+    {"name", 'n', "VENDOR/PART", 0, "import: the name of the part (default: imported/part)", 0},
     {0},
 };
 

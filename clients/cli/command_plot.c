@@ -1,4 +1,4 @@
-/* otolith plot FILE.csv... --y COLUMN --out FILE.svg: columns of CSV files as curves over time, or over another column. */
+/* otolith plot FILE.csv... --y COLUMN --out FILE.svg: draws columns of CSV files over time or over another column. */
 #include "cli.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "document/table.h"
+#include "output.h"
 #include "plot/picture.h"
 
 enum { MOST_FILES = 16, MOST_COLUMNS = 16, MOST_CURVES = 64, MOST_POINTS = 50000000 };
@@ -17,7 +18,7 @@ struct options {
     const char *x, *out, *title, *x_name, *y_name;
 };
 
-/* "a,b,c" into its words; the argument is cut where it stands. */
+/* Splits "a,b,c" into its words, in place. */
 static bool split(char *argument, const char **words, int *count, int most)
 {
     for (char *rest = argument, *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ",")) {
@@ -102,7 +103,7 @@ static enum oto_status grow(struct reading *reading, const struct oto_row *row, 
     return OTO_OK;
 }
 
-/* In front of the columns stand x, or the two names of a time of which one may be absent. */
+/* Before the columns: x, or the two optional names of a time column. */
 static double x_of_row(const struct options *options, const struct oto_row *row)
 {
     if (options->x != NULL) {
@@ -180,17 +181,13 @@ static void name_curve(const struct options *options, int file, int column, stru
 
 static enum oto_status write_picture(const struct options *options, const struct picture *picture, struct oto_error *error)
 {
-    FILE *to = fopen(options->out, "we");
-    if (to == NULL) {
-        return oto_fail(error, OTO_IO, "%s: cannot be written: %s", options->out, strerror(errno));
+    struct cli_output output;
+    enum oto_status status = cli_output_open(&output, options->out, error);
+    if (status == OTO_OK) {
+        picture_svg(output.file, picture);
+        status = cli_output_close(&output, status, error);
     }
-    picture_svg(to, picture);
-    const bool whole = ferror(to) == 0;
-    if (fclose(to) != 0 || !whole) {
-        (void)remove(options->out);
-        return oto_fail(error, OTO_IO, "%s: cannot be written", options->out);
-    }
-    return OTO_OK;
+    return status;
 }
 
 static int draw(const struct options *options)
@@ -226,18 +223,18 @@ static int draw(const struct options *options)
 int cli_plot(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
-        {"y", 'y', "COLUMN[,COLUMN...]", 0, "what is drawn", 1},
-        {"x", 'x', "COLUMN", 0, "over what (default: the column t_s or t_ns, in s; without either the number of the row)", 1},
-        {"out", 'o', "FILE.svg", 0, "the picture", 1},
-        {"title", 't', "TEXT", 0, "above it (default: the file)", 2},
-        {"label", 'l', "TEXT[,TEXT...]", 0, "names of the curves, file by file (default: columns, files)", 2},
-        {"x-label", 'X', "TEXT", 0, "under the picture", 2},
-        {"y-label", 'Y', "TEXT", 0, "beside it", 2},
+        {"y", 'y', "COLUMN[,COLUMN...]", 0, "columns to draw", 1},
+        {"x", 'x', "COLUMN", 0, "column of the horizontal axis (default: t_s, or t_ns in s; without either the row number)", 1},
+        {"out", 'o', "FILE.svg", 0, "output file", 1},
+        {"title", 't', "TEXT", 0, "title (default: the name of the file)", 2},
+        {"label", 'l', "TEXT[,TEXT...]", 0, "names of the curves, file by file (default: names of columns or files)", 2},
+        {"x-label", 'X', "TEXT", 0, "name of the horizontal axis", 2},
+        {"y-label", 'Y', "TEXT", 0, "name of the vertical axis", 2},
         {0}};
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "FILE.csv...",
-                                     .doc = "Draw columns of CSV files as curves, as SVG: each column of each file is a curve."};
+                                     .doc = "Draw columns of CSV files as an SVG picture: each column of each file is a curve."};
     struct options options = {0};
     cli_parse(&argp, argc, argv, &options);
     return draw(&options);

@@ -1,6 +1,6 @@
 /*
- * otolith run WORLD: starts a server for the world, watches and records it, and ends it. The server starts paused, so
- * that what is recorded is recorded from the first sample on.
+ * otolith run WORLD: starts a server for the world, shows and records the run, and stops the server. The server starts
+ * paused, so that a recording begins with the first sample.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -10,23 +10,25 @@
 
 #include "cli.h"
 #include "document/document.h"
+#include "output.h"
 #include "recorder.h"
 #include "server_process.h"
 #include "summary.h"
 #include "view.h"
 #include "wire/run_log.h"
 
+#define STOP_LIMIT_NS INT64_C(10000000000)
 enum { MOST_ARGUMENTS = 256, NAME_BYTES = 24, STEP_CHUNK = 256 };
 
 struct options {
     char *world_path;
-    const char *replay; /* a log, in place of it */
-    const char *summary;
+    const char *replay; /* a log, in place of the world file */
+    const char *summary, *log, *checkpoint;
     int64_t for_ns; /* 0: until interrupted */
-    bool quiet;
+    bool quiet, allow_loss;
     bool step_mode;
     char *arguments[MOST_ARGUMENTS]; /* of the server */
-    char names[MOST_ARGUMENTS][NAME_BYTES]; /* "--for" …, where arguments[i] is one */
+    char names[MOST_ARGUMENTS][NAME_BYTES]; /* storage of the names of options among `arguments` */
     int argument_count;
     const char *sets[MOST_ARGUMENTS]; /* PATH=VALUE */
     int set_count;
@@ -39,26 +41,29 @@ struct run {
     struct oto_client *client;
     struct view view;
     uint64_t end_tick; /* in step mode with --for */
-    int64_t started_ns;
+    int64_t started_ns; /* 0: not resumed yet */
+    bool fault; /* the world stopped itself */
 };
 
-/* Options that go to the server as they are. */
+/* Options of group 1 are passed to the server. */
 static const struct argp_option rows[] = {
-    {"for", 'f', "DURATION", 0, "end after so much simulated time (10s, 500ms, 2min)", 1},
-    {"mode", 'm', "MODE", 0, "realtime, asap, step (with --for, step is stepped to its end), lockstep or external", 1},
+    {"for", 'f', "DURATION", 0, "end after this simulated time (10s, 500ms, 2min)", 1},
+    {"mode", 'm', "MODE", 0, "realtime, asap, step (with --for, all steps are made), lockstep or external", 1},
     {"scale", 'x', "X", 0, "simulated seconds per real second", 1},
     {"rate", 'r', "HZ", 0, "physics ticks per second", 1},
     {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
     {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
-    {"restore", 'R', "FILE", 0, "go on from a checkpoint; --for counts from there", 1},
+    {"restore", 'R', "FILE", 0, "start from a checkpoint; --for counts from there", 1},
     {"checkpoint", 'C', "FILE", 0, "save the state at the end of the run", 1},
-    {"log", 'L', "FILE", 0, "log everything that happens to the world, to be replayed", 1},
-    {"log-hashes", 'H', "TICKS", 0, "hashes of all nodes in the log every so many ticks (1000)", 1},
-    {"replay", 'Y', "LOG", 0, "follow a log, in place of WORLD: the same run, to the last bit", 1},
-    {"replay-anyway", 'Z', NULL, 0, "also with files that are not those of the log any more", 1},
+    {"log", 'L', "FILE", 0, "log all inputs of the world, for --replay", 1},
+    {"log-hashes", 'H', "TICKS", 0, "ticks between hashes of all nodes in the log (1000)", 1},
+    {"replay", 'Y', "LOG", 0, "repeat the run of a log, in place of WORLD, bit for bit", 1},
+    {"replay-anyway", 'Z', NULL, 0, "also where files have changed since the log was written", 1},
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
-    {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins there, for perf and gdb", 1},
-    {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be given several times", 2},
+    {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins in DIR, for perf and gdb", 1},
+    {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be repeated", 2},
+    {"csv-flags", 'F', NULL, 0, "add a last column with the flags of each sample to the CSV", 2},
+    {"allow-loss", 'A', NULL, 0, "exit code 0 also where a paced world was too fast for --csv and samples were lost", 2},
     {"summary", 'u', "FILE", 0, "write a summary of the run as JSON", 2},
     {"quiet", 'q', NULL, 0, "no live view", 2},
     {0},
@@ -87,7 +92,7 @@ static void pass_on(struct options *options, struct argp_state *state, int key, 
     }
 }
 
-/* Remembered as well as passed on: the world's name may be set. */
+/* Kept as well as passed on: it may set the world's name. */
 static void remember_set(struct options *options, struct argp_state *state, const char *argument)
 {
     const char *equals = strchr(argument, '=');
@@ -99,6 +104,39 @@ static void remember_set(struct options *options, struct argp_state *state, cons
     }
 }
 
+/* Each file has one writer. */
+static void check_outputs(const struct options *options, struct argp_state *state)
+{
+    struct {
+        const char *option, *path;
+    } outputs[RECORDER_MAX + 3] = {
+        {"--summary", options->summary}, {"--log", options->log}, {"--checkpoint", options->checkpoint}};
+    const uint32_t count = options->recorder.count + 3;
+    for (uint32_t i = 3; i < count; i++) {
+        outputs[i].option = "--csv";
+        outputs[i].path = options->recorder.rows[i - 3].path;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i && outputs[i].path != NULL; k++) {
+            if (outputs[k].path != NULL && cli_output_is_same(outputs[k].path, outputs[i].path)) {
+                argp_error(state, "%s and %s would both write '%s': give each output a file of its own", outputs[k].option,
+                           outputs[i].option, outputs[i].path);
+            }
+        }
+    }
+}
+
+static void check(const struct options *options, struct argp_state *state)
+{
+    if (options->replay != NULL && options->world_path != NULL) {
+        argp_error(state, "--replay takes the world from the log: '%s' is one argument too many", options->world_path);
+    }
+    if (options->replay == NULL && options->world_path == NULL) {
+        argp_error(state, "a world file is missing; configs/worlds/ has examples");
+    }
+    check_outputs(options, state);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -106,7 +144,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'f':
         if (cli_duration(argument, &options->for_ns, &error) != OTO_OK || options->for_ns == 0) {
-            argp_error(state, "--for takes a duration, as 10s, not '%s'", argument);
+            argp_error(state, "--for takes a duration, for example 10s, not '%s'", argument);
         }
         break;
     case 'm':
@@ -126,24 +164,30 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'q':
         options->quiet = true;
         return 0;
+    case 'F':
+        options->recorder.with_flags = true;
+        return 0;
+    case 'A':
+        options->allow_loss = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->world_path != NULL) {
-            argp_error(state, "one world is enough; '%s' is too many", argument);
+            argp_error(state, "run takes one world; '%s' is one argument too many", argument);
         }
         options->world_path = argument;
         return 0;
     case ARGP_KEY_END:
-        if (options->replay != NULL && options->world_path != NULL) {
-            argp_error(state, "--replay names its world in the log: '%s' is too many", options->world_path);
-        }
-        if (options->replay == NULL && options->world_path == NULL) {
-            argp_error(state, "a world file is missing; configs/worlds/ has examples");
-        }
+        check(options, state);
         return 0;
     case 'Y':
         options->replay = argument;
         break;
     case 'L':
+        options->log = argument;
+        break;
+    case 'C':
+        options->checkpoint = argument;
+        break;
     case 'H':
     case 'Z':
     case 'x':
@@ -152,7 +196,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'P':
     case 'K':
     case 'R':
-    case 'C':
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -188,7 +231,7 @@ static enum oto_status apply_sets(const struct options *options, struct oto_docu
     return status;
 }
 
-/* The name that the server will give itself. What is wrong with the file, the server will say. */
+/* The name that the server will have. Errors in the world file are reported by the server. */
 static enum oto_status world_name(const struct options *options, char *name, size_t bytes, struct oto_error *error)
 {
     struct oto_document *document = NULL;
@@ -209,7 +252,7 @@ static enum oto_status world_name(const struct options *options, char *name, siz
     return status;
 }
 
-/* `tools/otolith` where it stands in a checkout, else the program's own name. */
+/* The command for the hints: `tools/otolith` in a checkout, otherwise the name of the installed program. */
 static const char *own_name(void)
 {
     char path[PATH_MAX];
@@ -259,7 +302,7 @@ static bool ended_in_order(const struct run *run)
     return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING;
 }
 
-/* In step mode with --for nobody else would step: a chunk at a time, each within what the rings hold. */
+/* In step mode with --for this command makes the steps, in chunks that the rings can hold. */
 static enum oto_status step_on(struct run *run, struct oto_error *error)
 {
     struct oto_clock clock = {0};
@@ -284,14 +327,14 @@ static void show(struct run *run, bool terminal, int64_t *next_ns)
 }
 
 /*
- * The server died and its supervisor starts another, or it goes on from a checkpoint: what was watched and recorded goes
- * on there. OTO_CLOSED: it has ended.
+ * After a crash, or a restore of a checkpoint, the next run of the server is attached to, and view and recording continue
+ * there. OTO_CLOSED: the server has ended.
  */
 static enum oto_status reattach(struct run *run, struct oto_error *error)
 {
     struct oto_reply reply;
     while (recorder_drain(&run->options->recorder) > 0) {
-        /* what stands in the memory of the run that is over */
+        /* the rest of the run that is over */
     }
     enum oto_status status = server_reattach(&run->server, run->client, error);
     if (status == OTO_OK) {
@@ -358,26 +401,47 @@ static uint64_t end_tick(const struct run *run)
     return (uint64_t)(ticks + 0.5);
 }
 
+/*
+ * The world stops before any output is finished, so that recordings, summary, log and checkpoint end at the same tick. A
+ * world that waits for the recorder is drained until it has stopped.
+ */
+static void stop(struct run *run)
+{
+    struct oto_error error = {0};
+    struct oto_reply reply;
+    const int64_t deadline_ns = cli_now_ns() + STOP_LIMIT_NS;
+    run->fault = state_of(run) == OTO_SERVER_FAULT;
+    (void)oto_control_shutdown(run->client, &reply, &error);
+    while (!run_over(run) && !oto_client_run_is_over(run->client) && cli_now_ns() < deadline_ns) {
+        if (recorder_drain(&run->options->recorder) == 0) {
+            (void)usleep(1000);
+        }
+    }
+    run->fault = run->fault || state_of(run) == OTO_SERVER_FAULT;
+}
+
 static int report(struct run *run, int code)
 {
     struct oto_error error = {0};
     struct oto_clock clock = {0};
     const int64_t wall_ns = cli_now_ns() - run->started_ns;
-    const bool fault = state_of(run) == OTO_SERVER_FAULT;
     if (recorder_finish(&run->options->recorder, &error) != OTO_OK) {
         code = cli_say(&error);
     }
+    if (recorder_lost(&run->options->recorder) > 0 && !run->options->allow_loss) {
+        code = CLI_FAILED;
+    }
     (void)oto_client_clock(run->client, &clock);
-    if (run->options->summary != NULL && summary_write(run->options->summary, run->client, &run->view,
-                                                       &run->options->recorder, wall_ns, &error) != OTO_OK) {
+    if (run->options->summary != NULL &&
+        summary_write(run->options->summary, run->client, &run->options->recorder, wall_ns, &error) != OTO_OK) {
         code = cli_say(&error);
     }
-    (void)fprintf(stderr, "%s: %.3f s simulated in %.3f s, %llu ticks, %llu overruns, state hash %016llx%s\n",
-                  oto_client_header(run->client)->world, (double)clock.sim_time_ns * 1e-9, (double)wall_ns * 1e-9,
-                  (unsigned long long)clock.tick,
-                  (unsigned long long)oto_client_header(run->client)->counter[OTO_COUNTER_OVERRUNS],
-                  (unsigned long long)clock.state_hash, fault ? ": stopped by a FAULT, see world/@events" : "");
-    return fault ? CLI_FAILED : code;
+    cli_print_line(stderr, "%s: %.3f s simulated in %.3f s, %llu ticks, %llu overruns, state hash %016llx%s",
+                   oto_client_header(run->client)->world, (double)clock.sim_time_ns * 1e-9, (double)wall_ns * 1e-9,
+                   (unsigned long long)clock.tick,
+                   (unsigned long long)oto_client_header(run->client)->counter[OTO_COUNTER_OVERRUNS],
+                   (unsigned long long)clock.state_hash, run->fault ? ": stopped by a FAULT, see world/@events" : "");
+    return run->fault ? CLI_FAILED : code;
 }
 
 static int run_attached(struct run *run)
@@ -385,6 +449,7 @@ static int run_attached(struct run *run)
     struct oto_error error = {0};
     struct oto_reply reply;
     int code = CLI_OK;
+    bool interrupted = false;
     if (view_init(&run->view, run->client, &error) != OTO_OK ||
         recorder_start(&run->options->recorder, run->client, &error) != OTO_OK) {
         code = cli_say(&error);
@@ -399,12 +464,17 @@ static int run_attached(struct run *run)
         } else {
             code = watch(run);
         }
-        code = report(run, code);
+        interrupted = cli_interrupted();
     }
-    (void)oto_control_shutdown(run->client, &reply, &error);
+    stop(run);
+    if (run->started_ns != 0) {
+        code = report(run, code);
+    } else {
+        (void)recorder_finish(&run->options->recorder, &error);
+    }
     view_finish(&run->view);
     oto_client_close(run->client);
-    return code;
+    return interrupted && code == CLI_OK ? cli_signal_exit_code() : code;
 }
 
 int cli_run(int argc, char **argv)
@@ -412,15 +482,17 @@ int cli_run(int argc, char **argv)
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "WORLD\n--replay LOG",
-                                     .doc = "Start a world and watch it; Ctrl-C ends it. Without a terminal one line a "
-                                            "second is printed."};
+                                     .doc = "Start a world and show a live view; Ctrl-C stops it. Without a terminal one line "
+                                            "a second is printed.\vExit codes: 0 the run reached its end; 1 it failed, or "
+                                            "samples or outputs were lost; 130 after Ctrl-C, 143 after SIGTERM: all outputs "
+                                            "are complete and end at the same tick."};
     struct options *options = calloc(1, sizeof *options);
     if (options == NULL) {
         return cli_no_memory();
     }
     options->argument_count = 1;
     cli_parse(&argp, argc, argv, options);
-    if (options->replay == NULL) { /* a log does not tell how to go on after a crash */
+    if (options->replay == NULL) { /* a replay cannot continue after a crash */
         add_name(options, "supervise");
     }
     add_name(options, "start-paused");
@@ -434,12 +506,14 @@ int cli_run(int argc, char **argv)
     char name[OTO_WORLD_NAME_BYTES];
     int code = CLI_FAILED;
     const enum oto_status named = world_name(options, name, sizeof name, &error);
-    if (named == OTO_NO_MEMORY || named == OTO_IO) { /* ours: the server may have more luck, but nobody would watch it */
+    if (named == OTO_NO_MEMORY || named == OTO_IO) { /* without the name this command cannot attach */
         code = cli_say(&error);
     } else if (server_start(&run.server, options->arguments, &error) != OTO_OK) {
         code = cli_say(&error);
     } else if (named == OTO_OK && (run.client = server_attach(&run.server, name, &error)) != NULL) {
         code = run_attached(&run);
+    } else if (cli_interrupted()) {
+        code = cli_signal_exit_code();
     } else if (!server_ended(&run.server) && named == OTO_OK) {
         (void)cli_say(&error);
     }

@@ -1,4 +1,4 @@
-/* otolith sdf import, otolith sdf export: IMUs between SDF XML and worlds. */
+/* otolith sdf import, otolith sdf export: convert IMUs between SDF XML and worlds. */
 #include "cli.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "sdf/sdf.h"
 
 struct arguments {
@@ -38,10 +39,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void say_warning(void *context, const char *sentence)
 {
     (void)context;
-    (void)fprintf(stderr, "%s\n", sentence);
+    cli_print_line(stderr, "%s", sentence);
 }
 
-/* ---- output: all of it or nothing ---- */
+/* ---- output ---- */
 
 typedef enum oto_status (*write_function)(const struct oto_sdf_world *world, const char *source, FILE *file,
                                           struct oto_error *error);
@@ -53,40 +54,15 @@ static enum oto_status write_xml(const struct oto_sdf_world *world, const char *
     return oto_sdf_to_xml(world, file, error);
 }
 
-static enum oto_status write_file(const struct oto_sdf_world *world, const char *source, write_function write,
-                                  const char *path, struct oto_error *error)
-{
-    char part[4096];
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part) {
-        return oto_fail(error, OTO_LIMIT, "--out: the path is longer than 4090 characters");
-    }
-    FILE *file = fopen(part, "we");
-    if (file == NULL) {
-        return oto_fail(error, OTO_IO, "%.300s cannot be written: %s", path, strerror(errno));
-    }
-    enum oto_status status = write(world, source, file, error);
-    if (fclose(file) != 0 && status == OTO_OK) {
-        status = oto_fail(error, OTO_IO, "%.300s could not be written: %s", path, strerror(errno));
-    }
-    if (status == OTO_OK && rename(part, path) != 0) {
-        status = oto_fail(error, OTO_IO, "%.300s could not be written: %s", path, strerror(errno));
-    }
-    if (status != OTO_OK) {
-        (void)unlink(part);
-    }
-    return status;
-}
-
 static enum oto_status write_out(const struct oto_sdf_world *world, const char *source, write_function write,
                                  const char *path, struct oto_error *error)
 {
-    if (path != NULL && strcmp(path, "-") != 0) {
-        return write_file(world, source, write, path, error);
+    struct cli_output output;
+    enum oto_status status = cli_output_open(&output, path, error);
+    if (status == OTO_OK) {
+        status = cli_output_close(&output, write(world, source, output.file, error), error);
     }
-    const enum oto_status status = write(world, source, stdout, error);
-    return status == OTO_OK && fflush(stdout) != 0
-               ? oto_fail(error, OTO_IO, "it could not be written: %s", strerror(errno))
-               : status;
+    return status;
 }
 
 /* ---- import ---- */
@@ -121,8 +97,8 @@ static enum oto_status read_world(const char *path, struct oto_sdf_world *world,
         status = oto_sdf_from_yaml(path, oto_plugin_descriptor(plugin), world, error);
     }
     if (status == OTO_OK && world->other_nodes > 0) {
-        (void)fprintf(stderr, "%s: warning: %u other node%s left out: only those of plugin sdf_imu have words in SDF\n",
-                      path, world->other_nodes, world->other_nodes == 1 ? " is" : "s are");
+        cli_print_line(stderr, "%s: warning: %u other node%s left out: SDF has elements for nodes of plugin sdf_imu only", path,
+                       world->other_nodes, world->other_nodes == 1 ? " is" : "s are");
     }
     (void)oto_plugin_close(plugin);
     return status;
@@ -180,7 +156,7 @@ static enum oto_status read_channel(struct oto_client *client, const char *name,
         return error->status;
     }
     if (strcmp(channel->plugin, "sdf_imu") != 0) {
-        return oto_fail(error, OTO_INVALID, "'%s' is of plugin %s; only nodes of sdf_imu have words in SDF",
+        return oto_fail(error, OTO_INVALID, "'%s' is a node of plugin %s; SDF has elements for nodes of sdf_imu only",
                         channel->topic, channel->plugin);
     }
     name_imu(channel, world, &imu);
@@ -206,8 +182,7 @@ static enum oto_status read_node(const struct arguments *arguments, struct oto_s
         status = read_channel(client, arguments->subject, world, error);
     }
     if (status == OTO_OK) {
-        (void)fprintf(stderr,
-                      "otolith: the mount of a running node is not known outside the server: there is no <pose>\n");
+        (void)fprintf(stderr, "otolith: the server does not publish the mount of a node: there is no <pose>\n");
     }
     oto_client_close(client);
     return status;
@@ -221,19 +196,22 @@ static bool is_file(const char *subject)
     return has_ending || access(subject, F_OK) == 0;
 }
 
-static enum oto_status export(const struct arguments *arguments, struct oto_error *error) {
+static enum oto_status export(const struct arguments *arguments, struct oto_error *error)
+{
     struct oto_sdf_world world = {0};
     enum oto_status status = is_file(arguments->subject) ? read_world(arguments->subject, &world, error)
                                                          : read_node(arguments, &world, error);
-    if (status == OTO_OK){status = write_out(&world, arguments->subject, write_xml, arguments->out, error);}
-oto_sdf_world_finish(&world);
-return status;
+    if (status == OTO_OK) {
+        status = write_out(&world, arguments->subject, write_xml, arguments->out, error);
+    }
+    oto_sdf_world_finish(&world);
+    return status;
 }
 
 int cli_sdf(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"out", 'o', "FILE", 0, "write to this file, whole or not at all (default: standard output)", 0}, {0}};
+        {"out", 'o', "FILE", 0, "output file, replaced when it is complete (default: standard output)", 0}, {0}};
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
@@ -241,7 +219,7 @@ int cli_sdf(int argc, char **argv)
         .children = children,
         .args_doc = "import FILE.xml\nexport NODE|WORLD.yaml",
         .doc =
-            "IMUs between SDF XML (nested, or flat as Unity writes it) and worlds. `import` makes a world of a file; "
+            "Convert IMUs between SDF XML (nested, or flat as Unity writes it) and worlds. `import` makes a world from a file; "
             "`export` writes the sdf_imu nodes of a world file, or a node of a running world, as SDF 1.9."};
     struct arguments arguments = {0};
     struct oto_error error = {0};

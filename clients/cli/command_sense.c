@@ -240,7 +240,7 @@ static enum oto_status write_sample(struct run *run, const struct oto_row *row, 
         run->discarded++;
     } else {
         const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++run->seq, output->flags, type->bytes};
-        csv_sample(run->out.file, type, &head, output->payload);
+        csv_sample(run->out.file, type, &head, output->payload, false);
         run->warned += result == OTO_STEP_WARN;
     }
     run->rows++;
@@ -274,7 +274,7 @@ static enum oto_status sense(struct run *run, struct oto_error *error)
         status = cli_output_open(&run->out, run->options->out, error);
     }
     if (status == OTO_OK) {
-        csv_header(run->out.file, oto_plugin_descriptor(run->plugin)->outputs[0].type);
+        csv_header(run->out.file, oto_plugin_descriptor(run->plugin)->outputs[0].type, false);
         status = oto_table_each(run->options->in, sense_columns, SENSE_COLUMNS, each_row, run, error);
     }
     return cli_output_close(&run->out, status, error);

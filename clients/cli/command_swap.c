@@ -1,4 +1,4 @@
-/* otolith swap: another plugin for a node of the running world, or back. */
+/* otolith swap: replaces the plugin of a node in a running world, or undoes the last swap. */
 #include "cli.h"
 #include "json.h"
 
@@ -10,18 +10,18 @@
 enum { PARAMS = 1, PART, MODE, UNIT, PROBATION, SHADOW, TOLERANCE, BUDGET, RESET, NO_PROBE, WAIT, CANCEL, UNDO };
 
 static const struct argp_option options[] = {
-    {"params", PARAMS, "FILE", 0, "parameters (YAML or JSON) over those that are carried over", 0},
-    {"part", PART, "PART", 0, "a real sensor, vendor/part: its parameters over the plugin's defaults", 0},
+    {"params", PARAMS, "FILE", 0, "parameters (YAML or JSON), applied over those of the previous plugin", 0},
+    {"part", PART, "PART", 0, "a part of the library, vendor/part: its parameters, applied over the plugin's defaults", 0},
     {"mode", MODE, "MODE", 0, "operating mode of the part", 0},
-    {"unit", UNIT, "N", 0, "serial number: which unit's own offsets and scale errors", 0},
-    {"probation", PROBATION, "TIME", 0, "simulated time in which a failure takes the swap back (1s; 0: none)", 0},
-    {"shadow", SHADOW, "TIME", 0, "first run beside the old plugin, unheard, and tell the differences (0)", 0},
-    {"shadow-tolerance", TOLERANCE, "X", 0, "refuse when a number of the first channel differs by more, in its unit", 0},
-    {"budget", BUDGET, "TIME", 0, "real time of a step; three in a row above take the swap back (half a period; 0: none)", 0},
-    {"reset-state", RESET, NULL, 0, "begin anew, also where the state could be taken over", 0},
+    {"unit", UNIT, "N", 0, "serial number, which selects the offsets and scale errors of the unit", 0},
+    {"probation", PROBATION, "TIME", 0, "simulated time in which a failure restores the previous plugin (1s; 0: none)", 0},
+    {"shadow", SHADOW, "TIME", 0, "first run beside the previous plugin, unpublished, and report the differences (0)", 0},
+    {"shadow-tolerance", TOLERANCE, "X", 0, "refuse the swap if a number of the first channel differs by more, in its unit", 0},
+    {"budget", BUDGET, "TIME", 0, "real time of a step; three longer steps in a row restore the previous plugin (half a period; 0: none)", 0},
+    {"reset-state", RESET, NULL, 0, "start with a new state, also where the state could be kept", 0},
     {"no-probe", NO_PROBE, NULL, 0, "do not try the plugin in another process first", 0},
-    {"wait", WAIT, NULL, 0, "answer when the probation is over; fail if it was rolled back", 0},
-    {"cancel", CANCEL, NULL, 0, "end a swap that is not live yet", 1},
+    {"wait", WAIT, NULL, 0, "return after the probation; fail if the previous plugin was restored, or if the world is paused", 0},
+    {"cancel", CANCEL, NULL, 0, "cancel a swap that is not live yet", 1},
     {"undo", UNDO, NULL, 0, "go back to the plugin and parameters before the last swap", 1},
     {0}};
 
@@ -71,7 +71,7 @@ static void check(struct argp_state *state, const struct request *request)
         argp_error(state, "swap takes a node and a plugin (or --undo, or --cancel)");
     }
     if ((request->plugin != NULL && (swap->undo || swap->cancel)) || (swap->undo && swap->cancel)) {
-        argp_error(state, "a plugin, --undo or --cancel: one of them");
+        argp_error(state, "swap takes one of them: a plugin, --undo or --cancel");
     }
     if (swap->shadow_tolerance > 0.0 && swap->shadow_ns == 0) {
         argp_error(state, "--shadow-tolerance needs a --shadow");
@@ -99,7 +99,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case UNDO: swap->undo = true; return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1) {
-            argp_error(state, "swap takes a node and a plugin; '%s' is one too many", text);
+            argp_error(state, "swap takes a node and a plugin; '%s' is one argument too many", text);
         }
         *(state->arg_num == 0 ? &request->node : &request->plugin) = text;
         return 0;
@@ -114,7 +114,7 @@ static bool ends_in(const char *text, const char *end)
     return length > wanted && strcmp(text + length - wanted, end) == 0;
 }
 
-/* A path is the caller's, not the server's: made absolute here. */
+/* The server has another working directory: the path is made absolute. */
 static const char *absolute(const char *path, char *room)
 {
     return realpath(path, room) != NULL ? room : path;
@@ -145,8 +145,60 @@ static void print(const struct request *request, const struct oto_reply *reply, 
         json_text(stdout, reply->text);
         (void)printf("}\n");
     } else {
-        (void)printf("%s at tick %" PRIu64 ": %s\n", what, reply->tick, reply->text);
+        cli_print_line(stdout, "%s at tick %" PRIu64 ": %s", what, reply->tick, reply->text);
     }
+}
+
+static bool is_paused(const struct oto_client *client)
+{
+    return __atomic_load_n(&oto_client_header(client)->state, __ATOMIC_ACQUIRE) == OTO_SERVER_PAUSED;
+}
+
+static uint64_t tick_of(const struct oto_client *client)
+{
+    struct oto_clock clock = {0};
+    (void)oto_client_clock(client, &clock);
+    return clock.tick;
+}
+
+/* A request that got no answer in time: in a paused world the swap waits for a tick. */
+static int report_failure(const struct request *request, const struct oto_client *client, const struct oto_error *error)
+{
+    if (error->status != OTO_TIMEOUT || !is_paused(client)) {
+        return cli_say(error);
+    }
+    cli_print_line(stderr, "otolith: the world is paused at tick %" PRIu64 ": the swap of %s is pending until the world is resumed "
+                   "or stepped; --cancel ends it", tick_of(client), request->node);
+    return CLI_FAILED;
+}
+
+/*
+ * Shadow and probation last for simulated time, which stands still in a paused world. There the swap itself is made
+ * at once, and --wait reports that the probation is not over.
+ */
+static int swap(struct request *request, struct oto_client *client)
+{
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    uint64_t ticks = 0;
+    const bool paused = is_paused(client) && !request->swap.cancel;
+    const bool waits = paused && request->swap.wait && request->swap.probation_ns > 0;
+    if (paused && request->swap.shadow_ns > 0) {
+        cli_print_line(stderr, "otolith: the world is paused at tick %" PRIu64 ": the shadow of %g s begins when it is resumed or stepped",
+                       tick_of(client), (double)request->swap.shadow_ns * 1e-9);
+    } else if (waits) {
+        request->swap.wait = false;
+    }
+    if (oto_control_swap_with(client, request->node, &request->swap, &reply, &ticks, &error) != OTO_OK) {
+        return report_failure(request, client, &error);
+    }
+    print(request, &reply, ticks);
+    if (!waits || request->swap.wait) {
+        return CLI_OK;
+    }
+    cli_print_line(stderr, "otolith: the world is paused: the swap is live at tick %" PRIu64 ", but its probation of %g s is not over; "
+                   "it continues when the world is resumed or stepped", reply.tick, (double)request->swap.probation_ns * 1e-9);
+    return CLI_FAILED;
 }
 
 int cli_swap(int argc, char **argv)
@@ -154,7 +206,7 @@ int cli_swap(int argc, char **argv)
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 9}, {0}};
     static const struct argp argp = {
         .options = options, .parser = parse, .args_doc = "NODE PLUGIN|FILE.so\nNODE --undo\nNODE --cancel",
-        .doc = "Replace a node's plugin at a tick boundary: no tick is missed, no sequence number skipped, noise goes on.",
+        .doc = "Replace the plugin of a node at a tick boundary. No tick and no sequence number is skipped, and the noise continues.",
         .children = children};
     struct request request = {.swap = OTO_SWAP_DEFAULTS};
     cli_parse(&argp, argc, argv, &request);
@@ -163,14 +215,7 @@ int cli_swap(int argc, char **argv)
     if (client == NULL) {
         return CLI_FAILED;
     }
-    struct oto_reply reply;
-    struct oto_error error = {0};
-    uint64_t ticks = 0;
-    const enum oto_status status = oto_control_swap_with(client, request.node, &request.swap, &reply, &ticks, &error);
+    const int code = swap(&request, client);
     oto_client_close(client);
-    if (status != OTO_OK) {
-        return cli_say(&error);
-    }
-    print(&request, &reply, ticks);
-    return CLI_OK;
+    return code;
 }

@@ -1,4 +1,4 @@
-/* otolith top: the live view of a world that runs already. */
+/* otolith top: the live view of a running world. */
 #include "follow.h"
 #include "view.h"
 
@@ -27,10 +27,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 /* The next run may have other topics. */
-static enum oto_status go_on(struct view *view, struct oto_client *client, const struct cli_follow *follow,
-                             struct oto_error *error)
+static enum oto_status follow(struct view *view, struct oto_client *client, const struct cli_follow *options,
+                              struct oto_error *error)
 {
-    const enum oto_status status = cli_follow(client, follow, error);
+    const enum oto_status status = cli_follow(client, options, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -38,7 +38,7 @@ static enum oto_status go_on(struct view *view, struct oto_client *client, const
     return view_init(view, client, error);
 }
 
-static int watch(struct view *view, struct oto_client *client, const struct cli_follow *follow)
+static int watch(struct view *view, struct oto_client *client, const struct cli_follow *options)
 {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
     const struct timespec pause = {0, 200000000};
@@ -50,7 +50,7 @@ static int watch(struct view *view, struct oto_client *client, const struct cli_
         view_update(view);
         view_draw(view, stdout);
         if (terminal && !oto_client_server_alive(client)) {
-            status = go_on(view, client, follow, &error);
+            status = follow(view, client, options, &error);
         }
     } while (terminal && status == OTO_OK && !cli_interrupted());
     return status == OTO_OK || status == OTO_CLOSED ? CLI_OK : cli_say(&error);
@@ -60,7 +60,7 @@ int cli_top(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.parser = parse,
-                                     .doc = "Watch all topics of a running world. One snapshot where the output is no terminal.",
+                                     .doc = "Show a live view of a running world; one snapshot where the output is no terminal.",
                                      .children = children};
     struct options options = {0};
     cli_parse(&argp, argc, argv, &options);

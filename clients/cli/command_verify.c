@@ -1,4 +1,4 @@
-/* otolith verify A B: whether two logs are of the same run, and where they part. */
+/* otolith verify A B: compares two logs and reports the first tick at which they differ. */
 #include "cli.h"
 #include "json.h"
 
@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_text.h"
 #include "wire/run_log.h"
 
 enum { MOST_NODES = 65536, MOST_SHOWN = 8 };
 
-/* A log, and the hashes that it stands at. */
+/* A log, and the hashes of the tick that was read last. */
 struct side {
     const char *path;
     struct oto_run_log_reader *reader;
@@ -18,7 +19,7 @@ struct side {
     char **names; /* of the nodes */
     uint32_t count;
     uint64_t tick, chain, every;
-    uint64_t *nodes; /* hashes; with the entry `end` there are none */
+    uint64_t *nodes; /* hashes; none in the entry `end` */
     bool has_nodes, over, lost;
 };
 
@@ -79,7 +80,7 @@ static void close_side(struct side *side)
     oto_run_log_close(side->reader);
 }
 
-/* To the next hashes, or over the end. */
+/* Reads up to the next hashes, or to the end of the log. */
 static enum oto_status advance(struct side *side, struct oto_error *error)
 {
     for (;;) {
@@ -124,7 +125,7 @@ static void note_difference(const struct side *a, const struct side *b, struct v
     }
 }
 
-/* Where both have hashes of the same tick. */
+/* Compares the hashes of the ticks that both logs have. */
 static enum oto_status compare(struct side *a, struct side *b, struct verdict *verdict, struct oto_error *error)
 {
     enum oto_status status = advance(a, error);
@@ -162,14 +163,15 @@ static void print_nodes(const struct side *a, const struct verdict *verdict, boo
             (void)fputs(shown > 0 ? ", " : "", stdout);
             json_text(stdout, a->names[i]);
         } else if (shown < MOST_SHOWN) {
-            (void)printf("%s%s", shown > 0 ? ", " : "", a->names[i]);
+            (void)fputs(shown > 0 ? ", " : "", stdout);
+            oto_plain_text_put(stdout, a->names[i]);
         }
         shown++;
     }
     if (!json && shown > MOST_SHOWN) {
         (void)printf(" and %u more", shown - MOST_SHOWN);
     } else if (!json && shown == 0) {
-        (void)printf("no node: in samples or in what was done to them");
+        (void)printf("no node: the difference is in samples or inputs");
     }
 }
 
@@ -204,11 +206,11 @@ static void print_text(const struct side *a, const struct side *b, const struct 
     }
     (void)printf("\n");
     if (every > 1) {
-        (void)printf("hashes are %" PRIu64 " ticks apart: replayed with --log-hashes 1 both logs tell the very tick\n", every);
+        (void)printf("hashes are %" PRIu64 " ticks apart: replay both logs with --log-hashes 1 to find the exact tick\n", every);
     }
 }
 
-/* Sides are big with their verdict: not on the stack. */
+/* Too large for the stack. */
 struct verification {
     struct side a, b;
     struct verdict verdict;
@@ -247,7 +249,7 @@ int cli_verify(int argc, char **argv)
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "LOG LOG",
                      "Compare the logs of two runs (otolith run --log): the first tick whose hashes differ, and the nodes. "
-                     "Exit code 0: the same as far as both go; 1: they differ.",
+                     "Exit code 0: the same over their common length; 1: they differ.",
                      2, 2, &simple);
     struct verification *all = calloc(1, sizeof *all);
     if (all == NULL) {

@@ -1,17 +1,34 @@
-/* What the commands share: errors, numbers from the command line, signals, and finding the world. */
+/* What the commands share: errors, numbers from the command line, signals, and the connection to a world. */
 #include "cli.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
+
+void cli_print_line(FILE *to, const char *format, ...)
+{
+    char *line = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vasprintf(&line, format, arguments);
+    va_end(arguments);
+    if (length >= 0) {
+        oto_plain_text_put(to, line);
+        (void)fputc('\n', to);
+        free(line);
+    }
+}
+
 int cli_say(const struct oto_error *error)
 {
-    (void)fprintf(stderr, "otolith: %s\n", error->text[0] != '\0' ? error->text : oto_status_text(error->status));
+    cli_print_line(stderr, "otolith: %s", error->text[0] != '\0' ? error->text : oto_status_text(error->status));
     return CLI_FAILED;
 }
 
@@ -62,7 +79,7 @@ enum oto_status cli_duration(const char *text, int64_t *ns, struct oto_error *er
             }
         }
     }
-    return oto_fail(error, OTO_INVALID, "'%s' is not a duration: give a number and s, ms, us, min or h, as in 10s", text);
+    return oto_fail(error, OTO_INVALID, "'%s' is not a duration: expected a number with s, ms, us, ns, min or h, for example 10s", text);
 }
 
 int cli_numbers(const char *text, double *numbers, int least, int most)
@@ -98,7 +115,7 @@ enum oto_status cli_read_file(const char *path, char **text, size_t *length, str
     }
     if (count < 0) {
         free(bytes);
-        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, from == NULL ? strerror(why) : "there is nothing in it");
+        return oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, from == NULL ? strerror(why) : "it is empty");
     }
     *text = bytes;
     *length = (size_t)count;
@@ -112,13 +129,12 @@ int64_t cli_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The one thing a signal handler may touch. */
+/* The only object that the signal handler writes: the number of the first signal, 0 before it. */
 static volatile sig_atomic_t signal_seen;
 
 static void on_signal(int number)
 {
-    (void)number;
-    signal_seen = 1;
+    signal_seen = signal_seen != 0 ? signal_seen : number;
 }
 
 void cli_catch_signals(void)
@@ -134,6 +150,11 @@ void cli_catch_signals(void)
 bool cli_interrupted(void)
 {
     return signal_seen != 0;
+}
+
+int cli_signal_exit_code(void)
+{
+    return 128 + signal_seen;
 }
 
 static struct oto_client *open_as(const struct cli_common *common, const char *role)
@@ -180,10 +201,10 @@ enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struc
             }
         }
     }
-    return oto_fail(error, OTO_NOT_FOUND, "the program '%s' is not beside this one", program);
+    return oto_fail(error, OTO_NOT_FOUND, "the program '%s' is not in the directory of this program", program);
 }
 
-enum { KEY_ROLE = 0x100 }; /* without a short name */
+enum { KEY_ROLE = 0x100 }; /* an option without a one-letter name */
 
 static error_t parse_common(int key, char *argument, struct argp_state *state)
 {
@@ -207,11 +228,12 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option common_options[] = {
-    {"world", 'w', "NAME", 0, "the world to talk to (default: $OTOLITH_WORLD, else the only one running)", 10},
+    {"world", 'w', "NAME", 0, "name of the world (default: $OTOLITH_WORLD, else the only running world)", 10},
     {"json", 'j', NULL, 0, "print JSON", 10},
-    {"role", KEY_ROLE, "ROLE", 0, "observe, operate or admin: attach with no more than this", 10},
+    {"role", KEY_ROLE, "ROLE", 0, "observe, operate or admin: attach with at most this role", 10},
     {0},
 };
+
 void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, uint32_t most, char *argument)
 {
     if (strchr(argument, '=') == NULL || *count == most) {

@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #define PATIENCE_NS INT64_C(10000000000) /* a supervised server is back within a second */
-#define SLICE_NS 100000000               /* between looks whether somebody interrupts */
+#define SLICE_NS 100000000               /* between checks for a signal */
 
 enum { KEY_WAIT = 0x200 };
 
@@ -17,22 +17,22 @@ static error_t parse_follow(int key, char *argument, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     }
     if (cli_duration(argument, &follow->wait_ns, &error) != OTO_OK) {
-        argp_error(state, "--wait takes a duration, as 30s, not '%s'", argument);
+        argp_error(state, "--wait takes a duration, for example 30s, not '%s'", argument);
     }
-    follow->given = true;
+    follow->has_wait = true;
     return 0;
 }
 
 static const struct argp_option follow_options[] = {
     {"wait", KEY_WAIT, "DURATION", 0,
-     "how long to wait for a world to come again: of itself 10s for one whose server died, and not for one that ended", 6},
+     "time to wait for the restart of a world (default: 10s after its server died, 0s after it ended)", 6},
     {0},
 };
 const struct argp cli_follow_argp = {.options = follow_options, .parser = parse_follow};
 
 int64_t cli_follow_wait_ns(const struct cli_follow *follow)
 {
-    return follow->given ? follow->wait_ns : PATIENCE_NS;
+    return follow->has_wait ? follow->wait_ns : PATIENCE_NS;
 }
 
 static bool process_lives(uint32_t pid)
@@ -40,7 +40,7 @@ static bool process_lives(uint32_t pid)
     return kill((pid_t)pid, 0) == 0 || errno == EPERM;
 }
 
-/* In slices, so that it can be interrupted. `server`: where not 0, the wait is over with that process. */
+/* In slices, so that a signal ends it. `server`: where not 0, the end of that process ends the wait. */
 static enum oto_status wait_for_next(struct oto_client *client, int64_t wait_ns, uint32_t server, struct oto_error *error)
 {
     const int64_t deadline_ns = cli_now_ns() + wait_ns;
@@ -60,32 +60,32 @@ static enum oto_status wait_for_next(struct oto_client *client, int64_t wait_ns,
 }
 
 /*
- * A run that ended in order is followed by another of the same process when it was told to restore a checkpoint; else the
- * process ends, and with it the wait. One that faulted stays as it is.
+ * After an orderly end the same process starts another run if it restores a checkpoint; otherwise the process ends, which
+ * ends the wait. After a FAULT the server stays, without another run.
  */
 enum oto_status cli_follow(struct oto_client *client, const struct cli_follow *follow, struct oto_error *error)
 {
     const struct oto_segment_header *header = oto_client_header(client);
     const uint32_t state = __atomic_load_n(&header->state, __ATOMIC_ACQUIRE);
-    const bool died = state < OTO_SERVER_FAULT, waits = died || follow->given;
+    const bool died = state < OTO_SERVER_FAULT, waits = died || follow->has_wait;
     const double wait_s = (double)cli_follow_wait_ns(follow) * 1e-9;
     if (!waits && state == OTO_SERVER_FAULT) {
         return OTO_CLOSED;
     }
     if (waits) {
-        (void)fprintf(stderr, "otolith: the %s of world '%s' has %s; waiting %g s for it to come again\n",
-                      died ? "server" : "run", header->world, died ? "died" : "ended", wait_s);
+        cli_print_line(stderr, "otolith: the %s of world '%s' has %s; waiting %g s for its restart", died ? "server" : "run",
+                       header->world, died ? "died" : "ended", wait_s);
     }
     const enum oto_status status =
         wait_for_next(client, cli_follow_wait_ns(follow), waits ? 0 : header->writer_pid, error);
     if (status == OTO_OK) {
         header = oto_client_header(client);
-        (void)fprintf(stderr, "otolith: world '%s' restarted with epoch %" PRIu64 "\n", header->world, header->epoch);
+        cli_print_line(stderr, "otolith: world '%s' restarted with epoch %" PRIu64, header->world, header->epoch);
     }
     if (status != OTO_TIMEOUT) {
         return status;
     }
-    return waits ? oto_fail(error, OTO_NOT_FOUND, "world '%s' did not come again within %g s; --wait says how long to wait",
+    return waits ? oto_fail(error, OTO_NOT_FOUND, "world '%s' did not restart within %g s; --wait sets the time to wait",
                             header->world, wait_s)
                  : OTO_CLOSED;
 }

@@ -11,8 +11,10 @@ void json_text(FILE *to, const char *text)
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
         if (*c == '"' || *c == '\\') {
             (void)fprintf(to, "\\%c", *c);
-        } else if (*c < 0x20) {
+        } else if (*c < 0x20 || *c == 0x7f) {
             (void)fprintf(to, "\\u%04x", *c);
+        } else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) { /* U+0080 to U+009f, control characters as well */
+            (void)fprintf(to, "\\u%04x", *++c);
         } else {
             (void)fputc(*c, to);
         }
@@ -65,7 +67,7 @@ static void json_value(FILE *to, const struct oto_field *field, const void *payl
     (void)fputc(']', to);
 }
 
-/* Fields that share a prefix up to a dot stand side by side in the table and become one object. */
+/* Fields with the same prefix up to a dot are adjacent in the table and become one object. */
 static void json_fields(FILE *to, const struct oto_field *fields, uint32_t count, size_t skip, const void *payload)
 {
     for (uint32_t i = 0; i < count;) {

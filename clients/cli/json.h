@@ -1,4 +1,4 @@
-/* Writing JSON: strings escaped, doubles in the shortest form that reads back, NaN and inf as null, exact 64-bit integers. */
+/* Writing JSON: strings with control characters escaped, doubles in the shortest form that reads back, NaN and inf as null. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -8,7 +8,7 @@
 
 void json_text(FILE *to, const char *text);
 void json_double(FILE *to, double number);
-/* A sample as it would stand on the wire: header, fields nested along their dots, otolith {sensor_time_ns, flags}. */
+/* A sample with the structure of the wire: header, fields nested at their dots, otolith {sensor_time_ns, flags}. */
 void json_sample(FILE *to, const struct oto_record_type *type, const char *frame_id, const struct oto_sample_head *head,
                  const void *payload);
 

@@ -1,7 +1,8 @@
-/* otolith: the command-line client. Finds the command in a table and hands it the rest of the line. */
+/* otolith: the command-line client. Finds the command in a table and passes the other arguments to it. */
 #include "cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,35 +10,35 @@
 #include "otolith/version.h"
 
 static const struct cli_command commands[] = {
-    {"run", cli_run, "start a world and watch it"},
+    {"run", cli_run, "start a world, show it and record it"},
     {"ls", cli_ls, "list the running worlds' topics"},
     {"info", cli_info, "describe a topic: rate, record, fields, units"},
     {"echo", cli_echo, "print samples of a topic"},
     {"hz", cli_hz, "measure the rate of a topic"},
-    {"top", cli_top, "watch all topics of a running world"},
+    {"top", cli_top, "show a live view of a running world"},
     {"get", cli_get, "read the parameters of a node"},
     {"set", cli_set, "change a parameter of a running node"},
     {"pause", cli_pause, "stop the world's clock"},
-    {"resume", cli_resume, "let the world's clock go on"},
+    {"resume", cli_resume, "resume the world's clock"},
     {"step", cli_step, "run a number of ticks, then pause"},
     {"scale", cli_scale, "set simulated seconds per real second"},
     {"swap", cli_swap, "replace a node's plugin while the world runs"},
     {"checkpoint", cli_checkpoint, "save the state of a running world"},
-    {"restore", cli_restore, "let a running world go on from a checkpoint"},
-    {"branch", cli_branch, "start another world from where this one is"},
-    {"verify", cli_verify, "compare the logs of two runs: where they first differ"},
-    {"fault", cli_fault, "make a sensor's samples go wrong for a while, with the truth of it beside"},
+    {"restore", cli_restore, "restore a running world from a checkpoint"},
+    {"branch", cli_branch, "start another world from the current state of this one"},
+    {"verify", cli_verify, "compare the logs of two runs and find their first difference"},
+    {"fault", cli_fault, "inject a fault into a sensor's samples"},
     {"check", cli_check, "check a world file without running it"},
-    {"doctor", cli_doctor, "tell whether this machine is fit for real time"},
+    {"doctor", cli_doctor, "check whether this machine is fit for real time"},
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
     {"plot", cli_plot, "draw columns of CSV files as SVG"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
     {"estimate", cli_estimate, "run an estimator plugin over recorded logs"},
-    {"calibrate", cli_calibrate, "find how an IMU is mounted from logs of a drive"},
-    {"grade", cli_grade, "simulate drives of known mounts and grade the calibration"},
-    {"parts", cli_parts, "real sensors: their data in every convention; import and export"},
-    {"sdf", cli_sdf, "IMUs between SDF XML and worlds"},
-    {"model", cli_model, "motion models: list them, predict states, Jacobians and roll-outs"},
+    {"calibrate", cli_calibrate, "find the mounting angles of an IMU from logs of a drive"},
+    {"grade", cli_grade, "measure the mount calibration on simulated drives"},
+    {"parts", cli_parts, "list, show, import and export parts: data of real sensors"},
+    {"sdf", cli_sdf, "convert IMUs between SDF XML and worlds"},
+    {"model", cli_model, "list motion models; predict states, Jacobians and roll-outs"},
     {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},
 };
 
@@ -46,14 +47,14 @@ static const size_t command_count = sizeof commands / sizeof *commands;
 static int help(FILE *to, int code)
 {
     (void)fprintf(to, "otolith " OTO_VERSION_STRING ": simulated inertial sensors in shared memory and on the wire\n\n"
-                      "usage: otolith COMMAND [OPTION...]      otolith COMMAND --help tells more\n\n");
+                      "usage: otolith COMMAND [OPTION...]      otolith COMMAND --help lists its options\n\n");
     for (size_t i = 0; i < command_count; i++) {
         (void)fprintf(to, "  %-11s %s\n", commands[i].name, commands[i].summary);
     }
     return code;
 }
 
-/* What was printed is out, or it is said that it is not. */
+/* Flushes standard output; a write error is reported and fails the command. */
 static int finish(int code)
 {
     const int reason = fflush(stdout) == 0 ? 0 : errno;
@@ -67,6 +68,7 @@ static int finish(int code)
 
 int main(int argc, char **argv)
 {
+    (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         return finish(help(argc < 2 ? stderr : stdout, argc < 2 ? CLI_USAGE : CLI_OK));
     }

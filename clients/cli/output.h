@@ -1,21 +1,19 @@
-/* A file that appears whole or not at all; "-" and NULL are stdout, and what is no regular file is written as it comes. */
+/* The output of a command: a file (base/output_file.h), or standard output for "-" and NULL. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include <limits.h>
-#include <stdio.h>
-
-#include "otolith/status.h"
+#include "base/output_file.h"
 
 struct cli_output {
-    FILE *file;
+    FILE *file; /* NULL: closed */
     const char *path;
-    char target[PATH_MAX];        /* what is replaced, links followed */
-    char temporary[PATH_MAX + 8]; /* "" when written in place */
+    struct oto_output_file target;
 };
 
 enum oto_status cli_output_open(struct cli_output *output, const char *path, struct oto_error *error);
-/* Keeps the file only after OTO_OK; returns the status, or that of closing. Zeroed is allowed. */
+/* Keeps the file only after OTO_OK; returns `status`, or that of writing. A zeroed output is allowed. */
 enum oto_status cli_output_close(struct cli_output *output, enum oto_status status, struct oto_error *error);
+/* Whether two paths, of which each may be "-", name the same output. */
+bool cli_output_is_same(const char *a, const char *b);
 
 #endif

@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_NS INT64_C(20000000000) /* until a server is up, or up again */
-#define LOOK_MS 5                        /* between looks whether it has ended */
+#define START_LIMIT_NS INT64_C(20000000000) /* of a start or restart of the server */
+#define POLL_MS 5                           /* between checks whether the server has ended */
 
 extern char **environ;
 
-/* In a group of its own: Ctrl-C reaches `otolith run` alone, which ends the world in order. */
+/* In a process group of its own: Ctrl-C reaches `otolith run` alone, which stops the world in order. */
 enum oto_status server_start(struct server_process *server, char **arguments, struct oto_error *error)
 {
     char program[PATH_MAX];
@@ -83,12 +83,12 @@ static bool is_of(const struct server_process *server, uint32_t writer)
 
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + PATIENCE_NS;
+    const int64_t deadline_ns = cli_now_ns() + START_LIMIT_NS;
     while (!cli_interrupted() && cli_now_ns() < deadline_ns && !server_ended(server)) {
         struct oto_client_options options = {.size = sizeof options, .world = world, .name = "otolith run"};
         struct oto_client *client = NULL;
         if (oto_client_open(&options, &client, error) == OTO_OK) {
-            /* An older world of this name may answer while ours is about to be refused. */
+            /* Another world of this name may answer, before this server is refused. */
             if (oto_client_server_alive(client) && is_of(server, oto_client_header(client)->writer_pid)) {
                 return client;
             }
@@ -101,9 +101,9 @@ struct oto_client *server_attach(struct server_process *server, const char *worl
 
 enum oto_status server_reattach(struct server_process *server, struct oto_client *client, struct oto_error *error)
 {
-    const int64_t deadline_ns = cli_now_ns() + PATIENCE_NS;
+    const int64_t deadline_ns = cli_now_ns() + START_LIMIT_NS;
     while (!cli_interrupted() && !server_ended(server)) {
-        const enum oto_status status = oto_client_reattach(client, LOOK_MS, error);
+        const enum oto_status status = oto_client_reattach(client, POLL_MS, error);
         if (status == OTO_OK && !is_of(server, oto_client_header(client)->writer_pid)) {
             return oto_fail(error, OTO_CONFLICT, "another server has taken the name of world '%s'",
                             oto_client_header(client)->world);

@@ -1,4 +1,4 @@
-/* The server that `otolith run` starts for itself: spawned paused, found by its own pid, ended politely. */
+/* The server that `otolith run` and `otolith branch` start: spawned, found by its pid, stopped in order. */
 #ifndef CLI_SERVER_PROCESS_H
 #define CLI_SERVER_PROCESS_H
 
@@ -15,11 +15,11 @@ struct server_process {
 enum oto_status server_start(struct server_process *server, char **arguments, struct oto_error *error);
 /* Whether it has ended; then exit_code is set. Does not block. */
 bool server_ended(struct server_process *server);
-/* Attaches to the world of exactly this process, waiting for it to come up. NULL: it ended or did not come up. */
+/* Waits for the world of this process and attaches to it. NULL: the process ended, or no world appeared in time. */
 struct oto_client *server_attach(struct server_process *server, const char *world, struct oto_error *error);
-/* After a run is over: attaches to the next one of this process. OTO_CLOSED: it ended, or somebody interrupted. */
+/* After the end of a run: attaches to the next run of this process. OTO_CLOSED: it ended, or a signal came. */
 enum oto_status server_reattach(struct server_process *server, struct oto_client *client, struct oto_error *error);
-/* Waits for its end, then asks with SIGTERM, then with SIGKILL. */
+/* Waits for its end, then sends SIGTERM, then SIGKILL. */
 void server_stop(struct server_process *server);
 
 #endif

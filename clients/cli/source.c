@@ -23,13 +23,13 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->topic != NULL) {
-            argp_error(state, "one topic is enough; '%s' is too many", argument);
+            argp_error(state, "one topic is expected; '%s' is one argument too many", argument);
         }
         options->topic = argument;
         return 0;
     case ARGP_KEY_END:
         if (options->topic == NULL) {
-            argp_error(state, "a topic is missing; otolith ls lists them");
+            argp_error(state, "a topic is missing; otolith ls lists the topics");
         }
         return 0;
     default:
@@ -38,14 +38,14 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option source_options[] = {
-    {"connect", 'c', "URL", 0, "subscribe to tcp://host:port instead of this machine's shared memory", 5},
-    {"via", 'v', "shm|nng", 0, "the road the samples take (default shm)", 5},
+    {"connect", 'c', "URL", 0, "subscribe to tcp://host:port in place of the shared memory of this machine", 5},
+    {"via", 'v', "shm|nng", 0, "transport of the samples (default shm)", 5},
     {0},
 };
 static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {0}};
 const struct argp cli_source_argp = {.options = source_options, .parser = parse_source, .children = source_children};
 
-/* The ipc endpoint of a world on this machine stands beside its control socket. */
+/* The ipc endpoint of a world on this machine is in the directory of its control socket. */
 static enum oto_status local_url(const struct oto_client *client, char *url, size_t bytes, struct oto_error *error)
 {
     char directory[512];
@@ -109,7 +109,7 @@ static enum oto_status follow_shm(struct cli_source *source, struct oto_error *e
 {
     const enum oto_status status = cli_follow(source->client, &source->follow, error);
     if (status == OTO_OK && source->channel->view.ring == NULL) {
-        return oto_fail(error, OTO_NOT_FOUND, "the world has no topic '%s' any more, or with another record",
+        return oto_fail(error, OTO_NOT_FOUND, "after its restart the world has no topic '%s', or one with another record",
                         source->channel->topic);
     }
     return status;
@@ -145,12 +145,12 @@ static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, s
     return OTO_OK;
 }
 
-/* Nobody answers: the world that is on this machine is followed, a publisher elsewhere is waited for. */
+/* Without a connection: a world on this machine is followed to its next run, a remote publisher is waited for. */
 static enum oto_status follow_nng(struct cli_source *source, struct oto_error *error)
 {
     if (source->client != NULL) {
         if (oto_client_server_alive(source->client)) {
-            return OTO_TIMEOUT; /* the server starts its publisher again */
+            return OTO_TIMEOUT; /* the server restarts its publisher */
         }
         const enum oto_status status = cli_follow(source->client, &source->follow, error);
         source->epoch = oto_client_header(source->client)->epoch;
@@ -163,7 +163,7 @@ static enum oto_status follow_nng(struct cli_source *source, struct oto_error *e
     }
     char why[sizeof error->text];
     memcpy(why, error->text, sizeof why);
-    return oto_fail(error, OTO_NOT_FOUND, "%.300s, for %g s; --wait says how long to wait", why,
+    return oto_fail(error, OTO_NOT_FOUND, "%.300s, for %g s; --wait sets the time to wait", why,
                     (double)cli_follow_wait_ns(&source->follow) * 1e-9);
 }
 
@@ -177,7 +177,7 @@ static enum oto_status next_nng(struct cli_source *source, int32_t timeout_ms, s
     source->silent_ns = 0;
     if (status == OTO_OK && sample->epoch != source->epoch) {
         if (source->epoch != 0) {
-            (void)fprintf(stderr, "otolith: the world of %s restarted with epoch %" PRIu64 "\n", sample->topic, sample->epoch);
+            cli_print_line(stderr, "otolith: the world of %s restarted with epoch %" PRIu64, sample->topic, sample->epoch);
         }
         source->epoch = sample->epoch;
     }

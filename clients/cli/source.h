@@ -1,4 +1,4 @@
-/* Where `echo`, `hz` and `info` get samples from: shared memory of a world on this machine, or nng from anywhere. */
+/* The source of samples of `echo`, `hz`, `info` and `allan`: shared memory of a world on this machine, or nng. */
 #ifndef CLI_SOURCE_H
 #define CLI_SOURCE_H
 
@@ -21,18 +21,18 @@ struct cli_source {
     struct oto_reader reader;
     struct cli_follow follow;
     uint64_t lost_before;
-    uint64_t epoch;       /* of the samples so far; 0 before the first */
-    int64_t silent_ns;    /* since when no publisher answers; 0: one does */
+    uint64_t epoch;       /* of the newest sample; 0: none yet */
+    int64_t silent_ns;    /* when the connection was lost; 0: it is up */
     unsigned char payload[OTO_RECORD_MAX_BYTES];
 };
 
-/* Says its errors itself; false on failure. */
+/* Prints its errors; false on failure. */
 bool cli_source_open(struct cli_source *source, const struct cli_source_options *options);
 void cli_source_close(struct cli_source *source);
 /*
- * The next sample, if need be of the next run of the world: then it is said on stderr, and the sample's epoch is another.
- * OTO_OK; OTO_TIMEOUT or OTO_AGAIN; OTO_CORRUPT: one frame; OTO_CLOSED: the world ended in order, or the wait was
- * interrupted; else the world, its publisher or the topic does not come again.
+ * The next sample, which may be of the next run of the world: then a line on stderr reports it, and the epoch of the sample
+ * has changed. OTO_OK; OTO_TIMEOUT or OTO_AGAIN; OTO_CORRUPT: one frame is bad; OTO_CLOSED: the world ended in order, or
+ * the wait was interrupted; other errors: the world, its publisher or the topic did not return in time.
  */
 enum oto_status cli_source_next(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
                                 struct oto_error *error);

@@ -1,11 +1,11 @@
 #include "summary.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "json.h"
+#include "output.h"
+#include "view.h"
 
 static void histogram_json(FILE *to, const char *name, const struct oto_histogram *histogram)
 {
@@ -14,7 +14,9 @@ static void histogram_json(FILE *to, const char *name, const struct oto_histogra
                   __atomic_load_n(&histogram->max_ns, __ATOMIC_RELAXED));
 }
 
-static void topic_json(FILE *to, const struct oto_channel *channel, uint64_t lost, double sim_s, unsigned char *payload)
+/* `row`: of the recorder, or NULL where the topic is not recorded. */
+static void topic_json(FILE *to, const struct oto_channel *channel, const struct recorder_row *row, double sim_s,
+                       unsigned char *payload)
 {
     struct oto_sample_head head;
     const uint64_t samples = oto_ring_newest(&channel->view);
@@ -22,7 +24,11 @@ static void topic_json(FILE *to, const struct oto_channel *channel, uint64_t los
     json_text(to, channel->topic);
     (void)fprintf(to, ": {\"samples\": %" PRIu64 ", \"rate_hz\": ", samples);
     json_double(to, sim_s > 0.0 ? (double)samples / sim_s : 0.0);
-    (void)fprintf(to, ", \"lost\": %" PRIu64 ", \"last\": ", lost);
+    (void)fprintf(to, ", \"lost\": %" PRIu64, row != NULL ? row->lost : 0);
+    if (row != NULL) {
+        (void)fprintf(to, ", \"stale\": %" PRIu64, row->stale);
+    }
+    (void)fputs(", \"last\": ", to);
     if (oto_channel_latest(channel, &head, payload, OTO_RECORD_MAX_BYTES) == OTO_OK) {
         json_sample(to, &channel->type, channel->frame_id, &head, payload);
     } else {
@@ -31,8 +37,8 @@ static void topic_json(FILE *to, const struct oto_channel *channel, uint64_t los
     (void)fputc('}', to);
 }
 
-static void write_all(FILE *to, struct oto_client *client, const struct view *view, const struct recorder *recorder,
-                      int64_t wall_ns, unsigned char *payload)
+static void write_all(FILE *to, struct oto_client *client, const struct recorder *recorder, int64_t wall_ns,
+                      unsigned char *payload)
 {
     const struct oto_segment_header *header = oto_client_header(client);
     struct oto_clock clock = {0};
@@ -49,33 +55,28 @@ static void write_all(FILE *to, struct oto_client *client, const struct view *vi
     (void)fprintf(to, "  \"overruns\": %" PRIu64 ",\n  \"topics\": {\n", __atomic_load_n(&header->counter[OTO_COUNTER_OVERRUNS], __ATOMIC_RELAXED));
     const char *comma = "";
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
-        const uint64_t recorded = recorder_lost(recorder, i);
         if (cli_is_shown(oto_client_channel(client, i))) {
             (void)fputs(comma, to);
-            topic_json(to, oto_client_channel(client, i), recorded > 0 ? recorded : view_lost(view, i), sim_s, payload);
+            topic_json(to, oto_client_channel(client, i), recorder_find(recorder, i), sim_s, payload);
             comma = ",\n";
         }
     }
     (void)fputs("\n  }\n}\n", to);
 }
 
-enum oto_status summary_write(const char *path, struct oto_client *client, const struct view *view,
-                              const struct recorder *recorder, int64_t wall_ns, struct oto_error *error)
+enum oto_status summary_write(const char *path, struct oto_client *client, const struct recorder *recorder,
+                              int64_t wall_ns, struct oto_error *error)
 {
-    char beside[4096];
+    struct cli_output output;
     unsigned char *payload = malloc(OTO_RECORD_MAX_BYTES);
-    (void)snprintf(beside, sizeof beside, "%s.part", path);
-    FILE *to = payload != NULL ? fopen(beside, "we") : NULL;
-    if (to == NULL) {
-        free(payload);
-        return oto_fail(error, OTO_IO, "%s: cannot be written: %s", beside, strerror(errno));
+    if (payload == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
-    write_all(to, client, view, recorder, wall_ns, payload);
+    enum oto_status status = cli_output_open(&output, path, error);
+    if (status == OTO_OK) {
+        write_all(output.file, client, recorder, wall_ns, payload);
+        status = cli_output_close(&output, status, error);
+    }
     free(payload);
-    const bool bad = ferror(to) != 0;
-    if (fclose(to) != 0 || bad || rename(beside, path) != 0) {
-        (void)remove(beside);
-        return oto_fail(error, OTO_IO, "%s: cannot be written: %s", path, strerror(errno));
-    }
-    return OTO_OK;
+    return status;
 }

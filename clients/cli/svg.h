@@ -1,4 +1,4 @@
-/* What the pictures of the commands share: a page, text and lines as SVG. */
+/* A page, text and lines as SVG, for the pictures of the commands. */
 #ifndef CLI_SVG_H
 #define CLI_SVG_H
 
@@ -10,15 +10,15 @@ struct svg_page {
     int left, right, top, bottom; /* margins */
 };
 
-/* The page's start up to its title; `height` may be more than the page's where a legend is long. */
+/* The start of the page up to its title; `height` may be greater than that of the page, for a long legend. */
 void svg_begin(FILE *to, const struct svg_page *page, double height, const char *title);
-/* Names under and beside the picture, then the end. */
+/* The names of the axes, then the end of the page. */
 void svg_end(FILE *to, const struct svg_page *page, const char *x_name, const char *y_name);
-/* A person's text, as XML. */
+/* Text with XML's special characters escaped. */
 void svg_text(FILE *to, const char *text);
 void svg_line(FILE *to, double x1, double y1, double x2, double y2, const char *stroke);
 void svg_frame(FILE *to, const struct svg_page *page);
-/* Of curve `index`; they come again after a while. */
+/* The colour of curve `index`; the colours repeat. */
 const char *svg_colour(size_t index);
 
 #endif

@@ -8,11 +8,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "mount_calibration/calibration.h"
 #include "otolith/records.h"
 #include "view_mount.h"
 
-/* Which field of a record tells most at a glance. Others show their first number. */
+/* The field that is shown of a record; of other records it is the first number. */
 static const struct {
     const char *record, *field;
 } shown_fields[] = {
@@ -73,7 +74,7 @@ enum oto_status view_init(struct view *view, struct oto_client *client, struct o
     view->payload = malloc(OTO_RECORD_MAX_BYTES);
     if (view->rows == NULL || view->payload == NULL) {
         view_finish(view);
-        return oto_fail(error, OTO_NO_MEMORY, "no memory to watch the topics");
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the live view");
     }
     for (uint32_t i = 0; i < view->row_count; i++) {
         struct view_row *row = &view->rows[i];
@@ -93,7 +94,7 @@ void view_finish(struct view *view)
     memset(view, 0, sizeof *view);
 }
 
-/* What an ideal sensor of this record would show in the same field; NaN where the truth does not tell. */
+/* The value of the same field from an ideal sensor; NaN where it cannot be derived from the truth. */
 static double reference_of(const struct view_row *row)
 {
     struct oto_truth_record truth;
@@ -123,7 +124,7 @@ static void push_point(struct view_row *row, double sensor, double reference)
     row->reference[row->points++] = reference;
 }
 
-/* As fast as possible, reading every record would only compete with the run: there the newest is enough. */
+/* Every record in a paced world. In other modes only the newest one, because reading would slow the run down. */
 static bool reads_in_order(const struct view *view)
 {
     return __atomic_load_n(&oto_client_header(view->client)->mode, __ATOMIC_RELAXED) == OTO_MODE_REALTIME;
@@ -174,11 +175,6 @@ void view_update(struct view *view)
     view->sim_before_ns = view->clock.sim_time_ns;
 }
 
-uint64_t view_lost(const struct view *view, uint32_t channel)
-{
-    return view->rows[channel].reader.cursor.lost;
-}
-
 double view_quantile_us(const struct oto_histogram *histogram, double p)
 {
     uint64_t total = 0;
@@ -205,14 +201,15 @@ struct page {
     bool terminal;
 };
 
-/* One line, cut at the width (in characters: UTF-8 continuation bytes take no room), cleared to its end. */
+/* One line without control characters, cut at the width in characters (continuation bytes of UTF-8 do not count). */
 __attribute__((format(printf, 2, 3))) static void line(struct page *page, const char *format, ...)
 {
-    char text[1024];
+    char foreign[1024], text[4096];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)vsnprintf(foreign, sizeof foreign, format, arguments);
     va_end(arguments);
+    (void)oto_plain_text(foreign, text, sizeof text);
     int room = page->width;
     size_t end = 0;
     while (text[end] != '\0' && (room > 0 || ((unsigned char)text[end] & 0xc0u) == 0x80u)) {
@@ -330,7 +327,9 @@ void view_line(struct view *view, FILE *to)
                   max_us(&header->lateness), counter_of(header, OTO_COUNTER_OVERRUNS));
     for (uint32_t i = 0; i < view->row_count && i < 6; i++) {
         if (view->rows[i].field != NULL && cli_is_shown(view->rows[i].channel)) {
-            (void)fprintf(to, "  %s %.1f Hz", view->rows[i].channel->topic, view->rows[i].rate_hz);
+            (void)fputs("  ", to);
+            oto_plain_text_put(to, view->rows[i].channel->topic);
+            (void)fprintf(to, " %.1f Hz", view->rows[i].rate_hz);
         }
     }
     (void)fputc('\n', to);

@@ -1,6 +1,6 @@
 /*
- * The live view of `otolith run` and `otolith top`: one row a topic with rate, samples, loss, last value and a
- * sparkline of the sensor over one of the truth; tick lateness, tick work and real-time factor above them.
+ * The live view of `otolith run` and `otolith top`: a row per topic with rate, samples, lost samples, last value and a
+ * sparkline of the sensor above one of the truth; tick lateness, tick work and real-time factor in the head lines.
  */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
@@ -23,7 +23,7 @@ struct view_row {
     double sensor[VIEW_POINTS], reference[VIEW_POINTS];
     uint32_t points;
     char event[160]; /* text of the newest event */
-    bool is_mount;   /* of a mount calibration: lines of its own */
+    bool is_mount;   /* a mount calibration: it has lines of its own */
     char mount_state[48], mount_found[160], mount_truth[160];
 };
 
@@ -33,22 +33,20 @@ struct view {
     uint32_t row_count;
     struct oto_clock clock;
     int64_t sim_before_ns;
-    int drawn_lines; /* how far to go up before drawing again */
+    int drawn_lines; /* of the previous drawing, which the next one overwrites */
     unsigned char *payload;
 };
 
 enum oto_status view_init(struct view *view, struct oto_client *client, struct oto_error *error);
 void view_finish(struct view *view);
-/* Reads what is new. Cheap enough for some ten times a second. */
+/* Reads new samples; to be called up to ten times a second. */
 void view_update(struct view *view);
 /* Draws over the previous drawing, cut to the terminal's width. */
 void view_draw(struct view *view, FILE *to);
 /* One line for logs: time, factor, lateness, and topic=rate for each. */
 void view_line(struct view *view, FILE *to);
-/* Samples that the view's own reader of a channel has lost (0 where it does not read in order). */
-uint64_t view_lost(const struct view *view, uint32_t channel);
 
-/* p in (0, 1): the value below which that part of a histogram lies, in us. */
+/* The quantile p in (0, 1) of a histogram, in us. */
 double view_quantile_us(const struct oto_histogram *histogram, double p);
 
 #endif

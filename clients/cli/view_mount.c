@@ -61,8 +61,13 @@ void view_mount_found(const void *record, char *text, size_t bytes)
 {
     const struct oto_mount_calibration_record *found = record;
     const double *rpy = found->rpy_deg, *bound = found->bound_3sigma_deg;
-    (void)snprintf(text, bytes, "    found   roll %6.2f ± %-6.2f  pitch %6.2f ± %-6.2f  yaw %6.2f ± %-6.2f deg, 3 sigma", rpy[0],
-                   bound[0], rpy[1], bound[1], rpy[2], bound[2]);
+    const char *marks[3];
+    for (int i = 0; i < 3; i++) {
+        static const int axis_of[3] = {OTO_CALIBRATION_ROLL_ABSOLUTE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
+        marks[i] = found->axis_accepted[axis_of[i]] != 0 ? "*" : " ";
+    }
+    (void)snprintf(text, bytes, "    found   roll %6.2f ± %-5.2f%s  pitch %6.2f ± %-5.2f%s  yaw %6.2f ± %-5.2f%s deg, 3 sigma, *: accepted",
+                   rpy[0], bound[0], marks[0], rpy[1], bound[1], marks[1], rpy[2], bound[2], marks[2]);
 }
 
 void view_mount_given(const double rpy_deg[3], char *text, size_t bytes)

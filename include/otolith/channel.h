@@ -1,11 +1,11 @@
 /*
- * Channels describe themselves. A channel is a sequence of fixed-layout records; a record type is a name, a size and a
- * table of fields. msgpack frames, CSV and CLI columns, NumPy dtypes and fault injection are driven by the field table,
- * so a record that nobody has seen before works everywhere at once. Pure data: any thread.
+ * Channels describe themselves. A channel is a sequence of records of fixed layout. A record type has a name, a size
+ * and a table of fields. msgpack frames, CSV and CLI columns, NumPy dtypes and fault injection read the field table, so
+ * a new record works with all of them. Pure data: any thread.
  *
- * A field's name may hold dots: `linear_acceleration.x` is the member `x` of the map `linear_acceleration` on the wire
- * and one column of that name in a CSV. A field with count > 1 is an array on the wire and columns `name.0`, `name.1`…
- * Besides its payload every sample has the head below; the head is not in the field table.
+ * A field's name may contain dots: `linear_acceleration.x` is the member `x` of the map `linear_acceleration` on the
+ * wire and one column of that name in a CSV. A field with count > 1 is an array on the wire and columns `name.0`,
+ * `name.1`… Besides its payload every sample has the head below; the head is not in the field table.
  */
 #ifndef OTOLITH_CHANNEL_H
 #define OTOLITH_CHANNEL_H
@@ -38,7 +38,7 @@ enum oto_field_type {
 #define OTO_FIELD_FRAME_BYTES 16
 #define OTO_RECORD_NAME_BYTES 32
 #define OTO_TOPIC_BYTES 96
-#define OTO_RECORD_MAX_BYTES 4096 /* payload */
+#define OTO_RECORD_MAX_BYTES 4096 /* bytes of the payload */
 #define OTO_RECORD_MAX_FIELDS 256
 
 struct oto_field {
@@ -47,28 +47,28 @@ struct oto_field {
     uint32_t count;  /* 1 for a scalar */
     uint32_t offset; /* bytes from the start of the payload, aligned to the type */
     const char *unit;  /* "m/s^2", "rad/s", "T", "1" … "" for none */
-    const char *frame; /* "enu", "body", "sensor", "" for none */
+    const char *frame; /* axes: "enu", "body", "sensor", "" for none */
     const char *text;  /* one line */
 };
 
 struct oto_record_type {
-    const char *name;     /* "imu", "mag", … or a name of the plugin's own */
-    uint32_t bytes;       /* of the payload, a multiple of 8, at most OTO_RECORD_MAX_BYTES */
+    const char *name;     /* "imu", "mag", … or a name that the plugin defines */
+    uint32_t bytes;       /* of the payload: a multiple of 8, at most OTO_RECORD_MAX_BYTES */
     uint32_t field_count;
     const struct oto_field *fields;
 };
 
 /*
- * Sequence numbers end where a slot's lock (2·seq + 2) would no longer fit 64 bits. A run ends long before, with its
- * simulated time; whoever reads of a greater number is told of a damaged segment or frame (OTO_CORRUPT).
+ * Largest sequence number, so that a slot's lock (2·seq + 2) fits 64 bits. A run ends long before it, at the end of
+ * simulated time. A greater number in a segment or frame is OTO_CORRUPT.
  */
 #define OTO_SEQ_MAX ((UINT64_C(1) << 63) - 2)
 
-/* What stands before every payload in a ring. Written by the host alone. */
+/* Precedes every payload in a ring. Only the host writes it. */
 struct oto_sample_head {
     int64_t t_ns;           /* simulated measurement time since time zero, floor(n·1e9/fs) */
-    int64_t sensor_time_ns; /* the sensor's own clock at that instant (A8) */
-    uint64_t seq;           /* of this record in its channel, from 1 to OTO_SEQ_MAX, without a gap */
+    int64_t sensor_time_ns; /* reading of the sensor's own clock at that instant (A8) */
+    uint64_t seq;           /* number of this record in its channel, from 1 to OTO_SEQ_MAX, without a gap */
     uint32_t flags;         /* OTO_SAMPLE_… */
     uint32_t bytes;         /* of the payload */
 };
@@ -76,14 +76,16 @@ struct oto_sample_head {
 _Static_assert(sizeof(struct oto_sample_head) == 32, "the sample head is 32 bytes");
 #endif
 
-/* Per-axis saturation: bit 0…2 accelerometer or only triad x y z, 3…5 gyroscope, 6…8 magnetometer. */
+/*
+ * Saturation of each axis: bits 0…2 x y z of the accelerometer or of the only triad, 3…5 gyroscope, 6…8 magnetometer.
+ */
 #define OTO_SAMPLE_SATURATED(axis) (1u << (axis))
 #define OTO_SAMPLE_SATURATED_MASK 0x1ffu
 #define OTO_SAMPLE_FAULT (1u << 16)     /* a fault was injected into this sample */
-#define OTO_SAMPLE_STALE (1u << 17)     /* the producer did not answer; this repeats the last record */
-#define OTO_SAMPLE_WARN (1u << 18)      /* the producer said OTO_STEP_WARN */
-#define OTO_SAMPLE_PROBATION (1u << 19) /* its plugin was on probation: the swap may have been taken back since */
-#define OTO_SAMPLE_NON_FINITE (1u << 20) /* a NaN or an infinity is in the record */
+#define OTO_SAMPLE_STALE (1u << 17)     /* the producer did not answer; this record repeats the last one */
+#define OTO_SAMPLE_WARN (1u << 18)      /* the producer returned OTO_STEP_WARN */
+#define OTO_SAMPLE_PROBATION (1u << 19) /* its plugin was on probation; the swap may have been rolled back later */
+#define OTO_SAMPLE_NON_FINITE (1u << 20) /* the record contains a NaN or an infinity */
 
 /* Bytes of one element of `type`, 0 for an unknown type. */
 static inline uint32_t oto_field_type_bytes(uint32_t type)
@@ -93,8 +95,8 @@ static inline uint32_t oto_field_type_bytes(uint32_t type)
 }
 
 /*
- * The identity of a record's layout and meaning: FNV-1a-64 over name, size and every field's name, type, count, offset,
- * unit and frame. Texts are not part of it.
+ * Identifies a record's layout and meaning: FNV-1a-64 over name, size and every field's name, type, count, offset, unit
+ * and axes. Texts are not included.
  */
 static inline uint64_t oto_record_type_hash(const struct oto_record_type *type)
 {

@@ -1,8 +1,7 @@
 /*
- * The client library: attach to a running world, read its channels from shared memory without ever disturbing it, wait
- * for ticks, control it, and subscribe over nng from another machine. Everything else that reads a world (publisher,
- * CLI, Python) is built on this. A client, reader or subscriber belongs to one thread at a time; different ones may be
- * used in parallel.
+ * The client library: attach to a running world, read its channels from shared memory without disturbing it, wait for
+ * ticks, control it, and subscribe over nng from another machine. Publisher, command line and Python use it. A client,
+ * reader or subscriber belongs to one thread at a time; different ones may be used in parallel.
  */
 #ifndef OTOLITH_CLIENT_H
 #define OTOLITH_CLIENT_H
@@ -30,7 +29,7 @@ struct oto_world_entry {
     int64_t pid;
     bool alive;
 };
-/* Fills up to `capacity` entries, returns how many worlds there are; 0 and errno where they cannot be listed. */
+/* Fills up to `capacity` entries and returns the number of worlds; 0 with errno set if they cannot be listed. */
 OTO_API size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity);
 
 /* ---- a client of one world ---- */
@@ -39,11 +38,11 @@ struct oto_client;
 
 struct oto_client_options {
     uint32_t size;
-    int32_t timeout_ms;      /* of connecting and of each request; 0: 5000 */
+    int32_t timeout_ms;      /* timeout of connecting and of each request; 0: 5000 */
     const char *world;       /* NULL: OTOLITH_WORLD, else the only running world; an error lists the candidates */
     const char *socket_path; /* instead of `world`; NULL */
-    const char *name;        /* how the client calls itself in events; NULL: the program's name */
-    const char *role;        /* observe, operate or admin: no more than this is wanted; NULL: what the user may */
+    const char *name;        /* name of the client in events; NULL: the program's name */
+    const char *role;        /* requests at most this role: observe, operate or admin; NULL: the role of the user */
 };
 
 OTO_API enum oto_status oto_client_open(const struct oto_client_options *options, struct oto_client **client,
@@ -52,31 +51,33 @@ OTO_API void oto_client_close(struct oto_client *client); /* NULL is allowed */
 
 /* The mapped header; valid until close or oto_client_reattach, also after the server's death. */
 OTO_API const struct oto_segment_header *oto_client_header(const struct oto_client *client);
-/* Whether the server still runs (kernel facts: socket and pid; not a heartbeat). */
+/* True if the server still runs (from socket and pid, not a heartbeat). */
 OTO_API bool oto_client_server_alive(struct oto_client *client);
-/* Whether the run has ended or faulted, or its server has died: then no tick will come any more. */
+/* True if the run has ended or faulted, or its server has died: there will be no further tick. */
 OTO_API bool oto_client_run_is_over(const struct oto_client *client);
 OTO_API enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clock *clock);
 /* Waits for the tick after `tick`, at most timeout_ms. OTO_OK, OTO_TIMEOUT, OTO_CLOSED (ended or died). */
 OTO_API enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms);
 
 /*
- * A run may be followed by another of the same world, with another epoch: its server died and is started again
- * (`otolithd --supervise`), somebody starts it again under the same name, or it goes on from a checkpoint
- * (oto_control_restore). This waits until the run is over and the next one is there, at most timeout_ms, and attaches
- * the same client to it, with the name and the role of before. Each OTO_OK is one new epoch.
+ * Follows a world to its next run. A run may be followed by another of the same world, with another epoch: its server
+ * died and was restarted (`otolithd --supervise`), somebody restarted it under the same name, or it was restored from a
+ * checkpoint (oto_control_restore). This function waits until the run is over and the next one has started, at most
+ * timeout_ms, and attaches the same client to it, with the same name and role. Each OTO_OK is one new epoch.
  *
- * What stands in the old run's memory goes with it: read it before (until OTO_AGAIN). Afterwards
- * - channels stay where they are and show the new run. One that it has not, or with another record, has view.ring NULL
- *   and gives OTO_UNSUPPORTED, until a later run has it again. oto_client_channel counts the channels of the new run.
- * - readers go on by themselves. Where the new run continues the old one after a crash (`lineage` is the same), behind
- *   the last record read: what lies between checkpoint and crash is made again and not read twice, and what stands
- *   nowhere any more is counted as lost. Else, and for events always, records count anew and are read from the oldest
- *   that stands; nothing is counted.
- * - what the server held for the client is gone: oto_lossless_begin again.
- * - the client of a participant reads on, but takes part no more: join again.
+ * The memory of the old run is unmapped: read it before (until OTO_AGAIN). Afterwards
+ * - channels keep their addresses and show the new run. A channel that the new run does not have, or has with another
+ *   record type, has view.ring NULL and returns OTO_UNSUPPORTED, until a later run has it again. oto_client_channel
+ *   counts the channels of the new run.
+ * - readers continue. If the new run continues the old one after a crash (same `lineage`), they continue after the last
+ *   record read: the records between checkpoint and crash are computed again and not read twice, and records that no
+ *   run holds any more are counted as lost. Otherwise, and always for events, numbering restarts: records are read from
+ *   the oldest one available, and nothing is counted.
+ * - lossless reading has ended: call oto_lossless_begin again.
+ * - the client of a participant can read, but no longer takes part: join again.
  *
- * OTO_TIMEOUT: none came; OTO_CONFLICT: the run went on all the time; others as oto_client_open. Then all is as it was.
+ * OTO_TIMEOUT: no run followed; OTO_CONFLICT: the run did not end; others as oto_client_open. In these cases nothing
+ * has changed.
  */
 OTO_API enum oto_status oto_client_reattach(struct oto_client *client, int32_t timeout_ms, struct oto_error *error);
 
@@ -96,18 +97,22 @@ struct oto_channel {
     uint64_t type_hash;
     uint64_t rate_num, rate_den;
     struct oto_record_type type; /* name, bytes, fields */
-    struct oto_ring_view view;   /* ring NULL: what is attached to has no such channel */
-    uint64_t epoch;              /* of the run that is read; 0 for a channel that a schema frame told of */
-    uint64_t lineage;            /* the same: a record of the same number is the same (see oto_client_reattach) */
+    struct oto_ring_view view;   /* ring NULL: the current run has no such channel */
+    uint64_t epoch;              /* epoch of the current run; 0 for a channel of a schema frame */
+    uint64_t lineage;            /* lineage of the current run: records with equal lineage and number are equal (see
+                                  * oto_client_reattach) */
 };
 
 OTO_API uint32_t oto_client_channel_count(const struct oto_client *client);
 OTO_API const struct oto_channel *oto_client_channel(const struct oto_client *client, uint32_t index);
-/* By topic, or by node (its first channel), with or without the leading "world/". NULL with an error that suggests. */
+/*
+ * Finds a channel by topic, or by node (its first channel), with or without the leading "world/". NULL with an error
+ * that suggests a name.
+ */
 OTO_API const struct oto_channel *oto_client_find(const struct oto_client *client, const char *topic,
                                                   struct oto_error *error);
 
-/* What fills a channel now: swaps change it, and `oto_channel` keeps what was when the client attached. */
+/* The plugin that currently fills a channel. Swaps change it; `oto_channel` has the one at the time of attaching. */
 OTO_API enum oto_status oto_client_channel_identity(const struct oto_client *client, const struct oto_channel *channel,
                                                     struct oto_channel_identity *identity);
 
@@ -121,7 +126,7 @@ enum oto_reader_start { OTO_READ_FROM_OLDEST = 0, OTO_READ_FROM_NOW = 1 };
 struct oto_reader {
     const struct oto_channel *channel;
     struct oto_cursor cursor;
-    uint64_t lineage; /* of the runs in which the cursor counts */
+    uint64_t lineage; /* lineage of the runs in which the cursor counts */
 };
 OTO_API struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_reader_start start);
 /* The next record; OTO_OK, OTO_AGAIN, or OTO_CORRUPT. reader->cursor.lost counts what was overwritten unread. */
@@ -130,38 +135,38 @@ OTO_API enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sa
 /* Reads up to `count` records into heads[] and payloads (each channel->type.bytes). Returns how many. */
 OTO_API size_t oto_reader_read(struct oto_reader *reader, struct oto_sample_head *heads, void *payloads, size_t count);
 
-/* Seq of the next record to read, in the run that the channel shows now: what oto_lossless_acknowledge is to be told. */
+/* Seq of the next record to read, in the run that the channel shows now: the argument of oto_lossless_acknowledge. */
 OTO_API uint64_t oto_reader_position(struct oto_reader *reader);
 
 /* One element of a field as a number (NaN for text). */
 OTO_API double oto_field_number(const struct oto_field *field, const void *payload, uint32_t element);
-/* As text for CSV and CLI: %.17g for doubles. Returns the length. */
+/* Formats an element as text for CSV and CLI: %.17g for doubles. Returns the length. */
 OTO_API size_t oto_field_format(const struct oto_field *field, const void *payload, uint32_t element, char *text,
                                 size_t bytes);
 /* Name of a column: "linear_acceleration.x", "orientation_covariance.0". */
 OTO_API size_t oto_field_column(const struct oto_field *field, uint32_t element, char *text, size_t bytes);
 
-/* ---- control: every change is applied at a tick boundary, and the reply says which ---- */
+/* ---- control: every change is applied at a tick boundary, which the reply contains ---- */
 
 struct oto_reply {
-    uint64_t tick;    /* from which the change holds */
-    char text[4096];  /* what was done, or the value asked for */
+    uint64_t tick;    /* tick from which the change applies */
+    char text[4096];  /* result in words, or the requested value */
 };
 
 OTO_API enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
 OTO_API enum oto_status oto_control_resume(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
-/* Runs n ticks and pauses; answers when they are done. */
+/* Runs n ticks, then pauses; replies when they are done. */
 OTO_API enum oto_status oto_control_step(struct oto_client *client, uint64_t ticks, struct oto_reply *reply,
                                          struct oto_error *error);
 OTO_API enum oto_status oto_control_scale(struct oto_client *client, double scale, struct oto_reply *reply,
                                           struct oto_error *error);
 OTO_API enum oto_status oto_control_mode(struct oto_client *client, const char *mode, struct oto_reply *reply,
                                          struct oto_error *error);
-/* `yaml` as in a world file; all or nothing. */
+/* `yaml` as in a world file; applied completely or not at all. */
 OTO_API enum oto_status oto_control_set(struct oto_client *client, const char *node, const char *param,
                                         const char *yaml, struct oto_reply *reply, struct oto_error *error);
 
-/* One parameter as the server describes it. */
+/* One parameter, described by the server. */
 struct oto_param_info {
     char key[96];
     char value[512]; /* YAML flow text */
@@ -170,20 +175,23 @@ struct oto_param_info {
     bool runtime; /* may change while running */
 };
 typedef void (*oto_param_function)(void *context, const struct oto_param_info *info);
-/* param NULL: all of the node. */
+/* param NULL: all parameters of the node. */
 OTO_API enum oto_status oto_control_get(struct oto_client *client, const char *node, const char *param,
                                         oto_param_function each, void *context, struct oto_error *error);
-/* A swap as it is by default: probed, and one simulated second on probation. */
+/* A swap with default options: with a probe and one simulated second of probation. */
 OTO_API enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
                                          struct oto_reply *reply, struct oto_error *error);
 
-/* *ticks (NULL is allowed): from the request until it was live. */
+/* *ticks (NULL is allowed): ticks from the request to the flip. */
 OTO_API enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
                                               struct oto_reply *reply, uint64_t *ticks, struct oto_error *error);
-/* Saves the world's state at a tick boundary to a file of the server's machine (absolute path), whole or not at all. */
+/*
+ * Saves the world's state at a tick boundary to a file on the server's machine (absolute path), completely or not at
+ * all.
+ */
 OTO_API enum oto_status oto_control_checkpoint(struct oto_client *client, const char *path, struct oto_reply *reply,
                                                struct oto_error *error);
-/* The world goes on from a checkpoint: the server closes this run and begins another, with a new epoch and segment. */
+/* Restores the world from a checkpoint: the server ends this run and starts another, with a new epoch and segment. */
 OTO_API enum oto_status oto_control_restore(struct oto_client *client, const char *path, struct oto_reply *reply,
                                             struct oto_error *error);
 /*
@@ -192,47 +200,47 @@ OTO_API enum oto_status oto_control_restore(struct oto_client *client, const cha
  */
 OTO_API enum oto_status oto_control_fault(struct oto_client *client, const char *node, const char *spec,
                                           struct oto_reply *reply, struct oto_error *error);
-/* Ends a fault; all of the node's with number 0. */
+/* Ends a fault; number 0 ends all faults of the node. */
 OTO_API enum oto_status oto_control_clear_faults(struct oto_client *client, const char *node, uint64_t fault,
                                                  struct oto_reply *reply, struct oto_error *error);
 OTO_API enum oto_status oto_control_shutdown(struct oto_client *client, struct oto_reply *reply,
                                              struct oto_error *error);
-/* The server's own facts as a JSON text in reply->text: endpoints, drivers, privileges, options. */
+/* Facts about the server as JSON in reply->text: endpoints, drivers, privileges, options. */
 OTO_API enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
-/* Asks for a futex wake each tick (also done by oto_client_wait_tick the first time). */
+/* Requests a futex wake each tick (oto_client_wait_tick also does this at its first call). */
 OTO_API enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_error *error);
 
 /* Lossless reading (modes asap and step): the tick waits for the cursors acknowledged here, at most 5 s. */
 OTO_API enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_channel *const *channels,
                                            uint32_t count, struct oto_error *error);
-/* Says that every record of channel i before next[i] was read. Cheap: a datagram without an answer. */
+/* Acknowledges that every record of channel i before next[i] was read. Cheap: a datagram without a reply. */
 OTO_API enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64_t *next, uint32_t count);
 
 /* ---- subscribing over nng ---- */
 
 struct oto_subscriber;
 
-/* One decoded sample. Pointers live until the next call on the subscriber. */
+/* One decoded sample. Pointers are valid until the next call on the subscriber. */
 struct oto_wire_sample {
     const char *topic;
     uint64_t epoch;
-    uint64_t lost; /* samples missing before this one, by seq */
+    uint64_t lost; /* samples lost before this one, by seq */
     struct oto_sample_head head;
-    const struct oto_record_type *type; /* NULL until the schema frame has come */
+    const struct oto_record_type *type; /* NULL until a schema frame has arrived */
     const void *payload;                /* as in shared memory; NULL while type is NULL */
     const char *frame_id;
 };
 
-/* `url` as nng takes it ("tcp://127.0.0.1:7450", "ipc:///…"); `topic` a topic or a prefix ending in '/'. */
+/* `url` in nng's notation ("tcp://127.0.0.1:7450", "ipc:///…"); `topic`: a topic or a prefix ending in '/'. */
 OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
                                             struct oto_error *error);
 OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);
-/* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (a frame that cannot be decoded: counted, go on). */
+/* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (an undecodable frame, which is counted: call again). */
 OTO_API enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,
                                             struct oto_wire_sample *sample, struct oto_error *error);
 /*
- * Whether a publisher answers at the moment. One that went is dialled again by the next calls of oto_subscriber_next; a
- * world that came again shows by the `epoch` of its samples.
+ * True while a publisher answers. After a loss oto_subscriber_next reconnects. A restarted world shows by the `epoch`
+ * of its samples.
  */
 OTO_API bool oto_subscriber_is_up(const struct oto_subscriber *subscriber);
 

@@ -1,7 +1,7 @@
 /*
- * What surrounds a vehicle at a place and date: the World Magnetic Model, the standard atmosphere, the Earth's rate.
- * Gravity is in geodesy.h. Pure functions of their arguments, callable from any thread, no allocation; the same bits on
- * every machine (A19). Only the reading of a file touches anything outside. Heights are over the WGS-84 ellipsoid.
+ * The environment at a place and date: the World Magnetic Model, the standard atmosphere, the Earth's rate. Gravity is
+ * in geodesy.h. Pure functions of their arguments, callable from any thread, no allocation; the same bits on every
+ * machine (A19). Only reading a file has side effects. Heights are over the WGS-84 ellipsoid.
  */
 #ifndef OTOLITH_ENVIRONMENT_H
 #define OTOLITH_ENVIRONMENT_H
@@ -20,26 +20,26 @@ extern "C" {
 
 /* Days since 1970-01-01 of "YYYY-MM-DD", years 1600 to 9999 of the Gregorian calendar. INVALID: no such day. */
 OTO_API enum oto_status oto_date_parse(const char *text, int64_t *days, struct oto_error *error);
-/* The year and the part of it that has passed when the day begins: 2025-07-02 is 2025 + 182/365. */
+/* The year and its elapsed fraction at the start of the day: 2025-07-02 is 2025 + 182/365. */
 OTO_API double oto_decimal_year(int64_t days);
 
 /* ---- the World Magnetic Model ---- */
 
 #define OTO_WMM_DEGREE 12
-#define OTO_WMM_TERMS 91               /* (n, m) stands at n (n + 1) / 2 + m; (0, 0) is zero */
+#define OTO_WMM_TERMS 91               /* (n, m) has the index n (n + 1) / 2 + m; (0, 0) is zero */
 #define OTO_WMM_VALID_YEARS 5.0        /* from the epoch, both ends included */
-#define OTO_WMM_MIN_ALTITUDE_M -1000.0 /* as the technical report says */
+#define OTO_WMM_MIN_ALTITUDE_M -1000.0 /* limit of the technical report */
 #define OTO_WMM_MAX_ALTITUDE_M 850000.0
 
 /* Coefficients, Schmidt semi-normalised, as a .COF file lists them. */
 struct oto_wmm {
-    char name[16]; /* the file's, in lower case letters and digits: wmm2025 */
+    char name[16]; /* name in the file, in lower case letters and digits: wmm2025 */
     double epoch_year;
     double g_nt[OTO_WMM_TERMS], h_nt[OTO_WMM_TERMS];       /* at the epoch */
     double g_nt_yr[OTO_WMM_TERMS], h_nt_yr[OTO_WMM_TERMS]; /* secular variation */
 };
 
-/* The field and what it changes by in a year. An angle without a meaning (no horizontal field, no field) is 0. */
+/* The field and its change in a year. An undefined angle (no horizontal field, no field) is 0. */
 struct oto_magnetic_field {
     double x_nt, y_nt, z_nt;                 /* north, east, down */
     double h_nt, f_nt;                       /* horizontal and total intensity */
@@ -48,24 +48,24 @@ struct oto_magnetic_field {
     double inclination_deg_yr, declination_deg_yr;
 };
 
-/* The models that libotolith carries: wmm2020, wmm2025. NOT_FOUND names them. */
+/* The built-in models: wmm2020, wmm2025. The error NOT_FOUND lists them. */
 OTO_API enum oto_status oto_wmm_find(const char *name, const struct oto_wmm **model, struct oto_error *error);
-/* The newest of them that is valid in `year`. RANGE says which years are covered. */
+/* The newest built-in model that is valid in `year`. The error RANGE gives the covered years. */
 OTO_API enum oto_status oto_wmm_for_year(double year, const struct oto_wmm **model, struct oto_error *error);
 
 /*
- * Reads a coefficient file as NOAA publishes it: a line with epoch and name, a line for each of the 90 terms, a line of
+ * Reads a coefficient file in NOAA's format: a line with epoch and name, a line for each of the 90 terms, a line of
  * nines. At most 64 KiB. Errors: IO, SYNTAX, RANGE, LIMIT, as "file:line:column: error: ...". *model is written on
  * success only.
  */
 OTO_API enum oto_status oto_wmm_read(const char *path, struct oto_wmm *model, struct oto_error *error);
-/* The same from memory; `file` stands for it in messages. */
+/* As oto_wmm_read, from memory; `file` is the name in messages. */
 OTO_API enum oto_status oto_wmm_parse(const char *file, const char *text, size_t bytes, struct oto_wmm *model,
                                       struct oto_error *error);
 
 /*
- * The field at a place in a decimal year. At a pole, where north is every way, x_nt points along the meridian of the
- * longitude that is given, as the limit does. RANGE: outside the model's years or altitudes; says what is accepted.
+ * The field at a place in a decimal year. At a pole, where north is undefined, x_nt points along the meridian of the
+ * given longitude. RANGE: outside the model's years or altitudes, which the error gives.
  */
 OTO_API enum oto_status oto_wmm_field(const struct oto_wmm *model, oto_geodetic place, double year,
                                       struct oto_magnetic_field *field, struct oto_error *error);
@@ -76,8 +76,8 @@ static inline oto_vec3 oto_magnetic_field_enu_ut(const struct oto_magnetic_field
 }
 
 /*
- * Whether a field that is called ENU is probably NED: the components swapped it would be nearer to the field of the
- * place; or it is the default of MAVS, which is the NED field at latitude 0, longitude 0.
+ * True if a field that is declared as ENU is probably NED: with exchanged components it is nearer to the field of the
+ * place, or it is the default of MAVS, which is the NED field at latitude 0, longitude 0.
  */
 static inline bool oto_field_looks_like_ned(oto_vec3 given_enu_ut, oto_vec3 field_there_enu_ut)
 {
@@ -100,15 +100,15 @@ struct oto_air {
 #define OTO_ISA_MAX_ALTITUDE_M 81019.0
 
 /*
- * The ICAO standard atmosphere (Doc 7488/3, 1993; the same as ISO 2533, and within 1e-6 the U.S. Standard Atmosphere
- * 1976). The altitude is taken for one over mean sea level: the geoid, at most 110 m away, is not modelled. RANGE.
+ * The ICAO standard atmosphere (Doc 7488/3, 1993; equal to ISO 2533, and within 1e-6 to the U.S. Standard Atmosphere
+ * 1976). The altitude counts as height over mean sea level: the geoid, at most 110 m away, is not modelled. RANGE.
  */
 OTO_API enum oto_status oto_isa(double altitude_m, struct oto_air *air, struct oto_error *error);
 
 /*
- * The air over or under a place whose air is known: the temperature changes with altitude as the standard atmosphere's
- * does, the pressure by the hydrostatic equation. Where both are the standard's, the result is. Altitudes beyond the
- * limits above count as the limits.
+ * The air above or below a place with known air: the temperature changes with altitude as in the standard atmosphere,
+ * the pressure by the hydrostatic equation. From standard air the result is standard air. Altitudes beyond the limits
+ * above count as the limits.
  */
 OTO_API struct oto_air oto_isa_from(double known_altitude_m, struct oto_air known, double altitude_m);
 

@@ -1,13 +1,14 @@
 /*
- * Estimators: plugins of kind "estimator", whose step is given the samples of channels instead of a sensor's exposure.
- * The same instance runs as a node of a world and offline over recorded logs (`otolith estimate`); it cannot tell which.
+ * Estimators: plugins of kind "estimator", whose step gets samples of channels instead of an exposure. The same
+ * instance runs as a node of a world and over recorded logs (`otolith estimate`), without a difference.
  *
- * A node names a channel for each input (`inputs: {imu: car/imu, speed: car/odometer}`). An estimator looks fields up by
- * name in the bound channel's record type, in `prepare`, so any plugin's record will do that has the fields.
+ * A node names a channel for each input (`inputs: {imu: car/imu, speed: car/odometer}`). In `prepare` an estimator
+ * looks up fields by name in the bound channel's record type, so it accepts any plugin's record that has the fields.
  *
- * A step gets every sample that its inputs published since the step before: in a world those of the ticks up to and with
- * this one, after faults were injected; in order of measurement time, then input, then seq. What it does is bounded:
- * heavy work is spread over steps. Everything that it knows is in its state, so it swaps and checkpoints as sensors do.
+ * A step gets every sample that its inputs published since the previous step: in a world those of the ticks up to and
+ * including this one, after fault injection, ordered by measurement time, then input, then seq. The work of a step is
+ * limited: spread heavy work over steps. All memory of an estimator is in its state, so swap and checkpoint copy it as
+ * for sensors.
  */
 #ifndef OTOLITH_ESTIMATOR_H
 #define OTOLITH_ESTIMATOR_H
@@ -25,40 +26,44 @@ extern "C" {
 
 #define OTO_ESTIMATOR_MAX_INPUTS 32
 
-#define OTO_INPUT_OPTIONAL (1u << 0) /* a world may leave it out */
+#define OTO_INPUT_OPTIONAL (1u << 0) /* the world file may omit it */
 
-/* What an estimator listens to. */
+/* An input of an estimator. */
 struct oto_input_port {
     const char *name; /* 1 to 31 characters of [A-Za-z0-9_-] */
     const char *text; /* one line */
-    const char *const *fields; /* what the channel's record must have ("angular_velocity.x"), NULL-ended; or NULL */
+    const char *const *fields; /* fields that the channel's record must have ("angular_velocity.x"), NULL-ended; or
+                                * NULL */
     uint32_t flags;            /* OTO_INPUT_… */
     uint32_t reserved;
 };
 
-#define OTO_ESTIMATOR_OPEN_INPUTS (1u << 0) /* inputs of any further names are taken, as its parameters use them */
+#define OTO_ESTIMATOR_OPEN_INPUTS (1u << 0) /* accepts inputs with further names, which its parameters refer to */
 
 struct oto_estimator_extension {
     uint32_t size;
     uint32_t flags; /* OTO_ESTIMATOR_… */
     const struct oto_input_port *inputs;
-    uint32_t input_count; /* at most OTO_ESTIMATOR_MAX_INPUTS; the open ones counted, no more are bound */
+    uint32_t input_count; /* at most OTO_ESTIMATOR_MAX_INPUTS, including the open inputs that are bound */
     uint32_t reserved;
     /*
-     * [loop] Names, units and frames of the filter's states, in the order in which its channels have them
-     * (fields `state`, `sigma`, `error`, `rmse`); *count is how many. `data` is what `prepare` made. May be NULL: numbers.
+     * [loop] Names, units and axes of the filter's states, in the order of its channels (fields `state`, `sigma`,
+     * `error`, `rmse`); *count is their number. `data` is the prepared data. May be NULL: states are numbered.
      */
     const struct oto_model_quantity *(*states)(const void *data, uint32_t *count);
 };
 
-/* A channel that an input is bound to: setup->estimator.inputs, in the order of the plugin's table, then the open ones */
+/*
+ * A channel that is bound to an input: setup->estimator.inputs, in the order of the plugin's table, then the open
+ * inputs
+ */
 struct oto_input_binding {
     const char *name; /* of the input */
     const struct oto_record_type *type;
-    const char *topic;    /* or the file of a log */
+    const char *topic;    /* topic, or the file of a log */
     const char *frame_id; /* of the channel */
     double rate_hz;       /* nominal; 0: unknown */
-    /* Pose of the sensor that the channel is of, on its vehicle; identity where there is none. */
+    /* Mount of the sensor that publishes the channel; the identity if there is none. */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
 };
@@ -73,7 +78,7 @@ struct oto_input_sample {
     const void *payload; /* record of the binding's type; valid during the step */
 };
 
-/* NULL where an input of that name is not bound. [any] */
+/* NULL if no input of that name is bound. [any] */
 static inline const struct oto_input_binding *oto_input_find(const struct oto_setup *setup, const char *name,
                                                              uint32_t *index)
 {
@@ -86,7 +91,7 @@ static inline const struct oto_input_binding *oto_input_find(const struct oto_se
     return NULL;
 }
 
-/* NULL where the record has no field of that name. [any] */
+/* NULL if the record has no field of that name. [any] */
 static inline const struct oto_field *oto_record_field(const struct oto_record_type *type, const char *name)
 {
     for (uint32_t i = 0; i < type->field_count; i++) {

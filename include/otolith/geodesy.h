@@ -32,8 +32,11 @@ static inline oto_vec3 oto_ecef_from_geodetic(oto_geodetic place)
                          (n * (1.0 - OTO_WGS84_E2) + place.alt_m) * s_lat);
 }
 
-/* Bowring's iteration on the reduced latitude (Bowring 1976), four rounds: to the rounding of its argument from 10 km
- * below the ground to geostationary orbit. The centre of the Earth, which has no latitude, gives a finite answer. */
+/*
+ * Bowring's iteration on the reduced latitude (Bowring 1976), four rounds: exact to the rounding of its argument from
+ * 10 km below the ground to geostationary orbit. At the centre of the Earth, where latitude is undefined, the result is
+ * finite.
+ */
 static inline oto_geodetic oto_geodetic_from_ecef(oto_vec3 ecef_m)
 {
     double p = oto_hypot(ecef_m.x, ecef_m.y);

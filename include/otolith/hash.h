@@ -1,6 +1,6 @@
 /*
- * FNV-1a-64 (Fowler, Noll, Vo), by which names and layouts are told apart: streams of noise, record types, libraries.
- * Not for hostile input. Any thread.
+ * FNV-1a-64 (Fowler, Noll, Vo), which identifies names and layouts: noise keys, record types, libraries. Not for
+ * hostile input. Any thread.
  */
 #ifndef OTOLITH_HASH_H
 #define OTOLITH_HASH_H

@@ -1,4 +1,7 @@
-/* An instant of a world: whole nanoseconds since its start, and the rest, since not every sample rate divides 1e9. */
+/*
+ * An instant of a world: whole nanoseconds since its start, and the fraction of a nanosecond, because not every sample
+ * rate divides 1e9.
+ */
 #ifndef OTOLITH_INSTANT_H
 #define OTOLITH_INSTANT_H
 
@@ -11,7 +14,7 @@ extern "C" {
 
 struct oto_instant {
     int64_t t_ns;  /* rounded down */
-    double sub_ns; /* the rest, in [0, 1) */
+    double sub_ns; /* the fraction, in [0, 1) */
 };
 
 static inline bool oto_instant_is_equal(struct oto_instant a, struct oto_instant b)

@@ -1,13 +1,14 @@
 /*
- * A participant's mailbox: shared memory in which another process gives the truth of vehicles, or keeps step with the
- * ticks (A12). The server makes it (a memfd whose size is sealed), both sides map it readable and writable, and the
- * server believes nothing in it: it copies an answer once, checks its copy, and keeps what it wrote itself elsewhere.
- * `otolith/participant.h` speaks this layout; only a client without libotolith needs it. Pure data: any thread.
+ * A participant's mailbox: shared memory in which another process gives the truth of vehicles, or runs in step with the
+ * ticks (A12). The server creates it as a memfd of sealed size; both sides map it readable and writable. The server
+ * trusts nothing in it: it copies an answer once, checks its copy, and keeps its own values elsewhere.
+ * `otolith/participant.h` implements this layout; only clients without libotolith need this header. Pure data: any
+ * thread.
  *
- * A round: the server writes the grant and the truth of the vehicles between an odd and an even `lock`, wakes
- * `grant.futex`; the participant writes a record of each of its vehicles into buffer (lock / 2) & 1, the answer's tick
- * and bytes, stores the lock it answers to `answer.grant` (release), adds 1 to `answer.futex`, and wakes it if
- * `server_waits` is set. The samples of all ticks up to `grant.tick` stand in the segment before the grant does.
+ * A round: the server writes the grant and the truth of the vehicles between an odd and an even `lock`, then wakes
+ * `grant.futex`. The participant writes a record of each of its vehicles into buffer (lock / 2) & 1 and the answer's
+ * tick and bytes, stores the lock that it answers in `answer.grant` (release), adds 1 to `answer.futex`, and wakes it
+ * if `server_waits` is set. The samples of all ticks up to `grant.tick` are in the segment before the grant.
  */
 #ifndef OTOLITH_MAILBOX_H
 #define OTOLITH_MAILBOX_H
@@ -29,13 +30,13 @@ extern "C" {
 #define OTO_PARTICIPANT_NAME_BYTES 32
 #define OTO_MAILBOX_MAX_STEP_N 1000u
 
-/* What a record may hold; beyond it an answer is refused. */
+/* Limits of a record; an answer beyond them is refused. */
 #define OTO_MAILBOX_MAX_POSITION_M 1e7
-#define OTO_MAILBOX_MAX_SPEED_M_S 1e4 /* also of what a position moved since the record before */
+#define OTO_MAILBOX_MAX_SPEED_M_S 1e4 /* also of the change of position since the previous record */
 #define OTO_MAILBOX_MAX_ACCEL_M_S2 1e6
 #define OTO_MAILBOX_MAX_RATE_RAD_S 1e4
 #define OTO_MAILBOX_MAX_ANGULAR_ACCEL_RAD_S2 1e7
-#define OTO_MAILBOX_QUATERNION_TOLERANCE 1e-3 /* of its norm; what is off by more than rounding is made a unit */
+#define OTO_MAILBOX_QUATERNION_TOLERANCE 1e-3 /* of its norm; a deviation beyond rounding is normalised */
 #define OTO_MAILBOX_MAX_RUN_TICKS UINT64_C(1000000000) /* that a clock master may grant beyond the tick */
 
 enum oto_mailbox_state {
@@ -58,11 +59,13 @@ enum oto_timeout_policy {
 };
 
 /* Flags of a record. */
-#define OTO_TRUTH_HAS_ACCEL (1u << 0)         /* accel_enu_m_s2 is given; else the velocities' difference over the time */
-#define OTO_TRUTH_HAS_ANGULAR_ACCEL (1u << 1) /* likewise of the angular rates */
-#define OTO_TRUTH_HAS_SPEED (1u << 2)         /* longitudinal_speed_m_s is given; else the velocity along body x */
-#define OTO_TRUTH_CONTINUES (1u << 3) /* the first record: it goes on from the truth that came with the grant */
-#define OTO_TRUTH_JUMPS (1u << 4)     /* a later record: it does not go on from the one before */
+#define OTO_TRUTH_HAS_ACCEL (1u << 0)         /* accel_enu_m_s2 is set; otherwise the server takes the difference of
+                                               * the velocities over the time */
+#define OTO_TRUTH_HAS_ANGULAR_ACCEL (1u << 1) /* the same for angular_accel and the angular rates */
+#define OTO_TRUTH_HAS_SPEED (1u << 2)         /* longitudinal_speed_m_s is set; otherwise the server takes the
+                                               * velocity along body x */
+#define OTO_TRUTH_CONTINUES (1u << 3) /* first record: it continues the truth in the grant */
+#define OTO_TRUTH_JUMPS (1u << 4)     /* later record: it does not continue the previous one */
 #define OTO_TRUTH_HAS_FLAGS 7u
 #define OTO_TRUTH_KNOWN_FLAGS 31u
 
@@ -71,11 +74,11 @@ struct oto_mailbox_grant {
     uint64_t lock;        /* odd: being written; 0: none yet */
     uint32_t futex;       /* changes with every grant and change of state */
     uint32_t state;       /* enum oto_mailbox_state */
-    uint64_t tick;        /* completed ticks: the truth asked for goes on from here … */
-    uint64_t until;       /* … to here, or to any tick between */
-    int64_t t_ns;         /* instants of the two */
+    uint64_t tick;        /* completed ticks: the answer continues the truth at this boundary … */
+    uint64_t until;       /* … up to this one, or to any tick between */
+    int64_t t_ns;         /* instants of the two boundaries */
     int64_t until_ns;
-    uint64_t completed;   /* for a clock master, after each tick */
+    uint64_t completed;   /* for the master of the clock, after each tick */
     uint64_t reserved;
 };
 
@@ -85,16 +88,16 @@ struct oto_mailbox_answer {
     uint32_t futex;     /* changes with every answer and every run_until */
     uint32_t reserved0;
     uint64_t tick;      /* of the records: grant.tick < tick <= grant.until */
-    uint64_t bytes;     /* of the records: vehicle_count * sizeof(struct oto_mailbox_record) */
-    uint64_t run_until; /* a clock master's grant: ticks may be made until so many are completed */
+    uint64_t bytes;     /* bytes of the records: vehicle_count * sizeof(struct oto_mailbox_record) */
+    uint64_t run_until; /* grant of the master of the clock: ticks may run until this many are completed */
     uint64_t reserved1[3];
 };
 
 /* Why an answer was refused; written by the server under the grant's lock. */
 struct oto_mailbox_notice {
-    uint64_t refused; /* answers so far */
-    uint64_t late;    /* timeouts so far */
-    uint64_t tick;    /* of the last refusal */
+    uint64_t refused; /* number of refused answers */
+    uint64_t late;    /* number of timeouts */
+    uint64_t tick;    /* tick of the last refusal */
     char text[168];   /* one sentence about it, NUL-padded */
     uint64_t reserved[8];
 };
@@ -104,22 +107,22 @@ struct oto_mailbox_header {
     uint16_t major, minor;
     uint32_t header_bytes;
     uint32_t endian;
-    uint32_t participant; /* its number in the world; inputs are applied in this order */
+    uint32_t participant; /* index in the world; inputs are applied in this order */
     uint64_t mailbox_bytes;
     uint64_t epoch; /* of the segment */
     uint64_t rate_num, rate_den; /* ticks per second */
     uint32_t vehicle_count, record_bytes;
     uint64_t vehicle_offset; /* struct oto_mailbox_vehicle[vehicle_count] */
     uint64_t output_offset;  /* struct oto_mailbox_record[2][vehicle_count] */
-    uint32_t role, on_timeout, step_n, reserved0; /* as they hold for this participant */
+    uint32_t role, on_timeout, step_n, reserved0; /* as effective for this participant */
     int64_t timeout_ns, wait_limit_ns;
     char name[OTO_PARTICIPANT_NAME_BYTES];
     unsigned char reserved1[256 - 144];
     struct oto_mailbox_grant grant;   /* 256 */
     struct oto_mailbox_answer answer; /* 320 */
-    uint32_t server_waits;            /* 384: by the server: it sleeps on answer.futex */
+    uint32_t server_waits;            /* 384: set by the server while it sleeps on answer.futex */
     uint32_t reserved2[15];
-    uint32_t participant_waits; /* 448: by the participant: it sleeps on grant.futex */
+    uint32_t participant_waits; /* 448: set by the participant while it sleeps on grant.futex */
     uint32_t reserved3[15];
     struct oto_mailbox_notice notice; /* 512 */
     unsigned char reserved4[OTO_MAILBOX_HEADER_BYTES - 768];
@@ -161,7 +164,7 @@ static inline uint64_t oto_mailbox_bytes(uint32_t vehicle_count)
     return (bytes + 4095u) / 4096u * 4096u;
 }
 
-/* The records of the buffer that answers `lock`. */
+/* The buffer of records for the answer to `lock`. */
 static inline struct oto_mailbox_record *oto_mailbox_records(void *mailbox, uint64_t output_offset,
                                                              uint32_t vehicle_count, uint64_t lock)
 {

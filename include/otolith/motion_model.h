@@ -1,12 +1,12 @@
 /*
- * Motion models as a plugin extension: how a state moves in time and how the moved state depends on the first one. The
- * same model is the truth of a vehicle, the process model of an estimator, and a library of its own for C and Python
- * (`oto_model_open` in otolith/plugin_host.h; no server is needed).
+ * Motion models as a plugin extension: the flow of a state in time, and its Jacobian. The same model is the truth of a
+ * vehicle, the process model of an estimator, and a library for C and Python (`oto_model_open` in server/plugin/host.h;
+ * no server is needed).
  *
  * A state is `state_count` doubles in the caller's memory, named by `states`. Time steps are integer nanoseconds: 0 is
- * the identity, negative steps run the flow backwards. What a model takes as given while it moves (controls, a vehicle's
- * dimensions) are the plugin's ordinary parameters, read from `instance->params`; `instance->state` is not used and may
- * be NULL. Every operation is [any]: no side effects, several threads at once on different memory.
+ * the identity, negative steps run the flow backwards. Constants of the motion (controls, a vehicle's dimensions) are
+ * ordinary parameters of the plugin, in `instance->params`; `instance->state` is not used and may be NULL. Every
+ * operation is [any]: no side effects, several threads at once on different memory.
  */
 #ifndef OTOLITH_MOTION_MODEL_H
 #define OTOLITH_MOTION_MODEL_H
@@ -22,15 +22,15 @@ extern "C" {
 #define OTO_MODEL_MAX_STATES 32
 #define OTO_MODEL_MAX_DERIVED 16
 
-/* One number of a state, or one that follows from it. */
+/* One number of a state, or a number derived from it. */
 struct oto_model_quantity {
-    const char *name; /* as in CSV columns and on the command line: "vx" */
+    const char *name; /* name in CSV columns and on the command line: "vx" */
     const char *unit;
-    const char *frame; /* "enu", "body"; "" where it has none */
+    const char *frame; /* axes: "enu", "body"; "" for none */
     const char *text;
 };
 
-/* The flow is exact at any step: predict(a) then predict(b) is predict(a + b). Else it is integrated. */
+/* The flow is exact for any step: predict(a) then predict(b) equals predict(a + b). Otherwise it is integrated. */
 #define OTO_MODEL_EXACT (1u << 0)
 
 struct oto_model_extension {
@@ -39,25 +39,28 @@ struct oto_model_extension {
     uint32_t state_count; /* rows of `states`, at most OTO_MODEL_MAX_STATES */
     uint32_t derived_count;
     const struct oto_model_quantity *states;
-    const struct oto_model_quantity *derived; /* what `derive` gives */
-    /* How many of `states` this instance has: from 1 to state_count, by its parameters. NULL: all of them. */
+    const struct oto_model_quantity *derived; /* quantities that `derive` computes */
+    /* The number of `states` of this instance, from 1 to state_count, by its parameters. NULL: all. */
     uint32_t (*size_of)(const struct oto_instance *instance);
-    /* Takes `values` as the state, if it can be one: finite, quaternions of length 1 to 1e-6 (then made exactly so). */
+    /*
+     * Sets the state to `values` if they are valid: finite, quaternions of length 1 within 1e-6 (they are then
+     * normalised).
+     */
     enum oto_status (*reset)(const struct oto_instance *instance, const double *values, double *state,
                              struct oto_error *error);
-    /* The state after dt_ns. `next` may be `state`: prediction in place. OTO_RANGE: the step is too long to integrate. */
+    /* The state after dt_ns. `next` may be `state`. OTO_RANGE: the step is too long to integrate. */
     enum oto_status (*predict)(const struct oto_instance *instance, const double *state, int64_t dt_ns, double *next);
     /* Row-major, jacobian[i * n + j] = d next[i] / d state[j], at `state`. */
     enum oto_status (*jacobian)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
                                 double *jacobian);
-    /* Both; the Jacobian is that at the old state, also where `next` is `state`. The same bits as the two calls. */
+    /* Both. The Jacobian is at the old state, also if `next` is `state`. The bits equal those of the two calls. */
     enum oto_status (*jacobian_and_predict)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
                                             double *jacobian, double *next);
-    /* `derived_count` numbers that follow from a state. NULL where there are none. */
+    /* Computes `derived_count` numbers from a state. NULL if there are none. */
     void (*derive)(const struct oto_instance *instance, const double *state, double *derived);
-    /* The motion of a vehicle in this state; what the model does not know is level, at rest and at zero. */
+    /* The motion of a vehicle in this state. Quantities that the model does not have are level, at rest, zero. */
     void (*to_truth)(const struct oto_instance *instance, const double *state, struct oto_truth_record *truth);
-    /* The state that goes on from a truth: pose and velocity are kept as far as the model can express them. */
+    /* The state that continues a truth: keeps pose and velocity as far as the model can represent them. */
     void (*from_truth)(const struct oto_instance *instance, const struct oto_truth_record *truth, double *state);
 };
 
@@ -68,8 +71,8 @@ static inline uint32_t oto_model_extension_size(const struct oto_model_extension
 }
 
 /*
- * `steps` predictions of dt_ns from `state`, which stays as it is: `states` gets steps × n numbers, row by row. Ends
- * early with the status of the first step that fails.
+ * `steps` predictions of dt_ns from `state`, which does not change. `states` receives steps × n numbers, row by row.
+ * Ends early with the status of the first step that fails.
  */
 static inline enum oto_status oto_model_extension_roll_out(const struct oto_model_extension *model,
                                                            const struct oto_instance *instance, const double *state,

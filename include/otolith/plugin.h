@@ -1,20 +1,21 @@
 /*
- * The plugin ABI: all that a plugin and a host know of each other. A plugin is a shared object that exports one symbol,
- * `otolith_plugin` (a constant, so that it can be checked before any code of it runs), and owns nothing: parameters,
- * prepared data, state and output buffers are plain memory of the host's. Swap, checkpoint, roll-back and isolation are
- * then copies. The smallest complete plugin stands in `plugins/template/`.
+ * The plugin ABI: everything that a plugin and a host know about each other. A plugin is a shared object that exports
+ * one symbol, `otolith_plugin`, a constant that is checked before any code of the plugin runs. The plugin owns nothing:
+ * parameters, prepared data, state and output buffers are plain memory of the host. Swap, checkpoint, roll-back and
+ * isolation are therefore copies. The smallest complete plugin is in `plugins/template/`.
  *
- * Threads. Every operation carries its thread in brackets:
+ * Threads. Every operation names its thread in brackets:
  *   [loop]  the host's main or loader thread; may allocate, read files through the host, and block briefly
- *   [tick]  the tick thread; no allocation, lock, system call, I/O, log, static or thread-local data, no libm beyond
- *           what is exact: use otolith/detmath.h
+ *   [tick]  the tick thread; no allocation, lock, system call, I/O, log, static or thread-local data, and of libm only
+ *           exact functions: use otolith/detmath.h
  *   [any]   any thread, also several at once; no side effects
- * An instance is never entered by two threads at once. Debug hosts check this.
+ * Only one thread at a time enters an instance. Debug hosts check this.
  *
- * Life cycle of an instance: parameters bound → prepare [loop] → init [loop] → (step | evaluate | set_params |
- * validate)* [tick] → memory dropped. There is no `finish`: nothing is owned.
+ * Life cycle of an instance: bind parameters → prepare [loop] → init [loop] → (step | evaluate | set_params |
+ * validate)* [tick] → the host frees the memory. There is no `finish`, because the plugin owns nothing.
  *
- * A host accepts plugins of exactly its own ABI version. In a struct that has it, `size` is the sizeof of that struct.
+ * A host accepts only plugins of exactly its own ABI version. In a struct with a member `size`, it is the sizeof of
+ * that struct.
  */
 #ifndef OTOLITH_PLUGIN_H
 #define OTOLITH_PLUGIN_H
@@ -41,13 +42,13 @@ extern "C" {
 #define OTO_PLUGIN_EXPORT __attribute__((visibility("default")))
 #define OTO_PLUGIN_SYMBOL "otolith_plugin"
 
-/* What a step says of its instance. */
+/* The result of a step. */
 enum oto_step_status {
     OTO_STEP_OK = 0,
-    OTO_STEP_WARN = 1,    /* the sample stands; it is flagged and counted */
-    OTO_STEP_DISCARD = 2, /* no sample this time; state is unchanged or consistently advanced; no `seq` is used */
-    OTO_STEP_ERROR = 3,   /* this instance is broken: it is quarantined, the others go on */
-    OTO_STEP_FATAL = 4    /* this library is broken: all its instances are quarantined */
+    OTO_STEP_WARN = 1,    /* the sample is published; it is flagged and counted */
+    OTO_STEP_DISCARD = 2, /* no sample this time; the state is unchanged or consistently advanced; no `seq` is used */
+    OTO_STEP_ERROR = 3,   /* this instance has failed: it is quarantined, the others continue */
+    OTO_STEP_FATAL = 4    /* this library has failed: all its instances are quarantined */
 };
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
@@ -57,18 +58,19 @@ enum oto_param_type {
     OTO_PARAM_I64 = 2,     /* int64_t[count] */
     OTO_PARAM_BOOL = 3,    /* int64_t[count], 0 or 1 */
     OTO_PARAM_TEXT = 4,    /* char[count], NUL-terminated */
-    OTO_PARAM_PATH = 5,    /* char[count]; a relative path starts at the file that names it, and is stored absolute */
+    OTO_PARAM_PATH = 5,    /* char[count]; a relative path starts at the directory of the file that contains it, and
+                            * is stored absolute */
     OTO_PARAM_LIST = 6,    /* uint64_t length, then `count` items of `item_bytes` each, described by `items` */
-    OTO_PARAM_IGNORED = 7  /* only an alias: a foreign key that is known and has no meaning here */
+    OTO_PARAM_IGNORED = 7  /* an alias only: a known key of a foreign file that has no meaning in otolith */
 };
 
 #define OTO_PARAM_RUNTIME (1u << 0)      /* may change while the world runs */
-#define OTO_PARAM_SCALAR_FILLS (1u << 1) /* one number given for count > 1 stands for every element */
-#define OTO_PARAM_RATE (1u << 2)         /* the node's rate in Hz where the world gives none (0: none) */
+#define OTO_PARAM_SCALAR_FILLS (1u << 1) /* one number in place of count > 1 numbers sets every element */
+#define OTO_PARAM_RATE (1u << 2)         /* the node's rate in Hz if the world sets none (0: none) */
 #define OTO_PARAM_REQUIRED (1u << 3)     /* there is no default */
 #define OTO_PARAM_OPEN_MIN (1u << 4)     /* the minimum itself is not allowed */
 
-/* A word that may stand for a number, as `mems` in `law: mems`. Without OTO_PARAM_F64's other numbers when `only`. */
+/* A word for a number, as `mems` in `law: mems`. */
 struct oto_named_value {
     const char *name;
     double value;
@@ -78,24 +80,27 @@ struct oto_param {
     const char *key; /* dotted path, "accelerometer.noise_density_m_s2_rthz"; a map in a file nests along the dots */
     uint32_t type;   /* enum oto_param_type */
     uint32_t count;  /* elements; bytes for TEXT and PATH; capacity for LIST */
-    uint32_t offset; /* into the parameter block, aligned to 8 */
+    uint32_t offset; /* offset in the parameter block, aligned to 8 */
     uint32_t flags;  /* OTO_PARAM_… */
     double minimum, maximum; /* inclusive, finite values only; both 0: any finite value */
-    double default_value;    /* of every element */
+    double default_value;    /* default of every element */
     const char *default_text;
     const char *unit;
-    const char *text; /* one line: what it is, and its source */
+    const char *text; /* one line: meaning and source */
     const struct oto_named_value *names; /* words accepted in place of a number; with I64 the only values accepted */
     uint32_t name_count;
     uint32_t item_count; /* LIST: entries of `items` */
     const struct oto_param *items;
     uint64_t item_bytes;
-    const char *alias; /* the same thing in a foreign file, path joined by '/': "Gyroscope/Noise Density"; or NULL */
+    const char *alias; /* the same parameter in a foreign file, path joined by '/': "Gyroscope/Noise Density"; or
+                        * NULL */
 };
 
-/* ---- what the host gives ----------------------------------------------------------------------------------------- */
+/*
+ * ---- services of the host -----------------------------------------------------------------------------------------
+ */
 
-/* A table of numbers read from a CSV: row-major, rows × columns; a column that is absent but optional is NaN. */
+/* A table of numbers from a CSV: row-major, rows × columns. An optional column that is absent is NaN. */
 struct oto_table_view {
     uint64_t rows;
     uint64_t columns;
@@ -107,29 +112,29 @@ struct oto_host {
     uint32_t size;
     uint32_t reserved;
     void *context;
-    /* Zeroed memory that lives as long as the prepared data; NULL when out of memory. */
+    /* Allocates zeroed memory that is freed with the prepared data; NULL when out of memory. */
     void *(*alloc)(void *context, size_t bytes);
     /*
      * Reads named columns of a CSV with a header line. A name that begins with '?' is optional. Errors name file, line
-     * and column. The values live as long as the prepared data.
+     * and column. The values are freed with the prepared data.
      */
     enum oto_status (*read_table)(void *context, const char *path, const char *const *columns, uint32_t column_count,
                                   struct oto_table_view *table, struct oto_error *error);
-    /* Says something that a person should know: becomes a warning of `otolith check` and of the server's log. */
+    /* Reports a warning: `otolith check` and the server's log show it. */
     void (*warn)(void *context, const char *sentence);
 };
 
 struct oto_input_binding; /* otolith/estimator.h */
 struct oto_input_sample;
 
-/* The part of the setup that estimators have; of other kinds it is empty. */
+/* The setup of estimators; empty for other kinds. */
 struct oto_estimator_setup {
     const struct oto_input_binding *inputs;
     uint32_t input_count;
     uint32_t reserved;
 };
 
-/* Where an instance is in its world: fixed for the life of the instance, the same after a swap. */
+/* The place of an instance in its world. It is fixed for the life of the instance and the same after a swap. */
 struct oto_setup {
     uint32_t size;
     uint32_t reserved;
@@ -145,21 +150,21 @@ struct oto_setup {
     oto_vec3 gravity_enu_m_s2;   /* at the origin */
     oto_vec3 mag_field_enu_ut;   /* at the origin */
     double temperature_degc, pressure_pa;
-    int64_t date_days; /* since 1970-01-01, of the world's origin */
+    int64_t date_days; /* days since 1970-01-01, of the world's origin */
     struct oto_estimator_setup estimator;
 };
 
-/* One instance, as the host holds it and every operation gets it. */
+/* One instance in the host's memory. Every operation gets it. */
 struct oto_instance {
     uint32_t size;
     uint32_t reserved;
     const struct oto_setup *setup;
     const void *params; /* descriptor.params_bytes, validated against the table */
-    const void *data;   /* what `prepare` made, immutable; or NULL */
+    const void *data;   /* made by `prepare`, immutable; or NULL */
     void *state;        /* descriptor.state_bytes, zeroed before init */
 };
 
-/* What a sensor is exposed to at one instant. All in the sensor's frame unless named otherwise. */
+/* What a sensor feels at one instant (its exposure). Vectors are in sensor axes unless their name says otherwise. */
 struct oto_sensor_input {
     oto_vec3 specific_force_sensor_m_s2;
     oto_vec3 angular_rate_sensor_rad_s;
@@ -170,11 +175,11 @@ struct oto_sensor_input {
     oto_quat q_enu_from_sensor;
     oto_vec3 position_sensor_enu_m;
     oto_vec3 velocity_sensor_enu_m_s;
-    struct oto_truth_record truth; /* of the vehicle's body origin */
+    struct oto_truth_record truth; /* truth of the vehicle's body origin */
 };
 
 /*
- * One output of a step. Before it the host fills payload (zeroed where the port is enabled), t_ns (of the step),
+ * One output of a step. Before the step the host fills payload (zeroed if the port is enabled), t_ns (of the step),
  * sensor_time_ns = t_ns, flags = 0 and emit.
  */
 struct oto_output {
@@ -185,20 +190,20 @@ struct oto_output {
     uint32_t emit;  /* 1: publish this record; set for enabled ports */
 };
 
-/* The part of a step that sensors have. */
+/* The part of a step for sensors. */
 struct oto_sensor_step {
-    const struct oto_sensor_input *input; /* at the instant of the step */
+    const struct oto_sensor_input *input; /* the exposure at the instant of the step */
     /*
-     * The input at another instant, which is not after the step and at most one second before it. Before time zero it
-     * is the input at zero. For band limits, boxcars and transport delay.
+     * The exposure at another instant, not after the step and at most one second before it. Before time zero it is the
+     * exposure at zero. For band limits, boxcars and transport delay.
      */
     enum oto_step_status (*input_at)(void *input_context, struct oto_instant at, struct oto_sensor_input *input);
     void *input_context;
 };
 
-/* The part of a step that estimators have. */
+/* The part of a step for estimators. */
 struct oto_estimator_step {
-    const struct oto_input_sample *samples; /* what the inputs published since the previous step */
+    const struct oto_input_sample *samples; /* samples that the inputs published since the previous step */
     uint32_t sample_count;
     uint32_t reserved;
 };
@@ -211,13 +216,13 @@ struct oto_step {
     uint64_t n;    /* sensors: sample number, from 1, at instant n/fs; motion nodes: tick + 1 */
     struct oto_instant at;
     struct oto_output *outputs; /* one for each port of the descriptor */
-    union {                     /* by the plugin's kind; motion nodes have no part of their own */
+    union {                     /* by the kind of the plugin; motion nodes have no part of their own */
         struct oto_sensor_step sensor;
         struct oto_estimator_step estimator;
     };
 };
 
-/* ---- what the plugin gives --------------------------------------------------------------------------------------- */
+/* ---- tables of the plugin ---------------------------------------------------------------------------------------- */
 
 #define OTO_PORT_ALWAYS UINT32_MAX
 
@@ -237,7 +242,7 @@ struct oto_plugin_descriptor {
     uint32_t flags;      /* 0 */
     const char *id;      /* "mems_imu": the file is mems_imu.so */
     const char *kind;    /* OTO_KIND_… */
-    const char *version; /* of this plugin, "1.2.0" */
+    const char *version; /* version of this plugin, "1.2.0" */
     const char *text;    /* one line */
     const struct oto_port *outputs;
     uint32_t output_count; /* at most OTO_PLUGIN_MAX_PORTS; 0 for motion nodes, whose channel is the truth */
@@ -246,7 +251,7 @@ struct oto_plugin_descriptor {
     uint64_t params_bytes;
     uint64_t state_bytes;
     uint32_t state_version;
-    uint32_t migrates_from; /* oldest state_version that `migrate` takes; = state_version without migrate */
+    uint32_t migrates_from; /* oldest state_version that `migrate` accepts; equals state_version without migrate */
 };
 
 #define OTO_PLUGIN_MAX_PORTS 8
@@ -255,53 +260,54 @@ struct oto_plugin_ops {
     uint32_t size;
     uint32_t reserved;
     /*
-     * [loop] Checks the parameters together and derives from them (and from files) what step needs, in memory from
-     * host->alloc. Called again, beside the running instance, for every change of parameters. May be NULL.
+     * [loop] Checks the parameters as a whole and derives constants from them and from files, in memory from
+     * host->alloc. Called again for every change of parameters, while the instance runs with the previous data. May be
+     * NULL.
      */
     enum oto_status (*prepare)(const struct oto_host *host, const struct oto_setup *setup, const void *params,
                                const void **data, struct oto_error *error);
-    /* [loop] Makes the initial state. May be NULL: zero bytes are the initial state. */
+    /* [loop] Makes the initial state. May be NULL: the initial state is zero bytes. */
     enum oto_status (*init)(const struct oto_instance *instance, struct oto_error *error);
-    /* [tick] After a change of parameters: instance has the new ones. Adapts the state. May be NULL. */
+    /* [tick] After a change of parameters, when the instance has the new ones: adapts the state. May be NULL. */
     void (*set_params)(const struct oto_instance *instance, const void *old_params);
-    /* [tick] One sample of a sensor or one tick of a motion node. */
+    /* [tick] Makes one sample of a sensor or one tick of a motion node. */
     enum oto_step_status (*step)(const struct oto_instance *instance, const struct oto_step *step);
-    /* [tick] Makes this version's state from an older one. Pure. May be NULL. */
+    /* [tick] Makes this version's state from an older version's. Pure. May be NULL. */
     enum oto_status (*migrate)(const struct oto_instance *instance, const void *old_state, uint64_t old_bytes,
                                uint32_t old_version);
-    /* [tick] Whether the state can be gone on from (finite, in range). May be NULL: always. */
+    /* [tick] Checks that a run can continue from the state (finite, in range). May be NULL: no check. */
     enum oto_status (*validate)(const struct oto_instance *instance);
     /*
-     * [tick] One sample of each of `count` instances of this plugin, which share nothing: the same as
-     * `step` of each in turn, to the last bit, with its status in `statuses`. May be NULL.
+     * [tick] Makes one sample of each of `count` instances of this plugin. The result equals `step` for each in turn,
+     * to the last bit, with the statuses in `statuses`. May be NULL.
      */
     void (*step_batch)(const struct oto_instance *const *instances, const struct oto_step *const *steps, uint32_t count,
                        enum oto_step_status *statuses);
 };
 
-/* Extension of motion nodes. */
+/* The extension of motion nodes. */
 #define OTO_EXTENSION_MOTION "otolith.motion/1"
-#define OTO_MOTION_ANY_TIME (1u << 0) /* evaluate is right at any t >= 0, not only within the current tick */
+#define OTO_MOTION_ANY_TIME (1u << 0) /* evaluate is valid at any t >= 0, not only within the current tick */
 
 struct oto_motion_extension {
     uint32_t size;
     uint32_t flags;
     /*
-     * [tick] The truth at an instant in the tick that `step` last completed, its start included (at t = 0 before the
+     * [tick] The truth at an instant of the tick that `step` completed last, including its start (at t = 0 before the
      * first step). Pure on the state.
      */
     enum oto_step_status (*evaluate)(const struct oto_instance *instance, struct oto_instant at,
                                      struct oto_truth_record *truth);
     /*
-     * [tick] The motion goes on from this truth at this instant, the end of the last tick: pose and velocity are kept
-     * as far as the motion can express them. The state is that of `init`. May be NULL: a swap to this motion is then
-     * refused, unless the state itself can be taken over.
+     * [tick] Continues from this truth at this instant, the end of the last tick: keeps pose and velocity as far as the
+     * motion can represent them. The state is that of `init`. May be NULL: a swap to this motion is then refused unless
+     * the state itself can be copied.
      */
     enum oto_status (*adopt)(const struct oto_instance *instance, const struct oto_truth_record *truth,
                              struct oto_instant at);
 };
 
-/* Compared byte by byte before anything else of the entry is believed. */
+/* Compared byte by byte before any other part of the entry is read. */
 struct oto_abi_block {
     uint32_t magic; /* OTO_PLUGIN_MAGIC */
     uint16_t major, minor;
@@ -323,13 +329,13 @@ struct oto_plugin_entry {
     struct oto_abi_block abi;
     const struct oto_plugin_descriptor *descriptor;
     const struct oto_plugin_ops *ops;
-    /* [any] An extension by its versioned id, NULL where there is none. May be NULL. */
+    /* [any] Returns an extension by its versioned id, or NULL. May be NULL. */
     const void *(*extension)(const char *id);
 };
 
 extern OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin;
 
-/* Defines the exported entry: one line at the end of a plugin. */
+/* Defines the exported entry: the last line of a plugin. */
 #define OTO_PLUGIN_DEFINE(descriptor_, ops_, extension_)                                                               \
     OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin = {                                                 \
         sizeof(struct oto_plugin_entry), 0, OTO_ABI_BLOCK_INITIALIZER, &(descriptor_), &(ops_), (extension_)}

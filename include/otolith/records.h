@@ -1,10 +1,10 @@
 /*
- * The standard records. A plugin may define others; these are the ones that several parties agree on, so that one
- * sensor may replace another of the same type. Field names are the names on the wire, in CSV and in Python; the IMU and
- * magnetometer records are ROS `sensor_msgs/Imu` and `sensor_msgs/MagneticField` without their header, which is made
- * from the sample head. Pure data: any thread.
+ * The standard records. A plugin may define others; these are shared, so that one sensor may replace another of the
+ * same type. Field names are the names on the wire, in CSV and in Python. The IMU and magnetometer records are ROS
+ * `sensor_msgs/Imu` and `sensor_msgs/MagneticField` without their header, which is made from the sample head. Pure
+ * data: any thread.
  *
- * Frames: world ENU, body and sensor FLU (x forward, y left, z up). SI units; the wire's magnetic field is tesla.
+ * Axes: world ENU, body and sensor FLU (x forward, y left, z up). SI units; the magnetic field on the wire is in tesla.
  */
 #ifndef OTOLITH_RECORDS_H
 #define OTOLITH_RECORDS_H
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* A vehicle's true state: what the motion node says of the body origin at an instant. 200 bytes. */
+/* The true state of a vehicle's body origin at an instant. 200 bytes. */
 struct oto_truth_record {
     oto_vec3 position_enu_m;
     oto_vec3 velocity_enu_m_s;
@@ -25,22 +25,22 @@ struct oto_truth_record {
     oto_vec3 angular_rate_body_rad_s;
     oto_vec3 angular_accel_body_rad_s2;
     double longitudinal_speed_m_s; /* signed speed along body x; negative in reverse */
-    double spare[5];               /* zero */
+    double spare[5];               /* always zero */
 };
 
 /* sensor_msgs/Imu. */
 struct oto_imu_record {
     double orientation_x, orientation_y, orientation_z, orientation_w;
     double orientation_covariance[9]; /* rad², row-major; [0] = -1: there is no orientation */
-    oto_vec3 angular_velocity_rad_s;  /* sensor frame */
+    oto_vec3 angular_velocity_rad_s;  /* in sensor axes */
     double angular_velocity_covariance[9];
-    oto_vec3 linear_acceleration_m_s2; /* specific force, sensor frame: (0, 0, +g) at rest and level */
+    oto_vec3 linear_acceleration_m_s2; /* specific force in sensor axes: (0, 0, +g) at rest and level */
     double linear_acceleration_covariance[9];
 };
 
 /* sensor_msgs/MagneticField. */
 struct oto_mag_record {
-    oto_vec3 magnetic_field_t; /* tesla, sensor frame */
+    oto_vec3 magnetic_field_t; /* tesla, in sensor axes */
     double magnetic_field_covariance[9];
 };
 
@@ -49,52 +49,52 @@ struct oto_odometry_record {
     double speed_m_s;          /* signed, along body x */
     double wheel_speed_m_s[4]; /* front left, front right, rear left, rear right */
     double distance_m;         /* integral of the reported speed since the node's start, signed */
-    int64_t age_ns;            /* how long before t_ns the reported motion was (transport delay) */
+    int64_t age_ns;            /* age of the reported motion at t_ns (transport delay) */
 };
 
-/* What an estimator says of a vehicle: the same record of every estimator, so that one may replace another. 400 bytes. */
+/* The estimate of a vehicle's state. All estimators have this record, so that one may replace another. 400 bytes. */
 struct oto_estimate_record {
-    oto_vec3 position_enu_m; /* of the body origin; what the estimator does not know is level, at rest and at zero */
+    oto_vec3 position_enu_m; /* of the body origin; quantities that are not estimated are level, at rest, zero */
     oto_vec3 velocity_enu_m_s;
     oto_quat q_enu_from_body;
     oto_vec3 angular_rate_body_rad_s;
     oto_vec3 gyro_bias_sensor_rad_s;
     oto_vec3 accel_bias_sensor_m_s2;
-    double speed_scale; /* odometer's speed over the true one */
-    /* One standard deviation of each; -1 where the estimator does not estimate it. */
+    double speed_scale; /* odometer's speed divided by the true speed */
+    /* One standard deviation of each; -1 if it is not estimated. */
     oto_vec3 position_sigma_enu_m;
     oto_vec3 velocity_sigma_enu_m_s;
-    oto_vec3 attitude_sigma_body_rad; /* of small turns about body axes */
+    oto_vec3 attitude_sigma_body_rad; /* of small rotations about body axes */
     oto_vec3 angular_rate_sigma_body_rad_s;
     oto_vec3 gyro_bias_sigma_sensor_rad_s;
     oto_vec3 accel_bias_sigma_sensor_m_s2;
     double speed_scale_sigma;
-    double nis;          /* innovation of the last measurement that was used, squared, over its covariance */
-    double nis_degrees;  /* its rows: what `nis` is on average of a consistent filter */
-    double nees;         /* error against the truth, squared, over its covariance; -1: no truth is bound */
-    double nees_degrees; /* states that it is over */
+    double nis;          /* normalised innovation squared of the last measurement used */
+    double nis_degrees;  /* rows of that measurement: the mean of `nis` for a consistent filter */
+    double nees;         /* normalised estimation error squared; -1: no truth is bound */
+    double nees_degrees; /* number of states in `nees` */
     uint64_t status;     /* enum oto_estimate_status */
-    uint64_t used, gated, refused, late, singular; /* measurements since the start */
-    int64_t age_ns;      /* since the last measurement that was used */
+    uint64_t used, gated, refused, late, singular; /* numbers of measurements since the start */
+    int64_t age_ns;      /* time since the last measurement used */
 };
 
 enum oto_estimate_status {
-    OTO_ESTIMATE_ALIGNING = 0, /* the record is the initial one */
+    OTO_ESTIMATE_ALIGNING = 0, /* the record contains the initial state */
     OTO_ESTIMATE_RUNNING = 1,
 };
 
-/* What happened in a world: swaps, faults, overruns, mode changes. Channel `world/@events`. */
+/* An occurrence in a world: a swap, a fault, an overrun, a change of mode. Channel `world/@events`. */
 struct oto_event_record {
     uint32_t kind;     /* enum oto_event_kind */
     uint32_t severity; /* 0 info, 1 warning, 2 error */
     uint64_t tick;
-    int64_t value; /* the kind's own number: lag in ns, generation, count … */
+    int64_t value; /* a number whose meaning depends on the kind: lag in ns, generation, count … */
     char source[64]; /* node topic, client or part of the server */
     char text[152];  /* one sentence, NUL-padded */
 };
 
 /* clang-format off */
-/* Kinds of injected faults: number, name, and what `amount` of the label is. */
+/* Kinds of injected faults: number, name, and the meaning of `amount` in the label. */
 #define OTO_FAULT_TABLE(X) \
     X(STUCK,        1, "stuck",        "nothing") \
     X(DROPOUT,      2, "dropout",      "nothing") \
@@ -132,19 +132,20 @@ static inline const char *oto_fault_kind_text(uint32_t kind)
 #define OTO_FAULT_CLEAN_NUMBERS 40
 
 /*
- * The truth of what was injected into a node's sample, beside it in the channel `NODE.label`: one for each sample that
- * a fault was active in, lost ones included.
+ * The truth about faults in a node's sample, in the channel `NODE.label`: one record for each sample in which a fault
+ * was active, lost samples included.
  */
 struct oto_fault_label_record {
-    uint64_t sample_seq; /* of the sample in the node's first channel; 0: lost */
-    uint64_t sample;     /* its number n, from 1 */
+    uint64_t sample_seq; /* seq of the sample in the node's first channel; 0: lost */
+    uint64_t sample;     /* sample number n, from 1 */
     uint64_t kinds;      /* bit k: a fault of kind k was active */
-    uint32_t count;      /* of the faults below */
+    uint32_t count;      /* number of faults below */
     uint32_t lost;       /* 1: the sample was not published */
     uint32_t id[OTO_FAULT_LABELS];
     uint32_t kind[OTO_FAULT_LABELS];
     double amount[OTO_FAULT_LABELS];       /* see OTO_FAULT_TABLE */
-    double clean[OTO_FAULT_CLEAN_NUMBERS]; /* the first record's floating-point numbers in order, as the sensor gave them */
+    double clean[OTO_FAULT_CLEAN_NUMBERS]; /* the floating-point numbers of the first record in order, before the
+                                            * faults */
 };
 
 #define OTO_EVENT_TABLE(X) \

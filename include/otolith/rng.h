@@ -1,8 +1,10 @@
-/* Counter-based random numbers: noise is a function of (key, sample, draw, term, domain), not a stream (A18), so there
- * is no generator state to save, share or order. Pure functions, callable from any thread, no allocation.
+/*
+ * Counter-based random numbers: noise is a function of (key, sample, draw, term, domain), not a stream (A18). There is
+ * no generator state to save, share or order. Pure functions, callable from any thread, no allocation.
  *
- * Philox4x64-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11. NumPy's Philox
- * with counter c gives oto_philox4x64 of counter c + 1. */
+ * Philox4x64-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11. NumPy's Philox with
+ * counter c gives oto_philox4x64 of counter c + 1.
+ */
 #ifndef OTOLITH_RNG_H
 #define OTOLITH_RNG_H
 
@@ -13,10 +15,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Fourth counter word: what the numbers are for. Numbers of different domains are independent. */
+/* Fourth counter word: the purpose of the numbers. Numbers of different domains are independent. */
 #define OTO_RNG_DOMAIN_SAMPLE 1u  /* n = sample number: white noise, drives of random walks */
 #define OTO_RNG_DOMAIN_TURN_ON 2u /* n = start number: run-to-run biases */
-#define OTO_RNG_DOMAIN_UNIT 3u    /* key (0, hash of "part/unit"): what a serial number has in every world */
+#define OTO_RNG_DOMAIN_UNIT 3u    /* key (0, hash of "part/unit"): constant errors of a unit, the same in every world */
 #define OTO_RNG_DOMAIN_WORLD 4u   /* n = tick: environment of a world */
 #define OTO_RNG_DOMAIN_FAULT 5u   /* n = sample number: fault injection */
 
@@ -76,7 +78,9 @@ static inline oto_philox_block oto_rng_block(struct oto_rng_key key, uint64_t n,
     return oto_philox4x64(key.seed, key.stream, n, draw, term, domain);
 }
 
-/* Uniform in (0, 1), both ends open: the odd multiples of 2^-53, so the mean is exactly 1/2 and 1 - u is possible too.
+/*
+ * Uniform in (0, 1), both ends excluded: the odd multiples of 2^-53. The mean is exactly 1/2, and 1 - u is also a
+ * possible value.
  */
 static inline double oto_u01(uint64_t bits)
 {
@@ -97,7 +101,7 @@ static inline double oto_normal_from_bits(uint64_t bits)
     return __builtin_expect(normal.row > 127u, 0) ? oto_impl_normal_far(bits) : normal.z;
 }
 
-/* The same for the four words of a block, with one branch. */
+/* oto_normal_from_bits for the four words of a block, with one branch. */
 static inline void oto_normal4(oto_philox_block block, double out[4])
 {
     struct oto_impl_normal a = oto_impl_normal_centre(block.v[0]), b = oto_impl_normal_centre(block.v[1]);
@@ -114,8 +118,10 @@ static inline void oto_normal4(oto_philox_block block, double out[4])
     }
 }
 
-/* count standard normal deviates of one (n, term, domain): deviate i is word i % 4 of block (n, draw = i / 4). Asking
- * for more of them never changes the first ones. Each block is made while the one before it is transformed. */
+/*
+ * count standard normal deviates of one (n, term, domain): deviate i is word i % 4 of block (n, draw = i / 4). A larger
+ * count does not change the first deviates. Each block is generated while the previous one is transformed.
+ */
 static inline void oto_normals(struct oto_rng_key key, uint64_t n, uint64_t term, uint64_t domain, double *out,
                                size_t count)
 {
@@ -132,7 +138,7 @@ static inline void oto_normals(struct oto_rng_key key, uint64_t n, uint64_t term
         memcpy(out + i, rest, (count - i) * sizeof rest[0]);
 }
 
-/* Deviate i of the same family alone. */
+/* Only deviate i of the same family. */
 static inline double oto_normal_at(struct oto_rng_key key, uint64_t n, uint64_t term, uint64_t domain, uint64_t i)
 {
     return oto_normal_from_bits(oto_rng_block(key, n, i / 4, term, domain).v[i % 4]);

@@ -1,12 +1,12 @@
 /*
- * The world segment: its layout, and readers inline. The server alone writes; it hands out a sealed memfd that clients
- * map read-only. A reader never locks, never writes and never waits for the writer: every channel is a ring of slots
- * with a sequence number each, and a reader learns exactly what it lost. All functions may be called from any thread;
- * a cursor belongs to one thread.
+ * The segment of a world: its layout, and inline readers. Only the server writes. Clients map its sealed memfd
+ * read-only. A reader never locks, never writes and never waits for the writer: every channel is a ring of slots with a
+ * lock word each, and a reader gets the exact number of lost records. All functions may be called from any thread; a
+ * cursor belongs to one thread.
  *
  * Memory order (Boehm, HPL-2012-68, figure 6): the writer makes the slot's lock odd, fences, writes the payload as
- * relaxed 64-bit words, and releases the even lock; a reader acquires the lock, reads the words relaxed, fences and
- * looks at the lock again. ThreadSanitizer does not model fences, so under it every word is acquire/release.
+ * relaxed 64-bit words, and releases the even lock. A reader acquires the lock, reads the words relaxed, fences and
+ * reads the lock again. ThreadSanitizer does not model fences, so under it every word is acquire/release.
  */
 #ifndef OTOLITH_SEGMENT_H
 #define OTOLITH_SEGMENT_H
@@ -39,7 +39,7 @@ enum oto_server_state {
     OTO_SERVER_PAUSED = 2,
     OTO_SERVER_FAULT = 3,   /* stopped by overrun policy `fault` or a fatal plugin; readable */
     OTO_SERVER_CLOSING = 4, /* ended or replaced by a new segment */
-    OTO_SERVER_ENDED = 5    /* the run reached its end; the last values stand */
+    OTO_SERVER_ENDED = 5    /* the run reached its end; the last values stay readable */
 };
 
 enum oto_clock_mode {
@@ -55,8 +55,8 @@ enum oto_clock_mode {
     X(TICKS, "ticks")                     /* completed in this run */ \
     X(LATE, "late_ticks")                 /* started more than 100 µs after the deadline */ \
     X(OVERRUNS, "overruns")               /* work ended after the next deadline */ \
-    X(SLIPS, "slips")                     /* re-anchored */ \
-    X(SLIPPED_NS, "slipped_ns")           /* sum of what was given up */ \
+    X(SLIPS, "slips")                     /* deadlines moved */ \
+    X(SLIPPED_NS, "slipped_ns")           /* sum of the time by which deadlines were moved */ \
     X(CATCHUP_TICKS, "catchup_ticks")     /* run back to back to catch up */ \
     X(WARNINGS, "plugin_warnings") \
     X(DISCARDS, "plugin_discards") \
@@ -73,7 +73,7 @@ enum oto_clock_mode {
     X(RESIDENT_LIBRARIES, "resident_libraries") \
     X(CLIENTS, "clients") \
     X(NON_FINITE, "non_finite_samples") \
-    X(STALLS, "stalls")                   /* ticks that the watchdog found stuck */ \
+    X(STALLS, "stalls")                   /* ticks that the step supervisor found stuck */ \
     X(STALE, "stale_samples")             /* repeated because a plugin host did not answer */ \
     X(HOST_RESTARTS, "plugin_host_restarts") \
     X(PARTICIPANT_LATE, "participant_late")       /* answers that did not come within the timeout */ \
@@ -126,14 +126,14 @@ static inline double oto_histogram_value_ns(uint32_t bucket)
     return (double)(UINT64_C(1) << exponent) + ((double)(bucket % 8u) + 0.5) * width;
 }
 
-/* One reading of the clock, as the tick thread leaves it after each tick. */
+/* One clock reading; the tick thread writes it after each tick. */
 struct oto_clock {
     uint64_t tick;         /* completed ticks */
     int64_t sim_time_ns;   /* floor(tick / fb) */
     int64_t start_mono_ns; /* CLOCK_MONOTONIC at the start of the last tick; not part of the state */
-    int64_t work_ns;       /* the last tick's work */
+    int64_t work_ns;       /* work of the last tick */
     double real_time_factor; /* over about the last second */
-    double scale;            /* asked for */
+    double scale;            /* requested scale */
     uint64_t state_hash;     /* chain over all ticks so far (A19) */
 };
 
@@ -156,11 +156,11 @@ struct oto_segment_header {
     uint64_t directory_offset; /* struct oto_segment_channel[channel_count] */
     uint32_t channel_count, channel_stride;
     uint32_t writer_pid, boot;
-    uint64_t writer_start_time; /* field 22 of /proc/pid/stat, against reuse of the pid */
+    uint64_t writer_start_time; /* field 22 of /proc/pid/stat, which distinguishes processes with the same pid */
     uint64_t rate_num, rate_den;
     uint64_t seed;
     char world[OTO_WORLD_NAME_BYTES];
-    uint64_t lineage; /* 184: the epoch of the run that this one continues after a crash, or its own */
+    uint64_t lineage; /* 184: epoch of the first run of this chain of restarts after crashes, or its own */
     unsigned char reserved0[256 - 192];
     /* 256: written by the tick thread */
     uint64_t clock_head; /* completed clock writes; newest slot is (head - 1) % OTO_CLOCK_SLOTS */
@@ -169,7 +169,8 @@ struct oto_segment_header {
     uint32_t tick_futex;                          /* 832: low half of the tick count, woken once a tick */
     uint32_t state;                               /* enum oto_server_state */
     uint32_t mode;                                /* enum oto_clock_mode */
-    uint32_t current_node;                        /* breadcrumb: 1 + index of the node being stepped, 0 between */
+    uint32_t current_node;                        /* 1 + index of the node being stepped, 0 between nodes; read after
+                                                   * a crash */
     uint64_t reserved2[6];
     uint64_t counter[64]; /* 896: enum oto_counter, relaxed */
     unsigned char reserved3[4096 - 1408];
@@ -178,7 +179,7 @@ struct oto_segment_header {
     unsigned char reserved4[OTO_SEGMENT_HEADER_BYTES - 4096 - 2 * sizeof(struct oto_histogram)];
 };
 
-/* A field, as it stands in the segment: struct oto_field with its texts inside. */
+/* A field in the segment: struct oto_field with its texts embedded. */
 struct oto_segment_field {
     char name[OTO_FIELD_NAME_BYTES];
     char unit[OTO_FIELD_UNIT_BYTES];
@@ -194,11 +195,12 @@ struct oto_segment_field {
 
 struct oto_segment_channel {
     char topic[OTO_TOPIC_BYTES];          /* "demo/car/imu", or its alias */
-    char node[OTO_TOPIC_BYTES];           /* "demo/car/imu": what control commands take; "demo/@events" for the world's */
+    char node[OTO_TOPIC_BYTES];           /* "demo/car/imu": the name for control commands; "demo/@events" for the
+                                           * world's events */
     char plugin[32];
     char plugin_version[16];
     char type_name[OTO_RECORD_NAME_BYTES];
-    char frame_id[OTO_WORLD_NAME_BYTES];  /* of the ROS header */
+    char frame_id[OTO_WORLD_NAME_BYTES];  /* frame_id of the ROS header */
     uint64_t type_hash;
     uint64_t rate_num, rate_den;          /* 0/1 for events */
     uint64_t ring_offset;                 /* struct oto_ring, then slots */
@@ -206,21 +208,25 @@ struct oto_segment_channel {
     uint32_t slot_stride;                 /* bytes, a multiple of 64 */
     uint32_t payload_bytes;
     uint32_t first_field, field_count;
-    uint32_t node_index;                  /* nodes are numbered in tick order; UINT32_MAX for the world's own */
+    uint32_t node_index;                  /* nodes are numbered in tick order; UINT32_MAX for the world's own
+                                           * channels */
     uint32_t generation;                  /* counts the swaps of the producer; relaxed */
     uint32_t flags;                       /* OTO_CHANNEL_… */
     uint32_t identity_lock;               /* odd while a swap writes plugin, plugin_version and generation */
     unsigned char reserved[512 - 404];
 };
 
-/* What a channel is made by, which swaps change. The server ends its texts with a NUL. */
+/* The plugin that fills a channel, which swaps change. The server terminates the texts with NUL. */
 struct oto_channel_identity {
     char plugin[32];
     char plugin_version[16];
     uint32_t generation;
 };
 
-/* FNV-1a-64 over the field table, then the directory, with what changes while it runs (the identity, `flags`) as 0. */
+/*
+ * FNV-1a-64 over the field table, then the directory. Members that change during a run (the identity, `flags`) count as
+ * 0.
+ */
 static inline uint64_t oto_segment_layout_hash(const struct oto_segment_field *fields, uint32_t field_count,
                                                const struct oto_segment_channel *channels, uint32_t channel_count)
 {
@@ -238,10 +244,10 @@ static inline uint64_t oto_segment_layout_hash(const struct oto_segment_field *f
     return hash;
 }
 
-/* Heads a ring. Slots follow at the next multiple of 64. */
+/* The head of a ring. Slots follow at the next multiple of 64. */
 struct oto_ring {
     uint64_t head;   /* seq of the newest complete record, 0 before the first; release */
-    uint64_t first;  /* oldest record of this run where it goes on from a checkpoint; 0: record 1 */
+    uint64_t first;  /* oldest record of a run that continues from a checkpoint; 0: record 1 */
     uint64_t reserved[6];
 };
 
@@ -295,7 +301,7 @@ static inline void oto_words_load(void *to, const void *from, size_t bytes)
     }
 }
 
-/* The writer's counterpart. */
+/* The reverse of oto_words_load, for the writer. */
 static inline void oto_words_store(void *to, const void *from, size_t bytes)
 {
     uint64_t *target = (uint64_t *)to;
@@ -307,7 +313,7 @@ static inline void oto_words_store(void *to, const void *from, size_t bytes)
     }
 }
 
-/* What fills a channel now. OTO_OK, or OTO_AGAIN when swaps followed each other faster than it could be read. */
+/* The current plugin of a channel. OTO_OK, or OTO_AGAIN if swaps changed it during each attempt to read. */
 static inline enum oto_status oto_channel_identity_read(const struct oto_segment_channel *channel,
                                                         struct oto_channel_identity *identity)
 {
@@ -324,7 +330,7 @@ static inline enum oto_status oto_channel_identity_read(const struct oto_segment
     return OTO_AGAIN;
 }
 
-/* A ring as a reader sees it; made once from a checked directory entry. */
+/* A ring for a reader; made once from a checked directory entry. */
 struct oto_ring_view {
     const struct oto_ring *ring;
     const unsigned char *slots;
@@ -352,8 +358,9 @@ static inline uint64_t oto_ring_newest(const struct oto_ring_view *view)
 }
 
 /*
- * Reads record `seq` if it still stands. `payload` takes view->payload_bytes. OTO_OK, OTO_AGAIN (not written yet) or
- * OTO_LAPPED (overwritten); on the latter two the outputs are undefined. Beyond OTO_SEQ_MAX nothing is ever written.
+ * Reads record `seq` if it is still in the ring. `payload` has room for view->payload_bytes. OTO_OK, OTO_AGAIN (not
+ * written yet) or OTO_LAPPED (overwritten); with the latter two the outputs are undefined. Nothing is ever written
+ * beyond OTO_SEQ_MAX.
  */
 static inline enum oto_status oto_ring_read_at(const struct oto_ring_view *view, uint64_t seq,
                                                struct oto_sample_head *head, void *payload)
@@ -371,16 +378,16 @@ static inline enum oto_status oto_ring_read_at(const struct oto_ring_view *view,
     return __atomic_load_n(lock, OTO_ORDER_LOAD_) == wanted ? OTO_OK : OTO_LAPPED;
 }
 
-/* A reader's place in a channel. */
+/* The position of a reader in a channel. */
 struct oto_cursor {
     uint64_t next; /* seq of the next record to read, from 1 */
     uint64_t lost; /* records overwritten before they were read, exact */
 };
 
 /*
- * The next record in order. OTO_OK; OTO_AGAIN: nothing new, or overwritten as fast as it was looked for; OTO_CORRUPT: the
- * ring tells of numbers that cannot be. Loss moves the cursor on, past what is gone or to the oldest safe record, and
- * counts.
+ * Reads the next record in order. OTO_OK; OTO_AGAIN: nothing new, or overwritten during each attempt; OTO_CORRUPT:
+ * impossible numbers in the ring. After a loss the cursor moves past the lost records or to the oldest safe record, and
+ * counts them.
  */
 static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, struct oto_cursor *cursor,
                                             struct oto_sample_head *head, void *payload)
@@ -397,7 +404,7 @@ static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, st
             cursor->lost += view->ring->first - cursor->next;
             cursor->next = view->ring->first;
         }
-        /* One eighth of the ring is left as a margin, so that a lapped reader is not lapped again at once. */
+        /* One eighth of the ring stays as a margin, so that a lapped reader is not lapped again immediately. */
         const uint64_t behind = newest - cursor->next;
         if (behind > view->mask) {
             const uint64_t target = newest - (view->mask - view->mask / 8);
@@ -409,7 +416,7 @@ static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, st
             cursor->next++;
             return OTO_OK;
         }
-        if (status == OTO_LAPPED) { /* a writer that died while it overwrote this one never moves the head */
+        if (status == OTO_LAPPED) { /* a writer that died while overwriting this record never moves the head */
             cursor->next++;
             cursor->lost++;
         }
@@ -417,7 +424,10 @@ static inline enum oto_status oto_ring_next(const struct oto_ring_view *view, st
     return OTO_AGAIN;
 }
 
-/* The newest record, or the one before it while that is being replaced. OTO_OK, OTO_AGAIN, or OTO_CORRUPT as above. */
+/*
+ * Reads the newest record, or the previous one while the newest is being replaced. OTO_OK, OTO_AGAIN, or OTO_CORRUPT as
+ * above.
+ */
 static inline enum oto_status oto_ring_latest(const struct oto_ring_view *view, struct oto_sample_head *head,
                                               void *payload)
 {

@@ -120,9 +120,9 @@ OTO_API enum oto_status oto_sim_set(struct oto_sim *sim, const char *node, const
 OTO_API enum oto_status oto_sim_get(const struct oto_sim *sim, const char *node, const char *param, char *text,
                                     size_t bytes, struct oto_error *error);
 /*
- * Replaces a node's plugin: `swap` begins with OTO_SWAP_DEFAULTS. There is no probe in another process. With `shadow_ns` the
- * candidate goes live when its shadow is over; with `probation_ns` it is taken back by itself if a step fails, which the
- * world's events tell. `undo` takes back a swap on probation, `cancel` ends one in its shadow.
+ * Replaces a node's plugin; initialise `swap` with OTO_SWAP_DEFAULTS. There is no probe in another process. With
+ * `shadow_ns` the flip follows at the end of the shadow. With `probation_ns` the swap is rolled back if a step fails,
+ * which is an event of the world. `undo` rolls back a swap on probation, `cancel` ends one in its shadow.
  */
 OTO_API enum oto_status oto_sim_swap(struct oto_sim *sim, const char *node, const struct oto_swap *swap,
                                      struct oto_error *error);
@@ -146,7 +146,7 @@ OTO_API enum oto_status oto_sim_drive(struct oto_sim *sim, const char *vehicle, 
 
 /* The state as the bytes of a checkpoint file, which `otolith run --restore` reads too. *bytes is freed by free(). */
 OTO_API enum oto_status oto_sim_save(struct oto_sim *sim, void **bytes, size_t *count, struct oto_error *error);
-/* Goes on from there: a checkpoint of the same world, of any seed of it. On failure the world is as it was. */
+/* Continues from a checkpoint of the same world, of any seed. On failure the world is unchanged. */
 OTO_API enum oto_status oto_sim_restore(struct oto_sim *sim, const void *bytes, size_t count, struct oto_error *error);
 
 #ifdef __cplusplus

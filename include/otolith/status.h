@@ -1,7 +1,7 @@
 /*
- * Statuses and errors. A status is for a program, an error for a person: it is one sentence that names the offending
- * value, where it stands, and what would be accepted. Functions return a status; those that a person can cause to
- * fail also fill an error. Every function here may be called from any thread.
+ * Statuses and errors. A status is for a program, an error for a person: one sentence that names the offending value,
+ * its place, and what would be accepted. Functions return a status; those that can fail because of a user's input also
+ * fill an error. Every function here may be called from any thread.
  */
 #ifndef OTOLITH_STATUS_H
 #define OTOLITH_STATUS_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* A function of libotolith. */
+/* Marks a function that libotolith exports. */
 #define OTO_API __attribute__((visibility("default")))
 
 /* clang-format off */
@@ -66,7 +66,7 @@ struct oto_error {
     char text[OTO_ERROR_TEXT_BYTES]; /* no newline at the end, empty while status is OTO_OK */
 };
 
-/* Fills `error` (which may be NULL) and returns `status`, so that a failing function ends in one line. */
+/* Fills `error` (which may be NULL) and returns `status`, so that a failure is one statement. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif

@@ -1,8 +1,10 @@
-/* Vectors, quaternions and 3×3 matrices: values copied like numbers, pure functions, callable from any thread, no
- * allocation. Quaternions are Hamilton's, scalar first; q_a_from_b takes b vectors to a (style.md), so
- * oto_quat_rotate(q_enu_from_body, v_body) is v in ENU and q_a_from_b * q_b_from_c = q_a_from_c. Matrices are row
- * major. Roll, pitch, yaw are fixed-axis (extrinsic x, y, z): R = Rz(yaw) Ry(pitch) Rx(roll), as URDF, SDF and ROS tf.
- * Only + - * / sqrt and detmath.h, so every machine and compiler gives the same bits (A19). */
+/*
+ * Vectors, quaternions and 3×3 matrices: values copied like numbers, pure functions, callable from any thread, no
+ * allocation. Quaternions are Hamilton's, scalar first. q_a_from_b converts b vectors to a, so
+ * oto_quat_rotate(q_enu_from_body, v_body) is v in ENU and q_a_from_b * q_b_from_c = q_a_from_c. Matrices are
+ * row-major. Roll, pitch, yaw are fixed-axis (extrinsic x, y, z): R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF, SDF and
+ * ROS tf. Only + - * / sqrt and detmath.h are used, so every machine and compiler gives the same bits (A19).
+ */
 #ifndef OTOLITH_VECMATH_H
 #define OTOLITH_VECMATH_H
 
@@ -113,7 +115,7 @@ static inline bool oto_vec3_is_finite(oto_vec3 a)
     return (a.x - a.x) + (a.y - a.y) + (a.z - a.z) == 0.0;
 }
 
-/* The zero vector has no direction and stays zero. */
+/* The zero vector has no direction and is returned unchanged. */
 static inline oto_vec3 oto_vec3_normalize(oto_vec3 a)
 {
     double norm = oto_vec3_norm(a);
@@ -262,7 +264,7 @@ static inline bool oto_quat_is_unit(oto_quat q, double tol)
     return oto_fabs(oto_quat_dot(q, q) - 1.0) <= 2.0 * tol;
 }
 
-/* The zero quaternion is no rotation; it becomes the identity. */
+/* The zero quaternion is not a rotation; the identity is returned. */
 static inline oto_quat oto_quat_normalize(oto_quat q)
 {
     double norm = oto_sqrt(oto_quat_dot(q, q));

@@ -1,4 +1,4 @@
-/* The version of the product and of each thing that has a version of its own. */
+/* The versions of the product and of its interfaces. */
 #ifndef OTOLITH_VERSION_H
 #define OTOLITH_VERSION_H
 
@@ -8,7 +8,7 @@
 #define OTO_PLUGIN_ABI_MAJOR 2
 #define OTO_PLUGIN_ABI_MINOR 0
 
-/* The shared-memory layout. A client accepts exactly its own major; a minor only adds at the end. */
+/* The shared-memory layout. A client accepts exactly its own major version; a minor version only adds at the end. */
 #define OTO_SEGMENT_MAJOR 1
 #define OTO_SEGMENT_MINOR 1
 

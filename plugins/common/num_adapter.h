@@ -1,8 +1,8 @@
 /*
- * The adapter to the plugin ABI of the sensors whose samples a kernel makes (num_measure.h): the magnetometer and the
- * IMU. It adds to a model: the node's own field, delay and band limit, the sensor's clock, batches of any size, and the
- * states of older versions. A plugin gives the functions of its model in a constant `struct num_sensor`; the inline
- * functions then call them directly. Preparing belongs to the loop, the rest to the tick.
+ * The adapter to the plugin ABI for sensors whose samples a kernel makes (num_measure.h): the magnetometer and the IMU.
+ * It adds to a model the node's own field, delay and band limit, the sensor's clock, batches of any size, and the
+ * migration of older states. A plugin lists the functions of its model in a constant `struct num_sensor`; the inline
+ * functions call them directly. Preparing belongs to the loop, the rest to the tick.
  */
 #ifndef NUM_ADAPTER_H
 #define NUM_ADAPTER_H
@@ -13,45 +13,45 @@
 #include "num_timing.h"
 #include "otolith/plugin.h"
 
-#define NUM_CHUNK 16 /* units whose jobs lie on the stack together */
+#define NUM_CHUNK 16 /* units whose jobs are on the stack at the same time */
 
-/* The adapter's part of what a sensor prepares: its first member. */
+/* The adapter's part of the prepared data of a sensor, as its first member. */
 struct num_sensor_plan {
-    bool extended; /* samples are made by `measure_extended` */
+    bool extended; /* `measure_extended` makes the samples */
     bool has_own_field;
-    oto_vec3 own_field_enu_ut; /* where has_own_field */
+    oto_vec3 own_field_enu_ut; /* valid if has_own_field */
     struct num_timing timing;
 };
 
-/* What a sensor is exposed to at sample n. */
+/* The exposure of a sensor at sample n. */
 struct num_exposure {
     uint64_t n;
     const struct oto_sensor_input *input;
-    const oto_vec3 *field_ut; /* in sensor axes: the input's, or the node's own */
+    const oto_vec3 *field_ut; /* in sensor axes: that of the input, or the node's own */
 };
 
 /*
- * A sensor's model. `data` is what the plugin prepared. A sample is made from finite numbers only: where one is not,
- * measure and begin return false, and there is no sample.
+ * The model of a sensor. `data` is the plugin's prepared data. If a number is not finite, measure and begin return
+ * false and there is no sample.
  */
 struct num_sensor {
     uint32_t ports;
-    /* The state is the model's and, since version 2, after these bytes a struct num_band_state. */
+    /* The state is that of the model, followed since version 2 by a struct num_band_state. */
     uint64_t model_state_bytes;
     bool (*measure)(const void *data, void *state, const struct num_exposure *truth, struct oto_output *outputs);
-    /* The two halves of measure: the job for the plan's kernel, and the records of a job that is done. */
+    /* The two halves of measure: make the job for the plan's kernel; make the records after the job is done. */
     bool (*begin)(const void *data, void *state, const struct num_exposure *truth, double *measured_u,
                   struct num_suite_job *job);
     void (*finish)(const void *data, const struct num_suite_job *job, struct oto_output *outputs);
-    /* The same with every term; `felt` is what the sensor feels in place of the truth, or the truth itself. */
+    /* As measure, with every term; `felt` is the exposure after boxcar and delay, or the truth itself. */
     enum oto_step_status (*measure_extended)(const void *data, void *state, const struct num_exposure *truth,
                                              const struct num_exposure *felt, const struct oto_step *step);
     bool (*state_is_finite)(const void *state);
 };
 
 /*
- * Prepares the adapter's part. `extended`: whether the model needs `measure_extended`. `delta`: whether the integrals
- * between samples are published. `field_enu_ut`: the parameter, or NULL for a sensor without a magnetometer.
+ * Prepares the adapter's part. `extended`: the model needs `measure_extended`. `delta`: the integrals between samples
+ * are published. `field_enu_ut`: the parameter, or NULL for a sensor without a magnetometer.
  */
 enum oto_status num_sensor_prepare(const struct oto_host *host, const struct oto_setup *setup,
                                    const struct num_timing_params *timing, bool extended, bool delta,
@@ -60,13 +60,13 @@ enum oto_status num_sensor_prepare(const struct oto_host *host, const struct oto
 enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, const struct oto_instance *instance,
                                               const struct oto_step *step, const struct num_exposure *truth);
 
-/* From version 1, which had no band limit: its band limit begins settled. VERSION for others. */
+/* Migrates a state of version 1, which had no band limit; the band limit starts settled. VERSION for other versions. */
 enum oto_status num_sensor_migrate(const struct num_sensor *sensor, const struct oto_instance *instance,
                                    const void *old_state, uint64_t old_bytes, uint32_t old_version);
 
 enum oto_status num_sensor_validate(const struct num_sensor *sensor, const struct oto_instance *instance);
 
-/* `own_field_ut` is room for the node's own field, which stays as long as the exposure is used. */
+/* `own_field_ut` is storage for the node's own field, valid as long as the exposure is used. */
 static inline struct num_exposure num_sensor_expose(const struct num_sensor_plan *plan, const struct oto_step *step,
                                                     oto_vec3 *own_field_ut)
 {
@@ -91,7 +91,7 @@ num_sensor_step(const struct num_sensor *sensor, const struct oto_instance *inst
     return sensor->measure(plan, instance->state, &truth, step->outputs) ? OTO_STEP_OK : OTO_STEP_DISCARD;
 }
 
-/* Up to NUM_CHUNK units: those that need the plain sample alone in one call of the kernel. */
+/* Steps up to NUM_CHUNK units. Those that need only the plain sample share one call of the kernel. */
 static inline __attribute__((always_inline)) void
 num_sensor_step_chunk(const struct num_sensor *sensor, const struct oto_instance *const *instances,
                       const struct oto_step *const *steps, uint32_t count, enum oto_step_status *statuses)

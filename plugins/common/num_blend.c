@@ -6,7 +6,7 @@
 
 #define SHORTEST_S 1.0
 #define LONGEST_S 10.0
-#define GENTLE_M_S2 3.0 /* what the blend of a velocity should not exceed */
+#define GENTLE_M_S2 3.0 /* limit of the acceleration while the velocity is blended */
 
 static bool is_finite(const struct oto_truth_record *t)
 {
@@ -25,7 +25,7 @@ static oto_quat add_scaled(oto_quat a, oto_quat b, double by)
     return oto_quat_make(a.w + b.w * by, a.x + b.x * by, a.y + b.y * by, a.z + b.z * by);
 }
 
-/* The rotation about the vertical that is nearest to q. */
+/* The rotation about the vertical axis that is nearest to q. */
 static oto_quat yaw_part(oto_quat q)
 {
     return q.w == 0.0 && q.z == 0.0 ? oto_quat_identity() : oto_quat_normalize(oto_quat_make(q.w, 0.0, 0.0, q.z));
@@ -78,7 +78,7 @@ struct oto_instant num_blend_source_time(const struct num_blend *blend, struct o
     return at;
 }
 
-/* Under the acceleration and angular rate of the epoch. */
+/* Extrapolates before the epoch with the acceleration and the angular rate at the epoch. */
 static void before_epoch(const struct num_blend *blend, double tau_s, struct oto_truth_record *truth)
 {
     const struct oto_truth_record *at = &blend->adopted;
@@ -103,7 +103,7 @@ static void move_rigidly(const struct num_blend *blend, struct oto_truth_record 
 }
 
 /*
- * With s = tau/T, the rate that is left goes as v(2s³ - 3s² + 1) + aT(s³ - 2s² + s), from v with slope a to rest; the
+ * With s = tau/T the remaining rate is v(2s³ - 3s² + 1) + aT(s³ - 2s² + s), which goes from v with slope a to rest. The
  * position has its integral.
  */
 static void add_velocity_left(const struct num_blend *blend, double s, struct oto_truth_record *truth)
@@ -119,8 +119,8 @@ static void add_velocity_left(const struct num_blend *blend, double s, struct ot
 }
 
 /*
- * The attitude that is left, d = 1 + (d0 - 1) h + d0' k with h = 1 - smoothstep(s) and k = T(s - 6s³ + 8s⁴ - 3s⁵), is
- * not normalised and never zero; the product p d with the source's attitude p is differentiated as it stands.
+ * The remaining attitude is d = 1 + (d0 - 1) h + d0' k with h = 1 - smoothstep(s) and k = T(s - 6s³ + 8s⁴ - 3s⁵). It is
+ * not normalised and never zero. The product p d with the source's attitude p is differentiated without normalising.
  */
 static void add_attitude_left(const struct num_blend *blend, double s, struct oto_truth_record *truth)
 {

@@ -40,7 +40,7 @@ static inline struct num_direction num_direction_of(double heading_rad)
     return direction;
 }
 
-/* The distances along and across the first heading that the moments give. */
+/* The state after dt_s, from the moments of the path. */
 static inline __attribute__((always_inline)) void num_catr_advance(const struct num_catr *state,
                                                                   struct num_direction direction, double dt_s,
                                                                   const struct num_moments *m, struct num_catr *next)

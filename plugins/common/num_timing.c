@@ -5,7 +5,7 @@
 #include "num_draws.h"
 
 #define NS_PER_S 1e9
-/* Two deviates differ by less than 18.3, so the clock never steps back. */
+/* Two deviates differ by less than 18.3, so the sensor clock never goes backwards. */
 #define JITTER_PERIODS_MAX 0.05
 
 static enum oto_status check(const struct num_timing_params *params, double rate_hz, bool delta,
@@ -92,7 +92,7 @@ static enum oto_step_status input_before(const struct oto_step *step, double bac
     return step->sensor.input_at(step->sensor.input_context, past, input);
 }
 
-/* What the low-pass is given at an instant. */
+/* The input of the low-pass at an instant. */
 static enum oto_step_status band_input(const struct oto_step *step, double back_ns, const oto_vec3 *own_field_enu_ut,
                                        double input[NUM_BAND_CHANNELS], double *temperature_degc)
 {
@@ -181,8 +181,8 @@ enum oto_step_status num_timing_feel(const struct num_timing *timing, const stru
 #define CONING 0.14433756729740644 /* sqrt(3)/12 */
 
 /*
- * The rotation from the start of a substep to its part c, with the rate linear through the two nodes: the fourth-order
- * Magnus expansion, whose cross product is the coning term.
+ * The rotation from the start of a substep to its fraction c, with the rate linear through the two nodes: the
+ * fourth-order Magnus expansion, whose cross product is the coning term.
  */
 static oto_vec3 turned(const oto_vec3 rate_rad_s[2], double h_s, double c)
 {
@@ -192,7 +192,9 @@ static oto_vec3 turned(const oto_vec3 rate_rad_s[2], double h_s, double c)
     return oto_vec3_add_scaled(plain_rad, oto_vec3_cross(rate_rad_s[0], rate_rad_s[1]), CONING * h_s * h_s * (c * c * c));
 }
 
-/* One substep. The force is turned back to the start, which holds rotation compensation and sculling. */
+/*
+ * Advances by one substep. The force is rotated back to the start, which includes rotation compensation and sculling.
+ */
 static void advance(const struct oto_sensor_input node[2], double h_s, oto_quat *q, oto_vec3 *velocity_m_s)
 {
     const oto_vec3 rate_rad_s[2] = {node[0].angular_rate_sensor_rad_s, node[1].angular_rate_sensor_rad_s};

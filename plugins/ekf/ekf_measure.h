@@ -13,7 +13,7 @@
 struct ekf_sensor {
     uint32_t function; /* index into ekf_functions */
     uint32_t field_count;
-    uint32_t components;                /* bits, of functions with axes */
+    uint32_t components;                /* bits that select axes, for functions with axes */
     uint32_t m;                         /* rows of the innovation */
     uint32_t states[NUM_KALMAN_ROWS];   /* linear */
     uint32_t wraps[NUM_KALMAN_ROWS];    /* linear: the state is an angle */
@@ -28,7 +28,7 @@ struct ekf_sensor {
 struct ekf_function {
     const char *name, *text;
     uint32_t least_fields, most_fields;
-    uint32_t rows;           /* of the innovation; 0: one for each field */
+    uint32_t rows;           /* rows of the innovation; 0: one for each field */
     uint32_t needs;          /* bits EKF_… that a model must have */
     uint32_t axes;           /* `components` chooses among x, y, z */
     const char *const *fields; /* of the standard records, as many as most_fields; NULL: the parameters must name

@@ -32,14 +32,14 @@ struct ekf_view {
     uint32_t needs; /* bits EKF_… of the quantities that it has */
     uint32_t x, y, z;
     uint32_t roll, pitch, yaw;
-    uint32_t qw;            /* the first of four */
-    uint32_t vx, vy, vz;    /* ENU */
-    uint32_t forward, side; /* body */
-    uint32_t ax, ay, az;    /* ENU */
+    uint32_t qw;            /* index of the first of four quaternion states */
+    uint32_t vx, vy, vz;    /* velocity in ENU axes */
+    uint32_t forward, side; /* velocity in body axes */
+    uint32_t ax, ay, az;    /* acceleration in ENU axes */
     uint32_t accel;         /* rate of `forward` */
-    uint32_t turn;          /* about the vertical */
-    uint32_t roll_rate, pitch_rate, yaw_rate; /* of the angles */
-    uint32_t wx;            /* the first of three, body */
+    uint32_t turn;          /* turn rate about the vertical */
+    uint32_t roll_rate, pitch_rate, yaw_rate; /* rates of the angles */
+    uint32_t wx;            /* index of the first of three body rates */
     double slip_cos, slip_sin; /* direction of `forward` relative to body x */
 };
 

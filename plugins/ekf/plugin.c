@@ -33,13 +33,13 @@ static void take_truth(const struct ekf_prepared *prepared, struct ekf_state *st
         numbers[i] = num_number_of(&prepared->truth_fields[i], sample->payload);
     }
     if (prepared->truth_by_model) {
-        memcpy(&truth, numbers, EKF_TRUTH_NUMBERS * sizeof *numbers); /* the fields are the record from its start on */
+        memcpy(&truth, numbers, EKF_TRUTH_NUMBERS * sizeof *numbers); /* the fields are the beginning of the record */
         plan->model->from_truth(plan->constants, &truth, numbers);
     }
     ekf_filter_truth(plan, state, sample->t_ns, numbers);
 }
 
-/* The sample's own covariance of the rows in use; false where it has none. */
+/* Gets the sample's own covariance of the rows in use; false if it has none. */
 static bool own_noise(const struct ekf_source *source, const struct ekf_sensor *sensor, const void *payload,
                       double *noise)
 {
@@ -60,7 +60,10 @@ static bool own_noise(const struct ekf_source *source, const struct ekf_sensor *
     return true;
 }
 
-/* One row of a sample: refused where its time is none, nothing where an optional measurement is not in it. */
+/*
+ * Applies one row of a sample. A sample with an invalid time is refused; an optional measurement that is absent is
+ * skipped.
+ */
 static enum num_outcome take_row(const struct ekf_prepared *prepared, struct ekf_state *state, uint32_t row,
                                  const struct oto_input_sample *sample, int64_t now_ns)
 {
@@ -155,7 +158,7 @@ static const struct oto_port outputs[] = {
     {"state", &num_filter_state_type, OTO_PORT_ALWAYS, 0},
     {"innovation", &num_filter_innovation_type, OTO_PORT_ALWAYS, 0},
 };
-/* As those of ins_ekf stand, so that one may be swapped for the other; any further ones are open. */
+/* In the same order as those of ins_ekf, so that one can be swapped for the other. Further inputs are open. */
 static const struct oto_input_port inputs[] = {
     {"imu", "any record; `measurements` tell what is in it", NULL, OTO_INPUT_OPTIONAL, 0},
     {"odometer", "any record", NULL, OTO_INPUT_OPTIONAL, 0},

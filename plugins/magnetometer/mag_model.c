@@ -47,7 +47,7 @@ bool mag_state_is_finite(const struct mag_state *state)
 
 static const double no_force_m_s2[3] = {0.0, 0.0, 0.0};
 
-/* Member by member: a struct that is made first and copied then would wait for its own stores. */
+/* Assigned member by member: copying a struct that was just built would wait for its own stores. */
 static inline void fill_job(const struct mag_plan *plan, struct mag_state *state, uint64_t n, const double *field_ut,
                             double temperature_degc, double *measured_u, struct num_suite_job *job)
 {

@@ -1,6 +1,6 @@
 /*
- * A three-axis magnetometer: the true field in sensor axes goes in, a record comes out. Pure numbers: no host. Prepare
- * and init belong to the loop, measure to the tick.
+ * A three-axis magnetometer. Input: the true field in sensor axes; output: a record. Pure numbers: no host. Prepare and
+ * init belong to the loop, measure to the tick.
  */
 #ifndef MAG_MODEL_H
 #define MAG_MODEL_H
@@ -24,7 +24,7 @@ struct mag_plan {
     struct num_suite_plan suite;
     double covariance_t2[9];
     bool has_iron;
-    bool extended; /* only mag_measure_extended has all of its terms */
+    bool extended; /* only mag_measure_extended computes all of its terms */
     struct num_iron_params iron;
 };
 
@@ -34,10 +34,10 @@ struct mag_taps {
 
 struct mag_state {
     double walk_u[4];                             /* x, y, z, nothing */
-    double instability[3][NUM_INSTABILITY_POLES]; /* of unit floor */
+    double instability[3][NUM_INSTABILITY_POLES]; /* for a floor of one */
 };
 
-/* Errors: INVALID, RANGE. Own field and warnings are the adapter's. */
+/* Errors: INVALID, RANGE. The adapter handles the node's own field and the warnings. */
 enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, struct oto_rng_key noise_key,
                             struct oto_rng_key unit_key, struct mag_plan *plan, struct oto_error *error);
 void mag_init(const struct mag_plan *plan, struct mag_state *state);
@@ -45,14 +45,17 @@ void mag_adapt(const struct mag_plan *plan, const struct mag_params *old_params,
                struct mag_state *state);
 bool mag_state_is_finite(const struct mag_state *state);
 
-/* One sample into a zeroed record. Bit i of `saturated`: axis i. Returns false where a truth is not finite: there is no
- * sample then. */
+/*
+ * Makes one sample in a zeroed record. Bit i of `saturated`: axis i. False if a truth is not finite: there is then no
+ * sample.
+ */
 bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                  double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated);
 
 /*
- * The two halves of mag_measure, for several units at once: the job of a sample, whose field and measured_u[NUM_LANES] stay
- * until it is done, or false; and the record of a job that the plan's kernel has done.
+ * The two halves of mag_measure, for several units at once. mag_begin makes the job of a sample, whose field and
+ * measured_u[NUM_LANES] must stay valid until the end, or returns false. mag_finish makes the record after the plan's
+ * kernel has done the job.
  */
 bool mag_begin(const struct mag_plan *plan, struct mag_state *state, uint64_t n, const oto_vec3 *field_ut,
                double temperature_degc, double *measured_u, struct num_suite_job *job);
@@ -60,8 +63,8 @@ void mag_finish(const struct mag_plan *plan, const struct num_suite_job *job, st
                 uint32_t *saturated);
 
 /*
- * The same with every term, to the same bits where they are off. `felt_ut` is what the sensor feels in place of the true
- * field (boxcar, delay), or that itself; taps, zeroed, or NULL.
+ * As mag_measure with every term; the bits are the same if the terms are zero. `felt_ut` is the exposure after boxcar
+ * and delay, or the true field itself; taps are zeroed, or NULL.
  */
 bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                           oto_vec3 felt_ut, double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated,

@@ -5,7 +5,7 @@
 #include "num_timing.h"
 #include "otolith/plugin.h"
 
-/* The parameters of the model and those of the adapter alone. */
+/* The parameters of the model and of the adapter. */
 struct mag_block {
     struct mag_params model;
     struct num_timing_params timing;

@@ -92,7 +92,7 @@ static void fill_mag(const struct imu_plan *plan, const double *measured_u, stru
     memcpy(mag->magnetic_field_covariance, plan->field_covariance_t2, sizeof plan->field_covariance_t2);
 }
 
-/* Member by member: a struct that is made first and copied then would wait for its own stores. */
+/* Assigned member by member: copying a struct that was just built would wait for its own stores. */
 static inline void fill_job(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                             double *measured_u, struct num_suite_job *job)
 {
@@ -144,7 +144,7 @@ bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const str
     return true;
 }
 
-/* What comes before the suite: the truth, what looking back adds, and iron. */
+/* The taps before the suite: the truth, the effect of boxcar and delay, and iron. */
 static void tap_input(const struct num_suite_job *truth, const struct num_suite_job *felt, uint32_t lanes,
                       num_tap_row *rows)
 {

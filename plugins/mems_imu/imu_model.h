@@ -1,7 +1,7 @@
 /*
- * An inertial measurement unit of MEMS triads: accelerometer, gyroscope and, if it has one, magnetometer. True specific
- * force, angular rate and field in sensor axes go in, records come out. Pure numbers: no host. Prepare and init belong
- * to the loop, measure to the tick.
+ * An inertial measurement unit of MEMS triads: accelerometer, gyroscope and optionally magnetometer. Inputs: true
+ * specific force, angular rate and field in sensor axes; outputs: records. Pure numbers: no host. Prepare and init
+ * belong to the loop, measure to the tick.
  */
 #ifndef IMU_MODEL_H
 #define IMU_MODEL_H
@@ -29,19 +29,19 @@ struct imu_plan {
     double force_covariance[9];
     double field_covariance_t2[9];
     bool has_iron;
-    bool extended; /* only imu_measure_extended has all of its terms */
+    bool extended; /* only imu_measure_extended computes all of its terms */
     struct num_iron_params iron;
 };
 
-/* Accelerometer, gyroscope, magnetometer, as NUM_TAPS_DOUBLES of num_taps.h. */
+/* Accelerometer, gyroscope, magnetometer; each NUM_TAPS_DOUBLES of num_taps.h. */
 struct imu_taps {
     double triads[NUM_TRIAD_IDS][NUM_TAPS_DOUBLES];
 };
 
-/* Lanes as num_suite.h: accelerometer, gyroscope, magnetometer. */
+/* Lanes as in num_suite.h: accelerometer, gyroscope, magnetometer. */
 struct imu_state {
     double walk_u[NUM_WALK_LANES];
-    double instability[3 * NUM_TRIAD_IDS][NUM_INSTABILITY_POLES]; /* of unit floor */
+    double instability[3 * NUM_TRIAD_IDS][NUM_INSTABILITY_POLES]; /* for a floor of one */
 };
 
 /* In sensor axes. */
@@ -53,7 +53,7 @@ struct imu_truth {
     double temperature_degc;
 };
 
-/* Errors: INVALID, RANGE. Own field and warnings are the adapter's. */
+/* Errors: INVALID, RANGE. The adapter handles the node's own field and the warnings. */
 enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, struct oto_rng_key noise_key,
                             struct oto_rng_key unit_key, struct imu_plan *plan, struct oto_error *error);
 void imu_init(const struct imu_plan *plan, struct imu_state *state);
@@ -62,17 +62,18 @@ void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params,
 bool imu_state_is_finite(const struct imu_state *state);
 
 /*
- * One sample into zeroed records; `mag` is filled where there is a magnetometer. Saturated axes as OTO_SAMPLE_SATURATED
- * bits: x y z of the accelerometer, then of the gyroscope; of the magnetometer. Returns false where a truth is not
- * finite: there is no sample then.
+ * Makes one sample in zeroed records; `mag` is filled if there is a magnetometer. Saturated axes as
+ * OTO_SAMPLE_SATURATED bits: x y z of the accelerometer, then of the gyroscope; of the magnetometer. False if a truth
+ * is not finite: there is then no sample.
  */
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
                  uint32_t *mag_saturated);
 
 /*
- * The two halves of imu_measure, for several units at once: the job of a sample, whose inputs and measured_u[NUM_LANES]
- * stay until it is done, or false; and the records of a job that the plan's kernel has done.
+ * The two halves of imu_measure, for several units at once. imu_begin makes the job of a sample, whose inputs and
+ * measured_u[NUM_LANES] must stay valid until the end, or returns false. imu_finish makes the records after the plan's
+ * kernel has done the job.
  */
 bool imu_begin(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth, double *measured_u,
                struct num_suite_job *job);
@@ -80,8 +81,8 @@ void imu_finish(const struct imu_plan *plan, const struct num_suite_job *job, st
                 uint32_t *imu_saturated, struct oto_mag_record *mag, uint32_t *mag_saturated);
 
 /*
- * The same with every term, to the same bits where they are off. `felt` is what the sensor feels in place of the truth
- * (boxcar, delay), or the truth itself; taps, zeroed, or NULL.
+ * As imu_measure with every term; the bits are the same if the terms are zero. `felt` is the exposure after boxcar and
+ * delay, or the truth itself; taps are zeroed, or NULL.
  */
 bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                           const struct imu_truth *felt, struct oto_imu_record *imu, uint32_t *imu_saturated,

@@ -5,7 +5,7 @@
 #include "num_timing.h"
 #include "otolith/plugin.h"
 
-/* The parameters of the model and those of the adapter alone. */
+/* The parameters of the model and of the adapter. */
 struct imu_block {
     struct imu_params model;
     struct num_timing_params timing;
@@ -132,7 +132,7 @@ static void set_params(const struct oto_instance *instance, const void *old_para
               &((const struct imu_block *)instance->params)->model, (struct imu_state *)instance->state);
 }
 
-/* The integral of the truth, and what the sample is wrong by for the whole of the period. */
+/* The integral of the truth plus the errors of the sample over the whole period. */
 static enum oto_step_status fill_delta(const struct imu_prepared *prepared, const struct oto_step *step,
                                        const struct imu_truth *felt, const struct oto_imu_record *imu,
                                        struct delta_record *record)

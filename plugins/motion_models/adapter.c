@@ -82,7 +82,7 @@ static double since_epoch(const struct model_state *state, struct oto_instant at
     return seconds(at.t_ns - state->epoch_ns) + (at.sub_ns - state->epoch_sub_ns) * 1e-9;
 }
 
-/* Moves the epoch to the end of the last tick, under the parameters that held until then. */
+/* Moves the epoch to the end of the last tick, with the parameters that were valid until then. */
 static enum oto_status advance(struct model_state *state, const void *params)
 {
     const struct num_model *model = model_plugin.model;
@@ -97,7 +97,7 @@ static enum oto_status advance(struct model_state *state, const void *params)
     return status;
 }
 
-/* A flow in closed form is evaluated from its epoch; one that is integrated goes on from tick to tick. */
+/* A flow in closed form is evaluated from its epoch; an integrated one advances from tick to tick. */
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
 {
     struct model_state *state = instance->state;
@@ -135,8 +135,8 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, struct
 }
 
 /*
- * The model goes on from what it can take of the truth; the rest (height, pitch, roll, a sideways velocity, as the model
- * may be) stays as an offset or goes away smoothly.
+ * The model continues with the part of the truth that it can represent. The rest (height, pitch, roll, sideways
+ * velocity, depending on the model) stays as an offset or is blended out.
  */
 static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth,
                              struct oto_instant at)

@@ -1,4 +1,4 @@
-/* The adapter between the ABI and the trajectory: parameter table, reading of the file, truth. */
+/* The adapter of the trajectory to the plugin ABI: parameter table, reading of the file, truth. */
 #include "otolith/plugin.h"
 
 #include "num_course.h"
@@ -6,7 +6,7 @@
 
 #define NAME_BYTES 64
 #define MOST_COLUMNS 11
-#define FAR_M 1e5                          /* from the world's origin */
+#define FAR_M 1e5                          /* warning limit of the distance from the world's origin */
 #define COURSE_WARNING_RAD (20.0 * OTO_DEG)
 
 struct params {
@@ -70,7 +70,7 @@ static const struct oto_param params[] = {
 };
 /* clang-format on */
 
-/* Appends a group of columns that is there as a whole or not at all. */
+/* Adds a group of columns, which must be present completely or not at all. */
 static enum oto_status add_group(const char (*names)[NAME_BYTES], uint32_t count, const char *group,
                                  const char **columns, struct rows_layout *layout, bool *has, struct oto_error *error)
 {
@@ -123,7 +123,7 @@ static enum oto_status take_rows(const struct oto_host *host, const struct rows_
     return OTO_OK;
 }
 
-/* Mistakes that a file cannot be refused for. */
+/* Warns about probable mistakes in a file that is formally correct. */
 static void say_doubts(const struct oto_host *host, const struct trajectory *trajectory, const char *path)
 {
     struct trajectory_doubts doubts = trajectory_doubt(trajectory);

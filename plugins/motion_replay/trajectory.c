@@ -14,8 +14,8 @@ void trajectory_spline(const struct trajectory *trajectory, double x_s, double v
 }
 
 /*
- * With s = tau/stop: the rate is rate0·(2s³ - 3s² + 1) + accel0·stop·(s³ - 2s² + s); its integral and its derivative
- * stand beside it. Beyond stop everything rests.
+ * With s = tau/stop the rate is rate0·(2s³ - 3s² + 1) + accel0·stop·(s³ - 2s² + s); integral and derivative follow.
+ * After `stop` the channel is at rest.
  */
 static void come_to_rest(double tau_s, double stop_s, int channels, const double *value0, const double *rate0,
                          const double *accel0, double *value, double *rate, double *accel)

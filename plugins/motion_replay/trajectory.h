@@ -34,14 +34,14 @@ struct trajectory_coast {
 struct trajectory {
     struct num_spline_grid grid;
     double *position; /* control points × 3, about base_enu_m */
-    double *attitude; /* control points × 4, a quaternion not normalised */
+    double *attitude; /* control points × 4, a quaternion of any length */
     oto_vec3 base_enu_m;
     int64_t duration_ns;   /* from first to last row */
-    int64_t offset_ns;     /* time zero of the world, from where a lap begins */
+    int64_t offset_ns;     /* from where a lap begins to time zero of the world */
     int64_t lead_ns;       /* loop: from standstill to the first row */
     int64_t period_ns;     /* loop: of a lap; hold: 0 */
     struct trajectory_coast before, after;
-    uint64_t still_rows;   /* rows in standstills that are held */
+    uint64_t still_rows;   /* rows within standstills */
 };
 
 /* Zeroed memory that lives as long as the trajectory; NULL when there is none. */
@@ -61,7 +61,7 @@ struct trajectory_doubts {
     double upward;           /* mean of body z along up: 1 level, -1 upside down */
 };
 
-/* What a wrong frame or direction would show in. */
+/* Numbers that show wrong axes or a wrong direction. */
 struct trajectory_doubts trajectory_doubt(const struct trajectory *trajectory);
 
 /* For the fit: coefficients at x_s after the first row, 7 channels each (position, then attitude). */

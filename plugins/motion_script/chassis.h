@@ -54,7 +54,7 @@ struct chassis_cache {
 enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng_key key, struct chassis *chassis,
                              struct oto_error *error);
 
-/* Fills the cache for distance 0; then for another distance. */
+/* chassis_begin fills the cache for distance 0, chassis_follow for another distance. */
 void chassis_begin(const struct chassis *chassis, struct chassis_cache *cache);
 void chassis_follow(const struct chassis *chassis, double distance_m, struct chassis_cache *cache);
 

@@ -1,7 +1,7 @@
 /*
- * A vehicle's whole motion: a script or a generated drive, on a road, on its springs, and going on from another motion
- * if it took over from one. `drive_make` may allocate and fail; the rest is pure on the state, in bounded time about the
- * present, and from any thread.
+ * The complete motion of a vehicle: a script or a generated drive, on a road, on its suspension, and continuing a
+ * previous motion after a swap. `drive_make` may allocate and fail. The other functions are pure on the state, need
+ * bounded time near the current instant, and run on any thread.
  */
 #ifndef DRIVE_H
 #define DRIVE_H
@@ -25,7 +25,7 @@ struct drive_plan {
 
 struct drive {
     struct generator generator;
-    struct script script; /* where nothing is generated */
+    struct script script; /* if nothing is generated */
     struct chassis chassis;
     double height_m;
 };
@@ -40,11 +40,11 @@ struct drive_state {
 enum oto_status drive_make(const struct drive_plan *plan, struct drive *drive, script_alloc *alloc, void *alloc_context,
                            struct oto_error *error);
 void drive_begin(const struct drive *drive, struct drive_state *state);
-/* Makes instants up to t_ns cheap. */
+/* Updates the caches for instants up to t_ns. */
 void drive_advance(const struct drive *drive, struct drive_state *state, int64_t t_ns);
 void drive_truth(const struct drive *drive, const struct drive_state *state, struct oto_instant at,
                  struct oto_truth_record *truth);
-/* The drive begins at this instant, where and how the vehicle is. */
+/* The drive begins at this instant with the vehicle's position and motion. */
 enum oto_status drive_adopt(const struct drive *drive, struct drive_state *state, const struct oto_truth_record *truth,
                             struct oto_instant at);
 

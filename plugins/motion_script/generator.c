@@ -2,14 +2,17 @@
 
 #include <string.h>
 
-/* A street as planned, and where the next one begins. */
+/* A planned street, and the place where the next one begins. */
 struct street {
     struct script_piece pieces[GENERATOR_PIECES];
     uint32_t count;
     struct generator_place next;
 };
 
-/* A street that could not be planned is a minute's rest: the styles make none such, and no tick fails over one. */
+/*
+ * Replaces a street that could not be planned by one minute of rest, so that no tick fails. The styles do not produce
+ * such streets.
+ */
 static void rest_instead(const struct generator_place *place, struct street *street)
 {
     street->next.at = place->at;
@@ -44,7 +47,7 @@ static struct generator_place place_before(const struct generator *generator, co
     return (struct generator_place){0, generator->start};
 }
 
-/* Drives from street to street until t_ns is in one. `place` is its beginning, `before` that of the one before it. */
+/* Plans street after street until one contains t_ns. `place` is its beginning, `before` that of the previous street. */
 static void find_street(const struct generator *generator, int64_t t_ns, struct generator_place *place,
                         struct generator_place *before, struct street *street)
 {
@@ -73,7 +76,10 @@ void generator_begin(const struct generator *generator, struct generator_state *
     state->piece_count = 1;
 }
 
-/* The piece in use and those before it in its street; a street's first ones keep company from the street before. */
+/*
+ * Caches the current piece and the pieces before it. At the beginning of a street, the last pieces of the previous one
+ * are included.
+ */
 static void cache_pieces(struct generator_state *state, const struct street *street, int64_t t_ns)
 {
     uint32_t last = (uint32_t)(script_piece_at(street->pieces, street->count, t_ns) - street->pieces);

@@ -1,7 +1,7 @@
 /*
- * Traffic-like drives without an end: street after street, each a few manoeuvres drawn by the street's number alone and
- * planned from where the one before it ended. The state is plain and small: two places to plan from and the pieces in
- * use. Any instant can be asked for; one far from the state costs the streets that lie between. Allocates nothing.
+ * Endless drives that resemble traffic. A street is a few manoeuvres that are drawn from the street's number only, and
+ * planned from the end of the previous street. The state is plain and small: two places to plan from, and the current
+ * pieces. Any instant can be evaluated; one far from the state costs the streets between. Allocates nothing.
  */
 #ifndef GENERATOR_H
 #define GENERATOR_H
@@ -15,11 +15,11 @@ enum generator_style { GENERATOR_NONE = 0, GENERATOR_CITY = 1, GENERATOR_HIGHWAY
 struct generator {
     int64_t style; /* enum generator_style */
     struct oto_rng_key key;
-    int64_t duration_ns; /* the first street that begins at or after it is a stop; 0: there is none */
+    int64_t duration_ns; /* the first street that begins at or after this time is a stop; 0: no end */
     struct script_anchor start;
 };
 
-#define GENERATOR_SEGMENTS 16 /* of a street, at most */
+#define GENERATOR_SEGMENTS 16 /* limit of the segments of a street */
 #define GENERATOR_PIECES 64
 #define GENERATOR_CACHED 3
 
@@ -29,18 +29,18 @@ struct generator_place {
 };
 
 struct generator_state {
-    struct generator_place now, before; /* the street in use and the one before it */
+    struct generator_place now, before; /* beginning of the current street and of the previous one */
     uint64_t piece_count;
-    struct script_piece pieces[GENERATOR_CACHED]; /* the one in use is the last */
+    struct script_piece pieces[GENERATOR_CACHED]; /* the last one is the current piece */
 };
 
-/* The manoeuvres of a street that begins at `place`; returns how many. */
+/* Draws the manoeuvres of a street that begins at `place`; returns their number. */
 uint32_t generator_street(const struct generator *generator, const struct generator_place *place,
                           struct script_segment segments[GENERATOR_SEGMENTS]);
 
 void generator_begin(const struct generator *generator, struct generator_state *state);
 
-/* Makes instants about t_ns cheap. */
+/* Updates the state for instants about t_ns. */
 void generator_advance(const struct generator *generator, struct generator_state *state, int64_t t_ns);
 
 void generator_instant_at(const struct generator *generator, const struct generator_state *state,

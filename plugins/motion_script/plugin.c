@@ -1,4 +1,4 @@
-/* The adapter between the ABI and the script: parameter table, preparation, truth. */
+/* The adapter of the script to the plugin ABI: parameter table, preparation, truth. */
 #include "otolith/plugin.h"
 
 #include "drive.h"
@@ -105,7 +105,7 @@ static const struct oto_param params[] = {
 _Static_assert(offsetof(struct params, segments) == offsetof(struct params, segment_count) + sizeof(uint64_t),
                "a list is its length, then its items");
 
-/* A seed of its own makes the same drive in every world, whatever the vehicle is called. */
+/* With a seed parameter the drive is the same in every world, whatever the vehicle's name. */
 static struct oto_rng_key key_of(const struct params *p, const struct oto_setup *setup)
 {
     return p->seed < 0 ? setup->noise_key : oto_rng_key_make((uint64_t)p->seed, "motion_script");

@@ -39,8 +39,8 @@ static struct script_xy catr_position(const struct script_piece *piece, double s
 }
 
 /*
- * What the piece leads on from s0 by `width`, by Gauss–Legendre with eight nodes: to rounding over a quarter of a
- * profile as long as the heading changes by a radian or so; a profile that turns more is cut further.
+ * Adds the movement of the piece from s0 over `width`, by Gauss–Legendre with eight nodes: exact to rounding over a
+ * quarter of a profile while the heading changes by at most about a radian. Profiles that turn more are divided.
  */
 static void add_quadrature(const struct script_piece *piece, double s0, double width, struct script_xy *at)
 {
@@ -125,7 +125,7 @@ void script_instant_in(const struct script_piece *piece, double tau_s, struct sc
     now->turn_jerk_rad_s3 = turn * heading.third * rate2 * rate;
 }
 
-/* Straight on, at the last speed. */
+/* Continues straight at the last speed. */
 static void instant_after_end(const struct script_anchor *end, double tau_s, struct script_instant *now)
 {
     double sine, cosine, way_m = end->speed_m_s * tau_s;
@@ -151,8 +151,8 @@ const struct script_piece *script_piece_at(const struct script_piece *pieces, ui
 }
 
 /*
- * Lap n is lap 0 turned by n·turn about the start and moved by Σ_{k<n} R(k·turn) d, where d leads from start to end;
- * the sum is sin(n·turn/2)/sin(turn/2) R((n-1)·turn/2) d.
+ * Lap n is lap 0 rotated by n·turn about the start and moved by Σ_{k<n} R(k·turn) d, where d leads from start to end.
+ * The sum is sin(n·turn/2)/sin(turn/2) R((n-1)·turn/2) d.
  */
 static void move_to_lap(const struct script *script, double n, struct script_instant *now)
 {
@@ -173,7 +173,7 @@ static void move_to_lap(const struct script *script, double n, struct script_ins
     gain = sn / s1;
     now->at_m.x_m = x0 + rx * cosine - ry * sine;
     now->at_m.y_m = y0 + rx * sine + ry * cosine;
-    /* R((n-1)·turn/2): the half turn of n laps less that of one. */
+    /* R((n-1)·turn/2): half the turn of n laps minus half that of one lap. */
     cosine = cn * c1 + sn * s1;
     sine = sn * c1 - cn * s1;
     now->at_m.x_m += gain * (dx * cosine - dy * sine);

@@ -1,8 +1,8 @@
 /*
- * A drive written as manoeuvres, in closed form. Speed and heading are polynomials of time in every piece, joined so
- * that acceleration and turn rate have continuous first and second derivatives; position is their integral, by the CATR
- * formula, in closed form or by Gauss–Legendre quadrature from knots laid out beforehand. `script_plan` may allocate and
- * fail; `script_instant_at` is pure, from any thread.
+ * A drive described by manoeuvres, in closed form. Speed and heading are polynomials of time in every piece, joined so
+ * that acceleration and turn rate have continuous first and second derivatives. Position is their integral: by the CATR
+ * formula, in closed form, or by Gauss–Legendre quadrature from knots that planning has computed. `script_plan` may
+ * allocate and fail; `script_instant_at` is pure, from any thread.
  */
 #ifndef SCRIPT_H
 #define SCRIPT_H
@@ -29,7 +29,7 @@ enum script_kind {
     SCRIPT_KIND_COUNT = 10
 };
 
-/* Zero is "not given" for to_speed, angle, radius, turn rate and distance. Angles to the left are positive. */
+/* Zero means "not given" for to_speed, angle, radius, turn rate and distance. Angles to the left are positive. */
 struct script_segment {
     int64_t kind; /* enum script_kind */
     double duration_s;
@@ -44,11 +44,11 @@ struct script_segment {
     int64_t count;
 };
 
-/* Where the vehicle is between two manoeuvres: it neither accelerates nor turns there. */
+/* The vehicle's state between two manoeuvres, where it neither accelerates nor turns. */
 struct script_anchor {
     int64_t t_ns;
     double x_m, y_m;
-    double distance_m; /* along the path, less what was driven in reverse */
+    double distance_m; /* along the path; reverse driving counts negative */
     double heading_rad; /* not wrapped */
     double speed_m_s;
 };
@@ -59,17 +59,18 @@ struct script_xy {
 
 #define SCRIPT_KNOTS 4
 
-/* A stretch of time in which speed and heading are start + gain · profile(s), s = (t - start)/duration in [0, 1]. */
+/* An interval in which speed and heading are start + gain · profile(s), s = (t - start)/duration in [0, 1]. */
 struct script_piece {
     int64_t start_ns, duration_ns;
     uint32_t speed_profile, heading_profile; /* enum num_profile */
     double speed_m_s, speed_gain_m_s;
     double heading_rad, heading_gain_rad;
     double distance_m;
-    struct script_xy knots[SCRIPT_KNOTS]; /* the position at s = i/SCRIPT_KNOTS; all but the first only where curved */
+    struct script_xy knots[SCRIPT_KNOTS]; /* the position at s = i/SCRIPT_KNOTS; all but the first are used only in
+                                           * curves */
 };
 
-/* What is true of the path at one instant. */
+/* The path at one instant. */
 struct script_instant {
     struct script_xy at_m;
     double distance_m;
@@ -84,17 +85,17 @@ struct script {
     uint32_t piece_count;
     struct script_piece *pieces;
     int64_t period_ns;
-    double lap_turn_rad; /* how far a lap turns the next, in [-pi, pi] */
+    double lap_turn_rad; /* rotation from one lap to the next, in [-pi, pi] */
 };
 
 /* Zeroed memory that lives as long as the script; NULL when there is none. */
 typedef void *script_alloc(void *context, size_t bytes);
 
-/* The drive that stands where none is written: a closed city circuit. */
+/* The default drive: a closed city circuit. */
 extern const struct script_segment script_city_drive[];
 extern const uint32_t script_city_drive_count;
 
-/* Where planned pieces go: with `pieces` NULL they are counted only. */
+/* Receives planned pieces; with `pieces` NULL they are only counted. */
 struct script_sink {
     struct script_piece *pieces;
     uint32_t capacity, count;
@@ -102,12 +103,12 @@ struct script_sink {
 
 /*
  * Appends the pieces of `count` manoeuvres to the sink and moves `at` to their end. Allocates nothing. Errors name the
- * segment by its place in the list, from 0; OTO_RANGE where the sink is full.
+ * segment by its index in the list, from 0; OTO_RANGE if the sink is full.
  */
 enum oto_status script_plan_segments(struct script_sink *sink, struct script_anchor *at,
                                      const struct script_segment *segments, uint32_t count, struct oto_error *error);
 
-/* The whole script. `count` >= 1; `start->t_ns` is 0. */
+/* Plans the whole script. `count` >= 1; `start->t_ns` is 0. */
 enum oto_status script_plan(struct script *script, const struct script_anchor *start,
                             const struct script_segment *segments, uint32_t count, bool repeat, script_alloc *alloc,
                             void *alloc_context, struct oto_error *error);
@@ -121,7 +122,7 @@ void script_instant_in(const struct script_piece *piece, double tau_s, struct sc
 /* The last of `count` pieces, in the order of time, that begins at or before t_ns; the first where none does. */
 const struct script_piece *script_piece_at(const struct script_piece *pieces, uint32_t count, int64_t t_ns);
 
-/* Lays the knots of a piece from knots[0] on, and says where its end is. */
+/* Computes the knots of a piece from knots[0] and returns its end. */
 struct script_xy script_piece_lay(struct script_piece *piece);
 
 #endif

@@ -310,7 +310,7 @@ static enum oto_status measure_chords(const struct fitting *f, uint32_t spans, s
         f->chord_m[i] = oto_vec3_norm(oto_vec3_sub(b, a));
         if (!(f->chord_m[i] > 1e-3))
             return oto_fail(error, OTO_INVALID,
-                            "waypoints[%u]: it is where the one before it is, at (%g, %g, %g); leave one of them out, and "
+                            "waypoints[%u]: it has the position of the previous one, (%g, %g, %g); leave one of them out, and "
                             "give hold_s for a stand", (i + 1) % f->count, b.x, b.y, b.z);
     }
     return OTO_OK;

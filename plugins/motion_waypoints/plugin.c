@@ -1,4 +1,4 @@
-/* The adapter between the ABI and the route: parameter table, preparation, truth. */
+/* The adapter of the route to the plugin ABI: parameter table, preparation, truth. */
 #include "otolith/plugin.h"
 
 #include "num_course.h"

@@ -3,7 +3,7 @@
 #include "num_profile.h"
 #include "num_truth.h"
 
-/* Where in the span, how fast along the arc, how that changes. */
+/* The position in the span, the speed along the arc, and its changes. */
 struct progress {
     double way_m, speed_m_s, accel_m_s2;
 };
@@ -30,7 +30,7 @@ static struct angle angle_of(double y, double y1, double y2, double x, double x1
     return (struct angle){oto_atan2(y, x), n / d, (n1 * d - n * d1) / (d * d)};
 }
 
-/* The body looks along the tangent. Derivatives by u become those by time with u's own. */
+/* The body's x axis is the tangent. Derivatives by u are converted to derivatives by time. */
 static void truth_at_point(const struct path_point *p, const struct progress *now, struct oto_truth_record *truth)
 {
     const double *f = p->first, *g = p->second, *h = p->third;
@@ -65,7 +65,7 @@ static const struct route_leg *leg_at(const struct route *route, int64_t t_ns)
     return &route->legs[low];
 }
 
-/* Straight on from the last waypoint, where the path's curvature has gone to zero. */
+/* Straight ahead from the last waypoint, where the path's curvature has reached zero. */
 static void truth_after_end(const struct route *route, double tau_s, struct oto_truth_record *truth)
 {
     const struct progress now = {0.0, route->end_speed_m_s, 0.0};

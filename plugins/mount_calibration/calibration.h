@@ -85,6 +85,24 @@ enum oto_calibration_monitor {
 #undef OTO_X
     OTO_CALIBRATION_MONITORS
 };
+/*
+ * Axes of the vehicle, accepted one by one. Two rolls: to the mean road, which is what a second drive of the same car on the
+ * same roads gives again; and to gravity, which differs by the road's mean roll, the crown.
+ */
+enum oto_calibration_axis {
+    OTO_CALIBRATION_PITCH = 0,
+    OTO_CALIBRATION_YAW,
+    OTO_CALIBRATION_ROLL_REPEATABLE,
+    OTO_CALIBRATION_ROLL_ABSOLUTE,
+    OTO_CALIBRATION_AXES
+};
+/* What became of a previous result. */
+enum oto_calibration_previous {
+    OTO_CALIBRATION_PREVIOUS_NONE = 0,
+    OTO_CALIBRATION_PREVIOUS_CARRIED, /* not confirmed: the new data alone could not have refuted it */
+    OTO_CALIBRATION_PREVIOUS_JOINED,
+    OTO_CALIBRATION_PREVIOUS_REFUTED
+};
 enum oto_calibration_method { OTO_CALIBRATION_JOINT = 0, OTO_CALIBRATION_HISTOGRAM = 1 };
 
 #define OTO_CALIBRATION_TEXT_(function, table)                                                                         \
@@ -113,12 +131,12 @@ struct oto_mount_calibration_record {
     uint32_t running; /* 0: stopped, what comes in is not used */
     double percent;   /* 0 to 100, 100 at acceptance; does not fall while the data are good */
     double rpy_deg[3];
-    double bound_3sigma_deg[3];
+    double bound_3sigma_deg[3]; /* of a rotation about the vehicle's x, y, z axis */
     double nominal_rpy_deg[3];
     double correction_rpy_deg[3]; /* of nominal_from_estimated: the nominal mount's inverse times the estimated one */
     oto_quat q_body_from_sensor;
     double rotation_body_from_sensor[9]; /* row-major */
-    oto_vec3 position_body_m;            /* of the nominal mount, passed through: it is not used */
+    oto_vec3 position_body_m;            /* as given */
     oto_vec3 gyro_bias_rad_s;            /* sensor frame */
     oto_vec3 accel_bias_m_s2;
     double compliance_deg_s2_m[2]; /* pitch for forward, roll for leftward acceleration */
@@ -133,6 +151,11 @@ struct oto_mount_calibration_record {
     uint32_t monitors;                                     /* debounced */
     uint32_t changes; /* of state since start: a reader that sees it grow has the change */
     uint32_t resets;
+    /* By enum oto_calibration_axis. */
+    double axis_value_deg[OTO_CALIBRATION_AXES];
+    double axis_bound_deg[OTO_CALIBRATION_AXES]; /* at the confidence that was asked for */
+    uint32_t axis_accepted[OTO_CALIBRATION_AXES];
+    uint32_t axis_previous[OTO_CALIBRATION_AXES]; /* enum oto_calibration_previous */
 };
 
 /* Port `diagnostics`. */
@@ -201,6 +224,10 @@ static const struct oto_field oto_mount_calibration_fields[] = {
     OTO_CAL_(monitors, OTO_FIELD_U32, 1, "", "", "the same, debounced"),
     OTO_CAL_(changes, OTO_FIELD_U32, 1, "", "", "changes of state"),
     OTO_CAL_(resets, OTO_FIELD_U32, 1, "", "", "times that the estimate began anew"),
+    OTO_CAL_(axis_value_deg, OTO_FIELD_F64, OTO_CALIBRATION_AXES, "deg", "body", "pitch, yaw, repeatable roll, absolute roll"),
+    OTO_CAL_(axis_bound_deg, OTO_FIELD_F64, OTO_CALIBRATION_AXES, "deg", "body", "their bounds at the confidence asked for, about the vehicle's axes"),
+    OTO_CAL_(axis_accepted, OTO_FIELD_U32, OTO_CALIBRATION_AXES, "", "", "1 where accepted"),
+    OTO_CAL_(axis_previous, OTO_FIELD_U32, OTO_CALIBRATION_AXES, "", "", "a previous result: 0 none, 1 carried, 2 joined, 3 refuted"),
 };
 static const struct oto_record_type oto_mount_calibration_type = {
     "mount_calibration", sizeof(struct oto_mount_calibration_record),

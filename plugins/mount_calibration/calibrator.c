@@ -5,11 +5,16 @@
 #include "verdict.h"
 
 #define LEVEL_DEG 0.1 /* of a garage's floor */
-#define GARAGE_BOUND_DEG 1.0
+#define GARAGE_BOUND_DEG 2.0
+#define SLOPE_DEG 2.0 /* of a floor that is not level */
 #define SINCE_DEG 0.03 /* that a mount may have moved since a result from before */
 #define STILL_M_S 0.06
 #define STILL_BLOCKS 3
+#define SIGNED_M_S 0.2 /* less may be noise about zero */
 #define STILL_FELT_M_S2 0.5 /* of the size of what is felt, about gravity's */
+#define CALM_S 0.5
+#define CALM_LEAST_M_S2 0.06 /* a block's mean may be off that of the last half second */
+#define CALM_RATIO 12.0
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
@@ -21,6 +26,9 @@ void mountcal_params_default(struct mountcal_params *params)
         .box_deg = {10.0, 5.0, 5.0},
         .compliance_deg_s2_m = {-0.3, 0.35},
         .compliance_sigma_deg_s2_m = {0.15, 0.15},
+        .roll = OTO_CALIBRATION_ROLL_ABSOLUTE,
+        .position_sigma_m = {1.2, 0.4, 0.7},
+        .crown_deg = 0.9,
         .crown_sigma_deg = 0.4,
         .bank_deg = 0.8,
         .road_length_m = 150.0,
@@ -29,9 +37,14 @@ void mountcal_params_default(struct mountcal_params *params)
         .accel_bias_sigma_m_s2 = 0.1,
         .gyro_noise_rad_s_rthz = 0.01 * OTO_DEG,
         .accel_noise_m_s2_rthz = 0.003,
+        .axes_sigma = 0.001,
+        .scale_sigma = 0.003,
         .speed_noise_m_s = 0.03,
         .speed_scale_sigma = 0.02,
         .accept_bound_deg = {0.30, 0.30, 0.30},
+        .accept_sigmas = 3.0,
+        .accept_absolute_roll_deg = 0.60,
+        .accept_absolute_roll_sigmas = 1.96,
         .histogram_range_deg = {12.0, 7.0, 7.0, 7.0},
         .histogram_min_votes = 60.0,
         .histogram_noise_votes = 2.0,
@@ -53,6 +66,20 @@ static oto_quat quat_of_deg(const double rpy_deg[3])
     return oto_quat_from_rpy(rpy_deg[0] * OTO_DEG, rpy_deg[1] * OTO_DEG, rpy_deg[2] * OTO_DEG);
 }
 
+/* The lane falls towards its own side of the road; which side that is may not be known. */
+static void plan_crown(const struct mountcal_params *params, struct joint_plan *joint)
+{
+    const double crown_rad = params->crown_deg * OTO_DEG, sigma_rad = params->crown_sigma_deg * OTO_DEG;
+    if (params->garage) {
+        joint->crown_sigma_rad = LEVEL_DEG * OTO_DEG;
+    } else if (params->traffic_side == 0) {
+        joint->crown_sigma_rad = oto_hypot(crown_rad, sigma_rad);
+    } else {
+        joint->crown_rad = (double)params->traffic_side * crown_rad;
+        joint->crown_sigma_rad = sigma_rad;
+    }
+}
+
 static void plan_joint(const struct mountcal_params *params, struct joint_plan *joint)
 {
     memset(joint, 0, sizeof *joint);
@@ -66,11 +93,15 @@ static void plan_joint(const struct mountcal_params *params, struct joint_plan *
         joint->compliance_rad_s2_m[i] = params->compliance_deg_s2_m[i] * OTO_DEG;
         joint->compliance_sigma_rad_s2_m[i] = params->compliance_sigma_deg_s2_m[i] * OTO_DEG;
     }
-    joint->level = params->garage != 0;
-    joint->bank_rad = (joint->level ? LEVEL_DEG : params->bank_deg) * OTO_DEG;
+    joint->level = params->garage && !params->opposite;
+    joint->bank_rad = (joint->level ? LEVEL_DEG : params->garage ? SLOPE_DEG : params->bank_deg) * OTO_DEG;
     joint->road_length_m = params->road_length_m;
-    joint->crown_rad = joint->level ? 0.0 : params->crown_deg * OTO_DEG;
-    joint->crown_sigma_rad = (joint->level ? LEVEL_DEG : params->crown_sigma_deg) * OTO_DEG;
+    joint->path = (uint32_t)params->path;
+    joint->position_m = oto_vec3_from_array(params->position_body_m);
+    joint->position_sigma_m = oto_vec3_from_array(params->position_sigma_m);
+    joint->axes_sigma = params->axes_sigma;
+    joint->scale_sigma = params->scale_sigma;
+    plan_crown(params, joint);
     joint->vibration_rad = params->vibration_deg * OTO_DEG;
     joint->gyro_bias_range_rad_s = params->gyro_bias_range_rad_s;
     joint->gyro_noise = params->gyro_noise_rad_s_rthz;
@@ -96,18 +127,33 @@ static void plan_histogram(const struct mountcal_params *params, const struct jo
     histogram->roll_compliance_rad_s2_m = joint->compliance_rad_s2_m[1];
 }
 
-/* In a garage a minute must do. */
-static void plan_verdict(const struct mountcal_params *params, struct mountcal_plan *plan)
+/* A level path shows the roll itself: there, the two rolls are one. */
+static void plan_acceptance(const struct mountcal_params *params, struct mountcal_plan *plan)
 {
-    const bool garage = params->garage != 0;
+    const bool garage = params->garage != 0, one_roll = garage || params->path == JOINT_STAYS_LEVEL;
+    const double *bound_deg = params->accept_bound_deg;
+    const double accept_deg[OTO_CALIBRATION_AXES] = {
+        [OTO_CALIBRATION_PITCH] = bound_deg[1],
+        [OTO_CALIBRATION_YAW] = bound_deg[2],
+        [OTO_CALIBRATION_ROLL_REPEATABLE] = bound_deg[0],
+        [OTO_CALIBRATION_ROLL_ABSOLUTE] = one_roll ? bound_deg[0] : params->accept_absolute_roll_deg};
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        const bool is_absolute = i == OTO_CALIBRATION_ROLL_ABSOLUTE && !one_roll;
+        const bool is_rough = garage && (!params->opposite || i == OTO_CALIBRATION_YAW);
+        plan->accept_rad[i] = (is_rough ? GARAGE_BOUND_DEG : accept_deg[i]) * OTO_DEG;
+        plan->accept_sigmas[i] = is_absolute ? params->accept_absolute_roll_sigmas : params->accept_sigmas;
+    }
+}
+
+static void plan_previous(const struct mountcal_params *params, struct mountcal_plan *plan)
+{
+    static const int axis_of[3] = {OTO_CALIBRATION_ROLL_ABSOLUTE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
     const double *bound_deg = params->previous_bound_deg;
-    plan->least_s = garage ? 15.0 : 150.0;
     plan->has_previous = bound_deg[0] > 0.0 && bound_deg[1] > 0.0 && bound_deg[2] > 0.0;
     plan->q_previous = quat_of_deg(params->previous_rpy_deg);
     for (int i = 0; i < 3; i++) {
         const double sigma_rad = bound_deg[i] * OTO_DEG / 3.0, since_rad = SINCE_DEG * OTO_DEG;
-        plan->accept_rad[i] = (garage ? GARAGE_BOUND_DEG : params->accept_bound_deg[i]) * OTO_DEG;
-        plan->previous_variance[i] = sigma_rad * sigma_rad + since_rad * since_rad;
+        plan->previous_variance[axis_of[i]] = sigma_rad * sigma_rad + since_rad * since_rad;
     }
 }
 
@@ -126,11 +172,16 @@ enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mo
             "above 1 - decay",
             params->histogram_decay, params->histogram_short_scale);
     }
+    if (params->opposite && !params->garage) {
+        return oto_fail(error, OTO_INVALID, "opposite: true is given without garage: true; it is a part of the static mode");
+    }
     plan->params = *params;
     plan_joint(params, &plan->joint);
     plan_histogram(params, &plan->joint, &plan->histogram);
     plan->monitors.gyro_bias_range_rad_s = params->gyro_bias_range_rad_s;
-    plan_verdict(params, plan);
+    plan->least_s = params->garage ? 15.0 : 90.0; /* in a garage a minute must do */
+    plan_acceptance(params, plan);
+    plan_previous(params, plan);
     return OTO_OK;
 }
 
@@ -144,6 +195,7 @@ static void begin_anew(const struct mountcal_plan *plan, struct mountcal_state *
     state->gather.breaks = 1;
     monitors_init(&state->monitors);
     histogram_init(&state->histogram);
+    opposite_init(&state->opposite);
     joint_init(&plan->joint, &state->joint);
     mountcal_verdict_begin(plan, &state->verdict);
     state->verdict.running = plan->params.running != 0;
@@ -184,7 +236,7 @@ static void open_block(struct mountcal_state *state, int64_t t_ns)
     gather->start_ns = t_ns;
     gather->velocity_gain_m_s = oto_vec3_zero();
     gather->q_start_from_now = oto_quat_identity();
-    gather->gyro_bias_rad_s = joint_live(&state->joint)->gyro_bias_rad_s;
+    gather->gyro_bias_rad_s = state->joint.filter.gyro_bias_rad_s;
     gather->speed_sum_m_s = 0.0;
     gather->speed_time_sum_s = 0.0;
     gather->speeds = 0;
@@ -205,14 +257,31 @@ static void gather_sample(struct mountcal_gather *gather, int64_t t_ns, oto_vec3
     gather->q_start_from_now = oto_quat_mul(gather->q_start_from_now, q);
 }
 
+/*
+ * Whether nothing but noise is felt. A speed that comes in late says zero for a while after the start: it is the IMU that
+ * shows when it moves.
+ */
+static bool is_calm(struct mountcal_gather *gather, oto_vec3 felt_m_s2, double duration_s)
+{
+    const bool first = oto_vec3_norm_sq(gather->calm_m_s2) == 0.0;
+    const oto_vec3 off_m_s2 = first ? oto_vec3_zero() : oto_vec3_sub(felt_m_s2, gather->calm_m_s2);
+    const double off_sq = oto_vec3_norm_sq(off_m_s2), by = duration_s / (CALM_S + duration_s);
+    const double most_sq = CALM_LEAST_M_S2 * CALM_LEAST_M_S2 + CALM_RATIO * gather->calm_sq_m2_s4;
+    const double counted_sq = off_sq < most_sq ? off_sq : most_sq;
+    gather->calm_m_s2 = oto_vec3_lerp(gather->calm_m_s2, felt_m_s2, first ? 1.0 : by);
+    gather->calm_sq_m2_s4 += 0.1 * by * (counted_sq - gather->calm_sq_m2_s4);
+    return off_sq < most_sq;
+}
+
 static bool is_still(struct mountcal_gather *gather, const struct joint_block *block, double gravity_m_s2)
 {
-    const double felt_m_s2 = oto_vec3_norm(block->velocity_gain_m_s) / block->duration_s;
-    if (block->speeds == 0) {
-        return gather->slow_blocks >= STILL_BLOCKS && oto_fabs(felt_m_s2 - gravity_m_s2) < STILL_FELT_M_S2;
+    const oto_vec3 felt_m_s2 = oto_vec3_scale(block->velocity_gain_m_s, 1.0 / block->duration_s);
+    const bool calm = is_calm(gather, felt_m_s2, block->duration_s);
+    if (block->speeds > 0) {
+        gather->slow_blocks = oto_fabs(block->speed_m_s) < STILL_M_S ? gather->slow_blocks + 1 : 0;
     }
-    gather->slow_blocks = oto_fabs(block->speed_m_s) < STILL_M_S ? gather->slow_blocks + 1 : 0;
-    return gather->slow_blocks >= STILL_BLOCKS && oto_fabs(felt_m_s2 - gravity_m_s2) < STILL_FELT_M_S2;
+    return gather->slow_blocks >= STILL_BLOCKS && calm &&
+           oto_fabs(oto_vec3_norm(felt_m_s2) - gravity_m_s2) < STILL_FELT_M_S2;
 }
 
 static void close_block(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns)
@@ -221,9 +290,11 @@ static void close_block(const struct mountcal_plan *plan, struct mountcal_state 
     struct joint_block block = {.velocity_gain_m_s = gather->velocity_gain_m_s,
                                 .turn_rad = oto_quat_to_rotvec(gather->q_start_from_now),
                                 .gyro_bias_rad_s = gather->gyro_bias_rad_s,
+                                .end_rate_rad_s = gather->angular_rate_rad_s,
                                 .duration_s = (double)(t_ns - gather->start_ns) * 1e-9,
                                 .speeds = gather->speeds,
-                                .breaks = gather->breaks};
+                                .breaks = gather->breaks,
+                                .speed_is_signed = gather->speed_is_signed};
     if (gather->speeds > 0) {
         block.speed_m_s = gather->speed_sum_m_s / gather->speeds;
         block.speed_age_s = block.duration_s - gather->speed_time_sum_s / gather->speeds;
@@ -231,6 +302,9 @@ static void close_block(const struct mountcal_plan *plan, struct mountcal_state 
     block.still = is_still(gather, &block, state->monitors.felt_m_s2);
     gather->breaks = 0;
     open_block(state, t_ns);
+    if (plan->params.opposite) {
+        opposite_push_block(&plan->joint, &state->opposite, &block);
+    }
     mountcal_take_block(plan, state, &block);
 }
 
@@ -273,6 +347,7 @@ void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state
     if (!state->verdict.running || monitors_speed(&state->monitors, t_ns, speed_m_s) == MONITORS_DROP) {
         return;
     }
+    gather->speed_is_signed |= speed_m_s < -SIGNED_M_S;
     if (gather->has_sample) {
         gather->speed_sum_m_s += speed_m_s;
         gather->speed_time_sum_s += (double)(t_ns - gather->start_ns) * 1e-9;

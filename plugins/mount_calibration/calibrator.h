@@ -27,16 +27,21 @@ struct mountcal_params {
     int64_t running;           /* 0: stop */
     int64_t reset;             /* a change of this number begins anew */
     int64_t garage;            /* static mode: level floor, rest, then starts and stops */
+    int64_t opposite;          /* of that: two rests on the same spot with opposite headings; the floor need not be level */
+    int64_t path;              /* JOINT_FOLLOWS or JOINT_STAYS_LEVEL */
+    int64_t roll;              /* the one that is shown and asked for: OTO_CALIBRATION_ROLL_… */
     double nominal_rpy_deg[3]; /* mount.rpy_deg as planned */
-    double position_body_m[3]; /* passed through */
+    double position_body_m[3]; /* as mounted */
+    double position_sigma_m[3];
     double box_deg[3];         /* how far the mount may be from the nominal one: roll, pitch, yaw */
-    /* A result from before: taken as prior if its bound is positive. */
+    /* A previous result; a bound of 0: there is none. */
     double previous_rpy_deg[3];
     double previous_bound_deg[3];
     /* What a vehicle and its roads are like, before anything is measured. */
     double compliance_deg_s2_m[2]; /* pitch for forward, roll for leftward acceleration */
     double compliance_sigma_deg_s2_m[2];
-    double crown_deg; /* mean roll of the lane, positive where its right side is lower */
+    int64_t traffic_side; /* 1: right; -1: left; 0: unknown */
+    double crown_deg;     /* mean roll of the lane towards that side */
     double crown_sigma_deg;
     double bank_deg, road_length_m; /* of the road: rms of its bank, correlation length */
     double vibration_deg;           /* rms pitch and roll of the chassis on its springs */
@@ -44,9 +49,12 @@ struct mountcal_params {
     double gyro_bias_range_rad_s;
     double accel_bias_sigma_m_s2;
     double gyro_noise_rad_s_rthz, accel_noise_m_s2_rthz;
+    double axes_sigma, scale_sigma; /* cross terms and scales of accelerometer and gyroscope */
     double speed_noise_m_s, speed_scale_sigma;
     /* Acceptance. */
-    double accept_bound_deg[3];
+    double accept_bound_deg[3]; /* of the repeatable roll, pitch, yaw */
+    double accept_sigmas;
+    double accept_absolute_roll_deg, accept_absolute_roll_sigmas;
     double histogram_range_deg[4];
     double histogram_min_votes;   /* in the peak */
     double histogram_noise_votes; /* a bin with fewer is noise */

@@ -5,17 +5,18 @@
 #include "histogram.h"
 #include "joint.h"
 #include "monitors.h"
+#include "opposite.h"
 
 struct mountcal_plan {
     struct mountcal_params params;
     struct joint_plan joint;
     struct histogram_plan histogram;
     struct monitors_plan monitors;
-    double accept_rad[3];
+    double accept_rad[OTO_CALIBRATION_AXES], accept_sigmas[OTO_CALIBRATION_AXES];
     double least_s; /* of driving before anything is accepted */
     bool has_previous;
     oto_quat q_previous;
-    double previous_variance[3];
+    double previous_variance[OTO_CALIBRATION_AXES];
 };
 
 /* A block in the making. */
@@ -29,29 +30,32 @@ struct mountcal_gather {
     uint32_t speeds;
     uint32_t has_sample;
     uint32_t breaks;
-    uint32_t slow_blocks; /* in a row, at about zero speed */
+    uint32_t slow_blocks;     /* in a row, at about zero speed */
+    uint32_t speed_is_signed; /* a negative one has come in */
+    oto_vec3 calm_m_s2;       /* what is felt, of late */
+    double calm_sq_m2_s4;     /* mean square of how far a block is from it, at rest */
 };
 
 /* The result some time ago: how far it has moved since says whether the bound holds. */
 #define MOUNTCAL_MARKS 32
 struct mountcal_mark {
-    double rpy_rad[3];
-    double variance[3];
+    oto_quat q_body_from_sensor;
+    double crown_rad;
+    double variance[OTO_CALIBRATION_AXES];
     double seconds;
 };
 struct mountcal_marks {
     struct mountcal_mark marks[MOUNTCAL_MARKS];
-    double widening[3]; /* of the bound */
+    double widening[OTO_CALIBRATION_AXES]; /* of the bound */
     uint64_t count;
 };
-
-/* What became of a result from before. */
-enum { MOUNTCAL_NO_PREVIOUS, MOUNTCAL_PREVIOUS_OPEN, MOUNTCAL_PREVIOUS_TAKEN, MOUNTCAL_PREVIOUS_WRONG };
 
 struct mountcal_verdict {
     uint32_t state, reason;
     uint32_t changes, resets;
-    uint32_t running, previous; /* MOUNTCAL_…PREVIOUS… */
+    uint32_t running, has_been_accepted;
+    uint32_t previous[OTO_CALIBRATION_AXES]; /* OTO_CALIBRATION_PREVIOUS_… */
+    uint32_t accepted[OTO_CALIBRATION_AXES];
     double percent;
     double seconds, distance_m;
     double since_moved_s; /* negative: it has not moved */
@@ -60,8 +64,7 @@ struct mountcal_verdict {
     double losses;        /* of the velocity, of late */
     uint64_t lost;        /* of the filter, when last looked */
     oto_vec3 gravity_residual_m_s2;
-    struct mountcal_marks marks[JOINT_PATHS]; /* of the filters; of the histogram method the first */
-    uint32_t has_been_accepted, accepted_path;
+    struct mountcal_marks marks;
 };
 
 /* What was driven. */
@@ -70,7 +73,8 @@ struct mountcal_driven {
     double turn_rad; /* of the turn under way */
     double rest_s;
     double rests_s; /* in all */
-    uint32_t was_still, starting, braking, spare;
+    uint32_t was_still, starting, braking;
+    uint32_t begins_forward; /* the first start of all was one */
 };
 
 struct mountcal_state {
@@ -79,6 +83,7 @@ struct mountcal_state {
     struct mountcal_driven driven;
     struct mountcal_verdict verdict;
     struct histogram histogram;
+    struct opposite opposite;
     struct joint joint;
 };
 

@@ -28,6 +28,7 @@ void mountcal_note_driven(struct mountcal_driven *driven, const struct joint_fil
         driven->braking = 0;
         driven->starting = 1;
     } else if (driven->starting && oto_fabs(filter->speed_m_s) > START_M_S) {
+        driven->begins_forward |= filter->speed_m_s > 0.0 && driven->starts + driven->reverses == 0;
         driven->starts += filter->speed_m_s > 0.0;
         driven->reverses += filter->speed_m_s < 0.0;
         driven->starting = 0;

@@ -1,66 +1,40 @@
-/* The methods' estimates, alone and with a result from before, and the bounds of them. */
+/* The methods' estimates, alone and with a previous result, and the bounds of them. */
 #include "verdict.h"
 
-#define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has, in pitch and yaw */
+#define SHOWS_PITCH_M_S 6.0
+#define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has */
 
-void mountcal_rpy(oto_quat q, double rpy_rad[3])
+static void estimate_filter(const struct mountcal_plan *plan, const struct joint_filter *filter,
+                            struct mountcal_estimate *estimate)
 {
-    oto_vec3_to_array(oto_rpy_from_quat(q), rpy_rad);
-}
-
-/* Of roll, pitch, yaw from those of a rotation about the vehicle's axes: rpy' = E(rpy) turn. */
-static void to_rpy_variance(const struct joint_filter *filter, const double rpy_rad[3], double variance[3])
-{
-    double sp, cp, sy, cy, by[3][3];
-    oto_sincos(rpy_rad[1], &sp, &cp);
-    oto_sincos(rpy_rad[2], &sy, &cy);
-    cp = oto_fabs(cp) < 0.01 ? 0.01 : cp;
-    oto_vec3_to_array(oto_vec3_make(cy / cp, sy / cp, 0.0), by[0]);
-    oto_vec3_to_array(oto_vec3_make(-sy, cy, 0.0), by[1]);
-    oto_vec3_to_array(oto_vec3_make(cy * sp / cp, sy * sp / cp, 1.0), by[2]);
-    for (int i = 0; i < 3; i++) {
-        variance[i] = 0.0;
-        for (int j = 0; j < 3; j++) {
-            for (int k = 0; k < 3; k++) {
-                variance[i] += by[i][j] * by[i][k] * filter->covariance[JOINT_MOUNT + j][JOINT_MOUNT + k];
-            }
-        }
-    }
-}
-
-void mountcal_estimate_by(const struct joint_filter *filter, struct mountcal_estimate *estimate)
-{
+    const int roll = JOINT_MOUNT, pitch = JOINT_MOUNT + 1, yaw = JOINT_MOUNT + 2, crown = JOINT_CROWN;
+    const double axes = plan->joint.axes_sigma * plan->joint.axes_sigma + SYSTEMATIC_RAD * SYSTEMATIC_RAD;
+    const bool has_crown = plan->joint.path == JOINT_FOLLOWS;
+    const double rolled = filter->covariance[roll][roll] + axes;
     estimate->q_body_from_sensor = filter->q_body_from_sensor;
-    mountcal_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
-    to_rpy_variance(filter, estimate->rpy_rad, estimate->variance);
-    for (int i = 0; i < 3; i++) {
-        estimate->variance[i] += SYSTEMATIC_RAD * SYSTEMATIC_RAD;
-    }
-}
-
-/* With a result from before that fits, the two are taken together, each by its variance. */
-static void join_previous(const struct mountcal_plan *plan, struct mountcal_estimate *estimate)
-{
-    double previous_rad[3], by[3];
-    mountcal_rpy(plan->q_previous, previous_rad);
-    for (int i = 0; i < 3; i++) {
-        const double total = estimate->variance[i] + plan->previous_variance[i];
-        by[i] = estimate->variance[i] / total;
-        estimate->rpy_rad[i] += by[i] * oto_wrap_pi(previous_rad[i] - estimate->rpy_rad[i]);
-        estimate->variance[i] *= 1.0 - by[i];
-    }
-    estimate->q_body_from_sensor = oto_quat_from_rpy(estimate->rpy_rad[0], estimate->rpy_rad[1], estimate->rpy_rad[2]);
+    estimate->crown_rad = has_crown ? filter->extra[JOINT_CROWN - JOINT_PITCH_COMPLIANCE] : 0.0;
+    estimate->variance[OTO_CALIBRATION_PITCH] = filter->covariance[pitch][pitch] + axes;
+    estimate->variance[OTO_CALIBRATION_YAW] = filter->covariance[yaw][yaw] + axes;
+    estimate->variance[OTO_CALIBRATION_ROLL_ABSOLUTE] = rolled;
+    estimate->variance[OTO_CALIBRATION_ROLL_REPEATABLE] =
+        rolled + (has_crown ? 2.0 * filter->covariance[roll][crown] + filter->covariance[crown][crown] : 0.0);
 }
 
 static void estimate_histogram(const struct mountcal_plan *plan, const struct mountcal_state *state,
                                struct mountcal_estimate *estimate)
 {
+    static const int axis_of[3] = {OTO_CALIBRATION_ROLL_REPEATABLE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
+    const double crown_sigma = plan->joint.crown_sigma_rad;
     double bound_rad[3], progress;
-    histogram_result(&plan->histogram, &state->histogram, &estimate->q_body_from_sensor, bound_rad, &progress);
-    mountcal_rpy(estimate->q_body_from_sensor, estimate->rpy_rad);
+    oto_quat q_level;
+    histogram_result(&plan->histogram, &state->histogram, &q_level, bound_rad, &progress);
+    estimate->crown_rad = plan->joint.crown_rad;
+    estimate->q_body_from_sensor = oto_quat_mul(oto_quat_from_rpy(-estimate->crown_rad, 0.0, 0.0), q_level);
     for (int i = 0; i < 3; i++) {
-        estimate->variance[i] = bound_rad[i] * bound_rad[i] / 9.0;
+        estimate->variance[axis_of[i]] = bound_rad[i] * bound_rad[i] / 9.0;
     }
+    estimate->variance[OTO_CALIBRATION_ROLL_ABSOLUTE] =
+        estimate->variance[OTO_CALIBRATION_ROLL_REPEATABLE] + crown_sigma * crown_sigma;
 }
 
 void mountcal_estimate_alone(const struct mountcal_plan *plan, const struct mountcal_state *state,
@@ -69,51 +43,70 @@ void mountcal_estimate_alone(const struct mountcal_plan *plan, const struct moun
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
         estimate_histogram(plan, state, estimate);
     } else {
-        mountcal_estimate_by(joint_shown(&state->joint), estimate);
+        estimate_filter(plan, joint_shown(&state->joint), estimate);
     }
+}
+
+void mountcal_apart(const struct mountcal_estimate *estimate, oto_quat q_from, double crown_from_rad,
+                    double apart_rad[OTO_CALIBRATION_AXES])
+{
+    const oto_vec3 turn = oto_quat_to_rotvec(oto_quat_mul(estimate->q_body_from_sensor, oto_quat_conj(q_from)));
+    apart_rad[OTO_CALIBRATION_PITCH] = turn.y;
+    apart_rad[OTO_CALIBRATION_YAW] = turn.z;
+    apart_rad[OTO_CALIBRATION_ROLL_ABSOLUTE] = turn.x;
+    apart_rad[OTO_CALIBRATION_ROLL_REPEATABLE] = turn.x + estimate->crown_rad - crown_from_rad;
+}
+
+/* The two are taken together, each by its variance, about the axes that the previous result has joined. */
+static void join_previous(const struct mountcal_plan *plan, const struct mountcal_verdict *verdict,
+                          struct mountcal_estimate *estimate)
+{
+    static const int axis_of[3] = {OTO_CALIBRATION_ROLL_ABSOLUTE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
+    double apart_rad[OTO_CALIBRATION_AXES], turn_rad[3] = {0.0};
+    mountcal_apart(estimate, plan->q_previous, 0.0, apart_rad);
+    for (int i = 0; i < 3; i++) {
+        const int axis = axis_of[i];
+        if (verdict->previous[axis] == OTO_CALIBRATION_PREVIOUS_JOINED) {
+            const double by = estimate->variance[axis] / (estimate->variance[axis] + plan->previous_variance[axis]);
+            turn_rad[i] = -by * apart_rad[axis];
+            estimate->variance[axis] *= 1.0 - by;
+        }
+    }
+    estimate->q_body_from_sensor =
+        oto_quat_mul(oto_quat_from_rotvec(oto_vec3_from_array(turn_rad)), estimate->q_body_from_sensor);
+    estimate->crown_rad -= turn_rad[0]; /* the repeatable roll stays what it is */
 }
 
 void mountcal_estimate_now(const struct mountcal_plan *plan, const struct mountcal_state *state,
                            struct mountcal_estimate *estimate)
 {
     mountcal_estimate_alone(plan, state, estimate);
-    if (state->verdict.previous == MOUNTCAL_PREVIOUS_TAKEN) {
-        join_previous(plan, estimate);
+    if (plan->has_previous) {
+        join_previous(plan, &state->verdict, estimate);
     }
 }
 
-const struct mountcal_marks *mountcal_marks(const struct mountcal_plan *plan, const struct mountcal_state *state)
+oto_quat mountcal_repeatable(const struct mountcal_estimate *estimate)
 {
-    return &state->verdict.marks[plan->params.method == OTO_CALIBRATION_JOINT ? state->joint.path : 0];
+    return oto_quat_mul(oto_quat_from_rpy(estimate->crown_rad, 0.0, 0.0), estimate->q_body_from_sensor);
 }
 
-/* While it is not clear which path it is, the bound holds for either. */
-static void widen_if_torn(const struct mountcal_state *state, double bound_rad[3])
+/* At constant speed the direction of the velocity shows nowhere: what the filter makes of it is linearisation. */
+static bool shows_pitch(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
-    struct mountcal_estimate road, level;
-    if (!joint_is_torn(&state->joint)) {
-        return;
-    }
-    mountcal_estimate_by(&state->joint.filters[JOINT_FOLLOWS], &road);
-    mountcal_estimate_by(&state->joint.filters[JOINT_STAYS_LEVEL], &level);
-    for (int i = 0; i < 3; i++) {
-        bound_rad[i] += oto_fabs(oto_wrap_pi(level.rpy_rad[i] - road.rpy_rad[i]));
-    }
+    return plan->params.method != OTO_CALIBRATION_JOINT || plan->params.opposite ||
+           joint_shown(&state->joint)->gained_m_s > SHOWS_PITCH_M_S;
 }
 
-void mountcal_bound(const struct mountcal_plan *plan, const struct mountcal_state *state,
-                    const struct mountcal_estimate *estimate, double bound_rad[3])
+void mountcal_sigma(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                    const struct mountcal_estimate *estimate, double sigma_rad[OTO_CALIBRATION_AXES])
 {
-    const bool is_joint = plan->params.method == OTO_CALIBRATION_JOINT;
-    const struct mountcal_marks *marks = mountcal_marks(plan, state);
-    for (int i = 0; i < 3; i++) {
-        bound_rad[i] = 3.0 * oto_sqrt(estimate->variance[i]) * marks->widening[i];
-    }
-    if (is_joint) {
-        widen_if_torn(state, bound_rad);
-    }
-    for (int i = 0; i < 3; i++) {
-        const bool says_nothing = is_joint && !joint_shown(&state->joint)->begun;
-        bound_rad[i] = says_nothing || !(bound_rad[i] < OTO_PI) ? OTO_PI : bound_rad[i];
+    const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        double sigma = oto_sqrt(estimate->variance[i]) * state->verdict.marks.widening[i];
+        if (i == OTO_CALIBRATION_PITCH && !shows_pitch(plan, state) && sigma < plan->joint.box_rad[1]) {
+            sigma = plan->joint.box_rad[1];
+        }
+        sigma_rad[i] = says_nothing || !(3.0 * sigma < OTO_PI) ? OTO_PI / 3.0 : sigma;
     }
 }

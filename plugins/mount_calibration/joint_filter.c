@@ -6,7 +6,23 @@
 #define HEAVE_LENGTH_M 150.0
 #define HEAVE_FIRST_RAD (0.3 * OTO_DEG)
 #define LEVEL_CROWN_RAD OTO_DEG /* a level path shows the crown itself */
+#define LEVEL_RAD_S2_M (0.3 * OTO_DEG)
 #define JOLT_FIRST 0.05
+#define LAG_S 0.1
+#define LAG_SIGMA_S 0.12
+#define PITCH_CENTRE_M 0.7
+#define PITCH_CENTRE_SIGMA_M 0.7
+#define SLIP_RAD_S2_M 0.003
+#define KEPT_CROWN_SIGMA 0.3
+#define SUPERELEVATION_RAD_S2_M (-0.5 * OTO_DEG)
+#define SUPERELEVATION_SIGMA_RAD_S2_M (0.8 * OTO_DEG)
+#define BEGIN_M_S2 0.3
+#define SPEEDS_UP_M_S2 0.4
+#define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* of its size, while its direction is known to a tenth of a radian */
+#define ACCEL_WANDER 2e-8 /* (m/s²)²/s, of the bias */
+#define GYRO_WANDER 1e-11 /* (rad/s)²/s */
+#define TURN_AT_ONCE_RAD 1.5 /* in which an axis that stands off is off the same way */
+#define GAIN_AT_ONCE_M_S 5.0
 
 double joint_sigma(const struct joint_filter *filter, int state)
 {
@@ -16,21 +32,43 @@ double joint_sigma(const struct joint_filter *filter, int state)
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */
 
-void joint_filter_init(const struct joint_plan *plan, uint32_t path, oto_quat q_body_from_sensor,
-                       const double sigma_rad[3], struct joint_filter *filter)
+/* What a car does besides rolling along its x axis: what is assumed of it, and how unsure that is. */
+static void begin_extras(const struct joint_plan *plan, struct joint_filter *filter)
 {
-    const double lag_s = 0.1, lever_m = 1.5, slip_rad_s2_m = 0.003;
-    const double extras[JOINT_EXTRAS] = {plan->compliance_sigma_rad_s2_m[0],
-                                         plan->compliance_sigma_rad_s2_m[1],
-                                         plan->speed_scale_sigma,
-                                         lag_s,
-                                         lever_m,
-                                         slip_rad_s2_m,
-                                         HEAVE_LEAST_RAD,
-                                         plan->bank_rad,
-                                         plan->crown_sigma_rad,
-                                         0.0};
-    const double level_rad_s2_m = 0.3 * OTO_DEG;
+    const struct {
+        int state;
+        double value, sigma;
+    } extras[] = {
+        {JOINT_PITCH_COMPLIANCE, plan->compliance_rad_s2_m[0], plan->compliance_sigma_rad_s2_m[0]},
+        {JOINT_ROLL_COMPLIANCE, plan->compliance_rad_s2_m[1], plan->compliance_sigma_rad_s2_m[1]},
+        {JOINT_SPEED_SCALE, 0.0, plan->speed_scale_sigma},
+        {JOINT_SPEED_LAG, LAG_S, LAG_SIGMA_S},
+        {JOINT_LEVER, plan->position_m.x, plan->position_sigma_m.x},
+        {JOINT_LEVER + 1, plan->position_m.y, plan->position_sigma_m.y},
+        {JOINT_LEVER + 2, plan->position_m.z, plan->position_sigma_m.z},
+        {JOINT_PITCH_CENTRE, PITCH_CENTRE_M, PITCH_CENTRE_SIGMA_M},
+        {JOINT_SLIP, SLIP_RAD_S2_M, SLIP_RAD_S2_M},
+        {JOINT_HEAVE, 0.0, HEAVE_LEAST_RAD},
+        {JOINT_BANK, 0.0, plan->bank_rad},
+        {JOINT_CROWN, plan->crown_rad, plan->crown_sigma_rad},
+        {JOINT_KEPT_CROWN, 0.0, KEPT_CROWN_SIGMA},
+        {JOINT_SUPERELEVATION, SUPERELEVATION_RAD_S2_M, SUPERELEVATION_SIGMA_RAD_S2_M},
+    };
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        *joint_extra(filter, extras[i].state) = extras[i].value;
+        filter->covariance[extras[i].state][extras[i].state] = joint_squared(extras[i].sigma);
+    }
+    if (plan->path == JOINT_STAYS_LEVEL) { /* compliances act in another way there, and it is not known how */
+        filter->covariance[JOINT_PITCH_COMPLIANCE][JOINT_PITCH_COMPLIANCE] = joint_squared(LEVEL_RAD_S2_M);
+        filter->covariance[JOINT_LEVEL_ROLL][JOINT_LEVEL_ROLL] = joint_squared(LEVEL_RAD_S2_M);
+        filter->covariance[JOINT_CROWN][JOINT_CROWN] += joint_squared(LEVEL_CROWN_RAD);
+        *joint_extra(filter, JOINT_PITCH_COMPLIANCE) *= 0.5;
+    }
+}
+
+void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_sensor, const double sigma_rad[3],
+                       struct joint_filter *filter)
+{
     memset(filter, 0, sizeof *filter);
     filter->q_body_from_sensor = q_body_from_sensor;
     for (int i = 0; i < 3; i++) {
@@ -38,23 +76,11 @@ void joint_filter_init(const struct joint_plan *plan, uint32_t path, oto_quat q_
         filter->covariance[JOINT_GYRO_BIAS + i][JOINT_GYRO_BIAS + i] = joint_squared(0.5 * plan->gyro_bias_range_rad_s);
         filter->covariance[JOINT_MOUNT + i][JOINT_MOUNT + i] = joint_squared(sigma_rad[i]);
     }
-    for (int i = 0; i < JOINT_EXTRAS; i++) {
-        filter->covariance[JOINT_PITCH_COMPLIANCE + i][JOINT_PITCH_COMPLIANCE + i] = joint_squared(extras[i]);
-    }
-    filter->extra[0] = plan->compliance_rad_s2_m[0];
-    filter->extra[1] = plan->compliance_rad_s2_m[1];
+    begin_extras(plan, filter);
     for (int i = 0; i < JOINT_CHANNELS; i++) {
         filter->channels[i].scale = 1.0;
     }
-    *joint_extra(filter, JOINT_CROWN) = plan->crown_rad;
-    if (path == JOINT_STAYS_LEVEL) { /* compliances act in another way there, and it is not known how */
-        filter->covariance[JOINT_PITCH_COMPLIANCE][JOINT_PITCH_COMPLIANCE] = joint_squared(level_rad_s2_m);
-        filter->covariance[JOINT_LEVEL_ROLL][JOINT_LEVEL_ROLL] = joint_squared(level_rad_s2_m);
-        filter->covariance[JOINT_CROWN][JOINT_CROWN] += joint_squared(LEVEL_CROWN_RAD);
-        filter->extra[0] *= 0.5;
-    }
-    filter->path = path;
-    filter->heave_power = joint_squared(path == JOINT_STAYS_LEVEL ? HEAVE_LEAST_RAD : HEAVE_FIRST_RAD);
+    filter->heave_power = joint_squared(plan->path == JOINT_STAYS_LEVEL ? HEAVE_LEAST_RAD : HEAVE_FIRST_RAD);
     filter->jolt_power = joint_squared(JOLT_FIRST);
     filter->bank_power = joint_squared(plan->bank_rad);
 }
@@ -83,8 +109,20 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
             filter->covariance[w][w] = joint_squared(0.02);
         }
     }
-    joint_measure_gravity(filter, GRAVITY_SIGMA_M_S2);
+    joint_measure_gravity(filter, block->still ? GRAVITY_SIGMA_M_S2 : BEGUN_GRAVITY_SIGMA_M_S2);
+    memset(filter->past, 0, sizeof filter->past);
+    filter->turn = (struct joint_turn){0};
+    joint_forget(filter, JOINT_RISE, JOINT_RISE + 1);
+    *joint_extra(filter, JOINT_RISE) = 0.0;
+    filter->rise_s = filter->rise_square_m2_s = 0.0;
     filter->begun = 1;
+}
+
+/* Where it speeds up, brakes or turns hard, what is felt says too little of where gravity is. */
+static bool may_begin(const struct joint_block *block)
+{
+    const double felt_m_s2 = oto_vec3_norm(block->velocity_gain_m_s) / block->duration_s;
+    return block->speeds > 0 && (block->still || oto_fabs(felt_m_s2 - GRAVITY_M_S2) < BEGIN_M_S2);
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
@@ -98,28 +136,60 @@ static void put3x3(double transition[JOINT_MOVED][JOINT_MOVERS], int row, int co
     }
 }
 
-/* Accelerometer and gyroscope noise over the block, and how slowly biases and mount may wander. */
-static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt)
+static void add_outer(struct joint_filter *filter, int state, oto_vec3 along, double power)
 {
-    static const double wander[12] = {0, 0, 0, 0, 0, 0, 2e-8, 2e-8, 2e-8, 1e-11, 1e-11, 1e-11};
-    const double turn = joint_squared(plan->gyro_noise) * dt, size_sq = oto_vec3_norm_sq(filter->gravity_m_s2);
-    const double push =
-        (joint_squared(plan->accel_noise) + oto_vec3_norm_sq(filter->velocity_m_s) * joint_squared(plan->gyro_noise)) *
-        dt;
-    const double jolt = filter->jolt_power * dt;
-    double g[3], up[3];
-    oto_vec3_to_array(filter->gravity_m_s2, g);
-    oto_vec3_to_array(oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0)), up);
-    for (int i = 0; i < 12; i++) {
-        filter->covariance[i][i] += wander[i] * dt;
-    }
+    double x[3];
+    oto_vec3_to_array(along, x);
     for (int i = 0; i < 3; i++) {
-        filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
         for (int j = 0; j < 3; j++) {
-            filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + j] += jolt * up[i] * up[j];
-            filter->covariance[JOINT_GRAVITY + i][JOINT_GRAVITY + j] += turn * ((i == j ? size_sq : 0.0) - g[i] * g[j]);
+            filter->covariance[state + i][state + j] += power * x[i] * x[j];
         }
     }
+}
+
+static void add_across(struct joint_filter *filter, int state, oto_vec3 along, double power)
+{
+    const double size_sq = oto_vec3_norm_sq(along);
+    for (int i = 0; i < 3; i++) {
+        filter->covariance[state + i][state + i] += power * size_sq;
+    }
+    add_outer(filter, state, along, -power);
+}
+
+/*
+ * What wrong scales and axes of the sensors add while the block turns and speeds up: a scale along what is measured, a
+ * cross term across it. Within one turn or one start they add up, from one to the next they are as good as independent.
+ */
+static void add_sensor_errors(const struct joint_plan *plan, struct joint_filter *filter, oto_vec3 turn_rad, oto_vec3 gain_m_s)
+{
+    const double turn = oto_vec3_norm(turn_rad), gain = oto_vec3_norm(gain_m_s);
+    const double axes = joint_squared(plan->axes_sigma), scale = joint_squared(plan->scale_sigma) - axes;
+    if (turn > 0.0) {
+        const double together = TURN_AT_ONCE_RAD / turn; /* along is of the size of the turn */
+        add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, axes * turn * TURN_AT_ONCE_RAD);
+        add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, axes * turn * TURN_AT_ONCE_RAD);
+        add_outer(filter, JOINT_VELOCITY, oto_vec3_cross(turn_rad, filter->velocity_m_s), scale * together);
+        add_outer(filter, JOINT_GRAVITY, oto_vec3_cross(turn_rad, filter->gravity_m_s2), scale * together);
+    }
+    if (gain > 0.0) {
+        add_across(filter, JOINT_VELOCITY, gain_m_s, axes * GAIN_AT_ONCE_M_S / gain);
+        add_outer(filter, JOINT_VELOCITY, gain_m_s, (scale + axes) * GAIN_AT_ONCE_M_S / gain);
+    }
+}
+
+/* Accelerometer and gyroscope noise over the block, jolts, and how slowly biases may wander. */
+static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt)
+{
+    const double turn = joint_squared(plan->gyro_noise) * dt, push = joint_squared(plan->accel_noise) * dt;
+    const oto_vec3 up = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0));
+    for (int i = 0; i < 3; i++) {
+        filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
+        filter->covariance[JOINT_ACCEL_BIAS + i][JOINT_ACCEL_BIAS + i] += ACCEL_WANDER * dt;
+        filter->covariance[JOINT_GYRO_BIAS + i][JOINT_GYRO_BIAS + i] += GYRO_WANDER * dt;
+    }
+    add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, turn);
+    add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, turn);
+    add_outer(filter, JOINT_VELOCITY, up, filter->jolt_power * dt);
 }
 
 /*
@@ -161,7 +231,7 @@ static void move(const struct joint_plan *plan, struct joint_filter *filter, con
     u = oto_vec3_add_scaled(u, filter->gravity_m_s2, dt);
     turned = oto_mat3_skew(oto_vec3_add_scaled(oto_vec3_neg(u), gain, 0.5));
     memset(transition, 0, sizeof transition);
-    if (filter->path == JOINT_STAYS_LEVEL) {
+    if (plan->path == JOINT_STAYS_LEVEL) {
         velocity_to_end = stay_level(filter, turn_rad, transition);
     }
     by_dt = oto_mat3_scale(velocity_to_end, dt);
@@ -174,27 +244,48 @@ static void move(const struct joint_plan *plan, struct joint_filter *filter, con
            oto_mat3_mul(oto_mat3_scale(to_end, dt), oto_mat3_skew(oto_vec3_neg(filter->gravity_m_s2))));
     joint_transit(filter, transition);
     add_noise(plan, filter, dt);
+    add_sensor_errors(plan, filter, turn_rad, oto_vec3_sub(u, filter->velocity_m_s));
     filter->velocity_m_s = oto_mat3_mul_vec(velocity_to_end, u);
     filter->gravity_m_s2 = oto_mat3_mul_vec(to_end, filter->gravity_m_s2);
 }
 
+/* All at the end of the block. */
 struct joint_body joint_look(const struct joint_filter *filter, const struct joint_block *block,
                              double speed_before_m_s)
 {
     struct joint_body body = {.from_sensor = oto_mat3_from_quat(filter->q_body_from_sensor)};
+    const oto_vec3 lever_m = oto_vec3_from_array(&filter->extra[JOINT_LEVER - JOINT_PITCH_COMPLIANCE]);
     oto_vec3 newer = oto_vec3_sub(filter->gyro_bias_rad_s, block->gyro_bias_rad_s);
-    oto_vec3 rate = oto_vec3_sub(oto_vec3_scale(block->turn_rad, 1.0 / block->duration_s), newer);
-    body.velocity_m_s = oto_mat3_mul_vec(body.from_sensor, filter->velocity_m_s);
-    body.rate_rad_s = oto_mat3_mul_vec(body.from_sensor, rate);
+    oto_vec3 mean = oto_vec3_sub(oto_vec3_scale(block->turn_rad, 1.0 / block->duration_s), newer);
+    oto_vec3 at_end = oto_vec3_sub(block->end_rate_rad_s, filter->gyro_bias_rad_s);
+    body.mean_rate_rad_s = oto_mat3_mul_vec(body.from_sensor, mean);
+    body.rate_rad_s = oto_mat3_mul_vec(body.from_sensor, at_end);
+    body.velocity_m_s = oto_vec3_sub(oto_mat3_mul_vec(body.from_sensor, filter->velocity_m_s),
+                                     oto_vec3_cross(body.rate_rad_s, lever_m));
     body.ahead_m_s2 = (body.velocity_m_s.x - speed_before_m_s) / block->duration_s;
-    body.left_m_s2 = body.velocity_m_s.x * body.rate_rad_s.z;
+    body.left_m_s2 = body.velocity_m_s.x * body.mean_rate_rad_s.z;
     return body;
+}
+
+/* Of the point that does not skid, at the end of the block before. */
+static double speed_before(const struct joint_filter *filter)
+{
+    const oto_quat q = filter->q_body_from_sensor;
+    const oto_vec3 lever_m = oto_vec3_from_array(&filter->extra[JOINT_LEVER - JOINT_PITCH_COMPLIANCE]);
+    oto_vec3 rate = oto_quat_rotate(q, oto_vec3_sub(filter->last_rate_rad_s, filter->gyro_bias_rad_s));
+    return oto_quat_rotate(q, filter->velocity_m_s).x - oto_vec3_cross(rate, lever_m).x;
 }
 
 static void roll_on(const struct joint_plan *plan, struct joint_filter *filter, double way_m)
 {
     joint_fade(filter, JOINT_HEAVE, 1.0 / (1.0 + way_m / HEAVE_LENGTH_M), filter->heave_power);
     joint_fade(filter, JOINT_BANK, 1.0 / (1.0 + way_m / plan->road_length_m), filter->bank_power);
+}
+
+static void remember(struct joint_filter *filter, double gain_m_s, double duration_s)
+{
+    memmove(filter->past + 1, filter->past, sizeof filter->past - sizeof *filter->past);
+    filter->past[0] = (struct joint_past){gain_m_s, duration_s, filter->last_rate_rad_s};
 }
 
 void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block)
@@ -205,25 +296,32 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
         filter->begun = 0;
     }
     if (!filter->begun) {
-        if (block->speeds > 0) {
+        if (may_begin(block)) {
             begin(filter, block);
+            filter->last_rate_rad_s = block->end_rate_rad_s;
         }
         return;
     }
-    speed_before_m_s = oto_quat_rotate(filter->q_body_from_sensor, filter->velocity_m_s).x;
+    speed_before_m_s = speed_before(filter);
     move(plan, filter, block);
     body = joint_look(filter, block, speed_before_m_s);
+    remember(filter, body.velocity_m_s.x - speed_before_m_s, block->duration_s);
     filter->ahead_sq_m2_s3 += joint_squared(body.ahead_m_s2) * block->duration_s;
     filter->aside_sq_m2_s3 += joint_squared(body.left_m_s2) * block->duration_s;
     roll_on(plan, filter, oto_fabs(body.velocity_m_s.x) * block->duration_s);
     if (block->still) {
         joint_measure_rest(plan, filter, block, &body);
-    } else if (block->speeds > 0) {
+        if (block->up_sigma_rad > 0.0) {
+            joint_measure_up(filter, block);
+        }
+    } else {
         joint_measure_moving(plan, filter, block, &body, speed_before_m_s);
     }
+    filter->gained_m_s += oto_fabs(body.ahead_m_s2) > SPEEDS_UP_M_S2 ? oto_fabs(body.ahead_m_s2) * block->duration_s : 0.0;
+    filter->last_rate_rad_s = block->end_rate_rad_s;
     filter->accel_ahead_m_s2 = body.ahead_m_s2;
     filter->accel_left_m_s2 = body.left_m_s2;
-    filter->yaw_rate_rad_s = body.rate_rad_s.z;
+    filter->yaw_rate_rad_s = body.mean_rate_rad_s.z;
     filter->speed_m_s = body.velocity_m_s.x;
     filter->blocks++;
 }

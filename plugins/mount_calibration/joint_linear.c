@@ -99,6 +99,27 @@ void joint_transit(struct joint_filter *filter, const double transition[JOINT_MO
     }
 }
 
+void joint_sum_up(struct joint_filter *filter, int state, const struct joint_row *row, double more)
+{
+    double seen[JOINT_STATES] = {0.0}, own = 0.0;
+    for (int i = 0; i < row->count; i++) {
+        const double *column = filter->covariance[row->at[i]];
+        for (int j = 0; j < JOINT_STATES; j++) {
+            seen[j] += row->by[i] * column[j];
+        }
+    }
+    for (int i = 0; i < row->count; i++) {
+        own += row->by[i] * seen[row->at[i]];
+    }
+    own += 2.0 * seen[state];
+    for (int j = 0; j < JOINT_STATES; j++) {
+        filter->covariance[state][j] += seen[j];
+        filter->covariance[j][state] = filter->covariance[state][j];
+    }
+    filter->covariance[state][state] += own - seen[state];
+    *joint_extra(filter, state) += more;
+}
+
 /* A state that forgets: what stays of it is `by`, and `power` is its variance in the long run. */
 void joint_fade(struct joint_filter *filter, int state, double by, double power)
 {

@@ -6,15 +6,33 @@
 #define GATE_SQ 25.0
 #define REFUSED_AT_MOST 20 /* two seconds */
 #define SCALE_MEMORY 0.01
+#define RISE_MEMORY 0.03
 #define SCALE_LEAST 0.1
 #define LEARN_FROM 4.0
 #define SCALE_MOST 100.0
-#define LEARN 0.1 /* of a second, to powers' logarithms */
+#define LEARN 0.3 /* of five seconds, to powers' logarithms */
 #define RATIO 0.75
 #define RATIO_MOST 9.0
-#define FIT_RATIO 0.65 /* below RATIO: noise that is allowed for safety must not excuse what a path's filter misses */
+/* What a turn does that no lever explains: steering, tyres. It is alike for the whole of a turn. */
+#define AHEAD_M_S2 2.0 /* a usual acceleration */
+#define TURNING_AHEAD_M 0.1
+#define TURNING_ASIDE_M 0.25
+#define DRIFT_RAD_S2_M 0.002
 #define SUMMED 10 /* innovations of a second */
+#define RISES_SUMMED 5
+#define RISE_S 0.95
+#define RISE_M 0.015
+#define SWING_LEFT 0.4 /* of the swinging, in a second's mean */
 #define BANK_EACH_M 3.0
+#define TURN_RAD_S 0.12
+#define TURN_LEAST_RAD (40.0 * OTO_DEG)
+#define CORNER_M 35.0 /* a larger radius is a bend */
+#define KEPT_CROWN 0.4
+#define TURN_SIGMA_RAD (0.6 * OTO_DEG)
+#define GRADE_FIRST_RAD (2.0 * OTO_DEG)
+#define GRADE_SEEN_M 500.0
+#define ASIDE_RAD_S2_M (0.3 * OTO_DEG)
+#define REVERSES_M_S 8.0 /* no car drives backwards as fast */
 
 static oto_vec3 row_of(const oto_mat3 *m, int row)
 {
@@ -32,32 +50,28 @@ static double learned(double power, double ratio, double least, double most)
  * Upward jolts that add up in the velocity, as noise does whose vibration the sampling has folded down, and slow pitch of
  * the body against a path that follows it: both are allowed as much as makes the innovations independent.
  */
-static void learn_jolts(struct joint_filter *filter, double ratio)
+static void learn_jolts(const struct joint_plan *plan, struct joint_filter *filter, double ratio)
 {
     filter->jolt_power = learned(filter->jolt_power, ratio, JOLT_LEAST, JOLT_MOST);
-    if (filter->path == JOINT_FOLLOWS) {
+    if (plan->path == JOINT_FOLLOWS) {
         filter->heave_power = learned(filter->heave_power, ratio, HEAVE_LEAST_RAD, HEAVE_MOST_RAD);
     }
 }
 
-/*
- * Innovations of a second, together: what is slow shows in them, what shakes does not. Of the upward ones, how well
- * they were foretold.
- */
-static void sum_up(struct joint_filter *filter, int kind, double innovation, double variance)
+/* Innovations of a second, together: what is slow shows in them, what shakes does not. */
+static void sum_up(const struct joint_plan *plan, struct joint_filter *filter, int kind, double innovation, double variance)
 {
     struct joint_channel *channel = &filter->channels[kind];
     double ratio;
     channel->sum += innovation;
     channel->sum_variance += variance;
-    if (++channel->summed < SUMMED) {
+    if (++channel->summed < (kind == JOINT_UPWARD ? RISES_SUMMED : SUMMED)) {
         return;
     }
     ratio = channel->sum * channel->sum / channel->sum_variance;
     ratio = ratio < GATE_SQ ? ratio : GATE_SQ;
     if (kind == JOINT_UPWARD) {
-        filter->fit -= 0.5 * (ratio / FIT_RATIO + oto_log(channel->sum_variance));
-        learn_jolts(filter, ratio);
+        learn_jolts(plan, filter, ratio);
     }
     channel->sum = 0.0;
     channel->sum_variance = 0.0;
@@ -65,32 +79,64 @@ static void sum_up(struct joint_filter *filter, int kind, double innovation, dou
 }
 
 /*
- * Takes the measurement unless it is too far off, and learns how large the noise really is. Returns whether it was
- * taken.
+ * Takes the measurement unless it is too far off, and learns how large the noise really is, but for what is `fixed` of it.
+ * Returns whether it was taken.
  */
-static bool measure(struct joint_filter *filter, int kind, const struct joint_row *row, double innovation,
-                    double variance)
+static bool measure(const struct joint_plan *plan, struct joint_filter *filter, int kind, const struct joint_row *row,
+                    double innovation, double variance, double fixed)
 {
     struct joint_channel *channel = &filter->channels[kind];
-    const double known = joint_row_variance(filter, row), noise = variance * channel->scale;
+    const double known = joint_row_variance(filter, row) + fixed, noise = variance * channel->scale;
     const double ratio = innovation * innovation / (known + noise);
     const double excess = innovation * innovation - known;
+    const double memory = kind == JOINT_UPWARD ? RISE_MEMORY : SCALE_MEMORY;
     double seen;
-    sum_up(filter, kind, innovation, known + noise);
+    sum_up(plan, filter, kind, innovation, known + noise);
     if (!(ratio < GATE_SQ)) {
         filter->gated++;
-        channel->scale += channel->scale < SCALE_MOST ? SCALE_MEMORY * channel->scale : 0.0;
+        channel->scale += channel->scale < SCALE_MOST ? memory * channel->scale : 0.0;
         return false;
     }
     if (known < LEARN_FROM * noise) { /* else the innovation says little of the noise */
         seen = (excess > 0.0 ? excess : 0.0) / variance;
-        channel->scale += SCALE_MEMORY * (seen - channel->scale);
+        channel->scale += memory * (seen - channel->scale);
         channel->scale = channel->scale < SCALE_LEAST  ? SCALE_LEAST
                          : channel->scale > SCALE_MOST ? SCALE_MOST
                                                        : channel->scale;
     }
-    joint_update(filter, row, innovation, noise);
+    joint_update(filter, row, innovation, noise + fixed);
     return true;
+}
+
+/* What it did `age_s` ago: by how much it has sped up since, its acceleration and the rate as measured. */
+struct then {
+    double gain_m_s, ahead_m_s2;
+    double unknown_s; /* before anything is known of it */
+    oto_vec3 rate_rad_s;
+};
+
+static struct then look_back(const struct joint_filter *filter, const struct joint_block *block, double age_s)
+{
+    struct then then = {.rate_rad_s = block->end_rate_rad_s};
+    for (int i = 0; i < JOINT_PAST_BLOCKS && filter->past[i].duration_s > 0.0; i++) {
+        const struct joint_past *past = &filter->past[i];
+        const double part = age_s < past->duration_s ? age_s / past->duration_s : 1.0;
+        then.ahead_m_s2 = past->gain_m_s / past->duration_s;
+        then.gain_m_s += part * past->gain_m_s;
+        then.rate_rad_s = oto_vec3_lerp(then.rate_rad_s, past->first_rate_rad_s, part);
+        age_s -= past->duration_s;
+        if (age_s <= 0.0) {
+            return then;
+        }
+    }
+    then.unknown_s = age_s;
+    return then;
+}
+
+/* The sensor moves against the point that does not skid where the body turns. */
+static void put_lever(struct joint_row *row, double by_x, double by_y, double by_z)
+{
+    joint_row_put3(row, JOINT_LEVER, oto_vec3_make(by_x, by_y, by_z));
 }
 
 static bool measure_forward(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
@@ -98,54 +144,84 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
 {
     const double scale = 1.0 + *joint_extra(filter, JOINT_SPEED_SCALE);
     const double age_s = block->speed_age_s + *joint_extra(filter, JOINT_SPEED_LAG);
+    const struct then then = look_back(filter, block, age_s > 0.0 ? age_s : 0.0);
+    const oto_vec3 rate = oto_mat3_mul_vec(body->from_sensor, oto_vec3_sub(then.rate_rad_s, filter->gyro_bias_rad_s));
+    const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
     const double noise = joint_squared(plan->speed_noise_m_s) / block->speeds + joint_squared(0.01) +
-                         joint_squared(0.02 * body->ahead_m_s2);
+                         joint_squared(0.03 * then.ahead_m_s2);
+    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(AHEAD_M_S2 * then.unknown_s);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(row_of(&body->from_sensor, 0), scale));
-    joint_row_put(&row, JOINT_SPEED_SCALE, body->velocity_m_s.x);
-    joint_row_put(&row, JOINT_SPEED_LAG, -body->ahead_m_s2);
-    return measure(filter, JOINT_FORWARD, &row, speed_m_s - scale * (body->velocity_m_s.x - body->ahead_m_s2 * age_s),
-                   noise);
+    joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
+    joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
+    put_lever(&row, 0.0, scale * rate.z, -scale * rate.y);
+    return measure(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise, fixed);
 }
 
 /*
- * The axle that does not steer does not slip, but for its drift; the sensor is ahead of it. What a roll of the mount
- * would do to the little upward velocity that springs make is left out: too much hangs on how they work.
+ * The axle that does not steer does not slip, but for its drift. What a roll of the mount would do to the little upward
+ * velocity that springs make is left out: too much hangs on how they work.
  */
-static bool measure_sideways(struct joint_filter *filter, const struct joint_body *body)
+static bool measure_sideways(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body)
 {
-    const oto_vec3 v = body->velocity_m_s;
+    const oto_vec3 v = body->velocity_m_s, rate = body->rate_rad_s;
     const double noise = joint_squared(0.015) + joint_squared(0.002 * v.x);
     const double drift_m_s = v.x * body->left_m_s2;
     struct joint_row row = {0};
-    double predicted =
-        v.y - body->rate_rad_s.z * *joint_extra(filter, JOINT_LEVER) + drift_m_s * *joint_extra(filter, JOINT_SLIP);
     joint_row_put3(&row, JOINT_VELOCITY, row_of(&body->from_sensor, 1));
     joint_row_put(&row, JOINT_MOUNT + 2, v.x);
-    joint_row_put(&row, JOINT_LEVER, -body->rate_rad_s.z);
+    put_lever(&row, -rate.z, 0.0, rate.x);
     joint_row_put(&row, JOINT_SLIP, drift_m_s);
-    return measure(filter, JOINT_SIDEWAYS, &row, -predicted, noise);
+    return measure(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + drift_m_s * *joint_extra(filter, JOINT_SLIP)), noise,
+                   joint_squared(TURNING_ASIDE_M * rate.z) + joint_squared(DRIFT_RAD_S2_M * drift_m_s));
 }
 
-/* The body moves along the road, to which the springs pitch it. */
-static bool measure_upward(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body)
+/*
+ * The body moves along the road, to which the springs pitch it about a point ahead of the axle. They swing at one to three
+ * hertz: what is measured is by how much it would have risen above its road in a second, in which that comes to little.
+ */
+static void rise(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body, double dt)
 {
-    const oto_vec3 v = body->velocity_m_s;
-    const double noise = joint_squared(0.02) + joint_squared(plan->vibration_rad * v.x);
-    const bool level = filter->path == JOINT_STAYS_LEVEL;
+    const oto_vec3 v = body->velocity_m_s, rate = body->rate_rad_s;
+    const bool level = plan->path == JOINT_STAYS_LEVEL;
     const double by_pitch = level ? filter->ahead_sq_m2_s3 : v.x * body->ahead_m_s2;
     const double by_roll = level ? filter->aside_sq_m2_s3 : 0.0;
-    struct joint_row row = {0};
-    double predicted =
-        v.z + body->rate_rad_s.y * *joint_extra(filter, JOINT_LEVER) - v.x * *joint_extra(filter, JOINT_HEAVE) -
+    const double upward_m_s =
+        v.z - rate.y * *joint_extra(filter, JOINT_PITCH_CENTRE) - v.x * *joint_extra(filter, JOINT_HEAVE) -
         by_pitch * *joint_extra(filter, JOINT_PITCH_COMPLIANCE) - by_roll * *joint_extra(filter, JOINT_LEVEL_ROLL);
-    joint_row_put3(&row, JOINT_VELOCITY, row_of(&body->from_sensor, 2));
-    joint_row_put(&row, JOINT_MOUNT + 1, -v.x);
-    joint_row_put(&row, JOINT_LEVER, body->rate_rad_s.y);
-    joint_row_put(&row, JOINT_PITCH_COMPLIANCE, -by_pitch);
-    joint_row_put(&row, JOINT_LEVEL_ROLL, -by_roll);
-    joint_row_put(&row, JOINT_HEAVE, -v.x);
-    return measure(filter, JOINT_UPWARD, &row, -predicted, noise);
+    struct joint_row row = {0};
+    joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(row_of(&body->from_sensor, 2), dt));
+    joint_row_put(&row, JOINT_MOUNT + 1, -v.x * dt);
+    put_lever(&row, rate.y * dt, -rate.x * dt, 0.0);
+    joint_row_put(&row, JOINT_PITCH_CENTRE, -rate.y * dt);
+    joint_row_put(&row, JOINT_PITCH_COMPLIANCE, -by_pitch * dt);
+    joint_row_put(&row, JOINT_LEVEL_ROLL, -by_roll * dt);
+    joint_row_put(&row, JOINT_HEAVE, -v.x * dt);
+    joint_sum_up(filter, JOINT_RISE, &row, upward_m_s * dt);
+    filter->rise_s += dt;
+    filter->rise_square_m2_s += v.x * v.x * dt;
+}
+
+static void begin_rise(struct joint_filter *filter)
+{
+    joint_forget(filter, JOINT_RISE, JOINT_RISE + 1);
+    *joint_extra(filter, JOINT_RISE) = 0.0;
+    filter->rise_s = 0.0;
+    filter->rise_square_m2_s = 0.0;
+}
+
+static bool measure_upward(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
+                           double dt)
+{
+    struct joint_row row = {1, {JOINT_RISE}, {1.0}};
+    bool taken = true;
+    rise(plan, filter, body, dt);
+    if (filter->rise_s > RISE_S) {
+        const double noise = joint_squared(RISE_M) + joint_squared(SWING_LEFT * plan->vibration_rad) * filter->rise_square_m2_s;
+        taken = measure(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, 0.0);
+        begin_rise(filter);
+    }
+    return taken;
 }
 
 /* The road's rms bank, as it is seen about its mean; the assumed one counts as five independent places. */
@@ -165,26 +241,88 @@ static void learn_bank(const struct joint_plan *plan, struct joint_filter *filte
     filter->bank_power = (5.0 * joint_squared(plan->bank_rad) + places * seen) / (5.0 + places);
 }
 
+static void learn_grade(struct joint_filter *filter, double grade_rad, double way_m)
+{
+    filter->grade_square_sum += joint_squared(grade_rad) * way_m;
+    filter->grade_weight += way_m;
+}
+
+/* A corner is turned by the springs' roll; a bend of the road has a bank of its own as well. */
+static bool is_corner(const struct joint_body *body)
+{
+    return oto_fabs(body->mean_rate_rad_s.z) * CORNER_M > oto_fabs(body->velocity_m_s.x);
+}
+
 /* The road is level across, but for its wander and its mean, the crown. */
 static void measure_bank(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
                          double way_m)
 {
     const oto_vec3 g = oto_mat3_mul_vec(body->from_sensor, filter->gravity_m_s2);
     const double size = oto_vec3_norm(g), left = body->left_m_s2;
-    const double noise = joint_squared(size * (plan->vibration_rad + 0.05 * OTO_DEG));
-    const double springs_rad = left * *joint_extra(filter, JOINT_ROLL_COMPLIANCE);
-    const double roll_rad = *joint_extra(filter, JOINT_BANK) + *joint_extra(filter, JOINT_CROWN) + springs_rad;
+    const double noise =
+        joint_squared(size) * (joint_squared(plan->vibration_rad + 0.05 * OTO_DEG) + joint_squared(ASIDE_RAD_S2_M * left));
+    const int rolled_by = is_corner(body) ? JOINT_ROLL_COMPLIANCE : JOINT_SUPERELEVATION;
+    const double roll_rad =
+        *joint_extra(filter, JOINT_BANK) + *joint_extra(filter, JOINT_CROWN) + left * *joint_extra(filter, rolled_by);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_GRAVITY, row_of(&body->from_sensor, 1));
     joint_row_put(&row, JOINT_MOUNT, -g.z);
     joint_row_put(&row, JOINT_MOUNT + 2, g.x);
     joint_row_put(&row, JOINT_BANK, size);
     joint_row_put(&row, JOINT_CROWN, size);
-    joint_row_put(&row, JOINT_ROLL_COMPLIANCE, size * left);
-    if (measure(filter, JOINT_ROAD_BANK, &row, -(g.y + size * roll_rad), noise) &&
+    joint_row_put(&row, rolled_by, size * left);
+    if (measure(plan, filter, JOINT_ROAD_BANK, &row, -(g.y + size * roll_rad), noise, 0.0) &&
         joint_sigma(filter, JOINT_MOUNT) < OTO_DEG) {
         learn_bank(plan, filter, *joint_extra(filter, JOINT_BANK), way_m);
     }
+    learn_grade(filter, g.x / size, way_m);
+}
+
+/*
+ * A corner that is turned on a plane has an axis that stands upright on it. The body stands upright on it as well, but for its springs and
+ * the share of the crown that is kept: the sensor's axes show the mount's roll. What is not plane is about as large as grade is.
+ */
+static void measure_turn(const struct joint_plan *plan, struct joint_filter *filter)
+{
+    const struct joint_turn turn = filter->turn;
+    const double angle_rad = oto_fabs(turn.yaw_rad), left_m_s2 = turn.left_m_s / turn.yaw_rad;
+    const double kept = KEPT_CROWN + *joint_extra(filter, JOINT_KEPT_CROWN), crown = *joint_extra(filter, JOINT_CROWN);
+    /* As large as it may be: that a turn shows little of a crown may as well say that all of it is kept as that there is none. */
+    const double crown_size = oto_hypot(plan->crown_rad, plan->crown_sigma_rad);
+    const double grade_sq = filter->grade_weight > GRADE_SEEN_M ? filter->grade_square_sum / filter->grade_weight
+                                                                : joint_squared(GRADE_FIRST_RAD);
+    const double noise = joint_squared(TURN_SIGMA_RAD) + 2.0 * grade_sq / joint_squared(angle_rad);
+    const double predicted = kept * crown + left_m_s2 * *joint_extra(filter, JOINT_ROLL_COMPLIANCE);
+    const double innovation = turn.pitch_rad / turn.yaw_rad - predicted;
+    struct joint_row row = {0};
+    joint_row_put(&row, JOINT_MOUNT, 1.0);
+    joint_row_put(&row, JOINT_CROWN, kept);
+    joint_row_put(&row, JOINT_KEPT_CROWN, crown_size);
+    joint_row_put(&row, JOINT_ROLL_COMPLIANCE, left_m_s2);
+    if (innovation * innovation < 9.0 * (joint_row_variance(filter, &row) + noise)) {
+        joint_update(filter, &row, innovation, noise);
+        filter->turns++;
+    }
+}
+
+/* The corner under way, until it has been turned. */
+static void follow_turn(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
+                        const struct joint_body *body)
+{
+    struct joint_turn *turn = &filter->turn;
+    const double yaw_rad = body->mean_rate_rad_s.z * block->duration_s;
+    if (oto_fabs(body->mean_rate_rad_s.z) > TURN_RAD_S && oto_fabs(body->velocity_m_s.x) > 1.0 && !block->still) {
+        turn->yaw_rad += yaw_rad;
+        turn->pitch_rad += body->mean_rate_rad_s.y * block->duration_s;
+        turn->left_m_s += body->left_m_s2 * yaw_rad;
+        turn->way_m += oto_fabs(body->velocity_m_s.x) * block->duration_s;
+        return;
+    }
+    if (oto_fabs(turn->yaw_rad) > TURN_LEAST_RAD && turn->way_m < CORNER_M * oto_fabs(turn->yaw_rad) &&
+        plan->path == JOINT_FOLLOWS) {
+        measure_turn(plan, filter);
+    }
+    *turn = (struct joint_turn){0};
 }
 
 void joint_measure_gravity(struct joint_filter *filter, double sigma_m_s2)
@@ -202,9 +340,9 @@ static void forget_path(struct joint_filter *filter)
 }
 
 /* What a level path has added up of the springs' doings was no motion: it is dropped. */
-static void come_to_rest(struct joint_filter *filter)
+static void come_to_rest(const struct joint_plan *plan, struct joint_filter *filter)
 {
-    if (filter->path == JOINT_STAYS_LEVEL && filter->ahead_sq_m2_s3 + filter->aside_sq_m2_s3 > 0.05) {
+    if (plan->path == JOINT_STAYS_LEVEL && filter->ahead_sq_m2_s3 + filter->aside_sq_m2_s3 > 0.05) {
         joint_forget(filter, JOINT_VELOCITY, JOINT_GRAVITY);
         for (int i = JOINT_VELOCITY; i < JOINT_GRAVITY; i++) {
             filter->covariance[i][i] = joint_squared(0.05);
@@ -220,7 +358,7 @@ void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filt
 {
     oto_vec3 shown = oto_vec3_add_scaled(block->gyro_bias_rad_s, block->turn_rad, 1.0 / block->duration_s);
     double velocity[3], innovation[3];
-    come_to_rest(filter);
+    come_to_rest(plan, filter);
     oto_vec3_to_array(filter->velocity_m_s, velocity);
     oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
     for (int i = 0; i < 3; i++) {
@@ -234,12 +372,24 @@ void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filt
         oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);
     }
     joint_measure_gravity(filter, 10.0 * GRAVITY_SIGMA_M_S2);
+    begin_rise(filter);
     joint_forget(filter, JOINT_HEAVE, JOINT_BANK);
     filter->covariance[JOINT_HEAVE][JOINT_HEAVE] = joint_squared(HEAVE_LEAST_RAD);
     *joint_extra(filter, JOINT_HEAVE) = 0.0;
     if (plan->level) {
         measure_bank(plan, filter, body, 0.0);
     }
+}
+
+/* The rotation that takes the measured up to the vehicle's is what the mount is off, in roll and pitch. */
+void joint_measure_up(struct joint_filter *filter, const struct joint_block *block)
+{
+    const oto_vec3 up = oto_quat_rotate(filter->q_body_from_sensor, block->up);
+    const double across = oto_hypot(up.x, up.y), by = across > 0.0 ? oto_atan2(across, up.z) / across : 1.0;
+    const double roll_rad = by * up.y, pitch_rad = -by * up.x;
+    struct joint_row roll = {1, {JOINT_MOUNT}, {1.0}}, pitch = {1, {JOINT_MOUNT + 1}, {1.0}};
+    joint_update(filter, &roll, roll_rad, joint_squared(block->up_sigma_rad));
+    joint_update(filter, &pitch, pitch_rad, joint_squared(block->up_sigma_rad));
 }
 
 /* The velocity is set anew where it has been contradicted for long. */
@@ -252,36 +402,40 @@ static void lose_velocity(struct joint_filter *filter, double speed_m_s)
         filter->covariance[i][i] = joint_squared(0.5 + 0.1 * speed_m_s);
     }
     forget_path(filter);
+    begin_rise(filter);
     filter->lost++;
     filter->refused = 0;
 }
 
-/* A speed without a sign has that of the velocity. */
-static double with_sign(struct joint_filter *filter, double speed_m_s, double velocity_m_s)
+/* A speed without a sign has that of the velocity, unless that is faster than a car reverses. */
+static double with_sign(const struct joint_block *block, double velocity_m_s)
 {
-    if (speed_m_s < -0.2) {
-        filter->is_signed = 1;
-    }
-    return !filter->is_signed && velocity_m_s < -0.3 ? -oto_fabs(speed_m_s) : speed_m_s;
+    const bool turns_round = !block->speed_is_signed && velocity_m_s < -0.3 && block->speed_m_s < REVERSES_M_S;
+    return turns_round ? -oto_fabs(block->speed_m_s) : block->speed_m_s;
 }
 
 void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                           struct joint_body *body, double speed_before_m_s)
 {
-    const double speed_m_s = with_sign(filter, block->speed_m_s, body->velocity_m_s.x);
-    const double way_m = oto_fabs(speed_m_s) * block->duration_s;
-    bool taken = measure_forward(plan, filter, block, body, speed_m_s);
-    *body = joint_look(filter, block, speed_before_m_s);
-    taken = measure_sideways(filter, body) && taken;
-    taken = measure_upward(plan, filter, body) && taken;
+    const double speed_m_s = with_sign(block, body->velocity_m_s.x);
+    const double way_m = oto_fabs(body->velocity_m_s.x) * block->duration_s;
+    bool taken = true;
+    if (block->speeds > 0) {
+        taken = measure_forward(plan, filter, block, body, speed_m_s);
+        *body = joint_look(filter, block, speed_before_m_s);
+    }
+    taken = measure_sideways(plan, filter, body) && taken;
+    taken = measure_upward(plan, filter, body, block->duration_s) && taken;
     filter->refused = taken ? 0 : filter->refused + 1;
-    if (filter->refused > REFUSED_AT_MOST) {
+    if (filter->refused > REFUSED_AT_MOST && block->speeds > 0) {
         lose_velocity(filter, speed_m_s);
     }
+    filter->forward_s += taken && body->velocity_m_s.x > REVERSES_M_S ? block->duration_s : 0.0;
     filter->distance_m += way_m;
     filter->since_bank_m += way_m;
     if (filter->since_bank_m > BANK_EACH_M) {
         measure_bank(plan, filter, body, filter->since_bank_m);
         filter->since_bank_m = 0.0;
     }
+    follow_turn(plan, filter, block, body);
 }

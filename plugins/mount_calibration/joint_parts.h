@@ -12,7 +12,9 @@
 /* What the body does in the block, in its own axes. */
 struct joint_body {
     oto_mat3 from_sensor;
-    oto_vec3 velocity_m_s, rate_rad_s;
+    oto_vec3 velocity_m_s;    /* of the point that does not skid */
+    oto_vec3 rate_rad_s;      /* at the end */
+    oto_vec3 mean_rate_rad_s; /* of the whole block */
     double ahead_m_s2, left_m_s2;
 };
 
@@ -38,6 +40,7 @@ struct joint_body joint_look(const struct joint_filter *filter, const struct joi
 void joint_measure_gravity(struct joint_filter *filter, double sigma_m_s2);
 void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                         const struct joint_body *body);
+void joint_measure_up(struct joint_filter *filter, const struct joint_block *block);
 void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                           struct joint_body *body, double speed_before_m_s);
 

@@ -7,6 +7,9 @@
 #define RATE_MOST_RAD_S 10.0    /* no car turns like that */
 #define FORCE_MOST_M_S2 80.0
 #define SPEED_MOST_M_S 100.0
+#define LEAP_STEPS 12.0 /* a step of so many usual ones is a spike, unless the next sample stays there */
+#define LEAP_LEAST_M_S2 3.0
+#define LEAP_LEAST_RAD_S 0.3
 #define FELT_LEAST_M_S2 8.8
 #define FELT_MOST_M_S2 10.8
 #define SLOWEST_S 0.0215 /* 50 Hz, and what a clock may be off */
@@ -37,6 +40,23 @@ static enum monitors_answer drop_imu(struct monitors *monitors, uint32_t why)
     monitors->once |= why;
     monitors->imu_dropped++;
     return MONITORS_DROP;
+}
+
+/* A sample far from the last one, alone: if the next one is far from it as well, the motion is real. */
+static bool is_spike(struct monitors *monitors, oto_vec3 felt, oto_vec3 rate)
+{
+    const double force_step = oto_vec3_norm(oto_vec3_sub(felt, monitors->specific_force_m_s2));
+    const double rate_step = oto_vec3_norm(oto_vec3_sub(rate, monitors->angular_rate_rad_s));
+    const bool leaps = force_step > LEAP_LEAST_M_S2 + LEAP_STEPS * monitors->force_step_m_s2 ||
+                       rate_step > LEAP_LEAST_RAD_S + LEAP_STEPS * monitors->rate_step_rad_s;
+    if (leaps && monitors->leaps == 0) {
+        monitors->leaps = 1;
+        return true;
+    }
+    monitors->leaps = 0;
+    monitors->force_step_m_s2 += 0.02 * (force_step - monitors->force_step_m_s2);
+    monitors->rate_step_rad_s += 0.02 * (rate_step - monitors->rate_step_rad_s);
+    return false;
 }
 
 static void note_imu(struct monitors *monitors, int64_t t_ns, oto_vec3 felt, oto_vec3 rate)
@@ -71,6 +91,10 @@ enum monitors_answer monitors_imu(struct monitors *monitors, int64_t t_ns, oto_v
     }
     if (!first && since_ns <= 0 && since_ns > -SECOND_NS) {
         return drop_imu(monitors, BIT(IMU_TIME));
+    }
+    if (!first && since_ns > 0 && since_ns <= GAP_NS && is_spike(monitors, felt, rate)) {
+        monitors->imu_dropped++;
+        return MONITORS_DROP;
     }
     note_imu(monitors, t_ns, felt, rate);
     if (first || since_ns > GAP_NS || since_ns <= 0) {

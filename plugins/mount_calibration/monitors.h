@@ -20,13 +20,14 @@ struct monitors {
     int64_t imu_t_ns, speed_t_ns, begun_ns;   /* the last ones, and the first sample of all */
     int64_t imu_changed_ns, speed_changed_ns; /* when the values last changed */
     oto_vec3 specific_force_m_s2, angular_rate_rad_s;
+    double force_step_m_s2, rate_step_rad_s; /* mean size of the steps from sample to sample */
     double speed_m_s, speed_when_imu_changed_m_s;
     double period_s, felt_m_s2, still_rate_rad_s; /* means */
     double conflict;                              /* share of refused blocks */
     uint32_t has_imu, has_speed;
     uint32_t raw, debounced; /* bits by enum oto_calibration_monitor */
     uint32_t once;           /* raised by single samples since the last review */
-    uint32_t spare;
+    uint32_t leaps;          /* samples in a row that were taken for spikes */
     int32_t level[OTO_CALIBRATION_MONITORS]; /* tenths of a second, up while raw */
 };
 

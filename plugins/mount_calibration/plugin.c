@@ -30,6 +30,10 @@ struct prepared {
 
 static const struct oto_named_value methods[] = {{"joint", OTO_CALIBRATION_JOINT}, {"histogram", OTO_CALIBRATION_HISTOGRAM}};
 
+static const struct oto_named_value paths[] = {{"road", JOINT_FOLLOWS}, {"level", JOINT_STAYS_LEVEL}};
+static const struct oto_named_value rolls[] = {{"repeatable", OTO_CALIBRATION_ROLL_REPEATABLE}, {"absolute", OTO_CALIBRATION_ROLL_ABSOLUTE}};
+static const struct oto_named_value sides[] = {{"unknown", 0}, {"right", 1}, {"left", -1}};
+
 static const struct oto_param params[] = {
     {.key = "method", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.method), .flags = RUN,
      .maximum = 1, .default_value = OTO_CALIBRATION_JOINT, .unit = "", .names = methods, .name_count = 2,
@@ -39,18 +43,29 @@ static const struct oto_param params[] = {
     {.key = "reset", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.reset), .flags = RUN,
      .maximum = 9e15, .unit = "", .text = "every change of this number begins anew, at the nominal mount"},
     {.key = "garage", .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.garage),
-     .maximum = 1, .unit = "", .text = "the floor is level: five seconds at rest, then starts and stops, give a degree"},
+     .maximum = 1, .unit = "", .text = "the floor is level: five seconds at rest, then starts and stops, give two degrees"},
+    {.key = "opposite", .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.opposite),
+     .maximum = 1, .unit = "", .text = "two rests on the same spot with opposite headings: the floor need not be level"},
+    {.key = "path", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.path),
+     .maximum = 1, .default_value = JOINT_FOLLOWS, .unit = "", .names = paths, .name_count = 2,
+     .text = "road: as cars drive; level: a simulation that tilts the body on a path that stays level"},
+    {.key = "roll", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.roll), .flags = RUN,
+     .minimum = OTO_CALIBRATION_ROLL_REPEATABLE, .maximum = OTO_CALIBRATION_ROLL_ABSOLUTE, .default_value = OTO_CALIBRATION_ROLL_ABSOLUTE,
+     .unit = "", .names = rolls, .name_count = 2, .text = "absolute: to gravity; repeatable: to the mean road, crown included"},
     F64(calibration.nominal_rpy_deg, "nominal_rpy_deg", 3, RUN, -360, 360, 0, "deg", "mount.rpy_deg as planned"),
     EACH(calibration.box_deg, 0, "box.roll_deg", 0.1, 45, 10, "deg", "how far the roll may be from the nominal one"),
     EACH(calibration.box_deg, 1, "box.pitch_deg", 0.1, 45, 5, "deg", "how far the pitch may be"),
     EACH(calibration.box_deg, 2, "box.yaw_deg", 0.1, 45, 5, "deg", "how far the yaw may be"),
-    F64(calibration.previous_rpy_deg, "previous.rpy_deg", 3, RUN, -360, 360, 0, "deg", "a result from before"),
+    F64(calibration.previous_rpy_deg, "previous.rpy_deg", 3, RUN, -360, 360, 0, "deg", "a previous result"),
     F64(calibration.previous_bound_deg, "previous.bound_3sigma_deg", 3, RUN, 0, 90, 0, "deg", "its bounds; 0: there is none"),
     EACH(calibration.compliance_deg_s2_m, 0, "compliance.pitch_deg_s2_m", -5, 5, -0.3, "deg.s^2/m", "pitch of the body for forward acceleration, negative: nose up"),
     EACH(calibration.compliance_deg_s2_m, 1, "compliance.roll_deg_s2_m", -5, 5, 0.35, "deg.s^2/m", "roll of the body for leftward acceleration, positive: to the right"),
     F64(calibration.compliance_sigma_deg_s2_m, "compliance.sigma_deg_s2_m", 2, RUN, 0, 5, 0.15, "deg.s^2/m", "how unsure both are: they are estimated"),
-    F64(calibration.crown_deg, "road.crown_deg", 1, RUN, -10, 10, 0, "deg", "mean roll of the lane, positive where its right side is lower"),
-    F64(calibration.crown_sigma_deg, "road.crown_sigma_deg", 1, RUN, 0, 10, 0.4, "deg", "how unsure that is: it cannot be estimated, and bounds the roll"),
+    {.key = "road.traffic_side", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.traffic_side),
+     .flags = RUN, .minimum = -1, .maximum = 1, .unit = "", .names = sides, .name_count = 3,
+     .text = "on which the vehicle drives: there the lane is lower"},
+    F64(calibration.crown_deg, "road.crown_deg", 1, RUN, -10, 10, 0.9, "deg", "mean roll of the lane towards the side of the traffic"),
+    F64(calibration.crown_sigma_deg, "road.crown_sigma_deg", 1, RUN, 0, 10, 0.4, "deg", "how unsure that is: it bounds the absolute roll"),
     F64(calibration.bank_deg, "road.bank_deg", 1, OPEN, 0, 20, 0.8, "deg", "rms of the road's bank about its mean, until it has been seen"),
     F64(calibration.road_length_m, "road.length_m", 1, OPEN, 0, 1e5, 150, "m", "over which bank is alike"),
     F64(calibration.vibration_deg, "vibration_deg", 1, RUN, 0, 5, 0.2, "deg", "rms pitch and roll of the body on its springs"),
@@ -58,11 +73,19 @@ static const struct oto_param params[] = {
     F64(calibration.gyro_noise_rad_s_rthz, "gyro.noise_rad_s_rthz", 1, OPEN, 0, 0.1, 1.7453e-4, "rad/s/Hz^.5", "noise density of the gyroscope"),
     F64(calibration.accel_bias_sigma_m_s2, "accel.bias_sigma_m_s2", 1, OPEN, 0, 5, 0.1, "m/s^2", "of the accelerometer's biases"),
     F64(calibration.accel_noise_m_s2_rthz, "accel.noise_m_s2_rthz", 1, OPEN, 0, 1, 0.003, "m/s^2/Hz^.5", "noise density of the accelerometer"),
+    F64(calibration.axes_sigma, "imu.axes_sigma", 1, RUN, 0, 0.1, 0.001, "1", "cross terms of accelerometer and gyroscope: they bound all angles"),
+    F64(calibration.scale_sigma, "imu.scale_sigma", 1, RUN, 0, 0.1, 0.003, "1", "how unsure the scales of accelerometer and gyroscope are"),
+    EACH(calibration.position_sigma_m, 0, "position.sigma_x_m", 0, 10, 1.2, "m", "how unsure the mount's position is, from the axle that is not steered"),
+    EACH(calibration.position_sigma_m, 1, "position.sigma_y_m", 0, 10, 0.4, "m", "from the middle"),
+    EACH(calibration.position_sigma_m, 2, "position.sigma_z_m", 0, 10, 0.7, "m", "above the ground"),
     F64(calibration.speed_noise_m_s, "speed.noise_m_s", 1, OPEN, 0, 5, 0.03, "m/s", "noise of one report of speed"),
     F64(calibration.speed_scale_sigma, "speed.scale_sigma", 1, OPEN, 0, 0.5, 0.02, "1", "how unsure the scale of the speed is"),
-    EACH(calibration.accept_bound_deg, 0, "accept.roll_deg", 0.001, 10, 0.3, "deg", "3-sigma bound of the roll at which it is accepted"),
+    EACH(calibration.accept_bound_deg, 0, "accept.roll_deg", 0.001, 10, 0.3, "deg", "bound of the repeatable roll at which it is accepted"),
     EACH(calibration.accept_bound_deg, 1, "accept.pitch_deg", 0.001, 10, 0.3, "deg", "of the pitch"),
     EACH(calibration.accept_bound_deg, 2, "accept.yaw_deg", 0.001, 10, 0.3, "deg", "of the yaw"),
+    F64(calibration.accept_sigmas, "accept.sigmas", 1, RUN, 0.1, 10, 3, "1", "standard deviations that these bounds have"),
+    F64(calibration.accept_absolute_roll_deg, "accept.absolute_roll_deg", 1, RUN, 0.001, 20, 0.6, "deg", "bound of the absolute roll at which it is accepted"),
+    F64(calibration.accept_absolute_roll_sigmas, "accept.absolute_roll_sigmas", 1, RUN, 0.1, 10, 1.96, "1", "standard deviations that it has"),
     EACH(calibration.histogram_range_deg, 0, "histogram.range.up_inclination_deg", 0.5, 45, 12, "deg", "votes beyond it are outliers"),
     EACH(calibration.histogram_range_deg, 1, "histogram.range.up_azimuth_deg", 0.5, 45, 7, "deg", "votes beyond it are outliers"),
     EACH(calibration.histogram_range_deg, 2, "histogram.range.forward_inclination_deg", 0.5, 45, 7, "deg", "votes beyond it are outliers"),
@@ -222,8 +245,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
-    .state_version = 3,
-    .migrates_from = 3,
+    .state_version = 4,
+    .migrates_from = 4,
 };
 
 static const struct oto_plugin_ops ops = {

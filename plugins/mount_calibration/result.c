@@ -6,20 +6,46 @@
 static const uint32_t all_signals = OTO_CALIBRATION_SIGNAL_SENSOR_TO_RIG | OTO_CALIBRATION_SIGNAL_ROLL |
                                     OTO_CALIBRATION_SIGNAL_PITCH | OTO_CALIBRATION_SIGNAL_YAW;
 
-static void put_rotation(const struct mountcal_plan *plan, const struct mountcal_estimate *now,
-                         struct oto_mount_calibration_record *record)
+static bool is_absolute(const struct mountcal_plan *plan)
 {
-    oto_quat q = now->q_body_from_sensor;
+    return plan->params.roll == OTO_CALIBRATION_ROLL_ABSOLUTE;
+}
+
+static void put_rotation(const struct mountcal_plan *plan, oto_quat q, struct oto_mount_calibration_record *record)
+{
     oto_mat3 m = oto_mat3_from_quat(q);
     oto_vec3 correction = oto_rpy_from_quat(oto_quat_mul(oto_quat_conj(plan->joint.q_nominal), q));
     record->q_body_from_sensor = q.w < 0.0 ? oto_quat_neg(q) : q;
     memcpy(record->rotation_body_from_sensor, m.m, sizeof record->rotation_body_from_sensor);
     oto_vec3_to_array(oto_vec3_scale(correction, 1.0 / OTO_DEG), record->correction_rpy_deg);
-    for (int i = 0; i < 3; i++) {
-        record->rpy_deg[i] = now->rpy_rad[i] / OTO_DEG;
-        record->nominal_rpy_deg[i] = plan->params.nominal_rpy_deg[i];
-    }
+    oto_vec3_to_array(oto_vec3_scale(oto_rpy_from_quat(q), 1.0 / OTO_DEG), record->rpy_deg);
+    memcpy(record->nominal_rpy_deg, plan->params.nominal_rpy_deg, sizeof record->nominal_rpy_deg);
     record->position_body_m = oto_vec3_from_array(plan->params.position_body_m);
+}
+
+/* A value is an angle of roll, pitch, yaw; its bound is that of a rotation about the vehicle's axis. */
+static void put_axes(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                     const struct mountcal_estimate *now, struct oto_mount_calibration_record *record)
+{
+    const oto_vec3 absolute = oto_rpy_from_quat(now->q_body_from_sensor);
+    const oto_vec3 repeatable = oto_rpy_from_quat(mountcal_repeatable(now));
+    const oto_vec3 shown = is_absolute(plan) ? absolute : repeatable;
+    const double value_rad[OTO_CALIBRATION_AXES] = {[OTO_CALIBRATION_PITCH] = shown.y,
+                                                    [OTO_CALIBRATION_YAW] = shown.z,
+                                                    [OTO_CALIBRATION_ROLL_REPEATABLE] = repeatable.x,
+                                                    [OTO_CALIBRATION_ROLL_ABSOLUTE] = absolute.x};
+    double sigma_rad[OTO_CALIBRATION_AXES];
+    mountcal_sigma(plan, state, now, sigma_rad);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        const double bound = plan->accept_sigmas[i] * sigma_rad[i];
+        record->axis_value_deg[i] = value_rad[i] / OTO_DEG;
+        record->axis_bound_deg[i] = (bound < OTO_PI ? bound : OTO_PI) / OTO_DEG;
+        record->axis_accepted[i] = state->verdict.accepted[i];
+        record->axis_previous[i] = state->verdict.previous[i];
+    }
+    record->bound_3sigma_deg[0] = 3.0 * sigma_rad[plan->params.roll] / OTO_DEG;
+    record->bound_3sigma_deg[1] = 3.0 * sigma_rad[OTO_CALIBRATION_PITCH] / OTO_DEG;
+    record->bound_3sigma_deg[2] = 3.0 * sigma_rad[OTO_CALIBRATION_YAW] / OTO_DEG;
 }
 
 static void put_nuisances(const struct mountcal_state *state, struct oto_mount_calibration_record *record)
@@ -48,19 +74,15 @@ void mountcal_result(const struct mountcal_plan *plan, const struct mountcal_sta
 {
     const struct mountcal_verdict *verdict = &state->verdict;
     struct mountcal_estimate now;
-    double bound_rad[3];
     memset(record, 0, sizeof *record);
     mountcal_estimate_now(plan, state, &now);
-    mountcal_bound(plan, state, &now, bound_rad);
     record->state = verdict->state;
     record->reason = verdict->running ? verdict->reason : (uint32_t)OTO_CALIBRATION_REASON_STOPPED;
     record->method = (uint32_t)plan->params.method;
     record->running = verdict->running;
     record->percent = verdict->percent;
-    for (int i = 0; i < 3; i++) {
-        record->bound_3sigma_deg[i] = bound_rad[i] / OTO_DEG;
-    }
-    put_rotation(plan, &now, record);
+    put_rotation(plan, is_absolute(plan) ? now.q_body_from_sensor : mountcal_repeatable(&now), record);
+    put_axes(plan, state, &now, record);
     put_nuisances(state, record);
     put_needed(state, record);
     record->seconds = verdict->seconds;
@@ -110,7 +132,7 @@ void mountcal_diagnostics(const struct mountcal_plan *plan, const struct mountca
                           struct oto_mount_calibration_diagnostics_record *record)
 {
     const struct joint_filter *filter = joint_shown(&state->joint);
-    const struct mountcal_marks *marks = mountcal_marks(plan, state);
+    const double *widening = state->verdict.marks.widening;
     memset(record, 0, sizeof *record);
     put_inputs(state, record);
     put_votes(state, record);
@@ -119,9 +141,9 @@ void mountcal_diagnostics(const struct mountcal_plan *plan, const struct mountca
     for (int i = 0; i < JOINT_CHANNELS; i++) {
         record->residual_ratio[i] = oto_sqrt(filter->channels[i].scale);
     }
-    for (int i = 0; i < 3; i++) {
-        record->widening[i] = marks->widening[i];
-    }
+    record->widening[0] = widening[plan->params.roll];
+    record->widening[1] = widening[OTO_CALIBRATION_PITCH];
+    record->widening[2] = widening[OTO_CALIBRATION_YAW];
     record->gravity_residual_m_s2 = state->verdict.gravity_residual_m_s2;
     record->bank_deg = oto_sqrt(filter->bank_power) / OTO_DEG;
     record->heave_deg = oto_sqrt(filter->heave_power) / OTO_DEG;
@@ -153,12 +175,10 @@ void mountcal_histogram(const struct mountcal_plan *plan, const struct mountcal_
 
 bool mountcal_state_is_valid(const struct mountcal_state *state)
 {
-    const struct joint_filter *filter = joint_live(&state->joint);
+    const struct joint_filter *filter = &state->joint.filter;
     double sum = 0.0;
-    for (int path = 0; path < JOINT_PATHS; path++) {
-        if (state->verdict.marks[path].count > MOUNTCAL_MARKS) {
-            return false;
-        }
+    if (state->verdict.marks.count > MOUNTCAL_MARKS) {
+        return false;
     }
     for (int i = 0; i < JOINT_STATES; i++) {
         if (!(filter->covariance[i][i] >= 0.0)) {

@@ -9,18 +9,26 @@
 #define GARAGE_REST_S 5.0
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
-#define LEVEL_WIDENING_MOST 1.5
 #define LEVEL_JOLT_MOST 0.02 /* m/s² for 1 Hz^½: more, and it is no level path either */
+#define FORWARD_S 4.0        /* faster than a car reverses, so that it is known which way is ahead */
+#define WIDENED 1.5          /* bounds: parts of the drive disagree */
+#define REFUTED 12.0         /* squared difference over variance */
 
 /* ---- marks: how far the result has moved since ------------------------------------------------------------------- */
 
-static void clear_marks(struct mountcal_verdict *verdict)
+static void clear_marks(struct mountcal_marks *marks)
 {
-    for (int path = 0; path < JOINT_PATHS; path++) {
-        verdict->marks[path].count = 0;
-        for (int i = 0; i < 3; i++) {
-            verdict->marks[path].widening[i] = 1.0;
-        }
+    marks->count = 0;
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        marks->widening[i] = 1.0;
+    }
+}
+
+static void set_previous(const struct mountcal_plan *plan, struct mountcal_verdict *verdict)
+{
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        const bool has = plan->has_previous && i != OTO_CALIBRATION_ROLL_REPEATABLE;
+        verdict->previous[i] = has ? OTO_CALIBRATION_PREVIOUS_CARRIED : OTO_CALIBRATION_PREVIOUS_NONE;
     }
 }
 
@@ -28,8 +36,8 @@ void mountcal_verdict_begin(const struct mountcal_plan *plan, struct mountcal_ve
 {
     memset(verdict, 0, sizeof *verdict);
     verdict->since_moved_s = -1.0;
-    verdict->previous = plan->has_previous ? MOUNTCAL_PREVIOUS_OPEN : MOUNTCAL_NO_PREVIOUS;
-    clear_marks(verdict);
+    set_previous(plan, verdict);
+    clear_marks(&verdict->marks);
 }
 
 static void thin_marks(struct mountcal_marks *marks)
@@ -42,20 +50,23 @@ static void thin_marks(struct mountcal_marks *marks)
 
 /*
  * An optimal estimate moves from one time to a later one by the difference of its variances. Where it moves more than
- * three times that, bounds are widened by as much.
+ * two and a half times that, bounds are widened by as much.
  */
 static void compare_marks(struct mountcal_marks *marks, const struct mountcal_estimate *now)
 {
-    for (int axis = 0; axis < 3; axis++) {
-        double most = 1.0;
-        for (uint64_t i = 0; i < marks->count; i++) {
-            const struct mountcal_mark *mark = &marks->marks[i];
-            double moved = oto_wrap_pi(now->rpy_rad[axis] - mark->rpy_rad[axis]);
-            double allowed = 6.25 * (mark->variance[axis] - 0.5 * now->variance[axis]);
-            double ratio = allowed > 0.0 ? moved * moved / allowed : 1.0;
-            most = ratio > most ? ratio : most;
+    double most[OTO_CALIBRATION_AXES] = {1.0, 1.0, 1.0, 1.0};
+    for (uint64_t i = 0; i < marks->count; i++) {
+        const struct mountcal_mark *mark = &marks->marks[i];
+        double moved[OTO_CALIBRATION_AXES];
+        mountcal_apart(now, mark->q_body_from_sensor, mark->crown_rad, moved);
+        for (int axis = 0; axis < OTO_CALIBRATION_AXES; axis++) {
+            const double allowed = 6.25 * (mark->variance[axis] - 0.5 * now->variance[axis]);
+            const double ratio = allowed > 0.0 ? moved[axis] * moved[axis] / allowed : 1.0;
+            most[axis] = ratio > most[axis] ? ratio : most[axis];
         }
-        marks->widening[axis] = oto_sqrt(most);
+    }
+    for (int axis = 0; axis < OTO_CALIBRATION_AXES; axis++) {
+        marks->widening[axis] = oto_sqrt(most[axis]);
     }
 }
 
@@ -70,19 +81,10 @@ static void mark(struct mountcal_marks *marks, double seconds, const struct moun
         return;
     }
     next = &marks->marks[marks->count++];
-    memcpy(next->rpy_rad, now->rpy_rad, sizeof next->rpy_rad);
+    next->q_body_from_sensor = now->q_body_from_sensor;
+    next->crown_rad = now->crown_rad;
     memcpy(next->variance, now->variance, sizeof next->variance);
     next->seconds = seconds;
-}
-
-static void watch_filters(const struct mountcal_state *state, struct mountcal_verdict *verdict)
-{
-    for (int path = 0; path < JOINT_PATHS; path++) {
-        struct mountcal_estimate now;
-        mountcal_estimate_by(&state->joint.filters[path], &now);
-        compare_marks(&verdict->marks[path], &now);
-        mark(&verdict->marks[path], verdict->seconds, &now);
-    }
 }
 
 /* ---- the state --------------------------------------------------------------------------------------------------- */
@@ -104,23 +106,33 @@ static uint32_t input_reason(const struct mountcal_state *state)
                                               : OTO_CALIBRATION_REASON_COLLECTING;
 }
 
-/* Of the correction to the nominal mount, beyond the box by more than it is unsure. */
-static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_estimate *now, double more)
+/* Further from the nominal mount, as turned about the vehicle's axes, than the box allows, by more than it is unsure. */
+static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_estimate *now)
 {
+    static const int axis_of[3] = {OTO_CALIBRATION_ROLL_ABSOLUTE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
     double apart_rad[3];
-    mountcal_rpy(oto_quat_mul(oto_quat_conj(plan->joint.q_nominal), now->q_body_from_sensor), apart_rad);
+    oto_vec3_to_array(oto_rpy_from_quat(oto_quat_mul(now->q_body_from_sensor, oto_quat_conj(plan->joint.q_nominal))),
+                      apart_rad);
     for (int i = 0; i < 3; i++) {
-        const double unsure = 3.0 * oto_sqrt(now->variance[i]);
-        if (unsure < 0.3 * plan->joint.box_rad[i] && oto_fabs(apart_rad[i]) > plan->joint.box_rad[i] + more * unsure) {
+        const double unsure = 3.0 * oto_sqrt(now->variance[axis_of[i]]), box = plan->joint.box_rad[i];
+        if (unsure < 0.3 * box && oto_fabs(apart_rad[i]) > box + unsure) {
             return true;
         }
     }
     return false;
 }
 
-static double progress_of(const struct mountcal_plan *plan, const struct mountcal_state *state,
-                          const double bound_rad[3])
+bool mountcal_is_wanted(const struct mountcal_plan *plan, int axis)
 {
+    const int other = plan->params.roll == OTO_CALIBRATION_ROLL_ABSOLUTE ? OTO_CALIBRATION_ROLL_REPEATABLE
+                                                                         : OTO_CALIBRATION_ROLL_ABSOLUTE;
+    return axis != other;
+}
+
+static double progress_of(const struct mountcal_plan *plan, const struct mountcal_state *state,
+                          const double sigma_rad[OTO_CALIBRATION_AXES])
+{
+    static const int box_of[OTO_CALIBRATION_AXES] = {1, 2, 0, 0};
     double least = 1.0;
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) { /* the published rule, and then the bounds as well */
         oto_quat q;
@@ -128,80 +140,75 @@ static double progress_of(const struct mountcal_plan *plan, const struct mountca
         const bool accepted = histogram_result(&plan->histogram, &state->histogram, &q, unused_rad, &least);
         least = accepted ? 1.0 : least < 0.99 ? least : 0.99;
     }
-    for (int i = 0; i < 3; i++) {
-        const double first = 3.0 * plan->joint.box_rad[i];
-        const double part = oto_log(first / bound_rad[i]) / oto_log(first / plan->accept_rad[i]);
-        least = part < least ? part : least;
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        const double first = 3.0 * plan->joint.box_rad[box_of[i]], bound = plan->accept_sigmas[i] * sigma_rad[i];
+        const double part = oto_log(first / bound) / oto_log(first / plan->accept_rad[i]);
+        least = mountcal_is_wanted(plan, i) && part < least ? part : least;
     }
     return least > 0.0 ? least : 0.0;
 }
 
-/* Under a level path the roll has never moved more than it should, and is within its bound that holds on a road. */
-static bool is_path_sure(const struct mountcal_state *state)
+/* A speed that has never been negative may be one without a sign: then only fast driving says which way is ahead. */
+static bool is_direction_sure(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
-    const struct joint_filter *road = &state->joint.filters[JOINT_FOLLOWS], *level = joint_live(&state->joint);
-    double road_rad[3], level_rad[3], apart, bound;
-    if (state->joint.path == JOINT_FOLLOWS) {
-        return true;
-    }
-    mountcal_rpy(road->q_body_from_sensor, road_rad);
-    mountcal_rpy(level->q_body_from_sensor, level_rad);
-    apart = oto_fabs(oto_wrap_pi(level_rad[0] - road_rad[0]));
-    bound = 3.0 * joint_sigma(road, JOINT_MOUNT);
-    return state->verdict.marks[JOINT_STAYS_LEVEL].widening[0] < LEVEL_WIDENING_MOST && apart < bound &&
-           level->jolt_power < LEVEL_JOLT_MOST * LEVEL_JOLT_MOST;
+    const struct joint_filter *filter = &state->joint.filter;
+    return state->gather.speed_is_signed || filter->forward_s > FORWARD_S ||
+           (plan->params.garage && state->driven.begins_forward);
 }
 
 static bool has_driven_enough(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     const struct mountcal_verdict *verdict = &state->verdict;
-    const bool rested = !plan->joint.level || verdict->rest_s >= GARAGE_REST_S;
+    const struct joint_filter *filter = &state->joint.filter;
+    const bool rested = !plan->params.garage || verdict->rest_s >= GARAGE_REST_S;
+    const bool is_calm =
+        plan->joint.path == JOINT_FOLLOWS || filter->jolt_power < LEVEL_JOLT_MOST * LEVEL_JOLT_MOST;
     return verdict->seconds > plan->least_s && rested && state->driven.starts >= 1 && verdict->losses < LOSSES_MOST &&
-           !joint_is_replaying(&state->joint) && is_path_sure(state);
+           verdict->doubt_s <= 0.0 && !joint_is_replaying(&state->joint) && is_calm && is_direction_sure(plan, state);
 }
 
 /*
- * A result from before is taken once the new data alone agree with it well enough to have shown a difference that
- * matters, and is wrong once they disagree.
+ * A previous result joins an axis once the new data alone say that it is within what is accepted: they could have
+ * refuted it. Until then it is carried, and changes nothing.
  */
 static void judge_previous(const struct mountcal_plan *plan, struct mountcal_state *state)
 {
-    static const double sharp_rad[3] = {0.5 * OTO_DEG, 0.1 * OTO_DEG, 0.1 * OTO_DEG};
     struct mountcal_estimate alone;
-    double previous_rad[3];
-    bool sharp = true;
+    double apart_rad[OTO_CALIBRATION_AXES], sigma_rad[OTO_CALIBRATION_AXES];
     mountcal_estimate_alone(plan, state, &alone);
-    mountcal_rpy(plan->q_previous, previous_rad);
-    for (int i = 0; i < 3; i++) {
-        const double apart = oto_wrap_pi(alone.rpy_rad[i] - previous_rad[i]);
-        if (apart * apart > 12.0 * (alone.variance[i] + plan->previous_variance[i])) {
-            state->verdict.previous = MOUNTCAL_PREVIOUS_WRONG;
-            return;
+    mountcal_sigma(plan, state, &alone, sigma_rad);
+    mountcal_apart(&alone, plan->q_previous, 0.0, apart_rad);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        uint32_t *previous = &state->verdict.previous[i];
+        const double apart = oto_fabs(apart_rad[i]);
+        const double variance = sigma_rad[i] * sigma_rad[i] + plan->previous_variance[i];
+        if (*previous == OTO_CALIBRATION_PREVIOUS_NONE || *previous == OTO_CALIBRATION_PREVIOUS_REFUTED) {
+            continue;
         }
-        sharp = sharp && alone.variance[i] < sharp_rad[i] * sharp_rad[i];
-    }
-    if (sharp) {
-        state->verdict.previous = MOUNTCAL_PREVIOUS_TAKEN;
+        *previous = apart * apart > REFUTED * variance ? OTO_CALIBRATION_PREVIOUS_REFUTED
+                    : apart + plan->accept_sigmas[i] * sigma_rad[i] < plan->accept_rad[i]
+                        ? OTO_CALIBRATION_PREVIOUS_JOINED
+                        : OTO_CALIBRATION_PREVIOUS_CARRIED;
     }
 }
 
-static uint32_t reason_to_wait(const struct mountcal_verdict *verdict, const double widening[3])
+static uint32_t reason_to_wait(const struct mountcal_verdict *verdict)
 {
-    return verdict->previous == MOUNTCAL_PREVIOUS_WRONG ? OTO_CALIBRATION_REASON_WRONG_PRIOR
-           : widening[0] > 1.5 || widening[1] > 1.5 || widening[2] > 1.5
-               ? OTO_CALIBRATION_REASON_PARTS_DISAGREE
-               : OTO_CALIBRATION_REASON_COLLECTING;
+    uint32_t reason = OTO_CALIBRATION_REASON_COLLECTING;
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        if (verdict->previous[i] == OTO_CALIBRATION_PREVIOUS_REFUTED) {
+            return OTO_CALIBRATION_REASON_WRONG_PRIOR;
+        }
+        reason = verdict->marks.widening[i] > WIDENED ? OTO_CALIBRATION_REASON_PARTS_DISAGREE : reason;
+    }
+    return reason;
 }
 
-/* What was accepted was another path's result. */
-static void unaccept_other_path(const struct mountcal_state *state, struct mountcal_verdict *verdict)
+static void accept_axes(const struct mountcal_plan *plan, struct mountcal_state *state,
+                        const double sigma_rad[OTO_CALIBRATION_AXES], bool may)
 {
-    if (verdict->has_been_accepted && verdict->accepted_path != state->joint.path) {
-        verdict->has_been_accepted = 0;
-        if (verdict->state == OTO_CALIBRATION_ACCEPTED) {
-            become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, OTO_CALIBRATION_REASON_PARTS_DISAGREE);
-            verdict->percent = 0.0;
-        }
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        state->verdict.accepted[i] = may && plan->accept_sigmas[i] * sigma_rad[i] <= plan->accept_rad[i];
     }
 }
 
@@ -209,20 +216,20 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
                           const struct mountcal_estimate *now)
 {
     struct mountcal_verdict *verdict = &state->verdict;
-    double bound_rad[3], progress;
-    mountcal_bound(plan, state, now, bound_rad);
-    progress = progress_of(plan, state, bound_rad);
-    if (is_outside(plan, now, 1.0)) {
+    double sigma_rad[OTO_CALIBRATION_AXES], progress;
+    const bool is_out = is_outside(plan, now), may = !is_out && has_driven_enough(plan, state);
+    mountcal_sigma(plan, state, now, sigma_rad);
+    accept_axes(plan, state, sigma_rad, may);
+    progress = progress_of(plan, state, sigma_rad);
+    if (is_out) {
         become(verdict, OTO_CALIBRATION_FAILED, OTO_CALIBRATION_REASON_OUTSIDE_BOX);
         return;
     }
     if (verdict->state != OTO_CALIBRATION_ACCEPTED) {
-        become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict, mountcal_marks(plan, state)->widening));
-        if (progress >= 1.0 && verdict->doubt_s <= 0.0 && has_driven_enough(plan, state) &&
-            !is_outside(plan, now, 0.0)) {
+        become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict));
+        if (progress >= 1.0 && may) {
             become(verdict, OTO_CALIBRATION_ACCEPTED, OTO_CALIBRATION_REASON_CONSISTENT);
             verdict->has_been_accepted = 1;
-            verdict->accepted_path = state->joint.path;
         }
     }
     if (verdict->state == OTO_CALIBRATION_ACCEPTED) {
@@ -233,8 +240,7 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
     }
 }
 
-/* ---- a mount that moved, and inputs that contradict each other ----------------------------------------------------
- */
+/* ---- a mount that moved, and inputs that contradict each other --------------------------------------------------- */
 
 static void begin_estimate(const struct mountcal_plan *plan, struct mountcal_state *state)
 {
@@ -242,23 +248,27 @@ static void begin_estimate(const struct mountcal_plan *plan, struct mountcal_sta
     joint_init(&plan->joint, &state->joint);
     histogram_init(&state->histogram);
     state->gather.breaks = 1;
-    clear_marks(verdict);
+    clear_marks(&verdict->marks);
+    memset(verdict->accepted, 0, sizeof verdict->accepted);
+    memset(verdict->previous, 0, sizeof verdict->previous);
     verdict->percent = 0.0;
     verdict->seconds = 0.0;
     verdict->doubt_s = 0.0;
     verdict->resets++;
     verdict->has_been_accepted = 0;
-    verdict->previous = MOUNTCAL_NO_PREVIOUS;
 }
 
 static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     struct mountcal_estimate now;
-    double bound_rad[3];
+    double sigma_rad[OTO_CALIBRATION_AXES];
+    if (plan->params.method != OTO_CALIBRATION_JOINT) {
+        return false;
+    }
     mountcal_estimate_now(plan, state, &now);
-    mountcal_bound(plan, state, &now, bound_rad);
-    for (int i = 0; i < 3 && plan->params.method == OTO_CALIBRATION_JOINT; i++) {
-        if (bound_rad[i] > 2.0 * plan->accept_rad[i]) {
+    mountcal_sigma(plan, state, &now, sigma_rad);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        if (mountcal_is_wanted(plan, i) && plan->accept_sigmas[i] * sigma_rad[i] > 2.0 * plan->accept_rad[i]) {
             return true;
         }
     }
@@ -269,7 +279,7 @@ static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal
 static void count_losses(struct mountcal_state *state, double dt)
 {
     struct mountcal_verdict *verdict = &state->verdict;
-    const uint64_t lost = joint_live(&state->joint)->lost;
+    const uint64_t lost = state->joint.filter.lost;
     verdict->losses -= verdict->losses * dt / LOSS_MEMORY_S;
     if (lost > verdict->lost) {
         verdict->losses += 1.0;
@@ -304,7 +314,7 @@ static void doubt(const struct mountcal_plan *plan, struct mountcal_state *state
 /* What is felt less motion and gravity, over four seconds; in the result's axes. */
 static void check_gravity(struct mountcal_state *state, const struct joint_block *block)
 {
-    const struct joint_filter *filter = joint_live(&state->joint);
+    const struct joint_filter *filter = &state->joint.filter;
     const double by = 2.0 / 41.0;
     oto_vec3 felt = oto_vec3_add_scaled(oto_vec3_scale(block->velocity_gain_m_s, 1.0 / block->duration_s),
                                         filter->accel_bias_m_s2, -1.0);
@@ -328,7 +338,7 @@ static void work_on(const struct mountcal_plan *plan, struct mountcal_state *sta
     verdict->seconds += block->duration_s;
     verdict->distance_m += block->speeds > 0 && !block->still ? oto_fabs(block->speed_m_s) * block->duration_s : 0.0;
     joint_push_block(&plan->joint, &state->joint, block);
-    filter = joint_live(&state->joint);
+    filter = &state->joint.filter;
     if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
         histogram_push_block(&plan->histogram, &state->histogram, block);
     }
@@ -347,20 +357,15 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
     struct mountcal_estimate now;
     bool refused;
     work_on(plan, state, block);
-    refused = !joint_is_replaying(&state->joint) && joint_live(&state->joint)->refused > 0;
+    refused = !joint_is_replaying(&state->joint) && state->joint.filter.refused > 0;
     monitors_review(&plan->monitors, &state->monitors, block->still != 0, oto_fabs(block->speed_m_s) > 1.0, refused);
     count_losses(state, block->duration_s);
-    unaccept_other_path(state, verdict);
     doubt(plan, state, block->duration_s);
     if (!joint_is_replaying(&state->joint)) {
-        if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) {
-            mountcal_estimate_alone(plan, state, &now);
-            compare_marks(&verdict->marks[0], &now);
-            mark(&verdict->marks[0], verdict->seconds, &now);
-        } else {
-            watch_filters(state, verdict);
-        }
-        if (verdict->previous == MOUNTCAL_PREVIOUS_OPEN && plan->params.method == OTO_CALIBRATION_JOINT) {
+        mountcal_estimate_alone(plan, state, &now);
+        compare_marks(&verdict->marks, &now);
+        mark(&verdict->marks, verdict->seconds, &now);
+        if (plan->params.method == OTO_CALIBRATION_JOINT) {
             judge_previous(plan, state);
         }
     }
@@ -369,6 +374,7 @@ void mountcal_take_block(const struct mountcal_plan *plan, struct mountcal_state
     }
     if (input_reason(state) != OTO_CALIBRATION_REASON_COLLECTING) {
         become(verdict, OTO_CALIBRATION_INVALID, input_reason(state));
+        memset(verdict->accepted, 0, sizeof verdict->accepted);
         return;
     }
     mountcal_estimate_now(plan, state, &now);
@@ -384,5 +390,6 @@ void mountcal_review_dropped(const struct mountcal_plan *plan, struct mountcal_s
     monitors_review(&plan->monitors, &state->monitors, false, false, false);
     if (input_reason(state) != OTO_CALIBRATION_REASON_COLLECTING) {
         become(&state->verdict, OTO_CALIBRATION_INVALID, input_reason(state));
+        memset(state->verdict.accepted, 0, sizeof state->verdict.accepted);
     }
 }

@@ -2,7 +2,7 @@
 #include "odometer_model.h"
 #include "otolith/plugin.h"
 
-#define DELAY_MAX_MS 1000.0 /* as far back as a host gives the input */
+#define DELAY_MAX_MS 1000.0 /* the host provides inputs of this age at most */
 
 /* clang-format off */
 #define ROW(MEMBER, FLAGS, MINIMUM, MAXIMUM, DEFAULT, UNIT, TEXT) \
@@ -37,7 +37,7 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     return OTO_OK;
 }
 
-/* The motion of `delay` ago, or of time zero before there is one; its age. */
+/* The truth `delay` ago, or that of time zero if there is none earlier; and its age. */
 static enum oto_step_status delayed_input(const struct odometer_plan *plan, const struct oto_step *step,
                                           struct oto_sensor_input *input, int64_t *age_ns)
 {

@@ -57,7 +57,7 @@ static const struct oto_param params[] = {
     {.key = "offset_start_max_samples", .type = OTO_PARAM_I64, .count = 1, AT(offset_start_max_samples), .minimum = 1,
      .maximum = 1000, .default_value = 10, .unit = "", .text = "fewer than this many samples are left out"},
     SWITCH(discard_redundant_data, "discard_redundant_data", OTO_PARAM_RUNTIME, 0,
-           "whether a sample with the data and the stamp of the one before it is left out"),
+           "whether a sample with the data and the time stamp of the previous one is discarded"),
     {.key = "gravity_m_s2", .type = OTO_PARAM_F64, .count = 1, AT(gravity_m_s2), .flags = OTO_PARAM_RUNTIME,
      .maximum = 1e4, .default_value = SDF_GRAVITY_WORLD, .unit = "m/s^2", NAMES(of_the_world),
      .text = "added upwards; world: gravity at the world's origin"},
@@ -103,7 +103,7 @@ static void warn_of(const struct oto_host *host, const char *triad, const struct
     }
 }
 
-/* fb/fs, where that is a whole number. */
+/* fb/fs if that is a whole number. */
 static uint64_t ticks_per_sample(const struct oto_setup *setup)
 {
     const unsigned __int128 ticks = (unsigned __int128)setup->rate_den * setup->base_rate_num;
@@ -147,7 +147,7 @@ static void set_params(const struct oto_instance *instance, const void *old_para
 /* The end of the last tick that is complete at the sample's instant: m = floor(n fb / fs). */
 struct tick_end {
     uint64_t m;
-    bool is_now; /* the instant is that end */
+    bool is_now; /* the instant equals that end */
     struct oto_instant at;
 };
 

@@ -1,8 +1,10 @@
-/* The smallest complete estimator: a Kalman filter of a vehicle's speed from an odometer and, between its samples, an
- * IMU's forward axis where one is bound. Copy it, rename the id, and change the marked places. */
+/*
+ * The smallest complete estimator: a Kalman filter of a vehicle's speed from an odometer and, between its samples, an
+ * IMU's forward axis if one is bound. Copy it, change the id, and change the numbered places.
+ */
 #include "otolith/estimator.h"
 
-/* 1. Inputs: their names, and the fields that a channel must have to serve. Any record with these fields will do. */
+/* 1. Inputs: their names, and the fields that a bound channel must have. Any record with these fields is accepted. */
 enum { SPEED, IMU, INPUTS };
 static const char *const speed_fields[] = {"speed_m_s", NULL};
 static const char *const imu_fields[] = {"linear_acceleration.x", NULL};
@@ -12,7 +14,7 @@ static const struct oto_input_port inputs[INPUTS] = {
 };
 static const struct oto_estimator_extension estimator = {.size = sizeof estimator, .inputs = inputs, .input_count = INPUTS};
 
-/* 2. Parameters. A rate flagged OTO_PARAM_RATE counts where neither the world nor --rate gives one. */
+/* 2. Parameters. A rate flagged OTO_PARAM_RATE is used if neither the world nor --rate sets one. */
 struct params {
     double speed_std_m_s;
     double accel_noise_m_s2_rthz;
@@ -25,14 +27,14 @@ static const struct oto_param params[] = {
     NUMBER(accel_noise_m_s2_rthz, 0.5, 1000, "m/s^2/sqrt(Hz)", "what moves the speed beyond what the IMU tells"),
 };
 
-/* 3. State: all that it knows, plain data. It swaps and checkpoints as it stands. */
+/* 3. State: plain data, complete. Swap and checkpoint copy it. */
 struct state {
     int64_t t_ns; /* of speed and variance */
     double speed_m_s, variance_m2_s2, accel_m_s2;
     uint64_t used;
 };
 
-/* 4. What it publishes. */
+/* 4. The record that it publishes. */
 struct record {
     double speed_m_s, speed_sigma_m_s;
     uint64_t used;
@@ -45,7 +47,7 @@ static const struct oto_field fields[] = {
 static const struct oto_record_type type = {"speed_estimate", sizeof(struct record), 3, fields};
 static const struct oto_port outputs[] = {{"", &type, OTO_PORT_ALWAYS, 0}};
 
-/* Found once, off the tick: which index an input has, and where its field stands in the record that is bound to it. */
+/* Computed once, off the tick: the index of each input, and the field in the record that is bound to it. */
 struct data {
     const struct oto_field *field[INPUTS]; /* NULL: not bound */
     uint32_t index[INPUTS];
@@ -80,7 +82,10 @@ static void update(struct state *state, const struct params *p, double speed_m_s
     state->variance_m2_s2 = gain * measured;
 }
 
-/* 5. One step: every sample since the last one, in order of time; what is not a number or repeats is left out. */
+/*
+ * 5. One step: every sample since the previous step, ordered by time; samples that are not finite or repeated are
+ * skipped.
+ */
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
 {
     const struct params *p = instance->params;
@@ -103,7 +108,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     }
     predict(state, p, now->at.t_ns);
     *record = (struct record){state->speed_m_s, oto_sqrt(state->variance_m2_s2), state->used};
-    return state->used > 0 ? OTO_STEP_OK : OTO_STEP_DISCARD; /* no record before there is anything to say */
+    return state->used > 0 ? OTO_STEP_OK : OTO_STEP_DISCARD; /* no record before the first measurement */
 }
 
 static const void *extension(const char *id)

@@ -1,6 +1,6 @@
 /*
- * The smallest complete plugin: a thermometer with a bias, white noise and a first-order lag. Copy this folder, rename
- * the id, and change the four marked places: parameters, state, record, step.
+ * The smallest complete plugin: a thermometer with a bias, white noise and a first-order lag. Copy this folder, change
+ * the id, and change the numbered places: parameters, state, record, step.
  */
 #include "otolith/plugin.h"
 
@@ -22,7 +22,7 @@ static const struct oto_param params[] = {
      .text = "time constant of the housing, 0: none"},
 };
 
-/* 2. State: plain data in the host's memory. Raise state_version below when its layout or meaning changes. */
+/* 2. State: plain data in the host's memory. Increase state_version below when its layout or meaning changes. */
 struct state {
     double housing_degc;
     uint64_t started;
@@ -38,7 +38,7 @@ static const struct oto_field fields[] = {
 static const struct oto_record_type thermometer_type = {"thermometer", sizeof(struct record), 1, fields};
 static const struct oto_port outputs[] = {{"", &thermometer_type, OTO_PORT_ALWAYS, 0}};
 
-/* What is derived once from the parameters, off the tick: here the lag's weight of one sample. */
+/* Derived once from the parameters, off the tick: the weight of one sample in the lag. */
 struct data {
     double weight;
 };

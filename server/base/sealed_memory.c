@@ -14,8 +14,8 @@
 #endif
 
 /*
- * FUTURE_WRITE and not WRITE: F_SEAL_WRITE waits until nobody else holds a reference to a page, and fails with EBUSY on a
- * loaded machine.
+ * FUTURE_WRITE instead of WRITE: F_SEAL_WRITE waits until no other process holds a reference to a page, and fails with
+ * EBUSY on a loaded machine (A9).
  */
 static int seals_of(enum srv_seal seal)
 {
@@ -54,7 +54,7 @@ bool srv_memory_is_sealed(int fd, enum srv_seal seal)
     return seals >= 0 && (seals & seals_of(seal)) == seals_of(seal);
 }
 
-/* The pages are reserved: a page that cannot be had later would be a SIGBUS. 0 or an errno. */
+/* Reserves the pages, because a page that is not available later would cause SIGBUS. Returns 0 or an errno. */
 static int reserve(int fd, uint64_t bytes)
 {
     int cause;

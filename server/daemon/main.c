@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "daemon/supervise/guard.h"
+#include "daemon/supervise/saves.h"
 #include "options.h"
-#include "server.h"
+#include "server_private.h"
 
 static int fail(const struct oto_error *error)
 {
-    (void)fprintf(stderr, "otolithd: %s\n", error->text);
+    srv_server_say(NULL, error->text);
     return EXIT_FAILURE;
 }
 
@@ -60,17 +61,19 @@ static int run_all(const struct srv_options *options)
     struct srv_server *server = srv_server_create(options, 0);
     enum oto_status loaded =
         server != NULL ? srv_server_load(server, &error) : oto_fail(&error, OTO_NO_MEMORY, "out of memory");
+    struct srv_crash_page *page = NULL;
     int code = EXIT_FAILURE;
     while (server != NULL) {
         code = run(server, loaded, &error);
-        struct srv_server *next = server->next;
-        srv_server_destroy(server);
-        if (code != EXIT_SUCCESS) {
-            srv_server_destroy(next);
-            next = NULL;
+        struct srv_server *next = code == EXIT_SUCCESS ? server->next : NULL;
+        page = server->crash_page;
+        if (next == NULL) {
+            srv_server_destroy(server->next);
         }
+        srv_server_destroy(server);
         server = next;
     }
+    srv_crash_page_ends(page);
     return code;
 }
 
@@ -95,6 +98,7 @@ static bool follow_parent(void)
 int main(int argc, char **argv)
 {
     (void)signal(SIGCHLD, SIG_DFL); /* some launchers ignore it, which makes children unwaitable */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error with a sentence (EFBIG) */
     be_small();
     if (is_given(argc, argv, SRV_GUARD_OPTION)) {
         return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE : srv_guard(argc, argv);
@@ -108,6 +112,10 @@ int main(int argc, char **argv)
         (void)setenv("OTOLITH_KEEP_PLUGINS", options.keep_plugins, 1);
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
+    if (options.checkpoint_directory != NULL) {
+        srv_saves_hold(options.checkpoint_directory);
+    }
     if (options.follow_parent && !follow_parent()) {
         return EXIT_FAILURE;
     }

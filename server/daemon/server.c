@@ -2,9 +2,9 @@
 
 #include "base/schedule.h"
 #include "resources.h"
-#include "sim/checkpoint.h"
 #include "isolate/describe.h"
 #include "sim/external.h"
+#include "sim/sim.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -44,6 +44,22 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     return status;
 }
 
+/* The header names the boundary for tools; it must be that of the state. */
+static enum oto_status load_state(struct srv_server *server, struct oto_error *error)
+{
+    const struct srv_checkpoint *beginning = &server->beginning;
+    const enum oto_status status = srv_engine_load(server->engine, beginning->state, beginning->state_bytes, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct srv_sim *sim = srv_engine_sim(server->engine);
+    return sim->tick == beginning->tick && sim->chain == beginning->chain
+               ? OTO_OK
+               : oto_fail(error, OTO_CORRUPT, "'%.200s' is damaged: its header says tick %llu and its state tick %llu, or "
+                          "their hash chains differ", server->began_with, (unsigned long long)beginning->tick,
+                          (unsigned long long)sim->tick);
+}
+
 /* 0: nobody wants to know. */
 static uint64_t journal_every(const struct srv_server *server)
 {
@@ -76,7 +92,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
         status = srv_engine_create(&server->config, &options, srv_server_warn, NULL, &server->engine, error);
     }
     if (status == OTO_OK && server->began_with != NULL) {
-        status = srv_engine_load(server->engine, server->beginning.state, server->beginning.state_bytes, error);
+        status = load_state(server, error);
     }
     if (status == OTO_OK && server->options->again != NULL && server->run == 0) {
         srv_engine_tell(server->engine, OTO_EVENT_CRASH, 2, "server", server->options->again);
@@ -157,14 +173,14 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
     if (restore_path != NULL && (server->began_with = strdup(restore_path)) == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "the server is out of memory");
     }
-    const struct srv_world_source source = {.path = options->world_path,
-                                            .overrides = options->overrides,
-                                            .override_count = options->override_count,
-                                            .describe = srv_plugin_describe,
-                                            .given_motion = srv_external_entry()};
-    enum oto_status status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
+    enum oto_status status = map_crash_page(server, error);
     if (status == OTO_OK) {
-        status = map_crash_page(server, error);
+        const struct srv_world_source source = {.path = options->world_path,
+                                                .overrides = options->overrides,
+                                                .override_count = options->override_count,
+                                                .describe = srv_plugin_describe,
+                                                .given_motion = srv_external_entry()};
+        status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }
     if (status != OTO_OK) {
         return status;
@@ -203,6 +219,19 @@ static void look_for_stall(struct srv_server *server)
     }
 }
 
+/* A job that does not return, e.g. a plugin's `prepare`, must not leave others waiting. */
+static void look_at_worker(struct srv_server *server)
+{
+    char sentence[256];
+    const bool stuck = srv_worker_is_stuck(&server->worker, sentence, sizeof sentence);
+    if (stuck && !server->worker_stuck) {
+        srv_server_say(NULL, sentence);
+        srv_control_refuse_waiting(server->control, sentence);
+        srv_checkpointer_refuse_waiting(server->checkpointer);
+    }
+    server->worker_stuck = stuck;
+}
+
 static void on_watchdog(uv_timer_t *timer)
 {
     struct srv_server *server = timer->data;
@@ -216,7 +245,10 @@ static void on_watchdog(uv_timer_t *timer)
         return;
     }
     look_for_stall(server);
-    srv_checkpointer_look(server->checkpointer, srv_server_warn, NULL);
+    look_at_worker(server);
+    if (!server->worker_stuck) {
+        srv_checkpointer_look(server->checkpointer, srv_server_warn, NULL);
+    }
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -334,7 +366,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         return status;
     }
     server->checkpointer =
-        srv_checkpointer_create(&server->loop, server->engine, &server->config, server->courier, on_saved, server);
+        srv_checkpointer_create(&server->worker, server->engine, &server->config, server->courier, on_saved, server);
     if (server->checkpointer == NULL) {
         (void)close(listen_fd);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the control socket");
@@ -432,6 +464,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         return oto_fail(error, OTO_IO, "the main loop cannot be made: %s", uv_strerror(failed));
     }
     server->loop_open = true;
+    srv_worker_init(&server->worker, &server->loop);
     enum oto_status status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     srv_server_hold_signals(SIG_BLOCK);
     srv_resources_start_worker(&server->loop, &server->first_job); /* signals stay the main thread's */
@@ -456,6 +489,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
         say_participants(server);
+        srv_crash_page_serves(server->crash_page);
         srv_late_reply_send(&server->asked_by, OTO_OK, server->beginning.tick, "restored");
         srv_checkpoint_finish(&server->beginning);
     } else {

@@ -11,6 +11,7 @@
 #include "daemon/control/control.h"
 #include "daemon/supervise/crash_page.h"
 #include "daemon/control/runtime_dir.h"
+#include "daemon/control/worker.h"
 #include "daemon/log/chronicle.h"
 #include "options.h"
 #include "publish/supervisor.h"
@@ -45,6 +46,8 @@ struct srv_server {
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;
     uv_work_t first_job; /* nothing, for a worker that is there */
+    struct srv_worker worker;
+    bool worker_stuck; /* which was reported */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;
     bool loop_open, handles_open;

@@ -3,11 +3,14 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ENDING_MS 5
 #define STOP_LIMIT_MS 1000
 #define DRAIN_LIMIT_MS 5000
+#define WORKER_LIMIT_MS 3000 /* beyond the phase's own limit */
+#define DISK_LIMIT_MS 60000
 
 uint32_t srv_server_state(const struct srv_server *server)
 {
@@ -26,6 +29,8 @@ static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_
     server->phase_deadline_ms = uv_now(&server->loop) + limit_ms;
 }
 
+static void on_ending(uv_timer_t *timer);
+
 void srv_server_close_handles(struct srv_server *server)
 {
     enter_phase(server, SRV_PHASE_CLOSING, 0);
@@ -43,19 +48,38 @@ void srv_server_close_handles(struct srv_server *server)
         uv_close((uv_handle_t *)&server->signals[i], NULL);
     }
     uv_close((uv_handle_t *)&server->watchdog, NULL);
-    uv_close((uv_handle_t *)&server->ending, NULL);
+    (void)uv_timer_start(&server->ending, on_ending, 0, ENDING_MS); /* until the worker is idle */
     server->handles_open = false;
 }
 
-/* A tick thread that is stuck in a plugin cannot be joined: what others see is removed, and the process ends. */
-static void give_up(struct srv_server *server)
+/* A thread that is stuck in a plugin cannot be joined: what others see is removed, and the process ends. */
+static void give_up(struct srv_server *server, const char *sentence)
 {
-    srv_server_say(NULL, "the tick thread did not stop within a second (a stuck plugin); the process ends without it");
+    srv_server_say(NULL, sentence);
     if (server->supervisor != NULL && srv_supervisor_pid(server->supervisor) != 0) {
         (void)kill(srv_supervisor_pid(server->supervisor), SIGKILL);
     }
     srv_runtime_dir_release(&server->runtime);
+    if (server->next == NULL) { /* else the supervising parent restarts the world */
+        srv_crash_page_ends(server->crash_page);
+    }
     _exit(EXIT_FAILURE);
+}
+
+/* A plugin has seconds to return, a checkpoint that is being written has a minute. */
+static bool worker_is_late(const struct srv_server *server)
+{
+    const bool writes = strncmp(srv_worker_doing(&server->worker), "checkpoint ", 11) == 0;
+    return uv_now(&server->loop) >= server->phase_deadline_ms + (writes ? DISK_LIMIT_MS : WORKER_LIMIT_MS);
+}
+
+static void abandon_worker(struct srv_server *server)
+{
+    char sentence[256];
+    (void)snprintf(sentence, sizeof sentence, "'%s' does not return (a stuck plugin or disk); the process ends without it",
+                   srv_worker_doing(&server->worker));
+    (void)srv_chronicle_stop(server->chronicle);
+    give_up(server, sentence);
 }
 
 static void on_last_checkpoint(void *context, enum oto_status status, uint64_t tick, const char *text)
@@ -80,13 +104,19 @@ static void on_ending(uv_timer_t *timer)
             }
             enter_phase(server, SRV_PHASE_DRAINING, server->patient ? DRAIN_LIMIT_MS : 0);
         } else if (late) {
-            give_up(server);
+            give_up(server, "the tick thread did not stop within a second (a stuck plugin); the process ends without it");
         }
-        return;
-    }
-    if (server->phase == SRV_PHASE_DRAINING && !srv_checkpointer_is_busy(server->checkpointer) &&
-        (late || !srv_control_lossless_pending(server->control))) {
-        srv_server_close_handles(server);
+    } else if (server->phase == SRV_PHASE_DRAINING) {
+        const bool saved = !srv_checkpointer_is_busy(server->checkpointer);
+        if (saved && (late || !srv_control_lossless_pending(server->control))) {
+            srv_server_close_handles(server);
+        } else if (!saved && worker_is_late(server)) {
+            abandon_worker(server);
+        }
+    } else if (srv_worker_is_idle(&server->worker)) {
+        uv_close((uv_handle_t *)&server->ending, NULL);
+    } else if (worker_is_late(server)) {
+        abandon_worker(server);
     }
 }
 

@@ -1,21 +1,30 @@
 /* What the control socket and the publisher's supervisor ask of the server. */
 #include "server_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_text.h"
 #include "isolate/probe.h"
+
+/* Sentences hold text of world files and clients: its control characters must not reach a terminal. */
+static void say(const char *kind, const char *sentence)
+{
+    char plain[1024];
+    (void)fprintf(stderr, "otolithd: %s%s\n", kind, oto_plain_text(sentence, plain, sizeof plain));
+}
 
 void srv_server_say(void *context, const char *sentence)
 {
     (void)context;
-    (void)fprintf(stderr, "otolithd: %s\n", sentence);
+    say("", sentence);
 }
 
 void srv_server_warn(void *context, const char *sentence)
 {
     (void)context;
-    (void)fprintf(stderr, "otolithd: %s%s\n", strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
+    say(strstr(sentence, ": warning: ") == NULL ? "warning: " : "", sentence);
 }
 
 static bool tell_info(void *context, char *text, size_t bytes)
@@ -68,6 +77,7 @@ struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
                                       .info = tell_info,
                                       .shutdown = on_shutdown,
                                       .access = &server->config.control,
+                                      .worker = &server->worker,
                                       .probe = srv_probe_run,
                                       .save = on_save,
                                       .restore = srv_server_restore};

@@ -37,6 +37,7 @@ static void on_made(uv_work_t *work, int cancelled)
 {
     struct restore *restore = work->data;
     struct srv_server *server = restore->server;
+    srv_worker_done(&server->worker, work);
     server->restoring = false;
     if (cancelled != 0 || server->phase != SRV_PHASE_RUNNING) {
         refuse(restore, OTO_CLOSED, "the server ends");
@@ -74,7 +75,9 @@ void srv_server_restore(void *context, const struct srv_restore_request *request
         return;
     }
     restore->next->crash_page = server->crash_page;
-    if (uv_queue_work(&server->loop, &restore->work, make_next, on_made) != 0) {
+    char what[112];
+    (void)snprintf(what, sizeof what, "restore %.90s", request->path);
+    if (!srv_worker_queue(&server->worker, &restore->work, make_next, on_made, what)) {
         refuse(restore, OTO_NO_MEMORY, "the server has no worker for it");
         return;
     }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/file_kind.h"
+
 const struct oto_document_limits oto_document_default_limits = {
     .bytes = (size_t)16 << 20, .nodes = 200000, .depth = 32, .text_bytes = (size_t)64 << 10};
 
@@ -48,11 +50,11 @@ enum oto_status oto_document_parse(const char *name, const char *text, size_t by
 static enum oto_status slurp(const char *path, size_t limit, char **text, size_t *bytes, struct oto_error *error)
 {
     size_t capacity = 64 * 1024, used = 0, got = 0;
-    FILE *file = fopen(path, "rbe");
+    const char *why = NULL;
+    FILE *file = srv_regular_fopen(path, &why);
     char *buffer = NULL;
     if (file == NULL)
-        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path,
-                        strerror(errno));
+        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path, why);
     do {
         char *grown = realloc(buffer, capacity);
         if (grown == NULL)

@@ -1,6 +1,7 @@
 /* Reads CSV with libcsv, line by line, so that every cell has a place. The only file that includes libcsv. */
 #include "document/table.h"
 
+#include "base/file_kind.h"
 #include "document/table_header.h"
 
 #include <csv.h>
@@ -243,13 +244,21 @@ static enum oto_status read_lines(struct reader *reader, FILE *file, struct csv_
     return reader->status;
 }
 
+static enum oto_status refuse_compressed(const char *path, struct oto_error *error)
+{
+    const size_t length = strlen(path);
+    return length > 3 && strcmp(path + length - 3, ".gz") == 0
+               ? oto_fail(error, OTO_UNSUPPORTED, "%s: compressed files are not read: unpack it first (gunzip -k %s)",
+                          path, path)
+               : OTO_OK;
+}
+
 enum oto_status oto_table_open(const char *path, FILE **file, struct oto_error *error)
 {
     struct stat about;
-    size_t length = strlen(path);
-    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
-        return oto_fail(error, OTO_UNSUPPORTED, "%s: compressed files are not read: unpack it first (gunzip -k %s)",
-                        path, path);
+    const enum oto_status status = refuse_compressed(path, error);
+    if (status != OTO_OK)
+        return status;
     *file = fopen(path, "rbe");
     if (*file == NULL)
         return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path,
@@ -277,24 +286,21 @@ static enum oto_status read_open_file(struct reader *reader, FILE *file)
     return status;
 }
 
-static enum oto_status read_file(struct reader *reader)
-{
-    FILE *file = NULL;
-    enum oto_status status = oto_table_open(reader->path, &file, reader->error);
-    if (status == OTO_OK) {
-        status = read_open_file(reader, file);
-        (void)fclose(file);
-    }
-    return status;
-}
-
 enum oto_status oto_table_read(const char *path, const char *const *columns, uint32_t column_count,
                                struct oto_table *table, struct oto_error *error)
 {
     struct reader reader = {
         .path = path, .columns = columns, .column_count = column_count, .table = table, .error = error};
+    const char *why = NULL;
     *table = (struct oto_table){0};
-    enum oto_status status = read_file(&reader);
+    enum oto_status status = refuse_compressed(path, error);
+    if (status != OTO_OK)
+        return status;
+    FILE *file = srv_regular_fopen(path, &why); /* a plugin's table: a server does not wait for a pipe */
+    if (file == NULL)
+        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path, why);
+    status = read_open_file(&reader, file);
+    (void)fclose(file);
     if (status != OTO_OK)
         oto_table_free(table);
     return status;
@@ -311,7 +317,12 @@ enum oto_status oto_table_each(const char *path, const char *const *columns, uin
                             .each = each,
                             .each_context = context,
                             .error = error};
-    enum oto_status status = read_file(&reader);
+    FILE *file = NULL;
+    enum oto_status status = oto_table_open(path, &file, error);
+    if (status == OTO_OK) {
+        status = read_open_file(&reader, file);
+        (void)fclose(file);
+    }
     oto_table_free(&row);
     return status;
 }

@@ -25,7 +25,8 @@ struct oto_table {
 /*
  * Reads the named columns in this order. A column whose name begins with '?' is optional and NaN where the file lacks
  * it. With column_count 0 every column is read. A file whose name ends in .gz is refused with a hint. Empty cells,
- * text, NaN and infinities are errors in columns that exist. At most 2^31 values.
+ * text, NaN and infinities are errors in columns that exist. At most 2^31 values. Regular files
+ * only; oto_table_open reads pipes too.
  */
 OTO_API enum oto_status oto_table_read(const char *path, const char *const *columns, uint32_t column_count,
                                struct oto_table *table, struct oto_error *error);

@@ -16,6 +16,8 @@ enum oto_status table_header_add(struct table_header *header, struct doc_place p
     if (bytes > TABLE_MAX_NAME || header->count == TABLE_MAX_COLUMNS)
         return doc_fail(place, error, OTO_LIMIT, "expected at most %d columns with names of at most %d bytes",
                         TABLE_MAX_COLUMNS, TABLE_MAX_NAME);
+    if (memchr(name, '\0', bytes) != NULL)
+        return doc_fail(place, error, OTO_SYNTAX, "the name of column %u has a NUL byte in it", header->count + 1);
     if (header->count == 0 && bytes >= 3 && memcmp(name, "\xef\xbb\xbf", 3) == 0) {
         name += 3; /* byte-order mark, which spreadsheet programs write */
         bytes -= 3;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "base/file_kind.h"
 #include "document/internal.h"
 
 enum { MAX_FILE_BYTES = 64 * 1024, MAX_LINE_BYTES = 160, MAX_WORDS = 6 };
@@ -210,9 +211,10 @@ enum oto_status oto_wmm_parse(const char *file, const char *text, size_t bytes, 
 enum oto_status oto_wmm_read(const char *path, struct oto_wmm *model, struct oto_error *error)
 {
     char text[MAX_FILE_BYTES + 1];
-    FILE *file = fopen(path, "re");
+    const char *why_not = NULL;
+    FILE *file = srv_regular_fopen(path, &why_not);
     if (file == NULL) {
-        return oto_fail(error, OTO_IO, "%s: %s", path, strerror(errno));
+        return oto_fail(error, OTO_IO, "%s: %s", path, why_not);
     }
     const size_t bytes = fread(text, 1, sizeof text, file);
     const bool failed = ferror(file) != 0;

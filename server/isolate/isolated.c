@@ -4,7 +4,7 @@
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
 #include "base/text.h"
-#include "sim/trial_private.h"
+#include "sim/swap_private.h"
 
 #define LATE_NS 200000 /* what a tick gives to a request of an earlier one */
 
@@ -22,7 +22,7 @@ void srv_group_give_states(struct srv_group *group)
 {
     for (uint32_t i = 0; i < group->member_count && group->live.box != NULL; i++) {
         const struct srv_box_place *place = &group->live.box->places[i];
-        const struct srv_runner runner = srv_runner_resident(group->isolation->sim, group->members[i].node);
+        const struct srv_pair_side runner = srv_pair_resident(group->isolation->sim, group->members[i].node);
         memcpy(srv_box_at(group->live.box, place->state_offset), runner.instance->state, place->state_bytes);
     }
 }
@@ -60,7 +60,7 @@ static void drop_dead(struct srv_group *group)
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static void copy_outputs(const struct srv_box *box, uint32_t index, const struct srv_runner *runner,
+static void copy_outputs(const struct srv_box *box, uint32_t index, const struct srv_pair_side *runner,
                          struct srv_sample *sample)
 {
     const struct srv_box_place *place = &box->places[index];
@@ -81,7 +81,7 @@ static void copy_outputs(const struct srv_box *box, uint32_t index, const struct
     sample->answered = true;
 }
 
-void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_runner *runner,
+void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_pair_side *runner,
                      struct srv_sample *sample)
 {
     const struct srv_box_place *place = &box->places[member->slot];
@@ -103,7 +103,7 @@ static void take_answers(struct srv_group *group, bool in_time)
             continue;
         }
         member->in_request = false;
-        const struct srv_runner runner = srv_runner_resident(group->isolation->sim, member->node);
+        const struct srv_pair_side runner = srv_pair_resident(group->isolation->sim, member->node);
         const bool wanted = in_time && member->now.asked;
         srv_member_copy(group->live.box, member, &runner, wanted ? &member->now : NULL);
         if (member->truths != NULL) {
@@ -157,7 +157,7 @@ static uint32_t node_at(const struct srv_group *group)
 
 static void condemn(struct srv_sim *sim, struct srv_member *member)
 {
-    const struct srv_runner runner = srv_runner_resident(sim, member->node);
+    const struct srv_pair_side runner = srv_pair_resident(sim, member->node);
     if (__atomic_exchange_n(&member->condemned, 0, __ATOMIC_ACQ_REL) == 0) {
         return;
     }
@@ -170,7 +170,7 @@ static void condemn(struct srv_sim *sim, struct srv_member *member)
 }
 
 /* What the node is exposed to, or given; returns the flags of the truth. */
-static uint32_t write_input(struct srv_sim *sim, const struct srv_member *member, const struct srv_runner *runner,
+static uint32_t write_input(struct srv_sim *sim, const struct srv_member *member, const struct srv_pair_side *runner,
                             const struct srv_box *box)
 {
     struct srv_node *node = member->node;
@@ -185,7 +185,7 @@ static uint32_t write_input(struct srv_sim *sim, const struct srv_member *member
     return flags;
 }
 
-uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_runner *runner,
+uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_pair_side *runner,
                            const struct srv_box *box, uint64_t tick)
 {
     const struct srv_beat *beat = &member->node->beat;
@@ -202,7 +202,7 @@ uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member,
 /* The sample that falls into this tick, with what the node is exposed to or given; of a motion the tick. */
 static void ask(struct srv_sim *sim, struct srv_member *member, uint64_t tick, struct srv_box *box)
 {
-    const struct srv_runner runner = srv_runner_resident(sim, member->node);
+    const struct srv_pair_side runner = srv_pair_resident(sim, member->node);
     member->now = (struct srv_sample){.asked = true, .beat = member->node->beat};
     if (box == NULL) {
         return;
@@ -218,7 +218,7 @@ static void ask(struct srv_sim *sim, struct srv_member *member, uint64_t tick, s
 /* Whether it is due and not yet asked, and what it listens to is there once `said` of the estimators have had their turn. */
 static bool is_wanted(const struct srv_member *member, uint64_t tick, uint32_t said)
 {
-    return srv_due_tick(&member->node->due) == tick && !*srv_runner_resident(member->group->isolation->sim, member->node).quarantined &&
+    return srv_due_tick(&member->node->due) == tick && !*srv_pair_resident(member->group->isolation->sim, member->node).quarantined &&
            !member->now.asked && (member->ready_at <= said || member->group->async);
 }
 
@@ -270,7 +270,7 @@ static void ask_again(struct srv_sim *sim, struct srv_group *group)
     uint32_t asked = 0;
     for (uint32_t i = 0; i < group->member_count; i++) {
         struct srv_member *member = &group->members[i];
-        const bool wanted = member->now.asked && !*srv_runner_resident(sim, member->node).quarantined;
+        const bool wanted = member->now.asked && !*srv_pair_resident(sim, member->node).quarantined;
         if (wanted) {
             ask(sim, member, sim->tick, group->live.box);
         }

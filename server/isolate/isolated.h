@@ -26,7 +26,7 @@
 
 struct srv_group;
 struct srv_keeper;
-struct srv_runner; /* sim/trial_private.h */
+struct srv_pair_side; /* sim/swap_private.h */
 
 /* All plugin hosts of a world. The shell makes it and sets the members that it names. */
 struct srv_isolation {
@@ -130,13 +130,13 @@ void srv_group_release(struct srv_group *group, struct srv_box *box);
 /* How long a tick waits for an answer. */
 int64_t srv_group_patience_ns(const struct srv_sim *sim, const struct srv_group *group);
 /* Writes into the slot of a host what the sample of this tick is exposed to or given; returns the flags of its truth. */
-uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_runner *runner,
+uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_pair_side *runner,
                            const struct srv_box *box, uint64_t tick);
 /*
  * What a host answered, copied once: what is looked at afterwards is the copy. Without a sample the state alone. What an
  * estimator was given is in its state from now on.
  */
-void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_runner *runner,
+void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_pair_side *runner,
                      struct srv_sample *sample);
 /* The nodes' states, to the live box. */
 void srv_group_give_states(struct srv_group *group);

@@ -8,11 +8,11 @@
 
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
-#include "sim/trial_private.h"
+#include "sim/swap_private.h"
 
-static struct srv_runner candidate_of(const struct srv_sim *sim, struct srv_node *node)
+static struct srv_pair_side candidate_of(const struct srv_sim *sim, struct srv_node *node)
 {
-    return node->trial->trial.phase == SRV_TRIAL_PROBATION ? srv_runner_live(sim, node) : srv_runner_beside(sim, node);
+    return node->trial->trial.phase == SRV_TRIAL_PROBATION ? srv_pair_live(sim, node) : srv_pair_beside(sim, node);
 }
 
 const struct srv_sample *srv_member_answer(const struct srv_member *member, bool candidate)
@@ -97,7 +97,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
         srv_member_drop_candidate(member);
         return OTO_PLUGIN;
     }
-    const struct srv_runner runner = {.instance = &change->instance.abi};
+    const struct srv_pair_side runner = {.instance = &change->instance.abi};
     srv_member_copy(box, member, &runner, NULL);
     if (change->heard != NULL) {
         memcpy(change->heard, member->node->inputs.cursors, member->node->inputs.count * sizeof *change->heard);
@@ -110,7 +110,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
 bool srv_member_was_asked(const struct srv_member *member)
 {
     const struct srv_group *group = member->group;
-    const bool resident = member->now.asked || *srv_runner_resident(group->isolation->sim, member->node).quarantined;
+    const bool resident = member->now.asked || *srv_pair_resident(group->isolation->sim, member->node).quarantined;
     return resident && (group->tried != member || group->trial_now.asked);
 }
 
@@ -122,7 +122,7 @@ void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint6
         return;
     }
     struct srv_node *node = member->node;
-    const struct srv_runner runner = candidate_of(sim, node);
+    const struct srv_pair_side runner = candidate_of(sim, node);
     group->trial_now = (struct srv_sample){.asked = true, .beat = node->beat};
     if (group->trial.open || *runner.quarantined) {
         return;
@@ -139,7 +139,7 @@ void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group)
         !srv_talk_await(sim, group, &group->trial, srv_group_patience_ns(sim, group))) {
         return;
     }
-    const struct srv_runner runner = candidate_of(sim, member->node);
+    const struct srv_pair_side runner = candidate_of(sim, member->node);
     group->trial.open = false;
     srv_member_copy(group->trial.box, member, &runner, &group->trial_now);
 }

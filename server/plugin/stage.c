@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_kind.h"
 #include "base/sealed_memory.h"
 #include "descriptor_check.h"
 #include "elf_check.h"
@@ -19,23 +20,16 @@
 
 static enum oto_status open_source(const char *path, int *fd, struct oto_error *error)
 {
-    struct stat info;
-    /* O_NONBLOCK: opening a FIFO must not block the loader. */
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (*fd < 0) {
-        return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot open plugin '%.256s': %s", path,
-                        errno == ELOOP ? "it is a symbolic link; give the file itself" : strerror(errno));
+    const char *why = NULL;
+    *fd = srv_regular_open(path, O_NOFOLLOW, &why);
+    if (*fd >= 0) {
+        return OTO_OK;
     }
-    if (fstat(*fd, &info) != 0) {
-        (void)oto_fail(error, OTO_IO, "cannot look at plugin '%.256s': %s", path, strerror(errno));
-        (void)close(*fd);
-        return OTO_IO;
-    }
-    if (!S_ISREG(info.st_mode)) {
-        (void)close(*fd);
+    if (errno == EINVAL) {
         return oto_fail(error, OTO_INVALID, "plugin '%.256s' is not a regular file", path);
     }
-    return OTO_OK;
+    return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "cannot open plugin '%.256s': %s", path,
+                    errno == ELOOP ? "it is a symbolic link; give the file itself" : why);
 }
 
 static bool write_all(int fd, const char *bytes, size_t count)

@@ -3,11 +3,13 @@
  * and restarts it. A failure here cannot affect the simulation (A1, A5).
  */
 #include <argp.h>
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,7 +20,7 @@
 #include "publish/socket.h"
 
 #define LISTEN_MAX 8
-#define SUBSCRIBERS_MAX 128
+#define DESCRIPTORS_MAX 4096 /* asked for, so that a leak is seen before the end */
 #define QUEUE_MIN 64
 #define QUEUE_MAX 8192 /* limit of nng */
 #define SCHEMA_PERIOD_NS 1000000000
@@ -29,7 +31,7 @@
 #define DRAIN_MS 50
 #define CLOSE_LIMIT_S 1
 
-enum { EXIT_BAD_USAGE = 2 };
+enum { EXIT_BAD_USAGE = 2, EXIT_LEAK = 3 };
 enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_PARENT };
 
 struct options {
@@ -48,6 +50,8 @@ struct publisher {
     struct srv_feed *feed;
     int signal_fd;
     int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_beat_ns;
+    uint32_t descriptors; /* open at the start */
+    bool leaks;
 };
 
 static const struct argp_option option_table[] = {
@@ -137,13 +141,58 @@ static void tell_event(void *context, const char *sentence)
 }
 
 /* The supervisor takes silence as a hang in nng. */
-static void beat(struct publisher *publisher, int64_t now)
+static bool beat(struct publisher *publisher, int64_t now)
 {
     char line[] = "alive\n";
-    if (publisher->options.parent != 0 && now >= publisher->next_beat_ns) {
-        publisher->next_beat_ns = now + BEAT_PERIOD_NS;
+    if (now < publisher->next_beat_ns) {
+        return false;
+    }
+    publisher->next_beat_ns = now + BEAT_PERIOD_NS;
+    if (publisher->options.parent != 0) {
         tell(line, sizeof line, sizeof line - 1);
     }
+    return true;
+}
+
+/* ---- descriptors: connections that are closed at once make nng 1.5.2 keep theirs for ever ------------------------ */
+
+static void raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS_MAX) {
+        limit.rlim_cur = limit.rlim_max < DESCRIPTORS_MAX ? limit.rlim_max : DESCRIPTORS_MAX;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static uint32_t descriptor_limit(void)
+{
+    struct rlimit limit = {.rlim_cur = DESCRIPTORS_MAX};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur < DESCRIPTORS_MAX ? (uint32_t)limit.rlim_cur : DESCRIPTORS_MAX;
+}
+
+/* Those that are open; the limit when none is left to count them. */
+static uint32_t count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    uint32_t count = 0;
+    if (folder == NULL) {
+        return errno == EMFILE ? descriptor_limit() : 0;
+    }
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+/* A quarter of the descriptors belongs to nobody: a new process serves before they run out. */
+static bool leaks_descriptors(struct publisher *publisher)
+{
+    const uint32_t known = publisher->descriptors + srv_pub_subscribers(publisher->pub), open = count_descriptors();
+    publisher->leaks = open > known && open - known > descriptor_limit() / 4;
+    return publisher->leaks;
 }
 
 /*
@@ -200,7 +249,6 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
 {
     const struct srv_pub_options options = {
         .queue_depth = queue_depth(publisher),
-        .subscribers_max = SUBSCRIBERS_MAX,
         .context = publisher,
         .endpoint = tell_endpoint,
         .event = tell_event,
@@ -291,8 +339,8 @@ static void run(struct publisher *publisher)
         const int64_t now = now_ns();
         send_schema_when_due(publisher, now);
         srv_pub_care(publisher->pub, now);
-        beat(publisher, now);
-        if (!world_is_open(publisher, now) || is_told_to_end(publisher)) {
+        const bool is_beat = beat(publisher, now);
+        if (!world_is_open(publisher, now) || is_told_to_end(publisher) || (is_beat && leaks_descriptors(publisher))) {
             break;
         }
         if (!hurry) {
@@ -328,12 +376,18 @@ int main(int argc, char **argv)
     if (!take_signals(&publisher) || !follow_parent(publisher.options.parent)) {
         return EXIT_FAILURE;
     }
+    raise_limit();
     struct oto_error error = {0};
     const enum oto_status status = open_publisher(&publisher, &error);
     if (status == OTO_OK) {
+        publisher.descriptors = count_descriptors();
         run(&publisher);
     } else {
         (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);
+    }
+    if (publisher.leaks) { /* nng would wait for what it lost */
+        tell_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
+        _exit(EXIT_LEAK);
     }
     close_publisher(&publisher);
     _exit(status == OTO_OK ? EXIT_SUCCESS : status == OTO_INVALID ? EXIT_BAD_USAGE : EXIT_FAILURE);

@@ -1,13 +1,16 @@
 #include "publish/socket.h"
 
 #include <arpa/inet.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <nng/nng.h>
 #include <nng/protocol/pubsub0/pub.h>
 
+#include "base/file_kind.h"
 #include "publish/canary.h"
+#include "publish/places.h"
 
 #define LISTENERS_MAX 8
 #define RECEIVE_MAX_BYTES 1024 /* a subscriber sends nothing */
@@ -24,6 +27,7 @@ struct listener {
     bool open, complained;
     int64_t next_ns;     /* time of the next test subscriber, or of the next attempt to open */
     int64_t deadline_ns; /* deadline of the current test subscriber */
+    struct srv_peer self; /* address of the test subscriber */
 };
 
 struct srv_pub {
@@ -32,24 +36,57 @@ struct srv_pub {
     uint32_t count;
     struct listener listeners[LISTENERS_MAX];
     int64_t last_care_ns;
-    int32_t pipes;    /* atomic */
+    pthread_mutex_t lock; /* of the places */
+    struct srv_places places;
     uint32_t newcomer; /* atomic */
 };
 
+static struct srv_peer peer_at(const nng_sockaddr *address)
+{
+    return address->s_family == NNG_AF_INET    ? srv_peer_v4(address->s_in.sa_addr)
+           : address->s_family == NNG_AF_INET6 ? srv_peer_v6(address->s_in6.sa_addr)
+                                               : (struct srv_peer){SRV_PEER_IPC, 0};
+}
+
 /* [any: nng's threads] */
+static bool take_place(struct srv_pub *pub, nng_pipe pipe)
+{
+    nng_sockaddr address = {.s_family = NNG_AF_UNSPEC};
+    (void)nng_pipe_get_addr(pipe, NNG_OPT_REMADDR, &address);
+    const struct srv_peer peer = peer_at(&address);
+    (void)pthread_mutex_lock(&pub->lock);
+    const bool taken = srv_places_take(&pub->places, (uint32_t)nng_pipe_id(pipe), &peer);
+    (void)pthread_mutex_unlock(&pub->lock);
+    return taken;
+}
+
+static void leave_place(struct srv_pub *pub, nng_pipe pipe)
+{
+    (void)pthread_mutex_lock(&pub->lock);
+    srv_places_leave(&pub->places, (uint32_t)nng_pipe_id(pipe));
+    (void)pthread_mutex_unlock(&pub->lock);
+}
+
 static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *context)
 {
     struct srv_pub *pub = context;
     if (event == NNG_PIPE_EV_ADD_PRE) {
-        const int32_t pipes = __atomic_add_fetch(&pub->pipes, 1, __ATOMIC_RELAXED);
-        if (pipes > (int32_t)pub->options.subscribers_max) {
+        if (!take_place(pub, pipe)) {
             (void)nng_pipe_close(pipe);
         }
     } else if (event == NNG_PIPE_EV_ADD_POST) {
         __atomic_store_n(&pub->newcomer, 1, __ATOMIC_RELEASE);
     } else {
-        (void)__atomic_sub_fetch(&pub->pipes, 1, __ATOMIC_RELAXED);
+        leave_place(pub, pipe);
     }
+}
+
+uint32_t srv_pub_subscribers(struct srv_pub *pub)
+{
+    (void)pthread_mutex_lock(&pub->lock);
+    const uint32_t count = pub->places.count;
+    (void)pthread_mutex_unlock(&pub->lock);
+    return count;
 }
 
 static int open_socket(struct srv_pub *pub)
@@ -73,6 +110,7 @@ enum oto_status srv_pub_open(const struct srv_pub_options *options, struct srv_p
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for the publisher's socket");
     }
     made->options = *options;
+    (void)pthread_mutex_init(&made->lock, NULL); /* cannot fail on Linux */
     const int failed = open_socket(made);
     if (failed != 0) {
         free(made);
@@ -92,6 +130,7 @@ static void learn_address(struct srv_pub *pub, struct listener *listener)
     (void)snprintf(listener->dial_url, sizeof listener->dial_url, "%s", listener->url);
     nng_sockaddr address;
     if (nng_listener_get_addr(listener->id, NNG_OPT_LOCADDR, &address) == 0) {
+        listener->self = peer_at(&address);
         char text[INET6_ADDRSTRLEN];
         if (address.s_family == NNG_AF_INET) {
             const uint32_t any = address.s_in.sa_addr;
@@ -112,13 +151,17 @@ static void learn_address(struct srv_pub *pub, struct listener *listener)
     pub->options.endpoint(pub->options.context, (uint32_t)(listener - pub->listeners), shown);
 }
 
-static int start_listener(struct srv_pub *pub, struct listener *listener)
+/* NULL, or why it cannot listen. */
+static const char *start_listener(struct srv_pub *pub, struct listener *listener)
 {
     /* A reopened listener keeps the port that the kernel chose before. */
     const char *url = listener->dial_url[0] != 0 && strstr(listener->url, ":0") != NULL ? listener->dial_url : listener->url;
+    if (strncmp(url, "ipc://", 6) == 0 && !srv_path_accepts_socket(url + 6)) {
+        return "what stands there is not a socket"; /* nng would remove it */
+    }
     int failed = nng_listener_create(&listener->id, pub->socket, url);
     if (failed != 0) {
-        return failed;
+        return nng_strerror(failed);
     }
     (void)nng_listener_set_size(listener->id, NNG_OPT_RECVMAXSZ, RECEIVE_MAX_BYTES);
     (void)nng_listener_set_bool(listener->id, NNG_OPT_TCP_NODELAY, true); /* only tcp has this option */
@@ -126,23 +169,23 @@ static int start_listener(struct srv_pub *pub, struct listener *listener)
     failed = nng_listener_start(listener->id, 0);
     if (failed != 0) {
         (void)nng_listener_close(listener->id);
-        return failed;
+        return nng_strerror(failed);
     }
     listener->open = true;
     listener->complained = false;
     learn_address(pub, listener);
-    return 0;
+    return NULL;
 }
 
 static void try_listener(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
-    const int failed = start_listener(pub, listener);
+    const char *failure = start_listener(pub, listener);
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
-    if (failed != 0 && !listener->complained) {
+    if (failure != NULL && !listener->complained) {
         char sentence[400];
         listener->complained = true;
         (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it is tried again each second",
-                       listener->url, nng_strerror(failed));
+                       listener->url, failure);
         pub->options.event(pub->options.context, sentence);
     }
 }
@@ -174,16 +217,19 @@ static void end_canary(struct listener *listener, int64_t now_ns)
 }
 
 /* A full listener also refuses the test subscriber, so its failure does not count. */
-static bool is_full(const struct srv_pub *pub)
+static bool is_full(struct srv_pub *pub, const struct listener *listener)
 {
-    return __atomic_load_n(&pub->pipes, __ATOMIC_RELAXED) >= (int32_t)pub->options.subscribers_max;
+    (void)pthread_mutex_lock(&pub->lock);
+    const bool full = srv_places_are_full(&pub->places, &listener->self);
+    (void)pthread_mutex_unlock(&pub->lock);
+    return full;
 }
 
-static void start_canary(const struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+static void start_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
     listener->deadline_ns = now_ns + CANARY_PATIENCE_NS;
-    if (!is_full(pub)) {
+    if (!is_full(pub, listener)) {
         (void)srv_canary_start(&listener->canary, listener->dial_url);
     }
 }
@@ -204,7 +250,7 @@ static void heal(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 static void look_at_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     const enum srv_canary_state state = srv_canary_look(&listener->canary);
-    if (state == SRV_CANARY_SERVED || is_full(pub)) {
+    if (state == SRV_CANARY_SERVED || is_full(pub, listener)) {
         end_canary(listener, now_ns);
     } else if (now_ns > listener->deadline_ns) {
         heal(pub, listener, now_ns);
@@ -252,6 +298,7 @@ void srv_pub_close(struct srv_pub *pub)
             srv_canary_end(&pub->listeners[i].canary);
         }
         (void)nng_close(pub->socket);
+        (void)pthread_mutex_destroy(&pub->lock);
         free(pub);
     }
 }

@@ -1,6 +1,6 @@
 /*
  * The publisher's nng socket: listeners with a supervisor, a limit of subscribers, and bounded buffers. The only file
- * of the server that includes nng (A5). One thread; nng's own threads touch only two atomics.
+ * of the server that includes nng (A5). One thread; nng's own threads touch only the table of places.
  *
  * The supervisor of listeners: in nng 1.5.2 one `connect(); close()` on an ipc listener stops it from accepting,
  * without notice, because connected subscribers keep working. Once a second the publisher therefore dials each of its
@@ -20,7 +20,6 @@ struct srv_pub;
 
 struct srv_pub_options {
     uint32_t queue_depth;      /* messages that wait for one slow subscriber; the oldest are dropped */
-    uint32_t subscribers_max;
     void *context;
     /* Reports a listener's actual address; reports an event. */
     void (*endpoint)(void *context, uint32_t index, const char *url);
@@ -32,6 +31,7 @@ enum oto_status srv_pub_open(const struct srv_pub_options *options, struct srv_p
 enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_error *error);
 /* Sends to all subscribers; never blocks. A slow subscriber sees its losses by `seq`. */
 void srv_pub_send(struct srv_pub *pub, const void *data, size_t bytes);
+uint32_t srv_pub_subscribers(struct srv_pub *pub);
 /* True if a subscriber has connected since the last call. */
 bool srv_pub_take_newcomer(struct srv_pub *pub);
 /* Advances the test subscribers and the retries. Call it often; it never blocks. */

@@ -444,12 +444,6 @@ enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *chang
     change->prepared = prepared;
     node->live.abi.params = node->live.params.block;
     node->live.abi.data = node->live.prepared.data;
-    if (node->live.ops->set_params != NULL && !node->live.quarantined && node->member == NULL) {
-        node->live.ops->set_params(&node->live.abi, change->params.block);
-    }
-    if (!srv_fpu_is_pinned()) {
-        srv_fpu_pin();
-    }
     node->revision++;
     return OTO_OK;
 }

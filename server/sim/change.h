@@ -113,7 +113,7 @@ struct srv_change {
     struct srv_instance instance; /* a swap: the candidate, and after the flip the previous one */
     unsigned char *last; /* of an isolated node, as in struct srv_member */
     uint32_t has_last;
-    uint64_t *heard, *hears; /* of an isolated estimator: the candidate's cursors (server/sim/trial_private.h) */
+    uint64_t *heard, *hears; /* of an isolated estimator: the candidate's cursors (server/sim/swap_private.h) */
     enum srv_start start;
     uint64_t probation_ticks, shadow_ticks;
     double shadow_tolerance;

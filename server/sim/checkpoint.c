@@ -230,7 +230,7 @@ static void carry_state(struct walk *walk, struct srv_node *node)
 
 static void carry_node(struct walk *walk, struct srv_sim *sim, struct srv_node *node)
 {
-    const bool steps_each_tick = node->live.evaluate != NULL && node->member == NULL;
+    const bool steps_each_tick = node->live.evaluate != NULL && node->runner != &srv_runner_remote;
     uint64_t n = steps_each_tick ? sim->tick + 1 : node->beat.n;
     carry_u64(walk, &n);
     if (walk->loading && node->live.evaluate == NULL) {
@@ -423,7 +423,7 @@ static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struc
 /* NULL: its samples are published in their own tick. */
 static struct srv_sample *waiting_sample(const struct srv_sim *sim, const struct srv_node *node)
 {
-    return node->member != NULL ? sim->remote->waiting(node->member) : NULL;
+    return node->runner == &srv_runner_remote ? sim->remote->waiting(node->member) : NULL;
 }
 
 /* Worlds without such hosts end before it. */
@@ -509,7 +509,7 @@ enum oto_status srv_checkpoint_refusal(const struct srv_sim *sim, const char **r
 {
     for (uint32_t i = 0; i < sim->node_count; i++) {
         const struct srv_node *node = &sim->nodes[i];
-        if (node->trial != NULL) {
+        if (srv_node_is_swapped(node)) {
             *reason = "a swap is in shadow or on probation; ask again when it is over";
             return OTO_CONFLICT;
         }

@@ -42,12 +42,7 @@ static bool apply_params(struct srv_sim *sim, const struct srv_command *command,
     }
     struct srv_node *node = &sim->nodes[change->open.node];
     srv_assert_tick_thread(sim);
-    if (node->trial != NULL) {
-        return refuse(reply, OTO_CONFLICT,
-                      "a swap of this node is on probation or in its shadow: set it when that is over, or undo the swap");
-    }
-    reply->status = node->member != NULL ? sim->remote->apply(sim, node->member, change, &reply->reason)
-                                         : srv_change_apply(node, change, &reply->reason);
+    reply->status = node->runner->apply(sim, node, change, &reply->reason);
     if (reply->status != OTO_OK) {
         return true;
     }

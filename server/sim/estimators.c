@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "sim/sim.h"
-#include "sim/trial_private.h"
 
 enum oto_status srv_estimators_make(struct srv_sim *sim, struct oto_error *error)
 {
@@ -12,6 +11,7 @@ enum oto_status srv_estimators_make(struct srv_sim *sim, struct oto_error *error
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
         if (sim->nodes[i].is_estimator) {
+            sim->nodes[i].estimators_before = sim->estimator_count;
             sim->estimators[sim->estimator_count++] = &sim->nodes[i];
         }
     }
@@ -77,58 +77,12 @@ void srv_estimator_absorb(struct srv_sim *sim, const struct srv_node *node)
     srv_state_hash_absorb(&sim->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
 }
 
-static void take_step(struct srv_sim *sim, struct srv_node *node, uint64_t tick)
+void srv_estimator_prepare(struct srv_sim *sim, struct srv_node *node, struct oto_step *step)
 {
     const uint64_t lost = node->inputs.lost;
     const uint32_t count = srv_inputs_take(&node->inputs);
-    const struct oto_step step = {.size = sizeof step,
-                                  .tick = tick,
-                                  .n = node->beat.n,
-                                  .at = srv_beat_at(&node->beat),
-                                  .outputs = node->live.outputs,
-                                  .estimator = {.samples = node->inputs.samples, .sample_count = count}};
+    step->estimator = (struct oto_estimator_step){.samples = node->inputs.samples, .sample_count = count};
     tell_lost(sim, node, node->inputs.lost - lost);
-    if (node->trial != NULL) {
-        srv_trial_sample(sim, node, &step, 0);
-        return;
-    }
-    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, step.at.t_ns);
-    const enum oto_step_status status = srv_node_run(sim, node, &step);
-    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
-    srv_estimator_absorb(sim, node);
-    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
-        srv_tick_publish(sim, node, status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0);
-    }
-}
-
-/* As of a sensor; one that was not asked yet listens to estimators that have been published by now. */
-static void take_isolated(struct srv_sim *sim, uint32_t place, uint64_t tick)
-{
-    struct srv_node *node = sim->estimators[place];
-    struct srv_member *member = node->member;
-    if (srv_due_tick(&node->due) == tick) {
-        if (*srv_runner_resident(sim, node).quarantined) {
-            srv_inputs_skip(&node->inputs);
-        }
-        if (!sim->remote->was_asked(member)) {
-            sim->remote->ask(sim, member, tick, place);
-        }
-    }
-    sim->remote->take(sim, member, tick);
-}
-
-/* A quarantined estimator's steps go on without it, and what it would have been given: a swap revives it in the present. */
-static void step_here(struct srv_sim *sim, struct srv_node *node, uint64_t tick)
-{
-    while (srv_due_tick(&node->due) == tick) {
-        if (node->live.quarantined && node->trial == NULL) {
-            srv_inputs_skip(&node->inputs);
-        } else {
-            take_step(sim, node, tick);
-        }
-        srv_beat_advance(&node->beat);
-        srv_due_advance(&node->due);
-    }
 }
 
 void srv_estimators_step(struct srv_sim *sim, uint64_t tick)
@@ -138,10 +92,6 @@ void srv_estimators_step(struct srv_sim *sim, uint64_t tick)
     }
     for (uint32_t i = 0; i < sim->estimator_count; i++) {
         struct srv_node *node = sim->estimators[i];
-        if (node->member != NULL) {
-            take_isolated(sim, i, tick);
-        } else {
-            step_here(sim, node, tick);
-        }
+        node->runner->take(sim, &sim->vehicles[node->config->vehicle], node, tick);
     }
 }

@@ -19,12 +19,15 @@ struct srv_member; /* world/isolated.h */
 struct srv_fifo;   /* host/fifo.h */
 
 struct srv_change;
+struct srv_runner; /* sim/runner.h */
 
 struct srv_node {
     /* read by each step */
     uint32_t index;
     bool labelled; /* there is a channel of fault labels, after those of the ports */
     bool is_estimator; /* stepped after all sensors of the tick */
+    uint32_t estimators_before; /* estimators that are stepped before this one */
+    const struct srv_runner *runner;
     struct {
         bool made;      /* the sample of this turn is made already (server/sim/batch.c) */
         uint32_t said;  /* by its step */
@@ -41,7 +44,7 @@ struct srv_node {
     /* changed at boundaries */
     uint64_t revision; /* changes applied so far */
     uint32_t generation; /* swaps applied so far, and those taken back */
-    struct srv_change *trial; /* two plugins are kept in step (server/sim/trial.c), or NULL */
+    struct srv_change *trial; /* two plugins are kept in step (server/sim/swap.c), or NULL */
     struct srv_ring silent[OTO_PLUGIN_MAX_PORTS]; /* of channels that no port fills, for estimators that listen */
     struct srv_inputs inputs; /* of an estimator */
     /* fixed */
@@ -50,6 +53,13 @@ struct srv_node {
     struct oto_setup *setup;
     char topic[OTO_TOPIC_BYTES]; /* "world/vehicle/node" */
 };
+
+/* [tick] To the next sample. */
+static inline void srv_node_advance(struct srv_node *node)
+{
+    srv_beat_advance(&node->beat);
+    srv_due_advance(&node->due);
+}
 
 /* Fills the setup that an instance keeps for its life. */
 void srv_setup_fill(const struct srv_world_config *world, const struct srv_node_config *node, struct oto_setup *setup);

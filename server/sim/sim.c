@@ -270,7 +270,7 @@ uint64_t srv_sim_node_hash(const struct srv_sim *sim, const struct srv_node *nod
     if (vehicle->motion == node) {
         srv_state_hash_absorb(&hash, &vehicle->truth, sizeof vehicle->truth);
     }
-    for (uint32_t i = 0; i < node->live.port_count && node->member == NULL; i++) {
+    for (uint32_t i = 0; i < node->live.port_count && node->runner != &srv_runner_remote; i++) {
         if (node->live.ports[i].enabled) {
             srv_state_hash_absorb(&hash, node->live.outputs[i].payload, node->live.ports[i].payload_bytes);
         }

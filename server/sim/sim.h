@@ -16,6 +16,7 @@
 #include "sim/history.h"
 #include "sim/node.h"
 #include "sim/remote.h"
+#include "sim/runner.h"
 #include "sim/state_hash.h"
 #include "sim/store.h"
 #include "sim/writer.h"
@@ -180,10 +181,24 @@ struct srv_looking_back {
 };
 enum oto_step_status srv_input_at(void *looking_back, struct oto_instant at, struct oto_sensor_input *input);
 
-/* ---- batch.c ---- */
+/* ---- runner_direct.c: for the other runners ---- */
 
-/* Makes this node's sample of the tick and those of nodes alike that come after it, if there are any. */
-void srv_batch_make(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick);
+/* A step with the parts that its pointers lead to. */
+struct srv_turn_step {
+    struct oto_step step;
+    struct oto_sensor_input input;
+    struct srv_looking_back back;
+    uint32_t flags; /* of the truth that a sensor is exposed to */
+};
+/* The step of the node's next sample: its input, or its samples, whose cursors move. */
+void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick,
+                      struct srv_turn_step *turn);
+/* One sample from the input to the rings. */
+void srv_direct_step(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick);
+void srv_direct_move(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step, uint32_t *flags);
+/* The node's state goes into the hash; and, after a step with this status, its records to the rings. */
+void srv_node_absorb(struct srv_sim *sim, const struct srv_node *node);
+void srv_node_publish(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status, uint32_t flags);
 
 /* ---- estimators.c ---- */
 
@@ -196,28 +211,29 @@ void srv_estimators_step(struct srv_sim *sim, uint64_t tick);
 uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node *node);
 /* What its next step is given; the cursors stay, `after` gets where they would stand (host/inputs.h). */
 uint32_t srv_estimator_look(struct srv_sim *sim, struct srv_node *node, uint64_t *cursors, uint64_t *after);
-/* How far it has listened, which is its state too. */
+/* The samples of its next step; the cursors move. */
+void srv_estimator_prepare(struct srv_sim *sim, struct srv_node *node, struct oto_step *step);
+/* The cursors of an estimator are part of its state. */
 void srv_estimator_absorb(struct srv_sim *sim, const struct srv_node *node);
 
 /* Breadcrumb and step of an instance, no more. False: it changed the floating-point mode, which is put back. */
 bool srv_node_call(struct srv_sim *sim, const struct srv_node *node,
                    enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
                    const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status);
-/* One tick of the motion, and the truth at its end; *flags gets what is to be said of it. */
-void srv_motion_step(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
-                     uint32_t *flags);
+/* After the step of a motion: the truth at the tick's end becomes the vehicle's, which stays stale where there is none. */
+void srv_motion_finish(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at, enum oto_step_status status,
+                       uint32_t *flags);
 
-/* ---- trial.c, trial_step.c ---- */
+/* ---- swap.c, runner_pair.c ---- */
 
 /* Takes a swap: at once, or through history and shadow. True: *reply is to be sent. */
 bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                      struct srv_reply *reply);
 /* A boundary has come. */
 void srv_trials_advance(struct srv_sim *sim);
-/* A sample of a sensor or estimator, and a motion's tick, of a node that has a trial. */
+/* A sample of a sensor or estimator of a node that has a swap under way. */
 void srv_trial_sample(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step, uint32_t flags);
-void srv_trial_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
-                      uint32_t *flags);
+bool srv_node_is_swapped(const struct srv_node *node);
 /* The candidate of a motion could not be evaluated. True: the motion before it is back and may be asked. */
 bool srv_trial_save_motion(struct srv_sim *sim, struct srv_node *motion);
 /* Commands. True: *reply is to be sent. */

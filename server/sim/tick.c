@@ -12,8 +12,9 @@ enum oto_step_status srv_input_at(void *input_context, struct oto_instant at, st
     }
     const uint32_t caller = back->node->index + 1;
     (void)srv_truth_at(back->sim, back->vehicle, at, &input->truth);
-    if (back->vehicle->motion->member != NULL && back->at.sub_ns == 0.0) {
-        back->sim->remote->note_past(back->vehicle->motion->member, back->node, oto_instant_span_ns(at, back->at));
+    struct srv_node *motion = back->vehicle->motion;
+    if (motion->runner->looked_back != NULL && back->at.sub_ns == 0.0) {
+        motion->runner->looked_back(back->sim, motion, back->node, oto_instant_span_ns(at, back->at));
     }
     __atomic_store_n(&back->sim->store.header->current_node, caller, __ATOMIC_RELAXED);
     const struct srv_exposure exposure = {back->vehicle->vibration, at};
@@ -100,59 +101,6 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
     return flags;
 }
 
-/* What follows a step. */
-static void say_sample(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status, uint32_t flags)
-{
-    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
-    if (status == OTO_STEP_OK || status == OTO_STEP_WARN) {
-        srv_tick_publish(sim, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
-    }
-}
-
-static void take_sample(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
-{
-    struct oto_sensor_input input;
-    struct srv_looking_back back = {sim, vehicle, node, srv_beat_at(&node->beat)};
-    const struct oto_step step = {.size = sizeof step,
-                                  .tick = tick,
-                                  .n = node->beat.n,
-                                  .at = back.at,
-                                  .outputs = node->live.outputs,
-                                  .sensor = {&input, srv_input_at, &back}};
-    const uint32_t flags = srv_sample_input(sim, vehicle, node, &input);
-    if (node->trial != NULL) {
-        srv_trial_sample(sim, node, &step, flags);
-        return;
-    }
-    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, back.at.t_ns);
-    say_sample(sim, node, srv_node_run(sim, node, &step), flags);
-}
-
-/* A quarantined node's sample numbers go on, so that it is right in time when a swap revives it. */
-static void take_due_samples(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node,
-                             uint64_t tick)
-{
-    if (node->member != NULL) {
-        sim->remote->take(sim, node->member, tick);
-        return;
-    }
-    if (node->live.ops->step_batch != NULL && !sim->single_steps) {
-        srv_batch_make(sim, vehicle, node, tick);
-    }
-    while (srv_due_tick(&node->due) == tick) {
-        if (node->ahead.made) {
-            node->ahead.made = false;
-            if (!node->live.quarantined) {
-                say_sample(sim, node, srv_node_account(sim, node, node->ahead.said), node->ahead.flags);
-            }
-        } else if (!node->live.quarantined || node->trial != NULL) {
-            take_sample(sim, vehicle, node, tick);
-        }
-        srv_beat_advance(&node->beat);
-        srv_due_advance(&node->due);
-    }
-}
-
 /* Requests to hosts and batches hold nodes of several vehicles: all must have moved before them. */
 static void move_all(struct srv_sim *sim, uint64_t tick)
 {
@@ -182,7 +130,8 @@ void srv_sim_tick(struct srv_sim *sim)
         srv_truth_publish(sim, vehicle);
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
-                take_due_samples(sim, vehicle, &vehicle->first_sensor[i], tick);
+                struct srv_node *node = &vehicle->first_sensor[i];
+                node->runner->take(sim, vehicle, node, tick);
             }
         }
     }
@@ -212,6 +161,7 @@ enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error)
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; status == OTO_OK && i < sim->node_count; i++) {
         status = srv_fifo_make(&sim->nodes[i], error);
+        srv_node_choose_runner(sim, &sim->nodes[i]);
     }
     if (status == OTO_OK) {
         srv_sim_begin_chain(sim);

@@ -84,18 +84,13 @@ static bool evaluate(struct srv_sim *sim, struct srv_vehicle *vehicle, struct ot
     if (motion->live.quarantined) {
         return false;
     }
-    enum oto_step_status status = OTO_STEP_DISCARD;
     memset(truth, 0, sizeof *truth);
     srv_assert_tick_thread(sim);
     __atomic_store_n(breadcrumb, motion->index + 1, __ATOMIC_RELAXED);
-    if (motion->member == NULL) {
-        status = motion->live.evaluate(&motion->live.abi, at, truth);
-    } else if (!sim->remote->evaluate(sim, motion->member, at, truth, &status)) {
-        status = OTO_STEP_DISCARD; /* its host is away: there is no truth, and nothing is wrong with the motion */
-    }
+    const enum oto_step_status status = motion->runner->evaluate(sim, motion, at, truth);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL) {
-        if (motion->trial != NULL && srv_trial_save_motion(sim, motion)) {
+        if (srv_trial_save_motion(sim, motion)) {
             return evaluate(sim, vehicle, at, truth);
         }
         srv_node_quarantine(sim, motion, status, "could not evaluate the motion; quarantined");
@@ -123,23 +118,14 @@ bool srv_truth_at(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_i
     return made;
 }
 
-void srv_motion_step(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
-                     uint32_t *flags)
+void srv_motion_finish(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at, enum oto_step_status status,
+                       uint32_t *flags)
 {
-    struct srv_node *motion = vehicle->motion;
     struct oto_truth_record truth;
-    uint32_t said;
-    vehicle->stale = true;
-    if (motion->member != NULL ? !sim->remote->move(sim, motion->member, &said) : motion->live.quarantined) {
-        return;
-    }
-    const enum oto_step_status status =
-        motion->member != NULL ? srv_node_account(sim, motion, said) : srv_node_run(sim, motion, step);
     if (status == OTO_STEP_WARN) {
         *flags |= OTO_SAMPLE_WARN;
     }
-    if ((status == OTO_STEP_OK || status == OTO_STEP_WARN) &&
-        evaluate(sim, vehicle, step->at, &truth)) {
+    if ((status == OTO_STEP_OK || status == OTO_STEP_WARN) && evaluate(sim, vehicle, at, &truth)) {
         vehicle->truth = truth;
         vehicle->stale = false;
     }
@@ -167,11 +153,7 @@ void srv_truth_advance(struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_
                                   .n = tick + 1,
                                   .at = srv_beat_at(&sim->beat)};
     uint32_t flags = 0;
-    if (motion->trial == NULL) {
-        srv_motion_step(sim, vehicle, &step, &flags);
-    } else {
-        srv_trial_motion(sim, vehicle, &step, &flags);
-    }
+    motion->runner->move(sim, vehicle, &step, &flags);
     if (vehicle->stale) {
         flags |= OTO_SAMPLE_STALE;
     }

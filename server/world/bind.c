@@ -31,7 +31,7 @@ static enum oto_status check_kind(struct srv_binder *binder, const struct srv_ra
                               descriptor->id, descriptor->kind, is_motion ? "motion" : "sensor or estimator");
     if (raw->inputs != NULL && strcmp(descriptor->kind, OTO_KIND_ESTIMATOR) != 0)
         return oto_value_fail_key(raw->inputs, binder->error, OTO_INVALID,
-                                  "plugin '%s' is a %s and listens to no channel; only estimators have inputs",
+                                  "plugin '%s' is a %s and has no inputs; only estimators have inputs",
                                   descriptor->id, descriptor->kind);
     if (is_motion && oto_plugin_motion(plugin) == NULL)
         return oto_value_fail(place, binder->error, OTO_PLUGIN, "motion plugin '%s' does not offer the extension '%s'",
@@ -81,7 +81,7 @@ static enum oto_status bind_params(struct srv_binder *binder, const struct srv_r
     return OTO_OK;
 }
 
-/* The exact value of the shortest decimal that is this double: 59.94 is 2997/50. */
+/* The exact fraction of the shortest decimal for this double: 59.94 is 2997/50. */
 static enum oto_status rate_of_params(double rate_hz, const struct oto_value *place, struct srv_node_config *node,
                                       struct oto_error *error)
 {

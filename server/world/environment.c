@@ -1,11 +1,11 @@
-/* What `environment:` says in words becomes numbers at the origin and date. */
+/* Evaluates the models that `environment:` names at the origin and its date. */
 #include "otolith/environment.h"
 
 #include <string.h>
 
 #include "world/binder.h"
 
-/* The values of the file that a model's answer rests on, NULL where the default stands. */
+/* The value of a key in the file; NULL if the default applies. */
 static const struct oto_value *value_at(const struct srv_raw_world *raw, const char *section, const char *key)
 {
     return oto_value_get(oto_value_get(oto_document_root(raw->config.document), section), key);
@@ -16,7 +16,7 @@ static oto_geodetic origin_of(const struct srv_world_config *config)
     return (oto_geodetic){config->origin_latitude_rad, config->origin_longitude_rad, config->origin_altitude_m};
 }
 
-/* A model's refusal stands at the origin's key that caused it, or at the word that asked for the model. */
+/* Reports a model's error at the key of the origin that caused it, or at the name of the model. */
 static enum oto_status refuse(const struct srv_raw_world *raw, const char *origin_key, const char *asked,
                               enum oto_status status, const struct oto_error *why, struct oto_error *error)
 {
@@ -26,10 +26,10 @@ static enum oto_status refuse(const struct srv_raw_world *raw, const char *origi
     return oto_value_fail(cause, error, status, "%s: %s", asked, why->text);
 }
 
-/* Distance of the places from the origin by which the field's change is found. */
+/* Distance from the origin for the differences of the field. */
 #define FIELD_STEP_M 20000.0
 
-/* The model's field at a place of the origin's ENU frame, in its axes. */
+/* The model's field at a place near the origin, in the origin's ENU axes. */
 static enum oto_status field_at(const struct oto_wmm *model, oto_geodetic origin, double east_m, double north_m,
                                 double year, oto_vec3 *field_enu_ut, struct oto_error *why)
 {
@@ -50,9 +50,9 @@ static oto_vec3 second_difference(oto_vec3 before, oto_vec3 at, oto_vec3 after)
 }
 
 /*
- * Central differences along east and north; what changes upward follows from them, as the field is the gradient of a
- * potential (both derivatives are symmetric) and has no sources (they are free of trace). b[1 + i][1 + j] is the field
- * i steps east and j steps north.
+ * Central differences along east and north. The upward derivatives follow, because the field is the gradient of a
+ * potential (its derivatives are symmetric) and has no sources (their trace is zero). b[1 + i][1 + j] is the field i
+ * steps east and j steps north.
  */
 static void fill_field_change(oto_vec3 b[3][3], struct srv_field_change *change)
 {
@@ -114,7 +114,7 @@ static enum oto_status resolve_field(struct srv_raw_world *raw, struct oto_error
     return OTO_OK;
 }
 
-/* What the file gives itself stands; the atmosphere fills in the rest. */
+/* Values in the file have precedence; the atmosphere sets the others. */
 static enum oto_status resolve_air(struct srv_raw_world *raw, struct oto_error *error)
 {
     struct srv_environment_config *environment = &raw->config.environment;
@@ -161,7 +161,6 @@ void srv_check_field(const struct srv_binder *binder, const struct srv_raw_world
         there = oto_magnetic_field_enu_ut(&field);
     if (oto_field_looks_like_ned(given, there))
         srv_binder_warn(binder, place,
-                        "magnetic_field [%g, %g, %g] looks like a field in NED axes and is taken as ENU; the same field "
-                        "in ENU axes would be [%g, %g, %g]",
+                        "magnetic_field [%g, %g, %g] is probably in NED axes, but it is read as ENU; the same field in ENU axes would be [%g, %g, %g]",
                         given.x, given.y, given.z, given.y, given.x, -given.z);
 }

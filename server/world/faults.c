@@ -33,25 +33,25 @@ static const struct srv_key fault_keys[] = {
      .text = "bias, spikes, noise (1 sigma), saturation: in the field's unit; ramp: per second; scale: the factor; delay, "
              "time_jump, time_jitter (1 sigma): seconds"},
     {"fields", SRV_FORM_VALUE, AT(fields),
-     .text = "names of fields, or their beginnings before a dot, with commas between; without it all that were measured"},
-    {"channel", SRV_FORM_VALUE, AT(channel), .text = "the node's channel; its first without it"},
-    {"at_s", SRV_FORM_NS, AT(at_ns), RANGE(0, 9e9), .scale = 1e9, .unit = "s", .text = "simulated time of its beginning"},
+     .text = "names of fields, or their beginnings before a dot, separated by commas; default: all measured quantities"},
+    {"channel", SRV_FORM_VALUE, AT(channel), .text = "the node's channel; default: the first"},
+    {"at_s", SRV_FORM_NS, AT(at_ns), RANGE(0, 9e9), .scale = 1e9, .unit = "s", .text = "simulated time of the start"},
     {"for_s", SRV_FORM_NS, AT(for_ns), RANGE(0, 9e9), .scale = 1e9, .unit = "s", .flags = SRV_KEY_OPEN_MIN,
-     .text = "how long; without it until it is cleared"},
+     .text = "duration; default: until it is cleared"},
     {"rate_hz", SRV_FORM_F64, AT(rate_hz), RANGE(0, 1e6), .flags = SRV_KEY_OPEN_MIN, .unit = "Hz", .default_text = "1",
-     .text = "spikes: how many a second on average"},
+     .text = "spikes: mean number per second"},
     {"period_s", SRV_FORM_NS, AT(period_ns), RANGE(1e-6, 1e6), .scale = 1e9, .unit = "s", .default_text = "0.1",
-     .text = "intermittent: the time that is lost or not as a whole"},
+     .text = "intermittent: period that is lost or kept as a whole"},
     {"probability", SRV_FORM_F64, AT(probability), RANGE(0, 1), .default_text = "0.5",
-     .text = "intermittent: of a period to be lost"},
+     .text = "intermittent: probability that a period is lost"},
     {"count", SRV_FORM_U32, AT(count), RANGE(2, 1000000), .unit = "samples", .default_text = "2",
-     .text = "repeat: how often each sample is given"},
-    {"axes", SRV_FORM_VALUE, AT(axes), .text = "axes: what x, y and z show then, as yxz or -xzy; exchanges x and y without it"},
+     .text = "repeat: how often each sample is published"},
+    {"axes", SRV_FORM_VALUE, AT(axes), .text = "axes: the axes that x, y and z show, as yxz or -xzy; default: yxz"},
 };
-const struct srv_section srv_section_fault = {"a fault", "what goes wrong with the node's samples", fault_keys,
+const struct srv_section srv_section_fault = {"a fault", "a fault of the node's samples", fault_keys,
                                               sizeof fault_keys / sizeof *fault_keys};
 
-/* Kinds that need `value`, and from where on. */
+/* Kinds that need `value`, and its minimum. */
 static const struct {
     bool needed;
     double minimum, maximum;
@@ -109,7 +109,7 @@ static bool is_number(const struct oto_field *field)
     return field->type == OTO_FIELD_F64 || field->type == OTO_FIELD_F32;
 }
 
-/* Each name of the list must reach something. */
+/* Each name of the list must match a field. */
 static enum oto_status check_name(const struct oto_value *fields, const char *name, size_t bytes,
                                   const struct oto_record_type *type, struct oto_error *error)
 {
@@ -151,7 +151,7 @@ static enum oto_status take_fields(const struct oto_value *fields, const struct 
     return status;
 }
 
-/* Whether what is reached comes in x, y and z of one quantity. */
+/* True if the matched fields are x, y, z of vectors. */
 static bool comes_in_triads(const struct srv_fault_spec *spec, const struct oto_record_type *type)
 {
     static const char *const ends[] = {".x", ".y", ".z"};

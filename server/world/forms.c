@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/file_kind.h"
 #include "base/schedule.h"
 #include "world/world_config.h"
 #include "otolith/environment.h"
@@ -207,6 +208,10 @@ static enum oto_status add_listen(struct srv_publish_config *publish, const stru
     const char *complaint = url_complaint(url);
     if (complaint != NULL)
         return oto_value_expected(value, error, complaint);
+    if (strncmp(url, "ipc://", 6) == 0 && !srv_path_accepts_socket(url + 6))
+        return oto_value_fail(value, error, OTO_EXISTS,
+                              "'%s' is not a socket, and a listener would replace it: expected a path where nothing or a "
+                              "socket stands", url + 6);
     for (uint32_t i = 0; i < publish->listen_count; i++)
         if (strcmp(publish->listen[i], url) == 0)
             return oto_value_fail(value, error, OTO_EXISTS, "'%s' is listed twice", url);

@@ -1,4 +1,4 @@
-/* The form of a number, or of rows [x, number]. */
+/* Reads a number, or rows [x, number]. */
 #include "world/section.h"
 
 #include <stdlib.h>

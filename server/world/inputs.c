@@ -1,11 +1,11 @@
-/* What estimators listen to: names become nodes and channels once all nodes are known. */
+/* Binds the inputs of estimators: names become nodes and channels after all nodes are known. */
 #include <stdlib.h>
 
 #include "world/binder.h"
 
 enum { MOST_CANDIDATES = 512 };
 
-/* A channel as a world file may name it. */
+/* The channel that a text of the world file names. */
 struct found {
     uint32_t node, port;
 };
@@ -24,7 +24,7 @@ static uint32_t port_count(const struct srv_world_config *config, uint32_t node)
 
 /* ---- names ---- */
 
-/* The vehicle's nodes stand together, its motion first. */
+/* The nodes of a vehicle are contiguous and begin with its motion. */
 static bool find_node(const struct srv_world_config *config, uint32_t vehicle, const char *name, size_t bytes,
                       uint32_t *node)
 {
@@ -60,14 +60,14 @@ static bool find_alias(const struct srv_world_config *config, const char *text, 
     return false;
 }
 
-/* What follows "world/", if the text begins so. */
+/* The text after "world/"; NULL if it does not begin so. */
 static const char *without_world(const struct srv_world_config *config, const char *text)
 {
     const size_t bytes = strlen(config->name);
     return strncmp(text, config->name, bytes) == 0 && text[bytes] == '/' ? text + bytes + 1 : text;
 }
 
-/* "node" of the vehicle, then "vehicle/node", then "world/vehicle/node"; *rest is "" or ".port". */
+/* Accepts "node" of the same vehicle, "vehicle/node" and "world/vehicle/node"; *rest is "" or ".port". */
 static bool find_named(const struct srv_world_config *config, uint32_t vehicle, const char *text, uint32_t *node,
                        const char **rest)
 {
@@ -88,7 +88,7 @@ static bool find_named(const struct srv_world_config *config, uint32_t vehicle, 
     return false;
 }
 
-/* ---- what is said where nothing was found ---- */
+/* ---- suggestions for unknown names ---- */
 
 struct candidates {
     char (*texts)[OTO_TOPIC_BYTES];
@@ -106,7 +106,7 @@ static void add_candidate(struct candidates *candidates, const char *vehicle, co
     candidates->words[candidates->count++] = text;
 }
 
-/* The vehicle's own channels first; another vehicle's by its name where the text has a slash. */
+/* Collects the vehicle's own channels; if the text has a slash, also channels of other vehicles. */
 static void gather(const struct srv_world_config *config, uint32_t vehicle, bool qualified,
                    struct candidates *candidates)
 {
@@ -207,7 +207,7 @@ static enum oto_status bind_one(struct srv_binder *binder, uint32_t index, const
     if (status != OTO_OK)
         return status;
     if (found.node == index)
-        return oto_value_fail(value, binder->error, OTO_INVALID, "'%s' would listen to itself", node->name);
+        return oto_value_fail(value, binder->error, OTO_INVALID, "'%s' would be its own input", node->name);
     (void)snprintf(input->name, sizeof input->name, "%s", value->key);
     input->node = found.node;
     input->port = found.port;
@@ -217,7 +217,7 @@ static enum oto_status bind_one(struct srv_binder *binder, uint32_t index, const
     return status == OTO_OK ? OTO_OK : oto_value_fail(value, binder->error, status, "%s", why.text);
 }
 
-/* Those of the plugin's table in its order; a required one may not be missing. */
+/* Binds the inputs of the plugin's table in its order; a required input must not be missing. */
 static enum oto_status bind_known(struct srv_binder *binder, uint32_t index, const struct oto_value *map)
 {
     struct srv_node_config *node = &binder->config->nodes[index];

@@ -17,7 +17,10 @@ static enum oto_status open_document(const struct srv_world_source *source, stru
     return status;
 }
 
-/* Absolute, as the server may change its folder; beside the world's file where nothing was said. */
+/*
+ * Makes the directory absolute, because the server may change its working directory. The default is beside the world
+ * file.
+ */
 static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, struct oto_error *error)
 {
     struct srv_checkpoint_config *checkpoint = &raw->config.checkpoint;
@@ -36,7 +39,7 @@ static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, stru
                                                          relative ? "/" : "", path);
     free(path);
     if (length < 0 || (size_t)length >= sizeof checkpoint->directory)
-        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the checkpoints' directory has no usable path");
+        return oto_value_fail(given != NULL ? given : root, error, OTO_LIMIT, "the path of the checkpoint directory cannot be resolved");
     return OTO_OK;
 }
 

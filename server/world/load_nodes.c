@@ -29,7 +29,7 @@ static enum oto_status no_memory(struct srv_binder *binder)
     return oto_fail(binder->error, OTO_NO_MEMORY, "out of memory while loading world '%s'", binder->config->name);
 }
 
-/* `names` are the `name` members of the maps of a list. */
+/* `names` are the `name` values of a list of maps. */
 static enum oto_status check_names(struct srv_binder *binder, const struct oto_value *list, const char *what)
 {
     struct srv_named *names = malloc(((size_t)list->count + 1) * sizeof *names);
@@ -44,13 +44,13 @@ static enum oto_status check_names(struct srv_binder *binder, const struct oto_v
     return status;
 }
 
-/* A motion is a plugin's or a participant's. */
+/* A motion is either a plugin or a participant. */
 static enum oto_status take_participant(struct srv_binder *binder, const struct srv_raw_node *raw,
                                         const struct oto_value *map, struct srv_vehicle_config *vehicle)
 {
     if ((raw->plugin == NULL) == (raw->participant == NULL))
         return oto_value_fail(map, binder->error, OTO_INVALID,
-                              raw->plugin == NULL ? "'plugin' is missing in motion, or 'participant' in its place"
+                              raw->plugin == NULL ? "'plugin' or 'participant' is missing in motion"
                                                   : "a motion has a 'plugin' or a 'participant', not both");
     if (raw->participant == NULL)
         return OTO_OK;
@@ -95,7 +95,7 @@ static enum oto_status load_node(struct srv_binder *binder, uint32_t vehicle, co
     return srv_bind_node(binder, &raw, map, false, node);
 }
 
-/* The motion node first, then the others in their order. */
+/* Loads the motion node first, then the others in their order. */
 static enum oto_status load_vehicle(struct srv_binder *binder, uint32_t index, const struct srv_raw_vehicle *raw)
 {
     struct srv_world_config *config = binder->config;

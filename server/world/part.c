@@ -1,15 +1,15 @@
-/* `part`, `mode` and `unit` of a node: the part's parameters come first, params_file and params go over them. */
+/* `part`, `mode` and `unit` of a node. The parameters of the part apply first; params_file and params replace them. */
 #include <stdlib.h>
 
 #include "world/binder.h"
 
 struct srv_part_cache_entry {
-    char *name;       /* as the world says it */
-    const char *file; /* that says it: where relative places start */
+    char *name;       /* as written in the world file */
+    const char *file; /* the file that contains it: relative paths start there */
     struct oto_part *part;
 };
 
-/* A sentence of its own place is passed on; one without stands where the world names the part. */
+/* Passes on an error with a place; other errors get the place where the world file names the part. */
 static enum oto_status fail(const struct oto_value *place, struct oto_error *error, const struct oto_error *inner)
 {
     if (strstr(inner->text, ": error: ") != NULL)
@@ -59,7 +59,7 @@ enum oto_status srv_apply_part(struct srv_binder *binder, const struct srv_raw_n
     struct oto_error inner = {0};
     const char *name = oto_plugin_descriptor(node->plugin)->id;
     if (raw->part == NULL && raw->mode != NULL)
-        return oto_value_fail(raw->mode, binder->error, OTO_INVALID, "`mode` is of a part: give `part` too");
+        return oto_value_fail(raw->mode, binder->error, OTO_INVALID, "`mode` needs a `part`");
     enum oto_status status = OTO_OK;
     if (raw->part != NULL) {
         status = open_part(&binder->parts, raw->part, &part, &inner);
@@ -87,7 +87,7 @@ void srv_part_cache_finish(struct srv_part_cache *cache)
     *cache = (struct srv_part_cache){0};
 }
 
-/* ---- what is odd about a node's parameters ---- */
+/* ---- warnings about a node's parameters ---- */
 
 struct odd {
     const struct srv_binder *binder;

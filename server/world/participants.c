@@ -75,7 +75,7 @@ enum oto_status srv_load_participants(struct srv_binder *binder, const struct sr
     return status == OTO_OK ? check_names(binder) : status;
 }
 
-/* Each role where it makes sense, and each mode with those that it needs. */
+/* Checks that each role fits its use, and that each mode has the participants it needs. */
 static enum oto_status check_role(struct srv_binder *binder, struct srv_participant_config *participant)
 {
     const bool owns = participant->vehicle_count > 0;
@@ -87,8 +87,7 @@ static enum oto_status check_role(struct srv_binder *binder, struct srv_particip
                               participant->name, participant->name);
     if (participant->role == OTO_ROLE_CONTROLLER && owns)
         return oto_value_fail(participant->place, binder->error, OTO_INVALID,
-                              "participant '%s' has the role controller, but gives the truth of a vehicle: leave the "
-                              "role out, or write physics",
+                              "participant '%s' has the role controller, but gives the truth of a vehicle: remove the role, or write physics",
                               participant->name);
     return OTO_OK;
 }

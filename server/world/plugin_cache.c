@@ -5,7 +5,7 @@
 enum { PATH_BYTES = 4096 };
 
 struct srv_plugin_cache_entry {
-    char *name; /* as the loader was asked */
+    char *name; /* the name in the world file */
     bool isolated;
     struct oto_plugin *plugin;
 };

@@ -1,4 +1,4 @@
-/* What the tables fill: a world as it is written, before plugins are opened and units are resolved. [loop] */
+/* A world file as written, before plugins are opened and models are evaluated. The tables fill these structs. [loop] */
 #ifndef SRV_CONFIG_RAW_H
 #define SRV_CONFIG_RAW_H
 
@@ -13,13 +13,16 @@ struct srv_raw_world {
     const struct oto_value *vehicles, *participants, *roles;
     const struct oto_value *checkpoint_directory; /* NULL: not given */
     const struct oto_value *master; /* NULL: not given */
-    int32_t gravity;        /* SRV_GRAVITY_…; with VECTOR it is in config */
-    int32_t magnetic_field; /* SRV_FIELD_…, likewise */
+    int32_t gravity;        /* SRV_GRAVITY_…; with VECTOR the value is in config */
+    int32_t magnetic_field; /* SRV_FIELD_…; with VECTOR the value is in config */
     int32_t atmosphere;     /* SRV_ATMOSPHERE_… */
     int32_t packed;
 };
 
-/* Gravity, field and air at the origin and date, where the file names models. Errors stand in the file. */
+/*
+ * Evaluates gravity, field and air at the origin and its date if the file names models. Errors have their place in the
+ * file.
+ */
 enum oto_status srv_resolve_environment(struct srv_raw_world *raw, struct oto_error *error);
 
 struct srv_raw_vehicle {
@@ -27,19 +30,19 @@ struct srv_raw_vehicle {
     const struct oto_value *motion, *nodes, *vibration;
 };
 
-/* One of `vibration`: exactly one of the maps is given. */
+/* An entry of `vibration`: exactly one of the maps is given. */
 struct srv_raw_vibration {
     const struct oto_value *sine, *psd, *engine;
 };
 
 struct srv_raw_sine {
     double frequency_hz;
-    double order; /* in an engine's list */
+    double order; /* in the list of an engine */
     double accel_body_m_s2[3], rate_body_rad_s[3], phase_deg[3];
 };
 
 struct srv_raw_psd {
-    struct srv_table g2_hz, m2_s4_hz; /* levels along frequency */
+    struct srv_table g2_hz, m2_s4_hz; /* levels over frequency */
     double axes[3];
     uint32_t lines;
 };
@@ -58,7 +61,7 @@ struct srv_raw_node {
     const struct oto_value *inputs; /* NULL: not given */
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
-    const struct oto_value *participant; /* of a motion, in place of `plugin` */
+    const struct oto_value *participant; /* of a motion, instead of `plugin` */
     uint32_t unit, fifo_samples;
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;

@@ -16,7 +16,7 @@ enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value
             return status;
         if ((rule->uid != 0) == (rule->gid != 0))
             return oto_value_fail(list->items[i], binder->error, OTO_INVALID,
-                                  "expected either `uid` or `gid`: whom the role is for");
+                                  "expected either `uid` or `gid`: the user or group with the role");
         control->rule_count++;
     }
     return OTO_OK;

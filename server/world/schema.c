@@ -74,7 +74,7 @@ static bool has_words(const struct srv_key *key)
     return false;
 }
 
-/* The value in each of the ways in which it may be written. */
+/* Writes the schema of a value in each form that it may have. */
 static void write_alternatives(struct srv_json *json, const struct srv_key *key)
 {
     srv_json_open(json, "anyOf", '[');

@@ -1,4 +1,4 @@
-/* JSON, indented, and what each form looks like in it. [loop] */
+/* Writes indented JSON, and the JSON Schema of each form. [loop] */
 #ifndef SRV_CONFIG_SCHEMA_H
 #define SRV_CONFIG_SCHEMA_H
 
@@ -9,9 +9,9 @@
 struct srv_json {
     FILE *out;
     int depth;
-    bool first; /* nothing stands in the open object or list yet */
+    bool first; /* the open object or list is empty */
 };
-/* A name, or NULL in a list; then one of the next. */
+/* Writes a name, or in a list (NULL) only a separator; one of the next functions must follow. */
 void srv_json_name(struct srv_json *json, const char *name);
 void srv_json_open(struct srv_json *json, const char *name, char bracket);
 void srv_json_close(struct srv_json *json, char bracket);
@@ -19,9 +19,9 @@ void srv_json_text(struct srv_json *json, const char *name, const char *text);
 void srv_json_raw(struct srv_json *json, const char *name, const char *text);
 void srv_json_number(struct srv_json *json, const char *name, double number);
 
-/* The members that describe a value of the key's form. */
+/* Writes the members that describe a value of the key's form. */
 void srv_schema_form(struct srv_json *json, const struct srv_key *key);
-/* The members that describe a map of the section. */
+/* Writes the members that describe a map of the section. */
 void srv_schema_section(struct srv_json *json, const struct srv_section *section);
 
 #endif

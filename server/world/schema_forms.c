@@ -163,7 +163,7 @@ static void write_list(struct srv_json *json, const struct srv_key *key)
         srv_json_raw(json, "minItems", "1");
 }
 
-/* Words are written by the caller, as they may stand beside other forms. */
+/* The caller writes words, because they may be combined with other forms. */
 static void (*const writers[SRV_FORM_COUNT])(struct srv_json *json, const struct srv_key *key) = {
     [SRV_FORM_F64] = write_number,  [SRV_FORM_NS] = write_number, [SRV_FORM_U32] = write_integer,
     [SRV_FORM_I32] = write_integer, [SRV_FORM_U64] = write_u64,   [SRV_FORM_RATE] = write_rate,

@@ -1,6 +1,6 @@
 /*
- * World files as tables: each key's form, unit, range, default, place in memory and text stand in one row, and both the
- * parser and the JSON Schema are made from the rows. [loop]
+ * World files as tables. One row gives a key's form, unit, range, default, place in memory and text. Parser and JSON
+ * Schema are made from the rows. [loop]
  */
 #ifndef SRV_CONFIG_SECTION_H
 #define SRV_CONFIG_SECTION_H
@@ -25,23 +25,23 @@ enum srv_form {
     SRV_FORM_TABLE,   /* struct srv_table: a number, or rows [x, number] */
     SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
     SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
-    SRV_FORM_VALUE,   /* const struct oto_value *: a text, read by the loader */
-    SRV_FORM_MAP,     /* const struct oto_value *: a map; without `section` its keys are the plugin's */
-    SRV_FORM_LIST,    /* const struct oto_value *: a list of maps, each as `section` says */
-    SRV_FORM_SECTION, /* a map whose keys stand in the same struct */
-    SRV_FORM_LATER,   /* known, and refused with `text` */
+    SRV_FORM_VALUE,   /* const struct oto_value *: any value; the loader reads it */
+    SRV_FORM_MAP,     /* const struct oto_value *: a map; without `section` the plugin defines its keys */
+    SRV_FORM_LIST,    /* const struct oto_value *: a list of maps, each of `section` */
+    SRV_FORM_SECTION, /* a map whose keys are members of the same struct */
+    SRV_FORM_LATER,   /* a known key that is refused with `text` */
     SRV_FORM_COUNT
 };
 
 #define SRV_KEY_REQUIRED (1u << 0)
 #define SRV_KEY_OPEN_MIN (1u << 1)    /* the minimum itself is not allowed */
-#define SRV_KEY_MAY_BE_NULL (1u << 2) /* `params:` with nothing behind it */
-#define SRV_KEY_ROWS_ONLY (1u << 3)   /* a table that cannot be one number */
+#define SRV_KEY_MAY_BE_NULL (1u << 2) /* `params:` without a value */
+#define SRV_KEY_ROWS_ONLY (1u << 3)   /* a table that must have rows */
 
 struct srv_word {
     const char *name;
     int32_t value;
-    const char *refused; /* a sentence: the word is known and not accepted */
+    const char *refused; /* a sentence: the word is known but not accepted */
 };
 
 struct srv_section;
@@ -50,12 +50,12 @@ struct srv_key {
     const char *name;
     enum srv_form form;
     uint32_t flags, offset, bytes;
-    double minimum, maximum, scale; /* minimum and maximum both 0: any */
+    double minimum, maximum, scale; /* minimum and maximum both 0: no limits */
     const char *unit, *default_text, *text;
-    const struct srv_word *words;      /* also accepted by other forms than WORD: stored at word_offset */
-    uint32_t word_count, word_offset;  /* 0 there: the value was given in its own form */
-    const struct srv_section *section; /* also accepted by BOOL and WORD: a map in place of the value */
-    const char *row_text;              /* TABLE: what a row begins with */
+    const struct srv_word *words;      /* words that forms other than WORD also accept; stored at word_offset */
+    uint32_t word_count, word_offset;  /* the number stored at word_offset is 0 if the value has its own form */
+    const struct srv_section *section; /* a map that BOOL and WORD also accept instead of the value */
+    const char *row_text;              /* TABLE: name of the first number of a row */
 };
 
 struct srv_section {
@@ -70,15 +70,15 @@ extern const struct srv_section srv_section_vibration, srv_section_sine, srv_sec
     srv_section_order, srv_section_participant, srv_section_role;
 
 void srv_section_defaults(const struct srv_section *section, void *target);
-/* Reads a map over the defaults: unknown, refused and missing keys are errors. */
+/* Reads a map into a struct with defaults. Unknown, refused and missing keys are errors. */
 enum oto_status srv_section_read(const struct srv_section *section, const struct oto_value *map, void *target,
                                  struct oto_error *error);
 
-/* One value in its form, words and sections apart. */
+/* Reads one value of its form, without words and sections. */
 typedef enum oto_status (*srv_form_reader)(const struct srv_key *key, const struct oto_value *value, void *target,
                                            struct oto_error *error);
 extern const srv_form_reader srv_form_readers[SRV_FORM_COUNT];
-/* A number within the key's range, not scaled. */
+/* Reads a number within the key's range, without scaling. */
 enum oto_status srv_number_read(const struct srv_key *key, const struct oto_value *value, double *number,
                                 struct oto_error *error);
 enum oto_status srv_table_read(const struct srv_key *key, const struct oto_value *value, void *target,

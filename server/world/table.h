@@ -1,6 +1,6 @@
 /*
- * A quantity along another, as a world file gives it: a number, or rows [x, value] with straight lines between them and
- * the first and last value beyond. Reading them is pure [tick]; the rows are the configuration's.
+ * A quantity as a function of another: a number, or rows [x, value] with linear interpolation and constant
+ * extrapolation. Evaluation is pure [tick]; the rows belong to the configuration.
  */
 #ifndef SRV_CONFIG_TABLE_H
 #define SRV_CONFIG_TABLE_H
@@ -12,17 +12,17 @@
 
 struct srv_table_row {
     double x, value;
-    double slope;    /* up to the next row; 0 in the last */
-    double integral; /* of the value, from x = 0 to this row */
+    double slope;    /* slope up to the next row; 0 in the last row */
+    double integral; /* integral of the value from x = 0 to this row */
 };
 
 struct srv_table {
-    double constant; /* the value where there are no rows */
+    double constant; /* the value if there are no rows */
     uint32_t count;
-    struct srv_table_row *rows; /* x grows; heap */
+    struct srv_table_row *rows; /* x increases; heap */
 };
 
-/* The last row at or before x, NULL where x lies before the first. */
+/* The last row at or before x; NULL if x is before the first row. */
 static inline const struct srv_table_row *srv_table_row_at(const struct srv_table *table, double x)
 {
     uint32_t low = 0, high = table->count;
@@ -50,7 +50,7 @@ static inline double srv_table_slope(const struct srv_table *table, double x)
     return row != NULL ? row->slope : 0.0;
 }
 
-/* Of the value from 0 to x. */
+/* The integral of the value from 0 to x. */
 static inline double srv_table_integral(const struct srv_table *table, double x)
 {
     if (table->count == 0)

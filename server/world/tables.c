@@ -22,7 +22,7 @@ static const struct srv_key origin_keys[] = {
     {"date", SRV_FORM_DATE, AT(config.date_days), .default_text = "2026-07-01",
      .text = "day of the run, YYYY-MM-DD, for models that change over the years"},
 };
-static const struct srv_section origin = {"origin", "where and when the world is: ENU axes stand here", KEYS(origin_keys)};
+static const struct srv_section origin = {"origin", "place and date of the world: the origin of the ENU axes", KEYS(origin_keys)};
 
 static const struct srv_word modes[] = {
     {"realtime", OTO_MODE_REALTIME, NULL}, {"asap", OTO_MODE_ASAP, NULL}, {"step", OTO_MODE_STEP, NULL},
@@ -34,34 +34,33 @@ static const struct srv_word overruns[] = {
 
 static const struct srv_key overrun_keys[] = {
     {"policy", SRV_FORM_WORD, AT(config.clock.overrun), WORDS(overruns), .flags = SRV_KEY_REQUIRED,
-     .text = "slip: re-anchor the clock; catchup: run late ticks back to back; fault: stop the run"},
+     .text = "slip: move later deadlines; catchup: run late ticks back to back; fault: stop the run"},
     {"max_burst", SRV_FORM_U32, AT(config.clock.catchup_max_burst), RANGE(1, 1000000), .unit = "ticks",
      .default_text = "4", .text = "catchup: at most this many ticks back to back"},
     {"max_lag_ms", SRV_FORM_NS, AT(config.clock.catchup_max_lag_ns), RANGE(0, 60000), .scale = 1e6, .unit = "ms",
-     .default_text = "20", .text = "catchup: what is later than this is given up"},
+     .default_text = "20", .text = "catchup: lateness beyond this is given up"},
     {"max_overruns", SRV_FORM_U32, AT(config.clock.fault_max_overruns), RANGE(1, 1000000), .unit = "ticks",
-     .default_text = "10", .text = "fault: this many late ticks one after another stop the run"},
+     .default_text = "10", .text = "fault: this many consecutive late ticks stop the run"},
 };
-static const struct srv_section overrun = {"overrun", "what happens when ticks are late", KEYS(overrun_keys)};
+static const struct srv_section overrun = {"overrun", "policy for late ticks", KEYS(overrun_keys)};
 
 static const struct srv_key clock_keys[] = {
     {"rate_hz", SRV_FORM_RATE, AT(config.clock.rate_num), RANGE(1e-6, 1e6), .unit = "Hz", .default_text = "1000",
-     .text = "ticks a second: a number, or a fraction such as 60000/1001"},
+     .text = "ticks per second: a number, or a fraction such as 60000/1001"},
     {"mode", SRV_FORM_WORD, AT(config.clock.mode), WORDS(modes), .default_text = "realtime",
-     .text = "realtime: by the clock, times scale; asap: as fast as it goes; step: on command; lockstep: as fast as its "
-             "participants go; external: as its master grants"},
+     .text = "realtime: real time multiplied by scale; asap: as fast as possible; step: on command; lockstep: as fast as the participants; external: as the master grants"},
     {"scale", SRV_FORM_F64, AT(config.clock.scale), RANGE(0, 1e6), .flags = SRV_KEY_OPEN_MIN, .default_text = "1",
-     .text = "realtime, and lockstep if paced: simulated seconds in a second"},
-    {"paced", SRV_FORM_BOOL, AT(config.clock.paced), .default_text = "false", .text = "lockstep: no faster than scale says"},
+     .text = "realtime, and lockstep if paced: simulated seconds per second"},
+    {"paced", SRV_FORM_BOOL, AT(config.clock.paced), .default_text = "false", .text = "lockstep: at most as fast as scale"},
     {"master", SRV_FORM_VALUE, AT(master), .text = "external: the participant whose grants drive the clock"},
     {"driver", SRV_FORM_WORD, AT(config.clock.driver), WORDS(drivers), .default_text = "uv",
      .text = "uv: a timer; hybrid: a timer, then spinning for the last 60 microseconds"},
     {"overrun", SRV_FORM_WORD, AT(config.clock.overrun), WORDS(overruns), .section = &overrun, .default_text = "slip",
-     .text = "what happens when ticks are late; as a map, with its limits"},
+     .text = "policy for late ticks; as a map, with its limits"},
     {"until_s", SRV_FORM_NS, AT(config.clock.until_ns), RANGE(0, 1e9), .scale = 1e9, .unit = "s", .default_text = "0",
      .text = "simulated time at which the run ends; 0: no end"},
     {"priority", SRV_FORM_I32, AT(config.clock.fifo_priority), RANGE(0, 99), .default_text = "70",
-     .text = "wanted SCHED_FIFO priority of the tick thread; 0: none"},
+     .text = "requested SCHED_FIFO priority of the tick thread; 0: none"},
 };
 static const struct srv_section clock_section = {"clock", "how time passes", KEYS(clock_keys)};
 
@@ -81,9 +80,9 @@ static const struct srv_key environment_keys[] = {
      .default_text = "[-2.4169, 27.5550, 16.0849]",
      .text = "wmm2025, wmm2020: World Magnetic Model at place and date; or a vector [east, north, up]"},
     {"atmosphere", SRV_FORM_WORD, AT(atmosphere), WORDS(atmospheres), .default_text = "constant",
-     .text = "isa: air changes with altitude as in the standard atmosphere; what is not given at the origin is its"},
+     .text = "isa: air changes with altitude as in the standard atmosphere; values that are not given are those of the standard atmosphere"},
     {"earth_rate", SRV_FORM_BOOL, AT(config.environment.earth_rate), .default_text = "false",
-     .text = "true: gyroscopes feel the Earth turn, accelerometers its Coriolis acceleration"},
+     .text = "true: gyroscopes measure the rotation of the Earth, accelerometers the Coriolis acceleration"},
     {"temperature_degc", SRV_FORM_TABLE, AT(config.environment.temperature_along_time_degc), RANGE(-100, 200),
      .unit = "degC", .row_text = "time in s", .default_text = "25",
      .text = "temperature of air and parts at the origin: a number, or rows [time in s, temperature]"},
@@ -91,28 +90,28 @@ static const struct srv_key environment_keys[] = {
      .row_text = "time in s", .default_text = "101325",
      .text = "air pressure at the origin: a number, or rows [time in s, pressure]"},
 };
-static const struct srv_section environment = {"environment", "what surrounds the vehicles", KEYS(environment_keys)};
+static const struct srv_section environment = {"environment", "environment of the vehicles", KEYS(environment_keys)};
 
 static const struct srv_word formats[] = {{"map", 0, NULL}, {"packed", 1, NULL}};
 static const struct srv_key publish_keys[] = {
     {"listen", SRV_FORM_LISTEN, AT(config.publish), .default_text = "ipc",
-     .text = "where subscribers dial: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT"},
+     .text = "listen addresses for subscribers: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT"},
     {"coalesce_ms", SRV_FORM_NS, AT(config.publish.coalesce_ns), RANGE(0, 1000), .scale = 1e6, .unit = "ms",
-     .default_text = "5", .text = "samples of this long may share a frame; 0: each has its own"},
+     .default_text = "5", .text = "time whose samples share a frame; 0: a frame for each tick"},
     {"format", SRV_FORM_WORD, AT(packed), WORDS(formats), .default_text = "map",
-     .text = "map: msgpack with named fields; packed: raw records, their schema announced"},
+     .text = "map: msgpack with named fields; packed: raw records with a schema frame"},
 };
-static const struct srv_section publish = {"publish", "what goes over the network", KEYS(publish_keys)};
+static const struct srv_section publish = {"publish", "publishing over the network", KEYS(publish_keys)};
 
 static const struct srv_key checkpoint_keys[] = {
     {"every_s", SRV_FORM_NS, AT(config.checkpoint.every_ns), RANGE(0.1, 1e7), .scale = 1e9, .unit = "s",
      .flags = SRV_KEY_REQUIRED, .text = "simulated time between two checkpoints"},
     {"keep", SRV_FORM_U32, AT(config.checkpoint.keep), RANGE(1, 1000), .default_text = "3",
-     .text = "so many of the newest stay, older ones are removed"},
+     .text = "number of newest checkpoints that are kept"},
     {"directory", SRV_FORM_VALUE, AT(checkpoint_directory),
-     .text = "where they are written, from this file's folder; without it the folder checkpoints beside it"},
+     .text = "directory, relative to this file; default: checkpoints"},
 };
-static const struct srv_section checkpoint = {"checkpoint", "the world's state, saved every so often",
+static const struct srv_section checkpoint = {"checkpoint", "periodic checkpoints of the world's state",
                                               KEYS(checkpoint_keys)};
 
 static const struct srv_word roles[] = {
@@ -124,32 +123,32 @@ static const struct srv_key role_keys[] = {
     {"role", SRV_FORM_WORD, IN_RULE(role), WORDS(roles), .flags = SRV_KEY_REQUIRED,
      .text = "observe: read; operate: also the clock, parameters, faults; admin: also swap, restore, checkpoint, shutdown"},
 };
-const struct srv_section srv_section_role = {"role", "what another user may ask for", KEYS(role_keys)};
+const struct srv_section srv_section_role = {"role", "role of another user", KEYS(role_keys)};
 
 static const struct srv_key control_keys[] = {
     {"roles", SRV_FORM_LIST, AT(roles), .section = &srv_section_role,
-     .text = "other users and groups that may control; without it only the server's own user and root"},
+     .text = "other users and groups with a role; default: only the server's own user and root"},
 };
-static const struct srv_section control = {"control", "who may control the world", KEYS(control_keys)};
+static const struct srv_section control = {"control", "users that may control the world", KEYS(control_keys)};
 
 static const struct srv_key world_keys[] = {
     {"world", SRV_FORM_NAME, AT(config.name), .flags = SRV_KEY_REQUIRED,
-     .text = "its name: topics, the runtime directory and the segment carry it"},
+     .text = "name of the world, its topics, runtime directory and segment"},
     {"seed", SRV_FORM_U64, AT(config.seed), .default_text = "1",
-     .text = "of all noise: the same seed gives the same samples, 0 to 18446744073709551615"},
-    {"origin", SRV_FORM_SECTION, .section = &origin, .text = "where and when the world is"},
+     .text = "seed of all noise: the same seed gives the same samples, 0 to 18446744073709551615"},
+    {"origin", SRV_FORM_SECTION, .section = &origin, .text = "place and date of the world"},
     {"clock", SRV_FORM_SECTION, .section = &clock_section, .text = "how time passes"},
-    {"environment", SRV_FORM_SECTION, .section = &environment, .text = "what surrounds the vehicles"},
+    {"environment", SRV_FORM_SECTION, .section = &environment, .text = "environment of the vehicles"},
     {"vehicles", SRV_FORM_LIST, AT(vehicles), .flags = SRV_KEY_REQUIRED, .section = &srv_section_vehicle,
-     .text = "what moves and senses"},
+     .text = "vehicles with their motions, sensors and estimators"},
     {"publish", SRV_FORM_BOOL, AT(config.publish.enabled), .section = &publish, .default_text = "true",
-     .text = "what goes over the network; false: nothing"},
-    {"checkpoint", SRV_FORM_SECTION, .section = &checkpoint, .text = "the world's state, saved every so often"},
-    {"control", SRV_FORM_SECTION, .section = &control, .text = "who may control the world"},
+     .text = "publishing over the network; false: none"},
+    {"checkpoint", SRV_FORM_SECTION, .section = &checkpoint, .text = "periodic checkpoints of the world's state"},
+    {"control", SRV_FORM_SECTION, .section = &control, .text = "users that may control the world"},
     {"ring_capacity", SRV_FORM_U32, AT(config.ring_capacity), RANGE(2, 1048576), .unit = "samples",
      .default_text = "1024", .text = "at least this many samples of each channel are kept in shared memory"},
     {"recorder", SRV_FORM_LATER, .text = "record with `otolith run --csv` or from a client"},
     {"participants", SRV_FORM_LIST, AT(participants), .section = &srv_section_participant,
-     .text = "other processes that give vehicles their truth, or keep step with the ticks"},
+     .text = "other processes that give truth to vehicles, or run in step with the ticks"},
 };
 const struct srv_section srv_section_world = {"the world", "an otolith world", KEYS(world_keys)};

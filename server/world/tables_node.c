@@ -12,23 +12,23 @@
     {"params", SRV_FORM_MAP, AT(srv_raw_node, params), .flags = SRV_KEY_MAY_BE_NULL, \
      .text = "the plugin's parameters, nested or with dotted keys: see its README"}, \
     {"params_file", SRV_FORM_VALUE, AT(srv_raw_node, params_file), \
-     .text = "a YAML or JSON file of parameters, from this file's folder; `params` are applied over it"}, \
+     .text = "a YAML or JSON file of parameters, relative to this file; `params` replace its values"}, \
     {"watch", SRV_FORM_BOOL, AT(srv_raw_node, watch), .default_text = "false", \
-     .text = "swap by itself when the plugin's file is replaced"}
+     .text = "automatic swap when the plugin's file is replaced"}
 
 static const struct srv_key mount_keys[] = {
     {"position_m", SRV_FORM_VEC3, AT(srv_raw_node, position_m), .minimum = -1000, .maximum = 1000, .unit = "m",
-     .default_text = "[0, 0, 0]", .text = "of the sensor in body axes: x forward, y left, z up"},
+     .default_text = "[0, 0, 0]", .text = "position of the sensor in body axes: x forward, y left, z up"},
     {"rpy_deg", SRV_FORM_VEC3, AT(srv_raw_node, rpy_deg), .minimum = -360, .maximum = 360, .unit = "deg",
-     .default_text = "[0, 0, 0]", .text = "fixed-axis roll, pitch, yaw taking sensor vectors to body"},
+     .default_text = "[0, 0, 0]", .text = "fixed-axis roll, pitch, yaw that rotate sensor vectors to body axes"},
 };
-static const struct srv_section mount = {"mount", "where the sensor sits on the body", KEYS(mount_keys)};
+static const struct srv_section mount = {"mount", "mount of the sensor on the body", KEYS(mount_keys)};
 
 static const struct srv_word isolations[] = {{"none", 0, NULL}, {"process", 1, NULL}};
 static const struct srv_word isolation_modes[] = {{"sync", 0, NULL}, {"async", 1, NULL}};
 static const struct srv_key isolation_keys[] = {
     {"process", SRV_FORM_NAME, AT(srv_raw_node, isolation_group), .flags = SRV_KEY_REQUIRED,
-     .text = "name of the plugin host: nodes of one kind that give the same one share a process"},
+     .text = "name of the plugin host: nodes of one kind with the same name share a process"},
     {"mode", SRV_FORM_WORD, AT(srv_raw_node, isolation_async), .words = isolation_modes,
      .word_count = COUNT(isolation_modes), .default_text = "sync",
      .text = "sync: a tick waits for the samples; async: the samples of a tick are published in the next one, not of motions"},
@@ -36,44 +36,43 @@ static const struct srv_key isolation_keys[] = {
      .unit = "us", .default_text = "20000",
      .text = "how long a paced tick waits; then the last samples or truth are repeated, flagged stale"},
 };
-static const struct srv_section isolation = {"isolation", "where the node's plugin runs", KEYS(isolation_keys)};
+static const struct srv_section isolation = {"isolation", "process in which the node's plugin runs", KEYS(isolation_keys)};
 #define ISOLATION_KEY \
     {"isolation", SRV_FORM_WORD, AT(srv_raw_node, isolation), .words = isolations, .word_count = COUNT(isolations), \
      .section = &isolation, .default_text = "none", \
-     .text = "process: the plugin runs in a plugin host; as a map, nodes share one. None: in the server's process"}
+     .text = "process: the plugin runs in a plugin host; as a map, nodes can share one. Default: in the server's process"}
 
 static const struct srv_key motion_keys[] = {
     PLUGIN_KEYS(0),
     ISOLATION_KEY,
     {"participant", SRV_FORM_VALUE, AT(srv_raw_node, participant),
-     .text = "in place of a plugin: the participant that gives the truth; `params` then say where the vehicle stands at first"},
+     .text = "instead of a plugin: the participant that gives the truth; `params` are then the initial pose of the vehicle"},
 };
-const struct srv_section srv_section_motion = {"motion", "what moves the vehicle", KEYS(motion_keys)};
+const struct srv_section srv_section_motion = {"motion", "motion of the vehicle", KEYS(motion_keys)};
 
 static const struct srv_key node_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_raw_node, name), .flags = SRV_KEY_REQUIRED,
-     .text = "of the node: its topic is world/vehicle/name"},
+     .text = "name of the node: its topic is world/vehicle/name"},
     PLUGIN_KEYS(SRV_KEY_REQUIRED),
     {"rate_hz", SRV_FORM_RATE, AT(srv_raw_node, rate_num), .minimum = 1e-6, .maximum = 1e6, .unit = "Hz",
-     .text = "samples a second, at most the clock's rate; without it the parameters' rate, else the clock's"},
-    {"mount", SRV_FORM_SECTION, .section = &mount, .text = "where the sensor sits on the body"},
+     .text = "samples per second, at most the clock's rate; default: the parameters' rate, else the clock's"},
+    {"mount", SRV_FORM_SECTION, .section = &mount, .text = "mount of the sensor on the body"},
     {"topic", SRV_FORM_TOPIC, AT(srv_raw_node, topic), .text = "another name for the first channel's topic"},
-    {"frame_id", SRV_FORM_TOPIC, AT(srv_raw_node, frame_id), .text = "of the messages; vehicle/name without it"},
+    {"frame_id", SRV_FORM_TOPIC, AT(srv_raw_node, frame_id), .text = "frame_id of the messages; default: vehicle/name"},
     {"inputs", SRV_FORM_MAP, AT(srv_raw_node, inputs),
      .text = "of an estimator: a channel for each of its inputs, as imu, car/imu, imu.delta or an alias"},
     {"part", SRV_FORM_VALUE, AT(srv_raw_node, part),
-     .text = "a real sensor, vendor/part of configs/parts or a file: its parameters come before params_file and params"},
-    {"mode", SRV_FORM_VALUE, AT(srv_raw_node, mode), .text = "operating mode of the part; its default one without it"},
+     .text = "a real sensor, vendor/part of configs/parts or a file; params_file and params replace its values"},
+    {"mode", SRV_FORM_VALUE, AT(srv_raw_node, mode), .text = "operating mode of the part; default: that of the part"},
     {"unit", SRV_FORM_U32, AT(srv_raw_node, unit), .maximum = 4294967295.0, .default_text = "0",
      .text = "serial number: the same unit has the same offsets and scale errors in every world"},
     {"fifo_samples", SRV_FORM_U32, AT(srv_raw_node, fifo_samples), .minimum = 1, .maximum = 256, .unit = "samples",
-     .default_text = "1", .text = "samples that wait and are published together, as a part's FIFO is read; each keeps its own time"},
+     .default_text = "1", .text = "number of samples that are published together, as from a part's FIFO; each keeps its own time"},
     ISOLATION_KEY,
     {"faults", SRV_FORM_LIST, AT(srv_raw_node, faults), .section = &srv_section_fault,
-     .text = "what goes wrong with the node's samples, and when; `otolith fault` adds others while the world runs"},
+     .text = "faults of the node's samples, with their times; `otolith fault` adds others while the world runs"},
     {"labels", SRV_FORM_BOOL, AT(srv_raw_node, labels),
-     .text = "room for the channel NODE.label, the truth of injected faults; without it where there are faults, or at most "
-             "64 nodes"},
+     .text = "reserves the channel NODE.label, the truth of injected faults; default: true with faults or at most 64 nodes"},
 };
 const struct srv_section srv_section_node = {"a node", "a sensor or estimator of the vehicle", KEYS(node_keys)};
 
@@ -83,10 +82,9 @@ static const struct srv_word policies[] = {{"wait", OTO_TIMEOUT_WAIT, NULL}, {"h
                                            {"drop", OTO_TIMEOUT_DROP, NULL}, {"fault", OTO_TIMEOUT_FAULT, NULL}};
 static const struct srv_key participant_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_participant_config, name), .flags = SRV_KEY_REQUIRED,
-     .text = "by which a process joins"},
+     .text = "name with which a process joins"},
     {"role", SRV_FORM_WORD, AT(srv_participant_config, role), .words = roles, .word_count = COUNT(roles),
-     .text = "physics: owns vehicles; controller: the ticks wait for it; master: its grants drive mode external; without "
-             "it physics where a motion names it, else controller"},
+     .text = "physics: owns vehicles; controller: the ticks wait for it; master: its grants drive mode external; default: physics if a motion names it, else controller"},
     {"timeout_ms", SRV_FORM_NS, AT(srv_participant_config, timeout_ns), .maximum = 600000, .scale = 1e6, .unit = "ms",
      .default_text = "1000", .text = "real time that a tick waits for its answer before on_timeout"},
     {"on_timeout", SRV_FORM_WORD, AT(srv_participant_config, on_timeout), .words = policies,
@@ -95,21 +93,21 @@ static const struct srv_key participant_keys[] = {
              "answers; drop: hold, and it must join again; fault: the run stops"},
     {"wait_limit_s", SRV_FORM_NS, AT(srv_participant_config, wait_limit_ns), .flags = SRV_KEY_OPEN_MIN,
      .maximum = 86400, .scale = 1e9, .unit = "s", .default_text = "60",
-     .text = "policy wait: without an answer for so long the run stops by a fault"},
+     .text = "policy wait: after this time without an answer the run stops"},
     {"max_step_n", SRV_FORM_U32, AT(srv_participant_config, max_step_n), .minimum = 1,
      .maximum = OTO_MAILBOX_MAX_STEP_N, .unit = "ticks", .default_text = "1000",
-     .text = "most ticks that one answer may cover; between its ends the truth is interpolated"},
+     .text = "maximum number of ticks of one answer; the truth between its ends is interpolated"},
 };
 const struct srv_section srv_section_participant = {"a participant", "another process that takes part in the ticks",
                                                     KEYS(participant_keys)};
 
 static const struct srv_key vehicle_keys[] = {
-    {"name", SRV_FORM_NAME, AT(srv_raw_vehicle, name), .flags = SRV_KEY_REQUIRED, .text = "of the vehicle, in topics"},
+    {"name", SRV_FORM_NAME, AT(srv_raw_vehicle, name), .flags = SRV_KEY_REQUIRED, .text = "name of the vehicle in topics"},
     {"motion", SRV_FORM_MAP, AT(srv_raw_vehicle, motion), .flags = SRV_KEY_REQUIRED, .section = &srv_section_motion,
-     .text = "what moves the vehicle; its channel is the truth, world/vehicle/motion"},
+     .text = "motion of the vehicle; its channel is the truth, world/vehicle/motion"},
     {"nodes", SRV_FORM_LIST, AT(srv_raw_vehicle, nodes), .section = &srv_section_node,
      .text = "sensors and estimators, stepped in this order"},
     {"vibration", SRV_FORM_LIST, AT(srv_raw_vehicle, vibration), .section = &srv_section_vibration,
-     .text = "what shakes the body, added up"},
+     .text = "vibration of the body, as a sum of sources"},
 };
-const struct srv_section srv_section_vehicle = {"a vehicle", "a body that moves, and what it carries", KEYS(vehicle_keys)};
+const struct srv_section srv_section_vehicle = {"a vehicle", "a body that moves, with its sensors and estimators", KEYS(vehicle_keys)};

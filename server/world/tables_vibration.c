@@ -25,13 +25,13 @@ const struct srv_section srv_section_sine = {"sine", "one frequency", KEYS(sine_
 static const struct srv_key psd_keys[] = {
     {"level_g2_hz", SRV_FORM_TABLE, AT(srv_raw_psd, g2_hz), RANGE(0, 1e6), .flags = SRV_KEY_ROWS_ONLY | SRV_KEY_OPEN_MIN,
      .unit = "g^2/Hz", .row_text = "frequency in Hz",
-     .text = "single-sided spectral density: breakpoints [frequency in Hz, level], straight lines on log-log paper"},
+     .text = "single-sided spectral density: breakpoints [frequency in Hz, level], linear in log-log axes"},
     {"level_m2_s4_hz", SRV_FORM_TABLE, AT(srv_raw_psd, m2_s4_hz), RANGE(0, 1e8), .flags = SRV_KEY_ROWS_ONLY | SRV_KEY_OPEN_MIN,
      .unit = "(m/s^2)^2/Hz", .row_text = "frequency in Hz", .text = "the same in SI units; one of the two is given"},
     {"axes", SRV_FORM_VEC3, AT(srv_raw_psd, axes), RANGE(0, 1000), .default_text = "[1, 1, 1]",
      .text = "factor of the amplitude along each body axis"},
     {"lines", SRV_FORM_U32, AT(srv_raw_psd, lines), RANGE(8, 4096), .default_text = "200",
-     .text = "sines that the spectrum is made of, evenly on a logarithmic axis"},
+     .text = "number of sines in the spectrum, equally spaced on a logarithmic axis"},
 };
 const struct srv_section srv_section_psd = {"psd", "random vibration", KEYS(psd_keys)};
 
@@ -40,15 +40,15 @@ static const struct srv_key order_keys[] = {
      .text = "periods in a revolution: 2 for the ignition of four cylinders"},
     AMPLITUDE_KEYS,
 };
-const struct srv_section srv_section_order = {"orders", "sines locked to the engine", KEYS(order_keys)};
+const struct srv_section srv_section_order = {"orders", "sines in phase with the engine", KEYS(order_keys)};
 
 static const struct srv_key engine_keys[] = {
     {"rpm", SRV_FORM_TABLE, AT(srv_raw_engine, rpm), RANGE(0, 1e6), .flags = SRV_KEY_REQUIRED, .unit = "1/min",
      .row_text = "time in s", .text = "speed: a number, or rows [time in s, rpm]"},
     {"reference_rpm", SRV_FORM_F64, AT(srv_raw_engine, reference_rpm), RANGE(0, 1e6), .unit = "1/min", .default_text = "0",
-     .text = "amplitudes grow with the square of rpm over this, as unbalance does; 0: they are as given at any speed"},
+     .text = "amplitudes are multiplied by (rpm / this)^2, as for unbalance; 0: constant amplitudes"},
     {"orders", SRV_FORM_LIST, AT(srv_raw_engine, orders), .flags = SRV_KEY_REQUIRED, .section = &srv_section_order,
-     .text = "sines locked to the engine"},
+     .text = "sines in phase with the engine"},
 };
 const struct srv_section srv_section_engine = {"engine", "orders of an engine's speed", KEYS(engine_keys)};
 
@@ -58,4 +58,4 @@ static const struct srv_key vibration_keys[] = {
     {"engine", SRV_FORM_MAP, AT(srv_raw_vibration, engine), .section = &srv_section_engine,
      .text = "orders of an engine's speed"},
 };
-const struct srv_section srv_section_vibration = {"vibration", "what shakes the body", KEYS(vibration_keys)};
+const struct srv_section srv_section_vibration = {"vibration", "vibration of the body", KEYS(vibration_keys)};

@@ -59,7 +59,7 @@ static int by_text(const void *a, const void *b)
     return order != 0 ? order : (first->node > second->node) - (first->node < second->node);
 }
 
-/* Of two that clash the alias is what should be changed. */
+/* Of two conflicting topics the alias is the one to change. */
 static const struct topic *to_change(const struct topic *before, const struct topic *after)
 {
     const char *key = before->place->key, *after_key = after->place->key;
@@ -67,7 +67,7 @@ static const struct topic *to_change(const struct topic *before, const struct to
     return is_alias && (after_key == NULL || strcmp(after_key, "topic") != 0) ? before : after;
 }
 
-/* The topics that begin the current one, the shortest first: each is longer than the one before. */
+/* The topics that are beginnings of the current one, the shortest first. */
 struct beginnings {
     struct topic *list[OTO_TOPIC_BYTES];
     uint32_t count;
@@ -81,12 +81,12 @@ static void warn_of_beginnings(struct srv_binder *binder, struct beginnings *beg
             continue;
         shorter->warned = true;
         srv_binder_warn(binder, topic->place,
-                        "the topic '%s' begins the topic '%s': who subscribes to the first by prefix gets both",
+                        "the topic '%s' begins the topic '%s': a subscription to the first as a prefix gets both",
                         shorter->text, topic->text);
     }
 }
 
-/* With the topics sorted, those that begin a topic stand before it, with only such between that they begin, too. */
+/* In sorted order the beginnings of a topic precede it, and all topics between share the beginning. */
 static enum oto_status compare(struct srv_binder *binder, const struct topics *topics)
 {
     struct beginnings beginnings = {.count = 0};
@@ -94,7 +94,7 @@ static enum oto_status compare(struct srv_binder *binder, const struct topics *t
         struct topic *topic = &topics->list[i];
         if (i > 0 && strcmp(topics->list[i - 1].text, topic->text) == 0)
             return oto_value_fail(to_change(&topics->list[i - 1], topic)->place, binder->error, OTO_EXISTS,
-                                  "the topic '%s' is given twice, expected another `topic`", topic->text);
+                                  "the topic '%s' is used twice, expected another `topic`", topic->text);
         while (beginnings.count > 0) {
             const char *last = beginnings.list[beginnings.count - 1]->text;
             if (strncmp(last, topic->text, strlen(last)) == 0)

@@ -1,4 +1,4 @@
-/* `vibration:` of a vehicle becomes sines: given ones, an engine's orders, and those that make up a spectrum. */
+/* Converts the `vibration:` of a vehicle to sines: given sines, an engine's orders, and the lines of a spectrum. */
 #include <stdlib.h>
 
 #include "world/binder.h"
@@ -6,7 +6,7 @@
 #include "otolith/geodesy.h"
 #include "otolith/rng.h"
 
-enum { MAX_SOURCES = 64, MAX_ORDERS = 64, MAX_LINES = 1000000 /* of a world, 104 bytes each */ };
+enum { MAX_SOURCES = 64, MAX_ORDERS = 64, MAX_LINES = 1000000 /* limit for a world, 104 bytes each */ };
 
 #define GOLDEN_RATIO 0.6180339887498949
 
@@ -14,7 +14,7 @@ struct maker {
     struct srv_binder *binder;
     struct srv_vibration *vibration;
     struct oto_rng_key key;
-    uint32_t source; /* which one is being made */
+    uint32_t source; /* index of the current source */
 };
 
 static enum oto_status no_memory(const struct maker *maker, const struct oto_value *place)
@@ -22,7 +22,7 @@ static enum oto_status no_memory(const struct maker *maker, const struct oto_val
     return oto_value_fail(place, maker->binder->error, OTO_NO_MEMORY, "out of memory for vibration");
 }
 
-/* Room for more lines, zeroed. */
+/* Makes room for more lines, zeroed. */
 static enum oto_status add_lines(struct maker *maker, const struct oto_value *place, uint32_t count,
                                  struct srv_vibration_line **added)
 {
@@ -42,7 +42,7 @@ static enum oto_status add_lines(struct maker *maker, const struct oto_value *pl
     return OTO_OK;
 }
 
-/* A sin(θ + φ) = A cos φ sin θ + A sin φ cos θ, axis by axis. */
+/* A sin(θ + φ) = A cos φ sin θ + A sin φ cos θ, for each axis. */
 static void split(const double amplitude[3], const double phase_rad[3], oto_vec3 *of_sin, oto_vec3 *of_cos)
 {
     double sines[3], cosines[3];
@@ -55,7 +55,7 @@ static void split(const double amplitude[3], const double phase_rad[3], oto_vec3
     *of_cos = oto_vec3_from_array(sines);
 }
 
-/* Whether the line turns the body. */
+/* Returns true if the line rotates the body. */
 static bool fill_line(const struct srv_raw_sine *raw, double factor, struct srv_vibration_line *line)
 {
     const double phase_rad[3] = {raw->phase_deg[0] * OTO_DEG, raw->phase_deg[1] * OTO_DEG, raw->phase_deg[2] * OTO_DEG};
@@ -96,7 +96,7 @@ static enum oto_status make_engine(struct maker *maker, const struct oto_value *
     srv_section_defaults(&srv_section_engine, &raw);
     enum oto_status status = srv_section_read(&srv_section_engine, map, &raw, maker->binder->error);
     source->is_engine = true;
-    source->rpm_along_time = raw.rpm; /* also of a map that is refused: it goes with the vehicle */
+    source->rpm_along_time = raw.rpm; /* stored also if the map is refused: the rows are freed with the vehicle */
     source->reference_rpm = raw.reference_rpm;
     if (status != OTO_OK)
         return status;
@@ -110,7 +110,7 @@ static enum oto_status make_engine(struct maker *maker, const struct oto_value *
     return status;
 }
 
-/* Of a spectrum between two frequencies of one segment, level (f/f0)^m. */
+/* The power between two frequencies of one segment with level (f/f0)^m. */
 static double segment_power(double f0, double level, double m, double from_hz, double to_hz)
 {
     if (oto_fabs(m + 1) < 1e-9)
@@ -118,7 +118,7 @@ static double segment_power(double f0, double level, double m, double from_hz, d
     return level * f0 / (m + 1) * (oto_pow(to_hz / f0, m + 1) - oto_pow(from_hz / f0, m + 1));
 }
 
-/* Integral of the breakpoints' spectrum over a band within them. */
+/* The integral of the breakpoints' spectrum over a band within them. */
 static double band_power(const struct srv_table *levels, double from_hz, double to_hz)
 {
     double power = 0;
@@ -133,8 +133,9 @@ static double band_power(const struct srv_table *levels, double from_hz, double 
 }
 
 /*
- * Bands of equal width on a logarithmic axis, each with one sine that carries its power: a² / 2. Within its band the
- * sine stands at a multiple of the golden ratio, so that no two are in a simple proportion; each axis has its phase.
+ * Bands of equal width on a logarithmic axis, each with one sine that has the power of the band: a² / 2. The position
+ * of the sine in its band is a multiple of the golden ratio, so that no two frequencies have a simple ratio. Each axis
+ * has its own phase.
  */
 static void fill_spectrum(const struct maker *maker, const struct srv_raw_psd *raw, const struct srv_table *levels,
                           double unit, struct srv_vibration_line *lines)

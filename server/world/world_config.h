@@ -1,6 +1,6 @@
 /*
- * A world as its file describes it, bound and checked: plugins are opened, parameters are in their blocks, units are
- * SI, names are unique. Made by the loader (server/world), taken by the engine (server/world). [loop]
+ * A bound and checked world file: plugins are opened, parameters are in their blocks, units are SI, names are unique.
+ * The loader (server/world) makes it, the simulator (server/sim) uses it. [loop]
  */
 #ifndef SRV_WORLD_CONFIG_H
 #define SRV_WORLD_CONFIG_H
@@ -20,7 +20,7 @@
 #define SRV_MAX_LISTEN 8
 #define SRV_MAX_PARTICIPANTS 64
 #define SRV_MAX_ROLE_RULES 32
-#define SRV_NAME_BYTES 32 /* of a vehicle or node: [A-Za-z0-9_-]+ */
+#define SRV_NAME_BYTES 32 /* name of a vehicle or node: [A-Za-z0-9_-]+ */
 
 enum srv_driver { SRV_DRIVER_UV = 0, SRV_DRIVER_HYBRID = 1 };
 enum srv_overrun { SRV_OVERRUN_SLIP = 0, SRV_OVERRUN_CATCHUP = 1, SRV_OVERRUN_FAULT = 2 };
@@ -29,39 +29,39 @@ struct srv_clock_config {
     uint64_t rate_num, rate_den; /* ticks per second */
     enum oto_clock_mode mode;
     uint32_t master;             /* 1 + the participant whose grants drive mode external; 0: none */
-    bool paced;                  /* mode lockstep keeps to the scale */
+    bool paced;                  /* mode lockstep runs at the scale, not faster */
     double scale;                /* simulated seconds per real second */
     enum srv_driver driver;
     enum srv_overrun overrun;
     uint32_t catchup_max_burst; /* ticks, default 4 */
     int64_t catchup_max_lag_ns; /* default 20 ms */
-    uint32_t fault_max_overruns; /* consecutive, default 10 */
-    int64_t until_ns;           /* simulated; 0: no end */
-    int32_t fifo_priority;      /* wanted SCHED_FIFO priority, default 70; 0: none */
+    uint32_t fault_max_overruns; /* consecutive overruns, default 10 */
+    int64_t until_ns;           /* simulated time; 0: no end */
+    int32_t fifo_priority;      /* requested SCHED_FIFO priority, default 70; 0: none */
 };
 
 /*
- * How a magnetic field differs at a place p from the origin, both in the origin's ENU axes: row i of
- * (first + second·p) p. Both are symmetric, as a field without curl and sources there is.
+ * The difference of a magnetic field between a place p and the origin, both in the origin's ENU axes: row i of (first +
+ * second·p) p. Both are symmetric, because the field has neither curl nor sources.
  */
 struct srv_field_change {
     double first_ut_m[6];     /* xx xy xz yy yz zz */
-    oto_vec3 second_ut_m2[6]; /* half the second derivatives, of each of those along x, y, z */
+    oto_vec3 second_ut_m2[6]; /* half the second derivatives: of each first derivative along x, y, z */
 };
 
-/* Another process that the ticks wait for; its mailbox is made when it joins. */
+/* A process that the ticks wait for. Its mailbox is made when it joins. */
 struct srv_participant_config {
     char name[OTO_PARTICIPANT_NAME_BYTES];
     enum oto_participant_role role;
     enum oto_timeout_policy on_timeout;
-    int64_t timeout_ns;    /* of an answer */
-    int64_t wait_limit_ns; /* policy wait: then the run stops */
+    int64_t timeout_ns;    /* timeout of an answer */
+    int64_t wait_limit_ns; /* policy wait: after this time the run stops */
     uint32_t max_step_n;   /* ticks that one answer may cover */
     uint32_t vehicle_count;
-    const struct oto_value *place; /* in the document; NULL in made-up worlds */
+    const struct oto_value *place; /* place in the document; NULL in worlds without a file */
 };
 
-/* A master without vehicles grants ticks and is not waited for. */
+/* False for a master without vehicles, which only grants ticks. */
 static inline bool srv_participant_is_waited_for(const struct srv_participant_config *participant)
 {
     return participant->role != OTO_ROLE_MASTER || participant->vehicle_count > 0;
@@ -69,29 +69,33 @@ static inline bool srv_participant_is_waited_for(const struct srv_participant_co
 
 struct srv_environment_config {
     bool gravity_wgs84;
-    bool earth_rate; /* sensors feel that the Earth turns */
-    bool field_follows_place; /* by mag_field_change */
-    bool air_follows_altitude; /* by the standard atmosphere's lapse */
-    oto_vec3 gravity_enu_m_s2; /* resolved either way, at the origin */
-    oto_vec3 mag_field_enu_ut; /* resolved, at the origin */
+    bool earth_rate; /* sensors measure the rotation of the Earth */
+    bool field_follows_place; /* the field changes with the place by mag_field_change */
+    bool air_follows_altitude; /* temperature and pressure change with altitude as in the standard atmosphere */
+    oto_vec3 gravity_enu_m_s2; /* at the origin, from a vector or a model */
+    oto_vec3 mag_field_enu_ut; /* at the origin, from a vector or a model */
     struct srv_field_change mag_field_change;
     double temperature_degc; /* at the origin and time zero */
     double pressure_pa;
-    struct srv_table temperature_along_time_degc; /* rows, s: at the origin; without rows the number above */
+    struct srv_table temperature_along_time_degc; /* rows over time in s, at the origin; without rows the number
+                                                   * above */
     struct srv_table pressure_along_time_pa;
 };
 
-/* At the angle 2π · factor · base the acceleration is sine · accel_sin + cosine · accel_cos, in body axes; rates alike. */
+/*
+ * At the angle 2π · factor · base the acceleration is sine · accel_sin + cosine · accel_cos, in body axes; rates
+ * accordingly.
+ */
 struct srv_vibration_line {
     double factor;
     oto_vec3 accel_sin_m_s2, accel_cos_m_s2;
     oto_vec3 rate_sin_rad_s, rate_cos_rad_s;
 };
 
-/* The base of a source is the time in s, and the factors are Hz; or it is an engine's revolutions, and they are orders. */
+/* The base of a source is the time in s with factors in Hz, or the revolutions of an engine with orders as factors. */
 struct srv_vibration_source {
-    bool is_engine, turns; /* turns: it has rates */
-    double reference_rpm;  /* above 0: amplitudes grow with the square of rpm over this */
+    bool is_engine, turns; /* turns: it has angular rates */
+    double reference_rpm;  /* if above 0, amplitudes are multiplied by (rpm / this)² */
     struct srv_table rpm_along_time;
     uint32_t first_line, line_count;
 };
@@ -102,31 +106,31 @@ struct srv_vibration {
     struct srv_vibration_line *lines;
 };
 
-/* A channel that an estimator listens to. */
+/* An input of an estimator: the channel that it reads. */
 struct srv_input_config {
-    char name[SRV_NAME_BYTES]; /* of the input */
-    uint32_t node;             /* index: whose channel */
-    uint32_t port;             /* which one; 0 of a motion node is the truth */
+    char name[SRV_NAME_BYTES]; /* name of the input */
+    uint32_t node;             /* index of the node that publishes the channel */
+    uint32_t port;             /* index of the port; 0 of a motion node is the truth */
 };
 
-/* Whether a node's channel of fault labels is there; AUTO: where it has faults, or the world few nodes. */
+/* Whether a node has a channel of fault labels. AUTO: if it has faults, or the world has few nodes. */
 enum srv_labels { SRV_LABELS_OFF = 0, SRV_LABELS_ON = 1, SRV_LABELS_AUTO = 2 };
 #define SRV_LABELS_AUTO_NODES 64
 
-/* Where a node runs. */
+/* The process in which a node runs. */
 struct srv_isolation_config {
     bool process;    /* in a plugin host */
     bool async;      /* samples of tick k are published in tick k+1 */
     int64_t budget_ns; /* 0: the default */
-    char group[SRV_NAME_BYTES]; /* nodes of one group share a host; "": one of its own */
+    char group[SRV_NAME_BYTES]; /* nodes of one group share a host; "": a host for this node only */
 };
 
 /*
- * What a checkpoint found in a node's place: another plugin or other parameters than those of the file. Channels are those
- * of the file's plugin all the same, as after the swap or the change that put it there.
+ * The plugin and parameters that a checkpoint has for a node, if they differ from those of the file. The channels
+ * remain those of the file's plugin, as after the swap or the change in the saved run.
  */
 struct srv_standin {
-    struct oto_plugin *plugin; /* held; NULL: nothing stands in */
+    struct oto_plugin *plugin; /* a reference; NULL: the file's plugin */
     struct oto_params params;
     struct oto_rng_key unit_key; /* as in struct oto_setup */
 };
@@ -137,19 +141,19 @@ struct srv_node_config {
     char frame_id[OTO_WORLD_NAME_BYTES]; /* default "vehicle/node" */
     char part_unit[OTO_TOPIC_BYTES]; /* "part/unit" of the unit stream; default "plugin/0" */
     uint32_t vehicle;           /* index */
-    struct oto_plugin *plugin;  /* held */
+    struct oto_plugin *plugin;  /* a reference */
     struct oto_params params;
-    uint64_t rate_num, rate_den; /* samples per second; the base rate where nothing was said */
+    uint64_t rate_num, rate_den; /* samples per second; default: the base rate */
     struct srv_isolation_config isolation;
-    bool watch; /* swaps by itself when the plugin's file is replaced */
+    bool watch; /* automatic swap when the plugin's file is replaced */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
-    struct srv_fault_spec *faults; /* the timeline: owned, in the file's order */
+    struct srv_fault_spec *faults; /* faults of the world file: owned, in the file's order */
     uint32_t fault_count;
     enum srv_labels labels;
-    uint32_t fifo_samples; /* so many samples are published together; below 2: each at once */
-    const struct oto_value *place; /* in the document, for messages; NULL in made-up worlds */
-    /* estimators only: in the order of the plugin's table, then the open ones; owned */
+    uint32_t fifo_samples; /* number of samples that are published together; below 2: each at once */
+    const struct oto_value *place; /* place in the document, for messages; NULL in worlds without a file */
+    /* estimators only: in the order of the plugin's table, then the open inputs; owned */
     struct srv_input_config *inputs;
     uint32_t input_count;
     struct srv_standin standin;
@@ -158,9 +162,10 @@ struct srv_node_config {
 struct srv_vehicle_config {
     char name[SRV_NAME_BYTES];
     uint32_t motion;                 /* index into nodes */
-    uint32_t participant;            /* 1 + the one that gives its truth; 0: its motion node does */
+    uint32_t participant;            /* 1 + number of the participant that gives its truth; 0: the motion node
+                                      * computes it */
     uint32_t first_node, node_count; /* sensors and estimators, in order */
-    struct srv_vibration vibration;  /* felt by its sensors; owned */
+    struct srv_vibration vibration;  /* measured by its sensors; owned */
 };
 
 struct srv_publish_config {
@@ -171,24 +176,24 @@ struct srv_publish_config {
     bool packed;
 };
 
-/* What a client may ask for; each role may what those before it may. */
+/* What a client may do; each role includes the roles before it. */
 enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_ADMIN };
 
 struct srv_role_rule {
-    uint32_t uid, gid; /* one of them; 0: the other */
+    uint32_t uid, gid; /* one of the two is set; 0: not set */
     int32_t role;      /* enum srv_role */
 };
 
-/* Beside the server's own user and root, who may do all. */
+/* Roles of other users. The server's own user and root have all rights. */
 struct srv_control_config {
     uint32_t rule_count;
     struct srv_role_rule rules[SRV_MAX_ROLE_RULES];
 };
 
-/* Checkpoints made by themselves. */
+/* Periodic checkpoints. */
 struct srv_checkpoint_config {
-    int64_t every_ns; /* simulated; 0: none */
-    uint32_t keep;    /* so many of the newest stay */
+    int64_t every_ns; /* simulated period; 0: none */
+    uint32_t keep;    /* number of newest files that are kept */
     char directory[4096];
 };
 
@@ -201,7 +206,7 @@ struct srv_world_config {
     struct srv_environment_config environment;
     uint32_t vehicle_count, node_count;
     struct srv_vehicle_config *vehicles;
-    struct srv_node_config *nodes; /* motion nodes too; a vehicle's motion node stands before its others */
+    struct srv_node_config *nodes; /* includes motion nodes; the motion node of a vehicle precedes its others */
     uint32_t participant_count;
     struct srv_participant_config *participants; /* inputs are applied in this order */
     struct srv_publish_config publish;
@@ -211,7 +216,7 @@ struct srv_world_config {
     struct oto_document *document;   /* owned */
 };
 
-/* One `--set PATH=VALUE` of the command line, applied to the document before anything is read from it. */
+/* One `--set PATH=VALUE` of the command line. It is applied to the document before binding. */
 struct srv_override {
     const char *path;
     const char *value;
@@ -235,7 +240,7 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
                                       struct srv_world_config *config, struct oto_error *error);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */
 
-/* The JSON Schema of world files, made from the parser's own tables; malloc'ed. */
+/* The JSON Schema of world files, from the parser's tables; malloc'ed. */
 char *srv_world_config_schema(void);
 
 #endif

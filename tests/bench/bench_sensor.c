@@ -29,7 +29,7 @@ static const char all_terms[] =
 static const char full_chain[] = "{magnetometer: {enable: true, " FULL("ut") "}, accelerometer: {" FULL("m_s2") "}, "
                                  "gyroscope: {" FULL("rad_s") ", acceleration_bias_rad_s_m_s2: 0.0001}}";
 
-/* One unit of many, with room for what it says. */
+/* One unit of many, with room for its outputs. */
 struct unit {
     struct oto_instance instance;
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];

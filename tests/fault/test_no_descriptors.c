@@ -249,7 +249,7 @@ static bool complains(const struct fixture *f, size_t *seen)
     return found;
 }
 
-/* As `ulimit -n` before the start: too few are told so by a sentence and not by a library's abort(). */
+/* As `ulimit -n` before the start: too few descriptors end the start with a sentence, not with a library's abort(). */
 static void a_server_with_too_few_descriptors_says_so_and_leaves_nothing(void **state)
 {
     struct fixture *f = *state;

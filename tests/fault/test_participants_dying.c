@@ -166,7 +166,7 @@ static void a_storm_of_joins_and_leaves_passes(void **state)
         struct oto_participant *physics = NULL;
         const struct oto_participant_options options = {
             .size = sizeof options, .world = WORLD_NAME, .name = "physics", .answer_ms = -1};
-        /* The one before may not have left yet: its connection is closed, but not its leave applied. */
+        /* The previous participant may not have left yet: its connection is closed, but its leave is not applied. */
         wait_for(oto_participant_join(&options, &physics, NULL) == OTO_OK);
         if (i % 2 == 0) {
             (void)player_round(physics);

@@ -97,7 +97,7 @@ static void a_liar_never_gets_its_truth_in_and_the_vehicle_holds(void **state)
         wait_for(oto_reader_next(&reader, &head, &truth, sizeof truth) == OTO_OK);
         assert_int_equal(head.t_ns, grant.until_ns);
         assert_true((head.flags & OTO_SAMPLE_STALE) != 0);
-        assert_near(truth.position_enu_m.x, 1e-8 * (double)grant.t_ns, 1e-9); /* the one before */
+        assert_near(truth.position_enu_m.x, 1e-8 * (double)grant.t_ns, 1e-9); /* the previous truth */
     }
     oto_participant_leave(physics);
     assert_int_equal(world_stop(&f->world), 0);

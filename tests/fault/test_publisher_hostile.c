@@ -2,6 +2,7 @@
 #include "oto_test.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -202,6 +203,21 @@ static void lengths_and_messages_to_the_publisher_are_refused(void **state)
     assert_true(status_kb(publisher_pid(f), "VmRSS") < BOUND_KB);
 }
 
+static uint32_t open_descriptors_of(long pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/fd", pid);
+    DIR *folder = opendir(path);
+    uint32_t count = 0;
+    while (folder != NULL && readdir(folder) != NULL) {
+        count++;
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return count > 0 ? count : UINT32_MAX;
+}
+
 /* Handshakes and never reads: the others go on, and the publisher's memory stays bounded. */
 static void a_subscriber_that_never_reads_disturbs_nobody(void **state)
 {
@@ -250,6 +266,20 @@ static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kep
     }
     assert_served(f);
     oto_subscriber_close(first);
+}
+
+/* What nng 1.5.2 keeps of them would end the service for all: the publisher restarts before. */
+static void short_subscribers_by_the_thousand_do_not_use_up_the_descriptors(void **state)
+{
+    const struct fixture *f = *state;
+    for (int i = 0; i < 3000; i++) {
+        const int fd = dial_ipc(f);
+        (void)send(fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
+        (void)close(fd);
+    }
+    assert_served(f);
+    wait_for(open_descriptors_of(publisher_pid(f)) < 300);
+    assert_served(f);
 }
 
 static bool has_been_stopped_for_a_while(int64_t since_ms)
@@ -315,6 +345,7 @@ int main(void)
         served(lengths_and_messages_to_the_publisher_are_refused),
         served(a_subscriber_that_never_reads_disturbs_nobody),
         served(more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kept),
+        served(short_subscribers_by_the_thousand_do_not_use_up_the_descriptors),
         served(a_publisher_that_was_stopped_goes_on),
         served(a_publisher_that_hangs_is_replaced),
     };

@@ -39,6 +39,21 @@ try:
 except otolith.OtolithError as refusal:
     print("not attached:", refusal)
 """
+# As many connections as one user gets, held until its input ends.
+CROWD = """
+import socket, sys
+held = []
+for _ in range(64):
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.connect(sys.argv[1])
+    one.settimeout(0.2)
+    try:
+        one.recv(1024)
+    except TimeoutError:
+        held.append(one)
+print(len(held), "of 64", flush=True)
+sys.stdin.read()
+"""
 
 
 class Roles(unittest.TestCase):
@@ -147,6 +162,22 @@ class Roles(unittest.TestCase):
         self.assertEqual(said[0], "done")
         self.assertRegex(said[1], "'pause' needs the role operate")
         self.assertRegex(said[3], "'swap' needs the role admin")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
+    def test_another_user_cannot_take_the_places_of_the_owner(self):
+        with self.start(f"control: {{roles: [{{uid: {NOBODY}, role: observe}}]}}\n") as owner:
+            os.chmod(self.path, 0o711)
+            crowd = subprocess.Popen(["/usr/bin/python3", "-c", CROWD, self.path / "otolith" / "roles" / "control.sock"],
+                                     user=NOBODY, group=NOBODY, extra_groups=[], cwd="/", stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+            try:
+                self.assertEqual(crowd.stdout.readline(), "16 of 64\n")
+                owner.pause()
+                others = [otolith.World("roles") for _ in range(20)]
+                for other in others:
+                    other.close()
+            finally:
+                crowd.communicate("", timeout=60)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to be another user")
     def test_the_highest_of_the_roles_that_fit_counts_groups_too(self):

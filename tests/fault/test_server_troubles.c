@@ -67,6 +67,34 @@ static void a_plugin_that_refuses_ends_the_start_with_its_reason(void **state)
     }
 }
 
+/* "trouble: endless": a `prepare` that does not return holds the worker. */
+static void a_prepare_that_never_returns_is_named_and_the_server_still_ends(void **state)
+{
+    struct world_process *world = *state;
+    struct oto_reply reply;
+    struct oto_error error = {0};
+    world_start(world, (const char *const[]){"--no-publish", NULL});
+    struct oto_client *client = world_attach(world, "test"), *other = world_attach(world, "other");
+    const struct oto_client_options hasty = {.size = sizeof hasty, .world = WORLD_NAME, .name = "hasty", .timeout_ms = 50};
+    struct oto_client *stuck = NULL;
+    assert_ok(oto_client_open(&hasty, &stuck, &error), error);
+    assert_int_equal(oto_control_set(stuck, "car/odd", "trouble", "endless", &reply, &error), OTO_TIMEOUT);
+    /* What waits behind it is refused at last, and later requests at once. */
+    assert_int_equal(oto_control_set(client, "car/odd", "increment", "2", &reply, &error), OTO_CONFLICT);
+    assert_non_null(strstr(error.text, "'set car/odd' has not returned"));
+    assert_int_equal(oto_control_set(other, "car/odd", "increment", "2", &reply, &error), OTO_CONFLICT);
+    assert_int_equal(oto_control_checkpoint(other, "/tmp/never.ckpt", &reply, &error), OTO_CONFLICT);
+    assert_int_equal(oto_control_restore(other, "/tmp/never.ckpt", &reply, &error), OTO_CONFLICT);
+    const uint64_t tick = world_tick(client);
+    wait_for(world_tick(client) > tick);
+    assert_int_equal(world_stop(world), 1);
+    world_assert_said(world, "'set car/odd' does not return (a stuck plugin or disk); the process ends without it");
+    assert_false(world_left_something(world));
+    oto_client_close(stuck);
+    oto_client_close(other);
+    oto_client_close(client);
+}
+
 static void copies_of_plugins_are_kept_where_asked(void **state)
 {
     struct world_process *world = *state;
@@ -88,6 +116,7 @@ int main(void)
         in_world(a_stuck_plugin_is_named_and_the_server_can_still_be_ended),
         in_world(a_crash_leaves_a_name_that_the_next_server_takes),
         in_world(a_plugin_that_refuses_ends_the_start_with_its_reason),
+        in_world(a_prepare_that_never_returns_is_named_and_the_server_still_ends),
         in_world(copies_of_plugins_are_kept_where_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
  * A server that is killed in the middle of a tick, at instructions that its tick thread is stepped to: what stands in
- * its segment is what an undisturbed run has there, readers learn of its death, and the next server begins anew.
+ * its segment is that of an undisturbed run up to there, readers detect its death, and the next server starts a new run.
  */
 #include "oto_test.h"
 

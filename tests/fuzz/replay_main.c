@@ -1,5 +1,5 @@
 /*
- * Stands in for libFuzzer in an ordinary build: gives a target every file of a corpus, then each file damaged in ways
+ * Replaces libFuzzer in an ordinary build: gives a target every file of a corpus, then each file damaged in ways
  * that are the same on every run.
  */
 #include <dirent.h>

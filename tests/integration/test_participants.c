@@ -320,7 +320,7 @@ static void an_answer_counts_also_if_its_giver_leaves_at_once(void **state)
         struct oto_participant *physics = NULL;
         const struct oto_participant_options options = {
             .size = sizeof options, .world = WORLD_NAME, .name = "physics", .answer_ms = -1};
-        wait_for(oto_participant_join(&options, &physics, NULL) == OTO_OK); /* the one before may still be leaving */
+        wait_for(oto_participant_join(&options, &physics, NULL) == OTO_OK); /* the previous participant may still be leaving */
         assert_int_equal(player_round(physics).tick, i);
         oto_participant_leave(physics);
         wait_for(world_tick(client) == i + 1);

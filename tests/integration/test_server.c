@@ -104,6 +104,40 @@ static void bad_worlds_are_refused_with_their_place(void **state)
     }
 }
 
+/* nng would remove the file. */
+static void a_listener_on_a_file_that_is_no_socket_is_refused(void **state)
+{
+    struct world_process *world = *state;
+    char set[256];
+    (void)snprintf(set, sizeof set, "--set=publish.listen=ipc://%s", world->file);
+    const char *const run[] = {set, NULL}, *const check[] = {set, "--check", NULL};
+    const char *const *const lines[] = {run, check};
+    for (size_t i = 0; i < 2; i++) {
+        world_start(world, lines[i]);
+        assert_int_equal(world_wait(world), 1);
+        world_assert_said(world, "is not a socket");
+        assert_int_equal(access(world->file, R_OK), 0);
+    }
+}
+
+static void files_that_never_answer_are_refused(void **state)
+{
+    struct world_process *world = *state;
+    char fifo[128], set[256];
+    (void)snprintf(fifo, sizeof fifo, "%s/fifo", world->root);
+    (void)snprintf(set, sizeof set, "--set=vehicles.car.nodes.imu.params_file=%s", fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const char *const check[] = {set, "--check", NULL};
+    world_start(world, check);
+    assert_int_equal(world_wait(world), 1);
+    world_assert_said(world, "not a regular file");
+    struct world_process of_fifo = *world;
+    (void)snprintf(of_fifo.file, sizeof of_fifo.file, "%s", fifo);
+    world_start(&of_fifo, no_publish);
+    assert_int_equal(world_wait(&of_fifo), 1);
+    world_assert_said(&of_fifo, "fifo: cannot be read");
+}
+
 static void check_prepares_everything_and_runs_nothing(void **state)
 {
     struct world_process *world = *state;
@@ -364,6 +398,8 @@ int main(void)
         in_world(a_second_server_of_the_name_is_refused_and_another_name_taken),
         in_world(a_killed_server_is_succeeded_with_a_new_epoch),
         in_world(bad_worlds_are_refused_with_their_place),
+        in_world(a_listener_on_a_file_that_is_no_socket_is_refused),
+        in_world(files_that_never_answer_are_refused),
         in_world(check_prepares_everything_and_runs_nothing),
         in_world(a_bounded_run_ends_by_itself),
         in_world(a_lossless_reader_gets_every_sample_of_a_fast_run),

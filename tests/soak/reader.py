@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Reads every sample of a channel for as long as it is let, also of the world that came again, and checks that the numbers
+"""Reads every sample of a channel until it is stopped, also after a restart of the world, and checks that the numbers
 and stamps are complete. At SIGTERM it prints what it saw as JSON. reader.py WORLD CHANNEL PERIOD_NS"""
 import json
 import signal

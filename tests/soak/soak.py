@@ -61,7 +61,7 @@ class Soak:
     # ---- the world ----
 
     def reopen(self):
-        """Attaches, also again when the world begins anew."""
+        """Attaches, and reattaches after a restart of the world."""
         def attach():
             if not self.server.alive():
                 raise Violation(f"the server has ended with {self.server.process.poll()}:\n{self.server.log_text()[-2000:]}")

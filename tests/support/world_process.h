@@ -46,7 +46,7 @@ void world_remove(struct world_process *world);
 /* The log so far; the caller frees it. */
 char *world_log(const struct world_process *world);
 bool world_log_says(const struct world_process *world, const char *text);
-/* Fails, with the log, unless it says so. */
+/* Fails, with the log, unless the log contains the text. */
 void world_assert_said(const struct world_process *world, const char *text);
 uint64_t world_tick(const struct oto_client *client);
 uint64_t world_counter(const struct oto_client *client, enum oto_counter counter);

@@ -1,3 +1,9 @@
+# Seconds after which a test of whole programs is ended because it hangs; instrumented code is slow, and the machine may be busy.
+set(OTO_PROGRAM_TIMEOUT 300)
+if(OTOLITH_SANITIZE)
+  set(OTO_PROGRAM_TIMEOUT 1500)
+endif()
+
 # oto_add_test(NAME test_ring SOURCES a.c b.c LIBS otolith_static [LABELS unit] [TIMEOUT 60] [COST 20] [ENVIRONMENT K=V ...])
 # One cmocka executable a module, registered with ctest. Its cwd is its own binary folder; the macro OTO_SOURCE_DIR
 # names the checkout, OTO_SHARED_DIR the folder of reference data beside it (tests skip where that is absent), and

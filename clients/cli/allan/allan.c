@@ -12,7 +12,7 @@ struct cell {
     double sum, compensation; /* of squared second differences (Neumaier) */
 };
 
-/* A level keeps the last phase points, decimated by 2^level. */
+/* A level holds the last phase points, decimated by 2^level. */
 struct level {
     double *phase; /* ring */
     uint32_t capacity;
@@ -24,7 +24,7 @@ struct level {
 struct allan {
     uint64_t samples;
     bool varies;
-    double offset;       /* the first sample: taken off, so that the phase stays small */
+    double offset;       /* the first sample, subtracted to keep the phase small */
     double phase, phase_compensation;
     struct level levels[ALLAN_LEVELS];
     struct cell cells[ALLAN_MAX_POINTS];
@@ -87,7 +87,7 @@ static void add_compensated(double *sum, double *compensation, double value)
     *sum = next;
 }
 
-/* Twice the longest shift and one, rounded up to a power of two. Made when a level gets its first point. */
+/* Twice the longest shift plus one, rounded up to a power of two. Allocated with the first point of a level. */
 static bool level_prepare(struct level *level)
 {
     if (level->phase == NULL) {
@@ -105,7 +105,7 @@ static void level_add(struct level *level, double phase)
     for (uint32_t i = 0; i < level->cell_count; i++) {
         struct cell *cell = &level->cells[i];
         if (at < 2 * (uint64_t)cell->shift) {
-            break; /* cells stand in ascending order */
+            break; /* cells are in ascending order */
         }
         const double difference = phase - 2.0 * level->phase[(at - cell->shift) & mask] +
                                   level->phase[(at - 2 * (uint64_t)cell->shift) & mask];
@@ -114,7 +114,7 @@ static void level_add(struct level *level, double phase)
     }
 }
 
-/* Phase point number `index` goes to every level whose decimation divides it. */
+/* Phase point number `index` is added to every level whose decimation divides it. */
 static enum oto_status add_phase(struct allan *allan, uint64_t index, double phase)
 {
     for (uint32_t i = 0; i < ALLAN_LEVELS && (index & ((UINT64_C(1) << i) - 1)) == 0; i++) {

@@ -22,8 +22,8 @@ struct allan_point {
     uint64_t terms;      /* second differences summed */
     double tau_s;        /* m / rate */
     double adev;         /* in the unit of the samples */
-    double edf;          /* equivalent degrees of freedom, by the noise that the fit shows at tau; by allan_fit */
-    double lo, hi;       /* 95 % interval of the deviation (chi-squared); by allan_fit */
+    double edf;          /* equivalent degrees of freedom, for the fitted noise at tau; set by allan_fit */
+    double lo, hi;       /* 95 % interval of the deviation (chi-squared); set by allan_fit */
 };
 
 struct allan;
@@ -34,10 +34,10 @@ void allan_destroy(struct allan *allan);
 enum oto_status allan_add(struct allan *allan, const double *samples, size_t count);
 uint64_t allan_count(const struct allan *allan);
 
-/* Whether every sample so far was the same: a constant has no deviation. */
+/* Whether all samples so far are equal: a constant has no deviation. */
 bool allan_is_constant(const struct allan *allan);
 
-/* The deviation so far, for every averaging time with at least one term. Returns how many points. */
+/* The deviation of the samples so far, for every averaging time with at least one term. Returns the number of points. */
 size_t allan_points(const struct allan *allan, double rate_hz, struct allan_point *points, size_t capacity);
 
 /* Coefficients in the units of IEEE 952: the deviation's parts at its slopes. Each is 0 where the data show none. */
@@ -53,22 +53,22 @@ struct allan_fit {
 
 enum { ALLAN_Q = 1, ALLAN_N = 2, ALLAN_B = 4, ALLAN_K = 8, ALLAN_R = 16, ALLAN_ALL = 31 };
 
-/* What to fit. A real floor is flat over some range of averaging times only, where B has its meaning: fit there. */
+/* Range and terms of the fit. The floor of a real sensor is flat over a limited range of averaging times; B holds there. */
 struct allan_fit_options {
     double tau_min_s, tau_max_s; /* points within; 0: no bound */
     unsigned terms;              /* ALLAN_…; 0: all */
 };
 
 /*
- * Joint, weighted, non-negative least squares on the variance over the points within the bounds; then their standard
- * errors, and of every point its degrees of freedom and interval by the fitted slopes. `samples` is allan_count;
+ * Joint, weighted, non-negative least squares on the variance over the points within the bounds. Sets the standard errors,
+ * and the degrees of freedom and the interval of every point by the fitted slopes. `samples` is allan_count;
  * options NULL: all points, all terms.
  */
 void allan_fit(struct allan_point *points, size_t count, uint64_t samples, const struct allan_fit_options *options,
                struct allan_fit *fit);
 /*
- * The standard errors that such a fit has where the coefficients of `fit` are the truth, for the terms that are not
- * zero: fills n_se, b_se, k_se and the points' degrees of freedom. False: out of memory, or too few points.
+ * The standard errors of such a fit if the coefficients of `fit` are the true ones, for the terms that are not zero: sets
+ * n_se, b_se, k_se and the points' degrees of freedom. False: out of memory, or too few points.
  */
 bool allan_standard_errors(struct allan_point *points, size_t count, uint64_t samples,
                            const struct allan_fit_options *options, struct allan_fit *fit);

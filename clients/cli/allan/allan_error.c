@@ -3,7 +3,7 @@
  * the inverse of the weighted normal matrix alone would be too small; the covariance of the points is derived instead.
  *
  * The estimate at tau is the time average of the square of the samples' response to the filter H_tau. For Gaussian noise
- * of density S(f), by Isserlis and Parseval, two such averages over a record that is long beside tau have the covariance
+ * of density S(f), by Isserlis and Parseval, two such averages over a record much longer than tau have the covariance
  * (2/T) ∫ S² |H_i|² |H_j|² df, |H_m|² = 2 sin⁴(π f m dt) / (m sin(π f dt))². The correlation of two points is taken from
  * that integral, their variances 2 σ⁴/edf from the degrees of freedom, which hold up to half the record. With weights W
  * and the points' covariance C the squares have the covariance (A'WA)⁻¹ A'WCWA (A'WA)⁻¹; d(x²) = 2x dx gives the errors.
@@ -19,7 +19,7 @@
 
 #define PI 3.141592653589793
 
-/* Frequencies per octave. Beyond PHASE_STEP radians from one to the next, sin⁴ stands for its mean, 3/8. */
+/* Frequencies per octave. Where their distance exceeds PHASE_STEP radians, sin⁴ is replaced by its mean, 3/8. */
 enum { PER_OCTAVE = 48 };
 #define PHASE_STEP 0.5
 
@@ -39,7 +39,7 @@ static double sin4(double f_hz, double step_hz, double tau_s)
     return s * s * s * s;
 }
 
-/* gram[i][j] = ∫ S² |H_i|² |H_j|² df, but for a factor; `row` has room for `count`. */
+/* gram[i][j] = ∫ S² |H_i|² |H_j|² df, up to a constant factor; `row` has room for `count`. */
 static void integrate(const struct allan_point *points, size_t count, const double squares[TERMS], double *gram, double *row)
 {
     const double dt_s = points[0].tau_s / (double)points[0].m;
@@ -79,7 +79,7 @@ static void add_up(const struct allan_point *points, size_t count, const double 
     }
 }
 
-/* Variance of square number `term`: row `term` of the inverse, on both sides of the middle. */
+/* Variance of square number `term`: inverse · middle · inverse, element (term, term). */
 static double variance_of_square(double normal[TERMS][TERMS], double middle[TERMS][TERMS], unsigned subset, int term)
 {
     double unit[TERMS] = {0}, row[TERMS], sum = 0.0;

@@ -127,7 +127,7 @@ static double chi_squared_quantile(double edf, double z)
     return root > 0.0 ? edf * root * root * root : 1e-6 * edf;
 }
 
-/* The slope of the fitted deviation at tau, in decades a decade. */
+/* The slope of the fitted deviation at tau, in decades per decade. */
 static double slope_at(const double squares[TERMS], double tau_s)
 {
     static const double slopes[TERMS] = {-1.0, -0.5, 0.0, 0.5, 1.0};
@@ -183,7 +183,7 @@ void allan_fit(struct allan_point *points, size_t count, uint64_t samples, const
     options = options != NULL ? options : &everything;
     count = count < ALLAN_MAX_POINTS ? count : ALLAN_MAX_POINTS;
     allan_set_freedom(points, count, samples, squares);
-    /* The first weights come from the data, the next from the model: data that lie low by chance would pull it down. */
+    /* The first weights are from the data, the next from the model, because points that are low by chance get too much weight. */
     for (int round = 0; round < 5 && used >= 3; round++) {
         used = allan_weights(points, count, options, round == 0 ? NULL : squares, weights);
         if (used >= 3) {

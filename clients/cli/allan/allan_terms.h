@@ -1,4 +1,4 @@
-/* What the fit and its standard errors share: the five terms of the variance, in the order q, n, b, k, r. */
+/* The five terms of the variance, in the order q, n, b, k, r, for the fit and its standard errors. */
 #ifndef CLI_ALLAN_TERMS_H
 #define CLI_ALLAN_TERMS_H
 
@@ -6,16 +6,16 @@
 
 enum { TERMS = 5 };
 
-/* What a square of 1 adds to the variance at tau. */
+/* The contribution of a square of 1 to the variance at tau. */
 void allan_basis(double tau_s, double row[TERMS]);
 double allan_variance_of(const double squares[TERMS], double tau_s);
 /* Least squares by the normal equations, of the terms in `subset`. False where they are not independent. */
 bool allan_solve(double matrix[TERMS][TERMS], const double right[TERMS], unsigned subset, double solution[TERMS]);
-/* Equivalent degrees of freedom of every point, by the slope that the squares have there. */
+/* Equivalent degrees of freedom of every point, by the slope of the model there. */
 void allan_set_freedom(struct allan_point *points, size_t count, uint64_t samples, const double squares[TERMS]);
 /*
- * One over the variance of each point's variance, by the squares (NULL: by its own), 0 beyond the bounds. Returns how
- * many are not 0.
+ * One over the variance of each point's variance, from the squares (NULL: from the point), 0 outside the bounds. Returns
+ * the number that are not 0.
  */
 size_t allan_weights(const struct allan_point *points, size_t count, const struct allan_fit_options *options,
                      const double *squares, double *weights);

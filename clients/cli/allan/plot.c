@@ -9,7 +9,7 @@
 enum { WIDTH = 900, HEIGHT = 560, LEFT = 84, RIGHT = 230, TOP = 44, BOTTOM = 60, LEGEND = 80 };
 static const struct svg_page page = {WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM};
 
-/* A point with fewer degrees of freedom says little: its bar may leave the picture. */
+/* A point with fewer degrees of freedom does not extend the axes: its bar may leave the picture. */
 #define LEAST_EDF 3.0
 
 struct frame {
@@ -48,7 +48,7 @@ static void find_range(struct frame *frame, const struct plot_curve *curves, siz
     }
 }
 
-/* 10 to a whole power, in characters that every viewer shows alike. */
+/* 10 to a whole power, in characters that every viewer has. */
 static const char *power_of_ten(double exponent, char text[32])
 {
     static const char *const digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -58,7 +58,7 @@ static const char *power_of_ten(double exponent, char text[32])
     return text;
 }
 
-/* Whole decades darker and with their number, what lies between them fainter. */
+/* Grid lines: whole decades dark and with a number, the others light. */
 static void draw_grid(const struct frame *frame)
 {
     char text[32];
@@ -81,7 +81,7 @@ static void draw_grid(const struct frame *frame)
     svg_frame(frame->to, &page);
 }
 
-/* A curve of the model, in runs that lie in the picture. */
+/* A curve of the model, clipped to the picture. */
 static void draw_model(const struct frame *frame, const struct allan_fit *fit, const char *colour, const char *style)
 {
     enum { STEPS = 400 };

@@ -1,4 +1,4 @@
-/* The result of `otolith allan` on the standard output. */
+/* The result of `otolith allan` on standard output. */
 #include "report.h"
 
 #include <inttypes.h>

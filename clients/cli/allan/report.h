@@ -1,4 +1,4 @@
-/* What `otolith allan` prints of each column: deviations with their intervals, and the fitted coefficients. */
+/* The output of `otolith allan`: per column the deviations with their intervals, and the fitted coefficients. */
 #ifndef CLI_ALLAN_REPORT_H
 #define CLI_ALLAN_REPORT_H
 
@@ -15,7 +15,7 @@ struct allan_column {
     struct allan_fit fit;
 };
 
-/* {"columns": {NAME: {tau_s, adev, lo, hi, N, B, K, …}}}; `constants`: also columns that never change, with empty arrays. */
+/* {"columns": {NAME: {tau_s, adev, lo, hi, N, B, K, …}}}; `constants`: also constant columns, with empty arrays. */
 void allan_print_json(const struct allan_column *columns, uint32_t count, bool constants);
 void allan_print_text(const struct allan_column *columns, uint32_t count);
 

@@ -4,6 +4,8 @@
 #include "json.h"
 
 static const char *const angle_names[] = {"roll", "pitch", "yaw"};
+static const char *const axis_names[OTO_CALIBRATION_AXES] = {"pitch", "yaw", "roll_repeatable", "roll_absolute"};
+static const char *const axis_texts[OTO_CALIBRATION_AXES] = {"pitch", "yaw", "roll, to the mean road", "roll, to gravity"};
 
 const char *calibrate_state_name(uint32_t state)
 {
@@ -34,7 +36,31 @@ void calibrate_print_json(FILE *to, const struct oto_mount_calibration_record *r
     print_triple(to, "bound_3sigma_deg", result->bound_3sigma_deg);
     (void)fputs("\"seconds\": ", to);
     json_double(to, result->seconds);
-    (void)fputs("}\n", to);
+    (void)fputs(", \"axes\": {", to);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        (void)fprintf(to, "%s\"%s\": {\"value\": ", i > 0 ? ", " : "", axis_names[i]);
+        json_double(to, result->axis_value_deg[i]);
+        (void)fputs(", \"bound\": ", to);
+        json_double(to, result->axis_bound_deg[i]);
+        (void)fprintf(to, ", \"accepted\": %s}", result->axis_accepted[i] != 0 ? "true" : "false");
+    }
+    (void)fputs("}}\n", to);
+}
+
+static const char *previous_text(uint32_t previous)
+{
+    return previous == OTO_CALIBRATION_PREVIOUS_CARRIED   ? ", previous result carried, not confirmed"
+           : previous == OTO_CALIBRATION_PREVIOUS_JOINED  ? ", previous result joined"
+           : previous == OTO_CALIBRATION_PREVIOUS_REFUTED ? ", previous result refuted"
+                                                          : "";
+}
+
+static void print_axes(FILE *to, const struct oto_mount_calibration_record *result)
+{
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        (void)fprintf(to, "  %-23s %8.3f ± %-7.3f %s%s\n", axis_texts[i], result->axis_value_deg[i], result->axis_bound_deg[i],
+                      result->axis_accepted[i] != 0 ? "accepted" : "not accepted", previous_text(result->axis_previous[i]));
+    }
 }
 
 static void print_needed(FILE *to, const struct oto_mount_calibration_record *result)
@@ -75,6 +101,7 @@ void calibrate_print(FILE *to, const struct oto_mount_calibration_record *result
         (void)fprintf(to, "  %-6s %10.3f %12.3f %12.3f\n", angle_names[i], result->rpy_deg[i], result->bound_3sigma_deg[i],
                       result->correction_rpy_deg[i]);
     }
+    print_axes(to, result);
     (void)fprintf(to, "  from %.1f s and %.0f m, %s; gyro bias %.3g %.3g %.3g rad/s; speed scale %.4f\n", result->seconds,
                   result->distance_m, result->method == OTO_CALIBRATION_HISTOGRAM ? "histogram" : "joint",
                   result->gyro_bias_rad_s.x, result->gyro_bias_rad_s.y, result->gyro_bias_rad_s.z, result->speed_scale);

@@ -1,4 +1,4 @@
-/* otolith model check: whether a trajectory is one that the model drives, and whether it comes nearer to a target. */
+/* otolith model check: whether a model can follow a trajectory, and whether the trajectory approaches a target. */
 #include "model/model.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "document/table.h"
 
-/* How far a heading may turn away from the target's between two rows, as cosine: Autoware.Auto's trajectory_checks. */
+/* The cosine of the angle by which a heading may turn away from the target between two rows (Autoware.Auto, trajectory_checks). */
 #define HEADING_SLACK 0.006
 
 enum { X, Y, HEADING, TARGET_NUMBERS };
@@ -16,7 +16,7 @@ enum { X, Y, HEADING, TARGET_NUMBERS };
 struct check {
     const struct model_options *options;
     struct oto_model *model;
-    double tolerance; /* of an expected number; of 1 where that is below 1 */
+    double tolerance; /* relative to the expected number, or to 1 where that is smaller */
     double target[TARGET_NUMBERS];
     int target_count;
     const char *columns[OTO_MODEL_MAX_STATES + 1]; /* t_s, then the states */
@@ -24,7 +24,7 @@ struct check {
     int64_t last_ns;
     double last_distance_sq_m2, last_alignment;
     uint64_t rows;
-    uint64_t infeasible, astray; /* the first row that is, from 1; 0: none */
+    uint64_t infeasible, astray; /* number of the first such row, from 1; 0: none */
     char why[160];
 };
 
@@ -40,7 +40,7 @@ static void compare(struct check *check, const struct oto_row *row, const double
     }
 }
 
-/* The squared distance must not grow, the heading not turn away. */
+/* The squared distance must not grow, and the heading must not turn away. */
 static void approach(struct check *check, const struct oto_row *row)
 {
     struct oto_truth_record truth;

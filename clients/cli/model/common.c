@@ -16,11 +16,11 @@ static const struct argp_option every_option[] = {
     {"in", 'i', "FILE", 0, "CSV of states", 0},
     {"out", 'o', "FILE", 0, "CSV of states after dt_s; - is stdout", 0},
     {"jacobian", 'J', NULL, 0, "also the Jacobian at the old state, as columns J_row_col", 0},
-    {"derived", 'd', NULL, 0, "also what follows from the new state, as speed or heading", 0},
+    {"derived", 'd', NULL, 0, "also values derived from the new state, for example speed or heading", 0},
     {"state", 'x', "A,B,...", 0, "numbers in the order of the states, or NAME=NUMBER,... over rest at the origin", 0},
-    {"steps", 'n', "N", 0, "how many predictions", 0},
-    {"dt", 't', "TIME", 0, "of one step, as 100ms or 0.1s; negative goes back", 0},
-    {"target", 'g', "X,Y[,HEADING]", 0, "where the trajectory is to lead, m and rad", 0},
+    {"steps", 'n', "N", 0, "number of predictions", 0},
+    {"dt", 't', "TIME", 0, "length of a step, for example 100ms; negative predicts backwards", 0},
+    {"target", 'g', "X,Y[,HEADING]", 0, "target of the trajectory, m and rad", 0},
     {"tolerance", 'p', "PERCENT", 0, "of each expected number, of 1 where that is smaller (default 5)", 0},
     {"json", 'j', NULL, 0, "print JSON", 0},
 };
@@ -70,7 +70,7 @@ void model_parse(int argc, char **argv, const char *letters, const char *synopsi
 
 /* ---- the model ---- */
 
-/* Names that are in use elsewhere for the same models. */
+/* Names of the same models in other software. */
 static const struct {
     const char *other, *name;
 } synonyms[] = {{"cv", "constant_velocity"}, {"ca", "constant_acceleration"}, {"cvtr", "ctrv"},

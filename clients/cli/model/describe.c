@@ -8,7 +8,7 @@
 struct listing {
     bool json;
     unsigned count;
-    int code; /* of the command: a plugin that cannot be looked at is no plugin that is not there */
+    int code; /* exit code: a plugin that cannot be loaded is reported, the others are still listed */
 };
 
 static void list_one(void *context, const char *name)
@@ -73,7 +73,7 @@ static void print_quantities(const char *title, const struct oto_model_quantity 
     (void)printf("%s", json ? "]" : "");
 }
 
-/* What a vehicle of the model needs besides, its initial state, is not what a prediction needs. */
+/* The initial state, which only a vehicle needs, is left out. */
 static bool is_initial(const struct oto_param *param)
 {
     return strncmp(param->key, "initial.", strlen("initial.")) == 0;

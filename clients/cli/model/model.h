@@ -1,4 +1,4 @@
-/* What the subcommands of `otolith model` share: the options, the model they name, and the CSV they write. */
+/* Options, model and CSV output of the subcommands of `otolith model`. */
 #ifndef CLI_MODEL_H
 #define CLI_MODEL_H
 
@@ -23,7 +23,7 @@ int model_predict(int argc, char **argv);
 int model_rollout(int argc, char **argv);
 int model_check(int argc, char **argv);
 
-/* `otolith model NAME [OPTION...]`: the options that `letters` names, and at most one argument, which is the model. */
+/* `otolith model NAME [OPTION...]`: accepts the options in `letters`, and at most one argument, the model. */
 void model_parse(int argc, char **argv, const char *letters, const char *synopsis, const char *doc,
                  struct model_options *options);
 /* Opens --model with --params and --set. */
@@ -31,10 +31,10 @@ enum oto_status model_open(const struct model_options *options, struct oto_model
 /* A plugin's id as a model's name: without motion_. */
 const char *model_name(const struct oto_plugin *plugin);
 
-/* A finite number and nothing else. */
+/* Accepts one finite number. */
 enum oto_status model_number(const char *text, double *number, struct oto_error *error);
 
-/* Shortest digits that read back. */
+/* The shortest digits that read back as the same number. */
 void model_print_number(FILE *to, double number);
 
 #endif

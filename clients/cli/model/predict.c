@@ -8,7 +8,7 @@
 
 #include "document/table.h"
 
-/* A column that is a parameter of the model: set whenever its text changes. */
+/* A column that is a parameter of the model, which is set when the text of the cell changes. */
 struct param_column {
     uint32_t column;
     char *last; /* NULL: not set yet */

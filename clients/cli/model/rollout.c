@@ -1,4 +1,4 @@
-/* otolith model rollout: a state and what becomes of it. */
+/* otolith model rollout: predicts a state over a number of steps. */
 #include "model/model.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "NAME=NUMBER" or a number, which then stands for the state of its place. */
+/* "NAME=NUMBER", or a number for the state at its position in the list. */
 static enum oto_status read_word(const struct oto_model *model, const char *word, uint32_t place, double *state,
                                  struct oto_error *error)
 {
@@ -130,7 +130,8 @@ static enum oto_status rollout(const struct model_options *options, struct oto_m
 
 int model_rollout(int argc, char **argv)
 {
-    static const char doc[] = "Roll a state out: a CSV with t_s and the states, from the given one (t_s = 0) over N steps.";
+    static const char doc[] =
+        "Predict N steps from a state: prints a CSV with t_s and the states, beginning with the initial one at t_s = 0.";
     struct model_options options;
     struct oto_model *model = NULL;
     struct oto_error error = {0};

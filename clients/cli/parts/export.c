@@ -1,4 +1,4 @@
-/* A part for others: Kalibr's imu.yaml and the <noise> elements of an SDF sensor. */
+/* Export of a part: Kalibr's imu.yaml and the <noise> elements of an SDF sensor. */
 #include <math.h>
 #include <string.h>
 
@@ -6,10 +6,10 @@
 
 #define RT2 1.41421356237309504880
 
-/* A walk has no correlation time; SDF wants one: as long as its documentation names. */
+/* A random walk has no correlation time, but SDF needs one: the value of its documentation. */
 #define SDF_CORRELATION_S 3600.0
 
-/* Kalibr takes one number for all axes: the noisiest. */
+/* Kalibr takes one number for all axes: that of the axis with the most noise. */
 static double largest(const double *axes)
 {
     return fmax(axes[0], fmax(axes[1], axes[2]));

@@ -7,7 +7,7 @@
 #include "json.h"
 #include "parts.h"
 
-/* What a field's numbers are, in the units of both files. */
+/* The quantity of a field and its units in both kinds of file. */
 static const struct field {
     const char *matlab, *mavs, *term;
     const char *units[OTO_PART_TRIADS]; /* NULL: the triad has no such term */
@@ -59,7 +59,7 @@ static bool find_sections(struct importing *importing, const struct oto_value *m
     return any;
 }
 
-/* The sections at the root, or those of the one entry that is asked for. */
+/* The sections at the root, or those of the selected entry. */
 static enum oto_status find_entry(struct importing *importing, const struct oto_value *root, const char *entry,
                                   const struct oto_value **found)
 {
@@ -111,7 +111,7 @@ static enum oto_status read_axes(const struct oto_value *value, double axes[3], 
     return status;
 }
 
-/* MATLAB's 3x3 matrix in percent: 100 on the diagonal; a row must feel both other axes alike to be one number. */
+/* MATLAB's 3x3 matrix in percent: 100 on the diagonal; the other two numbers of a row must be equal to become one number. */
 static enum oto_status read_matrix(const struct oto_value *value, double axes[3], struct oto_error *error)
 {
     for (uint32_t row = 0; row < 3; row++) {
@@ -195,8 +195,8 @@ static bool is_given(const struct importing *importing, int triad, const char *t
     return false;
 }
 
-/* MATLAB: 'double-sided' (default) is sigma = density sqrt(fs/2), what is called single-sided elsewhere; 'single-sided'
- * is sigma = density sqrt(fs), Allan's N. */
+/* MATLAB: 'double-sided' (default) means sigma = density sqrt(fs/2), called single-sided elsewhere; 'single-sided' means
+ * sigma = density sqrt(fs), Allan's N. */
 static enum oto_status read_noise_type(struct importing *importing, const struct oto_value *section)
 {
     const struct oto_value *type = oto_value_get(section, "NoiseType");

@@ -1,4 +1,4 @@
-/* What `otolith parts` prints and converts. Each writes to a stream and touches nothing else. */
+/* Printing and conversion of parts. Each function writes to a stream. */
 #ifndef CLI_PARTS_H
 #define CLI_PARTS_H
 
@@ -11,13 +11,13 @@ void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mod
 void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 
 enum parts_format { PARTS_KALIBR, PARTS_SDF };
-/* rate_hz 0: the mode's. What a part has no source for is 0, and a comment says so. */
+/* rate_hz 0: that of the mode. A value without a source in the part is 0, with a comment in the output. */
 enum oto_status parts_export(FILE *to, enum parts_format format, const struct oto_part *part,
                              const struct oto_part_mode *mode, double rate_hz, struct oto_error *error);
 
 /*
  * A part file from the JSON of MATLAB's imuSensor (one part, or several by name: `entry`, NULL: the only one) or of MAVS.
- * `name` is what the part will be called. Nothing is written on failure.
+ * `name` is the name of the new part. Nothing is written on failure.
  */
 enum oto_status parts_import(FILE *to, const char *path, const char *entry, const char *name, oto_warn_function warn,
                              void *warn_context, struct oto_error *error);

@@ -1,4 +1,4 @@
-/* A part in every convention: its noise once, and what the field's conventions make of it. */
+/* A part in every convention: its noise and the numbers that each convention derives from it. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum source { WHITE, INSTABILITY, WALK };
 static const struct convention {
     enum oto_part_triad triad;
     enum source source;
-    double factor; /* from what oto_part_noise gives */
+    double factor; /* applied to the result of oto_part_noise */
     const char *unit, *key, *text;
 } conventions[] = {
     {OTO_PART_GYROSCOPE, WHITE, DEG, "°/s/√Hz", "density_single_deg_s_rthz",
@@ -59,7 +59,7 @@ static const struct convention {
     {OTO_PART_MAGNETOMETER, WALK, 1e3, "nT/√s", "k_nt_rts", "random walk: Allan K"},
 };
 
-/* False: the part has no source for it. */
+/* False: the part has no value for it. */
 static bool convert(const struct convention *convention, const struct oto_part_noise *noise, double axes[3])
 {
     const double *values = convention->source == WHITE         ? noise->white_u_rthz

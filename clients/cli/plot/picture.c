@@ -7,7 +7,7 @@
 enum { WIDTH = 900, HEIGHT = 500, LEFT = 84, RIGHT = 150, TOP = 44, BOTTOM = 60, LEGEND = 18, TICKS = 8 };
 static const struct svg_page page = {WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM};
 
-/* One axis: the values at its ends, and where these stand on the page. */
+/* One axis: the values at its ends, and their positions on the page. */
 struct axis {
     double low, high;
     double low_px, high_px;
@@ -24,7 +24,7 @@ static void take(struct axis *axis, double value)
     axis->high = fmax(axis->high, value);
 }
 
-/* A constant gets room round it, curves a margin. */
+/* Adds a margin; a constant gets a range of its own. */
 static void widen(struct axis *axis, double margin)
 {
     if (!(axis->low <= axis->high)) {
@@ -37,7 +37,7 @@ static void widen(struct axis *axis, double margin)
     axis->high += room;
 }
 
-/* 1, 2 or 5 times a power of ten, so that at most TICKS steps fit. */
+/* The step of the grid, 1, 2 or 5 times a power of ten: at most TICKS steps fit. */
 static double step_of(const struct axis *axis)
 {
     static const double factors[] = {1.0, 2.0, 5.0, 10.0};
@@ -65,7 +65,7 @@ static void draw_grid(FILE *to, const struct axis *x, const struct axis *y)
     svg_frame(to, &page);
 }
 
-/* The points of one column of pixels: the first, the extremes in their order, the last. */
+/* The points of one column of pixels: the first, minimum and maximum in their order, the last. */
 static void draw_column(FILE *to, const struct picture_point *points, size_t count, const struct axis *x,
                         const struct axis *y)
 {

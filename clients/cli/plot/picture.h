@@ -11,7 +11,7 @@ struct picture_point {
 
 struct picture_curve {
     char name[128];
-    struct picture_point *points; /* x does not fall */
+    struct picture_point *points; /* x does not decrease */
     size_t count;
 };
 
@@ -21,7 +21,7 @@ struct picture {
     size_t count;
 };
 
-/* Where more points than pixels stand side by side, what they span is drawn: peaks stay. */
+/* Where there are more points than pixels, minimum and maximum of each pixel column are drawn, so that peaks are visible. */
 void picture_svg(FILE *to, const struct picture *picture);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The Unity and SDF IMU between two languages: SDF XML (nested, or flat as Unity's) and world files of otolith. A
- * description stands between them; import∘export is the identity on it. [loop]
+ * Conversion of the Unity and SDF IMU between SDF XML (nested, or flat as Unity's) and world files of otolith, by way of a
+ * description. import∘export is the identity on descriptions. [loop]
  */
 #ifndef OTOLITH_SDF_SDF_H
 #define OTOLITH_SDF_SDF_H
@@ -21,7 +21,7 @@ struct oto_sdf_noise {
     double mean, stddev, bias_mean, bias_stddev, dynamic_bias_stddev, dynamic_bias_correlation_time, precision;
 };
 
-/* One sensor: what XML says of it, which is what a node of sdf_imu has. */
+/* One sensor: the values of its XML, which are those of a node of sdf_imu. */
 struct oto_sdf_imu {
     char vehicle[OTO_SDF_NAME_BYTES], name[OTO_SDF_NAME_BYTES];
     char topic[OTO_TOPIC_BYTES];         /* "": the node's own */
@@ -34,14 +34,14 @@ struct oto_sdf_imu {
     double custom_rpy_rad[3], grav_dir_x[3];
     double orientation_covariance[9], angular_velocity_covariance[9], linear_acceleration_covariance[9];
     struct oto_sdf_noise noise[OTO_SDF_AXES]; /* linear_acceleration x y z, angular_velocity x y z */
-    uint32_t line, column;                    /* where it stands; 0: nowhere */
+    uint32_t line, column;                    /* of its element; 0: unknown */
 };
 
 struct oto_sdf_world {
     char name[OTO_WORLD_NAME_BYTES];
     struct oto_sdf_imu *imus;
     uint32_t count, capacity;
-    uint32_t other_nodes; /* of a world file: nodes that SDF has no word for */
+    uint32_t other_nodes; /* of a world file: nodes without an element in SDF */
 };
 
 extern const struct oto_sdf_imu oto_sdf_imu_default;
@@ -49,21 +49,21 @@ extern const struct oto_sdf_imu oto_sdf_imu_default;
 struct oto_sdf_imu *oto_sdf_world_add(struct oto_sdf_world *world, const struct oto_sdf_imu *imu);
 void oto_sdf_world_finish(struct oto_sdf_world *world);
 
-/* What is unknown or has no meaning here is warned of with its place; what is wrong is an error with its place. */
+/* Unknown or unused elements are warnings, wrong values are errors; both have their place in the file. */
 enum oto_status oto_sdf_from_xml(const struct oto_xml *xml, oto_warn_function warn, void *warn_context,
                                  struct oto_sdf_world *world, struct oto_error *error);
 enum oto_status oto_sdf_to_xml(const struct oto_sdf_world *world, FILE *file, struct oto_error *error);
 
-/* A world that runs: a scripted drive, and the sensors with what differs from their defaults. */
+/* A complete world file: a scripted drive, and the sensors with the values that differ from their defaults. */
 enum oto_status oto_sdf_to_yaml(const struct oto_sdf_world *world, const char *source, FILE *file,
                                 struct oto_error *error);
 /*
- * The sdf_imu nodes of a world file. `descriptor` is that of sdf_imu, which judges the parameters; the rest of the file
- * is not judged.
+ * The sdf_imu nodes of a world file. `descriptor` is that of sdf_imu, which checks the parameters; the rest of the file
+ * is not checked.
  */
 enum oto_status oto_sdf_from_yaml(const char *path, const struct oto_plugin_descriptor *descriptor,
                                   struct oto_sdf_world *world, struct oto_error *error);
-/* One parameter of a node, its value as YAML flow text. OTO_NOT_FOUND: a key that SDF has no word for. */
+/* One parameter of a node, its value as YAML flow text. OTO_NOT_FOUND: a key without an element in SDF. */
 enum oto_status oto_sdf_set_param(struct oto_sdf_imu *imu, const char *key, const char *value, struct oto_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* From a tree of XML to descriptions, along the table of elements. */
+/* Reads descriptions from an XML tree by the table of elements. */
 #include <math.h>
 
 #include "otolith/detmath.h"
@@ -36,7 +36,7 @@ __attribute__((format(printf, 3, 4))) static void warn(struct reader *reader, co
     reader->warn(reader->warn_context, sentence);
 }
 
-/* ---- what is not known ---- */
+/* ---- unknown elements ---- */
 
 static void warn_unknown(struct reader *reader, const struct oto_xml_element *child, const struct sdf_element *table)
 {
@@ -73,7 +73,7 @@ static void warn_attributes(struct reader *reader, const struct oto_xml_element 
 
 /* ---- values ---- */
 
-/* How the numbers of a <pose> are to be understood. */
+/* The rotation format of a <pose>. */
 struct pose_form {
     bool is_quaternion;
     int64_t in_degrees;
@@ -131,7 +131,7 @@ static enum oto_status read_pose(struct reader *reader, const struct oto_xml_ele
 static enum oto_status read_section(struct reader *reader, const struct sdf_element *table,
                                     const struct oto_xml_element *element, void *base);
 
-/* A type stands as an attribute or as an element; SDF has none without, Unity's form has no word for it. */
+/* The type is an attribute or an element. SDF requires one; Unity's form has none. */
 static enum oto_status read_noise(struct reader *reader, const struct oto_xml_element *element, bool is_unity,
                                   struct oto_sdf_noise *noise)
 {
@@ -248,7 +248,7 @@ static bool is_name_letter(char letter)
            letter == '_' || letter == '-';
 }
 
-/* What a world file takes as a name: other letters become '_'. */
+/* A name for a world file: other letters become '_'. */
 static void read_name(struct reader *reader, const struct oto_xml_element *element, char *name, size_t bytes)
 {
     const char *given = oto_xml_attribute(element, "name");

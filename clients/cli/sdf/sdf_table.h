@@ -1,6 +1,6 @@
 /*
- * The two vocabularies of an IMU, each written once: elements of SDF, which reading and writing go along, and
- * parameters of sdf_imu. Private to this folder.
+ * Two tables of an IMU: the elements of SDF, for reading and writing, and the parameters of sdf_imu. Private to this
+ * folder.
  */
 #ifndef OTOLITH_SDF_TABLE_H
 #define OTOLITH_SDF_TABLE_H
@@ -18,7 +18,7 @@ enum sdf_kind {
     SDF_NOISE_ALL /* Unity's: one <noise> for all axes */
 };
 
-/* A word; for numbers, one that stands for a value. */
+/* A word of an enumeration; of a number, a word for one of its values. */
 struct sdf_word {
     const char *word;
     double value;
@@ -32,10 +32,10 @@ struct sdf_words {
 struct sdf_element {
     const char *name;
     enum sdf_kind kind;
-    uint32_t count, offset;  /* in what the section above describes */
+    uint32_t count, offset;  /* in the struct of the section above */
     double minimum, maximum; /* of numbers and whole numbers */
     struct sdf_words words;
-    const char *attribute; /* a word beside the value: parent_frame; or the type of a noise */
+    const char *attribute; /* an attribute of the element: parent_frame, or the type of a noise */
     uint32_t attribute_offset;
     struct sdf_words attribute_words;
     const struct sdf_element *children;
@@ -54,9 +54,9 @@ struct sdf_param {
 extern const struct sdf_param sdf_params[];
 extern const uint32_t sdf_param_count;
 
-/* NULL where no word has the value. */
+/* NULL: no word has the value. */
 const char *sdf_word_of(struct sdf_words words, double value);
-/* Whatever the case of its letters. False: none of them. */
+/* Case is ignored. False: no such word. */
 bool sdf_word_find(struct sdf_words words, const char *text, double *value);
 /* "CUSTOM, ENU, NED" */
 void sdf_words_list(struct sdf_words words, char *text, size_t bytes);

@@ -1,10 +1,10 @@
-/* Values of either language into a description. Private to this folder. */
+/* Values of XML and world files into a description. Private to this folder. */
 #ifndef OTOLITH_SDF_VALUE_H
 #define OTOLITH_SDF_VALUE_H
 
 #include "sdf/sdf_table.h"
 
-/* What a value has to be. */
+/* The requirements on a value. */
 struct sdf_form {
     const char *name; /* of the element or parameter, for messages */
     enum sdf_kind kind;
@@ -16,7 +16,7 @@ struct sdf_form {
 /* One scalar into element `index`. Errors carry the scalar's place. */
 enum oto_status sdf_scalar_read(const struct sdf_form *form, const struct oto_value *scalar, uint32_t index,
                                 void *target, struct oto_error *error);
-/* An element's text: `count` of them with blanks between. */
+/* The text of an element: `count` values, separated by blanks. */
 enum oto_status sdf_text_read(const struct sdf_form *form, const struct oto_xml_element *element, const char *text,
                               void *target, struct oto_error *error);
 

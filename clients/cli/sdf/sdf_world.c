@@ -1,4 +1,4 @@
-/* From world files, and from the parameters of nodes that run, to descriptions. */
+/* Descriptions from world files, and from the parameters of running nodes. */
 #include <stdlib.h>
 
 #include "document/document.h"
@@ -93,7 +93,7 @@ static enum oto_status read_vector(const struct oto_value *map, const char *key,
     return status;
 }
 
-/* `params_file` starts at the world file's folder. */
+/* `params_file` is relative to the directory of the world file. */
 static enum oto_status apply_file(const struct loader *loader, const struct oto_value *value, struct oto_params *params)
 {
     char path[4096];

@@ -1,4 +1,4 @@
-/* From descriptions to XML, along the table of elements: what differs from its default is written. */
+/* XML from descriptions, by the table of elements: only values that differ from their default. */
 #include <errno.h>
 
 #include "sdf/sdf_table.h"

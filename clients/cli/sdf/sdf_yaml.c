@@ -1,4 +1,4 @@
-/* From descriptions to a world file that runs. */
+/* A complete world file from descriptions. */
 #include <errno.h>
 
 #include "sdf/sdf_table.h"
@@ -112,7 +112,7 @@ static bool is_first_of_vehicle(const struct oto_sdf_world *world, uint32_t inde
     return true;
 }
 
-/* In a comment nothing may end the line. */
+/* Text in a comment must not end the line. */
 static void put_source(FILE *file, const char *source)
 {
     (void)fputs("# Made by `otolith sdf import ", file);

@@ -180,7 +180,7 @@ static void XMLCALL on_text(void *context, const XML_Char *text, int length)
     pending->bytes = need;
 }
 
-/* A declaration is where entities are made, and files from elsewhere named. */
+/* A document type declaration can define entities and name other files: refused. */
 static void XMLCALL on_doctype(void *context, const XML_Char *name, const XML_Char *system, const XML_Char *public_id,
                                int has_internal_subset)
 {

@@ -1,6 +1,6 @@
 /*
- * XML as a tree whose every element knows where it stands. Bounded in bytes, elements, depth and text; a document type
- * declaration is refused, and with it every entity but the five of XML itself. Only xml.c knows expat. [loop]
+ * XML as a tree; every element has its place in the file. Limits on bytes, elements, depth and text; a document type
+ * declaration is refused, so that only the five entities of XML exist. Only xml.c uses expat. [loop]
  */
 #ifndef OTOLITH_SDF_XML_H
 #define OTOLITH_SDF_XML_H
@@ -36,7 +36,7 @@ struct oto_xml;
 
 /* Errors: IO, NOT_FOUND, SYNTAX, LIMIT, NO_MEMORY, with file:line:column. */
 enum oto_status oto_xml_read(const char *path, struct oto_xml **xml, struct oto_error *error);
-/* `name` stands for the file in messages. */
+/* `name` is the name of the file in messages. */
 enum oto_status oto_xml_parse(const char *name, const char *text, size_t bytes, struct oto_xml **xml,
                               struct oto_error *error);
 void oto_xml_close(struct oto_xml *xml); /* NULL is allowed */

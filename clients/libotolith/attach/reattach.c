@@ -86,7 +86,7 @@ enum oto_status oto_client_reattach(struct oto_client *client, int32_t timeout_m
         return oto_fail(error, status, "%s", why.text);
     }
     if (status != OTO_OK) {
-        return oto_fail(error, OTO_TIMEOUT, "world '%s' did not come again within %d ms: %.400s", client->world, timeout_ms,
+        return oto_fail(error, OTO_TIMEOUT, "world '%s' did not restart within %d ms: %.400s", client->world, timeout_ms,
                         why.text);
     }
     status = take_over(client, next, error);

@@ -25,7 +25,7 @@ struct oto_run_log_member {
     const char *key;
     enum oto_run_log_kind kind;
     const char *text; /* TEXT; contains no NUL */
-    uint64_t number;  /* NUMBER; TRUTH: 0 or 1 */
+    uint64_t number;  /* NUMBER; for TRUTH (true, false) 1 or 0 */
 };
 
 struct oto_run_log_line {

@@ -88,7 +88,7 @@ class Participant:
             angular_accel_body_rad_s2=None, longitudinal_speed_m_s=None, *, vehicle=0, continues=False, jumps=False):
         """
         The vehicle's truth at grant.until. The quaternion is (w, x, y, z). Accelerations that are not given follow from the
-        velocities. `continues`: the first record goes on from truth(); `jumps`: a later one does not from the one before.
+        velocities. `continues`: the first record continues truth(); `jumps`: a later one does not continue the previous one.
         """
         record, flags = self._truth, _CONTINUES * continues | _JUMPS * jumps
         record[0:3], record[3:6] = position_enu_m, velocity_enu_m_s

@@ -32,8 +32,8 @@ def _encode(text):
 
 class World:
     """
-    A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only one that runs. With `follow_s` it
-    goes on by itself when the world comes again within that time (see `reattach`), and then calls `on_restart(world)`.
+    A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only running world. With `follow_s` it
+    reattaches if the world restarts within that time (see `reattach`), and then calls `on_restart(world)`.
     """
 
     def __init__(self, world=None, *, timeout_s=5.0, name=None, socket_path=None, role=None, follow_s=None,
@@ -107,10 +107,10 @@ class World:
 
     def reattach(self, timeout_s=10.0):
         """
-        Waits until the run is over (its server died, or was told to restore or to end) and the world has come again, and
-        goes on there: channels and readers stay valid, `epoch` is the new run's. What stood unread in the old one's
-        memory is read first. Where the new run continues the old one after a crash, readers go on behind the last sample;
-        else they read it from the oldest that stands. Raises Timeout when it does not come.
+        Waits until the run is over (its server died, restored a checkpoint or ended) and the world has restarted, and
+        attaches to the new run: channels and readers stay valid, `epoch` changes. Unread samples of the old run are read
+        first. If the new run continues the old one after a crash, readers continue after the last sample; otherwise they
+        read it from the oldest sample. Raises Timeout if the world does not restart.
         """
         until, error, status = time.monotonic() + timeout_s, c.Error(), c.TIMEOUT
         while not c.lib.oto_client_run_is_over(self.handle) and time.monotonic() < until:
@@ -121,7 +121,7 @@ class World:
             left_s = until - time.monotonic()
             status = c.lib.oto_client_reattach(self.handle, max(0, min(100, int(left_s * 1000))), ct.byref(error))
             if status == c.TIMEOUT and left_s <= 0:
-                raise Timeout(f"the world did not come again within {timeout_s:g} s", status)
+                raise Timeout(f"the world did not restart within {timeout_s:g} s", status)
         check(status, error)
         self._list_channels()
         if self._lossless is not None:
@@ -131,13 +131,13 @@ class World:
         return self.epoch
 
     def _follow(self, sentence):
-        """The run is over: goes on with the next, if that is wanted."""
+        """The run is over: reattaches to the next run if `follow_s` is set."""
         if self.follow_s is None:
             raise Closed(sentence, c.CLOSED)
         try:
             self.reattach(self.follow_s)
         except Timeout as none:
-            raise Closed(f"{sentence}, and did not come again within {self.follow_s:g} s", c.CLOSED) from none
+            raise Closed(f"{sentence}, and did not restart within {self.follow_s:g} s", c.CLOSED) from none
 
     def clock(self):
         """The newest reading of the clock (tick, sim_time_ns, real_time_factor, …); None before the first tick."""

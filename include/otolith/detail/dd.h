@@ -1,6 +1,7 @@
-/* Error-free transformations without fused operations, and what detmath.h needs of the bits of a double. Private to
- * detmath.h. A pair (hi, lo) stands for the unevaluated sum hi + lo.
- * Sources: Dekker 1971 (product), Knuth TAOCP 2, 4.2.2 (sum). */
+/*
+ * Error-free transformations without fused operations, and access to the bits of a double. Private to detmath.h. A pair
+ * (hi, lo) is the unevaluated sum hi + lo. Sources: Dekker 1971 (product), Knuth TAOCP 2, 4.2.2 (sum).
+ */
 #ifndef OTOLITH_DETAIL_DD_H
 #define OTOLITH_DETAIL_DD_H
 
@@ -16,7 +17,7 @@
 #endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
-#endif /* gcc knows no such pragma: -ffp-contract=off is required where FMA is enabled, and a test holds it */
+#endif /* gcc does not have this pragma: -ffp-contract=off is required where FMA is enabled; a test checks it */
 
 struct oto_impl_dd {
     double hi, lo;

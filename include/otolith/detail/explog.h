@@ -58,7 +58,7 @@ static inline double oto_expm1(double x)
     struct oto_impl_dd sum;
     double scale;
     if (!(x < 40.0))
-        return x != x ? x : oto_exp(x); /* the 1 is below half a last bit */
+        return x != x ? x : oto_exp(x); /* 1 is below half of the last bit */
     if (x < -40.0)
         return -1.0;
     if (x <= 0.171 && x >= -0.171)
@@ -178,7 +178,7 @@ static inline double oto_impl_pow_positive(double x, double y)
     if (!(y_hi < 710.0 && y_hi > -746.0))
         return y_hi > 0.0 ? 0x1p1023 * 2.0 : 0.0;
     if (y_hi < 0x1p-60 && y_hi > -0x1p-60)
-        return 1.0 + y_hi; /* also where y may be too small or large for the exact product */
+        return 1.0 + y_hi; /* needed if y is too small or large for the exact product */
     p = oto_impl_two_prod(y, l.hi);
     e = oto_impl_exp_parts(p.hi, p.lo + y * l.lo);
     return oto_impl_scale(e.table + e.rest, e.exponent);

@@ -1,7 +1,10 @@
-/* The inverse of the normal distribution on 64-bit words. Private to rng.h. A word and its complement give opposite
- * deviates; the smaller of the two, its last bit set, is the probability of the tail, p 2^-64, so that each pair of
- * words stands for the middle of its interval and the law holds out to the last tail, 9.1 sigma. For p >= 2^-16 a
- * polynomial by octave and eighth (tools/gen_normal_table.py, error below 1e-13), beyond it Wichura's tail. */
+/*
+ * The inverse of the normal distribution on 64-bit words. Private to rng.h. A word and its complement give opposite
+ * deviates. The smaller of the two, with its last bit set, is the tail probability p 2^-64: each pair of words
+ * represents the middle of its interval, and the distribution is exact out to the last tail, 9.1 sigma. For p >= 2^-16
+ * a polynomial for each eighth of an octave is used (tools/gen_normal_table.py, error below 1e-13), beyond it Wichura's
+ * tail.
+ */
 #ifndef OTOLITH_DETAIL_NORMAL_H
 #define OTOLITH_DETAIL_NORMAL_H
 
@@ -46,7 +49,7 @@ static inline double oto_impl_normal_tail(double p)
 
 struct oto_impl_normal {
     double z;
-    uint64_t row; /* of the table; above 127: a far tail, z is wrong */
+    uint64_t row; /* row of the table; above 127: a far tail, z is invalid */
 };
 
 static inline uint64_t oto_impl_normal_tail_bits(uint64_t bits)

@@ -85,7 +85,7 @@ static inline struct oto_impl_angle oto_impl_reduce(double x)
         return oto_impl_reduce_large(x);
     shifted = x * OTO_IMPL_2_PI + 0x1.8p52;
     n = shifted - 0x1.8p52;
-    /* A few turns and not beside a multiple of pi/2, where nothing cancels: half as deep. |n| <= 21. */
+    /* A few turns, not near a multiple of pi/2: there is no cancellation, so half the precision suffices. |n| <= 21. */
     near = x - n * OTO_IMPL_PIO2_NEAR_1; /* both operations exact, and the next product */
     if (x <= 0x1p5 && x >= -0x1p5 && (near > 0x1p-20 || near < -0x1p-20)) {
         a = oto_impl_fast_two_sum(near, -(n * OTO_IMPL_PIO2_NEAR_2));
@@ -133,7 +133,9 @@ static inline double oto_impl_cos_kernel(double x, double lo)
     return w + (((1.0 - w) - half) + (oto_impl_cos_tail(z) - x * lo));
 }
 
-/* sin of quadrant pi/2 + (hi, lo). Both kernels and masks: a branch on the quadrant is a coin toss. */
+/*
+ * sin of quadrant pi/2 + (hi, lo). Evaluates both kernels and masks, because a branch on the quadrant is unpredictable.
+ */
 static inline double oto_impl_quadrant_sin(struct oto_impl_angle a, unsigned quadrant)
 {
     uint64_t s = oto_impl_bits(oto_impl_sin_kernel(a.hi, a.lo)), c = oto_impl_bits(oto_impl_cos_kernel(a.hi, a.lo));
@@ -159,7 +161,10 @@ static inline double oto_cos(double x)
     return oto_impl_quadrant_sin(a, a.quadrant + 1u);
 }
 
-/* Both kernels, their polynomials side by side: lane by lane the arithmetic of the kernels above, so the same bits. */
+/*
+ * Both kernels with their polynomials in parallel: each lane does the arithmetic of the kernels above, so the bits are
+ * the same.
+ */
 static inline void oto_impl_kernels(double x, double lo, double *sine, double *cosine)
 {
     typedef double pair __attribute__((vector_size(16)));
@@ -222,7 +227,7 @@ static inline double oto_tan(double x)
     return q + (((s.hi - t.hi) - t.lo) + (s.lo - q * c.lo)) / c.hi;
 }
 
-/* x modulo 2 pi, in [-pi, pi]; an x that is there already comes back unchanged. */
+/* x modulo 2 pi, in [-pi, pi]; an x in that range is returned unchanged. */
 static inline double oto_wrap_pi(double x)
 {
     struct oto_impl_angle a;

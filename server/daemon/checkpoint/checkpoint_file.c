@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_file.h"
 
 static struct srv_running_node node_of(const void *context, uint32_t node)
 {
@@ -27,75 +27,29 @@ enum oto_status srv_checkpoint_describe_engine(const struct srv_engine *engine, 
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, const void *data, uint64_t bytes)
+static enum oto_status write_content(const struct oto_output_file *output, const struct srv_checkpoint *checkpoint,
+                                     struct oto_error *error)
 {
-    const unsigned char *at = data;
-    while (bytes > 0) {
-        const ssize_t written = write(fd, at, bytes < (1u << 30) ? bytes : (1u << 30));
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        at += written > 0 ? written : 0;
-        bytes -= written > 0 ? (uint64_t)written : 0;
-    }
-    return true;
-}
-
-static bool write_content(int fd, const struct srv_checkpoint *checkpoint)
-{
+    enum oto_status status = OTO_OK;
     const uint64_t bytes = srv_checkpoint_bytes(checkpoint);
     void *packed = malloc(bytes);
     if (packed == NULL) {
-        return false;
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the %llu bytes of a checkpoint", (unsigned long long)bytes);
     }
     srv_checkpoint_pack(checkpoint, packed);
-    const bool written = write_all(fd, packed, bytes) && fsync(fd) == 0;
+    if (fwrite(packed, 1, bytes, output->file) != bytes) {
+        status = oto_fail(error, OTO_IO, "cannot write '%.256s': %s", output->path, strerror(errno));
+    }
     free(packed);
-    return written;
-}
-
-/* The rename itself is on disk when its directory is. */
-static bool sync_directory(const char *path)
-{
-    char directory[PATH_MAX];
-    (void)snprintf(directory, sizeof directory, "%s", path);
-    char *slash = strrchr(directory, '/');
-    if (slash == NULL) {
-        (void)snprintf(directory, sizeof directory, ".");
-    } else {
-        slash[slash == directory] = '\0';
-    }
-    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool done = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return done;
+    return status;
 }
 
 enum oto_status srv_checkpoint_write(const char *path, const struct srv_checkpoint *checkpoint, struct oto_error *error)
 {
-    char temporary[PATH_MAX];
-    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof temporary) {
-        return oto_fail(error, OTO_LIMIT, "the path '%.200s…' is too long for a checkpoint", path);
-    }
-    const int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return oto_fail(error, OTO_IO, "the checkpoint '%.200s' cannot be written: %s", path, strerror(errno));
-    }
-    bool done = write_content(fd, checkpoint);
-    int reason = errno;
-    done = close(fd) == 0 && done;
-    if (done && (rename(temporary, path) != 0 || !sync_directory(path))) {
-        reason = errno;
-        done = false;
-    }
-    if (!done) {
-        (void)unlink(temporary);
-        return oto_fail(error, OTO_IO, "the checkpoint '%.200s' cannot be written: %s", path, strerror(reason));
-    }
-    return OTO_OK;
+    struct oto_output_file output;
+    const enum oto_status status =
+        oto_output_file_open(&output, path, OTO_OUTPUT_PRIVATE | OTO_OUTPUT_NO_WAIT | OTO_OUTPUT_DURABLE, error);
+    return status == OTO_OK ? oto_output_file_close(&output, write_content(&output, checkpoint, error), error) : status;
 }
 
 /* ---- reading ---- */

@@ -29,7 +29,7 @@ struct job {
 };
 
 struct srv_checkpointer {
-    uv_loop_t *loop;
+    struct srv_worker *worker;
     struct srv_engine *engine;
     const struct srv_world_config *config;
     struct srv_courier *courier;
@@ -48,13 +48,13 @@ struct srv_checkpointer {
     char complaint[OTO_ERROR_TEXT_BYTES];
 };
 
-struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_engine *engine,
+struct srv_checkpointer *srv_checkpointer_create(struct srv_worker *worker, struct srv_engine *engine,
                                                  const struct srv_world_config *config, struct srv_courier *courier,
                                                  srv_saved_function saved, void *saved_context)
 {
     struct srv_checkpointer *made = calloc(1, sizeof *made);
     if (made != NULL) {
-        made->loop = loop;
+        made->worker = worker;
         made->engine = engine;
         made->config = config;
         made->courier = courier;
@@ -110,8 +110,9 @@ static void write_file(uv_work_t *work)
 static void on_written(uv_work_t *work, int cancelled)
 {
     struct job *job = work->data;
+    srv_worker_done(job->owner->worker, work);
     if (cancelled != 0) {
-        finish(job, OTO_CLOSED, "the server ends");
+        finish(job, OTO_CONFLICT, "the worker does not return from another request: the checkpoint was not written");
     } else {
         finish(job, job->status, job->status == OTO_OK ? job->path : job->error.text);
     }
@@ -132,7 +133,9 @@ static void describe_and_write(struct job *job)
         return;
     }
     job->work.data = job;
-    if (uv_queue_work(job->owner->loop, &job->work, write_file, on_written) != 0) {
+    char what[112];
+    (void)snprintf(what, sizeof what, "checkpoint %.90s", job->path);
+    if (!srv_worker_queue(job->owner->worker, &job->work, write_file, on_written, what)) {
         finish(job, OTO_NO_MEMORY, "the server has no worker for it");
     }
 }
@@ -217,6 +220,13 @@ void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char 
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
 {
     checkpointer->stopped = true;
+}
+
+void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer)
+{
+    if (checkpointer->jobs != NULL && checkpointer->jobs->work.data != NULL) {
+        (void)uv_cancel((uv_req_t *)&checkpointer->jobs->work); /* fails for one that runs */
+    }
 }
 
 /* ---- periodic ---- */
@@ -317,10 +327,10 @@ void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_funct
     if (checkpointer->due_ns == 0) {
         checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
     }
-    if (clock.sim_time_ns < checkpointer->due_ns || uv_now(checkpointer->loop) < checkpointer->not_before_ms) {
+    if (clock.sim_time_ns < checkpointer->due_ns || uv_now(checkpointer->worker->loop) < checkpointer->not_before_ms) {
         return;
     }
-    checkpointer->not_before_ms = uv_now(checkpointer->loop) + PAUSE_MS;
+    checkpointer->not_before_ms = uv_now(checkpointer->worker->loop) + PAUSE_MS;
     checkpointer->due_ns = (clock.sim_time_ns / wanted->every_ns + 1) * wanted->every_ns;
     checkpointer->warn = warn;
     checkpointer->warn_context = warn_context;

@@ -10,6 +10,7 @@
 
 #include "daemon/checkpoint/checkpoint_file.h"
 #include "daemon/control/courier.h"
+#include "daemon/control/worker.h"
 
 struct srv_checkpointer;
 
@@ -26,9 +27,11 @@ typedef void (*srv_checkpoint_function)(void *context, enum oto_status status, u
 typedef void (*srv_saved_function)(void *context, const char *path);
 
 /* Everything is borrowed; `saved` may be NULL. NULL when out of memory. */
-struct srv_checkpointer *srv_checkpointer_create(uv_loop_t *loop, struct srv_engine *engine,
+struct srv_checkpointer *srv_checkpointer_create(struct srv_worker *worker, struct srv_engine *engine,
                                                  const struct srv_world_config *config, struct srv_courier *courier,
                                                  srv_saved_function saved, void *saved_context);
+/* A file whose writing has not begun is given up: the worker does not come back. */
+void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer);
 /* Requests that wait are answered CLOSED; a file that is being written is finished before the loop runs out. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer);
 void srv_checkpointer_destroy(struct srv_checkpointer *checkpointer); /* after the loop has run out; NULL is allowed */

@@ -15,6 +15,8 @@
 #include "otolith/status.h"
 
 #define SRV_MAX_CONNECTIONS 64
+#define SRV_MAX_STRANGERS 48 /* connections of users other than the server's own and root, in all … */
+#define SRV_MAX_OF_USER 16   /* … and of one of them */
 #define SRV_MAX_IN_FLIGHT 16
 #define SRV_MAX_BACKLOG_BYTES (1u << 20)
 #define SRV_MESSAGES_PER_TURN 8      /* read from one connection before the others have their turn */

@@ -112,6 +112,25 @@ static void refuse(int fd, enum oto_status status, const char *why)
     (void)close(fd);
 }
 
+/* Whether this user has a place; the server's own user and root always find those that others cannot take. */
+static const char *why_no_place(const struct srv_control *control, uid_t uid)
+{
+    uint32_t same = 0, strangers = 0;
+    for (const struct srv_connection *other = control->connections; other != NULL; other = other->next) {
+        same += other->uid == uid;
+        strangers += other->uid != 0 && other->uid != geteuid();
+    }
+    if (control->count >= SRV_MAX_CONNECTIONS) {
+        return "64 clients are connected already: close one and try again";
+    }
+    if (uid == 0 || uid == geteuid()) {
+        return NULL;
+    }
+    return same >= SRV_MAX_OF_USER        ? "16 clients of this user are connected already: close one and try again"
+           : strangers >= SRV_MAX_STRANGERS ? "48 clients of other users are connected already, and the rest is the owner's"
+                                            : NULL;
+}
+
 static void welcome(struct srv_control *control, int fd)
 {
     struct ucred peer = {.pid = 0, .uid = (uid_t)-1};
@@ -124,8 +143,9 @@ static void welcome(struct srv_control *control, int fd)
         refuse(fd, OTO_DENIED, "this world belongs to another user, who gave you no role: `control: roles:` of its file would");
         return;
     }
-    if (control->count >= SRV_MAX_CONNECTIONS) {
-        refuse(fd, OTO_LIMIT, "64 clients are connected already: close one and try again");
+    const char *full = why_no_place(control, peer.uid);
+    if (full != NULL) {
+        refuse(fd, OTO_LIMIT, full);
         return;
     }
     struct srv_connection *connection = srv_connection_open(control, control->loop, fd, &peer, role);
@@ -207,15 +227,18 @@ static void refuse_verb(const struct srv_verb *verb, struct srv_request *request
 static void run_verb(const struct srv_verb *verb, struct srv_request *request)
 {
     const enum srv_role role = request->connection->role;
-    char text[160];
+    const struct srv_control_hooks *hooks = &request->control->hooks;
+    char text[256];
     if (role < verb->role) {
         (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s", verb->op,
                        srv_role_text(verb->role), srv_role_text(role));
         refuse_verb(verb, request, OTO_DENIED, text);
-    } else if (verb->changes_state && request->connection->control->hooks.is_replay) {
+    } else if (verb->changes_state && hooks->is_replay) {
         (void)snprintf(text, sizeof text, "this is a replay, which goes on as its log does: '%s' would make it another run",
                        verb->op);
         refuse_verb(verb, request, OTO_UNSUPPORTED, text);
+    } else if (verb->needs_worker && srv_worker_is_stuck(hooks->worker, text, sizeof text)) {
+        refuse_verb(verb, request, OTO_CONFLICT, text);
     } else {
         verb->run(request);
     }
@@ -328,7 +351,7 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
         made->courier = courier;
         made->hooks = *hooks;
         made->listen_fd = listen_fd;
-        made->loader = srv_loader_create(loop, engine, courier, hooks->probe);
+        made->loader = srv_loader_create(hooks->worker, engine, courier, hooks->probe);
         made->watch = srv_watch_create(engine, courier, made->loader);
     }
     enum oto_status status = OTO_OK;
@@ -381,6 +404,11 @@ void srv_control_destroy(struct srv_control *control)
         srv_loader_destroy(control->loader);
         free(control);
     }
+}
+
+void srv_control_refuse_waiting(struct srv_control *control, const char *why)
+{
+    srv_loader_refuse_waiting(control->loader, OTO_CONFLICT, why);
 }
 
 uint32_t srv_control_connection_count(const struct srv_control *control)

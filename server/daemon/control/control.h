@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "daemon/control/courier.h"
+#include "daemon/control/worker.h"
 #include "daemon/thread/engine.h"
 
 struct srv_control;
@@ -48,6 +49,7 @@ struct srv_control_hooks {
     const struct srv_control_config *access;
     /* The run follows a log: nobody else may change its state. */
     bool is_replay;
+    struct srv_worker *worker;
     /* [worker] Tries a swap's candidate in another process; NULL: swaps go without. */
     srv_probe_function *probe;
 };
@@ -60,6 +62,8 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
 void srv_control_stop(struct srv_control *control);
 void srv_control_destroy(struct srv_control *control); /* after the loop has run out; NULL is allowed */
 
+/* What waits for the worker is refused with this sentence; what it runs goes on. */
+void srv_control_refuse_waiting(struct srv_control *control, const char *why);
 uint32_t srv_control_connection_count(const struct srv_control *control);
 /* Whether a lossless reader has records before it that it has not acknowledged. */
 bool srv_control_lossless_pending(const struct srv_control *control);

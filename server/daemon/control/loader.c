@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct srv_loader *srv_loader_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
+struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engine *engine, struct srv_courier *courier,
                                      srv_probe_function *probe)
 {
     struct srv_loader *loader = calloc(1, sizeof *loader);
     if (loader == NULL) {
         return NULL;
     }
-    loader->loop = loop;
+    loader->worker = worker;
     loader->engine = engine;
     loader->courier = courier;
     loader->probe = probe;
@@ -119,6 +119,7 @@ static void on_worked(uv_work_t *work_request, int uv_status)
     struct srv_job *job = work_request->data;
     struct srv_loader *loader = job->loader;
     (void)uv_status;
+    srv_worker_done(loader->worker, work_request);
     loader->busy = false;
     if (job->stage == SRV_JOB_RETIRING) {
         if (job->stayed) {
@@ -170,7 +171,10 @@ void srv_loader_go_on(struct srv_loader *loader)
     job->stage = next[job->stage];
     job->work.data = job;
     loader->busy = true;
-    if (uv_queue_work(loader->loop, &job->work, work, on_worked) != 0) {
+    char what[112];
+    (void)snprintf(what, sizeof what, "%s %.80s", job->swap ? "swap" : "set",
+                   srv_engine_node_setup(loader->engine, job->node)->node);
+    if (!srv_worker_queue(loader->worker, &job->work, work, on_worked, what)) {
         loader->busy = false;
         srv_job_answer(job, OTO_NO_MEMORY, 0, "the server cannot start its loader thread");
         (void)srv_change_free(job->change);
@@ -221,17 +225,22 @@ void srv_loader_set(struct srv_loader *loader, struct srv_ticket *ticket, uint32
     srv_job_enter(job);
 }
 
-void srv_loader_stop(struct srv_loader *loader)
+void srv_loader_refuse_waiting(struct srv_loader *loader, enum oto_status status, const char *why)
 {
-    loader->stopped = true;
     struct srv_job *next;
     for (struct srv_job *job = loader->jobs; job != NULL; job = next) {
         next = job->next;
         if (job->stage == SRV_JOB_WAITING) {
-            srv_job_answer(job, OTO_CLOSED, 0, "the server ends");
+            srv_job_answer(job, status, 0, why);
             srv_job_drop(job);
         }
     }
+}
+
+void srv_loader_stop(struct srv_loader *loader)
+{
+    loader->stopped = true;
+    srv_loader_refuse_waiting(loader, OTO_CLOSED, "the server ends");
 }
 
 void srv_loader_destroy(struct srv_loader *loader)

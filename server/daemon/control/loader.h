@@ -11,8 +11,10 @@
 #include "daemon/control/request.h"
 
 /* `probe` is asked before each swap that does not go without; NULL: there is none. */
-struct srv_loader *srv_loader_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
+struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engine *engine, struct srv_courier *courier,
                                      srv_probe_function *probe);
+/* Answers what has not begun. */
+void srv_loader_refuse_waiting(struct srv_loader *loader, enum oto_status status, const char *why);
 /* Takes no more work, and answers what has not begun. */
 void srv_loader_stop(struct srv_loader *loader);
 void srv_loader_destroy(struct srv_loader *loader); /* after the loop has run out; NULL is allowed */

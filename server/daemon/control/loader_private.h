@@ -38,7 +38,7 @@ struct srv_job {
 };
 
 struct srv_loader {
-    uv_loop_t *loop;
+    struct srv_worker *worker;
     struct srv_engine *engine;
     struct srv_courier *courier;
     struct srv_job *jobs; /* in the order in which they came */

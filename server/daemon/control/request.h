@@ -38,6 +38,7 @@ struct srv_verb {
     int64_t cost_us;
     enum srv_role role; /* the least that may ask for it */
     bool changes_state; /* refused where the run follows a log */
+    bool needs_worker;  /* refused where the worker does not come back */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;

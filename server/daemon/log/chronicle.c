@@ -148,11 +148,10 @@ bool srv_chronicle_stop(struct srv_chronicle *chronicle)
     }
     chronicle->stopped = true;
     drain(chronicle);
-    if (chronicle->log != NULL) {
-        srv_log_writer_end(chronicle->log);
-    }
+    const bool whole = chronicle->log == NULL || srv_log_writer_end(chronicle->log);
     uv_close((uv_handle_t *)&chronicle->timer, NULL);
-    return chronicle->replay == NULL || srv_replay_end(chronicle->replay);
+    const bool same = chronicle->replay == NULL || srv_replay_end(chronicle->replay);
+    return whole && same;
 }
 
 void srv_chronicle_destroy(struct srv_chronicle *chronicle)

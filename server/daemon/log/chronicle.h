@@ -24,7 +24,7 @@ struct srv_hashes {
 enum oto_status srv_chronicle_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
                                      struct srv_log_writer *log, struct srv_replay *replay,
                                      struct srv_chronicle **chronicle, struct oto_error *error);
-/* The run is over: the log gets its end. False: what was replayed came out differently. */
+/* Ends the log and the replay. False: the log is incomplete, or the replay differs from its log. */
 bool srv_chronicle_stop(struct srv_chronicle *chronicle);
 void srv_chronicle_destroy(struct srv_chronicle *chronicle); /* after the loop has run out; NULL is allowed */
 

@@ -1,18 +1,17 @@
 #include "daemon/log/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file_kind.h"
+#include "base/output_file.h"
 #include "daemon/log/chronicle.h"
 #include "otolith/hash.h"
 #include "otolith/version.h"
 #include "wire/run_log.h"
 #include "daemon/thread/journal.h"
 
-#define BUFFER_BYTES (1u << 18)
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)
 
 /* A command that went out and has not been told of yet. */
@@ -23,12 +22,13 @@ struct pending {
 };
 
 struct srv_log_writer {
-    FILE *file;
+    struct oto_output_file output;
+    FILE *file; /* of output */
     char *path;
     struct srv_engine *engine;
     const struct srv_world_config *config;
     struct pending *first, **last;
-    bool complained;
+    bool incomplete; /* reported on stderr */
 };
 
 /* ---- the header ---- */
@@ -37,9 +37,10 @@ enum oto_status srv_log_file_hash(const char *path, uint64_t *hash, struct oto_e
 {
     unsigned char buffer[4096];
     size_t bytes;
-    FILE *file = fopen(path, "re");
+    const char *why = NULL;
+    FILE *file = srv_regular_fopen(path, &why);
     if (file == NULL) {
-        return oto_fail(error, OTO_IO, "'%.300s' cannot be read: %s", path, strerror(errno));
+        return oto_fail(error, OTO_IO, "'%.300s' cannot be read: %s", path, why);
     }
     *hash = OTO_FNV1A64_START;
     while ((bytes = fread(buffer, 1, sizeof buffer, file)) > 0) {
@@ -112,20 +113,13 @@ static enum oto_status put_header(const struct srv_log_writer *log, const struct
     return status;
 }
 
-/* A file of that name is replaced; what is no file is not written to. */
-static enum oto_status open_file(struct srv_log_writer *log, const char *path, struct oto_error *error)
+/* The file grows under its own name, so that the log of a crashed server is there. */
+static enum oto_status open_file(struct srv_log_writer *log, struct oto_error *error)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
-    log->file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (log->file == NULL) {
-        (void)oto_fail(error, OTO_IO, "the log '%.300s' cannot be written: %s", path, strerror(errno));
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return error->status;
-    }
-    (void)setvbuf(log->file, NULL, _IOFBF, BUFFER_BYTES);
-    return OTO_OK;
+    const enum oto_status status = oto_output_file_open(
+        &log->output, log->path, OTO_OUTPUT_IN_PLACE | OTO_OUTPUT_PRIVATE | OTO_OUTPUT_NO_WAIT, error);
+    log->file = log->output.file;
+    return status;
 }
 
 enum oto_status srv_log_writer_create(const struct srv_log_facts *facts, const struct srv_world_config *config,
@@ -140,7 +134,7 @@ enum oto_status srv_log_writer_create(const struct srv_log_facts *facts, const s
     log->engine = engine;
     log->config = config;
     log->last = &log->first;
-    enum oto_status status = open_file(log, facts->path, error);
+    enum oto_status status = open_file(log, error);
     if (status == OTO_OK) {
         status = put_header(log, facts, error);
     }
@@ -267,20 +261,21 @@ void srv_log_writer_lost(struct srv_log_writer *log, uint64_t count)
     oto_run_log_put_begin(log->file, "lost");
     oto_run_log_put_number(log->file, "records", count);
     oto_run_log_put_end(log->file);
+    log->incomplete = true;
     (void)fprintf(stderr, "otolithd: the log '%s' is incomplete: %llu records found no room\n", log->path,
                   (unsigned long long)count);
 }
 
 void srv_log_writer_flush(struct srv_log_writer *log)
 {
-    if ((fflush(log->file) != 0 || ferror(log->file)) && !log->complained) {
-        log->complained = true;
+    if ((fflush(log->file) != 0 || ferror(log->file)) && !log->incomplete) {
+        log->incomplete = true;
         (void)fprintf(stderr, "otolithd: the log '%s' cannot be written: %s; it is incomplete\n", log->path,
                       strerror(errno));
     }
 }
 
-void srv_log_writer_end(struct srv_log_writer *log)
+bool srv_log_writer_end(struct srv_log_writer *log)
 {
     struct oto_clock clock;
     const struct oto_segment_header *header = srv_engine_segment(log->engine);
@@ -290,6 +285,7 @@ void srv_log_writer_end(struct srv_log_writer *log)
         oto_run_log_put_end(log->file);
     }
     srv_log_writer_flush(log);
+    return !log->incomplete;
 }
 
 void srv_log_writer_destroy(struct srv_log_writer *log)
@@ -301,9 +297,8 @@ void srv_log_writer_destroy(struct srv_log_writer *log)
         next = pending->next;
         drop(pending);
     }
-    if (log->file != NULL) {
-        (void)fclose(log->file);
-    }
+    struct oto_error ignored; /* srv_log_writer_end() has reported write errors */
+    (void)oto_output_file_close(&log->output, OTO_OK, &ignored);
     free(log->path);
     free(log);
 }

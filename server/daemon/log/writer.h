@@ -37,7 +37,8 @@ void srv_log_writer_hashes(struct srv_log_writer *log, const struct srv_hashes *
 /* Records found no room: from here on the log does not tell everything. */
 void srv_log_writer_lost(struct srv_log_writer *log, uint64_t count);
 void srv_log_writer_flush(struct srv_log_writer *log);
-void srv_log_writer_end(struct srv_log_writer *log);
+/* Writes the last entry. False: records or bytes of the log are missing, which was reported on stderr. */
+bool srv_log_writer_end(struct srv_log_writer *log);
 void srv_log_writer_destroy(struct srv_log_writer *log); /* NULL is allowed */
 
 /* FNV-1a-64 of a file's bytes. */

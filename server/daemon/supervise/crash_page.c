@@ -42,7 +42,9 @@ struct srv_crash_page *srv_crash_page_map(int fd, struct oto_error *error)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
         page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
-    if (page == MAP_FAILED || page->magic != SRV_CRASH_PAGE_MAGIC) {
+    if (page != MAP_FAILED && page->magic == SRV_CRASH_PAGE_MAGIC) {
+        page->stage = SRV_CRASH_STAGE_LOADING;
+    } else {
         (void)oto_fail(error, OTO_INVALID, "descriptor %d is no crash page: --crash-page is for the supervising parent", fd);
         return NULL;
     }
@@ -72,6 +74,20 @@ static void name_node(struct srv_crash_page *page, const struct srv_engine *engi
     if (node > 0) {
         copy(page->node, sizeof page->node, srv_engine_node_setup(engine, node - 1)->node);
         copy(page->plugin, sizeof page->plugin, oto_plugin_path(srv_engine_node_plugin(engine, node - 1)));
+    }
+}
+
+void srv_crash_page_serves(struct srv_crash_page *page)
+{
+    if (page != NULL) {
+        page->stage = SRV_CRASH_STAGE_SERVING;
+    }
+}
+
+void srv_crash_page_ends(struct srv_crash_page *page)
+{
+    if (page != NULL) {
+        page->stage = page->stage == SRV_CRASH_STAGE_LOADING ? SRV_CRASH_STAGE_FAILED : SRV_CRASH_STAGE_ENDED;
     }
 }
 

@@ -15,8 +15,18 @@
 #define SRV_CRASH_SAVES 4
 #define SRV_CRASH_PATH_BYTES 1024
 
+/* How far the server came. An exit before ENDED or FAILED is a crash. */
+enum srv_crash_stage {
+    SRV_CRASH_STAGE_NONE,    /* it has not mapped the page */
+    SRV_CRASH_STAGE_LOADING,
+    SRV_CRASH_STAGE_SERVING,
+    SRV_CRASH_STAGE_FAILED,  /* ended in order, and never served */
+    SRV_CRASH_STAGE_ENDED    /* ended in order */
+};
+
 struct srv_crash_page {
     uint64_t magic;
+    uint32_t stage, spare; /* enum srv_crash_stage */
     uint32_t signal; /* 0: none; stored last */
     int32_t code;    /* si_code: above 0 the processor's, else somebody sent it */
     uint64_t address;
@@ -34,6 +44,10 @@ struct srv_crash_page *srv_crash_page_map(int fd, struct oto_error *error);
 
 /* In the server, from now on: a checkpoint is whole; deadly signals are told. */
 void srv_crash_page_saved(struct srv_crash_page *page, const char *path);
+/* From now on it serves. NULL is allowed here and below. */
+void srv_crash_page_serves(struct srv_crash_page *page);
+/* The process is about to end in order. */
+void srv_crash_page_ends(struct srv_crash_page *page);
 enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error);
 /* To be called before the engine is destroyed; another one is watched on. */
 void srv_crash_forget(const struct srv_engine *engine);

@@ -1,6 +1,5 @@
 #include "daemon/supervise/guard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -8,13 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/checkpoint/checkpoint_file.h"
+#include "base/child.h"
 #include "daemon/supervise/crash_page.h"
+#include "daemon/supervise/saves.h"
 
 extern char **environ;
 
@@ -28,9 +26,10 @@ struct guard {
     char saves[PATH_MAX]; /* folder of the checkpoints of worlds that ask for none */
     char quarantined[SRV_GUARD_QUARANTINE][sizeof((struct srv_crash_page *)0)->node];
     int quarantine_count;
-    char death[160]; /* how the last server died */
+    char death[256]; /* how the last server died */
     int64_t crash_s[SRV_GUARD_CRASHES];
     int crashes;
+    char *save; /* the slot of the page that the child continues from; NULL: it begins anew */
     bool asked_to_end;
     pid_t child;
 };
@@ -40,45 +39,15 @@ static void say(const char *sentence)
     (void)fprintf(stderr, "otolithd: %s\n", sentence);
 }
 
-/* ---- the folder of checkpoints ---- */
-
-static bool make_folder(struct guard *guard)
-{
-    const char *base = getenv("XDG_RUNTIME_DIR");
-    (void)snprintf(guard->saves, sizeof guard->saves, "%s/otolith-saves-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
-    if (mkdtemp(guard->saves) == NULL) {
-        guard->saves[0] = '\0';
-        say("no folder for checkpoints can be made; after a crash the world begins anew");
-    }
-    return guard->saves[0] != '\0';
-}
-
-static void remove_folder(const struct guard *guard)
-{
-    DIR *folder = guard->saves[0] != '\0' ? opendir(guard->saves) : NULL;
-    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL; entry = readdir(folder)) {
-        char path[PATH_MAX + 256];
-        (void)snprintf(path, sizeof path, "%s/%s", guard->saves, entry->d_name);
-        (void)unlink(path);
-    }
-    if (folder != NULL) {
-        (void)closedir(folder);
-        (void)rmdir(guard->saves);
-    }
-}
-
 /* ---- the child ---- */
 
-/* The newest checkpoint of this run that can be read; NULL: there is none. */
-static const char *newest_save(const struct guard *guard)
+/* The newest checkpoint of this run that was not tried in vain; NULL: there is none. */
+static char *newest_save(const struct guard *guard)
 {
     const uint64_t saves = __atomic_load_n(&guard->page->saves, __ATOMIC_ACQUIRE);
     for (uint64_t back = 1; back <= SRV_CRASH_SAVES && back <= saves; back++) {
-        const char *path = guard->page->save[(saves - back) % SRV_CRASH_SAVES];
-        struct srv_checkpoint checkpoint;
-        struct oto_error error = {0};
-        if (srv_checkpoint_read(path, &checkpoint, &error) == OTO_OK) {
-            srv_checkpoint_finish(&checkpoint);
+        char *path = guard->page->save[(saves - back) % SRV_CRASH_SAVES];
+        if (path[0] != '\0') {
             return path;
         }
     }
@@ -86,7 +55,7 @@ static const char *newest_save(const struct guard *guard)
 }
 
 /* What was asked for, without the supervision, and where to go on. */
-static int fill_arguments(struct guard *guard, const char *save, char page[32], char **arguments)
+static void fill_arguments(struct guard *guard, char page[32], char **arguments)
 {
     static char crash_page[] = "--crash-page", folder[] = "--checkpoint-directory", restore[] = "--restore",
                 quarantine[] = "--quarantine", again[] = "--again";
@@ -107,16 +76,15 @@ static int fill_arguments(struct guard *guard, const char *save, char page[32], 
         arguments[count++] = again;
         arguments[count++] = guard->death;
     }
-    if (save != NULL) {
+    if (guard->save != NULL) {
         arguments[count++] = restore;
-        arguments[count++] = (char *)(uintptr_t)save;
+        arguments[count++] = guard->save;
     }
     for (int i = 0; i < guard->quarantine_count; i++) {
         arguments[count++] = quarantine;
         arguments[count++] = guard->quarantined[i];
     }
     arguments[count] = NULL;
-    return count;
 }
 
 static bool spawn_child(struct guard *guard)
@@ -129,8 +97,10 @@ static bool spawn_child(struct guard *guard)
         say("the server cannot be started: out of memory");
         return false;
     }
-    (void)fill_arguments(guard, newest_save(guard), page, arguments);
+    guard->save = newest_save(guard);
+    fill_arguments(guard, page, arguments);
     guard->page->signal = 0;
+    guard->page->stage = SRV_CRASH_STAGE_NONE;
     guard->page->node[0] = guard->page->plugin[0] = '\0';
     (void)sigemptyset(&none);
     (void)posix_spawnattr_init(&attributes);
@@ -148,13 +118,24 @@ static bool spawn_child(struct guard *guard)
 
 /* ---- when it ends ---- */
 
-static void tell(struct guard *guard, int signal)
+static void describe(const siginfo_t *end, char *text, size_t bytes)
+{
+    if (end->si_code == CLD_EXITED) {
+        (void)snprintf(text, bytes, "ended with code %d and not in order", end->si_status);
+    } else {
+        const char *name = sigabbrev_np(end->si_status);
+        (void)snprintf(text, bytes, "died of SIG%s", name != NULL ? name : "?");
+    }
+}
+
+static void tell(struct guard *guard, const siginfo_t *end)
 {
     const struct srv_crash_page *page = guard->page;
-    const char *name = sigabbrev_np(signal);
     const bool blamed = page->node[0] != '\0';
-    (void)snprintf(guard->death, sizeof guard->death, "the server (pid %ld) died of SIG%s%s%s%s", (long)guard->child,
-                   name != NULL ? name : "?", blamed ? " in the step of '" : "", page->node, blamed ? "'" : "");
+    char how[48];
+    describe(end, how, sizeof how);
+    (void)snprintf(guard->death, sizeof guard->death, "the server (pid %ld) %s%s%s%s", (long)guard->child, how,
+                   blamed ? " in the step of '" : "", page->node, blamed ? "'" : "");
     (void)fprintf(stderr, "otolithd: %s%s%s%s\n", guard->death, blamed ? ", plugin " : "", page->plugin,
                   blamed ? "; the node is quarantined" : "");
 }
@@ -166,10 +147,25 @@ static int64_t now_s(void)
     return (int64_t)now.tv_sec;
 }
 
-/* Whether it is to be started again. */
-static bool survive(struct guard *guard, int signal)
+/* A child that never served from its checkpoint: the next one continues from an older one, at last from the beginning. */
+static bool drop_save(struct guard *guard)
 {
-    tell(guard, signal);
+    if (guard->save == NULL || guard->page->stage == SRV_CRASH_STAGE_SERVING) {
+        return false;
+    }
+    char failed[SRV_CRASH_PATH_BYTES];
+    (void)snprintf(failed, sizeof failed, "%s", guard->save);
+    guard->save[0] = '\0';
+    (void)fprintf(stderr, "otolithd: the checkpoint '%s' cannot be restored; %s\n", failed,
+                  newest_save(guard) != NULL ? "an older one is tried" : "the world begins anew");
+    return true;
+}
+
+/* Whether it is to be started again. */
+static bool survive(struct guard *guard, const siginfo_t *end)
+{
+    tell(guard, end);
+    (void)drop_save(guard);
     const int64_t now = now_s();
     guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] = now;
     guard->crashes++;
@@ -186,25 +182,38 @@ static bool survive(struct guard *guard, int signal)
     return true;
 }
 
+static int exit_code(const siginfo_t *end)
+{
+    return end->si_code != CLD_EXITED ? 128 + end->si_status : end->si_status != 0 ? end->si_status : EXIT_FAILURE;
+}
+
+/*
+ * Before it maps the page a child fails for its command line alone. Later it marks an orderly end: without the mark a
+ * plugin, or the loader of libraries, ended the process.
+ */
+static bool ended_in_order(const struct guard *guard, const siginfo_t *end)
+{
+    return end->si_code == CLD_EXITED &&
+           (guard->page->stage == SRV_CRASH_STAGE_NONE || guard->page->stage == SRV_CRASH_STAGE_ENDED ||
+            guard->page->stage == SRV_CRASH_STAGE_FAILED);
+}
+
 /* The exit code of the whole, or -1: the server runs again. */
 static int on_child(struct guard *guard)
 {
-    int how = 0;
-    pid_t ended;
-    do {
-        ended = waitpid(guard->child, &how, WNOHANG);
-    } while (ended < 0 && errno == EINTR);
-    if (ended != guard->child) {
+    siginfo_t end;
+    if (!srv_child_has_ended(guard->child, &end)) {
         return -1;
     }
-    if (WIFEXITED(how)) {
-        return WEXITSTATUS(how);
+    const bool by_order = end.si_code != CLD_EXITED && (end.si_status == SIGTERM || end.si_status == SIGINT);
+    if (guard->asked_to_end || by_order) {
+        return end.si_code == CLD_EXITED ? end.si_status : exit_code(&end);
     }
-    const int signal = WTERMSIG(how);
-    if (guard->asked_to_end || signal == SIGTERM || signal == SIGINT) {
-        return 128 + signal;
+    if (ended_in_order(guard, &end)) {
+        const bool again = guard->page->stage == SRV_CRASH_STAGE_FAILED && drop_save(guard);
+        return again && spawn_child(guard) ? -1 : end.si_status;
     }
-    return survive(guard, signal) && spawn_child(guard) ? -1 : 128 + signal;
+    return survive(guard, &end) && spawn_child(guard) ? -1 : exit_code(&end);
 }
 
 static int watch(struct guard *guard, const sigset_t *signals)
@@ -245,9 +254,11 @@ int srv_guard(int argc, char **argv)
     if (guard->page_fd < 0) {
         say(error.text);
     } else {
-        (void)make_folder(guard);
+        if (!srv_saves_make(guard->saves, sizeof guard->saves)) {
+            say("no folder for checkpoints can be made; after a crash the world begins anew");
+        }
         code = spawn_child(guard) ? watch(guard, &signals) : code;
-        remove_folder(guard);
+        srv_saves_remove(guard->saves);
     }
     free(guard);
     return code;

@@ -1,7 +1,6 @@
 /*
- * The supervising parent: runs the server as its child and starts it again when it dies of a signal, from the newest
- * checkpoint that can be read, without the node whose plugin killed it. A stack overflow of a plugin kills without a
- * word; then nobody is named.
+ * The supervising parent: runs the server as its child and restarts it after a crash, from the newest checkpoint that can
+ * be restored, without the node whose plugin killed it. README.md has the rules.
  */
 #ifndef SRV_GUARD_H
 #define SRV_GUARD_H

@@ -266,7 +266,7 @@ class Checkpoints(GoesOn, StandIns, Worlds):
         self.otolith("step", 1000)
         out = self.otolith("branch", "twin", "--mode", "asap", "--for", "2s", "--set",
                            "vehicles.car.nodes.imu.params.gyroscope.constant_bias_rad_s=[1, 0, 0]", "--stay")
-        self.assertIn("world 'twin' goes on from tick 1000", out)
+        self.assertIn("world 'twin' starts at tick 1000", out)
         self.otolith("step", 10)
 
     def test_damage_is_refused_wherever_it_is(self):

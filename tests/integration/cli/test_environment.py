@@ -64,7 +64,7 @@ class Environment(unittest.TestCase):
         self.assertIsNone(there["pressure_pa"])
         self.assertIsNone(there["temperature_degc"])
         self.assertIsNone(there["gravity_m_s2"])
-        self.assertIn("not given above 100000 m", self.run_it(altitude="400000"))
+        self.assertIn("no model above 100000 m", self.run_it(altitude="400000"))
 
     def test_text_names_the_elements(self):
         text = self.run_it()

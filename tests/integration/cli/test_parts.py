@@ -114,7 +114,7 @@ vehicles:
         said = done.stderr.splitlines()
         self.assertEqual(len(said), 4, done.stderr)
         for line, (place, words) in zip(said, [
-                ("odd.yaml:3:31: warning: ", "looks like a field in NED axes and is taken as ENU"),
+                ("odd.yaml:3:31: warning: ", "is probably in NED axes, but it is read as ENU"),
                 ("odd.yaml:10:17: warning: node 'imu': ", "is 18 times that of the noisiest part in the library"),
                 ("odd.yaml:8:9: warning: node 'car/imu': ", "is 20 °/s per °C, more than ten times what MEMS parts have"),
                 ("odd.yaml:11:9: warning: node 'car/mag': ", "in ENU axes would be [-2.4169, 27.555, 16.0849]")]):

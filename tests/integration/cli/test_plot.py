@@ -99,7 +99,7 @@ class Plot(unittest.TestCase):
             said = self.plot(self.write("a.csv", text), "--y", column, "--out", out, code=1)
             self.assertIn(words, said)
             self.assertFalse(out.exists())
-        self.assertIn("cannot be written", self.plot(good, "--y", "value", "--out", self.path / "none" / "a.svg", code=1))
+        self.assertIn("cannot write", self.plot(good, "--y", "value", "--out", self.path / "none" / "a.svg", code=1))
         self.assertIn("are needed", self.plot(good, "--y", "value", code=2))
         self.assertIn("names of 1 to 16", self.plot(good, "--y", "a,,b", "--out", out, code=2))
         self.assertIn("a.csv", self.plot(self.path / "absent" / "a.csv", "--y", "value", "--out", out, code=1))

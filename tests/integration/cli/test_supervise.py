@@ -1,8 +1,10 @@
-"""A server that dies comes again: from its newest checkpoint, without the node that killed it, with its clients."""
+"""A server that dies restarts from its newest checkpoint, without the node that killed it, and its clients reattach."""
 import csv
+import fcntl
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -168,6 +170,73 @@ class Supervised(unittest.TestCase):
         self.assertEqual(self.process.wait(timeout=60), 0)
         self.assertRaises(ProcessLookupError, os.kill, facts["pid"], 0)
         self.assertFalse(list(self.path.glob("otolith-saves-*")))
+
+    def test_an_exit_that_a_plugin_made_is_a_crash(self):
+        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_exit.so"))
+        self.start("otolithd", "--supervise", self.world)
+        self.assertEqual(self.process.wait(timeout=60), 1)
+        self.assertEqual(self.said().count("ended with code 0 and not in order"), 3)
+        self.assertIn("third time within a minute", self.said())
+
+    def test_a_save_that_cannot_be_restored_gives_way_to_an_older_one_and_at_last_to_the_beginning(self):
+        self.world.write_text(self.world.read_text().replace("every_s: 0.2, keep: 2", "every_s: 0.2, keep: 4"))
+        self.start("otolithd", "--supervise", self.world)
+        first = self.until(self.running, "the world")
+        self.until(lambda: len(self.saved()) >= 3, "three checkpoints")
+        os.kill(first["pid"], signal.SIGSTOP)
+        _, *saves = sorted(self.saved())
+        for save in saves:
+            save.write_bytes(save.read_bytes()[:-8])
+        os.kill(first["pid"], signal.SIGKILL)
+        os.kill(first["pid"], signal.SIGCONT)
+        second = self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.assertIn("cannot be restored; an older one is tried", self.said())
+        self.assertIn("is damaged", self.said())
+        os.kill(second["pid"], signal.SIGSTOP)
+        for save in self.saved():
+            save.write_bytes(b"no checkpoint")
+        os.kill(second["pid"], signal.SIGKILL)
+        os.kill(second["pid"], signal.SIGCONT)
+        self.until(lambda: self.running(second["epoch"]), "the run from the beginning")
+        self.assertIn("cannot be restored; the world begins anew", self.said())
+        self.assertIsNone(self.process.poll())
+
+    @staticmethod
+    def is_free(folder):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(descriptor)
+
+    def test_the_next_supervisor_removes_what_a_killed_one_left(self):
+        self.world.write_text(self.world.read_text().replace(WORLD.splitlines()[-2].replace("SAVES", str(self.path / "saves")), ""))
+        self.start("otolithd", "--supervise", self.world)
+        first = self.until(self.running, "the world")
+        stale, = self.path.glob("otolith-saves-*")
+        self.until(lambda: list(stale.iterdir()), "a checkpoint in it")
+        self.process.kill()
+        self.process.wait(timeout=60)
+        again = self.otolith("check", self.world)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        other = subprocess.run([str(BIN / "otolithd"), "--supervise", "--check", str(self.world)], env=self.environment,
+                               capture_output=True, text=True, timeout=60)
+        self.assertEqual(other.returncode, 0, other.stderr)
+        self.assertTrue(stale.exists())  # its server goes on and holds it
+        os.kill(first["pid"], signal.SIGTERM)
+        self.until(lambda: self.is_free(stale), "the end of the server")
+        self.start("otolithd", "--supervise", self.world)
+        self.until(self.running, "the world")
+        self.assertFalse(stale.exists())
+
+    def test_a_limit_of_file_sizes_is_an_error_with_a_sentence(self):
+        done = subprocess.run([str(BIN / "otolithd"), str(self.world)], env=self.environment, capture_output=True, text=True,
+                              timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("File too large", done.stderr)
 
     def test_run_records_across_a_crash_without_a_gap(self):
         file = self.path / "imu.csv"

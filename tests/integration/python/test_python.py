@@ -327,7 +327,7 @@ class Stepping(unittest.TestCase):
 
 
 class Following(unittest.TestCase):
-    """A world that comes again, as another run."""
+    """A world that restarts as another run."""
 
     def test_a_reader_goes_on_behind_its_last_sample_after_a_crash(self):
         seen = []
@@ -393,7 +393,7 @@ class Following(unittest.TestCase):
             self.assertRaises(otolith.OtolithError, world.reattach, 0.0)  # it still runs
             world["car/imu"].reader().collect(1)
             server.process.send_signal(signal.SIGKILL)
-            with self.assertRaisesRegex(otolith.Closed, "did not come again within 0.2 s"):
+            with self.assertRaisesRegex(otolith.Closed, "did not restart within 0.2 s"):
                 for _ in range(100000):
                     world.wait_tick(timeout_s=DEADLINE_S)
             self.assertIsNotNone(world["car/imu"].latest())

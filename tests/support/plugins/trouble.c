@@ -23,13 +23,14 @@
 
 enum trouble {
     TROUBLE_NONE, TROUBLE_NAN, TROUBLE_SLOW, TROUBLE_STUCK, TROUBLE_CRASH, TROUBLE_DISCARD, TROUBLE_WARN,
-    TROUBLE_ERROR, TROUBLE_FATAL, TROUBLE_MALLOC, TROUBLE_RANDOM, TROUBLE_PREPARE, TROUBLE_INIT, TROUBLE_INVALID
+    TROUBLE_ERROR, TROUBLE_FATAL, TROUBLE_MALLOC, TROUBLE_RANDOM, TROUBLE_PREPARE, TROUBLE_INIT, TROUBLE_INVALID,
+    TROUBLE_ENDLESS
 };
 static const struct oto_named_value trouble_names[] = {
     {"none", TROUBLE_NONE},       {"nan", TROUBLE_NAN},         {"slow", TROUBLE_SLOW},    {"stuck", TROUBLE_STUCK},
     {"crash", TROUBLE_CRASH},     {"discard", TROUBLE_DISCARD}, {"warn", TROUBLE_WARN},    {"error", TROUBLE_ERROR},
     {"fatal", TROUBLE_FATAL},     {"malloc", TROUBLE_MALLOC},   {"random", TROUBLE_RANDOM}, {"prepare", TROUBLE_PREPARE},
-    {"init", TROUBLE_INIT},       {"invalid", TROUBLE_INVALID}};
+    {"init", TROUBLE_INIT},       {"invalid", TROUBLE_INVALID}, {"endless", TROUBLE_ENDLESS}};
 
 #ifndef TROUBLE_STAMP
 #define TROUBLE_STAMP 0.0
@@ -99,6 +100,9 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     (void)host;
     (void)setup;
     *data = NULL;
+    while (p->trouble == TROUBLE_ENDLESS) { /* prepare does not return */
+        burn(1000);
+    }
     return p->trouble == TROUBLE_PREPARE ? oto_fail(error, OTO_INVALID, "trouble: prepare was told to fail") : OTO_OK;
 }
 

@@ -67,7 +67,7 @@ static void unknown_and_missing_keys_are_refused_with_a_suggestion(void **state)
          "w.yaml:2:56:",
          {"'needy' needs the parameter 'path'"}},
         {NODES("      - {name: imu, plugin: probe, part: bmi088}\n"), "w.yaml:6:42:", {"'bmi088' is no part", "vendor/part"}},
-        {NODES("      - {name: imu, plugin: probe, mode: fast}\n"), "w.yaml:6:42:", {"`mode` is of a part"}},
+        {NODES("      - {name: imu, plugin: probe, mode: fast}\n"), "w.yaml:6:42:", {"`mode` needs a `part`"}},
         {NODES("      - {name: imu, plugin: probe, unit: -1}\n"), "w.yaml:6:42:", {"'-1'"}},
     };
     TABLE_TEST(cases);
@@ -118,7 +118,7 @@ static void participants_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
     static const struct bad_world cases[] = {
-        {"world: w\nvehicles: [{name: car, motion: {}}]\n", "w.yaml:2:32:", {"'plugin' is missing in motion, or 'participant'"}},
+        {"world: w\nvehicles: [{name: car, motion: {}}]\n", "w.yaml:2:32:", {"'plugin' or 'participant' is missing in motion"}},
         {"world: w\nvehicles: [{name: car, motion: {plugin: still, participant: p}}]\n", "w.yaml:2:32:", {"not both"}},
         {"world: w\nvehicles: [{name: car, motion: {participant: 'a b'}}]\n", "w.yaml:2:46:", {"a b"}},
         {"world: w\nvehicles: [{name: car, motion: {participant: p, params: {speed_m_s: fast}}}]\n", "w.yaml:2:69:", {"fast"}},
@@ -261,11 +261,11 @@ static void duplicates_are_refused(void **state)
          {"two vehicles are called 'a'", "3:12"}},
         {NODES("      - {name: a, plugin: probe, topic: /x}\n      - {name: b, plugin: probe, topic: /x}\n"),
          "w.yaml:7:41:",
-         {"the topic '/x' is given twice"}},
+         {"the topic '/x' is used twice"}},
         {NODES("      - {name: a, plugin: probe, topic: w/car/b}\n      - {name: b, plugin: probe}\n"),
          "w.yaml:6:41:",
-         {"the topic 'w/car/b' is given twice"}},
-        {NODES("      - {name: a, plugin: probe, topic: w/@events}\n"), "w.yaml:6:41:", {"'w/@events' is given twice"}},
+         {"the topic 'w/car/b' is used twice"}},
+        {NODES("      - {name: a, plugin: probe, topic: w/@events}\n"), "w.yaml:6:41:", {"'w/@events' is used twice"}},
         {NODES("      - {name: motion, plugin: probe}\n"), "w.yaml:6:16:", {"'motion'"}},
     };
     TABLE_TEST(cases);
@@ -306,7 +306,7 @@ static void inputs_that_do_not_fit_are_refused(void **state)
         {WATCHER(", inputs: {main: nothing_like_it}"), "w.yaml:7:53:", {"expected NODE or NODE.CHANNEL of 'car'"}},
         {WATCHER(", inputs: {main: imu.tops}"), "w.yaml:7:53:", {"node 'imu' has no channel 'tops': did you mean 'taps'"}},
         {WATCHER(", inputs: {main: motion.taps}"), "w.yaml:7:53:", {"node 'motion' has no channel 'taps'"}},
-        {WATCHER(", inputs: {main: ekf}"), "w.yaml:7:53:", {"'ekf' would listen to itself"}},
+        {WATCHER(", inputs: {main: ekf}"), "w.yaml:7:53:", {"'ekf' would be its own input"}},
         {WATCHER(", inputs: {main: motion}"), "w.yaml:7:53:", {"input 'main' (a number) needs the field 'number'", "'truth'"}},
         {WATCHER(", inputs: {main: imu}, rate_hz: 0.5"), "w.yaml:7:68:", {"0.5 Hz, expected at least 1 Hz"}},
         {WATCHER(", inputs: {main: imu}, rate_hz: 2000"), "w.yaml:7:68:", {"at most the clock's 1000 Hz"}},

@@ -28,6 +28,7 @@ struct fixture {
     struct srv_engine *engine;
     struct srv_courier *courier;
     struct srv_control *control;
+    struct srv_worker worker;
     uint32_t shutdowns;
     unsigned char data[2 * OTO_MESSAGE_MAX_BYTES];
     unsigned char received[OTO_MESSAGE_MAX_BYTES];
@@ -62,7 +63,9 @@ static inline int set_up(void **state)
     const int listen_fd = srv_runtime_dir_listen(&f->dir, &error);
     assert_true(listen_fd >= 0);
     assert_ok(srv_courier_create(&f->loop, f->engine, &f->courier, &error), error);
-    const struct srv_control_hooks hooks = {.context = f, .info = tell_info, .shutdown = on_shutdown};
+    srv_worker_init(&f->worker, &f->loop);
+    const struct srv_control_hooks hooks = {
+        .context = f, .info = tell_info, .shutdown = on_shutdown, .worker = &f->worker};
     assert_ok(srv_control_create(&f->loop, f->engine, f->courier, &hooks, listen_fd, &f->control, &error), error);
     *state = f;
     return 0;

@@ -1,4 +1,4 @@
-/* An engine without a thread, for tests of the control socket: commands are applied when the test says so. */
+/* An engine without a thread, for tests of the control socket: the test decides when commands are applied. */
 #ifndef FAKE_ENGINE_H
 #define FAKE_ENGINE_H
 

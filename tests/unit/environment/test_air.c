@@ -11,7 +11,7 @@ static double geometric_m(double geopotential_m)
 
 /*
  * ICAO Doc 7488/3 prints six figures and carries each layer's rounded pressure into the next: 22632.0 is rounded by up
- * to 2.3e-6 of itself, and the rows above add half a unit of their own.
+ * to 2.3e-6 (relative), and the rows above add half a unit of their own.
  */
 static void the_standard_atmosphere_meets_its_published_layers(void **state)
 {

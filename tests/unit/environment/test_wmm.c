@@ -39,7 +39,7 @@ static struct oto_magnetic_field field_at(const char *name, double year, double 
 }
 
 /*
- * The 2025 table's geocentric north component is good to 4e-8 of itself only: evaluated with 50 digits, the report's
+ * The 2025 table's geocentric north component is accurate to 4e-8 (relative) only: evaluated with 50 digits, the report's
  * equations differ from it by as much as this code does (wmm_digits.csv, 2026.5 at 33, -145: 24136.840357 where
  * the table has 24136.839639), and east and its change meet every digit. What follows from north is given that much
  * more: 8e-4 nT for X, H, F; times sin(geodetic - geocentric latitude) <= 0.0034 for Z; times 90/40000 a year for the

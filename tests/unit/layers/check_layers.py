@@ -113,7 +113,7 @@ def check_includes(source, files, table, problems):
                 problems.append(f"{path}: the include {include} is not found in the tree; use <> for system headers")
                 continue
             other = folder_of(target)
-            if other == folder or row_of(table, other) in table[row]:
+            if other in table[row] or other == folder:
                 continue
             found.add((path, other))
             if (path, other) not in KNOWN:

@@ -1,4 +1,4 @@
-/* What a plugin says of itself, wrong in one way each: every refusal names the offending thing. */
+/* Descriptors with one error each: every refusal names the offending entry. */
 #include "oto_test.h"
 #include "plugin/descriptor_check.h"
 

@@ -114,7 +114,7 @@ static void a_rebuild_under_the_same_path_is_the_new_code_each_time(void **state
         if (old != NULL) {
             assert_near(first_value(old), tens ? 1.0 : 10.0, 0.0);
         }
-        assert_true(oto_plugin_close(old)); /* the one before is alive while the new one loads, as in a swap */
+        assert_true(oto_plugin_close(old)); /* the previous plugin is loaded while the new one loads, as in a swap */
         old = plugin;
     }
     assert_true(oto_plugin_close(old));

@@ -1,4 +1,4 @@
-/* A client that goes on with a world that came again: what stays valid, what is counted, what is refused. */
+/* A client that reattaches to a restarted world: what stays valid, what is counted, what is refused. */
 #include <oto_test.h>
 
 #include "fake_server.h"
@@ -115,7 +115,7 @@ static void a_run_that_continues_is_read_behind_the_last_record(void **state)
     assert_string_equal(server->role, "observe");
     end_run(client);
     start_run(9, 7);
-    push_from(IMU, 9, 10); /* 7 and 8 came while nobody was attached, and stand nowhere any more */
+    push_from(IMU, 9, 10); /* 7 and 8 were published while no client was attached, and no run holds them */
     reattach(client);
     assert_int_equal(read_one(&reader), 9);
     assert_int_equal(reader.cursor.lost, 2);
@@ -220,7 +220,7 @@ static void what_does_not_come_again_stays_as_it_was(void **state)
     assert_int_equal(oto_client_reattach(client, 20, &error), OTO_TIMEOUT);
     end_run(client);
     assert_int_equal(oto_client_reattach(client, 20, &error), OTO_TIMEOUT);
-    assert_non_null(strstr(error.text, "'demo' did not come again within 20 ms"));
+    assert_non_null(strstr(error.text, "'demo' did not restart within 20 ms"));
     assert_int_equal(read_one(&reader), 1);
     assert_int_equal(oto_client_header(client)->epoch, 7);
     start_run(8, 8);

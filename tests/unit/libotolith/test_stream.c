@@ -129,7 +129,7 @@ static void loss_is_exact_for_each_topic(void **state)
     expect("demo/car/imu", 3, 1);
 }
 
-/* Numbers never begin anew within a run: a publisher that says so is not believed, and the account stays. */
+/* Numbers never restart within a run: a publisher that restarts them is not trusted, and the count stays. */
 static void sequence_numbers_end_and_do_not_begin_anew(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static uint32_t draw(uint32_t below)
     return state % below;
 }
 
-/* Frames that are lost, come twice, overlap or are cut off, between schemas that come again. */
+/* Frames that are lost, come twice, overlap or are cut off, between repeated schemas. */
 static void the_account_is_exact_whatever_comes(void **state)
 {
     (void)state;

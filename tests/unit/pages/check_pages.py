@@ -18,8 +18,9 @@ SKIPPED_FOLDERS = {".git", "build", "__pycache__"}
 MAVS_FILES = ("plugins/mems_imu/README.md", "plugins/common/README.md")
 # The history keeps its words; the glossary and this test name the phrases.
 WORDS_EXEMPT = ("CHANGELOG.md", "GLOSSARY.md", "tests/unit/pages/check_pages.py")
-# Folders that do not contain a refused phrase. The empty text stands for the whole tree.
-WORDS_CLEAN = ()
+# Folders and files that still contain refused phrases; the list can only shrink.
+WORDS_PENDING = ("clients/cli/", "plugins/mount_calibration/", "server/daemon/", "server/isolate/", "server/sim/",
+                 "tests/integration/cli/test_reattach.py")
 
 CITATION = re.compile(r"(?<![A-Za-z0-9_`-])A(\d{1,2})(?![A-Za-z0-9_])")
 MAVS_ROWS = re.compile(r"\b[Rr]ows?:? A\d{1,2}(?:(?:, | and | to |–|-)A\d{1,2})*")
@@ -107,7 +108,7 @@ def phrase_pattern(phrase):
 def check_words(pages, problems):
     phrases = [(phrase, phrase_pattern(phrase)) for phrase in read_phrases(pages["GLOSSARY.md"])]
     for path, text in pages.items():
-        if path in WORDS_EXEMPT or not path.startswith(WORDS_CLEAN):
+        if path in WORDS_EXEMPT or path.startswith(WORDS_PENDING):
             continue
         for phrase, pattern in phrases:
             for match in pattern.finditer(text):

@@ -68,7 +68,7 @@ static void bad_parts_are_refused_with_their_place(void **state)
     } cases[] = {
         {"      - {name: a, plugin: mems_imu, part: tdk/mpu9250}\n", ":6:43:", "did you mean 'tdk/mpu-9250'"},
         {"      - {name: a, plugin: mems_imu, part: tdk/mpu-9250, mode: fast}\n", ":6:63:", "no mode 'fast'"},
-        {"      - {name: a, plugin: mems_imu, mode: fast}\n", ":6:43:", "give `part` too"},
+        {"      - {name: a, plugin: mems_imu, mode: fast}\n", ":6:43:", "`mode` needs a `part`"},
         {"      - {name: a, plugin: mems_imu, part: bosch/bmm150}\n", ":6:43:", "is a magnetometer"},
         {"      - {name: a, plugin: magnetometer, part: tdk/mpu-6050}\n", ":6:47:", "is an IMU"},
         {"      - {name: a, plugin: mems_imu, part: none.yaml}\n", ":6:43:", "no part file"},

@@ -245,7 +245,7 @@ static void a_vehicle_whose_host_was_away_is_where_it_would_have_been(void **unu
     fixture_end(&fixture);
 }
 
-/* What is sensed of it says so, too. */
+/* Samples of its sensors are flagged, too. */
 static void what_is_sensed_of_a_vehicle_without_truth_is_flagged(void **unused)
 {
     (void)unused;

@@ -79,7 +79,7 @@ static uint64_t swap(const struct way *way, uint32_t node, const char *yaml, enu
     return hash;
 }
 
-/* Who listens to a candidate hears that it is on probation: swaps of `one` are compared with the same in the server. */
+/* Samples of a candidate are flagged as probation for its readers; swaps of `one` are compared with the same in the server. */
 static void a_rebuilt_estimator_leaves_no_trace_and_nor_does_one_that_fails(void **unused)
 {
     (void)unused;

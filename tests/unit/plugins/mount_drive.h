@@ -19,6 +19,7 @@ struct mount_drive_setup {
     uint64_t seed;
     double rate_hz;
     double rpy_deg[3];
+    double position_m[3]; /* of the IMU, from the point that follows the path */
     bool level; /* the path stays level: grade and bank tilt the body alone, as in simple simulations */
 };
 
@@ -132,6 +133,13 @@ static inline oto_vec3 mount_drive_level_force(const struct mount_drive *drive, 
                         oto_quat_rotate_inv(q_springs, oto_vec3_make(ahead, left, 0)));
 }
 
+/* What the lever arm adds: angular acceleration and centripetal acceleration. */
+static inline oto_vec3 mount_drive_lever_force(const struct mount_drive *drive, const struct oto_truth_record *truth)
+{
+    const oto_vec3 p = oto_vec3_from_array(drive->setup.position_m), w = truth->angular_rate_body_rad_s;
+    return oto_vec3_add(oto_vec3_cross(truth->angular_accel_body_rad_s2, p), oto_vec3_cross(w, oto_vec3_cross(w, p)));
+}
+
 static inline void mount_drive_next(struct mount_drive *drive, struct mount_sample *sample)
 {
     struct oto_truth_record truth;
@@ -142,6 +150,7 @@ static inline void mount_drive_next(struct mount_drive *drive, struct mount_samp
     force = oto_vec3_add(truth.accel_enu_m_s2, oto_vec3_make(0, 0, 9.80665));
     force =
         drive->setup.level ? mount_drive_level_force(drive, &truth) : oto_quat_rotate_inv(truth.q_enu_from_body, force);
+    force = oto_vec3_add(force, mount_drive_lever_force(drive, &truth));
     force = oto_quat_rotate_inv(drive->q_body_from_sensor, force);
     rate = oto_quat_rotate_inv(drive->q_body_from_sensor, truth.angular_rate_body_rad_s);
     oto_vec3_to_array(force, sample->specific_force_m_s2);
@@ -164,8 +173,16 @@ struct mount_rig {
     void (*spoil)(struct mount_rig *rig, struct mount_sample *sample);
     bool without_speed;
     double error_deg[3];
+    double turned_deg[3];    /* the same, as a rotation about the vehicle's axes */
     uint32_t accepted_wrong; /* samples at which it was accepted and more than 0.30 deg off */
 };
+
+/* Either roll, at three sigma. */
+static inline void mount_rig_accept_roll(struct mount_rig *rig, double roll_deg)
+{
+    rig->params.accept_bound_deg[0] = rig->params.accept_absolute_roll_deg = roll_deg;
+    rig->params.accept_absolute_roll_sigmas = 3;
+}
 
 static inline void mount_rig_open(struct mount_rig *rig, const struct mount_drive_setup *setup)
 {
@@ -173,9 +190,15 @@ static inline void mount_rig_open(struct mount_rig *rig, const struct mount_driv
     mount_drive_open(&rig->drive, setup);
     mountcal_params_default(&rig->params);
     if (setup->world != MOUNT_PERFECT) { /* what its owner knows of the roads */
-        rig->params.crown_deg = 0.5;
+        rig->params.traffic_side = 1;
+        rig->params.crown_deg = setup->world == MOUNT_HARSH ? 0.8 : 0.5;
         rig->params.crown_sigma_deg = 0.15;
     }
+    if (setup->world == MOUNT_PERFECT) { /* it has no springs */
+        rig->params.compliance_deg_s2_m[0] = rig->params.compliance_deg_s2_m[1] = 0;
+    }
+    rig->params.path = setup->level ? JOINT_STAYS_LEVEL : JOINT_FOLLOWS;
+    mount_rig_accept_roll(rig, 0.3);
     rig->state = (struct mountcal_state *)calloc(1, sizeof *rig->state);
 }
 
@@ -198,6 +221,8 @@ static inline void mount_rig_look(struct mount_rig *rig)
     for (int i = 0; i < 3; i++) {
         rig->error_deg[i] = oto_wrap_pi((rig->record.rpy_deg[i] - rig->drive.setup.rpy_deg[i]) * OTO_DEG) / OTO_DEG;
     }
+    const oto_quat q = oto_quat_mul(rig->record.q_body_from_sensor, oto_quat_conj(rig->drive.q_body_from_sensor));
+    oto_vec3_to_array(oto_vec3_scale(oto_quat_to_rotvec(q), 1 / OTO_DEG), rig->turned_deg);
     if (rig->record.state == OTO_CALIBRATION_ACCEPTED &&
         (fabs(rig->error_deg[0]) > 0.30 || fabs(rig->error_deg[1]) > 0.30 || fabs(rig->error_deg[2]) > 0.30)) {
         rig->accepted_wrong++;

@@ -167,7 +167,7 @@ static void a_course_of_what_stands_is_refused(void **unused)
     mini_close(&rig.host);
 }
 
-/* Numbers of any bits at times in any order: the state stays one that can be gone on from, the records finite. */
+/* Numbers of any bits at times in any order: the state stays valid, the records finite. */
 static void noise_of_bits_leaves_a_state_to_go_on_from(void **unused)
 {
     (void)unused;

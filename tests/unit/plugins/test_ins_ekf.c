@@ -368,7 +368,7 @@ static void aids_that_are_bad_late_or_outliers_are_counted(void **unused)
     mini_close(&rig.host);
 }
 
-/* Numbers of any bits on every input: the state stays one that can be gone on from, the record finite. */
+/* Numbers of any bits on every input: the state stays valid, the record finite. */
 static void noise_of_bits_leaves_a_state_to_go_on_from(void **unused)
 {
     struct rig rig;

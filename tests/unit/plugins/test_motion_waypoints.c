@@ -179,7 +179,7 @@ static void what_cannot_be_driven_is_refused_by_waypoint(void **unused)
     refused(w, 1, false, "at least 2");
     refused(w, 2, true, "a loop needs at least 3");
     memcpy(w[2].position_enu_m, w[1].position_enu_m, sizeof w[1].position_enu_m);
-    refused(w, 4, false, "waypoints[2]: it is where the one before it is");
+    refused(w, 4, false, "waypoints[2]: it has the position of the previous one");
     w[2].position_enu_m[0] = 100;
     w[1].time_s = 3;
     refused(w, 4, false, "1 of 4 have a time_s");

@@ -41,7 +41,6 @@ static void D11_D19_D28_bounds_hold_in_the_city_and_nothing_wrong_is_accepted(vo
             square[i] += rig.error_deg[i] * rig.error_deg[i] / 40;
         }
         assert_int_equal(rig.accepted_wrong, 0);
-        assert_int_equal(rig.state->joint.path, JOINT_FOLLOWS);
         mount_rig_close(&rig);
     }
     print_message("    11 min: rms roll %.3f pitch %.3f yaw %.3f deg; %d of 480 outside 3 sigma\n", sqrt(square[0]),
@@ -60,6 +59,7 @@ static void D11_bounds_hold_where_nothing_is_known_of_the_crown(void **state)
     mountcal_params_default(&usual);
     for (uint64_t seed = 1; seed <= 10; seed++) {
         open_city(500 + seed, seed % 2 == 0 ? MOUNT_CITY : MOUNT_HARSH);
+        rig.params.traffic_side = usual.traffic_side;
         rig.params.crown_deg = usual.crown_deg;
         rig.params.crown_sigma_deg = usual.crown_sigma_deg;
         mount_rig_start(&rig);
@@ -124,26 +124,6 @@ static void D8_D28_harsh_drives_are_never_accepted_wrongly(void **state)
     }
 }
 
-/* Up and down it is shaken by 0.6 m/s², which a level path's filter foretells a little better for many a second. */
-static void D28_on_a_road_that_is_followed_vertical_vibration_never_makes_the_path_level(void **state)
-{
-    /* In the first two, a sum of log-likelihood was for the level path for minutes. */
-    static const uint64_t seeds[] = {518, 590, 501, 502, 503, 504, 505, 506};
-    (void)state;
-    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-        const struct mount_drive_setup setup = {
-            .world = MOUNT_HARSH, .style = GENERATOR_CITY, .seed = seeds[i], .rpy_deg = {-7.2, 2.9, -3.8}};
-        mount_rig_open(&rig, &setup);
-        mount_rig_start(&rig);
-        for (double at_s = 1; at_s <= 900; at_s++) {
-            mount_rig_run(&rig, at_s);
-            assert_int_equal(rig.state->joint.path, JOINT_FOLLOWS);
-            assert_int_not_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
-        }
-        mount_rig_close(&rig);
-    }
-}
-
 /* In simulations that tilt the body on a level path, the drive's turns show the roll within minutes. */
 static void D28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_and_right(void **state)
 {
@@ -157,7 +137,6 @@ static void D28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_
         mount_rig_open(&rig, &setup);
         mount_rig_start(&rig);
         mount_rig_run(&rig, 420);
-        assert_int_equal(rig.state->joint.path, JOINT_STAYS_LEVEL);
         assert_int_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
         assert_int_equal(rig.accepted_wrong, 0);
         assert_mount(&rig, 0.1, 0.1, 0.1);
@@ -172,7 +151,6 @@ int main(void)
         cmocka_unit_test(D11_bounds_hold_where_nothing_is_known_of_the_crown),
         cmocka_unit_test(D11_bounds_hold_where_white_noise_shakes_it_up_and_down),
         cmocka_unit_test(D8_D28_harsh_drives_are_never_accepted_wrongly),
-        cmocka_unit_test(D28_on_a_road_that_is_followed_vertical_vibration_never_makes_the_path_level),
         cmocka_unit_test(D28_where_the_path_stays_level_all_is_accepted_within_seven_minutes_and_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* sdf_imu through its ABI: the physics that it reads and what it says of it. Rows C1 to C10, C25 to C27. */
+/* sdf_imu through its ABI: the physics that it reads and its outputs. Rows C1 to C10, C25 to C27. */
 #include "../libotolith/sample_records.h"
 #include "otolith/frame.h"
 #include "sdf_rig.h"
@@ -230,7 +230,7 @@ static void C6_acceleration_is_the_change_of_velocity_over_the_elapsed_time(void
     sdf_take(&rig, 5);
     assert_vec_near(rig.imu.linear_acceleration_m_s2, 2, 0, G, 1e-12);
     rig.motion = parabola;
-    sdf_take(&rig, 5); /* sample 10 at 0.2 s, the one before at 0.18 s: the mean of 6 t between them */
+    sdf_take(&rig, 5); /* sample 10 at 0.2 s, the previous one at 0.18 s: the mean of 6 t between them */
     assert_vec_near(rig.imu.linear_acceleration_m_s2, 6 * 0.19, 0, G, 1e-12);
     sdf_close(&rig);
 }

@@ -227,7 +227,7 @@ static void C19_variance_and_autocorrelation_hold_at_two_rates(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         const struct walk walk = walk_paths(&law, k == 0 ? 0.1 : 0.02, PATHS);
-        /* 4 sigma: a variance of N paths spreads by sqrt(2/N) of itself, a correlation r by (1 - r²)/sqrt(N). */
+        /* 4 sigma: a variance of N paths spreads by sqrt(2/N) (relative), a correlation r by (1 - r²)/sqrt(N). */
         assert_near(walk.variance, variance, 4 * sqrt(2.0 / PATHS) * variance);
         assert_near(walk.correlation, correlation, 4 * (1 - correlation * correlation) / sqrt(PATHS));
     }

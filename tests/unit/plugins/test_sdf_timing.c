@@ -300,7 +300,7 @@ static void C24_a_change_takes_effect_with_the_next_sample(void **state)
     mini_set(&rig.host, "linear_acceleration.noise_type", SDF_NOISE_GAUSSIAN);
     mini_set(&rig.host, "linear_acceleration.stddev_m_s2", 0.02);
     mini_start(&rig.host);
-    /* 4 sigma: a standard deviation of N samples spreads by 1/sqrt(2N) of itself */
+    /* 4 sigma: a standard deviation of N samples spreads by 1/sqrt(2N) (relative) */
     assert_near(spread_of(&rig, SAMPLES), 0.02, 0.02 * 4 / sqrt(2.0 * SAMPLES));
     sdf_change(&rig, "linear_acceleration.stddev_m_s2", 0.5);
     assert_near(spread_of(&rig, SAMPLES), 0.5, 0.5 * 4 / sqrt(2.0 * SAMPLES));

@@ -1,4 +1,4 @@
-/* Faults on demand: each kind does what it says, is labelled, and leaves the stream after it as if it had not been. */
+/* Faults on demand: each kind has its documented effect and its label, and the stream after it is unchanged. */
 #include "fixture.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Swaps of sensors: what goes on, what is said, and the ways back. */
+/* Swaps of sensors: continuity, replies and events, roll-backs. */
 #include "fixture.h"
 
 #define SECOND_NS INT64_C(1000000000)

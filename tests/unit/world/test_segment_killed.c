@@ -127,7 +127,7 @@ static bool clock_is_sound(const struct oto_segment_header *header)
     return memcmp(&clock, &expected, sizeof clock) == 0;
 }
 
-/* A writer that died in the middle leaves an identity that says so for ever. */
+/* A writer that died in the middle leaves an identity that is marked as incomplete. */
 static bool identity_is_sound(const struct oto_segment_channel *channel)
 {
     struct oto_channel_identity identity;
@@ -177,7 +177,7 @@ static bool stands(pid_t pid, int *code)
     return WIFSTOPPED(how);
 }
 
-/* Whether this process may trace its children at all; the tests say so and skip where not. */
+/* Whether this process may trace its children at all; otherwise the tests skip with a message. */
 static void need_tracing(void)
 {
 #ifdef OTO_SANITIZED_BUILD

@@ -11,20 +11,19 @@ enum { CHUNK = 16, REACH = 64 }; /* nodes of one call, and among how many they a
 
 struct item {
     struct srv_node *node;
-    struct srv_looking_back back;
-    struct oto_sensor_input input;
-    struct oto_step step;
+    struct srv_vehicle *vehicle;
+    struct srv_turn_step turn;
 };
 
 /* One library has one step_batch, whoever opened it. */
 static bool is_ready(const struct srv_node *node, const struct oto_plugin_ops *ops, uint64_t tick)
 {
-    return node->live.ops->step_batch == ops->step_batch && node->member == NULL && node->trial == NULL && !node->is_estimator &&
-           !node->live.quarantined && !node->ahead.made && srv_due_tick(&node->due) == tick;
+    return node->runner == &srv_runner_batch && node->live.ops->step_batch == ops->step_batch && !node->live.quarantined &&
+           !node->ahead.made && srv_due_tick(&node->due) == tick;
 }
 
 /* The nodes to come, from this one on, that are due in this tick. */
-static uint32_t gather(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick,
+static uint32_t gather(const struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick,
                        struct item *items)
 {
     const struct srv_vehicle *end = &sim->vehicles[sim->vehicle_count];
@@ -34,7 +33,7 @@ static uint32_t gather(struct srv_sim *sim, struct srv_vehicle *vehicle, struct 
             struct srv_node *node = &vehicle->first_sensor[i];
             if (is_ready(node, first->live.ops, tick)) {
                 items[count].node = node;
-                items[count++].back = (struct srv_looking_back){sim, vehicle, node, srv_beat_at(&node->beat)};
+                items[count++].vehicle = vehicle;
             }
             if (count == CHUNK || --reach == 0) {
                 return count;
@@ -47,14 +46,9 @@ static uint32_t gather(struct srv_sim *sim, struct srv_vehicle *vehicle, struct 
 static void expose(struct srv_sim *sim, uint64_t tick, struct item *item)
 {
     struct srv_node *node = item->node;
-    item->step = (struct oto_step){.size = sizeof item->step,
-                                   .tick = tick,
-                                   .n = node->beat.n,
-                                   .at = item->back.at,
-                                   .outputs = node->live.outputs,
-                                   .sensor = {&item->input, srv_input_at, &item->back}};
-    node->ahead.flags = srv_sample_input(sim, item->back.vehicle, node, &item->input);
-    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, item->back.at.t_ns);
+    srv_turn_prepare(sim, item->vehicle, node, tick, &item->turn);
+    node->ahead.flags = item->turn.flags;
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, item->turn.step.at.t_ns);
 }
 
 static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
@@ -65,7 +59,7 @@ static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
     uint32_t *breadcrumb = &sim->store.header->current_node;
     for (uint32_t i = 0; i < count; i++) {
         instances[i] = &items[i].node->live.abi;
-        steps[i] = &items[i].step;
+        steps[i] = &items[i].turn.step;
         statuses[i] = OTO_STEP_ERROR; /* of what the plugin does not answer */
     }
     srv_assert_tick_thread(sim);
@@ -82,7 +76,7 @@ static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
     }
 }
 
-void srv_batch_make(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick)
+static void make_batch(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick)
 {
     struct item items[CHUNK];
     if (!is_ready(first, first->live.ops, tick)) {
@@ -97,3 +91,24 @@ void srv_batch_make(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv
     }
     run(sim, items, count);
 }
+
+static void take(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
+{
+    make_batch(sim, vehicle, node, tick);
+    while (srv_due_tick(&node->due) == tick) {
+        if (!node->ahead.made && !node->live.quarantined) {
+            srv_direct_step(sim, vehicle, node, tick);
+        } else if (!node->live.quarantined) {
+            srv_node_publish(sim, node, srv_node_account(sim, node, node->ahead.said), node->ahead.flags);
+        }
+        node->ahead.made = false;
+        srv_node_advance(node);
+    }
+}
+
+static enum oto_status apply(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, const char **reason)
+{
+    return srv_runner_direct.apply(sim, node, change, reason);
+}
+
+const struct srv_runner srv_runner_batch = {.take = take, .apply = apply};

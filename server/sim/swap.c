@@ -6,18 +6,25 @@
  * The state's hash follows the plugin before until probation is over: a swap that is rolled back leaves the chain of a
  * run that never saw it, and a swap to identical code the same chain as no swap.
  *
- * Here a swap's way from its begin to its end; both plugins' steps are in trial_step.c.
+ * Here a swap's way from its begin to its end; both plugins' steps are in runner_pair.c.
  */
 #include <string.h>
 
 #include "sim/fifo.h"
 #include "sim/sim.h"
 #include "base/text.h"
-#include "sim/trial_private.h"
+#include "sim/swap_private.h"
 
 static struct srv_node *node_of(struct srv_sim *sim, const struct srv_change *change)
 {
     return &sim->nodes[change->open.node];
+}
+
+/* The swap that the node has under way, or NULL; its runner follows. */
+static void set_trial(const struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
+{
+    node->trial = change;
+    srv_node_choose_runner(sim, node);
 }
 
 static void unlink_trial(struct srv_sim *sim, struct srv_change *change)
@@ -64,6 +71,7 @@ static void show_instance(struct srv_sim *sim, struct srv_node *node, const stru
     const bool renamed = strcmp(now->id, was->id) != 0 || strcmp(now->version, was->version) != 0;
     srv_node_join_rings(node, &sim->store, before->ports, before->port_count);
     srv_node_update_ports(node, sim->store.directory);
+    srv_node_choose_runner(sim, node);
     srv_estimators_attach(sim);
     for (uint32_t i = 0; i < node->channel_count + node->labelled; i++) {
         struct oto_segment_channel *channel = &sim->store.directory[node->first_channel + i];
@@ -118,7 +126,7 @@ static void drop_candidate(const struct srv_sim *sim, const struct srv_node *nod
 static void settle(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
     struct srv_trial *trial = &change->trial;
-    node->trial = NULL;
+    set_trial(sim, node, NULL);
     trial->phase = SRV_TRIAL_SETTLED;
     if (trial->asked) {
         (void)srv_trial_settle(sim, change, &trial->reply);
@@ -166,7 +174,7 @@ bool srv_trial_settle(struct srv_sim *sim, struct srv_change *change, struct srv
     struct srv_trial *trial = &change->trial;
     const bool over = sim->over;
     if (trial->phase == SRV_TRIAL_PROBATION && over) {
-        node_of(sim, change)->trial = NULL;
+        set_trial(sim, node_of(sim, change), NULL);
         trial->phase = SRV_TRIAL_SETTLED;
         drop_candidate(sim, node_of(sim, change));
     }
@@ -208,7 +216,7 @@ static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *
     srv_event_write(sim, OTO_EVENT_SWAP, 0, (int64_t)node->generation, node->topic, change->text);
     reply->settling = change->probation_ticks > 0;
     if (!reply->settling) {
-        node->trial = NULL;
+        set_trial(sim, node, NULL);
         unlink_trial(sim, change);
         keep_candidate(sim, node);
         return true;
@@ -218,14 +226,14 @@ static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *
     }
     trial->phase = SRV_TRIAL_PROBATION;
     trial->end_tick = sim->tick + change->probation_ticks;
-    node->trial = change;
+    set_trial(sim, node, change);
     return true;
 }
 
 static bool refuse(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, enum oto_status status,
                    const char *reason, struct srv_reply *reply)
 {
-    node->trial = NULL;
+    set_trial(sim, node, NULL);
     unlink_trial(sim, change);
     drop_candidate(sim, node);
     reply->status = status;
@@ -274,7 +282,7 @@ static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_
     if (trial->phase == SRV_TRIAL_NONE) {
         link_trial(sim, change);
     }
-    node->trial = change;
+    set_trial(sim, node, change);
     trial->phase = SRV_TRIAL_SHADOW;
     trial->end_tick = sim->tick + change->shadow_ticks;
     return false;
@@ -329,7 +337,7 @@ bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_chan
     if (!have_history(sim, node, change)) {
         change->trial.phase = SRV_TRIAL_FILLING;
         link_trial(sim, change);
-        node->trial = change;
+        set_trial(sim, node, change);
         return false;
     }
     return begin_shadow(sim, node, change, reply);
@@ -409,6 +417,11 @@ void srv_trial_undo(struct srv_sim *sim, struct srv_node *node, struct srv_reply
     }
     change->trial.undone = true;
     srv_trial_roll_back(sim, node, "was taken back on request");
+}
+
+bool srv_node_is_swapped(const struct srv_node *node)
+{
+    return node->trial != NULL;
 }
 
 void srv_trials_finish(struct srv_sim *sim)

@@ -3,7 +3,7 @@
 
 #include "sim/fpu.h"
 #include "sim/sim.h"
-#include "sim/trial_private.h"
+#include "sim/swap_private.h"
 
 #define SLOW_STEPS 3u /* in a row: one may be the machine's fault */
 
@@ -25,9 +25,9 @@ static uint64_t *hears_of(const struct srv_sim *sim, const struct srv_node *node
     return node->member != NULL ? sim->remote->cursors_after(node->member) : NULL;
 }
 
-struct srv_runner srv_runner_live(const struct srv_sim *sim, struct srv_node *node)
+struct srv_pair_side srv_pair_live(const struct srv_sim *sim, struct srv_node *node)
 {
-    return (struct srv_runner){.instance = &node->live.abi,
+    return (struct srv_pair_side){.instance = &node->live.abi,
                                .step = node->live.step,
                                .outputs = node->live.outputs,
                                .ports = node->live.ports,
@@ -38,10 +38,10 @@ struct srv_runner srv_runner_live(const struct srv_sim *sim, struct srv_node *no
                                .answer = answer_of(sim, node, is_on_probation(node))};
 }
 
-struct srv_runner srv_runner_beside(const struct srv_sim *sim, struct srv_node *node)
+struct srv_pair_side srv_pair_beside(const struct srv_sim *sim, struct srv_node *node)
 {
     struct srv_instance *beside = &node->trial->instance;
-    return (struct srv_runner){.instance = &beside->abi,
+    return (struct srv_pair_side){.instance = &beside->abi,
                                .step = beside->step,
                                .outputs = beside->outputs,
                                .ports = beside->ports,
@@ -52,9 +52,9 @@ struct srv_runner srv_runner_beside(const struct srv_sim *sim, struct srv_node *
                                .answer = answer_of(sim, node, !is_on_probation(node))};
 }
 
-struct srv_runner srv_runner_resident(const struct srv_sim *sim, struct srv_node *node)
+struct srv_pair_side srv_pair_resident(const struct srv_sim *sim, struct srv_node *node)
 {
-    return is_on_probation(node) ? srv_runner_beside(sim, node) : srv_runner_live(sim, node);
+    return is_on_probation(node) ? srv_pair_beside(sim, node) : srv_pair_live(sim, node);
 }
 
 static bool is_good(enum oto_step_status status)
@@ -63,7 +63,7 @@ static bool is_good(enum oto_step_status status)
 }
 
 /* In this process, or what its host has answered by now; DISCARD for what was not answered. False: it changed the mode. */
-static bool run(struct srv_sim *sim, const struct srv_node *node, const struct srv_runner *runner,
+static bool run(struct srv_sim *sim, const struct srv_node *node, const struct srv_pair_side *runner,
                 const struct oto_step *step, enum oto_step_status *status)
 {
     if (runner->answer != NULL) {
@@ -78,7 +78,7 @@ static bool run(struct srv_sim *sim, const struct srv_node *node, const struct s
     return srv_node_call(sim, node, runner->step, runner->instance, &own, status);
 }
 
-static bool all_finite(const struct srv_runner *runner)
+static bool all_finite(const struct srv_pair_side *runner)
 {
     bool finite = true;
     for (uint32_t i = 0; i < runner->port_count; i++) {
@@ -103,7 +103,7 @@ static void keep_time(struct srv_change *change, int64_t took_ns)
 
 /* NULL, or what it did wrong. */
 static const char *run_candidate(struct srv_sim *sim, const struct srv_node *node, struct srv_change *change,
-                                 const struct srv_runner *runner, const struct oto_step *step,
+                                 const struct srv_pair_side *runner, const struct oto_step *step,
                                  enum oto_step_status *status)
 {
     if (runner->answer != NULL && !runner->answer->answered) {
@@ -127,12 +127,12 @@ static void keep_last(const struct srv_sim *sim, const struct srv_node *node)
     }
 }
 
-static const struct srv_sample *silence(const struct srv_runner *runner)
+static const struct srv_sample *silence(const struct srv_pair_side *runner)
 {
     return runner->answer != NULL && !runner->answer->answered ? runner->answer : NULL;
 }
 
-/* What an estimator has taken of its inputs, which is its state too. */
+/* The cursors of an estimator are part of its state. */
 static void absorb_cursors(struct srv_sim *sim, const struct srv_node *node)
 {
     if (node->is_estimator) {
@@ -157,7 +157,7 @@ static void finish_sample(struct srv_sim *sim, struct srv_node *node, enum oto_s
 }
 
 /* The live plugin's step, as without a trial. */
-static enum oto_step_status run_live(struct srv_sim *sim, struct srv_node *node, const struct srv_runner *live,
+static enum oto_step_status run_live(struct srv_sim *sim, struct srv_node *node, const struct srv_pair_side *live,
                                      const struct oto_step *step)
 {
     if (live->answer == NULL) {
@@ -172,7 +172,7 @@ static const char *shadow_candidate(struct srv_sim *sim, struct srv_node *node, 
                                     enum oto_step_status status)
 {
     struct srv_change *change = node->trial;
-    const struct srv_runner live = srv_runner_live(sim, node), beside = srv_runner_beside(sim, node);
+    const struct srv_pair_side live = srv_pair_live(sim, node), beside = srv_pair_beside(sim, node);
     enum oto_step_status theirs;
     const bool was_finite = !is_good(status) || all_finite(&live);
     const char *wrong = run_candidate(sim, node, change, &beside, step, &theirs);
@@ -191,7 +191,7 @@ static const char *shadow_candidate(struct srv_sim *sim, struct srv_node *node, 
 static void shadow_sample(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step, uint32_t flags)
 {
     struct srv_trial *trial = &node->trial->trial;
-    const struct srv_runner live = srv_runner_live(sim, node);
+    const struct srv_pair_side live = srv_pair_live(sim, node);
     const bool lives = !node->live.quarantined;
     enum oto_step_status status = OTO_STEP_ERROR;
     if (lives) {
@@ -236,7 +236,7 @@ static void probation_sample(struct srv_sim *sim, struct srv_node *node, const s
 {
     struct srv_change *change = node->trial;
     struct srv_instance *before = &change->instance;
-    const struct srv_runner live = srv_runner_live(sim, node), beside = srv_runner_beside(sim, node);
+    const struct srv_pair_side live = srv_pair_live(sim, node), beside = srv_pair_beside(sim, node);
     enum oto_step_status status = OTO_STEP_DISCARD, theirs = OTO_STEP_ERROR;
     if (!before->quarantined && (!run(sim, node, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
         before->quarantined = true; /* it broke unheard: there is no way back to a whole one */
@@ -296,7 +296,7 @@ static bool truth_of(struct srv_sim *sim, const struct srv_node *node, const str
 }
 
 /* NULL, or what the candidate did wrong. */
-static const char *move_candidate(struct srv_sim *sim, struct srv_node *node, const struct srv_runner *runner,
+static const char *move_candidate(struct srv_sim *sim, struct srv_node *node, const struct srv_pair_side *runner,
                                   enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant,
                                                                    struct oto_truth_record *),
                                   const struct oto_step *step, enum oto_step_status *status,
@@ -312,7 +312,7 @@ static const char *move_candidate(struct srv_sim *sim, struct srv_node *node, co
 static void shadow_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step)
 {
     struct srv_change *change = vehicle->motion->trial;
-    const struct srv_runner beside = srv_runner_beside(sim, vehicle->motion);
+    const struct srv_pair_side beside = srv_pair_beside(sim, vehicle->motion);
     struct oto_truth_record truth;
     enum oto_step_status status;
     if (change->trial.failure != NULL) {
@@ -331,7 +331,7 @@ static void probation_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, c
     struct srv_node *motion = vehicle->motion;
     struct srv_change *change = motion->trial;
     struct srv_instance *before = &change->instance;
-    const struct srv_runner live = srv_runner_live(sim, motion), beside = srv_runner_beside(sim, motion);
+    const struct srv_pair_side live = srv_pair_live(sim, motion), beside = srv_pair_beside(sim, motion);
     struct oto_truth_record truth, old_truth;
     enum oto_step_status status = OTO_STEP_ERROR, theirs = OTO_STEP_ERROR;
     if (!before->quarantined && (!run(sim, motion, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
@@ -353,14 +353,13 @@ static void probation_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, c
     }
 }
 
-void srv_trial_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step,
-                      uint32_t *flags)
+static void move(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step, uint32_t *flags)
 {
     if (vehicle->motion->trial->trial.phase == SRV_TRIAL_PROBATION) {
         probation_motion(sim, vehicle, step, flags);
         return;
     }
-    srv_motion_step(sim, vehicle, step, flags);
+    srv_direct_move(sim, vehicle, step, flags);
     if (vehicle->motion->trial->trial.phase == SRV_TRIAL_SHADOW) {
         shadow_motion(sim, vehicle, step);
     }
@@ -368,9 +367,43 @@ void srv_trial_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, const st
 
 bool srv_trial_save_motion(struct srv_sim *sim, struct srv_node *motion)
 {
-    if (motion->trial->trial.phase != SRV_TRIAL_PROBATION || motion->trial->instance.quarantined) {
+    if (motion->trial == NULL || motion->trial->trial.phase != SRV_TRIAL_PROBATION || motion->trial->instance.quarantined) {
         return false;
     }
     srv_trial_roll_back(sim, motion, "could not be evaluated");
     return true;
 }
+
+/* ---- the runner ---- */
+
+/* A roll-back within the tick leaves the rest of the samples to the runner that comes after it. */
+static void take(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
+{
+    struct srv_turn_step turn;
+    while (srv_due_tick(&node->due) == tick) {
+        if (node->runner != &srv_runner_pair) {
+            node->runner->take(sim, vehicle, node, tick);
+            return;
+        }
+        srv_turn_prepare(sim, vehicle, node, tick, &turn);
+        srv_trial_sample(sim, node, &turn.step, turn.flags);
+        srv_node_advance(node);
+    }
+}
+
+static enum oto_step_status evaluate(struct srv_sim *sim, struct srv_node *motion, struct oto_instant at,
+                                     struct oto_truth_record *truth)
+{
+    return srv_runner_direct.evaluate(sim, motion, at, truth);
+}
+
+static enum oto_status apply(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, const char **reason)
+{
+    (void)sim;
+    (void)node;
+    (void)change;
+    *reason = "a swap of this node is on probation or in its shadow: set it when that is over, or undo the swap";
+    return OTO_CONFLICT;
+}
+
+const struct srv_runner srv_runner_pair = {.take = take, .move = move, .evaluate = evaluate, .apply = apply};

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sim/sim.h"
-#include "sim/trial_private.h"
+#include "sim/swap_private.h"
 
 #define FILL_INSTANTS 64u /* at each boundary */
 

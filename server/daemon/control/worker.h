@@ -1,0 +1,36 @@
+/*
+ * The worker thread: jobs that load, write and free, one at a time in order. It knows which job runs since when, so that
+ * requests behind a job that does not return are refused and the process can still end. [loop]
+ */
+#ifndef SRV_WORKER_H
+#define SRV_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <uv.h>
+
+#define SRV_WORKER_JOBS 4             /* one of the loader, one of the checkpointer, one restore */
+#define SRV_WORKER_PATIENCE_MS 10000u /* after which others are not left to wait */
+
+struct srv_worker {
+    uv_loop_t *loop;
+    uint32_t count;
+    struct srv_worker_job {
+        const uv_work_t *work;
+        char what[112];
+    } jobs[SRV_WORKER_JOBS]; /* the first one runs */
+    uint64_t since_ms;       /* start of the first job */
+};
+
+void srv_worker_init(struct srv_worker *worker, uv_loop_t *loop);
+/* `what` names the job in sentences. False: nothing was queued. */
+bool srv_worker_queue(struct srv_worker *worker, uv_work_t *work, uv_work_cb run, uv_after_work_cb done, const char *what);
+/* To be called first in `done`. */
+void srv_worker_done(struct srv_worker *worker, const uv_work_t *work);
+bool srv_worker_is_idle(const struct srv_worker *worker);
+/* Whether a job has run for longer than the patience; then `text` says which. */
+bool srv_worker_is_stuck(const struct srv_worker *worker, char *text, size_t bytes);
+/* The job that runs; "" when idle. */
+const char *srv_worker_doing(const struct srv_worker *worker);
+
+#endif

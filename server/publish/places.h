@@ -1,0 +1,36 @@
+/*
+ * Who may subscribe: 128 places, of which 32 are kept for local subscribers (ipc), and at most 32 for one address of the
+ * network, so that no peer puts the others out of service. Pure; the caller locks.
+ */
+#ifndef SRV_PUBLISH_PLACES_H
+#define SRV_PUBLISH_PLACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SRV_PLACES 128u
+#define SRV_PLACES_TCP 96u
+#define SRV_PLACES_PEER 32u
+
+/* A subscriber's machine. Of an IPv6 address the network's 64 bits count: a host has all of them. */
+struct srv_peer {
+    enum { SRV_PEER_IPC, SRV_PEER_LOOPBACK, SRV_PEER_NETWORK } kind;
+    uint64_t address; /* of the network */
+};
+struct srv_peer srv_peer_v4(uint32_t address_be);
+struct srv_peer srv_peer_v6(const unsigned char address[16]);
+
+struct srv_places {
+    uint32_t count;
+    struct {
+        uint32_t pipe;
+        struct srv_peer peer;
+    } taken[SRV_PLACES];
+};
+/* Whether a subscriber from there would find no place. */
+bool srv_places_are_full(const struct srv_places *places, const struct srv_peer *peer);
+/* False: there is no place. */
+bool srv_places_take(struct srv_places *places, uint32_t pipe, const struct srv_peer *peer);
+void srv_places_leave(struct srv_places *places, uint32_t pipe); /* one that has no place is allowed */
+
+#endif

@@ -1,0 +1,289 @@
+/*
+ * Acceptance axis by axis, wherever the IMU sits and whatever the road: each test is a drive that was once accepted wrongly,
+ * or could not be accepted at all.
+ */
+#include "mount_drive.h"
+
+static struct mount_rig rig;
+
+static void set_road(const struct chassis_params *road)
+{
+    struct oto_error error;
+    rig.drive.chassis = *road;
+    assert_ok(chassis_make(&rig.drive.chassis, oto_rng_key_make(rig.drive.setup.seed, "car"), &rig.drive.drive.chassis, &error), error);
+}
+
+static void open_city(uint64_t seed)
+{
+    const struct mount_drive_setup setup = {
+        .world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = seed, .rpy_deg = {4.0, -2.5, 3.0}};
+    struct mountcal_params usual;
+    mount_rig_open(&rig, &setup);
+    mountcal_params_default(&usual);
+    rig.params = usual; /* nobody tells it of the roads */
+}
+
+static double repeatable_error_deg(void)
+{
+    const double more_deg =
+        rig.record.axis_value_deg[OTO_CALIBRATION_ROLL_REPEATABLE] - rig.record.axis_value_deg[OTO_CALIBRATION_ROLL_ABSOLUTE];
+    return rig.turned_deg[0] + more_deg - rig.drive.chassis.crown_deg * (double)rig.drive.chassis.traffic_side;
+}
+
+/* No axis is ever accepted beyond its tolerance, and every error is inside its bound at the end. */
+static void run_and_look(double until_s)
+{
+    for (double t_s = 30; t_s <= until_s; t_s += 10) {
+        mount_rig_run(&rig, t_s);
+        const uint32_t *accepted = rig.record.axis_accepted;
+        assert_true(!accepted[OTO_CALIBRATION_PITCH] || fabs(rig.turned_deg[1]) < 0.3);
+        assert_true(!accepted[OTO_CALIBRATION_YAW] || fabs(rig.turned_deg[2]) < 0.3);
+        assert_true(!accepted[OTO_CALIBRATION_ROLL_REPEATABLE] || fabs(repeatable_error_deg()) < 0.3);
+        assert_true(!accepted[OTO_CALIBRATION_ROLL_ABSOLUTE] || fabs(rig.turned_deg[0]) < 0.6);
+    }
+    assert_true(fabs(rig.turned_deg[1]) < rig.record.bound_3sigma_deg[1]);
+    assert_true(fabs(rig.turned_deg[2]) < rig.record.bound_3sigma_deg[2]);
+    assert_true(fabs(rig.turned_deg[0]) < rig.record.bound_3sigma_deg[0]);
+    assert_true(fabs(repeatable_error_deg()) < rig.record.axis_bound_deg[OTO_CALIBRATION_ROLL_REPEATABLE]);
+}
+
+static void assert_pitch_and_yaw_accepted(void)
+{
+    assert_int_equal(rig.record.axis_accepted[OTO_CALIBRATION_PITCH], 1);
+    assert_int_equal(rig.record.axis_accepted[OTO_CALIBRATION_YAW], 1);
+}
+
+/* A body that swings on its springs on a flat road was taken for one on a level path, and its roll took in the crown. */
+static void a_flat_crowned_road_does_not_make_the_roll_known(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        open_city(700 + seed);
+        struct chassis_params road = rig.drive.chassis;
+        road.grade_rms_deg = 0.05;
+        road.bank_rms_deg = 0.2;
+        road.crown_deg = 1.15;
+        set_road(&road);
+        rig.params.traffic_side = seed % 2;
+        mount_rig_start(&rig);
+        run_and_look(600);
+        assert_pitch_and_yaw_accepted();
+        assert_int_equal(rig.record.axis_accepted[OTO_CALIBRATION_ROLL_ABSOLUTE], 0);
+        mount_rig_close(&rig);
+    }
+}
+
+/* Velocity at a block's end was compared with the block's mean rate, and the lever was but one of three. */
+static void pitch_and_yaw_are_right_wherever_the_imu_sits(void **state)
+{
+    static const double positions_m[][3] = {{1.3, 0, 0.5}, {1.8, 0.1, 1.0}, {-0.3, -0.4, 0}, {2, 0.4, 1.2}};
+    (void)state;
+    for (uint64_t k = 0; k < 8; k++) {
+        open_city(720 + k);
+        memcpy(rig.drive.setup.position_m, positions_m[k % 4], sizeof rig.drive.setup.position_m);
+        rig.params.traffic_side = 1;
+        mount_rig_start(&rig);
+        run_and_look(420);
+        assert_pitch_and_yaw_accepted();
+        assert_near(rig.turned_deg[1], 0, 0.15);
+        assert_near(rig.turned_deg[2], 0, 0.15);
+        mount_rig_close(&rig);
+    }
+}
+
+static void unsigned_and_late(struct mount_rig *spoiled, struct mount_sample *sample)
+{
+    static double late_m_s[20];
+    const uint64_t slot = spoiled->drive.n % 20;
+    const double now_m_s = fabs(sample->speed_m_s);
+    if (spoiled->drive.n <= 20) {
+        late_m_s[slot] = 0;
+    }
+    sample->speed_m_s = late_m_s[slot];
+    late_m_s[slot] = now_m_s;
+}
+
+/* Zero was believed for as long as the speed was late after a start, and the lever's rate was that of another instant. */
+static void a_late_speed_off_the_reference_point_does_no_harm(void **state)
+{
+    (void)state;
+    for (uint64_t k = 0; k < 4; k++) {
+        open_city(740 + k);
+        rig.drive.setup.position_m[0] = 1.5;
+        rig.drive.setup.position_m[2] = 0.9;
+        rig.spoil = unsigned_and_late;
+        mount_rig_start(&rig);
+        run_and_look(420);
+        assert_pitch_and_yaw_accepted();
+        mount_rig_close(&rig);
+    }
+}
+
+static void speed_without_sign(struct mount_rig *spoiled, struct mount_sample *sample)
+{
+    (void)spoiled;
+    sample->speed_m_s = fabs(sample->speed_m_s);
+}
+
+/* Forward and backward look alike then; a mount that is turned round was accepted. */
+static void an_imu_turned_round_is_not_accepted_while_parking_by_an_unsigned_speed(void **state)
+{
+    static const int64_t styles[] = {GENERATOR_PARKING, GENERATOR_PARKING, GENERATOR_CITY};
+    (void)state;
+    for (uint64_t k = 0; k < 3; k++) {
+        const struct mount_drive_setup setup = {
+            .world = MOUNT_CITY, .style = styles[k], .seed = 760 + k, .rpy_deg = {1, -1, 180}};
+        mount_rig_open(&rig, &setup);
+        rig.spoil = speed_without_sign;
+        mount_rig_start(&rig);
+        for (double t_s = 10; t_s <= 600; t_s += 10) {
+            mount_rig_run(&rig, t_s);
+            for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+                assert_int_equal(rig.record.axis_accepted[i], 0);
+            }
+            assert_int_not_equal(rig.record.state, OTO_CALIBRATION_ACCEPTED);
+        }
+        mount_rig_close(&rig);
+    }
+}
+
+/* At a pitch of 90 deg roll and yaw of the sensor are one; about the vehicle's axes they are not. */
+static void bounds_and_gates_are_about_the_axes_of_the_vehicle(void **state)
+{
+    static const double nominal_deg[][3] = {{0, 90, 0}, {0, -90, 0}, {180, 0, 90}, {90, 0, 0}, {0, 0, -90}};
+    (void)state;
+    for (uint64_t k = 0; k < 5; k++) {
+        struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = GENERATOR_CITY, .seed = 780 + k};
+        oto_quat q_off = oto_quat_from_rpy(5 * OTO_DEG, -2 * OTO_DEG, 3 * OTO_DEG);
+        oto_quat q_nominal = oto_quat_from_rpy(nominal_deg[k][0] * OTO_DEG, nominal_deg[k][1] * OTO_DEG, nominal_deg[k][2] * OTO_DEG);
+        mount_rig_open(&rig, &setup);
+        rig.drive.q_body_from_sensor = oto_quat_mul(q_off, q_nominal);
+        memcpy(rig.params.nominal_rpy_deg, nominal_deg[k], sizeof nominal_deg[k]);
+        mount_rig_start(&rig);
+        mount_rig_run(&rig, 300);
+        assert_pitch_and_yaw_accepted();
+        assert_near(rig.turned_deg[1], 0, 0.15);
+        assert_near(rig.turned_deg[2], 0, 0.15);
+        assert_true(fabs(rig.turned_deg[0]) < rig.record.bound_3sigma_deg[0]);
+        assert_true(rig.record.bound_3sigma_deg[1] < 0.3 && rig.record.bound_3sigma_deg[2] < 0.3);
+        assert_true(rig.record.bound_3sigma_deg[0] > 0.4);
+        mount_rig_close(&rig);
+    }
+}
+
+static void some_spikes(struct mount_rig *spoiled, struct mount_sample *sample)
+{
+    const uint64_t n = spoiled->drive.n;
+    if (n % 300 == 0) {
+        sample->specific_force_m_s2[n / 300 % 3] += n % 600 == 0 ? 60 : -35;
+    }
+    if (n % 300 == 150) {
+        sample->angular_rate_rad_s[n / 300 % 3] += 4;
+    }
+}
+
+static void single_spikes_are_dropped_and_do_not_end_a_drive(void **state)
+{
+    struct oto_mount_calibration_diagnostics_record diagnostics;
+    (void)state;
+    open_city(790);
+    rig.spoil = some_spikes;
+    mount_rig_start(&rig);
+    run_and_look(420);
+    assert_pitch_and_yaw_accepted();
+    assert_int_equal(rig.record.monitors, 0);
+    mountcal_diagnostics(&rig.plan, rig.state, &diagnostics);
+    assert_int_equal(diagnostics.imu_dropped, 2 * 42000 / 300);
+    mount_rig_close(&rig);
+}
+
+static void turns_at_constant_speed_alone_give_bounds_that_hold(void **state)
+{
+    static const struct script_segment segments[] = {
+        {.kind = SCRIPT_TURN, .accel_m_s2 = 2, .angle_deg = 90, .radius_m = 30, .ramp_s = 1},
+        {.kind = SCRIPT_CRUISE, .accel_m_s2 = 2, .duration_s = 5, .ramp_s = 1},
+        {.kind = SCRIPT_TURN, .accel_m_s2 = 2, .angle_deg = -90, .radius_m = 25, .ramp_s = 1},
+        {.kind = SCRIPT_CRUISE, .accel_m_s2 = 2, .duration_s = 3, .ramp_s = 1},
+    };
+    static struct script_segment drive[41] = {{.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 10, .accel_m_s2 = 2, .ramp_s = 1}};
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        drive[i + 1] = segments[i % 4];
+    }
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        const struct mount_drive_setup setup = {
+            .world = MOUNT_CITY, .segments = drive, .segment_count = 41, .seed = 800 + seed, .rpy_deg = {5, 4, -3}};
+        mount_rig_open(&rig, &setup);
+        mount_rig_start(&rig);
+        while (rig.drive.n < 800) { /* the start is not seen */
+            struct mount_sample unseen;
+            mount_drive_next(&rig.drive, &unseen);
+        }
+        mount_rig_run(&rig, 180);
+        for (int i = 0; i < 3; i++) {
+            assert_true(fabs(rig.turned_deg[i]) < rig.record.bound_3sigma_deg[i]);
+        }
+        for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+            assert_int_equal(rig.record.axis_accepted[i], 0);
+        }
+        mount_rig_close(&rig);
+    }
+}
+
+/* A floor that slopes by a degree and a half, and an accelerometer that is half a degree off, are not in the result. */
+static void two_headings_on_the_same_spot_give_roll_and_pitch_on_any_floor(void **state)
+{
+    static const struct script_segment segments[] = {
+        {.kind = SCRIPT_STOP, .accel_m_s2 = 2, .ramp_s = 0.5, .duration_s = 7},
+        {.kind = SCRIPT_ACCELERATE, .to_speed_m_s = 3, .accel_m_s2 = 1.5, .ramp_s = 0.5},
+        {.kind = SCRIPT_TURN, .accel_m_s2 = 2, .angle_deg = 175, .radius_m = 6, .ramp_s = 1},
+        {.kind = SCRIPT_STOP, .accel_m_s2 = 1.5, .ramp_s = 0.5, .duration_s = 8},
+    };
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        const struct mount_drive_setup setup = {
+            .world = MOUNT_CITY, .segments = segments, .segment_count = 4, .seed = 820 + seed, .rpy_deg = {-6, 3, 2}};
+        oto_quat q_floor = oto_quat_from_rpy(1.2 * OTO_DEG, -0.9 * OTO_DEG, 0);
+        mount_rig_open(&rig, &setup);
+        struct chassis_params floor = rig.drive.chassis;
+        floor.grade_rms_deg = floor.bank_rms_deg = floor.crown_deg = 0;
+        set_road(&floor);
+        rig.drive.accel_bias_m_s2[1] = 0.09;
+        rig.params.garage = rig.params.opposite = 1;
+        mount_rig_start(&rig);
+        while (rig.drive.n < 2600) { /* the floor slopes: gravity is turned, motion is as before */
+            struct oto_truth_record truth;
+            struct mount_sample sample;
+            mount_drive_next(&rig.drive, &sample);
+            drive_truth(&rig.drive.drive, &rig.drive.state, sample.t_ns, 0, &truth);
+            const oto_vec3 up = oto_vec3_make(0, 0, 9.80665);
+            oto_vec3 more = oto_quat_rotate_inv(truth.q_enu_from_body, oto_vec3_sub(oto_quat_rotate_inv(q_floor, up), up));
+            more = oto_quat_rotate_inv(rig.drive.q_body_from_sensor, more);
+            sample.specific_force_m_s2[0] += more.x;
+            sample.specific_force_m_s2[1] += more.y;
+            sample.specific_force_m_s2[2] += more.z;
+            mount_rig_push(&rig, &sample);
+        }
+        mount_rig_look(&rig);
+        assert_near(rig.turned_deg[0], 0, 0.2);
+        assert_near(rig.turned_deg[1], 0, 0.2);
+        assert_int_equal(rig.record.axis_accepted[OTO_CALIBRATION_PITCH], 1);
+        assert_int_equal(rig.record.axis_accepted[OTO_CALIBRATION_ROLL_ABSOLUTE], 1);
+        mount_rig_close(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_flat_crowned_road_does_not_make_the_roll_known),
+        cmocka_unit_test(pitch_and_yaw_are_right_wherever_the_imu_sits),
+        cmocka_unit_test(a_late_speed_off_the_reference_point_does_no_harm),
+        cmocka_unit_test(an_imu_turned_round_is_not_accepted_while_parking_by_an_unsigned_speed),
+        cmocka_unit_test(bounds_and_gates_are_about_the_axes_of_the_vehicle),
+        cmocka_unit_test(single_spikes_are_dropped_and_do_not_end_a_drive),
+        cmocka_unit_test(turns_at_constant_speed_alone_give_bounds_that_hold),
+        cmocka_unit_test(two_headings_on_the_same_spot_give_roll_and_pitch_on_any_floor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
