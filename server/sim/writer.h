@@ -56,8 +56,8 @@ static inline void srv_channel_identify(struct oto_segment_channel *channel, con
 {
     _Alignas(8) struct oto_channel_identity identity;
     memset(&identity, 0, sizeof identity);
-    (void)strncpy(identity.plugin, plugin, sizeof identity.plugin - 1);
-    (void)strncpy(identity.plugin_version, version, sizeof identity.plugin_version - 1);
+    memcpy(identity.plugin, plugin, strnlen(plugin, sizeof identity.plugin - 1));
+    memcpy(identity.plugin_version, version, strnlen(version, sizeof identity.plugin_version - 1));
     const uint32_t lock = __atomic_load_n(&channel->identity_lock, __ATOMIC_RELAXED);
     __atomic_store_n(&channel->identity_lock, lock + 1, OTO_ORDER_STORE_);
     OTO_FENCE_(__ATOMIC_RELEASE);

@@ -255,7 +255,7 @@ static void two_headings_on_the_same_spot_give_roll_and_pitch_on_any_floor(void 
             struct oto_truth_record truth;
             struct mount_sample sample;
             mount_drive_next(&rig.drive, &sample);
-            drive_truth(&rig.drive.drive, &rig.drive.state, sample.t_ns, 0, &truth);
+            drive_truth(&rig.drive.drive, &rig.drive.state, (struct oto_instant){sample.t_ns, 0.0}, &truth);
             const oto_vec3 up = oto_vec3_make(0, 0, 9.80665);
             oto_vec3 more = oto_quat_rotate_inv(truth.q_enu_from_body, oto_vec3_sub(oto_quat_rotate_inv(q_floor, up), up));
             more = oto_quat_rotate_inv(rig.drive.q_body_from_sensor, more);
