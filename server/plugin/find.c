@@ -146,7 +146,7 @@ enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes,
 {
     const size_t length = strlen(name);
     if (length == 0) {
-        return oto_fail(error, OTO_INVALID, "the plugin's name is empty; a name such as 'mems_imu' or a path is accepted");
+        return oto_fail(error, OTO_INVALID, "the plugin's name is empty; the name of a plugin or a path is accepted");
     }
     if (strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0)) {
         return find_file(name, path, path_bytes, error);

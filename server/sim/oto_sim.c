@@ -120,7 +120,7 @@ static enum oto_status load(const struct oto_sim_options *options, const struct 
                                             .given_motion = srv_external_entry()};
     const enum oto_status status = srv_world_config_load(&source, options->warn, options->warn_context, config, error);
     if (status == OTO_OK && options->has_seed) {
-        config->seed = options->seed;
+        srv_world_config_seed(config, options->seed);
     }
     return status;
 }
