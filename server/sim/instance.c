@@ -76,10 +76,13 @@ enum oto_status srv_instance_renew(struct srv_instance *instance, oto_warn_funct
     instance->abi.data = instance->prepared.data;
     memset(instance->abi.state, 0, instance->hashed_bytes);
     if (status == OTO_OK && instance->ops->init != NULL) {
+        error->text[0] = '\0';
         status = instance->ops->init(&instance->abi, error);
     }
     srv_fpu_pin();
-    return status;
+    return status == OTO_OK || error->text[0] != '\0'
+               ? status
+               : oto_fail(error, status, "plugin '%s' refused to start and gave no reason", instance->descriptor->id);
 }
 
 enum oto_status srv_instance_make(struct srv_instance *instance, const struct srv_instance_place *place,
@@ -94,6 +97,7 @@ enum oto_status srv_instance_make(struct srv_instance *instance, const struct sr
                         (unsigned long long)instance->state_bytes);
     }
     const enum oto_status status = make_outputs(instance, place, error);
+    srv_ports_enable(instance->ports, instance->port_count, &instance->params);
     return status != OTO_OK || place->remote ? status
                                              : srv_instance_renew(instance, place->warn, place->warn_context, error);
 }
@@ -109,6 +113,19 @@ bool srv_instance_finish(struct srv_instance *instance)
     const bool unmapped = oto_plugin_close(instance->plugin);
     *instance = (struct srv_instance){.plugin = NULL};
     return unmapped;
+}
+
+enum oto_step_status srv_instance_step(struct srv_instance *instance, uint64_t tick, uint64_t n, struct oto_instant at,
+                                       const struct oto_sensor_step *sensor, const struct oto_estimator_step *estimator)
+{
+    struct oto_step step = {.size = sizeof step, .tick = tick, .n = n, .at = at, .outputs = instance->outputs};
+    if (sensor != NULL) {
+        step.sensor = *sensor;
+    } else if (estimator != NULL) {
+        step.estimator = *estimator;
+    }
+    srv_outputs_clear(instance->outputs, instance->ports, instance->port_count, at.t_ns);
+    return instance->step(&instance->abi, &step);
 }
 
 void srv_instance_exchange(struct srv_instance *one, struct srv_instance *other)

@@ -54,7 +54,7 @@ struct srv_instance {
 /* Where an instance is to run. */
 struct srv_instance_place {
     const struct oto_setup *setup; /* outlives the instance; the instance's own_setup stands in front of it */
-    const struct oto_plugin_descriptor *channels; /* the plugin whose ports the channels are; NULL: the instance's own */
+    const struct oto_plugin_descriptor *channels; /* the plugin whose ports are the channels; NULL: its own */
     uint32_t first_channel;
     bool remote; /* a plugin host prepares it and makes its state */
     oto_warn_function warn;
@@ -74,6 +74,12 @@ enum oto_status srv_instance_renew(struct srv_instance *instance, oto_warn_funct
                                    struct oto_error *error);
 /* [loop] Zeroed is allowed. False: the plugin's library stays mapped. */
 bool srv_instance_finish(struct srv_instance *instance);
+/*
+ * [tick] One step of an instance that no world runs, with its outputs cleared before. A sensor has `sensor`, an estimator
+ * `estimator`, a motion neither.
+ */
+enum oto_step_status srv_instance_step(struct srv_instance *instance, uint64_t tick, uint64_t n, struct oto_instant at,
+                                       const struct oto_sensor_step *sensor, const struct oto_estimator_step *estimator);
 /* [tick] Each takes the other's place. */
 void srv_instance_exchange(struct srv_instance *one, struct srv_instance *other);
 

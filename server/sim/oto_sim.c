@@ -43,7 +43,8 @@ enum oto_status oto_sim_make_(const struct oto_sim *owner, oto_warn_function war
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a world");
     }
     const struct srv_sim_options options = {.hooks = {.context = self, .reply = on_reply},
-                                            .make_store = srv_store_make_heap};
+                                            .make_store = srv_store_make_heap,
+                                            .no_state_hash = owner->no_state_hash};
     enum oto_status status = srv_sim_create(&owner->config, &options, warn, warn_context, sim, error);
     if (status != OTO_OK) {
         free(self);
@@ -194,6 +195,7 @@ enum oto_status oto_sim_open(const struct oto_sim_options *options, struct oto_s
     if (made == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a world");
     }
+    made->no_state_hash = options->no_state_hash;
     const enum oto_status status = open_world(made, options, error);
     if (status != OTO_OK) {
         oto_sim_close(made);

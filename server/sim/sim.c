@@ -128,7 +128,7 @@ static enum oto_status make_vehicles(struct srv_sim *sim, struct oto_error *erro
         struct srv_vehicle *vehicle = &sim->vehicles[v];
         vehicle->motion = &sim->nodes[from->motion];
         vehicle->first_sensor = &sim->nodes[from->first_node];
-        vehicle->vibration = from->vibration.line_count > 0 ? &from->vibration : NULL;
+        vehicle->vibration = from->vibration.source_count > 0 ? &from->vibration : NULL;
         vehicle->sensor_count = from->node_count;
         vehicle->any_time = (vehicle->motion->live.motion_flags & OTO_MOTION_ANY_TIME) != 0;
         vehicle->truth_zero.q_enu_from_body = oto_quat_identity();
@@ -185,6 +185,7 @@ enum oto_status srv_sim_create(const struct srv_world_config *config, const stru
     sim->config = config;
     sim->hooks = options->hooks;
     sim->single_steps = options->single_steps;
+    sim->hash.off = options->no_state_hash;
     const enum oto_status status = build(sim, options, warn, warn_context, error);
     if (status != OTO_OK) {
         srv_sim_destroy(sim);
@@ -264,7 +265,7 @@ struct srv_fault *srv_sim_fault_make(const struct srv_sim *sim, uint32_t node, c
 uint64_t srv_sim_node_hash(const struct srv_sim *sim, const struct srv_node *node)
 {
     const struct srv_vehicle *vehicle = &sim->vehicles[node->config->vehicle];
-    struct srv_state_hash hash;
+    struct srv_state_hash hash = {.off = false};
     srv_state_hash_begin(&hash, node->index);
     srv_state_hash_absorb(&hash, node->live.abi.state, node->live.hashed_bytes);
     if (vehicle->motion == node) {

@@ -69,6 +69,7 @@ static enum oto_status open_drive(const struct grade_world *world, const struct 
                                             .overrides = (const char *const *)draw->overrides,
                                             .override_count = draw->count,
                                             .has_seed = true,
+                                            .no_state_hash = true,
                                             .seed = seed};
     return oto_sim_open(&options, sim, error);
 }
