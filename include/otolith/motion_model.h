@@ -1,7 +1,7 @@
 /*
  * Motion models as a plugin extension: the flow of a state in time, and its Jacobian. The same model is the truth of a
- * vehicle, the process model of an estimator, and a library for C and Python (`oto_model_open` in server/plugin/host.h;
- * no server is needed).
+ * vehicle, the process model of an estimator, and a library for C and Python (`oto_model_open` in otolith/model.h; no
+ * server is needed).
  *
  * A state is `state_count` doubles in the caller's memory, named by `states`. Time steps are integer nanoseconds: 0 is
  * the identity, negative steps run the flow backwards. Constants of the motion (controls, a vehicle's dimensions) are

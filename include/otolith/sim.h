@@ -33,8 +33,6 @@ extern "C" {
 /* A world with all of its vehicles, sensors and estimators, at a tick boundary. */
 struct oto_sim;
 
-typedef void (*oto_sim_warn_function)(void *context, const char *sentence);
-
 /* What a world is made of; zeroed but for `size` and one of `path` and `text`. Everything is copied. */
 struct oto_sim_options {
     uint32_t size;           /* sizeof(struct oto_sim_options) */
@@ -45,7 +43,7 @@ struct oto_sim_options {
     bool has_seed;           /* `seed` in place of the file's */
     bool no_state_hash;      /* saves the time of hashing large states; oto_sim_state_hash then says nothing */
     uint64_t seed;
-    oto_sim_warn_function warn; /* of implausible values, as `otolith check` gives them; NULL: none */
+    oto_warn_function warn;  /* of implausible values, as `otolith check` gives them; NULL: none */
     void *warn_context;
 };
 
@@ -106,6 +104,8 @@ OTO_API enum oto_status oto_sim_channel(const struct oto_sim *sim, const char *t
  */
 OTO_API size_t oto_sim_read(struct oto_sim *sim, uint32_t channel, struct oto_sample_head *heads, void *payloads,
                             size_t count, uint64_t *lost);
+/* As oto_sim_read; each head stands directly before its record, sizeof(struct oto_sample_head) + channel->type->bytes together. */
+OTO_API size_t oto_sim_read_samples(struct oto_sim *sim, uint32_t channel, void *samples, size_t count, uint64_t *lost);
 /* Records that wait to be read, and that are lost by now. */
 OTO_API uint64_t oto_sim_unread(const struct oto_sim *sim, uint32_t channel, uint64_t *lost);
 /* The newest record, read or not. OTO_AGAIN: there is none yet. */

@@ -59,6 +59,9 @@ static inline const char *oto_status_text(enum oto_status status)
     return "unknown status";
 }
 
+/* Receives a sentence about a value that is accepted but implausible. */
+typedef void (*oto_warn_function)(void *context, const char *sentence);
+
 #define OTO_ERROR_TEXT_BYTES 512
 
 struct oto_error {

@@ -64,7 +64,7 @@ enum oto_status num_band_prepare(const struct num_band_params *params, double pe
     }
     const double angle = 2.0 * OTO_PI * params->limit_hz * (period_s / (double)params->substeps);
     if (angle > 1e4) {
-        return oto_fail(error, OTO_RANGE, "band_limit_hz = %g lets everything pass at %g Hz: expected at most %g, or 0",
+        return oto_fail(error, OTO_RANGE, "band_limit_hz = %g has no effect at %g Hz: expected at most %g, or 0",
                         params->limit_hz, 1.0 / period_s, 1e4 * params->limit_hz / angle);
     }
     /* Per substep: first order z0' = -w z0 + w u; second order z0' = w z1, z1' = -w z0 - 2 d w z1 + w u. */

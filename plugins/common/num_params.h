@@ -27,15 +27,15 @@
     NUM_ROW(BLOCK, MEMBER.measurement_range_u, TRIAD ".measurement_range_" U, 1, OTO_PARAM_RUNTIME, 0, 0, UNIT, \
             SECTION "/Measurement Range", "largest magnitude an axis reports; 0: unlimited"), \
     NUM_ROW(BLOCK, MEMBER.resolution_u, TRIAD ".resolution_" U, 1, OTO_PARAM_RUNTIME, 0, 0, UNIT, \
-            SECTION "/Resolution", "one digit of the output; 0: no rounding"), \
+            SECTION "/Resolution", "resolution of the output; 0: no rounding"), \
     NUM_ROW(BLOCK, MEMBER.constant_bias_u, TRIAD ".constant_bias_" U, 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, UNIT, \
             SECTION "/Constant Bias", "added to every sample"), \
     NUM_ROW(BLOCK, MEMBER.noise_density_u_rthz, TRIAD ".noise_density_" U "_rthz", 3, NUM_RUNTIME_VECTOR, 0, 0, \
-            UNIT "/sqrt(Hz)", SECTION "/Noise Density", "white noise; `psd` says of which density"), \
+            UNIT "/sqrt(Hz)", SECTION "/Noise Density", "white noise density, as `psd` defines it"), \
     NUM_ROW(BLOCK, MEMBER.bias_instability_u, TRIAD ".bias_instability_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, \
             SECTION "/Bias Instability", "B: the Allan floor is 0.664 B (IEEE Std 952)"), \
     NUM_ROW(BLOCK, MEMBER.axis_misalignment_percent, TRIAD ".axis_misalignment_percent", 3, NUM_RUNTIME_VECTOR, \
-            -100, 0, "%", SECTION "/Axis Misalignment", "what an axis feels of each of the two others"), \
+            -100, 0, "%", SECTION "/Axis Misalignment", "sensitivity of an axis to each of the two others"), \
     NUM_ROW(BLOCK, MEMBER.random_walk_u_rthz, TRIAD ".random_walk_" U "_rthz", 3, NUM_RUNTIME_VECTOR, 0, 0, \
             UNIT "/sqrt(Hz)", SECTION "/Random Walk", "K of the walk of the bias: K sqrt(t) after t seconds"), \
     NUM_ROW(BLOCK, MEMBER.temperature_bias_u_degc, TRIAD ".temperature_bias_" U "_degc", 3, NUM_RUNTIME_VECTOR, \
@@ -46,21 +46,21 @@
     NUM_ROW(BLOCK, MEMBER.bias_instability_tau_s, TRIAD ".bias_instability_tau_s", 1, OTO_PARAM_RUNTIME, 0, 0, "s", \
             NULL, "law mems: > 0: one Gauss-Markov process of this correlation time; 0: a flat floor"), \
     NUM_ROW(BLOCK, MEMBER.bias_instability_tau_min_s, TRIAD ".bias_instability_tau_min_s", 1, \
-            OTO_PARAM_RUNTIME | OTO_PARAM_OPEN_MIN, 0, 1, "s", NULL, "law mems: the floor is flat from here"), \
+            OTO_PARAM_RUNTIME | OTO_PARAM_OPEN_MIN, 0, 1, "s", NULL, "law mems: averaging time at which the flat floor begins"), \
     NUM_ROW(BLOCK, MEMBER.bias_instability_tau_max_s, TRIAD ".bias_instability_tau_max_s", 1, \
-            OTO_PARAM_RUNTIME | OTO_PARAM_OPEN_MIN, 0, 1000, "s", NULL, "law mems: … to here"), \
+            OTO_PARAM_RUNTIME | OTO_PARAM_OPEN_MIN, 0, 1000, "s", NULL, "law mems: averaging time at which it ends"), \
     NUM_ROW(BLOCK, MEMBER.scale_factor_error_percent, TRIAD ".scale_factor_error_percent", 3, NUM_RUNTIME_VECTOR, \
             -100, 0, "%", NULL, "law mems: error of each axis' scale"), \
     NUM_ROW(BLOCK, MEMBER.cross_axis_percent, TRIAD ".cross_axis_percent", 6, NUM_RUNTIME_VECTOR, -100, 0, "%", NULL, \
-            "law mems: xy xz yx yz zx zy, what the first axis feels of the second"), \
+            "law mems: xy xz yx yz zx zy, sensitivity of the first axis to the second"), \
     NUM_ROW(BLOCK, MEMBER.turn_on_bias_u, TRIAD ".turn_on_bias_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, NULL, \
-            "law mems: standard deviation of a bias drawn once a run"), \
+            "law mems: standard deviation of a bias that is drawn once in each run"), \
     NUM_ROW(BLOCK, MEMBER.unit_bias_u, TRIAD ".unit_bias_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, NULL, \
             "law mems: standard deviation of a bias that the unit has in every world"), \
     NUM_ROW(BLOCK, MEMBER.unit_scale_factor_percent, TRIAD ".unit_scale_factor_percent", 3, NUM_RUNTIME_VECTOR, 0, 0, \
             "%", NULL, "law mems: standard deviation of a scale error that the unit has in every world"), \
     NUM_ROW(BLOCK, MEMBER.unit_cross_axis_percent, TRIAD ".unit_cross_axis_percent", 3, NUM_RUNTIME_VECTOR, 0, 0, "%", \
-            NULL, "law mems: standard deviation of what an axis feels of each other one, drawn once for a unit"), \
+            NULL, "law mems: standard deviation of the cross-axis sensitivity that is drawn once for a unit"), \
     NUM_ROW(BLOCK, MEMBER.nonlinearity_quadratic_ppm, TRIAD ".nonlinearity_quadratic_ppm", 3, NUM_RUNTIME_VECTOR, \
             -NUM_LARGE, 0, "ppm", NULL, "law mems: of the measurement range, at the range; grows with the square"), \
     NUM_ROW(BLOCK, MEMBER.nonlinearity_cubic_ppm, TRIAD ".nonlinearity_cubic_ppm", 3, NUM_RUNTIME_VECTOR, \
@@ -78,13 +78,13 @@
 
 #define NUM_IRON_ROWS(BLOCK, MEMBER) \
     NUM_ROW(BLOCK, MEMBER.hard_iron_ut, "magnetometer.hard_iron_ut", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "uT", NULL, \
-            "field of what is magnetised beside the sensor"), \
+            "field of magnetised parts near the sensor"), \
     NUM_ROW(BLOCK, MEMBER.soft_iron_percent, "magnetometer.soft_iron_percent", 9, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "%", \
-            NULL, "3x3, row by row: what soft iron adds to the identity"), \
+            NULL, "3x3, row by row: effect of soft iron, added to the identity"), \
     NUM_ROW(BLOCK, MEMBER.motor_field_ut_a, "magnetometer.motor_field_ut_a", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, \
             "uT/A", NULL, "field for each ampere of motor_current_a"), \
     NUM_ROW(BLOCK, MEMBER.motor_current_a, "magnetometer.motor_current_a", 1, OTO_PARAM_RUNTIME, -NUM_LARGE, 0, "A", \
-            NULL, "the motor's current now")
+            NULL, "current of the motor")
 
 #define NUM_G2_ROW(BLOCK, MEMBER, TRIAD, U, UNIT) \
     NUM_ROW(BLOCK, MEMBER.g2_sensitivity_u_m2_s4, TRIAD ".g2_sensitivity_" U "_m2_s4", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, \
@@ -111,23 +111,23 @@
      .text = "law mems: noise densities are single-sided (data sheets, MAVS) or double-sided (Allan's N, Kalibr)"}, \
     {.key = "sample_rate_hz", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, RATE), \
      .flags = OTO_PARAM_RATE, .maximum = 1e6, .unit = "Hz", .alias = "Sample Rate", \
-     .text = "the node's rate where the world gives none"}, \
+     .text = "the node's rate if the world sets none"}, \
     {.key = "temperature_degc", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.temperature_degc), \
      .flags = OTO_PARAM_RUNTIME, .minimum = -273.15, .maximum = 1000, \
      .default_value = NUM_TEMPERATURE_WORLD, .unit = "degC", .names = num_temperature_names, .name_count = 1, \
-     .alias = "Temperature", .text = "of the sensor; world: the environment's"}, \
+     .alias = "Temperature", .text = "temperature of the sensor; world: that of the environment"}, \
     {.key = "self_heating.rise_degc", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.self_heating_degc), \
      .flags = OTO_PARAM_RUNTIME, .minimum = -1000, .maximum = 1000, .unit = "degC", \
-     .text = "law mems: how much the part warms itself in the end"}, \
+     .text = "law mems: final temperature rise by self-heating"}, \
     {.key = "self_heating.tau_s", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.self_heating_tau_s), \
      .flags = OTO_PARAM_RUNTIME, .maximum = NUM_LARGE, .unit = "s", \
-     .text = "law mems: time constant of it from time zero on; 0: warm at once"}
+     .text = "law mems: its time constant from time zero; 0: immediate"}
 
 #define NUM_FIELD_ROW(BLOCK, MEMBER) \
     {.key = "magnetic_field_enu_ut", .type = OTO_PARAM_F64, .count = 3, .offset = OTO_PARAM_AT(BLOCK, MEMBER), \
      .flags = NUM_RUNTIME_VECTOR, .minimum = -NUM_FIELD_MAX_UT, .maximum = NUM_FIELD_MAX_UT, .default_value = NUM_FIELD_WORLD, \
      .unit = "uT", .names = num_field_names, .name_count = 1, .alias = "Magnetic Field", \
-     .text = "true field in local ENU axes, in place of the environment's; world: the environment's"}
+     .text = "true field in local ENU axes; world: that of the environment"}
 /* clang-format on */
 
 /* The value of magnetic_field_enu_ut that means "the field of the world". */

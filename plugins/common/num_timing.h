@@ -74,9 +74,9 @@ enum oto_step_status num_timing_delta(const struct num_timing *timing, const str
     NUM_TIMING_ROW_(BLOCK, MEMBER.transport_delay_s, "transport_delay_s", 0, 1, "s", \
                     "how long before t_ns the reported input was"), \
     NUM_TIMING_ROW_(BLOCK, MEMBER.boxcar_s, "boxcar_s", 0, 1, "s", \
-                    "width of the average ahead of sampling; 0: the instant"), \
+                    "width of the average before sampling; 0: none"), \
     NUM_TIMING_ROW_(BLOCK, MEMBER.band.limit_hz, "band_limit_hz", 0, 1e6, "Hz", \
-                    "low-pass ahead of sampling in place of the boxcar: -3 dB of order 1, natural frequency of order 2; 0: none"), \
+                    "low-pass before sampling, instead of the boxcar: -3 dB of order 1, natural frequency of order 2; 0: none"), \
     {.key = "band_limit_order", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.band.order), \
      .flags = OTO_PARAM_RUNTIME, .minimum = 1, .maximum = 2, .default_value = 2, .unit = "", .text = "of the low-pass"}, \
     {.key = "band_limit_damping", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.band.damping), \
@@ -84,7 +84,7 @@ enum oto_step_status num_timing_delta(const struct num_timing *timing, const str
      .text = "of order 2; 0.7071 is Butterworth's: -3 dB at the natural frequency"}, \
     {.key = "band_limit_substeps", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.band.substeps), \
      .flags = OTO_PARAM_RUNTIME, .minimum = 1, .maximum = 64, .default_value = 8, .unit = "", \
-     .text = "inputs of a period that the low-pass is given: what is faster than half of them aliases"}, \
+     .text = "inputs of the low-pass in a period: frequencies above half of their rate alias"}, \
     {.key = "boxcar_subsamples", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER.boxcar_subsamples), \
      .flags = OTO_PARAM_RUNTIME, .minimum = 1, .maximum = 64, .default_value = 8, .unit = "", \
      .text = "equally spaced inputs that the boxcar averages"}, \
@@ -97,7 +97,7 @@ enum oto_step_status num_timing_delta(const struct num_timing *timing, const str
     NUM_TIMING_ROW_(BLOCK, MEMBER.clock_jitter_s, "clock.jitter_s", 0, 1, "s", \
                     "standard deviation of one reading of the clock"), \
     NUM_TIMING_ROW_(BLOCK, MEMBER.output_rate_tolerance_percent, "clock.output_rate_tolerance_percent", 0, 10, "%", \
-                    "half width of the unit's deviation from its nominal output rate, as its clock counts it")
+                    "half width of the unit's deviation from its nominal output rate, in terms of its clock")
 /* clang-format on */
 
 #endif

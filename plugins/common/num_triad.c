@@ -64,8 +64,7 @@ static enum oto_status plan_output(const struct num_triad_params *params, enum n
     }
     if (params->resolution_u > range_u) {
         return oto_fail(error, OTO_RANGE,
-                        "%s.resolution = %g is coarser than its measurement_range = %g: nothing could be "
-                        "read; make it smaller, or the range 0 for unlimited",
+                        "%s.resolution = %g is coarser than its measurement_range = %g: every sample would be 0; make it smaller, or the range 0 for unlimited",
                         num_triad_name(id), params->resolution_u, range_u);
     }
     plan->limit_u = last_code_u(range_u, params->resolution_u);

@@ -153,7 +153,7 @@ static bool is_polar(const struct ekf_row *row)
     return row->sensor.function == EKF_RANGE_BEARING || row->sensor.function == EKF_RANGE_BEARING_RANGE_RATE;
 }
 
-static uint64_t told_states(const struct ekf_plan *plan, const struct num_kalman_row *row)
+static uint64_t observed_states(const struct ekf_plan *plan, const struct num_kalman_row *row)
 {
     uint64_t told = 0;
     for (uint32_t i = 0; i < row->m; i++) {
@@ -178,7 +178,7 @@ static bool start_states(const struct ekf_plan *plan, struct ekf_state *state, c
         }
         return false;
     }
-    if ((state->measured & told_states(plan, measured)) != 0) {
+    if ((state->measured & observed_states(plan, measured)) != 0) {
         return false;
     }
     for (uint32_t i = 0; i < measured->m; i++) {
@@ -194,7 +194,7 @@ static bool start_states(const struct ekf_plan *plan, struct ekf_state *state, c
             set_variance(n, s, measured->noise[i * measured->m + i] / (slope * slope), state->p);
         }
     }
-    state->measured |= told_states(plan, measured);
+    state->measured |= observed_states(plan, measured);
     return true;
 }
 
@@ -240,7 +240,7 @@ static enum num_outcome update(const struct ekf_plan *plan, struct ekf_state *st
             state->x[s] += dx[s];
         }
         make_unit(plan, state->x);
-        state->measured |= told_states(plan, measured);
+        state->measured |= observed_states(plan, measured);
         state->nis = measured->nis;
         state->nis_rows = measured->m;
     }

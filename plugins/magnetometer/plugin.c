@@ -30,7 +30,7 @@ static const struct oto_param params[] = {
     NUM_IGNORED_ROW("Accelerometer"),
     NUM_IGNORED_ROW("Gyroscope"),
     NUM_IRON_ROWS(struct mag_params, iron),
-    NUM_SWITCH_ROW(struct mag_params, taps, "taps", "whether channel `taps` says what each term added"),
+    NUM_SWITCH_ROW(struct mag_params, taps, "taps", "whether channel `taps` has the contribution of each term"),
     NUM_TIMING_ROWS(struct mag_block, timing),
 };
 

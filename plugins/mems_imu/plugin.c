@@ -40,7 +40,7 @@ static const struct oto_param params[] = {
     NUM_TRIAD_ROWS(struct imu_params, gyroscope, "gyroscope", "rad_s", "rad/s", "Gyroscope"),
     NUM_ROW(struct imu_params, gyroscope.acceleration_bias_u_m_s2, "gyroscope.acceleration_bias_rad_s_m_s2", 3,
             NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "(rad/s)/(m/s^2)", "Gyroscope/Acceleration Bias",
-            "g-sensitivity, axis by axis; law mems alone (MAVS reads it and never applies it)"),
+            "g-sensitivity, axis by axis; law mems only (MAVS reads it and never applies it)"),
     NUM_ROW(struct imu_params, gyroscope.acceleration_cross_u_m_s2, "gyroscope.acceleration_cross_rad_s_m_s2", 6,
             NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "(rad/s)/(m/s^2)", NULL,
             "law mems: g-sensitivity across axes, xy xz yx yz zx zy: xy is what force along y adds to the rate about x"),
@@ -49,9 +49,9 @@ static const struct oto_param params[] = {
     NUM_G2_ROW(struct imu_params, accelerometer, "accelerometer", "m_s2", "m/s^2"),
     NUM_G2_ROW(struct imu_params, gyroscope, "gyroscope", "rad_s", "rad/s"),
     NUM_IRON_ROWS(struct imu_params, iron),
-    NUM_SWITCH_ROW(struct imu_params, taps, "taps", "whether channel `taps` says what each term added"),
+    NUM_SWITCH_ROW(struct imu_params, taps, "taps", "whether channel `taps` has the contribution of each term"),
     NUM_TIMING_ROWS(struct imu_block, timing),
-    NUM_SWITCH_ROW(struct imu_block, delta, "delta", "whether channel `delta` gives delta angles and velocities"),
+    NUM_SWITCH_ROW(struct imu_block, delta, "delta", "whether channel `delta` has delta angles and velocities"),
     {.key = "delta_subsamples",
      .type = OTO_PARAM_I64,
      .count = 1,
@@ -61,7 +61,7 @@ static const struct oto_param params[] = {
      .maximum = 64,
      .default_value = 2,
      .unit = "",
-     .text = "parts that a period is integrated in, each by two inputs"},
+     .text = "parts of a period for the integration, with two inputs each"},
 };
 
 struct delta_record {

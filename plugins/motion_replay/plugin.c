@@ -124,7 +124,7 @@ static enum oto_status take_rows(const struct oto_host *host, const struct rows_
 }
 
 /* Warns about probable mistakes in a file that is formally correct. */
-static void say_doubts(const struct oto_host *host, const struct trajectory *trajectory, const char *path)
+static void warn_doubts(const struct oto_host *host, const struct trajectory *trajectory, const char *path)
 {
     struct trajectory_doubts doubts = trajectory_doubt(trajectory);
     double far_m = oto_vec3_norm(trajectory->base_enu_m);
@@ -185,7 +185,7 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         status = trajectory_fit(&prepared->trajectory, &rows, &p->options, p->path, host->alloc, host->context,
                                 error);
     if (status == OTO_OK)
-        say_doubts(host, &prepared->trajectory, p->path);
+        warn_doubts(host, &prepared->trajectory, p->path);
     *data = prepared;
     return status;
 }

@@ -15,7 +15,7 @@ static enum oto_status check_finite(const double *value, uint64_t row, const str
 {
     for (uint32_t c = 0; c < layout->columns; c++)
         if (!is_finite(value[c]))
-            return oto_fail(error, OTO_INVALID, "%s: row %llu has %g in column %s; it takes a finite number",
+            return oto_fail(error, OTO_INVALID, "%s: row %llu has %g in column %s; a finite number is expected",
                             layout->path, (unsigned long long)row + 1, value[c], layout->names[c]);
     return OTO_OK;
 }
@@ -32,7 +32,7 @@ static enum oto_status check_time(const double *value, const double *before, uin
     if (now_s == last_s)
         return oto_fail(error, OTO_INVALID, "%s: row %llu has the time %.9g s of the row before it; times must increase",
                         layout->path, (unsigned long long)row + 1, now_s);
-    return oto_fail(error, OTO_INVALID, "%s: row %llu goes back in time, from %.9g s to %.9g s; times must increase",
+    return oto_fail(error, OTO_INVALID, "%s: row %llu has a decreasing time, from %.9g s to %.9g s; times must increase",
                     layout->path, (unsigned long long)row + 1, last_s, now_s);
 }
 

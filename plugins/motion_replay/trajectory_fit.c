@@ -129,7 +129,7 @@ static enum oto_status fit_attitude(struct fitter *f)
         length_sq = value[3] * value[3] + value[4] * value[4] + value[5] * value[5] + value[6] * value[6];
         if (!(length_sq > LEAST_LENGTH_SQ))
             status = oto_fail(f->error, OTO_INVALID,
-                              "%s: at row %llu the attitude turns too far within smoothing.attitude_s %g; give less",
+                              "%s: at row %llu the attitude turns too far within smoothing.attitude_s %g; set a smaller value",
                               f->path, (unsigned long long)r + 1, f->options->attitude_smoothing_s);
     }
     return status;

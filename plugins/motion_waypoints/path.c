@@ -297,7 +297,7 @@ static enum oto_status check_span(const struct path_span *span, double chord_m, 
                             i);
         if (!(level > 1e-2 * ahead))
             return oto_fail(error, OTO_INVALID,
-                            "waypoints[%u]: the path to the next waypoint gets vertical, and has no heading there; keep it "
+                            "waypoints[%u]: the path to the next waypoint becomes vertical, where it has no heading; keep it "
                             "below 89.4 deg", i);
     }
     return OTO_OK;
@@ -336,7 +336,7 @@ enum oto_status path_fit(struct path *path, const struct path_waypoint *waypoint
         return oto_fail(error, OTO_NO_MEMORY, "waypoints: out of memory for %u of them", count);
     status = measure_chords(&f, path->span_count, error);
     if (status == OTO_OK && !(loop ? solve_loop(&f) && solve_loop(&bank) : solve_open(&f) && solve_open(&bank)))
-        status = oto_fail(error, OTO_INVALID, "waypoints: no smooth path leads through them; they lie too unevenly");
+        status = oto_fail(error, OTO_INVALID, "waypoints: no smooth path leads through them; their spacing is too uneven");
     for (uint32_t i = 0; status == OTO_OK && i < path->span_count; i++) {
         make_span(&f, &bank, i, &path->spans[i]);
         status = check_span(&path->spans[i], f.chord_m[i], i, error);

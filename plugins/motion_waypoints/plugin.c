@@ -21,24 +21,24 @@ static const struct oto_named_value not_given[] = {{"auto", ROUTE_NOT_GIVEN}};
      .flags = flags_, .minimum = min_, .maximum = max_, .default_value = default_, .unit = unit_, .text = text_}
 
 static const struct oto_param waypoint_params[] = {
-    WAYPOINT("position_enu_m", position_enu_m, 3, OTO_PARAM_REQUIRED, -1e7, 1e7, 0, "m", "where the path leads through"),
+    WAYPOINT("position_enu_m", position_enu_m, 3, OTO_PARAM_REQUIRED, -1e7, 1e7, 0, "m", "points of the path"),
     {.key = "time_s", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct route_waypoint, time_s),
      .minimum = ROUTE_NOT_GIVEN, .maximum = 1e8, .default_value = ROUTE_NOT_GIVEN, .unit = "s", .names = not_given, .name_count = 1,
-     .text = "when, after the first one's; for all waypoints or none. auto: as the speeds give it"},
+     .text = "time since the first waypoint; for all waypoints or none. auto: from the speeds"},
     {.key = "speed_m_s", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct route_waypoint, speed_m_s),
      .minimum = ROUTE_NOT_GIVEN, .maximum = 200, .default_value = ROUTE_NOT_GIVEN, .unit = "m/s", .names = not_given, .name_count = 1,
-     .text = "how fast there; auto: the route's speed_m_s, or as the times give it"},
-    WAYPOINT("hold_s", hold_s, 1, 0, 0, 1e6, 0, "s", "standing there; the speed is then 0"),
+     .text = "speed at the waypoint; auto: the route's speed_m_s, or from the times"},
+    WAYPOINT("hold_s", hold_s, 1, 0, 0, 1e6, 0, "s", "time at rest there; the speed is then 0"),
     WAYPOINT("bank_deg", bank_deg, 1, 0, -80, 80, 0, "deg", "roll there, positive where the left side is higher"),
 };
 
 static const struct oto_param params[] = {
     {.key = "speed_m_s", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct params, speed_m_s),
-     .flags = OTO_PARAM_OPEN_MIN, .maximum = 200, .default_value = 10, .unit = "m/s", .text = "at waypoints that have neither speed nor time"},
+     .flags = OTO_PARAM_OPEN_MIN, .maximum = 200, .default_value = 10, .unit = "m/s", .text = "speed at waypoints that have neither speed nor time"},
     {.key = "loop", .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(struct params, loop), .maximum = 1,
-     .default_value = 0, .unit = "", .text = "from the last waypoint back to the first, for ever; else straight on after the last"},
+     .default_value = 0, .unit = "", .text = "true: from the last waypoint back to the first, endlessly; false: straight after the last"},
     {.key = "waypoints", .type = OTO_PARAM_LIST, .count = MOST_WAYPOINTS, .offset = OTO_PARAM_AT(struct params, waypoint_count),
-     .unit = "", .text = "two at least; none: a round course to look at", .items = waypoint_params,
+     .unit = "", .text = "at least two waypoints; none: a closed example course", .items = waypoint_params,
      .item_count = sizeof waypoint_params / sizeof *waypoint_params, .item_bytes = sizeof(struct route_waypoint)},
 };
 /* clang-format on */

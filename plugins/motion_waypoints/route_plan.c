@@ -61,7 +61,7 @@ static enum oto_status check_times(struct planner *p, bool loop)
     for (uint32_t i = 1; p->timed && i < p->count; i++) {
         const double earliest_s = p->waypoints[i - 1].time_s + p->waypoints[i - 1].hold_s;
         if (!(p->waypoints[i].time_s > earliest_s))
-            return oto_fail(p->error, OTO_INVALID, "waypoints[%u]: time_s %g goes back; it must be after %g", i,
+            return oto_fail(p->error, OTO_INVALID, "waypoints[%u]: time_s %g decreases; it must be after %g", i,
                             p->waypoints[i].time_s, earliest_s);
     }
     return OTO_OK;

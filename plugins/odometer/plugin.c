@@ -10,18 +10,18 @@
      .flags = (FLAGS), .minimum = (MINIMUM), .maximum = (MAXIMUM), .default_value = (DEFAULT), .unit = UNIT, .text = TEXT}
 
 static const struct oto_param params[] = {
-    ROW(sample_rate_hz, OTO_PARAM_RATE, 0, 1e6, 0, "Hz", "the node's rate where the world gives none"),
+    ROW(sample_rate_hz, OTO_PARAM_RATE, 0, 1e6, 0, "Hz", "the node's rate if the world sets none"),
     ROW(track_width_m, OTO_PARAM_RUNTIME, 0, 100, 1.6, "m", "between the middles of the left and right wheels"),
     ROW(wheelbase_m, OTO_PARAM_RUNTIME, 0, 100, 2.7, "m", "between the axles"),
-    ROW(scale_error_percent, OTO_PARAM_RUNTIME, -100, 100, 0, "%", "of every speed: tyre radius against the assumed one"),
+    ROW(scale_error_percent, OTO_PARAM_RUNTIME, -100, 100, 0, "%", "scale error of every speed: actual against assumed tyre radius"),
     ROW(noise_m_s, OTO_PARAM_RUNTIME, 0, 1e3, 0, "m/s", "standard deviation of each reported speed, white"),
     ROW(ticks_per_metre, OTO_PARAM_RUNTIME, 0, 1e9, 0, "1/m", "speeds are counted in whole ticks; 0: they are not"),
-    ROW(resolution_m_s, OTO_PARAM_RUNTIME, 0, 1e3, 0, "m/s", "one digit of a speed; 0: no rounding"),
+    ROW(resolution_m_s, OTO_PARAM_RUNTIME, 0, 1e3, 0, "m/s", "resolution of a speed; 0: no rounding"),
     ROW(standstill_threshold_m_s, OTO_PARAM_RUNTIME, 0, 1e3, 0, "m/s", "slower wheels read exactly 0"),
     ROW(delay_ms, OTO_PARAM_RUNTIME, 0, DELAY_MAX_MS, 0, "ms", "age of the reported motion"),
     {.key = "reports_reverse", .type = OTO_PARAM_BOOL, .count = 1,
      .offset = OTO_PARAM_AT(struct odometer_params, reports_reverse), .flags = OTO_PARAM_RUNTIME, .maximum = 1,
-     .default_value = 1, .unit = "", .text = "false: wheels do not tell forward from reverse, speeds are magnitudes"},
+     .default_value = 1, .unit = "", .text = "false: speeds are magnitudes, without a sign in reverse"},
 };
 /* clang-format on */
 

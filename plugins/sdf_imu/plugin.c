@@ -44,18 +44,18 @@ static const struct oto_named_value white[] = {{"white", SDF_COVARIANCE_WHITE}};
     VECTOR(MEMBER.dynamic_bias_stddev_u_rts, NAME ".dynamic_bias_stddev_" U "_rts", 0, UNIT "/sqrt(s)", \
            "drive of the Gauss-Markov bias: its variance tends to stddev^2 tau/2"), \
     VECTOR(MEMBER.dynamic_bias_correlation_time_s, NAME ".dynamic_bias_correlation_time_s", 0, "s", \
-           "tau of the Gauss-Markov bias; 0: the bias stands still"), \
-    VECTOR(MEMBER.precision_u, NAME ".precision_" U, 0, UNIT, "one digit of the output; up to 1e-6: no rounding"), \
+           "tau of the Gauss-Markov bias; 0: constant bias"), \
+    VECTOR(MEMBER.precision_u, NAME ".precision_" U, 0, UNIT, "resolution of the output; up to 1e-6: no rounding"), \
     COVARIANCE(MEMBER.covariance_u2, NAME ".covariance_" U2, UNIT2, \
                "passed through, row-major; white: stddev^2 on the diagonal; all 0: unknown; first -1: absent")
 
 static const struct oto_param params[] = {
     {.key = "update_rate_hz", .type = OTO_PARAM_F64, .count = 1, AT(update_rate_hz), .flags = OTO_PARAM_RATE,
-     .maximum = 1e6, .unit = "Hz", .text = "the node's rate where the world gives none; 0: each physics tick"},
+     .maximum = 1e6, .unit = "Hz", .text = "the node's rate if the world sets none; 0: each physics tick"},
     SWITCH(offset_start_time, "offset_start_time", 0, 0,
-           "whether the first samples, a drawn number of them, are left out"),
+           "whether a random number of the first samples is discarded"),
     {.key = "offset_start_max_samples", .type = OTO_PARAM_I64, .count = 1, AT(offset_start_max_samples), .minimum = 1,
-     .maximum = 1000, .default_value = 10, .unit = "", .text = "fewer than this many samples are left out"},
+     .maximum = 1000, .default_value = 10, .unit = "", .text = "upper limit of that number, exclusive"},
     SWITCH(discard_redundant_data, "discard_redundant_data", OTO_PARAM_RUNTIME, 0,
            "whether a sample with the data and the time stamp of the previous one is discarded"),
     {.key = "gravity_m_s2", .type = OTO_PARAM_F64, .count = 1, AT(gravity_m_s2), .flags = OTO_PARAM_RUNTIME,
@@ -63,7 +63,7 @@ static const struct oto_param params[] = {
      .text = "added upwards; world: gravity at the world's origin"},
     {.key = "scene_units_per_m", .type = OTO_PARAM_F64, .count = 1, AT(scene_units_per_m),
      .flags = OTO_PARAM_RUNTIME | OTO_PARAM_OPEN_MIN, .maximum = 1e9, .default_value = 1, .unit = "1/m",
-     .text = "the acceleration is given in scene units/s^2"},
+     .text = "scale: the acceleration is in scene units/s^2"},
     SWITCH(orientation_enable, "orientation.enable", OTO_PARAM_RUNTIME, 1, "whether there is an orientation"),
     WORD(localization, "orientation.localization", localizations, "the frame to which the orientation is relative"),
     VECTOR(custom_rpy_rad, "orientation.custom_rpy_rad", -LARGE, "rad",

@@ -74,7 +74,7 @@ enum oto_status sdf_reference_check(const struct sdf_imu_params *params, oto_vec
     if (params->grav_dir_x_parent_frame == SDF_PARENT_WORLD &&
         !make_from_gravity(params, up_enu_m_s2, oto_quat_identity(), &unused)) {
         return oto_fail(error, OTO_INVALID,
-                        "orientation.grav_dir_x [%g, %g, %g] stands along gravity, expected a direction across it",
+                        "orientation.grav_dir_x [%g, %g, %g] is parallel to gravity, expected another direction",
                         x[0], x[1], x[2]);
     }
     return OTO_OK;

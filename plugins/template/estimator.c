@@ -24,7 +24,7 @@ struct params {
      .flags = OTO_PARAM_RUNTIME, .minimum = 1e-6, .maximum = (most), .default_value = (standard), .unit = u, .text = t}
 static const struct oto_param params[] = {
     NUMBER(speed_std_m_s, 0.1, 100, "m/s", "error of one sample of the speed"),
-    NUMBER(accel_noise_m_s2_rthz, 0.5, 1000, "m/s^2/sqrt(Hz)", "what moves the speed beyond what the IMU tells"),
+    NUMBER(accel_noise_m_s2_rthz, 0.5, 1000, "m/s^2/sqrt(Hz)", "noise of the acceleration in addition to the IMU's"),
 };
 
 /* 3. State: plain data, complete. Swap and checkpoint copy it. */

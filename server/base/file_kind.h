@@ -1,16 +1,18 @@
-/* What stands at a path, asked without waiting for it: opening a FIFO or a device may never return. [any] */
+/* Checks the kind of a file before opening it, because opening a FIFO or a device may never return. [any] */
 #ifndef SRV_BASE_FILE_KIND_H
 #define SRV_BASE_FILE_KIND_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Opens a regular file for reading, close-on-exec. `more`: O_NOFOLLOW or 0. -1: errno and *why tell the reason. */
+/*
+ * Opens a regular file for reading, close-on-exec. `more`: O_NOFOLLOW or 0. On failure returns -1 with errno and *why.
+ */
 int srv_regular_open(const char *path, int more, const char **why);
-/* The same as a stream; NULL: errno and *why tell the reason. */
+/* As srv_regular_open, for a stream. On failure returns NULL with errno and *why. */
 FILE *srv_regular_fopen(const char *path, const char **why);
 
-/* Whether a listener may put its socket there: nothing stands there, or a socket. */
+/* True if a listener may create its socket there: the path does not exist or is a socket. */
 bool srv_path_accepts_socket(const char *path);
 
 #endif

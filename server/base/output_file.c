@@ -21,7 +21,7 @@ static bool directory_of(const char *path, char directory[PATH_MAX])
     return true;
 }
 
-/* The path of `name`, which may be relative to `directory`. */
+/* Joins `name`, which may be relative, to `directory`. */
 static bool join(const char *directory, const char *name, char result[PATH_MAX])
 {
     const bool absolute = name[0] == '/';
@@ -30,7 +30,7 @@ static bool join(const char *directory, const char *name, char result[PATH_MAX])
     return length > 0 && length < PATH_MAX;
 }
 
-/* Of a path whose directory exists and whose last part does not. */
+/* Resolves a path whose directory exists and whose last part does not. */
 static bool resolve_new(const char *path, char target[PATH_MAX])
 {
     char directory[PATH_MAX], real[PATH_MAX];
@@ -39,7 +39,7 @@ static bool resolve_new(const char *path, char target[PATH_MAX])
            join(real, slash != NULL ? slash + 1 : path, target);
 }
 
-/* realpath() that also accepts a last part that does not exist yet, and a link to such a one. False: see errno. */
+/* realpath() that also accepts a last part that does not exist, or a link to one. False: see errno. */
 static bool resolve(const char *path, char target[PATH_MAX])
 {
     char current[PATH_MAX], directory[PATH_MAX], link[PATH_MAX];
@@ -79,7 +79,7 @@ bool oto_output_file_is_same(const char *a, const char *b)
     return resolve(a, target_a) && resolve(b, target_b) && strcmp(target_a, target_b) == 0;
 }
 
-/* Closes the descriptor where there is no memory for a stream. */
+/* Makes a stream, or closes the descriptor if there is no memory. */
 static FILE *stream_of(int fd)
 {
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -112,7 +112,7 @@ static mode_t mode_of(const struct oto_output_file *output, const struct stat *p
 }
 
 /*
- * Whether the file itself could be opened for writing: a file that may not be written may not be replaced either, and the
+ * True if the file could be opened for writing. A file that must not be written must not be replaced either, and the
  * kernel refuses links of other users in a directory such as /tmp (fs.protected_symlinks).
  */
 static bool is_allowed(const char *path)
@@ -124,7 +124,7 @@ static bool is_allowed(const char *path)
     return fd >= 0 || errno == ENOENT;
 }
 
-/* `previous`: the file that is to be replaced, or NULL. */
+/* `previous`: the file to replace, or NULL. */
 static FILE *open_temporary(struct oto_output_file *output, const struct stat *previous)
 {
     (void)snprintf(output->temporary, sizeof output->temporary, "%s.XXXXXX.tmp", output->target);
@@ -158,7 +158,7 @@ enum oto_status oto_output_file_open(struct oto_output_file *output, const char 
     return output->file != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %s", path, strerror(errno));
 }
 
-/* 0, or what errno said; so in the functions below. */
+/* Returns 0 or an errno, as the functions below. */
 static int sync_directory(const char *target)
 {
     char directory[PATH_MAX];
@@ -173,14 +173,14 @@ static int sync_directory(const char *target)
     return reason;
 }
 
-/* A device or FIFO that cannot be synchronised is no error. */
+/* It is no error if a device or FIFO cannot be synchronised. */
 static int write_out(const struct oto_output_file *output)
 {
     if (fflush(output->file) != 0) {
         return errno;
     }
     if (ferror(output->file) != 0) {
-        return EIO; /* the reason of an earlier write error is not kept */
+        return EIO; /* errno of an earlier write error is not known */
     }
     const bool durable = (output->flags & OTO_OUTPUT_DURABLE) != 0;
     return durable && fsync(fileno(output->file)) != 0 && errno != EINVAL && errno != EROFS ? errno : 0;

@@ -1,7 +1,7 @@
 /*
- * Output files. A regular file is replaced only when the new one is complete: the bytes go to a temporary file beside it,
- * which takes its name at the end. Symbolic links are followed. A device or a FIFO is written in place, and is never
- * removed or renamed. One thread at a time per output.
+ * Output files. A regular file is replaced only when the new one is complete: the bytes are written to a temporary file
+ * beside it, which is renamed at the end. Symbolic links are followed. A device or a FIFO is written in place, and
+ * never removed or renamed. One thread at a time for each output.
  */
 #ifndef OTO_BASE_OUTPUT_FILE_H
 #define OTO_BASE_OUTPUT_FILE_H
@@ -16,14 +16,14 @@
 enum {
     OTO_OUTPUT_IN_PLACE = 1u << 0, /* for logs and recordings: a regular file is truncated and grows under its own name */
     OTO_OUTPUT_PRIVATE = 1u << 1,  /* mode 0600; otherwise that of the file it replaces, or 0666 less the umask */
-    OTO_OUTPUT_NO_WAIT = 1u << 2,  /* a FIFO without a reader is refused, a full one is a write error */
-    OTO_OUTPUT_DURABLE = 1u << 3,  /* file and directory are synchronised with the disk before the close returns */
+    OTO_OUTPUT_NO_WAIT = 1u << 2,  /* a FIFO without a reader is refused; a full FIFO is a write error */
+    OTO_OUTPUT_DURABLE = 1u << 3,  /* file and directory are synchronised with the disk before the file is closed */
 };
 
 struct oto_output_file {
     FILE *file;                   /* NULL: closed */
-    const char *path;             /* borrowed, for the messages */
-    char target[PATH_MAX];        /* the path with its links resolved */
+    const char *path;             /* borrowed, for messages */
+    char target[PATH_MAX];        /* the path with its symbolic links resolved */
     char temporary[PATH_MAX + 16]; /* "": written in place */
     uint32_t flags;
 };
@@ -35,7 +35,10 @@ enum oto_status oto_output_file_open(struct oto_output_file *output, const char 
  * was. Returns `status`, or that of writing. A zeroed output is allowed.
  */
 enum oto_status oto_output_file_close(struct oto_output_file *output, enum oto_status status, struct oto_error *error);
-/* Whether two paths name one file, FIFO or block device. Two outputs may share a character device such as /dev/null. */
+/*
+ * True if two paths name the same file, FIFO or block device. Two outputs may share a character device such as
+ * /dev/null.
+ */
 bool oto_output_file_is_same(const char *a, const char *b);
 
 #endif

@@ -11,7 +11,7 @@ static bool is_continuation(unsigned char c)
     return (c & 0xc0u) == 0x80u;
 }
 
-/* Bytes of the UTF-8 character at `c` and its code point; 0 bytes where it is not valid (RFC 3629). */
+/* Length and code point of the UTF-8 character at `c`; length 0 if it is invalid (RFC 3629). */
 static size_t decode(const unsigned char *c, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -36,7 +36,7 @@ static bool is_plain(uint32_t code)
     return !control && !separator && !direction;
 }
 
-/* The next character, or the escape of the next byte, into `out`; returns its length and moves `text` on. */
+/* Writes the next character, or the escape of the next byte, to `out`; returns its length and advances `text`. */
 static size_t next(const char **text, char out[ROOM])
 {
     static const char digits[] = "0123456789abcdef";

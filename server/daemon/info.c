@@ -1,4 +1,4 @@
-/* What the server says of itself: for `info` and for server.json. */
+/* Facts about the server, for the verb `info` and for server.json. */
 #include "server.h"
 
 #include "isolate/isolation.h"

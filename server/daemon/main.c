@@ -54,7 +54,7 @@ static int run(struct srv_server *server, enum oto_status loaded, struct oto_err
     return status == OTO_OK ? server->exit_code : fail(error);
 }
 
-/* The runs of this process: each `restore` ends one and begins the next. */
+/* Runs the worlds of this process in turn: each `restore` ends one run and starts the next. */
 static int run_all(const struct srv_options *options)
 {
     struct oto_error error = {0};
@@ -77,7 +77,7 @@ static int run_all(const struct srv_options *options)
     return code;
 }
 
-/* Options that the supervising parent heeds; what else the line says is for its child to read. */
+/* Whether the option is on the line. The supervising parent reads no other options: its child parses the line. */
 static bool is_given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++) {

@@ -26,7 +26,7 @@ struct srv_options {
     const char *again; /* how the server before this one died; NULL: there was none */
     const char *quarantine[SRV_MAX_QUARANTINE];
     uint32_t quarantine_count;
-    int crash_page_fd; /* 0: nobody supervises */
+    int crash_page_fd; /* 0: not supervised */
     bool start_paused, check, schema, no_publish, follow_parent, supervise;
 };
 

@@ -60,7 +60,7 @@ static enum oto_status load_state(struct srv_server *server, struct oto_error *e
                           (unsigned long long)sim->tick);
 }
 
-/* 0: nobody wants to know. */
+/* Ticks between two records of hashes; 0: none are recorded. */
 static uint64_t journal_every(const struct srv_server *server)
 {
     const struct srv_options *options = server->options;
@@ -80,7 +80,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
         return oto_fail(error, OTO_IO, "there are no random numbers for the run's epoch: %s", strerror(errno));
     }
     if (server->crash_page != NULL && server->options->again && server->run == 0) {
-        options.lineage = server->crash_page->lineage; /* what was lost is made again: clients go on where they were */
+        options.lineage = server->crash_page->lineage; /* the samples lost in the crash are computed again: clients continue */
     }
     if (server->began_with != NULL) {
         status = read_checkpoint(server, error);
@@ -106,7 +106,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
     return status;
 }
 
-/* A supervised world that asks for no checkpoints is saved once a second all the same. */
+/* A supervised world without `checkpoint:` is saved once a second. */
 static void save_for_guard(struct srv_server *server)
 {
     struct srv_checkpoint_config *checkpoint = &server->config.checkpoint;
@@ -117,7 +117,7 @@ static void save_for_guard(struct srv_server *server)
     }
 }
 
-/* The log's world and values, then what was given besides. */
+/* Takes world and overrides of the log, then the overrides of the command line. */
 static enum oto_status load_replay(struct srv_server *server, const struct srv_options *options, struct oto_error *error)
 {
     struct srv_options *own = &server->as_logged;
@@ -148,7 +148,7 @@ static enum oto_status load_replay(struct srv_server *server, const struct srv_o
     return OTO_OK;
 }
 
-/* Without its participants, and without somebody who steps, a replay runs as fast as it can. */
+/* A replay has no participants and no client that steps: it runs as fast as it can. */
 static void choose_replay_mode(struct srv_server *server)
 {
     enum oto_clock_mode *mode = &server->config.clock.mode;
@@ -204,7 +204,7 @@ enum oto_status srv_server_load(struct srv_server *server, struct oto_error *err
     return status == OTO_OK ? srv_server_load_from(server, server->options->restore_path, error) : status;
 }
 
-/* ---- what is watched while it runs ------------------------------------------------------------------------------- */
+/* ---- checks while it runs ------------------------------------------------------------------------------- */
 
 static void look_for_stall(struct srv_server *server)
 {
@@ -259,7 +259,7 @@ static void on_saved(void *context, const char *path)
     srv_crash_page_saved(server->crash_page, path);
 }
 
-/* A crash before the first save goes back to where this run began: the parent has a copy that nobody else removes. */
+/* After a crash before the first save the world continues from the start of this run: the parent keeps a copy of it. */
 static void keep_for_guard(const struct srv_server *server)
 {
     char path[4096];
@@ -284,7 +284,7 @@ static enum oto_status watch_crashes(struct srv_server *server, struct oto_error
 }
 
 /*
- * A run that goes on from a checkpoint, of this process or after a crash, does not write over the log of the one before:
+ * A run that continues from a checkpoint, after a restore or a crash, does not overwrite the log of the previous run:
  * FILE, FILE.1, …
  */
 static void choose_log(const struct srv_server *server, char *path, size_t bytes)
@@ -378,7 +378,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* From the control socket on, a signal waits until it can be answered in order. */
+/* Once the control socket is open, a signal waits until the end can be orderly. */
 void srv_server_hold_signals(int how)
 {
     sigset_t signals;
@@ -425,7 +425,7 @@ static enum oto_status start_publishing(struct srv_server *server, struct oto_er
     return srv_supervisor_start(&server->loop, publish, server->runtime.path, &hooks, &server->supervisor, error);
 }
 
-/* Stops what was opened before something failed. */
+/* Closes what was opened before the failure. */
 static void unwind(struct srv_server *server)
 {
     if (server->control != NULL) {
@@ -444,7 +444,7 @@ static void unwind(struct srv_server *server)
     }
 }
 
-/* A world that stands still until somebody joins says so. */
+/* Reports the participants that the first tick waits for. */
 static void say_participants(const struct srv_server *server)
 {
     for (uint32_t i = 0; i < server->config.participant_count; i++) {

@@ -1,5 +1,5 @@
 /*
- * One running server: the main loop and all that hangs on it. Held by main.c; nothing here is global. [loop]
+ * One run of a world: the main loop and all objects that use it. main.c owns it; nothing here is global. [loop]
  */
 #ifndef SRV_SERVER_H
 #define SRV_SERVER_H
@@ -17,7 +17,7 @@
 #include "publish/supervisor.h"
 #include "daemon/thread/engine.h"
 
-/* How a run ends, step by step; each has a deadline. */
+/* Phases of a run's end. Each has a deadline. */
 enum srv_phase {
     SRV_PHASE_RUNNING = 0,
     SRV_PHASE_STOPPING, /* the tick thread is to stop */
@@ -33,7 +33,7 @@ struct srv_server {
     struct srv_courier *courier;
     struct srv_control *control;
     struct srv_checkpointer *checkpointer;
-    struct srv_crash_page *crash_page; /* NULL: nobody supervises */
+    struct srv_crash_page *crash_page; /* NULL: not supervised */
     struct srv_chronicle *chronicle; /* NULL: nothing is logged or replayed */
     struct srv_replay *replay;       /* until the chronicle has it */
     struct srv_options as_logged;    /* of a replay */
@@ -45,7 +45,7 @@ struct srv_server {
     bool restoring;                  /* the next run is being made */
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;
-    uv_work_t first_job; /* nothing, for a worker that is there */
+    uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
     bool worker_stuck; /* which was reported */
     uv_signal_t signals[3];
@@ -53,7 +53,7 @@ struct srv_server {
     bool loop_open, handles_open;
     enum srv_phase phase;
     uint64_t phase_deadline_ms;
-    bool patient; /* the run reached its end by itself: readers may finish */
+    bool patient; /* the run reached its end time: readers may finish */
     int exit_code;
     char privileges[256];
 };

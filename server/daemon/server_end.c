@@ -1,4 +1,4 @@
-/* How a run ends: phase by phase, each with a deadline. */
+/* The end of a run: phases, each with a deadline. */
 #include "server_private.h"
 
 #include <signal.h>
@@ -34,7 +34,7 @@ static void on_ending(uv_timer_t *timer);
 void srv_server_close_handles(struct srv_server *server)
 {
     enter_phase(server, SRV_PHASE_CLOSING, 0);
-    srv_server_hold_signals(SIG_BLOCK); /* without a handle one more would kill the process and leave its directory */
+    srv_server_hold_signals(SIG_BLOCK); /* without a handle the next signal would kill the process, and its directory would stay */
     if (server->supervisor != NULL) {
         srv_supervisor_stop(server->supervisor);
     }
@@ -52,7 +52,7 @@ void srv_server_close_handles(struct srv_server *server)
     server->handles_open = false;
 }
 
-/* A thread that is stuck in a plugin cannot be joined: what others see is removed, and the process ends. */
+/* A thread that is stuck in a plugin cannot be joined: the runtime directory is removed, and the process ends. */
 static void give_up(struct srv_server *server, const char *sentence)
 {
     srv_server_say(NULL, sentence);
@@ -123,7 +123,7 @@ static void on_ending(uv_timer_t *timer)
 void srv_server_end(struct srv_server *server, bool patient)
 {
     if (server->phase == SRV_PHASE_DRAINING && !patient) {
-        server->phase_deadline_ms = uv_now(&server->loop); /* asked again: no more patience */
+        server->phase_deadline_ms = uv_now(&server->loop); /* a second request: readers do not get more time */
     }
     if (server->phase != SRV_PHASE_RUNNING) {
         return;

@@ -1,4 +1,4 @@
-/* What the control socket and the publisher's supervisor ask of the server. */
+/* Functions of the server that the control socket and the publisher's supervisor call. */
 #include "server_private.h"
 
 #include <stdio.h>

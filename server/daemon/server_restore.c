@@ -1,4 +1,4 @@
-/* A request `restore`: the next run is made in the worker while this one goes on. */
+/* The request `restore`: the worker makes the next run while this one continues. */
 #include "server_private.h"
 
 #include <stdlib.h>

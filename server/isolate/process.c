@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/monotonic.h"
 #include "base/sealed_memory.h"
 #include "isolate/box.h"
@@ -22,14 +23,7 @@ static bool find_program(char *path, size_t bytes)
     if (told != NULL && told[0] != '\0') {
         return (size_t)snprintf(path, bytes, "%s", told) < bytes;
     }
-    const ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
-    if (length <= 0) {
-        return false;
-    }
-    path[length] = '\0';
-    char *name = strrchr(path, '/') + 1;
-    const size_t room = bytes - (size_t)(name - path);
-    return (size_t)snprintf(name, room, "%s", PROGRAM) < room;
+    return srv_beside_program(PROGRAM, path, bytes);
 }
 
 void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_error *error)

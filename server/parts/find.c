@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "private.h"
 
 enum { MOST_PLACES = 16, MOST_PARTS = 4096, PATH_BYTES = 4096, MOST_NAME = 100 };
@@ -54,21 +55,16 @@ static void add_near(struct places *places, const char *near)
     add_place(places, path);
 }
 
-/* Adds the installed folder: PREFIX/bin/otolith finds PREFIX/share/otolith/configs/parts. */
+/* Adds the installed folder: PREFIX/lib/libotolith-sim.so and PREFIX/bin/otolith find PREFIX/share/otolith/configs/parts. */
 static void add_installed(struct places *places)
 {
-    char program[PATH_BYTES], path[PATH_BYTES + 64];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(program, '/');
-        if (slash == NULL) {
-            return;
-        }
-        *slash = '\0';
+    char path[PATH_BYTES];
+    if (srv_beside_library(OTO_PARTS_FROM_LIBRARY, path, sizeof path)) {
+        add_place(places, path);
     }
-    (void)snprintf(path, sizeof path, "%s/share/otolith/configs/parts", program);
-    add_place(places, path);
+    if (srv_beside_program("../share/otolith/configs/parts", path, sizeof path)) {
+        add_place(places, path);
+    }
 }
 
 static void places_init(struct places *places, const char *near)

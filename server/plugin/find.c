@@ -5,18 +5,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "plugin/host.h"
 
 #ifndef OTO_INSTALL_PLUGIN_DIR
 #define OTO_INSTALL_PLUGIN_DIR "/usr/lib/otolith/plugins"
 #endif
 
-enum { PATH_BYTES = 4096, MAX_DIRECTORIES = 34, MAX_CANDIDATES = 256, LISTED_BYTES = 260 };
+enum { PATH_BYTES = 4096, OWN_DIRECTORIES = 3, MAX_DIRECTORIES = 32 + OWN_DIRECTORIES, MAX_CANDIDATES = 256, LISTED_BYTES = 260 };
 
-/* The directories in order: those of OTOLITH_PLUGIN_PATH, the one beside the program, the installed one. */
+/* The directories in order: those of OTOLITH_PLUGIN_PATH, beside the library, beside the program, the installed one. */
 struct places {
     char *environment; /* a copy, split at the colons */
-    char beside[PATH_BYTES];
+    char library[PATH_BYTES], program[PATH_BYTES];
     uint32_t count;
     const char *directories[MAX_DIRECTORIES];
 };
@@ -33,28 +34,6 @@ static void add_place(struct places *places, const char *directory)
     }
 }
 
-static void beside_program(char *directory, size_t bytes)
-{
-    char program[PATH_BYTES];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    directory[0] = '\0';
-    if (length <= 0) {
-        return;
-    }
-    program[length] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(program, '/');
-        if (slash == NULL) {
-            return;
-        }
-        *slash = '\0';
-    }
-    const int written = snprintf(directory, bytes, "%s/lib/otolith/plugins", program);
-    if (written < 0 || (size_t)written >= bytes) {
-        directory[0] = '\0';
-    }
-}
-
 /* Fails if there is no memory for a directory, because without it another plugin of the same name would be found. */
 static enum oto_status places_init(struct places *places, struct oto_error *error)
 {
@@ -67,12 +46,14 @@ static enum oto_status places_init(struct places *places, struct oto_error *erro
     char *rest = NULL;
     for (char *word = places->environment != NULL ? strtok_r(places->environment, ":", &rest) : NULL; word != NULL;
          word = strtok_r(NULL, ":", &rest)) {
-        if (places->count < MAX_DIRECTORIES - 2) {
+        if (places->count < MAX_DIRECTORIES - OWN_DIRECTORIES) {
             add_place(places, word);
         }
     }
-    beside_program(places->beside, sizeof places->beside);
-    add_place(places, places->beside);
+    (void)srv_beside_library("otolith/plugins", places->library, sizeof places->library);
+    (void)srv_beside_program("../lib/otolith/plugins", places->program, sizeof places->program);
+    add_place(places, places->library);
+    add_place(places, places->program);
     add_place(places, OTO_INSTALL_PLUGIN_DIR);
     return OTO_OK;
 }
@@ -146,7 +127,7 @@ enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes,
 {
     const size_t length = strlen(name);
     if (length == 0) {
-        return oto_fail(error, OTO_INVALID, "the plugin's name is empty; the name of a plugin or a path is accepted");
+        return oto_fail(error, OTO_INVALID, "the plugin's name is empty; a name such as 'my_sensor' or a path is accepted");
     }
     if (strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0)) {
         return find_file(name, path, path_bytes, error);
@@ -193,7 +174,7 @@ enum oto_status oto_plugin_each(oto_plugin_name_function each, void *context, st
     if (reason != 0) {
         status = oto_fail(error, OTO_IO, "the plugins cannot be listed: %s", strerror(reason));
     } else if (count == 0) {
-        status = oto_fail(error, OTO_NOT_FOUND, "there is no plugin in OTOLITH_PLUGIN_PATH, beside the program or in "
+        status = oto_fail(error, OTO_NOT_FOUND, "there is no plugin in OTOLITH_PLUGIN_PATH, beside the library, beside the program or in "
                           OTO_INSTALL_PLUGIN_DIR);
     }
     qsort(names, count, sizeof *names, by_name);

@@ -12,7 +12,7 @@
 
 #include "document/document.h"
 #include "otolith/estimator.h"
-#include "otolith/motion_model.h"
+#include "otolith/model.h"
 #include "otolith/plugin.h"
 #include "otolith/status.h"
 
@@ -24,8 +24,8 @@ struct oto_plugin;
 
 /*
  * Finds a plugin's file. `name` with a '/' or ending in ".so" is a file. Otherwise NAME.so is searched in each
- * directory of OTOLITH_PLUGIN_PATH (colon-separated), in ../lib/otolith/plugins beside the running executable, and in
- * the configured install directory. Errors list every directory that was searched, and the nearest existing name.
+ * directory of OTOLITH_PLUGIN_PATH (colon-separated), in otolith/plugins beside the shared library that contains this
+ * function, in ../lib/otolith/plugins beside the running executable, and in the configured install directory. Errors list every directory that was searched, and the nearest existing name.
  */
 OTO_API enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes, struct oto_error *error);
 /* Calls `each` for every name that oto_plugin_find would find in those directories, sorted by name. */
@@ -92,8 +92,6 @@ struct oto_params {
     double rate_hz; /* value of the parameter flagged OTO_PARAM_RATE; 0: not set */
 };
 
-typedef void (*oto_warn_function)(void *context, const char *sentence);
-
 /* Fills the block with the defaults. */
 OTO_API enum oto_status oto_params_default(const struct oto_plugin_descriptor *descriptor, struct oto_params *params,
                                    struct oto_error *error);
@@ -132,55 +130,9 @@ OTO_API enum oto_status oto_prepare(const struct oto_plugin *plugin, const struc
                             struct oto_prepared *prepared, struct oto_error *error);
 OTO_API void oto_prepared_free(struct oto_prepared *prepared);
 
-/* ---- motion models, without a server ---- */
-
-/* A motion model of a plugin with its own parameters and state. One thread at a time; `const` functions: any thread. */
-struct oto_model;
-
-/*
- * Opens the model NAME: the plugin motion_NAME, else the plugin NAME, else a file, as in oto_plugin_find. `params` is a
- * map as under `params:` of a world, or NULL. The state is at rest at the origin.
- */
-OTO_API enum oto_status oto_model_open(const char *name, const struct oto_value *params, oto_warn_function warn,
-                                       void *warn_context, struct oto_model **model, struct oto_error *error);
-OTO_API void oto_model_close(struct oto_model *model); /* NULL is allowed */
-/* Sets one parameter from text, by its key or its alias ("L_f"). The state does not change. */
-OTO_API enum oto_status oto_model_set(struct oto_model *model, const char *key, const char *yaml, struct oto_error *error);
-
-OTO_API const struct oto_plugin *oto_model_plugin(const struct oto_model *model);
-OTO_API const struct oto_model_extension *oto_model_of(const struct oto_model *model);
-OTO_API const struct oto_params *oto_model_params(const struct oto_model *model);
-/* The parameter with that key or alias; NULL if there is none. */
-OTO_API const struct oto_param *oto_model_param(const struct oto_model *model, const char *key);
-
-/* The number of states, their descriptions (NULL beyond), and the index of a name. */
-OTO_API uint32_t oto_model_size(const struct oto_model *model);
-OTO_API const struct oto_model_quantity *oto_model_quantity(const struct oto_model *model, uint32_t index);
-OTO_API enum oto_status oto_model_index(const struct oto_model *model, const char *name, uint32_t *index,
-                                        struct oto_error *error);
-
-/* Only reset, from_truth, predict and jacobian_and_predict change the state. If they fail, the state is unchanged. */
-OTO_API enum oto_status oto_model_reset(struct oto_model *model, const double *values, struct oto_error *error);
-OTO_API enum oto_status oto_model_get(const struct oto_model *model, uint32_t index, double *value,
-                                      struct oto_error *error);
-OTO_API void oto_model_state(const struct oto_model *model, double *values);
-OTO_API void oto_model_derived(const struct oto_model *model, double *values); /* `values` has the extension's
-                                                                                * derived_count */
-OTO_API enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct oto_error *error);
-OTO_API enum oto_status oto_model_predict_to(const struct oto_model *model, int64_t dt_ns, double *next,
-                                             struct oto_error *error);
-/* Row-major n × n, at the current state. */
-OTO_API enum oto_status oto_model_jacobian(const struct oto_model *model, int64_t dt_ns, double *jacobian,
-                                           struct oto_error *error);
-/* Computes the Jacobian at the current state, then predicts. */
-OTO_API enum oto_status oto_model_jacobian_and_predict(struct oto_model *model, int64_t dt_ns, double *jacobian,
-                                                       struct oto_error *error);
-/* `states` receives steps × n numbers; the state of the model does not change. */
-OTO_API enum oto_status oto_model_roll_out(const struct oto_model *model, int64_t dt_ns, uint64_t steps, double *states,
-                                           struct oto_error *error);
-OTO_API void oto_model_to_truth(const struct oto_model *model, struct oto_truth_record *truth);
-OTO_API enum oto_status oto_model_from_truth(struct oto_model *model, const struct oto_truth_record *truth,
-                                             struct oto_error *error);
+/* oto_model_open of otolith/model.h with parameters that were read already: a map, or NULL. */
+enum oto_status srv_model_open(const char *name, const struct oto_value *params, oto_warn_function warn, void *warn_context,
+                               struct oto_model **model, struct oto_error *error);
 
 #ifdef __cplusplus
 }

@@ -236,7 +236,7 @@ static enum oto_status read_description(struct oto_plugin *made, const struct ot
         status = oto_estimator_check(description->descriptor, made->estimator, reason);
     }
     if (status == OTO_OK && made->estimator != NULL && made->estimator->states != NULL) {
-        status = oto_fail(reason, OTO_PLUGIN, "the description of its estimator names code"); /* it could not be called in this process */
+        status = oto_fail(reason, OTO_PLUGIN, "the description of its estimator contains a function pointer"); /* it could not be called in this process */
     }
     if (status == OTO_OK) {
         made->descriptor = *description->descriptor;

@@ -1,4 +1,4 @@
-/* A motion model with its own parameters and state, for C and Python. */
+/* otolith/model.h: a motion model with its own parameters and state. */
 #include <stdlib.h>
 
 #include "plugin/host.h"
@@ -83,7 +83,7 @@ static enum oto_status take_params(struct oto_model *model, struct oto_params *p
     return OTO_OK;
 }
 
-enum oto_status oto_model_open(const char *name, const struct oto_value *params, oto_warn_function warn,
+enum oto_status srv_model_open(const char *name, const struct oto_value *params, oto_warn_function warn,
                                void *warn_context, struct oto_model **model, struct oto_error *error)
 {
     struct oto_model *made = calloc(1, sizeof *made);
@@ -116,6 +116,21 @@ enum oto_status oto_model_open(const char *name, const struct oto_value *params,
     }
     *model = made;
     return OTO_OK;
+}
+
+enum oto_status oto_model_open(const char *name, const char *params, oto_warn_function warn, void *warn_context,
+                               struct oto_model **model, struct oto_error *error)
+{
+    struct oto_document *document = NULL;
+    *model = NULL;
+    enum oto_status status =
+        params != NULL ? oto_document_parse("params", params, strlen(params), NULL, &document, error) : OTO_OK;
+    if (status == OTO_OK) {
+        status = srv_model_open(name, document != NULL ? oto_document_root(document) : NULL, warn, warn_context, model,
+                                error);
+    }
+    oto_document_close(document);
+    return status;
 }
 
 void oto_model_close(struct oto_model *model)
@@ -163,19 +178,22 @@ enum oto_status oto_model_set(struct oto_model *model, const char *key, const ch
     return status;
 }
 
-const struct oto_plugin *oto_model_plugin(const struct oto_model *model)
+enum oto_status oto_model_get_param(const struct oto_model *model, const char *key, char *text, size_t text_bytes,
+                                    struct oto_error *error)
 {
-    return model->plugin;
+    const struct oto_param *param = oto_model_param(model, key);
+    return oto_params_get(oto_plugin_descriptor(model->plugin), param != NULL ? param->key : key, &model->params, text,
+                          text_bytes, error);
+}
+
+const struct oto_plugin_descriptor *oto_model_descriptor(const struct oto_model *model)
+{
+    return oto_plugin_descriptor(model->plugin);
 }
 
 const struct oto_model_extension *oto_model_of(const struct oto_model *model)
 {
     return model->model;
-}
-
-const struct oto_params *oto_model_params(const struct oto_model *model)
-{
-    return &model->params;
 }
 
 /* ---- reading the state ---- */
@@ -238,7 +256,8 @@ void oto_model_to_truth(const struct oto_model *model, struct oto_truth_record *
 
 /* ---- changing the state ---- */
 
-static enum oto_status told(const struct oto_model *model, enum oto_status status, int64_t dt_ns, struct oto_error *error)
+static enum oto_status check_step(const struct oto_model *model, enum oto_status status, int64_t dt_ns,
+                                  struct oto_error *error)
 {
     return status == OTO_OK ? OTO_OK
                             : oto_fail(error, status, "model '%s' cannot be integrated over %.9g s from this state: take "
@@ -263,7 +282,7 @@ enum oto_status oto_model_from_truth(struct oto_model *model, const struct oto_t
 enum oto_status oto_model_predict_to(const struct oto_model *model, int64_t dt_ns, double *next, struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, model->model->predict(&instance, model->state, dt_ns, next), dt_ns, error);
+    return check_step(model, model->model->predict(&instance, model->state, dt_ns, next), dt_ns, error);
 }
 
 enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct oto_error *error)
@@ -274,21 +293,23 @@ enum oto_status oto_model_predict(struct oto_model *model, int64_t dt_ns, struct
 enum oto_status oto_model_jacobian(const struct oto_model *model, int64_t dt_ns, double *jacobian, struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, model->model->jacobian(&instance, model->state, dt_ns, jacobian), dt_ns, error);
+    return check_step(model, model->model->jacobian(&instance, model->state, dt_ns, jacobian), dt_ns, error);
 }
 
 enum oto_status oto_model_jacobian_and_predict(struct oto_model *model, int64_t dt_ns, double *jacobian,
                                                struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, model->model->jacobian_and_predict(&instance, model->state, dt_ns, jacobian, model->state), dt_ns,
-                error);
+    const enum oto_status status = model->model->jacobian_and_predict(&instance, model->state, dt_ns, jacobian,
+                                                                       model->state);
+    return check_step(model, status, dt_ns, error);
 }
 
 enum oto_status oto_model_roll_out(const struct oto_model *model, int64_t dt_ns, uint64_t steps, double *states,
                                    struct oto_error *error)
 {
     const struct oto_instance instance = instance_of(model);
-    return told(model, oto_model_extension_roll_out(model->model, &instance, model->state, dt_ns, steps, states), dt_ns,
-                error);
+    const enum oto_status status = oto_model_extension_roll_out(model->model, &instance, model->state, dt_ns, steps,
+                                                                states);
+    return check_step(model, status, dt_ns, error);
 }

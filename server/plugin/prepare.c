@@ -82,7 +82,7 @@ static void arena_free(struct arena *arena)
 }
 
 /* Accepts the plugin's result only if the status exists and the sentence ends in a NUL. */
-static enum oto_status told(const struct oto_plugin_descriptor *descriptor, enum oto_status status,
+static enum oto_status check_result(const struct oto_plugin_descriptor *descriptor, enum oto_status status,
                             struct oto_error *reason, struct oto_error *error)
 {
     reason->text[sizeof reason->text - 1] = '\0';
@@ -121,7 +121,7 @@ enum oto_status oto_prepare(const struct oto_plugin *plugin, const struct oto_se
     const enum oto_status status = ops->prepare(&host, setup, params->block, &data, &reason);
     if (status != OTO_OK) {
         arena_free(arena);
-        return told(descriptor, status, &reason, error);
+        return check_result(descriptor, status, &reason, error);
     }
     *prepared = (struct oto_prepared){data, arena};
     return OTO_OK;

@@ -153,7 +153,7 @@ enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stag
     *stage = (struct oto_stage){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
     enum oto_status status = OTO_OK;
     if (stage->fd < 0 || fstat(stage->fd, &info) != 0) {
-        status = oto_fail(error, OTO_IO, "the copy of plugin '%.256s' cannot be looked at: %s", path, strerror(errno));
+        status = oto_fail(error, OTO_IO, "the copy of plugin '%.256s' cannot be inspected: %s", path, strerror(errno));
     } else if (!srv_memory_is_sealed(stage->fd, SRV_SEAL_CONTENT)) {
         status = oto_fail(error, OTO_INVALID, "the copy of plugin '%.256s' is not sealed", path);
     } else {

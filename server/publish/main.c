@@ -24,9 +24,9 @@
 #define QUEUE_MIN 64
 #define QUEUE_MAX 8192 /* limit of nng */
 #define SCHEMA_PERIOD_NS 1000000000
-#define NEWCOMER_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
+#define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
 #define ALIVE_PERIOD_NS 200000000
-#define BEAT_PERIOD_NS 1000000000
+#define REPORT_PERIOD_NS 1000000000
 #define WAIT_TICK_MS 20
 #define DRAIN_MS 50
 #define CLOSE_LIMIT_S 1
@@ -49,17 +49,17 @@ struct publisher {
     struct srv_pub *pub;
     struct srv_feed *feed;
     int signal_fd;
-    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_beat_ns;
+    int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
     uint32_t descriptors; /* open at the start */
     bool leaks;
 };
 
 static const struct argp_option option_table[] = {
     {"socket", 's', "PATH", 0, "the world's control socket", 0},
-    {"listen", 'l', "URL", 0, "ipc://PATH or tcp://ADDRESS:PORT; may be given 8 times", 0},
-    {"coalesce-ns", KEY_COALESCE, "NS", 0, "samples of this time go into one frame; 0: a frame each tick", 0},
-    {"format", KEY_FORMAT, "map|packed", 0, "how samples are encoded", 0},
-    {"parent", KEY_PARENT, "PID", 0, "ends when this process, which started it, ends", 0},
+    {"listen", 'l', "URL", 0, "ipc://PATH or tcp://ADDRESS:PORT; at most 8 times", 0},
+    {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: a frame for each tick", 0},
+    {"format", KEY_FORMAT, "map|packed", 0, "encoding of samples", 0},
+    {"parent", KEY_PARENT, "PID", 0, "pid of the parent: end when it ends", 0},
     {0}};
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -113,7 +113,7 @@ static int64_t now_ns(void)
  */
 
 /* A line without a reader is lost; PDEATHSIG then ends this process. */
-static void tell(char *line, size_t room, int length)
+static void report_line(char *line, size_t room, int length)
 {
     const size_t bytes = length < (int)room ? (size_t)length : room - 1;
     line[bytes - 1] = '\n';
@@ -121,15 +121,15 @@ static void tell(char *line, size_t room, int length)
     (void)written;
 }
 
-static void tell_endpoint(void *context, uint32_t index, const char *url)
+static void report_endpoint(void *context, uint32_t index, const char *url)
 {
     char line[512];
     (void)context;
-    tell(line, sizeof line, snprintf(line, sizeof line, "endpoint %u %s\n", index, url));
+    report_line(line, sizeof line, snprintf(line, sizeof line, "endpoint %u %s\n", index, url));
 }
 
 /* The server forwards the event; without a server this process prints it. */
-static void tell_event(void *context, const char *sentence)
+static void report_event(void *context, const char *sentence)
 {
     const struct publisher *publisher = context;
     char line[512];
@@ -137,19 +137,19 @@ static void tell_event(void *context, const char *sentence)
         (void)fprintf(stderr, "otolith-publisher: %s\n", sentence);
         return;
     }
-    tell(line, sizeof line, snprintf(line, sizeof line, "event %s\n", sentence));
+    report_line(line, sizeof line, snprintf(line, sizeof line, "event %s\n", sentence));
 }
 
 /* The supervisor takes silence as a hang in nng. */
-static bool beat(struct publisher *publisher, int64_t now)
+static bool report_alive(struct publisher *publisher, int64_t now)
 {
     char line[] = "alive\n";
-    if (now < publisher->next_beat_ns) {
+    if (now < publisher->next_report_ns) {
         return false;
     }
-    publisher->next_beat_ns = now + BEAT_PERIOD_NS;
+    publisher->next_report_ns = now + REPORT_PERIOD_NS;
     if (publisher->options.parent != 0) {
-        tell(line, sizeof line, sizeof line - 1);
+        report_line(line, sizeof line, sizeof line - 1);
     }
     return true;
 }
@@ -250,8 +250,8 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
     const struct srv_pub_options options = {
         .queue_depth = queue_depth(publisher),
         .context = publisher,
-        .endpoint = tell_endpoint,
-        .event = tell_event,
+        .endpoint = report_endpoint,
+        .event = report_event,
     };
     enum oto_status status = srv_pub_open(&options, &publisher->pub, error);
     for (uint32_t i = 0; i < publisher->options.listen_count && status == OTO_OK; i++) {
@@ -305,7 +305,8 @@ static bool world_is_open(struct publisher *publisher, int64_t now)
 
 static void send_schema_when_due(struct publisher *publisher, int64_t now)
 {
-    const bool wanted = now - publisher->last_schema_ns >= NEWCOMER_PERIOD_NS && srv_pub_take_newcomer(publisher->pub);
+    const bool wanted = now - publisher->last_schema_ns >= CONNECTED_PERIOD_NS &&
+                        srv_pub_take_connected(publisher->pub);
     if (wanted || now >= publisher->next_schema_ns) {
         srv_feed_schema(publisher->feed);
         publisher->last_schema_ns = now;
@@ -338,8 +339,8 @@ static void run(struct publisher *publisher)
         const bool hurry = srv_feed_pass(publisher->feed);
         const int64_t now = now_ns();
         send_schema_when_due(publisher, now);
-        srv_pub_care(publisher->pub, now);
-        const bool is_beat = beat(publisher, now);
+        srv_pub_supervise(publisher->pub, now);
+        const bool is_beat = report_alive(publisher, now);
         if (!world_is_open(publisher, now) || is_told_to_end(publisher) || (is_beat && leaks_descriptors(publisher))) {
             break;
         }
@@ -386,7 +387,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);
     }
     if (publisher.leaks) { /* nng would wait for what it lost */
-        tell_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
+        report_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
         _exit(EXIT_LEAK);
     }
     close_publisher(&publisher);

@@ -9,21 +9,21 @@
 #include <nng/protocol/pubsub0/pub.h>
 
 #include "base/file_kind.h"
-#include "publish/canary.h"
+#include "publish/listener_check.h"
 #include "publish/places.h"
 
 #define LISTENERS_MAX 8
 #define RECEIVE_MAX_BYTES 1024 /* a subscriber sends nothing */
 #define CANARY_PERIOD_NS 1000000000
 #define CANARY_PATIENCE_NS 1000000000
-#define CARE_GAP_NS 250000000 /* after a pause of this process (stopped, starved) a test subscriber's failure does
+#define SUPERVISE_GAP_NS 250000000 /* after a pause of this process (stopped, starved) a test subscriber's failure does
                                * not count */
 
 struct listener {
     char url[256];      /* the URL of the world file */
     char dial_url[256]; /* the URL for a local subscriber */
     nng_listener id;
-    struct srv_canary canary;
+    struct srv_listener_check check;
     bool open, complained;
     int64_t next_ns;     /* time of the next test subscriber, or of the next attempt to open */
     int64_t deadline_ns; /* deadline of the current test subscriber */
@@ -35,10 +35,10 @@ struct srv_pub {
     nng_socket socket;
     uint32_t count;
     struct listener listeners[LISTENERS_MAX];
-    int64_t last_care_ns;
-    pthread_mutex_t lock; /* of the places */
+    int64_t last_supervise_ns;
+    pthread_mutex_t lock; /* protects the places */
     struct srv_places places;
-    uint32_t newcomer; /* atomic */
+    uint32_t connected; /* atomic */
 };
 
 static struct srv_peer peer_at(const nng_sockaddr *address)
@@ -75,7 +75,7 @@ static void on_pipe(nng_pipe pipe, nng_pipe_ev event, void *context)
             (void)nng_pipe_close(pipe);
         }
     } else if (event == NNG_PIPE_EV_ADD_POST) {
-        __atomic_store_n(&pub->newcomer, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&pub->connected, 1, __ATOMIC_RELEASE);
     } else {
         leave_place(pub, pipe);
     }
@@ -151,13 +151,13 @@ static void learn_address(struct srv_pub *pub, struct listener *listener)
     pub->options.endpoint(pub->options.context, (uint32_t)(listener - pub->listeners), shown);
 }
 
-/* NULL, or why it cannot listen. */
+/* Returns NULL, or the reason why it cannot listen. */
 static const char *start_listener(struct srv_pub *pub, struct listener *listener)
 {
     /* A reopened listener keeps the port that the kernel chose before. */
     const char *url = listener->dial_url[0] != 0 && strstr(listener->url, ":0") != NULL ? listener->dial_url : listener->url;
     if (strncmp(url, "ipc://", 6) == 0 && !srv_path_accepts_socket(url + 6)) {
-        return "what stands there is not a socket"; /* nng would remove it */
+        return "a file that is not a socket has this path"; /* nng would remove a file that is not a socket */
     }
     int failed = nng_listener_create(&listener->id, pub->socket, url);
     if (failed != 0) {
@@ -184,7 +184,7 @@ static void try_listener(struct srv_pub *pub, struct listener *listener, int64_t
     if (failure != NULL && !listener->complained) {
         char sentence[400];
         listener->complained = true;
-        (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it is tried again each second",
+        (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it retries every second",
                        listener->url, failure);
         pub->options.event(pub->options.context, sentence);
     }
@@ -201,8 +201,8 @@ enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_
     }
     struct listener *listener = &pub->listeners[pub->count++];
     (void)snprintf(listener->url, sizeof listener->url, "%s", url);
-    listener->canary.fd = -1;
-    try_listener(pub, listener, pub->last_care_ns);
+    listener->check.fd = -1;
+    try_listener(pub, listener, pub->last_supervise_ns);
     return OTO_OK;
 }
 
@@ -210,9 +210,9 @@ enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_
  * ---- test subscribers ----------------------------------------------------------------------------------------------
  */
 
-static void end_canary(struct listener *listener, int64_t now_ns)
+static void end_check(struct listener *listener, int64_t now_ns)
 {
-    srv_canary_end(&listener->canary);
+    srv_listener_check_end(&listener->check);
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
 }
 
@@ -225,54 +225,54 @@ static bool is_full(struct srv_pub *pub, const struct listener *listener)
     return full;
 }
 
-static void start_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+static void start_check(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     listener->next_ns = now_ns + CANARY_PERIOD_NS;
     listener->deadline_ns = now_ns + CANARY_PATIENCE_NS;
     if (!is_full(pub, listener)) {
-        (void)srv_canary_start(&listener->canary, listener->dial_url);
+        (void)srv_listener_check_start(&listener->check, listener->dial_url);
     }
 }
 
 static void heal(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
     char sentence[400];
-    end_canary(listener, now_ns);
+    end_check(listener, now_ns);
     (void)nng_listener_close(listener->id);
     listener->open = false;
-    (void)snprintf(sentence, sizeof sentence, "the listener %s did not serve a new subscriber and was opened again",
+    (void)snprintf(sentence, sizeof sentence, "the listener %s did not serve a new subscriber and was reopened",
                    listener->url);
     pub->options.event(pub->options.context, sentence);
     try_listener(pub, listener, now_ns);
 }
 
 /* A test subscriber that is refused at once still has until its deadline: nng may be closing what it just accepted. */
-static void look_at_canary(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
+static void poll_check(struct srv_pub *pub, struct listener *listener, int64_t now_ns)
 {
-    const enum srv_canary_state state = srv_canary_look(&listener->canary);
-    if (state == SRV_CANARY_SERVED || is_full(pub, listener)) {
-        end_canary(listener, now_ns);
+    const enum srv_listener_check_state state = srv_listener_check_poll(&listener->check);
+    if (state == SRV_LISTENER_CHECK_SERVED || is_full(pub, listener)) {
+        end_check(listener, now_ns);
     } else if (now_ns > listener->deadline_ns) {
         heal(pub, listener, now_ns);
-    } else if (state == SRV_CANARY_REFUSED) {
+    } else if (state == SRV_LISTENER_CHECK_REFUSED) {
         const int64_t deadline_ns = listener->deadline_ns;
-        srv_canary_end(&listener->canary);
-        start_canary(pub, listener, now_ns);
+        srv_listener_check_end(&listener->check);
+        start_check(pub, listener, now_ns);
         listener->deadline_ns = deadline_ns;
     }
 }
 
-void srv_pub_care(struct srv_pub *pub, int64_t now_ns)
+void srv_pub_supervise(struct srv_pub *pub, int64_t now_ns)
 {
-    const int64_t gap_ns = now_ns - pub->last_care_ns;
-    pub->last_care_ns = now_ns;
+    const int64_t gap_ns = now_ns - pub->last_supervise_ns;
+    pub->last_supervise_ns = now_ns;
     for (uint32_t i = 0; i < pub->count; i++) {
         struct listener *listener = &pub->listeners[i];
-        listener->deadline_ns += gap_ns > CARE_GAP_NS ? gap_ns : 0;
-        if (listener->canary.fd >= 0) {
-            look_at_canary(pub, listener, now_ns);
+        listener->deadline_ns += gap_ns > SUPERVISE_GAP_NS ? gap_ns : 0;
+        if (listener->check.fd >= 0) {
+            poll_check(pub, listener, now_ns);
         } else if (now_ns >= listener->next_ns && listener->open) {
-            start_canary(pub, listener, now_ns);
+            start_check(pub, listener, now_ns);
         } else if (now_ns >= listener->next_ns) {
             try_listener(pub, listener, now_ns);
         }
@@ -286,16 +286,16 @@ void srv_pub_send(struct srv_pub *pub, const void *data, size_t bytes)
     (void)nng_send(pub->socket, (void *)(uintptr_t)data, bytes, NNG_FLAG_NONBLOCK);
 }
 
-bool srv_pub_take_newcomer(struct srv_pub *pub)
+bool srv_pub_take_connected(struct srv_pub *pub)
 {
-    return __atomic_exchange_n(&pub->newcomer, 0, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_exchange_n(&pub->connected, 0, __ATOMIC_ACQUIRE) != 0;
 }
 
 void srv_pub_close(struct srv_pub *pub)
 {
     if (pub != NULL) {
         for (uint32_t i = 0; i < pub->count; i++) {
-            srv_canary_end(&pub->listeners[i].canary);
+            srv_listener_check_end(&pub->listeners[i].check);
         }
         (void)nng_close(pub->socket);
         (void)pthread_mutex_destroy(&pub->lock);

@@ -4,7 +4,7 @@
  *
  * The supervisor of listeners: in nng 1.5.2 one `connect(); close()` on an ipc listener stops it from accepting,
  * without notice, because connected subscribers keep working. Once a second the publisher therefore dials each of its
- * listeners with a test subscriber and expects a frame (the owner sends one soon after srv_pub_take_newcomer). If no
+ * listeners with a test subscriber and expects a frame (the owner sends one soon after srv_pub_take_connected). If no
  * frame arrives within a second, the listener is closed and opened again.
  */
 #ifndef SRV_PUBLISH_SOCKET_H
@@ -33,9 +33,9 @@ enum oto_status srv_pub_listen(struct srv_pub *pub, const char *url, struct oto_
 void srv_pub_send(struct srv_pub *pub, const void *data, size_t bytes);
 uint32_t srv_pub_subscribers(struct srv_pub *pub);
 /* True if a subscriber has connected since the last call. */
-bool srv_pub_take_newcomer(struct srv_pub *pub);
+bool srv_pub_take_connected(struct srv_pub *pub);
 /* Advances the test subscribers and the retries. Call it often; it never blocks. */
-void srv_pub_care(struct srv_pub *pub, int64_t now_ns);
+void srv_pub_supervise(struct srv_pub *pub, int64_t now_ns);
 void srv_pub_close(struct srv_pub *pub); /* NULL is allowed */
 
 #endif

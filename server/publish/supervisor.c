@@ -10,13 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/child.h"
 
 #define PAUSE_FIRST_MS 50
 #define PAUSE_MAX_MS 2000
 #define PROVEN_MS 5000 /* after this lifetime the back-off is reset */
 #define KILL_AFTER_MS 1000
-#define MUTE_FIRST_MS 10000 /* nng 1.5.2 can hang: a publisher that is silent for this time is killed; its successor
+#define SILENCE_FIRST_MS 10000 /* nng 1.5.2 can hang: a publisher that is silent for this time is killed; its successor
                              * may be silent twice as long */
 #define EXIT_USAGE 2 /* exit code for wrong arguments: a restart would not help */
 #define ARGUMENTS_MAX (12 + 2 * SRV_MAX_LISTEN)
@@ -35,7 +36,7 @@ struct srv_supervisor {
     int pid_fd, text_fd;
     pid_t pid;
     uint64_t started_ms, restarts;
-    uint64_t pause_ms, mute_ms;
+    uint64_t pause_ms, silence_ms;
     bool stopping;
     char line[512];
     size_t line_bytes;
@@ -142,7 +143,7 @@ static void plan_restart(struct srv_supervisor *supervisor, const siginfo_t *fac
     describe_exit(facts, sentence, sizeof sentence);
     supervisor->hooks.event(supervisor->hooks.context, 1, facts->si_pid, sentence);
     if (facts->si_code == CLD_EXITED && facts->si_status == EXIT_USAGE) {
-        supervisor->hooks.event(supervisor->hooks.context, 2, 0, "the publisher cannot start: see its message; it stays off");
+        supervisor->hooks.event(supervisor->hooks.context, 2, 0, "the publisher cannot start: see its message; it is not restarted");
         supervisor->stopping = true;
         return;
     }
@@ -289,16 +290,16 @@ static void on_mute(uv_timer_t *timer)
 {
     struct srv_supervisor *supervisor = timer->data;
     if (supervisor->pid != 0) {
-        supervisor->mute_ms *= 2;
+        supervisor->silence_ms *= 2;
         supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid,
-                                "otolith-publisher says nothing any more and is ended");
+                                "otolith-publisher does not report any more and is killed");
         (void)kill(supervisor->pid, SIGKILL);
     }
 }
 
 static void await_word(struct srv_supervisor *supervisor)
 {
-    (void)uv_timer_start(&supervisor->timer, on_mute, supervisor->mute_ms, 0);
+    (void)uv_timer_start(&supervisor->timer, on_mute, supervisor->silence_ms, 0);
 }
 
 /* Called at the end of the back-off and after the old handles are closed; the later of the two starts the publisher. */
@@ -318,25 +319,13 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
     }
     await_word(supervisor);
     char sentence[152];
-    (void)snprintf(sentence, sizeof sentence, "otolith-publisher runs again (pid %ld)", (long)supervisor->pid);
+    (void)snprintf(sentence, sizeof sentence, "otolith-publisher restarted (pid %ld)", (long)supervisor->pid);
     supervisor->hooks.event(supervisor->hooks.context, 0, (int64_t)supervisor->restarts, sentence);
 }
 
 /*
  * ---- supervision ---------------------------------------------------------------------------------------------------
  */
-
-static bool find_program(char *path, size_t bytes)
-{
-    const ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
-    if (length <= 0) {
-        return false;
-    }
-    path[length] = 0;
-    char *name = strrchr(path, '/') + 1;
-    const size_t room = bytes - (size_t)(name - path);
-    return (size_t)snprintf(name, room, "otolith-publisher") < room;
-}
 
 enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_config *config, const char *directory,
                                      const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
@@ -346,7 +335,7 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_c
     if (made == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for the publisher");
     }
-    if (!find_program(made->program, sizeof made->program)) {
+    if (!srv_beside_program("otolith-publisher", made->program, sizeof made->program)) {
         const int reason = errno;
         free(made);
         return oto_fail(error, OTO_NOT_FOUND, "otolith-publisher is not found beside otolithd: %s", strerror(reason));
@@ -356,7 +345,7 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_c
     made->hooks = *hooks;
     made->pid_fd = made->text_fd = -1;
     made->pause_ms = PAUSE_FIRST_MS;
-    made->mute_ms = MUTE_FIRST_MS;
+    made->silence_ms = SILENCE_FIRST_MS;
     made->timer.data = made->exit_poll.data = made->text_poll.data = made;
     (void)snprintf(made->directory, sizeof made->directory, "%s", directory);
     for (uint32_t i = 0; i < config->listen_count; i++) {

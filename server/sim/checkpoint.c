@@ -80,6 +80,32 @@ static bool expect(struct walk *walk, const char *what, const char *of, uint64_t
 
 /* ---- vehicles ---- */
 
+/* A vehicle whose motion needs no history has one once its motion was swapped. */
+static void load_history(struct walk *walk, const struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_t records)
+{
+    const char *name = sim->config->vehicles[vehicle - sim->vehicles].name;
+    const struct srv_clock_config *clock = &sim->config->clock;
+    const uint64_t capacity = srv_history_capacity(clock->rate_num, clock->rate_den);
+    if (records != capacity && (records != 0 || vehicle->history.records != NULL)) {
+        (void)oto_fail(walk->error, OTO_CORRUPT, "the history of '%s' has %llu truths in the checkpoint; %llu are accepted", name,
+                       (unsigned long long)records, (unsigned long long)capacity);
+    } else if (records != 0 && vehicle->history.records == NULL) {
+        (void)srv_history_make(&vehicle->history, clock->rate_num, clock->rate_den, walk->error);
+    }
+}
+
+static void carry_history(struct walk *walk, const struct srv_sim *sim, struct srv_vehicle *vehicle)
+{
+    uint64_t records = vehicle->history.records != NULL ? vehicle->history.mask + 1 : 0;
+    carry_u64(walk, &records);
+    if (walk->loading && !has_failed(walk)) {
+        load_history(walk, sim, vehicle, records);
+    }
+    if (!has_failed(walk) && records > 0) {
+        carry(walk, vehicle->history.records, records * sizeof *vehicle->history.records);
+    }
+}
+
 static void carry_vehicle(struct walk *walk, struct srv_sim *sim, struct srv_vehicle *vehicle)
 {
     carry(walk, &vehicle->truth, sizeof vehicle->truth);
@@ -87,10 +113,8 @@ static void carry_vehicle(struct walk *walk, struct srv_sim *sim, struct srv_veh
     carry_bool(walk, &vehicle->stale);
     carry_bool(walk, &vehicle->truth_was_finite);
     carry_u32(walk, &vehicle->truth_flags);
-    const uint64_t records = vehicle->history.records != NULL ? vehicle->history.mask + 1 : 0;
-    if (expect(walk, "the history", sim->config->vehicles[vehicle - sim->vehicles].name, records) && records > 0) {
-        carry(walk, vehicle->history.records, records * sizeof *vehicle->history.records);
-    }
+    carry(walk, &vehicle->any_from_ns, sizeof vehicle->any_from_ns);
+    carry_history(walk, sim, vehicle);
 }
 
 /* ---- faults ---- */

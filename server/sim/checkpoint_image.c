@@ -5,7 +5,7 @@
 
 #include "sim/state_hash.h"
 
-#define VERSION 2u
+#define VERSION 3u
 static const char magic[8] = {'O', 'T', 'O', 'C', 'K', 'P', 'T', '1'};
 
 struct header {

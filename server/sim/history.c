@@ -1,5 +1,7 @@
 #include "sim/history.h"
 
+#include <stdlib.h>
+
 #include "base/schedule.h"
 #include "base/wide.h"
 
@@ -10,6 +12,18 @@ uint64_t srv_history_capacity(uint64_t rate_num, uint64_t rate_den)
         capacity *= 2;
     }
     return capacity;
+}
+
+enum oto_status srv_history_make(struct srv_history *history, uint64_t rate_num, uint64_t rate_den, struct oto_error *error)
+{
+    const uint64_t capacity = srv_history_capacity(rate_num, rate_den);
+    *history = (struct srv_history){.records = calloc(capacity, sizeof *history->records),
+                                    .mask = capacity - 1,
+                                    .rate_num = rate_num,
+                                    .rate_den = rate_den};
+    return history->records != NULL ? OTO_OK
+                                    : oto_fail(error, OTO_NO_MEMORY, "no memory for one second of truth at %llu/%llu Hz",
+                                               (unsigned long long)rate_num, (unsigned long long)rate_den);
 }
 
 void srv_history_get(const struct srv_history *history, uint64_t newest, struct oto_instant at,

@@ -11,6 +11,7 @@
 #include "sim/interpolate.h"
 #include "otolith/instant.h"
 #include "otolith/records.h"
+#include "otolith/status.h"
 
 struct srv_history {
     struct oto_truth_record *records; /* of instant m/fb at m & mask */
@@ -20,6 +21,8 @@ struct srv_history {
 
 /* Records needed to look back one second. */
 uint64_t srv_history_capacity(uint64_t rate_num, uint64_t rate_den);
+/* [loop] Empty; free() drops `records`. */
+enum oto_status srv_history_make(struct srv_history *history, uint64_t rate_num, uint64_t rate_den, struct oto_error *error);
 static inline void srv_history_put(struct srv_history *history, uint64_t m, const struct oto_truth_record *truth)
 {
     history->records[m & history->mask] = *truth;

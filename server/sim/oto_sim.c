@@ -360,8 +360,13 @@ static uint64_t oldest_of(const struct oto_sim *sim, uint32_t channel, uint64_t 
     return head > view.mask ? head - view.mask : 1;
 }
 
-size_t oto_sim_read(struct oto_sim *sim, uint32_t channel, struct oto_sample_head *heads, void *payloads, size_t count,
-                    uint64_t *lost)
+/* Where records go: the head and the payload of record i, each `…_stride` bytes after that of record i - 1. NULL: nowhere. */
+struct target {
+    unsigned char *heads, *payloads;
+    size_t head_stride, payload_stride;
+};
+
+static size_t read_into(struct oto_sim *sim, uint32_t channel, const struct target *to, size_t count, uint64_t *lost)
 {
     const struct oto_ring_view view = oto_ring_view_make(sim->sim->store.header, &sim->sim->store.directory[channel]);
     const uint64_t head = oto_ring_newest(&view), oldest = oldest_of(sim, channel, head);
@@ -371,12 +376,12 @@ size_t oto_sim_read(struct oto_sim *sim, uint32_t channel, struct oto_sample_hea
     next += gone;
     for (; read < count && next <= head; read++, next++) {
         const unsigned char *slot = view.slots + ((next - 1) & view.mask) * view.stride;
-        if (heads != NULL) {
-            memcpy(&heads[read], slot + offsetof(struct oto_ring_slot, head), sizeof *heads);
+        if (to->heads != NULL) {
+            memcpy(to->heads + read * to->head_stride, slot + offsetof(struct oto_ring_slot, head),
+                   sizeof(struct oto_sample_head));
         }
-        if (payloads != NULL) {
-            memcpy((unsigned char *)payloads + read * view.payload_bytes, slot + sizeof(struct oto_ring_slot),
-                   view.payload_bytes);
+        if (to->payloads != NULL) {
+            memcpy(to->payloads + read * to->payload_stride, slot + sizeof(struct oto_ring_slot), view.payload_bytes);
         }
     }
     sim->next[channel] = next;
@@ -384,6 +389,26 @@ size_t oto_sim_read(struct oto_sim *sim, uint32_t channel, struct oto_sample_hea
         *lost = gone;
     }
     return read;
+}
+
+size_t oto_sim_read(struct oto_sim *sim, uint32_t channel, struct oto_sample_head *heads, void *payloads, size_t count,
+                    uint64_t *lost)
+{
+    const struct target to = {.heads = (unsigned char *)heads,
+                              .payloads = payloads,
+                              .head_stride = sizeof *heads,
+                              .payload_stride = sim->types[channel]->bytes};
+    return read_into(sim, channel, &to, count, lost);
+}
+
+size_t oto_sim_read_samples(struct oto_sim *sim, uint32_t channel, void *samples, size_t count, uint64_t *lost)
+{
+    const size_t stride = sizeof(struct oto_sample_head) + sim->types[channel]->bytes;
+    const struct target to = {.heads = samples,
+                              .payloads = (unsigned char *)samples + sizeof(struct oto_sample_head),
+                              .head_stride = stride,
+                              .payload_stride = stride};
+    return read_into(sim, channel, &to, count, lost);
 }
 
 uint64_t oto_sim_unread(const struct oto_sim *sim, uint32_t channel, uint64_t *lost)

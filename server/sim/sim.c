@@ -97,21 +97,6 @@ static enum oto_status make_store(struct srv_sim *sim, const struct srv_sim_opti
     return status;
 }
 
-static enum oto_status make_history(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_error *error)
-{
-    const struct srv_clock_config *clock = &sim->config->clock;
-    const uint64_t capacity = srv_history_capacity(clock->rate_num, clock->rate_den);
-    vehicle->history.records = calloc(capacity, sizeof *vehicle->history.records);
-    vehicle->history.mask = capacity - 1;
-    vehicle->history.rate_num = clock->rate_num;
-    vehicle->history.rate_den = clock->rate_den;
-    if (vehicle->history.records == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for one second of truth at %llu/%llu Hz",
-                        (unsigned long long)clock->rate_num, (unsigned long long)clock->rate_den);
-    }
-    return OTO_OK;
-}
-
 static enum oto_status make_vehicles(struct srv_sim *sim, struct oto_error *error)
 {
     const struct srv_world_config *config = sim->config;
@@ -133,7 +118,8 @@ static enum oto_status make_vehicles(struct srv_sim *sim, struct oto_error *erro
         vehicle->any_time = (vehicle->motion->live.motion_flags & OTO_MOTION_ANY_TIME) != 0;
         vehicle->truth_zero.q_enu_from_body = oto_quat_identity();
         vehicle->truth = vehicle->truth_zero;
-        status = vehicle->any_time ? OTO_OK : make_history(sim, vehicle, error);
+        status = vehicle->any_time ? OTO_OK
+                                   : srv_history_make(&vehicle->history, config->clock.rate_num, config->clock.rate_den, error);
     }
     return status;
 }

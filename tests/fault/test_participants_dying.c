@@ -188,7 +188,7 @@ static void joins_that_ask_for_too_much_are_refused(void **state)
         const char *words;
     } cases[] = {
         {{.name = "physic", .answer_ms = -1}, OTO_NOT_FOUND, "did you mean 'physics'"},
-        {{.name = "", .answer_ms = -1}, OTO_INVALID, "there is none"},
+        {{.name = "", .answer_ms = -1}, OTO_INVALID, "needs a name"},
         {{.name = "physics", .answer_ms = 60000}, OTO_RANGE, "at most 100 ms"},
         {{.name = "physics", .answer_ms = -1, .step_n = 9}, OTO_RANGE, "at most 8 ticks"},
         {{.name = "physics", .answer_ms = -1, .step_n = 4000000000u}, OTO_RANGE, "at most 8 ticks"},

@@ -254,7 +254,7 @@ static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kep
         fds[i] = dial_tcp(f);
         (void)send(fds[i], sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
     }
-    /* More than two periods of the canary: it must not take fullness for a fault and throw everybody out. */
+    /* More than two periods of the listener check: it must not take fullness for a fault and throw everybody out. */
     for (uint64_t last = 0; last < sample.head.seq + 600;) {
         struct oto_wire_sample next;
         wait_for(take(first, &next));
@@ -312,7 +312,7 @@ static void a_publisher_that_was_stopped_goes_on(void **state)
     }
     assert_int_equal(publisher_pid(f), pid);
     char *log = world_log(&f->world);
-    assert_null(strstr(log, "opened again"));
+    assert_null(strstr(log, "reopened"));
     free(log);
     oto_subscriber_close(subscriber);
 }

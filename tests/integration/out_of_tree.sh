@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# out_of_tree.sh BUILD_DIR SOURCE_DIR: against a staged install a plugin is built by CMake and a client by pkg-config; the
-# plugin runs in a world of the installed server, which finds its own plugins without any help.
+# out_of_tree.sh BUILD_DIR SOURCE_DIR: against a staged install a plugin is built by CMake, a client by pkg-config, and a program with
+# a world of its own by both; the plugin runs in a world of the installed server. Server, program and Python find the installed
+# plugins and parts without any help.
 set -euo pipefail
 build=$1 source=$2
 work=$(mktemp -d)
@@ -8,7 +9,8 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "out_of_tree: $*" >&2; exit 1; }
 
 cmake --install "$build" --prefix "$work/stage" >"$work/log" 2>&1 || { cat "$work/log"; fail "the install failed"; }
-cmake -S "$source/tests/integration/out_of_tree" -B "$work/plugin" -DCMAKE_PREFIX_PATH="$work/stage" >"$work/log" 2>&1 &&
+cmake -S "$source/tests/integration/out_of_tree" -B "$work/plugin" -DCMAKE_PREFIX_PATH="$work/stage" \
+  -DEXAMPLES="$source/server/sim/examples" >"$work/log" 2>&1 &&
   cmake --build "$work/plugin" >>"$work/log" 2>&1 || { cat "$work/log"; fail "the plugin was not built"; }
 plugin=$work/plugin/thermometer.so
 symbols=$(nm -D --defined-only "$plugin" | awk '{print $3}' | grep -v '^__' || true)
@@ -23,6 +25,21 @@ cc -std=gnu17 "$source/clients/libotolith/examples/read_imu.c" "${flags[@]}" -lm
 client=$(LD_LIBRARY_PATH=$(pkg-config --variable=libdir otolith) XDG_RUNTIME_DIR=$work "$work/read_imu" 2>&1) &&
   fail "the client found a world where there is none"
 [[ $client == *world* ]] || fail "the client does not run: $client"
+
+read -ra flags <<<"$(pkg-config --cflags --libs otolith-sim)"
+cc -std=gnu17 "$source/server/sim/examples/sim_imu.c" "${flags[@]}" -o "$work/sim_imu" >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "the program with a world of its own was not built"; }
+city=$work/stage/share/otolith/configs/worlds/city_drive.yaml parts=$work/stage/share/otolith/configs/worlds/real_parts.yaml
+seconds=$(LD_LIBRARY_PATH=$(pkg-config --variable=libdir otolith-sim) "$work/sim_imu" "$city") || fail "sim_imu does not run: $seconds"
+[ "$(grep -c '200 samples, 0 lost' <<<"$seconds")" = 3 ] || fail "sim_imu said: $seconds"
+[ "$("$work/plugin/sim_imu" "$city")" = "$seconds" ] || fail "find_package and pkg-config give different programs"
+if [ -e /usr/bin/python3 ]; then
+  PYTHONPATH=$work/stage/lib/python3/dist-packages /usr/bin/python3 -W ignore -c \
+    "import otolith; otolith.Sim('$parts').step(10); otolith.Model('catr')" || fail "the installed Python package does not run"
+  missing=$(PYTHONPATH=$work/stage/lib/python3/dist-packages /usr/bin/python3 -c \
+    "import otolith; otolith.Sim('$city', set={'vehicles.car.nodes.imu.part': 'nobody/nothing'})" 2>&1) && fail "a part of nobody is found"
+  [[ $missing == *"$work/stage/share/otolith/configs/parts"* ]] || fail "parts are not searched beside the library: $missing"
+fi
 
 cat >"$work/world.yaml" <<WORLD
 world: outoftree
@@ -39,4 +56,4 @@ XDG_RUNTIME_DIR=$work/run "$work/stage/bin/otolith" run "$work/world.yaml" --for
   --csv outoftree/car/thermometer="$work/out.csv" || fail "the world did not run"
 [ "$(head -n 1 "$work/out.csv")" = "t_ns,seq,temperature_degc" ] || fail "header: $(head -n 1 "$work/out.csv")"
 [ "$(tail -n 1 "$work/out.csv")" = "2000000000,20,26.5" ] || fail "last sample: $(tail -n 1 "$work/out.csv")"
-echo "a plugin built out of the tree runs in the installed server"
+echo "a plugin built out of the tree runs in the installed server, and a world in programs built out of the tree"

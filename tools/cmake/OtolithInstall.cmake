@@ -2,7 +2,7 @@
 set(OTOLITH_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/otolith)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/otolith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS otolith_headers otolith_shared EXPORT otolith-targets
+install(TARGETS otolith_headers otolith_shared otolith_sim_shared EXPORT otolith-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(program otolith otolithd otolith-publisher otolith-plugin-host)
   if(TARGET ${program})
@@ -13,7 +13,7 @@ get_property(plugins GLOBAL PROPERTY OTOLITH_PLUGINS)
 install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/otolith/plugins)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/otolith/configs)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/clients/python/otolith
-  DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/python3/dist-packages PATTERN __pycache__ EXCLUDE)
+  DESTINATION lib/python3/dist-packages PATTERN __pycache__ EXCLUDE)
 
 install(EXPORT otolith-targets NAMESPACE otolith:: DESTINATION ${OTOLITH_CMAKE_DIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/tools/cmake/otolith-config.cmake.in
@@ -25,8 +25,10 @@ install(FILES ${CMAKE_BINARY_DIR}/otolith-config.cmake ${CMAKE_BINARY_DIR}/otoli
 
 # Its paths start from where the file itself is, so that they hold under every prefix.
 file(RELATIVE_PATH OTOLITH_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/otolith.pc.in ${CMAKE_BINARY_DIR}/otolith.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/otolith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(library otolith otolith-sim)
+  configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/${library}.pc.in ${CMAKE_BINARY_DIR}/${library}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME otolith)

@@ -106,7 +106,7 @@ enum oto_status model_open(const struct model_options *options, struct oto_model
         status = oto_document_read(options->params, NULL, &document, error);
     }
     if (status == OTO_OK) {
-        status = oto_model_open(name, document != NULL ? oto_document_root(document) : NULL, warn, NULL, model, error);
+        status = srv_model_open(name, document != NULL ? oto_document_root(document) : NULL, warn, NULL, model, error);
     }
     oto_document_close(document);
     if (status == OTO_OK) {
@@ -115,11 +115,10 @@ enum oto_status model_open(const struct model_options *options, struct oto_model
     return status;
 }
 
-const char *model_name(const struct oto_plugin *plugin)
+const char *model_name(const struct oto_plugin_descriptor *descriptor)
 {
     static const char prefix[] = "motion_";
-    const char *id = oto_plugin_descriptor(plugin)->id;
-    return strncmp(id, prefix, strlen(prefix)) == 0 ? id + strlen(prefix) : id;
+    return strncmp(descriptor->id, prefix, strlen(prefix)) == 0 ? descriptor->id + strlen(prefix) : descriptor->id;
 }
 
 /* ---- numbers and files ---- */

@@ -24,14 +24,14 @@ static void list_one(void *context, const char *name)
     const struct oto_model_extension *model = oto_plugin_model(plugin);
     if (model != NULL && listing->json) {
         (void)printf("%s{\"name\": ", listing->count > 0 ? ", " : "");
-        json_text(stdout, model_name(plugin));
+        json_text(stdout, model_name(oto_plugin_descriptor(plugin)));
         (void)printf(", \"plugin\": ");
         json_text(stdout, name);
         (void)printf(", \"states\": %u, \"text\": ", model->state_count);
         json_text(stdout, oto_plugin_descriptor(plugin)->text);
         (void)printf("}");
     } else if (model != NULL) {
-        (void)printf("%-24s %2u states  %s\n", model_name(plugin), model->state_count,
+        (void)printf("%-24s %2u states  %s\n", model_name(oto_plugin_descriptor(plugin)), model->state_count,
                      oto_plugin_descriptor(plugin)->text);
     }
     listing->count += model != NULL;
@@ -81,13 +81,13 @@ static bool is_initial(const struct oto_param *param)
 
 static void print_params(const struct oto_model *model, bool json)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(oto_model_plugin(model));
+    const struct oto_plugin_descriptor *descriptor = oto_model_descriptor(model);
     bool first = true;
     (void)printf(json ? ", \"params\": [" : "\nparameters\n");
     for (uint32_t i = 0; i < descriptor->param_count; i++) {
         const struct oto_param *param = &descriptor->params[i];
         char value[256] = "";
-        (void)oto_params_get(descriptor, param->key, oto_model_params(model), value, sizeof value, NULL);
+        (void)oto_model_get_param(model, param->key, value, sizeof value, NULL);
         if (json) {
             json_member("key", param->key, first ? "{" : ", {");
             json_member("column", param->alias, ", ");
@@ -111,17 +111,17 @@ static void print_params(const struct oto_model *model, bool json)
 
 static void print_model(const struct oto_model *model, bool json)
 {
-    const struct oto_plugin *plugin = oto_model_plugin(model);
+    const struct oto_plugin_descriptor *descriptor = oto_model_descriptor(model);
     const struct oto_model_extension *extension = oto_model_of(model);
     const bool exact = (extension->flags & OTO_MODEL_EXACT) != 0;
     if (json) {
-        json_member("name", model_name(plugin), "{");
-        json_member("plugin", oto_plugin_descriptor(plugin)->id, ", ");
-        json_member("text", oto_plugin_descriptor(plugin)->text, ", ");
+        json_member("name", model_name(descriptor), "{");
+        json_member("plugin", descriptor->id, ", ");
+        json_member("text", descriptor->text, ", ");
         (void)printf(", \"exact\": %s", exact ? "true" : "false");
     } else {
-        (void)printf("%s: %s\nplugin %s; the flow is %s\n", model_name(plugin), oto_plugin_descriptor(plugin)->text,
-                     oto_plugin_descriptor(plugin)->id, exact ? "exact at any step" : "integrated");
+        (void)printf("%s: %s\nplugin %s; the flow is %s\n", model_name(descriptor), descriptor->text,
+                     descriptor->id, exact ? "exact at any step" : "integrated");
     }
     print_quantities("states", extension->states, oto_model_size(model), json);
     if (json || extension->derived_count > 0) {

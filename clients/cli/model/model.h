@@ -29,7 +29,7 @@ void model_parse(int argc, char **argv, const char *letters, const char *synopsi
 /* Opens --model with --params and --set. */
 enum oto_status model_open(const struct model_options *options, struct oto_model **model, struct oto_error *error);
 /* A plugin's id as a model's name: without motion_. */
-const char *model_name(const struct oto_plugin *plugin);
+const char *model_name(const struct oto_plugin_descriptor *descriptor);
 
 /* Accepts one finite number. */
 enum oto_status model_number(const char *text, double *number, struct oto_error *error);

@@ -48,7 +48,7 @@ static enum oto_status missing(const struct run *run, const struct oto_text_row 
         length += (size_t)snprintf(names + length, sizeof names - length, "%s, ", oto_model_quantity(run->model, i)->name);
     }
     return oto_fail(error, OTO_INVALID, "%.128s:1: error: there is no column '%s'; model '%s' needs %sand dt_s", row->path,
-                    name, model_name(oto_model_plugin(run->model)), names);
+                    name, model_name(oto_model_descriptor(run->model)), names);
 }
 
 static enum oto_status find_columns(struct run *run, const struct oto_text_row *row, struct oto_error *error)

@@ -57,7 +57,7 @@ static enum oto_status take_channels(struct oto_client *client, struct oto_error
     memcpy(client->world, directory.world, sizeof client->world);
     client->entries = directory.shared_entries;
     if (directory.epoch != client->epoch) {
-        status = oto_fail(error, OTO_CORRUPT, "the segment is of another run than the server");
+        status = oto_fail(error, OTO_CORRUPT, "the segment belongs to another run than the server");
     } else if (oto_channel_book_turn(&client->book, &directory) != OTO_OK) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the channels of world '%s'", client->world);
     }

@@ -302,7 +302,7 @@ enum oto_status oto_lossless_begin(struct oto_client *client, const struct oto_c
     }
     for (uint32_t i = 0; i < count; i++) {
         if (channels[i]->view.ring == NULL) {
-            return oto_fail(error, OTO_NOT_FOUND, "this run of world '%s' has no channel '%s' as it was", client->world,
+            return oto_fail(error, OTO_NOT_FOUND, "this run of world '%s' has no channel '%s' of the same layout", client->world,
                             channels[i]->topic);
         }
         indices[i] = channels[i]->index;

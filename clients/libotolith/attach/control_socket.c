@@ -135,7 +135,7 @@ static enum oto_status fail_link(struct oto_error *error, enum oto_status status
     case OTO_CLOSED:
         return oto_fail(error, status, "the server has closed the connection");
     case OTO_LIMIT:
-        return oto_fail(error, status, "the server's answer is longer than %u bytes", OTO_MESSAGE_MAX_BYTES);
+        return oto_fail(error, status, "the server's reply is longer than %u bytes", OTO_MESSAGE_MAX_BYTES);
     default:
         return oto_fail(error, status, "the control socket failed: %s", strerror(errno));
     }
@@ -154,11 +154,11 @@ static enum oto_status send_until(const struct oto_control_socket *socket, size_
 }
 
 /*
- * Skips messages until the reply to `id`. `farewell`: the message of a server that refuses a connection before any
+ * Skips messages until the reply to `id`. `rejection`: the message of a server that refuses a connection before any
  * request.
  */
 static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t id, int64_t deadline_ms, int *passed_fd,
-                                     struct oto_error *farewell, struct oto_error *error)
+                                     struct oto_error *rejection, struct oto_error *error)
 {
     for (;;) {
         size_t bytes = 0;
@@ -177,7 +177,7 @@ static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t
             return OTO_CORRUPT;
         }
         if (socket->reply.id == 0) {
-            (void)status_of_reply(&socket->reply, farewell);
+            (void)status_of_reply(&socket->reply, rejection);
         }
         if (socket->reply.id == id && strcmp(socket->reply.op, "reply") == 0) {
             return OTO_OK;
@@ -204,14 +204,14 @@ enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct o
         *passed_fd = -1;
     }
     enum oto_status status = send_until(socket, bytes, deadline_ms);
-    struct oto_error farewell = {.status = OTO_OK};
+    struct oto_error rejection = {.status = OTO_OK};
     if (status == OTO_OK || status == OTO_CLOSED) {
-        status = receive_until(socket, socket->next_id, deadline_ms, passed_fd, &farewell, error);
+        status = receive_until(socket, socket->next_id, deadline_ms, passed_fd, &rejection, error);
     }
     if (status == OTO_OK) {
         status = status_of_reply(&socket->reply, error);
-    } else if (status == OTO_CLOSED && farewell.status != OTO_OK) {
-        status = oto_fail(error, farewell.status, "%s", farewell.text);
+    } else if (status == OTO_CLOSED && rejection.status != OTO_OK) {
+        status = oto_fail(error, rejection.status, "%s", rejection.text);
     } else if (status != OTO_CORRUPT) {
         status = fail_link(error, status, timeout_ms);
     }

@@ -12,7 +12,7 @@
 #include "attach/client_private.h"
 
 #define SPIN_NS 20000
-#define SPIN_LOOKS 32         /* iterations between two readings of the clock */
+#define SPIN_READS 32         /* iterations between two readings of the clock */
 #define SLICE_NS 50000000     /* how late the death of the server is detected */
 #define NS_PER_MS INT64_C(1000000)
 
@@ -26,7 +26,7 @@ struct oto_participant {
     struct oto_mailbox_vehicle *now; /* private copies at the grant: names and truths */
     uint64_t lock;     /* lock word of the grant to answer */
     bool may_answer;
-    uint64_t refused_told;
+    uint64_t refused_reported;
     double rate_hz;
 };
 
@@ -34,7 +34,7 @@ struct oto_participant {
 
 static enum oto_status refuse_mailbox(struct oto_error *error, const char *what)
 {
-    return oto_fail(error, OTO_CORRUPT, "the mailbox that the server gave is not usable: %s", what);
+    return oto_fail(error, OTO_CORRUPT, "the server's mailbox is not usable: %s", what);
 }
 
 static enum oto_status map(struct oto_participant *participant, int fd, uint64_t bytes, struct oto_error *error)
@@ -66,10 +66,10 @@ static enum oto_status check(struct oto_participant *participant, struct oto_err
     const uint64_t rate_num = __atomic_load_n(&header->rate_num, __ATOMIC_RELAXED);
     const uint64_t rate_den = __atomic_load_n(&header->rate_den, __ATOMIC_RELAXED);
     if (__atomic_load_n(&header->magic, __ATOMIC_ACQUIRE) != OTO_MAILBOX_MAGIC || header->endian != OTO_MAILBOX_ENDIAN) {
-        return refuse_mailbox(error, "it does not begin as a mailbox");
+        return refuse_mailbox(error, "it has no mailbox header");
     }
     if (header->major != OTO_MAILBOX_MAJOR) {
-        return oto_fail(error, OTO_VERSION, "the server's mailbox has layout %u.%u, this library knows %u", header->major,
+        return oto_fail(error, OTO_VERSION, "the server's mailbox has layout %u.%u, this library supports %u", header->major,
                         header->minor, OTO_MAILBOX_MAJOR);
     }
     const uint64_t output_end = output_offset + count * 2 * sizeof(struct oto_mailbox_record);
@@ -139,7 +139,7 @@ enum oto_status oto_participant_join(const struct oto_participant_options *optio
     *participant = NULL;
     memcpy(&asked, options, options->size < sizeof asked ? options->size : sizeof asked);
     if (asked.name == NULL || asked.name[0] == '\0') {
-        return oto_fail(error, OTO_INVALID, "a participant joins by the name that the world file gives it; there is none");
+        return oto_fail(error, OTO_INVALID, "a participant needs a name: the one in the world file");
     }
     struct oto_participant *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -226,14 +226,14 @@ static inline void relax(void)
 }
 
 /* Waits until the grant's futex differs from `seen`, spinning first. Returns after at most one slice. */
-static void wait_bell(const struct oto_participant *participant, uint32_t seen, int64_t deadline_ns)
+static void wait_grant(const struct oto_participant *participant, uint32_t seen, int64_t deadline_ns)
 {
     struct oto_mailbox_header *header = participant->header;
     uint32_t *word = &header->grant.futex;
     const int64_t start_ns = now_ns();
     int64_t at_ns = start_ns;
     while (at_ns - start_ns < SPIN_NS) {
-        for (int i = 0; i < SPIN_LOOKS; i++) {
+        for (int i = 0; i < SPIN_READS; i++) {
             if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != seen) {
                 return;
             }
@@ -251,27 +251,26 @@ static void wait_bell(const struct oto_participant *participant, uint32_t seen, 
 }
 
 /* OTO_OK: the participant may continue. */
-static enum oto_status look_at_state(struct oto_participant *participant, struct oto_error *error)
+static enum oto_status check_state(struct oto_participant *participant, struct oto_error *error)
 {
     switch (__atomic_load_n(&participant->header->grant.state, __ATOMIC_ACQUIRE)) {
     case OTO_MAILBOX_JOINED:
         return OTO_OK;
     case OTO_MAILBOX_DROPPED:
-        return oto_fail(error, OTO_CLOSED, "the world dropped participant '%.31s', which did not answer well or in time: "
-                        "join again", participant->header->name);
+        return oto_fail(error, OTO_CLOSED, "the world dropped participant '%.31s', whose answer was invalid or late: join again", participant->header->name);
     default:
         return oto_fail(error, OTO_CLOSED, "the run has ended");
     }
 }
 
-static enum oto_status look_at_refusals(struct oto_participant *participant, struct oto_error *error)
+static enum oto_status check_refusals(struct oto_participant *participant, struct oto_error *error)
 {
     const struct oto_mailbox_notice *notice = &participant->header->notice;
     const uint64_t refused = __atomic_load_n(&notice->refused, __ATOMIC_ACQUIRE);
-    if (refused == participant->refused_told) {
+    if (refused == participant->refused_reported) {
         return OTO_OK;
     }
-    participant->refused_told = refused;
+    participant->refused_reported = refused;
     participant->may_answer = false;
     return oto_fail(error, OTO_INVALID, "at tick %llu %.150s", (unsigned long long)notice->tick, notice->text);
 }
@@ -312,9 +311,9 @@ enum oto_status oto_participant_wait(struct oto_participant *participant, int32_
     int64_t deadline_ns = 0;
     for (bool first = true;; first = false) {
         const uint32_t seen = __atomic_load_n(&participant->header->grant.futex, __ATOMIC_ACQUIRE);
-        enum oto_status status = look_at_state(participant, error);
+        enum oto_status status = check_state(participant, error);
         if (status == OTO_OK) {
-            status = look_at_refusals(participant, error);
+            status = check_refusals(participant, error);
         }
         if (status != OTO_OK || take_grant(participant, grant)) {
             return status;
@@ -327,13 +326,13 @@ enum oto_status oto_participant_wait(struct oto_participant *participant, int32_
         if (at_ns >= deadline_ns) {
             return oto_fail(error, OTO_TIMEOUT, "there was no grant within %d ms", timeout_ms);
         }
-        wait_bell(participant, seen, deadline_ns);
+        wait_grant(participant, seen, deadline_ns);
     }
 }
 
 /* ---- answering ---- */
 
-static void ring_bell(struct oto_participant *participant)
+static void wake_server(struct oto_participant *participant)
 {
     struct oto_mailbox_header *header = participant->header;
     (void)__atomic_add_fetch(&header->answer.futex, 1, __ATOMIC_SEQ_CST);
@@ -374,7 +373,7 @@ enum oto_status oto_participant_done(struct oto_participant *participant, uint64
     __atomic_store_n(&answer->bytes, participant->vehicle_count * (uint64_t)sizeof *records, __ATOMIC_RELAXED);
     __atomic_store_n(&answer->grant, participant->lock, __ATOMIC_RELEASE);
     participant->may_answer = false;
-    ring_bell(participant);
+    wake_server(participant);
     return OTO_OK;
 }
 
@@ -394,7 +393,7 @@ enum oto_status oto_participant_run_until(struct oto_participant *participant, u
                         (unsigned long long)OTO_MAILBOX_MAX_RUN_TICKS);
     }
     __atomic_store_n(&participant->header->answer.run_until, tick, __ATOMIC_RELEASE);
-    ring_bell(participant);
+    wake_server(participant);
     return OTO_OK;
 }
 
@@ -407,7 +406,7 @@ enum oto_status oto_participant_wait_completed(struct oto_participant *participa
         if (oto_participant_completed(participant) >= tick) {
             return OTO_OK;
         }
-        const enum oto_status status = look_at_state(participant, error);
+        const enum oto_status status = check_state(participant, error);
         if (status != OTO_OK) {
             return status;
         }
@@ -418,6 +417,6 @@ enum oto_status oto_participant_wait_completed(struct oto_participant *participa
             return oto_fail(error, OTO_TIMEOUT, "tick %llu was not completed within %d ms", (unsigned long long)tick,
                             timeout_ms);
         }
-        wait_bell(participant, seen, deadline_ns);
+        wait_grant(participant, seen, deadline_ns);
     }
 }

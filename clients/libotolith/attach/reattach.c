@@ -6,7 +6,7 @@
 #include "attach/client_private.h"
 #include "attach/segment_map.h"
 
-#define LOOK_MS 5 /* polling period for the next run */
+#define POLL_MS 5 /* polling period for the next run */
 
 static int64_t now_ms(void)
 {
@@ -43,7 +43,7 @@ static enum oto_status open_next(const struct oto_client *client, int64_t left_m
     const enum oto_status status = oto_client_open(&options, next, error);
     if (status == OTO_OK && (*next)->epoch == client->epoch) {
         oto_client_close(*next);
-        return oto_fail(error, OTO_NOT_FOUND, "the run that is over is still there");
+        return oto_fail(error, OTO_NOT_FOUND, "the previous run has not ended yet");
     }
     return status;
 }
@@ -79,7 +79,7 @@ enum oto_status oto_client_reattach(struct oto_client *client, int32_t timeout_m
     struct oto_error why = {.status = OTO_OK};
     enum oto_status status = open_next(client, timeout_ms, &next, &why);
     for (int64_t left_ms = deadline_ms - now_ms(); may_pass(status) && left_ms > 0; left_ms = deadline_ms - now_ms()) {
-        (void)poll(NULL, 0, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
+        (void)poll(NULL, 0, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
         status = open_next(client, deadline_ms - now_ms(), &next, &why);
     }
     if (status != OTO_OK && (status == OTO_CONFLICT || !may_pass(status))) {

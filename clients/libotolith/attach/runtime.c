@@ -146,7 +146,7 @@ static int64_t recorded_pid(const char *directory)
 }
 
 /* Inspects one directory; false if it is not a world's. A world counts as running unless its socket refuses. */
-static bool look_at(const char *base, const char *name, struct oto_world_entry *entry)
+static bool inspect(const char *base, const char *name, struct oto_world_entry *entry)
 {
     char directory[PATH_BYTES], path[PATH_BYTES];
     if (name[0] == '.' || strlen(name) >= sizeof entry->name ||
@@ -182,7 +182,7 @@ size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity)
     struct dirent *file;
     while ((file = readdir(directory)) != NULL) {
         struct oto_world_entry entry;
-        if (look_at(base, file->d_name, &entry)) {
+        if (inspect(base, file->d_name, &entry)) {
             if (count < capacity) {
                 entries[count] = entry;
             }

@@ -16,7 +16,7 @@ enum oto_status oto_segment_map(int fd, uint64_t bytes, const void **base, struc
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0) {
-        return oto_fail(error, OTO_IO, "the segment cannot be looked at: %s", strerror(errno));
+        return oto_fail(error, OTO_IO, "the segment cannot be inspected: %s", strerror(errno));
     }
     const int seals = fcntl(fd, F_GET_SEALS); /* -1 for a descriptor that cannot be sealed */
     if (seals < 0 || (seals & WANTED_SEALS) != WANTED_SEALS) {

@@ -1,7 +1,10 @@
-"""libotolith by ctypes: the structures of include/otolith/{channel,segment,client}.h and the functions used here."""
+"""
+libotolith and libotolith-sim by ctypes: the structures of include/otolith and the functions used here. Each library is loaded
+when its first function is used, so that the package works where only one of them is there.
+"""
 import ctypes as ct
-import ctypes.util
 import os
+import sysconfig
 
 TOPIC_BYTES, WORLD_NAME_BYTES = 96, 64
 STATUS = ("ok", "invalid", "not found", "exists", "no memory", "input/output", "syntax", "range", "limit", "version",
@@ -101,13 +104,35 @@ class ModelExtension(ct.Structure):
                 ("derived", ct.POINTER(ModelQuantity))]
 
 
+class SimOptions(ct.Structure):
+    _fields_ = [("size", ct.c_uint32), ("override_count", ct.c_uint32), ("path", ct.c_char_p), ("text", ct.c_char_p),
+                ("overrides", ct.POINTER(ct.c_char_p)), ("has_seed", ct.c_bool), ("seed", ct.c_uint64), ("warn", ct.c_void_p),
+                ("warn_context", ct.c_void_p)]
+
+
+class SimChannel(ct.Structure):
+    _fields_ = [("index", ct.c_uint32), ("flags", ct.c_uint32), ("topic", ct.c_char_p), ("node", ct.c_char_p),
+                ("frame_id", ct.c_char_p), ("type", ct.POINTER(RecordType)), ("rate_num", ct.c_uint64),
+                ("rate_den", ct.c_uint64), ("capacity", ct.c_uint32)]
+
+
+class Swap(ct.Structure):
+    _fields_ = [("size", ct.c_uint32), ("unit", ct.c_uint32), ("plugin", ct.c_char_p), ("params", ct.c_char_p),
+                ("part", ct.c_char_p), ("mode", ct.c_char_p), ("probation_ns", ct.c_int64), ("shadow_ns", ct.c_int64),
+                ("shadow_tolerance", ct.c_double), ("budget_ns", ct.c_int64), ("has_unit", ct.c_bool),
+                ("reset_state", ct.c_bool), ("no_probe", ct.c_bool), ("wait", ct.c_bool), ("undo", ct.c_bool),
+                ("cancel", ct.c_bool)]
+
+
+CHANNEL_TRUTH, CHANNEL_ENABLED = 1 << 0, 1 << 2
+WARN_FUNCTION = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_char_p)
 PARAM_FUNCTION = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(ParamInfo))
 
 _P = ct.c_void_p
 _ERROR = ct.POINTER(Error)
 _REPLY = ct.POINTER(Reply)
 _NUMBERS = ct.POINTER(ct.c_double)
-_FUNCTIONS = {
+_CLIENT = {
     "oto_worlds_list": (ct.c_size_t, ct.POINTER(WorldEntry), ct.c_size_t),
     "oto_client_open": (ct.c_int, ct.POINTER(ClientOptions), ct.POINTER(_P), _ERROR),
     "oto_client_close": (None, _P),
@@ -152,7 +177,35 @@ _FUNCTIONS = {
     "oto_participant_run_until": (ct.c_int, _P, ct.c_uint64, _ERROR),
     "oto_participant_completed": (ct.c_uint64, _P),
     "oto_participant_wait_completed": (ct.c_int, _P, ct.c_uint64, ct.c_int32, _ERROR),
-    "oto_model_open": (ct.c_int, ct.c_char_p, _P, _P, _P, ct.POINTER(_P), _ERROR),
+    "oto_subscriber_open": (ct.c_int, ct.c_char_p, ct.c_char_p, ct.POINTER(_P), _ERROR),
+    "oto_subscriber_close": (None, _P),
+    "oto_subscriber_next": (ct.c_int, _P, ct.c_int32, ct.POINTER(WireSample), _ERROR),
+}
+_SIM = {
+    "oto_sim_open": (ct.c_int, ct.POINTER(SimOptions), ct.POINTER(_P), _ERROR),
+    "oto_sim_close": (None, _P),
+    "oto_sim_step": (ct.c_int, _P, ct.c_uint64, _ERROR),
+    "oto_sim_reset": (ct.c_int, _P, ct.c_uint64, _ERROR),
+    "oto_sim_tick": (ct.c_uint64, _P),
+    "oto_sim_time_ns": (ct.c_int64, _P),
+    "oto_sim_seed": (ct.c_uint64, _P),
+    "oto_sim_state_hash": (ct.c_uint64, _P),
+    "oto_sim_world": (ct.c_char_p, _P),
+    "oto_sim_channel_count": (ct.c_uint32, _P),
+    "oto_sim_channel_at": (ct.c_int, _P, ct.c_uint32, ct.POINTER(SimChannel), _ERROR),
+    "oto_sim_channel": (ct.c_int, _P, ct.c_char_p, ct.POINTER(SimChannel), _ERROR),
+    "oto_sim_read_samples": (ct.c_size_t, _P, ct.c_uint32, _P, ct.c_size_t, _P),
+    "oto_sim_unread": (ct.c_uint64, _P, ct.c_uint32, _P),
+    "oto_sim_latest": (ct.c_int, _P, ct.c_uint32, _P, _P, _ERROR),
+    "oto_sim_set": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, ct.c_char_p, _ERROR),
+    "oto_sim_get": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, ct.c_char_p, ct.c_size_t, _ERROR),
+    "oto_sim_swap": (ct.c_int, _P, ct.c_char_p, ct.POINTER(Swap), _ERROR),
+    "oto_sim_fault": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, ct.POINTER(ct.c_uint64), _ERROR),
+    "oto_sim_clear_faults": (ct.c_int, _P, ct.c_char_p, ct.c_uint64, _ERROR),
+    "oto_sim_drive": (ct.c_int, _P, ct.c_char_p, _P, ct.c_uint32, ct.c_uint64, _ERROR),
+    "oto_sim_save": (ct.c_int, _P, ct.POINTER(_P), ct.POINTER(ct.c_size_t), _ERROR),
+    "oto_sim_restore": (ct.c_int, _P, ct.c_char_p, ct.c_size_t, _ERROR),
+    "oto_model_open": (ct.c_int, ct.c_char_p, ct.c_char_p, _P, _P, ct.POINTER(_P), _ERROR),
     "oto_model_close": (None, _P),
     "oto_model_set": (ct.c_int, _P, ct.c_char_p, ct.c_char_p, _ERROR),
     "oto_model_of": (ct.POINTER(ModelExtension), _P),
@@ -168,35 +221,46 @@ _FUNCTIONS = {
     "oto_model_jacobian": (ct.c_int, _P, ct.c_int64, _NUMBERS, _ERROR),
     "oto_model_jacobian_and_predict": (ct.c_int, _P, ct.c_int64, _NUMBERS, _ERROR),
     "oto_model_roll_out": (ct.c_int, _P, ct.c_int64, ct.c_uint64, _NUMBERS, _ERROR),
-    "oto_subscriber_open": (ct.c_int, ct.c_char_p, ct.c_char_p, ct.POINTER(_P), _ERROR),
-    "oto_subscriber_close": (None, _P),
-    "oto_subscriber_next": (ct.c_int, _P, ct.c_int32, ct.POINTER(WireSample), _ERROR),
 }
 
 
-def _candidates():
-    """OTOLITH_LIBRARY, the build beside this checkout, then wherever ld.so looks."""
-    if os.environ.get("OTOLITH_LIBRARY"):
-        return [os.environ["OTOLITH_LIBRARY"]]
-    checkout = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-    built = os.path.join(checkout, "build", "release", "lib", "libotolith.so")
-    return ([built] if os.path.exists(built) else []) + [ctypes.util.find_library("otolith") or "libotolith.so.0"]
+class _Library:
+    """The functions of one library as attributes; it is loaded when the first of them is used."""
 
+    def __init__(self, name, variable, functions):
+        self._name, self._variable, self._functions = name, variable, functions
 
-def load():
-    reasons = []
-    for path in _candidates():
-        try:
-            library = ct.CDLL(path)
-        except OSError as reason:
-            reasons.append(str(reason))
-            continue
-        for name, (result, *arguments) in _FUNCTIONS.items():
-            function = getattr(library, name)
+    def _candidates(self):
+        """The environment variable, the build beside this checkout, the prefix of this package, then wherever ld.so looks."""
+        if os.environ.get(self._variable):
+            return [os.environ[self._variable]]
+        above = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))  # a checkout, or PREFIX/lib
+        places = [os.path.join(above, "build", "release", "lib", f"{self._name}.so"), os.path.join(above, f"{self._name}.so.0"),
+                  os.path.join(above, sysconfig.get_config_var("MULTIARCH") or "", f"{self._name}.so.0")]
+        return [place for place in places if os.path.exists(place)] + [f"{self._name}.so.0"]
+
+    def _load(self):
+        reasons = []
+        for path in self._candidates():
+            try:
+                return ct.CDLL(path)
+            except OSError as reason:
+                reasons.append(str(reason))
+        raise ImportError(f"{self._name} is not found; build it with tools/run or name it in {self._variable}: "
+                          + "; ".join(reasons))
+
+    def __getattr__(self, name):
+        if name not in self._functions:
+            raise AttributeError(f"{self._name} has no function {name}")
+        library = self._load()
+        for each, (result, *arguments) in self._functions.items():
+            function = getattr(library, each)
             function.restype, function.argtypes = result, arguments
-        return library
-    raise ImportError("libotolith is not found; build it with tools/run or name it in OTOLITH_LIBRARY: "
-                      + "; ".join(reasons))
+            setattr(self, each, function)
+        return getattr(self, name)
 
 
-lib = load()
+lib = _Library("libotolith", "OTOLITH_LIBRARY", _CLIENT)
+sim = _Library("libotolith-sim", "OTOLITH_SIM_LIBRARY", _SIM)
+free = ct.CDLL(None).free
+free.restype, free.argtypes = None, (_P,)

@@ -85,7 +85,7 @@ const struct srv_checkpoint_costs *srv_checkpointer_costs(const struct srv_check
 
 static void take_snapshot(struct job *job);
 
-/* Answers the first job, and goes on with the one behind it. */
+/* Replies to the first job, and starts the next. */
 static void finish(struct job *job, enum oto_status status, const char *text)
 {
     struct srv_checkpointer *owner = job->owner;
@@ -216,7 +216,7 @@ void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char 
     }
 }
 
-/* The courier answers what waits for the tick. */
+/* The courier replies to what waits for the tick. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
 {
     checkpointer->stopped = true;
@@ -283,7 +283,7 @@ char *srv_checkpoint_newest(const char *directory, const char *world)
     return NULL;
 }
 
-/* Those beyond the number to be kept go, the oldest first. */
+/* Removes the oldest ones, so that the configured number stays. */
 static void remove_old(const struct srv_checkpointer *checkpointer)
 {
     const struct srv_checkpoint_config *wanted = &checkpointer->config->checkpoint;

@@ -1,7 +1,7 @@
 /*
- * When checkpoints are made: on request, every so often of simulated time, and at the end of a run. The tick thread
- * copies the state at a boundary, the main loop adds what the world is made of, a worker writes the file. One at a time;
- * a request that comes meanwhile waits. [loop]
+ * Makes checkpoints on request, periodically in simulated time, and at the end of a run. The tick thread copies the state
+ * at a boundary, the main loop adds the description of the world, and the worker writes the file. One at a time; other
+ * requests wait. [loop]
  */
 #ifndef SRV_CHECKPOINTER_H
 #define SRV_CHECKPOINTER_H
@@ -17,20 +17,20 @@ struct srv_checkpointer;
 /* Of the snapshots so far. */
 struct srv_checkpoint_costs {
     uint64_t count, bytes;          /* bytes: of the newest */
-    int64_t stall_ns, stall_max_ns; /* that the tick thread gave for the newest, and for the longest */
+    int64_t stall_ns, stall_max_ns; /* time of the tick thread for the newest, and the maximum */
 };
 
-/* What came of a request: `text` is the reason, or the path. */
+/* Result of a request: `text` is the reason of a failure, or the path. */
 typedef void (*srv_checkpoint_function)(void *context, enum oto_status status, uint64_t tick, const char *text);
 
-/* A periodic checkpoint is whole. */
+/* A periodic checkpoint is complete. */
 typedef void (*srv_saved_function)(void *context, const char *path);
 
 /* Everything is borrowed; `saved` may be NULL. NULL when out of memory. */
 struct srv_checkpointer *srv_checkpointer_create(struct srv_worker *worker, struct srv_engine *engine,
                                                  const struct srv_world_config *config, struct srv_courier *courier,
                                                  srv_saved_function saved, void *saved_context);
-/* A file whose writing has not begun is given up: the worker does not come back. */
+/* Refuses the request whose file the worker has not started to write. */
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer);
 /* Requests that wait are answered CLOSED; a file that is being written is finished before the loop runs out. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer);
@@ -43,7 +43,7 @@ const struct srv_checkpoint_costs *srv_checkpointer_costs(const struct srv_check
 bool srv_checkpointer_is_busy(const struct srv_checkpointer *checkpointer);
 
 /*
- * To be called some times a second: begins a periodic checkpoint when its simulated time has come, as the world's file
+ * Call it several times a second. It starts a periodic checkpoint at its simulated time, as the world's file
  * asks (`checkpoint: {every_s, keep, directory}`), at most once a real second. Failures go to `warn`, once for each reason.
  */
 void srv_checkpointer_look(struct srv_checkpointer *checkpointer, oto_warn_function warn, void *warn_context);

@@ -30,7 +30,7 @@ struct srv_control;
 struct srv_mailbox;
 struct srv_packet;
 
-/* What a reader that wants to be lossless declared and acknowledged. */
+/* Channels and acknowledged records of a lossless reader. */
 struct srv_lossless {
     int slot; /* of the engine; -1: none */
     uint32_t count;
@@ -51,7 +51,7 @@ struct srv_connection {
     int64_t credit_us; /* below zero: not read until it has grown */
     uint64_t credit_at_us;
     uint32_t in_flight;
-    uint32_t steps; /* requests `step` under way */
+    uint32_t steps; /* requests `step` without a reply yet */
     bool spoken;   /* has sent a valid message */
     bool attached; /* has been given the segment */
     bool wake;
@@ -78,7 +78,7 @@ void srv_connection_release(struct srv_connection *connection);
 void srv_connection_send(struct srv_connection *connection, const void *data, size_t bytes, int passed_fd);
 /* Takes the price of a message from the credit, and stops reading when it is used up. */
 void srv_connection_charge(struct srv_connection *connection, int64_t cost_us);
-/* Lets credit grow, and reading go on when it is back. */
+/* Adds the credit of the time that has passed, and resumes reading once it is positive. */
 void srv_connection_refill(struct srv_connection *connection);
 
 /* Given by control.c: one datagram came in. `bytes` beyond the buffer says that it was cut. */

@@ -79,7 +79,7 @@ void srv_control_forget(struct srv_connection *connection)
     struct srv_control *control = connection->control;
     srv_control_set_wake(connection, false);
     srv_connection_leave(connection, control->courier);
-    if (connection->steps > 0 && !control->stopped) { /* nobody waits for the step any more */
+    if (connection->steps > 0 && !control->stopped) { /* the client that waited for the step has gone */
         const struct srv_command pause = {.kind = SRV_COMMAND_PAUSE};
         (void)srv_courier_send(control->courier, &pause, NULL, NULL);
     }
@@ -112,7 +112,7 @@ static void refuse(int fd, enum oto_status status, const char *why)
     (void)close(fd);
 }
 
-/* Whether this user has a place; the server's own user and root always find those that others cannot take. */
+/* Why this user gets no place; NULL: it gets one. Places are reserved for the server's own user and root. */
 static const char *why_no_place(const struct srv_control *control, uid_t uid)
 {
     uint32_t same = 0, strangers = 0;
@@ -163,7 +163,7 @@ static void welcome(struct srv_control *control, int fd)
     srv_engine_count(control->engine, OTO_COUNTER_CLIENTS, 1);
 }
 
-/* Out of descriptors: one is kept in reserve, so that the peer is told and does not hang. */
+/* Out of descriptors: the spare one accepts the peer, so that it gets a refusal and does not hang. */
 static void refuse_without_descriptors(struct srv_control *control)
 {
     if (control->spare_fd < 0) {
@@ -215,7 +215,7 @@ static void on_care(uv_timer_t *timer)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* It stands among the events as any request that was. */
+/* Refuses, and writes an event as for any request. */
 static void refuse_verb(const struct srv_verb *verb, struct srv_request *request, enum oto_status status, const char *text)
 {
     struct srv_ticket *ticket = srv_ticket_open(request, "%s", verb->op);
@@ -258,7 +258,7 @@ void srv_control_receive(struct srv_connection *connection, const void *data, si
         status = oto_message_decode(data, bytes, &control->message, &error);
     }
     if (status != OTO_OK) {
-        control->message.id = 0; /* not to be believed */
+        control->message.id = 0; /* of a damaged message */
         srv_connection_charge(connection, SRV_MESSAGE_COST_US);
         srv_reply_error(&request, &error);
         return;

@@ -1,7 +1,7 @@
 /*
- * The control socket (A22): clients of the same user ask, the engine's thread applies at a tick boundary, a reply says
- * the tick. Bounded everywhere: connections, requests, bytes and messages a second, so that no client can disturb
- * another one or the server. [loop]
+ * The control socket (A22): clients send requests, the tick thread applies them at a tick boundary, and the reply carries
+ * the tick. Connections, requests, bytes and messages per second are limited, so that no client can disturb another
+ * client or the server. [loop]
  */
 #ifndef SRV_CONTROL_H
 #define SRV_CONTROL_H
@@ -20,7 +20,7 @@ typedef void (*srv_hook_done_function)(void *context, enum oto_status status, ui
 
 /* A reply that is sent after the run that was asked has ended. */
 struct srv_late_reply {
-    int fd; /* the client's socket; -1: nobody waits */
+    int fd; /* the client's socket; -1: no client waits */
     uint64_t id;
 };
 /* Sends it once and closes the socket. */
@@ -35,26 +35,26 @@ struct srv_restore_request {
     struct srv_late_reply (*accept)(void *context);
 };
 
-/* What the control socket asks of the program. */
+/* Functions of the program that the control socket calls. */
 struct srv_control_hooks {
     void *context;
     /* The server's facts as one line of JSON; false when it does not fit. */
     bool (*info)(void *context, char *text, size_t bytes);
-    /* An orderly end was asked for by `who`. */
+    /* A client asked for an orderly end. */
     void (*shutdown)(void *context, const char *who);
     /* The world's state is to go to a file; `done` is called once, maybe later. */
     void (*save)(void *context, const char *path, srv_hook_done_function done, void *done_context);
     void (*restore)(void *context, const struct srv_restore_request *request);
-    /* Who may ask for what; NULL: the server's own user and root alone. */
+    /* Roles of users; NULL: only the server's own user and root may connect. */
     const struct srv_control_config *access;
-    /* The run follows a log: nobody else may change its state. */
+    /* The run replays a log: clients may not change its state. */
     bool is_replay;
     struct srv_worker *worker;
     /* [worker] Tries a swap's candidate in another process; NULL: swaps go without. */
     srv_probe_function *probe;
 };
 
-/* Takes `listen_fd` over (also on failure). The courier is borrowed and stopped after the control. */
+/* Owns `listen_fd` from now on, also on failure. The courier is borrowed; stop it after the control. */
 enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
                                    const struct srv_control_hooks *hooks, int listen_fd, struct srv_control **control,
                                    struct oto_error *error);
@@ -62,10 +62,10 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
 void srv_control_stop(struct srv_control *control);
 void srv_control_destroy(struct srv_control *control); /* after the loop has run out; NULL is allowed */
 
-/* What waits for the worker is refused with this sentence; what it runs goes on. */
+/* Refuses requests that wait for the worker with this sentence; the running job continues. */
 void srv_control_refuse_waiting(struct srv_control *control, const char *why);
 uint32_t srv_control_connection_count(const struct srv_control *control);
-/* Whether a lossless reader has records before it that it has not acknowledged. */
+/* Whether a lossless reader has records that it has not acknowledged. */
 bool srv_control_lossless_pending(const struct srv_control *control);
 
 #endif

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #define MAX_WAITING 4096u
-#define SPARES 72u /* for when memory is out: as many clients as there are may leave, and the run may end */
+#define SPARES 72u /* used when memory is out: enough for every client to leave and for the run to end */
 
-/* One command on its way. `posted` ones wait for a reply, the others for room in the engine's queue. */
+/* A command that was sent: it waits for its reply, or for room in the engine's queue. */
 struct parcel {
     struct parcel *next;
     struct srv_command command;
@@ -26,7 +26,7 @@ struct srv_courier {
     struct parcel *spares;
     uint32_t spare_count, count;
     uint64_t next_id;
-    struct srv_courier_observer observer; /* without functions: there is none */
+    struct srv_courier_observer observer; /* no functions: no observer */
     bool stopped;
 };
 
@@ -75,7 +75,7 @@ static void give_back(struct srv_courier *courier, struct parcel *parcel)
     courier->spare_count++;
 }
 
-/* Replies come almost in order, so the search is short. */
+/* Replies arrive almost in order, so the search is short. */
 static struct parcel *take_by_id(struct parcel_list *list, uint64_t id)
 {
     struct parcel *before = NULL;
@@ -167,7 +167,7 @@ enum oto_status srv_courier_create(uv_loop_t *loop, struct srv_engine *engine, s
     return OTO_OK;
 }
 
-/* What was posted belongs to the engine; what never was goes back to its sender. */
+/* The engine owns what was posted; what was not goes back to its sender. */
 static void answer_closed(struct srv_courier *courier, struct parcel_list *list, bool posted)
 {
     for (struct parcel *parcel = take_first(list); parcel != NULL; parcel = take_first(list)) {
@@ -209,7 +209,7 @@ void srv_courier_destroy(struct srv_courier *courier)
     free(courier);
 }
 
-/* What ends something is never refused: it comes once from each who began. */
+/* Commands that end something are never refused: there is at most one for each that started something. */
 static bool must_arrive(enum srv_command_kind kind)
 {
     return kind == SRV_COMMAND_STOP || kind == SRV_COMMAND_LEAVE || kind == SRV_COMMAND_SETTLE;

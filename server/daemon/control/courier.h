@@ -1,6 +1,6 @@
 /*
- * The courier between the main loop and the tick thread: commands go out in order, also when the engine's queue is
- * full for a while, and each reply finds the one who waits for it. [loop]
+ * Requests and replies between the main loop and the tick thread. Commands are sent in order, also while the engine's
+ * queue is full, and each reply is passed to the function that waits for it. [loop]
  */
 #ifndef SRV_COURIER_H
 #define SRV_COURIER_H
@@ -16,7 +16,7 @@ struct srv_courier;
 /* Called once for each command that was taken; `reply` lives until it returns. */
 typedef void (*srv_reply_function)(void *context, const struct srv_reply *reply);
 
-/* Somebody who hears of each command as it goes out, its number given, and when replies have been taken. */
+/* An observer: called with each command that is sent, after its number is set, and after replies were taken. */
 struct srv_courier_observer {
     void *context;
     void (*sent)(void *context, const struct srv_command *command);
@@ -33,13 +33,13 @@ void srv_courier_destroy(struct srv_courier *courier); /* after its loop has run
 
 /*
  * False, and nothing taken, when too much waits already; what ends something (stop, leave, settle) is always taken. `done`
- * NULL: nobody waits for the reply.
+ * NULL: the reply is dropped.
  */
 bool srv_courier_send(struct srv_courier *courier, const struct srv_command *command, srv_reply_function done,
                       void *context);
-/* What a sender whose command was not taken may treat as its reply. */
+/* The reply for a sender whose command was not accepted. */
 struct srv_reply srv_courier_refusal(const struct srv_courier *courier, struct srv_node_change *change);
-/* Writes an event to the event ring; dropped (and so counted by nobody) only when 4096 commands wait already. */
+/* Writes an event to the event ring. It is dropped only when 4096 commands wait already. */
 void srv_courier_event(struct srv_courier *courier, enum oto_event_kind kind, uint32_t severity, int64_t value,
                        const char *source, const char *text);
 /* Takes replies now, as the loop does when the engine's notify descriptor is readable. */

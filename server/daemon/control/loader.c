@@ -91,7 +91,7 @@ void srv_job_refuse(struct srv_job *job)
     srv_job_retire(job, job->change);
 }
 
-/* The reply brings what was replaced; a refusal brings the change itself back. */
+/* The reply contains what was replaced; a refusal contains the change itself. */
 static void on_set(void *context, const struct srv_reply *reply)
 {
     struct srv_job *job = context;

@@ -1,4 +1,4 @@
-/* What the files of the loader share. [loop] but where a function says [worker]. */
+/* Shared by the loader's files. [loop], unless a function says [worker]. */
 #ifndef SRV_LOADER_PRIVATE_H
 #define SRV_LOADER_PRIVATE_H
 
@@ -19,7 +19,7 @@ enum srv_job_stage {
 struct srv_job {
     struct srv_job *next;
     struct srv_loader *loader;
-    struct srv_ticket *ticket; /* NULL once answered, or nobody asked */
+    struct srv_ticket *ticket; /* NULL: no client waits for a reply */
     enum srv_job_stage stage;
     uint32_t node;
     bool swap;
@@ -52,13 +52,13 @@ struct srv_loader {
 /* ---- loader.c ---- */
 
 struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node);
-/* Takes its place behind the others; it owns the ticket from now on. */
+/* Queues the job, which owns the ticket from now on. */
 void srv_job_enter(struct srv_job *job);
 void srv_job_drop(struct srv_job *job);
 void srv_job_answer(struct srv_job *job, enum oto_status status, uint64_t tick, const char *text);
-/* Before it came to the engine, which counts and records what it refuses itself. The change is freed by the worker. */
+/* For a refusal before the engine has the change: the engine counts and records its own. The worker frees the change. */
 void srv_job_refuse(struct srv_job *job);
-/* What the change holds goes to the worker to be freed; NULL: nothing is left to do. */
+/* The worker frees what the change holds; NULL: the job is done. */
 void srv_job_retire(struct srv_job *job, struct srv_node_change *change);
 void srv_loader_go_on(struct srv_loader *loader);
 
@@ -66,7 +66,7 @@ void srv_loader_go_on(struct srv_loader *loader);
 
 void srv_swap_job_load(struct srv_job *job);   /* [worker] */
 void srv_swap_job_try(struct srv_job *job);    /* [worker] */
-void srv_swap_job_loaded(struct srv_job *job); /* asks for the snapshot, or goes on */
+void srv_swap_job_loaded(struct srv_job *job); /* requests the snapshot, or continues without one */
 void srv_swap_job_flip(struct srv_job *job);
 void srv_swap_job_finish(struct srv_job *job); /* frees its texts */
 

@@ -1,4 +1,4 @@
-/* A swap's way through the loader: how it is asked for, taken back and answered. Steps: server/sim/README.md. */
+/* Swaps in the loader: request, undo, cancellation, replies. The stages are in server/sim/README.md. */
 #include "daemon/control/loader_private.h"
 
 #include <inttypes.h>
@@ -99,7 +99,7 @@ static void answer_live(struct srv_job *job, const char *end)
     }
 }
 
-/* The engine has said it in an event already. */
+/* The engine has written the event already. */
 static void on_settled(void *context, const struct srv_reply *reply)
 {
     struct srv_job *job = context;
@@ -179,7 +179,7 @@ void srv_swap_job_flip(struct srv_job *job)
     }
 }
 
-/* ---- how it is asked for ---- */
+/* ---- requests ---- */
 
 static struct srv_job *find_swap(const struct srv_loader *loader, uint32_t node, enum srv_job_stage first,
                                  enum srv_job_stage last)
@@ -192,7 +192,7 @@ static struct srv_job *find_swap(const struct srv_loader *loader, uint32_t node,
     return NULL;
 }
 
-/* The swap of a node that is not live yet; NULL: none. */
+/* The node's swap that is not live yet; NULL: none. */
 static struct srv_job *under_way(const struct srv_loader *loader, uint32_t node)
 {
     return find_swap(loader, node, SRV_JOB_WAITING, SRV_JOB_FLIPPING);
@@ -265,7 +265,7 @@ void srv_loader_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint3
     }
 }
 
-/* A command about a swap that is at the tick thread: the ticket is answered by its reply. */
+/* A command about a swap that the tick thread has: its reply answers the ticket. */
 static void on_commanded(void *context, const struct srv_reply *reply)
 {
     struct srv_ticket *ticket = context;

@@ -1,6 +1,6 @@
 /*
- * What the verbs of the control socket see: one request, the ways to answer it, and the table of verbs. Private to
- * server/daemon/control. [loop]
+ * For the verbs of the control socket: a request, its replies, and the table of verbs. Private to server/daemon/control.
+ * [loop]
  */
 #ifndef SRV_REQUEST_H
 #define SRV_REQUEST_H
@@ -23,7 +23,7 @@ struct srv_request {
     const struct oto_message *message;
 };
 
-/* A request whose answer comes later. `what` is what the events say of it. */
+/* A request with a later reply. `what` is its text in the event ring. */
 struct srv_ticket {
     struct srv_connection *connection;
     struct srv_courier *courier;
@@ -38,7 +38,7 @@ struct srv_verb {
     int64_t cost_us;
     enum srv_role role; /* the least that may ask for it */
     bool changes_state; /* refused where the run follows a log */
-    bool needs_worker;  /* refused where the worker does not come back */
+    bool needs_worker;  /* refused while the worker is stuck */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;
@@ -64,10 +64,7 @@ void srv_verb_lossless(struct srv_request *request);
 void srv_verb_acknowledge(struct srv_request *request);
 void srv_verb_join(struct srv_request *request);
 
-/* The node that the request names; UINT32_MAX, and answered, when there is no such node. */
-uint32_t srv_request_node(struct srv_request *request);
-
-/* The node that the argument `node` names; UINT32_MAX, and answered, when there is none. */
+/* The node that the argument `node` names. UINT32_MAX: there is none, and the request was refused. */
 uint32_t srv_request_node(struct srv_request *request);
 
 /* A reply under construction in the control's buffer. */
@@ -78,7 +75,7 @@ void srv_reply_send(struct srv_request *request, struct oto_message_writer *writ
 void srv_reply_text(struct srv_request *request, enum oto_status status, const char *text);
 void srv_reply_error(struct srv_request *request, const struct oto_error *error);
 
-/* NULL, and already answered, when the connection has too many requests under way or memory is out. */
+/* NULL: the request was refused, for too many requests of this client or for lack of memory. */
 struct srv_ticket *srv_ticket_open(struct srv_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A number that an answer carries besides. */
@@ -95,11 +92,11 @@ struct srv_late_reply srv_ticket_postpone(struct srv_ticket *ticket);
 /* With memory of so many bytes that goes along. */
 void srv_ticket_close_passing(struct srv_ticket *ticket, uint64_t tick, uint64_t bytes, int passed_fd);
 
-/* What the control keeps for its verbs. */
+/* Objects of the control that verbs use. */
 void srv_control_set_wake(struct srv_connection *connection, bool on);
 struct srv_loader *srv_control_loader(struct srv_control *control);
 const struct srv_control_hooks *srv_control_get_hooks(const struct srv_control *control);
-/* The connection is no participant any more. */
+/* Ends the connection's participation. */
 void srv_connection_leave(struct srv_connection *connection, struct srv_courier *courier);
 /* "name (pid 12)" */
 void srv_connection_who(const struct srv_connection *connection, char *who, size_t bytes);

@@ -16,7 +16,7 @@
 
 static const char *const contents[] = {"control.sock", "pub.ipc", "server.json", "server.json.new"};
 
-/* Opens a directory that must be ours alone. AGAIN: it vanished in between. */
+/* Opens a directory that only this user may access. AGAIN: it was removed meanwhile. */
 static enum oto_status open_private(int parent, const char *name, const char *shown, int *fd, struct oto_error *error)
 {
     if (mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {
@@ -98,14 +98,14 @@ static enum oto_status lock(const struct srv_runtime_dir *dir, struct oto_error 
                : oto_fail(error, OTO_IO, "the runtime directory %s cannot be locked: %s", dir->path, strerror(errno));
 }
 
-/* Of a claim that failed: what it made. Whatever holds files, or is another's, stays. */
+/* Removes what a failed claim made. A directory with files, or of another user, stays. */
 static void remove_empty(const char *base, const struct srv_runtime_dir *dir)
 {
     (void)rmdir(dir->path);
     (void)rmdir(base);
 }
 
-/* One try: AGAIN when another server's removal came between. */
+/* One attempt; AGAIN: another server removed the directory meanwhile. */
 static enum oto_status claim_once(const char *base, struct srv_runtime_dir *dir, struct oto_error *error)
 {
     enum oto_status status = open_private(AT_FDCWD, base, base, &dir->base_fd, error);
@@ -173,7 +173,7 @@ void srv_runtime_dir_release(struct srv_runtime_dir *dir)
     (void)unlinkat(dir->base_fd, dir->world, AT_REMOVEDIR);
     char base[SRV_RUNTIME_PATH_BYTES];
     (void)snprintf(base, sizeof base, "%.*s", (int)(strlen(dir->path) - strlen(dir->world) - 1), dir->path);
-    (void)rmdir(base); /* stays while other worlds stand in it */
+    (void)rmdir(base); /* fails while other worlds use it */
     close_both(dir);
 }
 

@@ -32,7 +32,7 @@ struct srv_ticket *srv_ticket_open(struct srv_request *request, const char *form
     return ticket;
 }
 
-/* The event of a mutation: who asked for what, and what came of it. */
+/* The event of a change: the client, its request, and the result. */
 static void record(const struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text)
 {
     char who[64], sentence[152];

@@ -1,4 +1,4 @@
-/* The table of verbs, and those that the main loop answers by itself. */
+/* The table of verbs, and the verbs that the main loop answers without the tick thread. */
 #include "daemon/control/request.h"
 
 #include <stdlib.h>

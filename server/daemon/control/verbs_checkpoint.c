@@ -1,4 +1,4 @@
-/* Verbs about the whole state: save it to a file, go on from one. */
+/* Verbs about the whole state: save it to a file, continue from a file. */
 #include "daemon/control/request.h"
 
 static void on_done(void *context, enum oto_status status, uint64_t tick, const char *text)
@@ -11,7 +11,7 @@ static struct srv_late_reply on_accepted(void *context)
     return srv_ticket_postpone(context);
 }
 
-/* The path, which starts at no folder of the server's; NULL, and answered, when there is none. */
+/* The absolute path of the request; NULL: the request was refused. */
 static const char *path_of(struct srv_request *request)
 {
     struct oto_error error = {0};

@@ -83,7 +83,7 @@ void srv_connection_leave(struct srv_connection *connection, struct srv_courier 
     const struct srv_command command = {.kind = SRV_COMMAND_LEAVE, .mailbox = connection->mailbox};
     if (connection->mailbox != NULL) {
         connection->mailbox = NULL;
-        (void)srv_courier_send(courier, &command, on_left, NULL); /* else it is the engine's until its end */
+        (void)srv_courier_send(courier, &command, on_left, NULL); /* if this fails, the engine keeps it until its end */
     }
 }
 

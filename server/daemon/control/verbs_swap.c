@@ -1,4 +1,4 @@
-/* The verb swap: another plugin for a node, back to the one before, or not after all. */
+/* The verb swap: replaces a node's plugin, undoes that, or cancels it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

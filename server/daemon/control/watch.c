@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LOOK_MS 50 /* between two looks that must find the same file */
+#define LOOK_MS 50 /* between two checks that must find the same file */
 
 struct watched {
     uv_fs_event_t folder;
@@ -13,8 +13,8 @@ struct watched {
     uint32_t node;
     char *path;       /* resolved; NULL: not in use */
     const char *name; /* its last part */
-    struct stat seen; /* at the last look; st_ino 0: none */
-    struct stat swapped; /* what runs, as far as it is known */
+    struct stat seen; /* at the last check; st_ino 0: none */
+    struct stat swapped; /* the file of the running plugin, if known */
 };
 
 struct srv_watch {
@@ -59,13 +59,13 @@ static void swap(struct watched *watched)
     }
 }
 
-/* The same file twice, and no swap under way: what is being written or swapped is looked at again. */
+/* The same file twice, and no swap under way: a file that is being written is checked again. */
 static void on_look(uv_timer_t *timer)
 {
     struct watched *watched = timer->data;
     struct stat now;
     if (stat(watched->path, &now) != 0 || !S_ISREG(now.st_mode)) {
-        watched->seen.st_ino = 0; /* gone; its coming is another event */
+        watched->seen.st_ino = 0; /* removed; a new file is another event */
         return;
     }
     if (!is_same(&now, &watched->seen) || srv_loader_is_swapping(watched->watch->loader, watched->node)) {

@@ -4,7 +4,7 @@
 
 #include "daemon/thread/journal.h"
 
-#define LOOK_MS 100 /* what is lost with a crash is younger than this */
+#define LOOK_MS 100 /* period of writing: a crash loses at most this */
 
 struct srv_chronicle {
     struct srv_engine *engine;
@@ -12,7 +12,7 @@ struct srv_chronicle {
     struct srv_log_writer *log;
     struct srv_replay *replay;
     uv_timer_t timer;
-    struct srv_hashes hashes; /* that are coming in; nodes: our own memory */
+    struct srv_hashes hashes; /* hashes that are being received; `nodes` is owned */
     uint64_t *nodes;
     uint32_t expected, arrived;
     uint64_t lost;
@@ -82,7 +82,7 @@ static void on_sent(void *context, const struct srv_command *command)
     }
 }
 
-/* What a replay does takes replies itself: not from within. */
+/* A replay polls the courier itself, so it must not be entered twice. */
 static void go_on(struct srv_chronicle *chronicle)
 {
     if (chronicle->replay != NULL && !chronicle->busy && !chronicle->stopped) {
@@ -92,7 +92,7 @@ static void go_on(struct srv_chronicle *chronicle)
     }
 }
 
-/* First it is read what is to come: hashes are compared as they arrive. */
+/* The replay reads ahead first, because hashes are compared as they arrive. */
 static void on_polled(void *context)
 {
     struct srv_chronicle *chronicle = context;

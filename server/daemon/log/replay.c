@@ -23,7 +23,7 @@ static uint64_t tick_now(const struct srv_replay *replay)
     return clock.tick;
 }
 
-/* The run cannot go on as the log has it: it ends here. */
+/* The run cannot follow the log any further: it ends here. */
 static void give_up(struct srv_replay *replay, const char *why)
 {
     char sentence[600];
@@ -106,14 +106,14 @@ static bool expect(struct srv_replay *replay, uint32_t count)
     return true;
 }
 
-/* False: the engine has to come further first. */
+/* False: the engine must reach a later tick first. */
 static bool act(struct srv_replay *replay)
 {
     struct oto_error error = {0};
     if (tick_now(replay) < replay->line.tick) {
         return false;
     }
-    srv_courier_poll(replay->courier); /* what the nodes run now, is known */
+    srv_courier_poll(replay->courier); /* updates the plugins of the nodes */
     if (srv_replay_act(replay, &error) != OTO_OK) {
         give_up(replay, error.text);
         return true;
@@ -181,7 +181,7 @@ void srv_replay_go_on(struct srv_replay *replay)
     }
 }
 
-/* ---- what comes back ---- */
+/* ---- replies ---- */
 
 void srv_replay_sent(struct srv_replay *replay, uint64_t id)
 {
@@ -199,7 +199,7 @@ void srv_replay_taken(struct srv_replay *replay, uint64_t id, enum oto_status st
     }
 }
 
-/* Up to three names, so that a sentence stays one. */
+/* At most three names, so that the sentence stays short. */
 static void name_nodes(const struct srv_replay *replay, const struct srv_expected *expected,
                        const struct srv_hashes *hashes, char *text, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
- * Follows a log: the world is made as it was, each action is applied at its tick, what participants gave is fed in, and
- * the hashes that come out are compared with those of the log. The tick thread never runs past what is known. [loop]
+ * Replays a log: the world is made from the log's files, each action is applied at its tick, the inputs of participants
+ * are injected, and the hashes are compared with those of the log. The tick thread never passes what was read. [loop]
  */
 #ifndef SRV_REPLAY_H
 #define SRV_REPLAY_H
@@ -13,7 +13,7 @@
 struct srv_hashes;
 struct srv_replay;
 
-/* What a log says before its first tick. */
+/* The entries of a log before its first tick. */
 struct srv_replay_source {
     char *world_path;
     char *restore_path; /* NULL: it begins at tick 0 */
@@ -25,25 +25,25 @@ struct srv_replay_source {
 };
 
 /*
- * Opens a log and reads what it was made of. `anyway`: files that are not those of the log are said, not refused.
+ * Opens a log and reads what it was made of. `anyway`: files that differ from the log's cause a warning, not a refusal.
  */
 enum oto_status srv_replay_open(const char *path, bool anyway, oto_warn_function warn, void *warn_context,
                                 struct srv_replay **replay, struct oto_error *error);
 const struct srv_replay_source *srv_replay_source(const struct srv_replay *replay);
-/* The plugins that the log names against those of the configuration. */
+/* Compares the plugins of the log with those of the configuration. */
 enum oto_status srv_replay_check(const struct srv_replay *replay, const struct srv_world_config *config,
                                  struct oto_error *error);
 void srv_replay_destroy(struct srv_replay *replay); /* NULL is allowed */
 
-/* The engine and courier that it drives; borrowed. */
+/* Engine and courier are borrowed. */
 void srv_replay_attach(struct srv_replay *replay, struct srv_engine *engine, struct srv_courier *courier);
-/* Reads on as far as it can: to be called whenever the engine may have come further. */
+/* Reads on as far as it can. Call it whenever the engine may have reached a later tick. */
 void srv_replay_go_on(struct srv_replay *replay);
-/* A command went out, and was taken. */
+/* A command was sent, and was applied. */
 void srv_replay_sent(struct srv_replay *replay, uint64_t id);
 void srv_replay_taken(struct srv_replay *replay, uint64_t id, enum oto_status status);
 void srv_replay_compare(struct srv_replay *replay, const struct srv_hashes *hashes);
-/* Says how it went; false: not as the log has it. */
+/* Reports the result; false: the run differs from the log. */
 bool srv_replay_end(struct srv_replay *replay);
 
 #endif

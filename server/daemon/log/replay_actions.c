@@ -1,4 +1,4 @@
-/* Actions of a log, made again. The world stands still at their tick meanwhile. */
+/* Repeats the actions of a log. The world waits at their tick meanwhile. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static enum oto_status missing(const struct srv_replay *replay, const char *what
                          replay->line.entry);
 }
 
-/* From now on the replay waits until the tick thread has taken it. */
+/* The replay waits until the tick thread has applied it. */
 static enum oto_status post(struct srv_replay *replay, const struct srv_command *command, srv_reply_function done,
                             struct oto_error *error)
 {
@@ -94,7 +94,7 @@ static enum oto_status act_undo(struct srv_replay *replay, uint32_t node, struct
 
 /* ---- swaps ---- */
 
-/* The engine keeps a swap on probation until it is asked for. */
+/* The engine keeps a swap on probation until a command settles it. */
 static void on_swapped(void *context, const struct srv_reply *reply)
 {
     struct srv_replay *replay = context;
@@ -102,7 +102,7 @@ static void on_swapped(void *context, const struct srv_reply *reply)
     if (!reply->settling || reply->change == NULL) {
         (void)srv_change_free(reply->change);
     } else {
-        (void)srv_courier_send(replay->courier, &settle, on_done, replay); /* else it is the engine's until its end */
+        (void)srv_courier_send(replay->courier, &settle, on_done, replay); /* if this fails, the engine keeps it until its end */
     }
 }
 
@@ -148,7 +148,7 @@ static enum oto_status bind_params(struct srv_replay *replay, uint32_t node, str
     return status;
 }
 
-/* The swap as it was when every wish was worked out: nothing is looked up again. */
+/* The swap with its resolved options: nothing is looked up again. */
 static enum oto_status make_previous(struct srv_replay *replay, uint32_t node, struct srv_previous *as,
                                      struct oto_error *error)
 {

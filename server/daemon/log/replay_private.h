@@ -1,16 +1,16 @@
-/* What the files of a replay share. [loop] */
+/* Shared by the files of a replay. [loop] */
 #ifndef SRV_REPLAY_PRIVATE_H
 #define SRV_REPLAY_PRIVATE_H
 
 #include "daemon/log/replay.h"
 
-/* A plugin that the log says a node began with. */
+/* The plugin of a node at the start of the log. */
 struct srv_replay_node {
     char *node, *plugin;
     uint64_t hash; /* 0: part of the server */
 };
 
-/* Hashes of the log that the engine has not come to yet. */
+/* Hashes of the log whose tick the engine has not reached. */
 struct srv_expected {
     struct srv_expected *next;
     uint64_t tick, chain;
@@ -31,9 +31,9 @@ struct srv_replay {
     struct srv_engine *engine;
     struct srv_courier *courier;
     struct oto_run_log_line line;
-    bool has_line;  /* that is not dealt with */
+    bool has_line;  /* that was not processed yet */
     bool read_all, stopped, failed;
-    bool awaits;    /* the command that went out is still to be taken */
+    bool awaits;    /* the command that was sent is not applied yet */
     uint64_t sent_id;
     uint64_t last_tick, actions, compared, compared_tick;
     bool differs;
@@ -42,8 +42,8 @@ struct srv_replay {
 };
 
 /*
- * Sends what the present line says. OTO_OK also where it is nothing to be done. After an error the replay cannot go on
- * as the log has it.
+ * Sends the command of the current line. OTO_OK also for a line without one. After an error the replay cannot follow the
+ * log any further.
  */
 enum oto_status srv_replay_act(struct srv_replay *replay, struct oto_error *error);
 /* Whether the line is of a kind that changes the state. */

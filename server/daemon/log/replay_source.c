@@ -1,4 +1,4 @@
-/* What a log says of the world that it is of, and whether that world is still the same. */
+/* Reads which world a log belongs to, and checks that files and plugins are unchanged. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static enum oto_status copy_text(const struct srv_replay *replay, const struct o
     return *to != NULL ? OTO_OK : no_memory(error);
 }
 
-/* Of another world, or anyway. */
+/* Refuses what differs from the log; with --replay-anyway it warns. */
 static enum oto_status differ(const struct srv_replay *replay, const char *sentence, struct oto_error *error)
 {
     if (!replay->anyway) {
@@ -188,7 +188,7 @@ const struct srv_replay_source *srv_replay_source(const struct srv_replay *repla
     return &replay->source;
 }
 
-/* A node's name is the vehicle's and its own. */
+/* A node's full name is VEHICLE/NODE. */
 static bool is_node(const struct srv_world_config *config, uint32_t node, const char *name)
 {
     char ours[2 * SRV_NAME_BYTES];

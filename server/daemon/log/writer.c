@@ -191,7 +191,7 @@ static void begin(const struct srv_log_writer *log, const char *entry, uint64_t 
     oto_run_log_put_number(log->file, "tick", tick);
 }
 
-/* A swap that the tick thread refused may have ended the probation of the one before: it is told of as well. */
+/* A swap that the tick thread refused may have ended the probation of the previous one: it is logged as well. */
 static bool counts(const struct srv_journal_record *record)
 {
     const bool swap = record->command == SRV_COMMAND_SWAP && record->status != OTO_CONFLICT &&

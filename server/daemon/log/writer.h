@@ -1,6 +1,6 @@
 /*
- * Writes the log of a run (README.md has its entries). A command is described when it goes out, while all of it is there,
- * and written when the tick thread tells at which boundary it was taken. [loop]
+ * Writes the log of a run (README.md has its entries). A command is described when it is sent, while its texts exist, and
+ * written when the tick thread reports the boundary at which it was applied. [loop]
  */
 #ifndef SRV_LOG_WRITER_H
 #define SRV_LOG_WRITER_H
@@ -10,7 +10,7 @@
 #include "world/world_config.h"
 #include "daemon/thread/engine.h"
 
-#define SRV_LOG_HASHES_EVERY 1000 /* ticks, where nobody says otherwise */
+#define SRV_LOG_HASHES_EVERY 1000 /* ticks; default */
 
 struct srv_log_writer;
 struct srv_hashes;

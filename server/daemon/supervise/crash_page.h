@@ -1,6 +1,6 @@
 /*
- * What a server leaves for the process that guards it: one page of memory that both map. The server writes where its
- * checkpoints are, and, in the handler of a deadly signal, what it died of.
+ * One page of memory that the server and its supervising parent map. The server writes how far it came, the paths of its
+ * checkpoints, and in the handler of a deadly signal what it died of.
  */
 #ifndef SRV_GUARD_CRASH_PAGE_H
 #define SRV_GUARD_CRASH_PAGE_H
@@ -28,7 +28,7 @@ struct srv_crash_page {
     uint64_t magic;
     uint32_t stage, spare; /* enum srv_crash_stage */
     uint32_t signal; /* 0: none; stored last */
-    int32_t code;    /* si_code: above 0 the processor's, else somebody sent it */
+    int32_t code;    /* si_code: above 0 from the processor, otherwise sent by a process */
     uint64_t address;
     char node[96];    /* "vehicle/node" whose step it was, "" for the server itself */
     char plugin[128]; /* file */
@@ -42,7 +42,7 @@ int srv_crash_page_make(struct srv_crash_page **page, struct oto_error *error);
 /* The page behind an inherited descriptor; NULL with an error. */
 struct srv_crash_page *srv_crash_page_map(int fd, struct oto_error *error);
 
-/* In the server, from now on: a checkpoint is whole; deadly signals are told. */
+/* Called by the server: a checkpoint is complete. */
 void srv_crash_page_saved(struct srv_crash_page *page, const char *path);
 /* From now on it serves. NULL is allowed here and below. */
 void srv_crash_page_serves(struct srv_crash_page *page);
@@ -51,7 +51,7 @@ void srv_crash_page_ends(struct srv_crash_page *page);
 enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_engine *engine, struct oto_error *error);
 /* To be called before the engine is destroyed; another one is watched on. */
 void srv_crash_forget(const struct srv_engine *engine);
-/* The tick thread does not come back from a step: names the node, and ends the process as a crash. */
+/* The tick thread does not return from a step: records the node, and ends the process as a crash. */
 void srv_crash_give_up(struct srv_crash_page *page, const struct srv_engine *engine) __attribute__((noreturn));
 
 #endif

@@ -29,7 +29,7 @@ struct guard {
     char death[256]; /* how the last server died */
     int64_t crash_s[SRV_GUARD_CRASHES];
     int crashes;
-    char *save; /* the slot of the page that the child continues from; NULL: it begins anew */
+    char *save; /* the slot of the page that the child continues from; NULL: it starts from the beginning */
     bool asked_to_end;
     pid_t child;
 };
@@ -41,7 +41,7 @@ static void say(const char *sentence)
 
 /* ---- the child ---- */
 
-/* The newest checkpoint of this run that was not tried in vain; NULL: there is none. */
+/* The newest checkpoint of this run that has not failed to restore; NULL: there is none. */
 static char *newest_save(const struct guard *guard)
 {
     const uint64_t saves = __atomic_load_n(&guard->page->saves, __ATOMIC_ACQUIRE);
@@ -54,7 +54,7 @@ static char *newest_save(const struct guard *guard)
     return NULL;
 }
 
-/* What was asked for, without the supervision, and where to go on. */
+/* The given arguments without the supervision, and the checkpoint to continue from. */
 static void fill_arguments(struct guard *guard, char page[32], char **arguments)
 {
     static char crash_page[] = "--crash-page", folder[] = "--checkpoint-directory", restore[] = "--restore",
@@ -157,11 +157,11 @@ static bool drop_save(struct guard *guard)
     (void)snprintf(failed, sizeof failed, "%s", guard->save);
     guard->save[0] = '\0';
     (void)fprintf(stderr, "otolithd: the checkpoint '%s' cannot be restored; %s\n", failed,
-                  newest_save(guard) != NULL ? "an older one is tried" : "the world begins anew");
+                  newest_save(guard) != NULL ? "an older one is tried" : "the world starts from the beginning");
     return true;
 }
 
-/* Whether it is to be started again. */
+/* Whether to restart it. */
 static bool survive(struct guard *guard, const siginfo_t *end)
 {
     tell(guard, end);
@@ -169,7 +169,7 @@ static bool survive(struct guard *guard, const siginfo_t *end)
     const int64_t now = now_s();
     guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] = now;
     guard->crashes++;
-    /* The place that the next one will take holds the oldest of the last three. */
+    /* The slot of the next crash holds the oldest of the last three. */
     if (guard->crashes >= SRV_GUARD_CRASHES &&
         now - guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] < SRV_GUARD_WINDOW_S) {
         say("that was the third time within a minute: it stays down");
@@ -255,7 +255,7 @@ int srv_guard(int argc, char **argv)
         say(error.text);
     } else {
         if (!srv_saves_make(guard->saves, sizeof guard->saves)) {
-            say("no folder for checkpoints can be made; after a crash the world begins anew");
+            say("no folder for checkpoints can be made; after a crash the world starts from the beginning");
         }
         code = spawn_child(guard) ? watch(guard, &signals) : code;
         srv_saves_remove(guard->saves);

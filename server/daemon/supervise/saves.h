@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Removes folders that nobody holds, then makes one. False, and `path` "": there is no place for it. */
+/* Removes folders without a lock, then makes one. False, and `path` is "": none can be made. */
 bool srv_saves_make(char *path, size_t bytes);
 /* Holds the folder until the process ends. */
 void srv_saves_hold(const char *path);

@@ -184,11 +184,17 @@ static void apply_one(struct srv_engine *engine, const struct srv_command *comma
         now = verbs[command->kind].apply(engine, command, &reply);
     }
     srv_pace_show(engine);
+    if (!srv_command_is_of_sim(command->kind)) {
+        srv_journal_command(engine, command, &reply);
+    }
     if (now && !srv_command_is_unanswered(command)) {
         srv_reply_send_now(engine, &reply);
     }
-    /* After the reply: a replay may prepare its next change as soon as it has this record, from what the reply brought. */
-    srv_journal_command(engine, command, &reply);
+    /* A change is logged after its reply: a replay prepares the next change as soon as it has the record of this one, from the
+     * plugin and parameters that the reply brings. */
+    if (srv_command_is_of_sim(command->kind)) {
+        srv_journal_command(engine, command, &reply);
+    }
 }
 
 void srv_commands_apply(struct srv_engine *engine)

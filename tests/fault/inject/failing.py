@@ -36,7 +36,8 @@ publish: {listen: [ipc], coalesce_ms: 5}
 # which of their functions it is. A crash anywhere else is ours.
 KNOWN = {
     "libfyaml": {"doc_parse_events"},
-    "libuv": {"srv_waiter_open", "srv_waiter_wait", "srv_server_run", "srv_resources_start_worker", "start", "watch", "begin"},
+    "libuv": {"srv_waiter_open", "start_polling", "srv_waiter_wait", "srv_server_run", "srv_resources_start_worker", "start",
+              "watch", "begin"},
     "libnng": {"open_socket", "start_listener", "srv_pub_send", ""},
 }
 PLUMBING = ("libotolith-inject", "libc.", "ld-linux", "libgcc")

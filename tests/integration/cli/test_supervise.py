@@ -198,7 +198,7 @@ class Supervised(unittest.TestCase):
         os.kill(second["pid"], signal.SIGKILL)
         os.kill(second["pid"], signal.SIGCONT)
         self.until(lambda: self.running(second["epoch"]), "the run from the beginning")
-        self.assertIn("cannot be restored; the world begins anew", self.said())
+        self.assertIn("cannot be restored; the world starts from the beginning", self.said())
         self.assertIsNone(self.process.poll())
 
     @staticmethod

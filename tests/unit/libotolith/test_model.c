@@ -1,17 +1,13 @@
 /* Motion models without a server, through the public functions: rows B12 to B17 of the reference tables. */
 #include "oto_test.h"
+#include "otolith/model.h"
 #include "plugin/host.h"
 
 static struct oto_model *open_model(const char *name, const char *yaml)
 {
     struct oto_error error = {0};
-    struct oto_document *document = NULL;
     struct oto_model *model = NULL;
-    if (yaml != NULL) {
-        assert_ok(oto_document_parse("test", yaml, strlen(yaml), NULL, &document, &error), error);
-    }
-    assert_ok(oto_model_open(name, document != NULL ? oto_document_root(document) : NULL, NULL, NULL, &model, &error), error);
-    oto_document_close(document);
+    assert_ok(oto_model_open(name, yaml, NULL, NULL, &model, &error), error);
     return model;
 }
 
@@ -100,6 +96,10 @@ static void parameters_go_by_key_and_by_their_short_name(void **unused)
     assert_near(oto_vec3_norm(truth.accel_enu_m_s2), 0.5, 1e-15);
     assert_int_equal(oto_model_set(model, "delta", "9", &error), OTO_RANGE);
     assert_int_not_equal(oto_model_set(model, "deltaa", "0", &error), OTO_OK);
+    char text[32];
+    assert_ok(oto_model_get_param(model, "L_f", text, sizeof text, &error), error);
+    assert_string_equal(text, "1.4");
+    assert_int_equal(oto_model_get_param(model, "L_g", text, sizeof text, &error), OTO_NOT_FOUND);
     oto_model_close(model);
 }
 
@@ -126,6 +126,8 @@ static void what_is_no_model_is_refused_with_the_nearest_that_is(void **unused)
     struct oto_error error = {0};
     struct oto_model *model = NULL;
     assert_int_equal(oto_model_open("mems_imu", NULL, NULL, NULL, &model, &error), OTO_UNSUPPORTED);
+    assert_null(model);
+    assert_int_equal(oto_model_open("catr", "{L_f: [1", NULL, NULL, &model, &error), OTO_SYNTAX);
     assert_null(model);
     assert_int_equal(oto_model_open("linear_tyr", NULL, NULL, NULL, &model, &error), OTO_NOT_FOUND);
     assert_non_null(strstr(error.text, "linear_tyre"));

@@ -403,7 +403,7 @@ static void time_that_goes_back_is_refused_with_its_row(void **unused)
 {
     (void)unused;
     write_lines("t_s,x,y,z\n0,0,0,0\n1,1,0,0\n2,2,0,0\n1.5,3,0,0\n3,4,0,0\n");
-    refused("row 4 goes back in time, from 2 s to 1.5 s");
+    refused("row 4 has a decreasing time, from 2 s to 1.5 s");
     assert_non_null(strstr(b.host.error.text, b.path));
 }
 

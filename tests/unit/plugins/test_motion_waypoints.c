@@ -185,7 +185,7 @@ static void what_cannot_be_driven_is_refused_by_waypoint(void **unused)
     refused(w, 4, false, "1 of 4 have a time_s");
     for (int i = 0; i < 4; i++)
         w[i].time_s = i == 3 ? 1.5 : i;
-    refused(w, 4, false, "waypoints[3]: time_s 1.5 goes back; it must be after 2");
+    refused(w, 4, false, "waypoints[3]: time_s 1.5 decreases; it must be after 2");
     refused(w, 4, true, "no time to come back");
     w[3].time_s = 3;
     w[1].speed_m_s = 190;

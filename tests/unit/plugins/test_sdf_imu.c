@@ -178,7 +178,7 @@ static void C4_a_grav_dir_x_along_gravity_is_refused_or_said(void **state)
     mini_set(&rig.host, "orientation.grav_dir_x_parent_frame", SDF_PARENT_WORLD);
     mini_set3(&rig.host, "orientation.grav_dir_x", 0, 0, 2);
     assert_int_equal(mini_prepare(&rig.host), OTO_INVALID);
-    assert_non_null(strstr(rig.host.error.text, "grav_dir_x [0, 0, 2] stands along gravity"));
+    assert_non_null(strstr(rig.host.error.text, "grav_dir_x [0, 0, 2] is parallel to gravity"));
     mini_set(&rig.host, "orientation.grav_dir_x_parent_frame", SDF_PARENT_SENSOR);
     mini_set3(&rig.host, "orientation.grav_dir_x", 1, 0, 0);
     rig.motion = upright;

@@ -36,8 +36,8 @@ static void a_listener_leaves_a_file_that_is_no_socket(void **unused)
     FILE *file = fopen(path, "w+");
     assert_true(fputs("notes", file) >= 0);
     assert_ok(srv_pub_open(&options, &pub, &error), error);
-    assert_ok(srv_pub_listen(pub, url, &error), error); /* it is tried again each second */
-    srv_pub_care(pub, INT64_C(10000000000));
+    assert_ok(srv_pub_listen(pub, url, &error), error); /* it retries every second */
+    srv_pub_supervise(pub, INT64_C(10000000000));
     assert_non_null(strstr(heard.sentence, "is not a socket"));
     rewind(file);
     assert_non_null(fgets(kept, sizeof kept, file));
@@ -45,7 +45,7 @@ static void a_listener_leaves_a_file_that_is_no_socket(void **unused)
     assert_int_equal(access(path, F_OK), 0);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(unlink(path), 0);
-    srv_pub_care(pub, INT64_C(20000000000)); /* now there is room */
+    srv_pub_supervise(pub, INT64_C(20000000000)); /* now there is room */
     assert_int_equal(access(path, F_OK), 0);
     srv_pub_close(pub);
     (void)unlink(path);

@@ -79,6 +79,32 @@ static void records_are_read_once_and_lost_ones_are_counted_exactly(void **unuse
     oto_sim_close(sim);
 }
 
+static void samples_are_heads_and_records_side_by_side(void **unused)
+{
+    struct oto_sim *sim = open_world(CITY, NULL, 0), *other = open_world(CITY, NULL, 0);
+    struct oto_sample_head heads[6];
+    struct oto_imu_record records[6];
+    struct {
+        struct oto_sample_head head;
+        struct oto_imu_record record;
+    } samples[6];
+    uint64_t lost = 9;
+    (void)unused;
+    const uint32_t imu = channel_of(sim, "car/imu");
+    step(sim, 30);
+    step(other, 30);
+    assert_int_equal(oto_sim_read(sim, imu, heads, records, 6, NULL), 6);
+    assert_int_equal(oto_sim_read_samples(other, imu, samples, 4, &lost), 4);
+    assert_int_equal(oto_sim_read_samples(other, imu, &samples[4], 4, &lost), 2);
+    assert_int_equal(lost, 0);
+    for (int i = 0; i < 6; i++) {
+        assert_memory_equal(&samples[i].head, &heads[i], sizeof heads[i]);
+        assert_memory_equal(&samples[i].record, &records[i], sizeof records[i]);
+    }
+    oto_sim_close(sim);
+    oto_sim_close(other);
+}
+
 static void a_reset_world_is_one_that_was_opened_with_that_seed(void **unused)
 {
     static const char *const seven[] = {"seed=7"};
@@ -182,6 +208,36 @@ static void a_saved_world_continues_to_the_last_bit(void **unused)
     oto_sim_close(other);
 }
 
+static void a_world_whose_motion_was_swapped_is_saved_and_restored(void **unused)
+{
+    struct oto_sim *sim = open_world(CITY, NULL, 0), *other = open_world(CITY, NULL, 0);
+    struct oto_error error = {0};
+    void *bytes = NULL;
+    size_t count = 0;
+    (void)unused;
+    step(sim, 500);
+    const struct oto_swap swap = {.size = sizeof swap, .plugin = "motion_ctrv"};
+    assert_ok(oto_sim_swap(sim, "car/motion", &swap, &error), error);
+    step(sim, 300);
+    assert_ok(oto_sim_save(sim, &bytes, &count, &error), error);
+    assert_ok(oto_sim_restore(other, bytes, count, &error), error);
+    step(sim, 1500);
+    step(other, 1500);
+    assert_int_equal(oto_sim_state_hash(other), oto_sim_state_hash(sim));
+    free(bytes);
+    /* and back: the truth before the swap is that of the previous motion, also in the restored world */
+    const struct oto_swap back = {.size = sizeof back, .plugin = "motion_script", .reset_state = true};
+    (void)oto_sim_swap(sim, "car/motion", &back, &error);
+    assert_ok(oto_sim_save(sim, &bytes, &count, &error), error);
+    assert_ok(oto_sim_restore(other, bytes, count, &error), error);
+    step(sim, 500);
+    step(other, 500);
+    assert_int_equal(oto_sim_state_hash(other), oto_sim_state_hash(sim));
+    free(bytes);
+    oto_sim_close(sim);
+    oto_sim_close(other);
+}
+
 static void a_swap_to_the_same_plugin_leaves_the_hash_as_it_was(void **unused)
 {
     struct oto_sim *sim = open_world(CITY, NULL, 0), *plain = open_world(CITY, NULL, 0);
@@ -275,10 +331,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_worlds_side_by_side_are_equal_and_independent),
         cmocka_unit_test(records_are_read_once_and_lost_ones_are_counted_exactly),
+        cmocka_unit_test(samples_are_heads_and_records_side_by_side),
         cmocka_unit_test(a_reset_world_is_one_that_was_opened_with_that_seed),
         cmocka_unit_test(vibration_is_felt_and_follows_the_seed),
         cmocka_unit_test(without_a_state_hash_the_samples_are_the_same),
         cmocka_unit_test(a_saved_world_continues_to_the_last_bit),
+        cmocka_unit_test(a_world_whose_motion_was_swapped_is_saved_and_restored),
         cmocka_unit_test(a_swap_to_the_same_plugin_leaves_the_hash_as_it_was),
         cmocka_unit_test(faults_begin_and_end),
         cmocka_unit_test(a_caller_drives_a_vehicle),

@@ -1,4 +1,4 @@
-#include "publish/canary.h"
+#include "publish/listener_check.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -55,22 +55,22 @@ static bool parse(const char *url, union address *address, socklen_t *bytes)
     return length > 0 && (size_t)length < sizeof address->un.sun_path;
 }
 
-bool srv_canary_start(struct srv_canary *canary, const char *url)
+bool srv_listener_check_start(struct srv_listener_check *check, const char *url)
 {
     union address address;
     socklen_t bytes;
-    *canary = (struct srv_canary){.fd = -1};
+    *check = (struct srv_listener_check){.fd = -1};
     if (!parse(url, &address, &bytes)) {
         return false;
     }
-    canary->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (canary->fd < 0) {
+    check->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (check->fd < 0) {
         return false;
     }
     /*
      * The result is not needed: after a refusal, or with a full backlog of a unix socket, sending the handshake fails.
      */
-    (void)connect(canary->fd, &address.any, bytes);
+    (void)connect(check->fd, &address.any, bytes);
     return true;
 }
 
@@ -79,28 +79,28 @@ static bool is_early(void)
     return errno == EAGAIN || errno == EINPROGRESS || errno == EINTR;
 }
 
-enum srv_canary_state srv_canary_look(struct srv_canary *canary)
+enum srv_listener_check_state srv_listener_check_poll(struct srv_listener_check *check)
 {
-    if (!canary->greeted) {
-        const ssize_t sent = send(canary->fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (!check->greeted) {
+        const ssize_t sent = send(check->fd, sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent != (ssize_t)sizeof sub_handshake) {
-            return sent < 0 && is_early() ? SRV_CANARY_WAITING : SRV_CANARY_REFUSED;
+            return sent < 0 && is_early() ? SRV_LISTENER_CHECK_WAITING : SRV_LISTENER_CHECK_REFUSED;
         }
-        canary->greeted = true;
+        check->greeted = true;
     }
     unsigned char bytes[256];
-    const ssize_t got = recv(canary->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    const ssize_t got = recv(check->fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (got <= 0) {
-        return got < 0 && is_early() ? SRV_CANARY_WAITING : SRV_CANARY_REFUSED;
+        return got < 0 && is_early() ? SRV_LISTENER_CHECK_WAITING : SRV_LISTENER_CHECK_REFUSED;
     }
-    canary->got += (size_t)got;
-    return canary->got > HANDSHAKE_BYTES ? SRV_CANARY_SERVED : SRV_CANARY_WAITING;
+    check->got += (size_t)got;
+    return check->got > HANDSHAKE_BYTES ? SRV_LISTENER_CHECK_SERVED : SRV_LISTENER_CHECK_WAITING;
 }
 
-void srv_canary_end(struct srv_canary *canary)
+void srv_listener_check_end(struct srv_listener_check *check)
 {
-    if (canary->fd >= 0) {
-        (void)close(canary->fd);
-        canary->fd = -1;
+    if (check->fd >= 0) {
+        (void)close(check->fd);
+        check->fd = -1;
     }
 }

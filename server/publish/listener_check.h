@@ -4,26 +4,26 @@
  * while its peer is busy can block nng's only reaper thread for ever (reproduced: after that no connection of the
  * process is freed). Never blocks. One thread.
  */
-#ifndef SRV_CANARY_H
-#define SRV_CANARY_H
+#ifndef SRV_LISTENER_CHECK_H
+#define SRV_LISTENER_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct srv_canary {
+struct srv_listener_check {
     int fd; /* -1: not running */
     bool greeted;
     size_t got; /* bytes received */
 };
 
-enum srv_canary_state { SRV_CANARY_WAITING, SRV_CANARY_SERVED, SRV_CANARY_REFUSED };
+enum srv_listener_check_state { SRV_LISTENER_CHECK_WAITING, SRV_LISTENER_CHECK_SERVED, SRV_LISTENER_CHECK_REFUSED };
 
 /*
  * `url` is ipc://PATH or tcp://NUMERIC-ADDRESS:PORT. False if no socket is available; the listener's state is then
  * unknown.
  */
-bool srv_canary_start(struct srv_canary *canary, const char *url);
-enum srv_canary_state srv_canary_look(struct srv_canary *canary);
-void srv_canary_end(struct srv_canary *canary);
+bool srv_listener_check_start(struct srv_listener_check *check, const char *url);
+enum srv_listener_check_state srv_listener_check_poll(struct srv_listener_check *check);
+void srv_listener_check_end(struct srv_listener_check *check);
 
 #endif
