@@ -244,7 +244,7 @@ static enum oto_status follow(struct analysis *analysis, struct oto_error *error
     return status == OTO_CLOSED ? OTO_OK : status;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
 static enum oto_status evaluate(struct analysis *analysis, struct oto_error *error)
 {

@@ -243,17 +243,18 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static const char doc[] =
-    "Finds how an IMU is mounted on its vehicle, roll, pitch and yaw, from logs of a drive.\v"
-    "The angles are those of a world's mount.rpy_deg: they take sensor vectors to the vehicle's frame, x forward, y left, z up. Logs are as "
-    "for `otolith estimate`. The code is that of the plugin mount_calibration in a world.\n\n"
-    "The exit code is 0 also where nothing was accepted: the state says so, and --write then writes nothing. It is 1 where the logs "
-    "cannot be used at all, and 2 where the command line is wrong.";
+static const char doc[] = "Finds how an IMU is mounted on its vehicle, roll, pitch and yaw, from logs of a drive.\v"
+                          "The angles are those of a world's mount.rpy_deg: they take sensor vectors to the vehicle's "
+                          "frame, x forward, y left, z up. Logs are as "
+                          "for `otolith estimate`. The code is that of the plugin mount_calibration in a world.\n\n"
+                          "The exit code is 0 also if nothing was accepted: the state in the output reports it, and "
+                          "--write then writes nothing. It is 1 if "
+                          "the logs cannot be used, and 2 if the command line is wrong.";
 
 static void require(const struct argp_state *state, const struct options *options)
 {
     if (options->what == NULL || strcmp(options->what, "mount") != 0) {
-        argp_error(state, "'%s' cannot be calibrated; `calibrate mount` is what there is",
+        argp_error(state, "'%s' cannot be calibrated; `calibrate mount` is accepted",
                    options->what != NULL ? options->what : "");
     }
     if (options->imu == NULL || options->speed == NULL) {

@@ -80,7 +80,7 @@ static enum oto_status collect(struct cli_source *source, int64_t window_ns, str
         if (status != OTO_OK) {
             return status;
         }
-        if (sample.epoch != window->epoch) { /* another run: the counts start again */
+        if (sample.epoch != window->epoch) { /* another run: the counts restart */
             *window = (struct window){.epoch = sample.epoch};
         }
         window->last_seq = sample.head.seq;

@@ -10,7 +10,7 @@ static const struct cli_command subcommands[] = {
     {"list", model_list, "the models that are there"},
     {"info", model_info, "a model's states, derived quantities and parameters"},
     {"predict", model_predict, "one prediction for each row of a CSV, and its Jacobian"},
-    {"rollout", model_rollout, "a state and what becomes of it"},
+    {"rollout", model_rollout, "predicts a state over a number of steps"},
     {"check", model_check, "whether a trajectory is one that the model drives"},
 };
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
@@ -41,6 +41,6 @@ int cli_model(int argc, char **argv)
     }
     const char *near = oto_nearest_word(argv[1], names, SUBCOMMANDS);
     (void)fprintf(stderr, "otolith: there is no 'model %s'%s%s%s\n", argv[1], near != NULL ? "; did you mean '" : "",
-                  near != NULL ? near : "", near != NULL ? "'?" : "; otolith model --help lists what there is");
+                  near != NULL ? near : "", near != NULL ? "'?" : "; otolith model --help lists the subcommands");
     return CLI_USAGE;
 }

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#define PATIENCE_NS INT64_C(10000000000) /* a supervised server is back within a second */
+#define RESTART_TIMEOUT_NS INT64_C(10000000000) /* a supervised server restarts within a second */
 #define SLICE_NS 100000000               /* between checks for a signal */
 
 enum { KEY_WAIT = 0x200 };
@@ -32,7 +32,7 @@ const struct argp cli_follow_argp = {.options = follow_options, .parser = parse_
 
 int64_t cli_follow_wait_ns(const struct cli_follow *follow)
 {
-    return follow->has_wait ? follow->wait_ns : PATIENCE_NS;
+    return follow->has_wait ? follow->wait_ns : RESTART_TIMEOUT_NS;
 }
 
 static bool process_lives(uint32_t pid)

@@ -119,13 +119,13 @@ void server_stop(struct server_process *server)
 {
     static const struct {
         int signal;
-        int64_t patience_ns;
+        int64_t timeout_ns;
     } steps[] = {{0, INT64_C(8000000000)}, {SIGTERM, INT64_C(5000000000)}, {SIGKILL, INT64_C(5000000000)}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !server_ended(server); i++) {
         if (steps[i].signal != 0) {
             (void)kill(server->pid, steps[i].signal);
         }
-        const int64_t deadline_ns = cli_now_ns() + steps[i].patience_ns;
+        const int64_t deadline_ns = cli_now_ns() + steps[i].timeout_ns;
         while (!server_ended(server) && cli_now_ns() < deadline_ns) {
             rest(2000000);
         }

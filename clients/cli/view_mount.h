@@ -6,7 +6,8 @@
 
 #include "cli.h"
 
-/* As the server tells, roll, pitch, yaw in degrees, of the IMU that the node listens to; false: it does not tell. */
+/* The mount of the IMU that the node reads, roll, pitch, yaw in degrees, from the facts of the server. False: unknown.
+ */
 bool view_mount_truth(struct oto_client *client, const char *node, double rpy_deg[3]);
 /* Of an oto_mount_calibration_record: "accepted 100 %", and "roll 3.94 ± 0.60 …". */
 void view_mount_state(const void *record, char *text, size_t bytes);

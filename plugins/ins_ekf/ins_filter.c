@@ -185,9 +185,16 @@ enum num_outcome ins_filter_imu(const struct ins_plan *plan, struct ins_state *s
 
 /* ---- correction ---- */
 
-/* The error moves into the estimate, and P to the new attitude: δθ' = (I − ½[δθ]×) δθ. */
+/*
+ * The error moves into the estimate, and P to the new attitude: δθ' = (I − ½[δθ]×) δθ. An error of the heading turns velocity
+ * and position with it: where these move by Δ, what it does to them moves by −[Δ]× R δθ. Without that, each correction would
+ * seem to show a little of a heading that nothing shows.
+ */
 static void inject(struct ins_state *state, const double *dx)
 {
+    const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body);
+    const oto_mat3 by_position = oto_mat3_mul(oto_mat3_skew(oto_vec3_from_array(dx + INS_P)), r);
+    const oto_mat3 by_velocity = oto_mat3_mul(oto_mat3_skew(oto_vec3_from_array(dx + INS_V)), r);
     const oto_vec3 turn = oto_vec3_from_array(dx + INS_THETA);
     double g[INS_STATES * INS_STATES] = {0};
     state->nav.position_enu_m = oto_vec3_add(state->nav.position_enu_m, oto_vec3_from_array(dx + INS_P));
@@ -201,6 +208,8 @@ static void inject(struct ins_state *state, const double *dx)
         g[i * (INS_STATES + 1)] = 1.0;
     }
     ins_put(g, INS_THETA, INS_THETA, oto_mat3_add(oto_mat3_identity(), oto_mat3_scale(oto_mat3_skew(turn), -0.5)));
+    ins_put(g, INS_P, INS_THETA, oto_mat3_scale(by_position, -1.0));
+    ins_put(g, INS_V, INS_THETA, oto_mat3_scale(by_velocity, -1.0));
     num_matrix_propagate(INS_STATES, g, state->p);
 }
 

@@ -59,7 +59,7 @@ const struct oto_param ins_param_table[INS_PARAM_COUNT] = {
     GATE("odometer.gate", odometer_gate),
     ONE("nonholonomic.rate_hz", nonholonomic_rate_hz, 0, 1e4, 10, "Hz", "how often it is said that wheels do not slip sideways nor lift; 0: never"),
     THREE("nonholonomic.position_m", nonholonomic_position_m, -1e4, 1e4, 0, "m", "where on the body that holds: a rear axle"),
-    ROW("nonholonomic.sigma_m_s", nonholonomic_sigma_m_s, 2, OTO_PARAM_SCALAR_FILLS | OTO_PARAM_OPEN_MIN, 0, 1e3, 0.1, "m/s", "standard deviation sideways and upwards"),
+    ROW("nonholonomic.sigma_m_s", nonholonomic_sigma_m_s, 2, OTO_PARAM_SCALAR_FILLS | OTO_PARAM_OPEN_MIN, 0, 1e3, 0.15, "m/s", "standard deviation sideways and upwards, springs and slip included"),
     GATE("nonholonomic.gate", nonholonomic_gate),
     ONE("zero_velocity.rate_hz", still_rate_hz, 0, 1e4, 5, "Hz", "how often standstill is said while the odometer tells it; 0: never"),
     ONE("zero_velocity.threshold_m_s", still_threshold_m_s, 0, 10, 0.001, "m/s", "an odometer's speed up to it is standstill"),

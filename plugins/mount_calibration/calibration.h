@@ -157,6 +157,10 @@ struct oto_mount_calibration_record {
     uint32_t axis_accepted[OTO_CALIBRATION_AXES];
     uint32_t axis_previous[OTO_CALIBRATION_AXES]; /* enum oto_calibration_previous */
 };
+#ifndef __cplusplus
+_Static_assert(offsetof(struct oto_mount_calibration_record, axis_value_deg) == 416, "the axes follow what was there before");
+_Static_assert(sizeof(struct oto_mount_calibration_record) == 512, "the record is 512 bytes");
+#endif
 
 /* Port `diagnostics`. */
 struct oto_mount_calibration_diagnostics_record {

@@ -10,6 +10,8 @@
 #define SINCE_DEG 0.03 /* that a mount may have moved since a result from before */
 #define STILL_M_S 0.06
 #define STILL_BLOCKS 3
+#define STEP_LEAST_M_S 1e-5 /* less is the rounding of a decimal number */
+#define STEP_MOST_M_S 0.3
 #define SIGNED_M_S 0.2 /* less may be noise about zero */
 #define STILL_FELT_M_S2 0.5 /* of the size of what is felt, about gravity's */
 #define CALM_S 0.5
@@ -294,6 +296,7 @@ static void close_block(const struct mountcal_plan *plan, struct mountcal_state 
                                 .duration_s = (double)(t_ns - gather->start_ns) * 1e-9,
                                 .speeds = gather->speeds,
                                 .breaks = gather->breaks,
+                                .speed_step_m_s = gather->speed_step_m_s < STEP_MOST_M_S ? gather->speed_step_m_s : STEP_MOST_M_S,
                                 .speed_is_signed = gather->speed_is_signed};
     if (gather->speeds > 0) {
         block.speed_m_s = gather->speed_sum_m_s / gather->speeds;
@@ -340,6 +343,15 @@ void mountcal_push_imu(const struct mountcal_plan *plan, struct mountcal_state *
     }
 }
 
+static void note_step(struct mountcal_gather *gather, double speed_m_s)
+{
+    const double step_m_s = oto_fabs(speed_m_s - gather->last_speed_m_s);
+    if (step_m_s > STEP_LEAST_M_S && (gather->speed_step_m_s == 0.0 || step_m_s < gather->speed_step_m_s)) {
+        gather->speed_step_m_s = step_m_s;
+    }
+    gather->last_speed_m_s = speed_m_s;
+}
+
 void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state *state, int64_t t_ns, double speed_m_s)
 {
     struct mountcal_gather *gather = &state->gather;
@@ -348,6 +360,7 @@ void mountcal_push_speed(const struct mountcal_plan *plan, struct mountcal_state
         return;
     }
     gather->speed_is_signed |= speed_m_s < -SIGNED_M_S;
+    note_step(gather, speed_m_s);
     if (gather->has_sample) {
         gather->speed_sum_m_s += speed_m_s;
         gather->speed_time_sum_s += (double)(t_ns - gather->start_ns) * 1e-9;

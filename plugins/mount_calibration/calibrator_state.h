@@ -30,6 +30,7 @@ struct mountcal_gather {
     uint32_t speeds;
     uint32_t has_sample;
     uint32_t breaks;
+    double last_speed_m_s, speed_step_m_s; /* the smallest change that there has been */
     uint32_t slow_blocks;     /* in a row, at about zero speed */
     uint32_t speed_is_signed; /* a negative one has come in */
     oto_vec3 calm_m_s2;       /* what is felt, of late */

@@ -2,6 +2,7 @@
 #include "verdict.h"
 
 #define SHOWS_PITCH_M_S 6.0
+#define PITCH_TAILS 1.3 /* of its variance: what springs do is not quite what is assumed of them */
 #define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has */
 
 static void estimate_filter(const struct mountcal_plan *plan, const struct joint_filter *filter,
@@ -13,7 +14,8 @@ static void estimate_filter(const struct mountcal_plan *plan, const struct joint
     const double rolled = filter->covariance[roll][roll] + axes;
     estimate->q_body_from_sensor = filter->q_body_from_sensor;
     estimate->crown_rad = has_crown ? filter->extra[JOINT_CROWN - JOINT_PITCH_COMPLIANCE] : 0.0;
-    estimate->variance[OTO_CALIBRATION_PITCH] = filter->covariance[pitch][pitch] + axes;
+    estimate->variance[OTO_CALIBRATION_PITCH] =
+        (plan->params.opposite ? 1.0 : PITCH_TAILS) * (filter->covariance[pitch][pitch] + axes);
     estimate->variance[OTO_CALIBRATION_YAW] = filter->covariance[yaw][yaw] + axes;
     estimate->variance[OTO_CALIBRATION_ROLL_ABSOLUTE] = rolled;
     estimate->variance[OTO_CALIBRATION_ROLL_REPEATABLE] =

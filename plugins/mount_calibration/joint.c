@@ -4,11 +4,25 @@
 #include "joint.h"
 
 #define REPLAYS 2
+#define SURPRISE 1.5 /* of what noise is assumed to be */
+#define SURPRISE_RATIO 8.0
+#define AGAIN_LEVER_M 0.3
+#define AGAIN_LAG_S 0.05
 #define LAST_REPLAY_BLOCKS 700    /* leaves room for those that come in meanwhile */
 #define ROUGH_RAD (0.7 * OTO_DEG) /* of pitch and yaw */
 #define ROUGH_ROLL_RAD (4.0 * OTO_DEG)
 
-/* What has been learned of noise stays. */
+/* What was found is where it begins, unsure by as much as makes its having been found of no weight. */
+static void begin_at(const struct joint_filter *from, struct joint_filter *filter, int state, double sigma)
+{
+    filter->extra[state - JOINT_PITCH_COMPLIANCE] = from->extra[state - JOINT_PITCH_COMPLIANCE];
+    filter->covariance[state][state] = sigma * sigma;
+}
+
+/*
+ * What has been learned of noise stays. The lever does, too: while it is wrong, the swinging of the body on its springs is
+ * taken for acceleration, and that for compliance.
+ */
 static void begin_replay(const struct joint_plan *plan, struct joint *joint)
 {
     static const double sigma_rad[3] = {3.0 * OTO_DEG, 1.5 * OTO_DEG, 1.5 * OTO_DEG};
@@ -19,6 +33,10 @@ static void begin_replay(const struct joint_plan *plan, struct joint *joint)
     joint_filter_init(plan, joint->shown.q_body_from_sensor, sigma_rad, filter);
     filter->jolt_power = joint->shown.jolt_power;
     filter->heave_power = joint->shown.heave_power;
+    for (int i = 0; i < 3; i++) {
+        begin_at(&joint->shown, filter, JOINT_LEVER + i, AGAIN_LEVER_M);
+    }
+    begin_at(&joint->shown, filter, JOINT_SPEED_LAG, AGAIN_LAG_S);
 }
 
 static bool is_rough_done(const struct joint_filter *filter)
@@ -89,6 +107,14 @@ void joint_push_block(const struct joint_plan *plan, struct joint *joint, const 
     } else {
         make_room(plan, joint);
     }
+}
+
+bool joint_is_surprised(const struct joint *joint)
+{
+    const struct joint_channel *forward = &joint->filter.channels[JOINT_FORWARD];
+    const struct joint_channel *upward = &joint->filter.channels[JOINT_UPWARD];
+    return (forward->scale > SURPRISE && forward->scale > SURPRISE_RATIO * forward->usual) ||
+           (upward->scale > SURPRISE && upward->scale > SURPRISE_RATIO * upward->usual);
 }
 
 const struct joint_filter *joint_shown(const struct joint *joint)

@@ -75,6 +75,7 @@ struct joint_block {
     double duration_s;
     double speed_m_s;   /* mean of the reports in it */
     double speed_age_s; /* of that mean, at its end */
+    double speed_step_m_s; /* to which it is rounded: at a steady speed it is off by the same for long */
     uint32_t speeds;    /* reports; 0: none */
     uint32_t still;     /* at rest since a while */
     uint32_t breaks;    /* nothing is known of what was just before it */
@@ -84,6 +85,7 @@ struct joint_block {
 /* Of measurements of one kind. */
 struct joint_channel {
     double scale;             /* of the noise's variance, adapted */
+    double usual;             /* the same, over minutes */
     double sum, sum_variance; /* of innovations, this second */
     uint64_t summed;
 };
@@ -127,7 +129,7 @@ struct joint_filter {
     uint32_t begun;
     uint32_t refused; /* in a row */
     uint32_t lost;    /* how often the velocity had to be set anew */
-    uint32_t spare;
+    uint32_t rise_refused; /* the last one was */
 };
 
 struct joint {
@@ -147,6 +149,8 @@ void joint_push_block(const struct joint_plan *plan, struct joint *joint, const 
 void joint_work(const struct joint_plan *plan, struct joint *joint);
 const struct joint_filter *joint_shown(const struct joint *joint);
 bool joint_is_replaying(const struct joint *joint);
+/* Speed or rise are suddenly much worse foretold than they have been. */
+bool joint_is_surprised(const struct joint *joint);
 
 /* joint_filter.c */
 void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_sensor, const double sigma_rad[3],

@@ -78,7 +78,7 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
     }
     begin_extras(plan, filter);
     for (int i = 0; i < JOINT_CHANNELS; i++) {
-        filter->channels[i].scale = 1.0;
+        filter->channels[i].scale = filter->channels[i].usual = 1.0;
     }
     filter->heave_power = joint_squared(plan->path == JOINT_STAYS_LEVEL ? HEAVE_LEAST_RAD : HEAVE_FIRST_RAD);
     filter->jolt_power = joint_squared(JOLT_FIRST);

@@ -7,14 +7,16 @@
 #define REFUSED_AT_MOST 20 /* two seconds */
 #define SCALE_MEMORY 0.01
 #define RISE_MEMORY 0.03
+#define USUAL_MEMORY 0.1 /* of that */
 #define SCALE_LEAST 0.1
 #define LEARN_FROM 4.0
 #define SCALE_MOST 100.0
 #define LEARN 0.3 /* of five seconds, to powers' logarithms */
 #define RATIO 0.75
 #define RATIO_MOST 9.0
-/* What a turn does that no lever explains: steering, tyres. It is alike for the whole of a turn. */
+#define SPEED_FLOOR_M_S 0.015
 #define AHEAD_M_S2 2.0 /* a usual acceleration */
+/* What a turn does that no lever explains: steering, tyres. It is alike for the whole of a turn. */
 #define TURNING_AHEAD_M 0.1
 #define TURNING_ASIDE_M 0.25
 #define DRIFT_RAD_S2_M 0.002
@@ -23,21 +25,7 @@
 #define RISE_S 0.95
 #define RISE_M 0.015
 #define SWING_LEFT 0.4 /* of the swinging, in a second's mean */
-#define BANK_EACH_M 3.0
-#define TURN_RAD_S 0.12
-#define TURN_LEAST_RAD (40.0 * OTO_DEG)
-#define CORNER_M 35.0 /* a larger radius is a bend */
-#define KEPT_CROWN 0.4
-#define TURN_SIGMA_RAD (0.6 * OTO_DEG)
-#define GRADE_FIRST_RAD (2.0 * OTO_DEG)
-#define GRADE_SEEN_M 500.0
-#define ASIDE_RAD_S2_M (0.3 * OTO_DEG)
 #define REVERSES_M_S 8.0 /* no car drives backwards as fast */
-
-static oto_vec3 row_of(const oto_mat3 *m, int row)
-{
-    return oto_vec3_from_array(m->m[row]);
-}
 
 /* Towards where a second's innovations, squared, are on average RATIO of what was foretold: less than one, to be safe. */
 static double learned(double power, double ratio, double least, double most)
@@ -82,7 +70,7 @@ static void sum_up(const struct joint_plan *plan, struct joint_filter *filter, i
  * Takes the measurement unless it is too far off, and learns how large the noise really is, but for what is `fixed` of it.
  * Returns whether it was taken.
  */
-static bool measure(const struct joint_plan *plan, struct joint_filter *filter, int kind, const struct joint_row *row,
+bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filter, int kind, const struct joint_row *row,
                     double innovation, double variance, double fixed)
 {
     struct joint_channel *channel = &filter->channels[kind];
@@ -103,6 +91,7 @@ static bool measure(const struct joint_plan *plan, struct joint_filter *filter, 
         channel->scale = channel->scale < SCALE_LEAST  ? SCALE_LEAST
                          : channel->scale > SCALE_MOST ? SCALE_MOST
                                                        : channel->scale;
+        channel->usual += USUAL_MEMORY * memory * (channel->scale - channel->usual);
     }
     joint_update(filter, row, innovation, noise + fixed);
     return true;
@@ -147,15 +136,15 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
     const struct then then = look_back(filter, block, age_s > 0.0 ? age_s : 0.0);
     const oto_vec3 rate = oto_mat3_mul_vec(body->from_sensor, oto_vec3_sub(then.rate_rad_s, filter->gyro_bias_rad_s));
     const double then_m_s = body->velocity_m_s.x - then.gain_m_s;
-    const double noise = joint_squared(plan->speed_noise_m_s) / block->speeds + joint_squared(0.01) +
-                         joint_squared(0.03 * then.ahead_m_s2);
-    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(AHEAD_M_S2 * then.unknown_s);
+    const double noise = joint_squared(plan->speed_noise_m_s) + joint_squared(0.03 * then.ahead_m_s2);
+    const double fixed = joint_squared(TURNING_AHEAD_M * rate.z) + joint_squared(AHEAD_M_S2 * then.unknown_s) +
+                         joint_squared(0.5 * block->speed_step_m_s) + joint_squared(SPEED_FLOOR_M_S);
     struct joint_row row = {0};
-    joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(row_of(&body->from_sensor, 0), scale));
+    joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(joint_row_of(&body->from_sensor, 0), scale));
     joint_row_put(&row, JOINT_SPEED_SCALE, then_m_s);
     joint_row_put(&row, JOINT_SPEED_LAG, -then.ahead_m_s2);
     put_lever(&row, 0.0, scale * rate.z, -scale * rate.y);
-    return measure(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise, fixed);
+    return joint_measure_row(plan, filter, JOINT_FORWARD, &row, speed_m_s - scale * then_m_s, noise, fixed);
 }
 
 /*
@@ -168,11 +157,11 @@ static bool measure_sideways(const struct joint_plan *plan, struct joint_filter 
     const double noise = joint_squared(0.015) + joint_squared(0.002 * v.x);
     const double drift_m_s = v.x * body->left_m_s2;
     struct joint_row row = {0};
-    joint_row_put3(&row, JOINT_VELOCITY, row_of(&body->from_sensor, 1));
+    joint_row_put3(&row, JOINT_VELOCITY, joint_row_of(&body->from_sensor, 1));
     joint_row_put(&row, JOINT_MOUNT + 2, v.x);
     put_lever(&row, -rate.z, 0.0, rate.x);
     joint_row_put(&row, JOINT_SLIP, drift_m_s);
-    return measure(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + drift_m_s * *joint_extra(filter, JOINT_SLIP)), noise,
+    return joint_measure_row(plan, filter, JOINT_SIDEWAYS, &row, -(v.y + drift_m_s * *joint_extra(filter, JOINT_SLIP)), noise,
                    joint_squared(TURNING_ASIDE_M * rate.z) + joint_squared(DRIFT_RAD_S2_M * drift_m_s));
 }
 
@@ -190,7 +179,7 @@ static void rise(const struct joint_plan *plan, struct joint_filter *filter, con
         v.z - rate.y * *joint_extra(filter, JOINT_PITCH_CENTRE) - v.x * *joint_extra(filter, JOINT_HEAVE) -
         by_pitch * *joint_extra(filter, JOINT_PITCH_COMPLIANCE) - by_roll * *joint_extra(filter, JOINT_LEVEL_ROLL);
     struct joint_row row = {0};
-    joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(row_of(&body->from_sensor, 2), dt));
+    joint_row_put3(&row, JOINT_VELOCITY, oto_vec3_scale(joint_row_of(&body->from_sensor, 2), dt));
     joint_row_put(&row, JOINT_MOUNT + 1, -v.x * dt);
     put_lever(&row, rate.y * dt, -rate.x * dt, 0.0);
     joint_row_put(&row, JOINT_PITCH_CENTRE, -rate.y * dt);
@@ -210,119 +199,19 @@ static void begin_rise(struct joint_filter *filter)
     filter->rise_square_m2_s = 0.0;
 }
 
+/* Whether the last second was taken: what it says stands until the next one is over. */
 static bool measure_upward(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
                            double dt)
 {
     struct joint_row row = {1, {JOINT_RISE}, {1.0}};
-    bool taken = true;
     rise(plan, filter, body, dt);
     if (filter->rise_s > RISE_S) {
         const double noise = joint_squared(RISE_M) + joint_squared(SWING_LEFT * plan->vibration_rad) * filter->rise_square_m2_s;
-        taken = measure(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, 0.0);
+        filter->rise_refused =
+            !joint_measure_row(plan, filter, JOINT_UPWARD, &row, -*joint_extra(filter, JOINT_RISE), noise, 0.0);
         begin_rise(filter);
     }
-    return taken;
-}
-
-/* The road's rms bank, as it is seen about its mean; the assumed one counts as five independent places. */
-static void learn_bank(const struct joint_plan *plan, struct joint_filter *filter, double roll_rad, double way_m)
-{
-    double mean, apart, places, seen;
-    filter->bank_sum += roll_rad * way_m;
-    filter->bank_square_sum += roll_rad * roll_rad * way_m;
-    filter->bank_weight += way_m;
-    places = filter->bank_weight / (2.0 * plan->road_length_m);
-    if (places < 2.0) {
-        return;
-    }
-    mean = filter->bank_sum / filter->bank_weight;
-    apart = filter->bank_square_sum / filter->bank_weight - mean * mean;
-    seen = apart * places / (places - 1.0);
-    filter->bank_power = (5.0 * joint_squared(plan->bank_rad) + places * seen) / (5.0 + places);
-}
-
-static void learn_grade(struct joint_filter *filter, double grade_rad, double way_m)
-{
-    filter->grade_square_sum += joint_squared(grade_rad) * way_m;
-    filter->grade_weight += way_m;
-}
-
-/* A corner is turned by the springs' roll; a bend of the road has a bank of its own as well. */
-static bool is_corner(const struct joint_body *body)
-{
-    return oto_fabs(body->mean_rate_rad_s.z) * CORNER_M > oto_fabs(body->velocity_m_s.x);
-}
-
-/* The road is level across, but for its wander and its mean, the crown. */
-static void measure_bank(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
-                         double way_m)
-{
-    const oto_vec3 g = oto_mat3_mul_vec(body->from_sensor, filter->gravity_m_s2);
-    const double size = oto_vec3_norm(g), left = body->left_m_s2;
-    const double noise =
-        joint_squared(size) * (joint_squared(plan->vibration_rad + 0.05 * OTO_DEG) + joint_squared(ASIDE_RAD_S2_M * left));
-    const int rolled_by = is_corner(body) ? JOINT_ROLL_COMPLIANCE : JOINT_SUPERELEVATION;
-    const double roll_rad =
-        *joint_extra(filter, JOINT_BANK) + *joint_extra(filter, JOINT_CROWN) + left * *joint_extra(filter, rolled_by);
-    struct joint_row row = {0};
-    joint_row_put3(&row, JOINT_GRAVITY, row_of(&body->from_sensor, 1));
-    joint_row_put(&row, JOINT_MOUNT, -g.z);
-    joint_row_put(&row, JOINT_MOUNT + 2, g.x);
-    joint_row_put(&row, JOINT_BANK, size);
-    joint_row_put(&row, JOINT_CROWN, size);
-    joint_row_put(&row, rolled_by, size * left);
-    if (measure(plan, filter, JOINT_ROAD_BANK, &row, -(g.y + size * roll_rad), noise, 0.0) &&
-        joint_sigma(filter, JOINT_MOUNT) < OTO_DEG) {
-        learn_bank(plan, filter, *joint_extra(filter, JOINT_BANK), way_m);
-    }
-    learn_grade(filter, g.x / size, way_m);
-}
-
-/*
- * A corner that is turned on a plane has an axis that stands upright on it. The body stands upright on it as well, but for its springs and
- * the share of the crown that is kept: the sensor's axes show the mount's roll. What is not plane is about as large as grade is.
- */
-static void measure_turn(const struct joint_plan *plan, struct joint_filter *filter)
-{
-    const struct joint_turn turn = filter->turn;
-    const double angle_rad = oto_fabs(turn.yaw_rad), left_m_s2 = turn.left_m_s / turn.yaw_rad;
-    const double kept = KEPT_CROWN + *joint_extra(filter, JOINT_KEPT_CROWN), crown = *joint_extra(filter, JOINT_CROWN);
-    /* As large as it may be: that a turn shows little of a crown may as well say that all of it is kept as that there is none. */
-    const double crown_size = oto_hypot(plan->crown_rad, plan->crown_sigma_rad);
-    const double grade_sq = filter->grade_weight > GRADE_SEEN_M ? filter->grade_square_sum / filter->grade_weight
-                                                                : joint_squared(GRADE_FIRST_RAD);
-    const double noise = joint_squared(TURN_SIGMA_RAD) + 2.0 * grade_sq / joint_squared(angle_rad);
-    const double predicted = kept * crown + left_m_s2 * *joint_extra(filter, JOINT_ROLL_COMPLIANCE);
-    const double innovation = turn.pitch_rad / turn.yaw_rad - predicted;
-    struct joint_row row = {0};
-    joint_row_put(&row, JOINT_MOUNT, 1.0);
-    joint_row_put(&row, JOINT_CROWN, kept);
-    joint_row_put(&row, JOINT_KEPT_CROWN, crown_size);
-    joint_row_put(&row, JOINT_ROLL_COMPLIANCE, left_m_s2);
-    if (innovation * innovation < 9.0 * (joint_row_variance(filter, &row) + noise)) {
-        joint_update(filter, &row, innovation, noise);
-        filter->turns++;
-    }
-}
-
-/* The corner under way, until it has been turned. */
-static void follow_turn(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
-                        const struct joint_body *body)
-{
-    struct joint_turn *turn = &filter->turn;
-    const double yaw_rad = body->mean_rate_rad_s.z * block->duration_s;
-    if (oto_fabs(body->mean_rate_rad_s.z) > TURN_RAD_S && oto_fabs(body->velocity_m_s.x) > 1.0 && !block->still) {
-        turn->yaw_rad += yaw_rad;
-        turn->pitch_rad += body->mean_rate_rad_s.y * block->duration_s;
-        turn->left_m_s += body->left_m_s2 * yaw_rad;
-        turn->way_m += oto_fabs(body->velocity_m_s.x) * block->duration_s;
-        return;
-    }
-    if (oto_fabs(turn->yaw_rad) > TURN_LEAST_RAD && turn->way_m < CORNER_M * oto_fabs(turn->yaw_rad) &&
-        plan->path == JOINT_FOLLOWS) {
-        measure_turn(plan, filter);
-    }
-    *turn = (struct joint_turn){0};
+    return !filter->rise_refused;
 }
 
 void joint_measure_gravity(struct joint_filter *filter, double sigma_m_s2)
@@ -377,7 +266,7 @@ void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filt
     filter->covariance[JOINT_HEAVE][JOINT_HEAVE] = joint_squared(HEAVE_LEAST_RAD);
     *joint_extra(filter, JOINT_HEAVE) = 0.0;
     if (plan->level) {
-        measure_bank(plan, filter, body, 0.0);
+        joint_measure_bank(plan, filter, body, 0.0);
     }
 }
 
@@ -405,6 +294,7 @@ static void lose_velocity(struct joint_filter *filter, double speed_m_s)
     begin_rise(filter);
     filter->lost++;
     filter->refused = 0;
+    filter->rise_refused = 0;
 }
 
 /* A speed without a sign has that of the velocity, unless that is faster than a car reverses. */
@@ -432,10 +322,5 @@ void joint_measure_moving(const struct joint_plan *plan, struct joint_filter *fi
     }
     filter->forward_s += taken && body->velocity_m_s.x > REVERSES_M_S ? block->duration_s : 0.0;
     filter->distance_m += way_m;
-    filter->since_bank_m += way_m;
-    if (filter->since_bank_m > BANK_EACH_M) {
-        measure_bank(plan, filter, body, filter->since_bank_m);
-        filter->since_bank_m = 0.0;
-    }
-    follow_turn(plan, filter, block, body);
+    joint_measure_road(plan, filter, block, body, way_m);
 }

@@ -35,7 +35,24 @@ void joint_forget(struct joint_filter *filter, int first, int end);
 struct joint_body joint_look(const struct joint_filter *filter, const struct joint_block *block,
                              double speed_before_m_s);
 
+static inline oto_vec3 joint_row_of(const oto_mat3 *m, int row)
+{
+    return oto_vec3_from_array(m->m[row]);
+}
+
+/* joint_road.c */
+void joint_measure_bank(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
+                        double way_m);
+void joint_measure_road(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
+                        const struct joint_body *body, double way_m);
+
 /* joint_measure.c */
+/*
+ * Takes the measurement unless it is too far off, and learns how large the noise really is, but for what is `fixed` of it.
+ * Returns whether it was taken.
+ */
+bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filter, int kind, const struct joint_row *row,
+                       double innovation, double variance, double fixed);
 /* The size of gravity is known. */
 void joint_measure_gravity(struct joint_filter *filter, double sigma_m_s2);
 void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,

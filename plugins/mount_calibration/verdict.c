@@ -220,6 +220,9 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
     const bool is_out = is_outside(plan, now), may = !is_out && has_driven_enough(plan, state);
     mountcal_sigma(plan, state, now, sigma_rad);
     accept_axes(plan, state, sigma_rad, may);
+    if (verdict->accepted[OTO_CALIBRATION_PITCH] && verdict->accepted[OTO_CALIBRATION_YAW]) {
+        verdict->has_been_accepted = 1;
+    }
     progress = progress_of(plan, state, sigma_rad);
     if (is_out) {
         become(verdict, OTO_CALIBRATION_FAILED, OTO_CALIBRATION_REASON_OUTSIDE_BOX);
@@ -229,7 +232,6 @@ static void accept_or_not(const struct mountcal_plan *plan, struct mountcal_stat
         become(verdict, OTO_CALIBRATION_NOT_ACCEPTED, reason_to_wait(verdict));
         if (progress >= 1.0 && may) {
             become(verdict, OTO_CALIBRATION_ACCEPTED, OTO_CALIBRATION_REASON_CONSISTENT);
-            verdict->has_been_accepted = 1;
         }
     }
     if (verdict->state == OTO_CALIBRATION_ACCEPTED) {
@@ -268,7 +270,9 @@ static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal
     mountcal_estimate_now(plan, state, &now);
     mountcal_sigma(plan, state, &now, sigma_rad);
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        if (mountcal_is_wanted(plan, i) && plan->accept_sigmas[i] * sigma_rad[i] > 2.0 * plan->accept_rad[i]) {
+        const bool was_accepted = i == OTO_CALIBRATION_PITCH || i == OTO_CALIBRATION_YAW ||
+                                  (state->verdict.state == OTO_CALIBRATION_ACCEPTED && mountcal_is_wanted(plan, i));
+        if (was_accepted && plan->accept_sigmas[i] * sigma_rad[i] > 2.0 * plan->accept_rad[i]) {
             return true;
         }
     }
@@ -293,7 +297,9 @@ static void doubt(const struct mountcal_plan *plan, struct mountcal_state *state
 {
     struct mountcal_verdict *verdict = &state->verdict;
     const bool accepted = verdict->has_been_accepted != 0;
-    const double change = state->monitors.conflict > 0.3 ? dt : -dt;
+    const bool surprised = accepted && joint_is_surprised(&state->joint) && !joint_is_replaying(&state->joint);
+    const bool moving = oto_fabs(state->joint.filter.speed_m_s) > 1.0;
+    const double change = state->monitors.conflict > 0.3 || (surprised && moving) ? dt : surprised ? 0.0 : -dt;
     verdict->doubt_s += change;
     verdict->doubt_s = verdict->doubt_s < 0.0 ? 0.0 : verdict->doubt_s;
     verdict->since_moved_s += verdict->since_moved_s >= 0.0 ? dt : 0.0;

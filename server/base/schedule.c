@@ -33,23 +33,23 @@ uint64_t srv_events_until(int64_t t_ns, uint64_t num, uint64_t den)
     return (uint64_t)(((srv_wide)(uint64_t)t_ns * num + unit - 1) / unit);
 }
 
-void srv_beat_init(struct srv_beat *beat, uint64_t num, uint64_t den)
+void srv_schedule_init(struct srv_schedule *schedule, uint64_t num, uint64_t den)
 {
     const srv_wide step = (srv_wide)(uint64_t)SRV_NS_PER_S * den;
-    beat->n = 0;
-    beat->t_ns = 0;
-    beat->rest = 0;
-    beat->num = num;
-    beat->step_ns = (int64_t)(step / num);
-    beat->step_rest = (uint64_t)(step % num);
+    schedule->n = 0;
+    schedule->t_ns = 0;
+    schedule->rest = 0;
+    schedule->num = num;
+    schedule->step_ns = (int64_t)(step / num);
+    schedule->step_rest = (uint64_t)(step % num);
 }
 
-void srv_beat_jump(struct srv_beat *beat, uint64_t n)
+void srv_schedule_jump(struct srv_schedule *schedule, uint64_t n)
 {
-    const srv_wide rest = (srv_wide)n * beat->step_rest;
-    beat->n = n;
-    beat->t_ns = (int64_t)(n * (uint64_t)beat->step_ns + (uint64_t)(rest / beat->num));
-    beat->rest = (uint64_t)(rest % beat->num);
+    const srv_wide rest = (srv_wide)n * schedule->step_rest;
+    schedule->n = n;
+    schedule->t_ns = (int64_t)(n * (uint64_t)schedule->step_ns + (uint64_t)(rest / schedule->num));
+    schedule->rest = (uint64_t)(rest % schedule->num);
 }
 
 void srv_due_jump(struct srv_due *due, uint64_t n)

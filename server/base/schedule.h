@@ -27,7 +27,7 @@ int64_t srv_instant_ns(uint64_t n, uint64_t num, uint64_t den, uint64_t *rest);
 uint64_t srv_events_until(int64_t t_ns, uint64_t num, uint64_t den);
 
 /* The instants of events 0, 1, 2, … */
-struct srv_beat {
+struct srv_schedule {
     uint64_t n;
     int64_t t_ns;
     uint64_t rest; /* t = t_ns + rest/num ns */
@@ -37,25 +37,26 @@ struct srv_beat {
 };
 
 /* Sets n = 0. */
-void srv_beat_init(struct srv_beat *beat, uint64_t num, uint64_t den);
+void srv_schedule_init(struct srv_schedule *schedule, uint64_t num, uint64_t den);
 
 /* Sets n. */
-void srv_beat_jump(struct srv_beat *beat, uint64_t n);
+void srv_schedule_jump(struct srv_schedule *schedule, uint64_t n);
 
-static inline void srv_beat_advance(struct srv_beat *beat)
+static inline void srv_schedule_advance(struct srv_schedule *schedule)
 {
-    beat->n++;
-    beat->t_ns += beat->step_ns;
-    beat->rest += beat->step_rest;
-    if (beat->rest >= beat->num) {
-        beat->rest -= beat->num;
-        beat->t_ns++;
+    schedule->n++;
+    schedule->t_ns += schedule->step_ns;
+    schedule->rest += schedule->step_rest;
+    if (schedule->rest >= schedule->num) {
+        schedule->rest -= schedule->num;
+        schedule->t_ns++;
     }
 }
 
-static inline struct oto_instant srv_beat_at(const struct srv_beat *beat)
+static inline struct oto_instant srv_schedule_at(const struct srv_schedule *schedule)
 {
-    const struct oto_instant at = {beat->t_ns, beat->rest == 0 ? 0.0 : (double)beat->rest / (double)beat->num};
+    const struct oto_instant at = {schedule->t_ns,
+                                   schedule->rest == 0 ? 0.0 : (double)schedule->rest / (double)schedule->num};
     return at;
 }
 

@@ -150,7 +150,7 @@ static void put_input(struct sheet *sheet, const char *world, const char *node, 
     put(sheet, "\"mount_rpy_deg\": [%.9g, %.9g, %.9g]}", rpy.x / OTO_DEG, rpy.y / OTO_DEG, rpy.z / OTO_DEG);
 }
 
-/* What estimators listen to, and how those sensors are mounted. */
+/* The inputs of estimators and the mounts of these sensors. */
 static void put_inputs(struct sheet *sheet, const struct srv_server *server)
 {
     const char *world = srv_engine_segment(server->engine)->world;

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "daemon/supervise/guard.h"
+#include "daemon/supervise/supervisor.h"
 #include "daemon/supervise/saves.h"
 #include "options.h"
 #include "server_private.h"
@@ -100,8 +100,9 @@ int main(int argc, char **argv)
     (void)signal(SIGCHLD, SIG_DFL); /* some launchers ignore it, which makes children unwaitable */
     (void)signal(SIGXFSZ, SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error with a sentence (EFBIG) */
     be_small();
-    if (is_given(argc, argv, SRV_GUARD_OPTION)) {
-        return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE : srv_guard(argc, argv);
+    if (is_given(argc, argv, SRV_SUPERVISOR_OPTION)) {
+        return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE
+                                                                           : srv_supervise_server(argc, argv);
     }
     struct srv_options options = {0};
     srv_options_parse(argc, argv, &options);

@@ -12,9 +12,9 @@
 
 struct srv_options {
     const char *world_path;
-    struct srv_override overrides[SRV_MAX_OVERRIDES]; /* --set, and what stands for one */
+    struct srv_override overrides[SRV_MAX_OVERRIDES]; /* --set, and options that are short for one */
     uint32_t override_count;
-    int64_t for_ns; /* simulated; 0: as the world says */
+    int64_t for_ns; /* simulated; 0: the value of the world file */
     const char *keep_plugins;
     const char *restore_path, *checkpoint_path; /* NULL: not given */
     const char *log_path, *replay_path; /* NULL: not given */

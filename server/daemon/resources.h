@@ -10,7 +10,7 @@
 
 #include "otolith/status.h"
 
-/* LIMIT: the descriptors or the thread that the start needs are not to be had. */
+/* LIMIT: the descriptors or the thread that the start needs are not available. */
 enum oto_status srv_resources_check(struct oto_error *error);
 
 /* Starts libuv's worker thread now, so that no request of a running server has to. `job` stays until the loop has run. */

@@ -36,7 +36,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     struct srv_checkpoint *beginning = &server->beginning;
     enum oto_status status = srv_checkpoint_read(server->began_with, beginning, error);
     if (status == OTO_OK) {
-        status = srv_checkpoint_configure(beginning, &server->config, srv_plugin_describe, srv_server_warn, NULL, error);
+        status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
     }
     if (status == OTO_OK && server->options->for_ns > 0 && server->options->again == NULL) {
         clock->until_ns += srv_instant_ns(beginning->tick, clock->rate_num, clock->rate_den, NULL);
@@ -107,7 +107,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
 }
 
 /* A supervised world without `checkpoint:` is saved once a second. */
-static void save_for_guard(struct srv_server *server)
+static void save_for_supervisor(struct srv_server *server)
 {
     struct srv_checkpoint_config *checkpoint = &server->config.checkpoint;
     if (server->options->checkpoint_directory != NULL && checkpoint->every_ns == 0) {
@@ -178,7 +178,7 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
         const struct srv_world_source source = {.path = options->world_path,
                                                 .overrides = options->overrides,
                                                 .override_count = options->override_count,
-                                                .describe = srv_plugin_describe,
+                                                .open_plugin = srv_plugin_open_checked,
                                                 .given_motion = srv_external_entry()};
         status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }
@@ -188,7 +188,7 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
     if (options->for_ns > 0) {
         server->config.clock.until_ns = options->for_ns;
     }
-    save_for_guard(server);
+    save_for_supervisor(server);
     if (server->replay != NULL) {
         choose_replay_mode(server);
     }
@@ -260,7 +260,7 @@ static void on_saved(void *context, const char *path)
 }
 
 /* After a crash before the first save the world continues from the start of this run: the parent keeps a copy of it. */
-static void keep_for_guard(const struct srv_server *server)
+static void keep_for_supervisor(const struct srv_server *server)
 {
     char path[4096];
     struct oto_error error = {0};
@@ -277,7 +277,7 @@ static enum oto_status watch_crashes(struct srv_server *server, struct oto_error
     if (server->crash_page != NULL) {
         server->crash_page->lineage = srv_engine_segment(server->engine)->lineage;
         if (server->run > 0) {
-            keep_for_guard(server);
+            keep_for_supervisor(server);
         }
     }
     return srv_crash_watch(server->crash_page, server->engine, error);
@@ -332,15 +332,15 @@ static enum oto_status open_log(struct srv_server *server, struct srv_log_writer
     return srv_log_writer_create(&facts, &server->config, server->engine, log, error);
 }
 
-static enum oto_status open_chronicle(struct srv_server *server, struct oto_error *error)
+static enum oto_status open_run_observer(struct srv_server *server, struct oto_error *error)
 {
     struct srv_log_writer *log = NULL;
     struct srv_replay *replay = server->replay;
     enum oto_status status = server->options->log_path != NULL ? open_log(server, &log, error) : OTO_OK;
     if (status == OTO_OK && (log != NULL || replay != NULL)) {
         server->replay = NULL;
-        status = srv_chronicle_create(&server->loop, server->engine, server->courier, log, replay, &server->chronicle,
-                                      error);
+        status = srv_run_observer_create(&server->loop, server->engine, server->command_queue, log, replay,
+                                         &server->run_observer, error);
     }
     return status;
 }
@@ -354,25 +354,25 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
     enum oto_status status =
         server->config.control.rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
     if (status == OTO_OK) {
-        status = srv_courier_create(&server->loop, server->engine, &server->courier, error);
+        status = srv_command_queue_create(&server->loop, server->engine, &server->command_queue, error);
     }
     if (status != OTO_OK) {
         (void)close(listen_fd);
         return status;
     }
-    status = open_chronicle(server, error);
+    status = open_run_observer(server, error);
     if (status != OTO_OK) {
         (void)close(listen_fd);
         return status;
     }
-    server->checkpointer =
-        srv_checkpointer_create(&server->worker, server->engine, &server->config, server->courier, on_saved, server);
+    server->checkpointer = srv_checkpointer_create(&server->worker, server->engine, &server->config,
+                                                   server->command_queue, on_saved, server);
     if (server->checkpointer == NULL) {
         (void)close(listen_fd);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the control socket");
     }
     const struct srv_control_hooks hooks = srv_server_control_hooks(server);
-    return srv_control_create(&server->loop, server->engine, server->courier, &hooks, listen_fd, &server->control,
+    return srv_control_create(&server->loop, server->engine, server->command_queue, &hooks, listen_fd, &server->control,
                               error);
 }
 
@@ -434,9 +434,9 @@ static void unwind(struct srv_server *server)
     if (server->checkpointer != NULL) {
         srv_checkpointer_stop(server->checkpointer);
     }
-    (void)srv_chronicle_stop(server->chronicle);
-    if (server->courier != NULL) {
-        srv_courier_stop(server->courier);
+    (void)srv_run_observer_stop(server->run_observer);
+    if (server->command_queue != NULL) {
+        srv_command_queue_stop(server->command_queue);
     }
     if (server->handles_open) {
         (void)uv_timer_stop(&server->watchdog);
@@ -511,9 +511,9 @@ void srv_server_destroy(struct srv_server *server)
     srv_supervisor_destroy(server->supervisor);
     srv_control_destroy(server->control);
     srv_checkpointer_destroy(server->checkpointer);
-    srv_chronicle_destroy(server->chronicle);
+    srv_run_observer_destroy(server->run_observer);
     srv_replay_destroy(server->replay);
-    srv_courier_destroy(server->courier);
+    srv_command_queue_destroy(server->command_queue);
     srv_crash_forget(server->engine);
     srv_engine_destroy(server->engine);
     srv_world_config_finish(&server->config);

@@ -12,7 +12,7 @@
 #include "daemon/supervise/crash_page.h"
 #include "daemon/control/runtime_dir.h"
 #include "daemon/control/worker.h"
-#include "daemon/log/chronicle.h"
+#include "daemon/log/run_observer.h"
 #include "options.h"
 #include "publish/supervisor.h"
 #include "daemon/thread/engine.h"
@@ -30,12 +30,12 @@ struct srv_server {
     struct srv_world_config config;
     struct srv_runtime_dir runtime;
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct srv_control *control;
     struct srv_checkpointer *checkpointer;
     struct srv_crash_page *crash_page; /* NULL: not supervised */
-    struct srv_chronicle *chronicle; /* NULL: nothing is logged or replayed */
-    struct srv_replay *replay;       /* until the chronicle has it */
+    struct srv_run_observer *run_observer; /* NULL: nothing is logged or replayed */
+    struct srv_replay *replay;             /* until the run observer has it */
     struct srv_options as_logged;    /* of a replay */
     uint32_t run;                    /* of this process, from 0: each has a log of its own */
     char *began_with;                /* path of the checkpoint that this run continues; NULL: it begins at tick 0 */

@@ -40,10 +40,10 @@ void srv_server_close_handles(struct srv_server *server)
     }
     srv_control_stop(server->control);
     srv_checkpointer_stop(server->checkpointer);
-    if (!srv_chronicle_stop(server->chronicle)) {
+    if (!srv_run_observer_stop(server->run_observer)) {
         server->exit_code = EXIT_FAILURE;
     }
-    srv_courier_stop(server->courier);
+    srv_command_queue_stop(server->command_queue);
     for (size_t i = 0; i < sizeof server->signals / sizeof *server->signals; i++) {
         uv_close((uv_handle_t *)&server->signals[i], NULL);
     }
@@ -78,7 +78,7 @@ static void abandon_worker(struct srv_server *server)
     char sentence[256];
     (void)snprintf(sentence, sizeof sentence, "'%s' does not return (a stuck plugin or disk); the process ends without it",
                    srv_worker_doing(&server->worker));
-    (void)srv_chronicle_stop(server->chronicle);
+    (void)srv_run_observer_stop(server->run_observer);
     give_up(server, sentence);
 }
 
@@ -131,7 +131,7 @@ void srv_server_end(struct srv_server *server, bool patient)
     server->patient = patient;
     if (!has_ended(server)) {
         const struct srv_command stop = {.kind = SRV_COMMAND_STOP};
-        (void)srv_courier_send(server->courier, &stop, NULL, NULL);
+        (void)srv_command_queue_send(server->command_queue, &stop, NULL, NULL);
     }
     enter_phase(server, SRV_PHASE_STOPPING, STOP_LIMIT_MS);
     (void)uv_timer_start(&server->ending, on_ending, 0, ENDING_MS);

@@ -61,7 +61,7 @@ static void on_publisher_event(void *context, uint32_t severity, int64_t value, 
     if (server->phase == SRV_PHASE_RUNNING) {
         srv_server_say(NULL, sentence);
     }
-    srv_courier_event(server->courier, OTO_EVENT_PUBLISHER, severity, value, "publisher", sentence);
+    srv_command_queue_event(server->command_queue, OTO_EVENT_PUBLISHER, severity, value, "publisher", sentence);
 }
 
 static void on_publisher_restart(void *context)

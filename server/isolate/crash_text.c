@@ -1,4 +1,4 @@
-/* What a crash record says to a person. The record was written by a process that is not trusted. */
+/* The text of a crash record. The record was written by a process that is not trusted. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -6,17 +6,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "isolate/box.h"
+#include "isolate/plugin_host.h"
 #include "plugin/elf_symbol.h"
 
-const char *srv_doing_text(uint32_t doing)
+const char *srv_host_operation_text(uint32_t operation)
 {
-    static const char *const texts[SRV_DOING_COUNT] = {
-        [SRV_DOING_IDLE] = "nothing",       [SRV_DOING_LOAD] = "loading",   [SRV_DOING_PREPARE] = "prepare",
-        [SRV_DOING_INIT] = "init",          [SRV_DOING_SET_PARAMS] = "set_params", [SRV_DOING_STEP] = "step",
-        [SRV_DOING_MIGRATE] = "migrate",    [SRV_DOING_VALIDATE] = "validate", [SRV_DOING_ADOPT] = "adopt",
-        [SRV_DOING_EVALUATE] = "evaluate"};
-    return doing < SRV_DOING_COUNT ? texts[doing] : "nothing";
+    static const char *const texts[SRV_OPERATION_COUNT] = {
+        [SRV_OPERATION_IDLE] = "nothing",          [SRV_OPERATION_LOAD] = "loading",
+        [SRV_OPERATION_PREPARE] = "prepare",       [SRV_OPERATION_INIT] = "init",
+        [SRV_OPERATION_SET_PARAMS] = "set_params", [SRV_OPERATION_STEP] = "step",
+        [SRV_OPERATION_MIGRATE] = "migrate",       [SRV_OPERATION_VALIDATE] = "validate",
+        [SRV_OPERATION_ADOPT] = "adopt",           [SRV_OPERATION_EVALUATE] = "evaluate"};
+    return operation < SRV_OPERATION_COUNT ? texts[operation] : "nothing";
 }
 
 struct named_call {
@@ -46,7 +47,7 @@ static const char *call_name(uint64_t number)
 }
 
 /* "at function+0x12", as far as the file's symbols tell. */
-static void tell_place(const struct srv_box_crash *crash, int fd, char *text, size_t bytes)
+static void describe_place(const struct srv_host_crash *crash, int fd, char *text, size_t bytes)
 {
     struct stat facts;
     char function[96];
@@ -67,12 +68,12 @@ static void tell_place(const struct srv_box_crash *crash, int fd, char *text, si
     (void)munmap(map, (size_t)facts.st_size);
 }
 
-void srv_crash_tell(const struct srv_box_crash *crash, int fd, char *text, size_t bytes)
+void srv_crash_describe(const struct srv_host_crash *crash, int fd, char *text, size_t bytes)
 {
     char place[160], call[32];
     const int signal = crash->signal < 64 ? (int)crash->signal : 0;
     const char *name = sigabbrev_np(signal);
-    tell_place(crash, fd, place, sizeof place);
+    describe_place(crash, fd, place, sizeof place);
     if (signal == SIGSYS) {
         (void)snprintf(call, sizeof call, "%llu", (unsigned long long)crash->system_call);
         (void)snprintf(text, bytes, "was ended by SIGSYS: the system call %s is not allowed there%s",

@@ -6,7 +6,7 @@
 
 #include "isolate/isolated.h"
 
-#define RELEASED_CAPACITY 64u /* a power of two; the keeper empties it at once */
+#define RELEASED_CAPACITY 64u /* a power of two; the host supervisor empties it at once */
 
 static struct srv_group *find_group(struct srv_sim *sim, const char *name)
 {
@@ -77,7 +77,7 @@ static struct srv_group *add_group(struct srv_sim *sim, const struct srv_node *n
     return group;
 }
 
-/* Nodes that name a group must mean the same group. */
+/* Nodes of one group must have the same kind, mode and budget. */
 static enum oto_status join(struct srv_sim *sim, const struct srv_node *node, struct oto_error *error)
 {
     static const char *const turns[] = {
@@ -92,9 +92,10 @@ static enum oto_status join(struct srv_sim *sim, const struct srv_node *node, st
         group = add_group(sim, node);
     }
     if (group->turn != turn_of(node)) {
-        return refuse(node, error, OTO_CONFLICT, "is one of the %s, and plugin host '%s' runs %s: they have their turns at "
-                      "other times of a tick; a host of another name is accepted", turns[turn_of(node)], group->name,
-                      turns[group->turn]);
+        return refuse(node, error, OTO_CONFLICT,
+                      "is one of the %s, and plugin host '%s' runs %s: they are stepped at "
+                      "other times of a tick; a host of another name is accepted",
+                      turns[turn_of(node)], group->name, turns[group->turn]);
     }
     if (group->async != async || group->budget_ns != budget_of(node)) {
         return refuse(node, error, OTO_CONFLICT, "gives plugin host '%s' mode %s and %lld us, an earlier one mode %s and %lld "
@@ -144,8 +145,8 @@ static enum oto_status fill(struct srv_sim *sim, struct srv_group *group, struct
     uint32_t slot = 0;
     enum oto_status status = OTO_OK;
     group->members = calloc(group->member_count, sizeof *group->members);
-    group->released = (struct srv_queue){.capacity = RELEASED_CAPACITY, .item_bytes = sizeof(struct srv_box *)};
-    group->released.items = calloc(RELEASED_CAPACITY, sizeof(struct srv_box *));
+    group->released = (struct srv_queue){.capacity = RELEASED_CAPACITY, .item_bytes = sizeof(struct srv_host *)};
+    group->released.items = calloc(RELEASED_CAPACITY, sizeof(struct srv_host *));
     if (group->members == NULL || group->released.items == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
     }
@@ -158,76 +159,80 @@ static enum oto_status fill(struct srv_sim *sim, struct srv_group *group, struct
     return status;
 }
 
-static enum oto_status make_seats(struct srv_group *group, struct oto_error *error)
+static enum oto_status make_specs(struct srv_group *group, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
-    group->seats = calloc(group->member_count, sizeof *group->seats);
-    if (group->seats == NULL) {
+    group->specs = calloc(group->member_count, sizeof *group->specs);
+    if (group->specs == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for plugin host '%s'", group->name);
     }
     for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
         const struct srv_node *node = group->members[i].node;
-        group->seats[i] = (struct srv_box_seat){
-            .topic = node->topic, .setup = *node->live.abi.setup, .plugin = oto_plugin_hold(node->live.plugin), .flags = SRV_SLOT_FRESH,
-            .inputs = node->is_estimator ? &node->inputs : NULL};
-        status = oto_params_copy(&node->live.params, &group->seats[i].params, error);
+        group->specs[i] = (struct srv_host_instance_spec){.topic = node->topic,
+                                                          .setup = *node->live.abi.setup,
+                                                          .plugin = oto_plugin_hold(node->live.plugin),
+                                                          .flags = SRV_SLOT_FRESH,
+                                                          .inputs = node->is_estimator ? &node->inputs : NULL};
+        status = oto_params_copy(&node->live.params, &group->specs[i].params, error);
     }
     return status;
 }
 
-/* Another plugin in a seat was swapped in, and has done nothing wrong yet. */
-static void take_plugin(struct srv_member *member, struct srv_box_seat *seat, const struct srv_box_place *place)
+/* Takes over a plugin that was swapped in; it has no crashes yet, so it is not quarantined. */
+static void take_plugin(struct srv_member *member, struct srv_host_instance_spec *spec,
+                        const struct srv_host_layout *layout)
 {
-    if (place->plugin == seat->plugin) {
+    if (layout->plugin == spec->plugin) {
         return;
     }
-    (void)oto_plugin_close(seat->plugin);
-    seat->plugin = oto_plugin_hold(place->plugin);
-    seat->setup = place->setup;
-    seat->flags &= ~SRV_SLOT_OFF;
+    (void)oto_plugin_close(spec->plugin);
+    spec->plugin = oto_plugin_hold(layout->plugin);
+    spec->setup = layout->setup;
+    spec->flags &= ~SRV_SLOT_OFF;
     member->off = false;
     member->crashes = 0;
 }
 
-enum oto_status srv_group_take_seats(struct srv_group *group, const struct srv_box *box, struct oto_error *error)
+enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_host *host, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
         struct oto_params params = {0};
-        status = oto_params_copy(&box->places[i].params, &params, error);
+        status = oto_params_copy(&host->layouts[i].params, &params, error);
         if (status == OTO_OK) {
-            oto_params_free(&group->seats[i].params);
-            group->seats[i].params = params;
-            take_plugin(&group->members[i], &group->seats[i], &box->places[i]);
+            oto_params_free(&group->specs[i].params);
+            group->specs[i].params = params;
+            take_plugin(&group->members[i], &group->specs[i], &host->layouts[i]);
         }
     }
-    group->seats_revision = box->revision;
+    group->specs_revision = host->revision;
     return status;
 }
 
-/* The first host of a group: its instances make the first states. */
+/* Starts the first host of a group, whose instances make the first states. */
 static enum oto_status start(struct srv_group *group, oto_warn_function warn, void *warn_context,
                              struct oto_error *error)
 {
     uint32_t culprit = 0;
-    enum oto_status status = make_seats(group, error);
+    enum oto_status status = make_specs(group, error);
     if (status == OTO_OK) {
-        status = srv_box_start(group->seats, group->member_count, group->fifo_priority, warn, warn_context,
-                               &group->live.box, &culprit, error);
+        status = srv_host_start(group->specs, group->member_count, group->fifo_priority, warn, warn_context,
+                                &group->live.host, &culprit, error);
     }
     if (status != OTO_OK) {
         return status;
     }
-    group->watched = group->live.box;
-    group->pid = (int32_t)group->live.box->pid;
-    group->landlock = group->live.box->landlock;
+    group->watched = group->live.host;
+    group->pid = (int32_t)group->live.host->pid;
+    group->landlock = group->live.host->landlock;
     for (uint32_t i = 0; i < group->member_count; i++) {
-        const struct srv_box_place *place = &group->live.box->places[i];
-        memcpy(group->members[i].node->live.abi.state, srv_box_at(group->live.box, place->state_offset), place->state_bytes);
+        const struct srv_host_layout *layout = &group->live.host->layouts[i];
+        memcpy(group->members[i].node->live.abi.state, srv_host_at(group->live.host, layout->state_offset),
+               layout->state_bytes);
         if (group->members[i].truths != NULL) {
-            srv_member_take_zero(&group->members[i], group->live.box);
+            srv_member_take_zero(&group->members[i], group->live.host);
         }
-        group->seats[i].flags = 0;
+        group->specs[i].flags = 0;
     }
     return OTO_OK;
 }
@@ -281,24 +286,24 @@ const char *srv_isolation_group_node(const struct srv_sim *sim, uint32_t index, 
 
 static void finish_group(struct srv_group *group)
 {
-    struct srv_box *box = NULL;
-    while (group->released.items != NULL && srv_queue_pop(&group->released, &box)) {
-        srv_box_end(box);
+    struct srv_host *host = NULL;
+    while (group->released.items != NULL && srv_queue_pop(&group->released, &host)) {
+        srv_host_end(host);
     }
-    srv_box_end(group->next);
-    srv_box_end(group->live.box);
-    srv_box_end(group->trial.box);
+    srv_host_end(group->next);
+    srv_host_end(group->live.host);
+    srv_host_end(group->trial.host);
     for (uint32_t i = 0; group->members != NULL && i < group->member_count; i++) {
         free(group->members[i].last);
         free(group->members[i].after);
         free(group->members[i].truths);
     }
-    for (uint32_t i = 0; group->seats != NULL && i < group->member_count; i++) {
-        oto_params_free(&group->seats[i].params);
-        (void)oto_plugin_close(group->seats[i].plugin);
+    for (uint32_t i = 0; group->specs != NULL && i < group->member_count; i++) {
+        oto_params_free(&group->specs[i].params);
+        (void)oto_plugin_close(group->specs[i].plugin);
     }
     (void)pthread_mutex_destroy(&group->lock);
-    free(group->seats);
+    free(group->specs);
     free(group->released.items);
     free(group->members);
 }

@@ -10,27 +10,28 @@
 
 /* What the server sent at the start. */
 struct host_job {
-    struct srv_host_start start;
+    struct srv_host_start_message start;
     void *memory; /* the first descriptor, mapped */
-    int plugin_fds[SRV_BOX_MAX_PLUGINS];
+    int plugin_fds[SRV_HOST_MAX_PLUGINS];
     uint32_t landlock; /* its ABI, 0: the kernel offers none */
 };
 
-/* One message to the server; false when it is gone. */
+/* Sends a message to the server. False: the server has ended. */
 bool host_send(const struct srv_host_message *message);
-bool host_say(enum srv_host_saying saying, uint32_t slot, enum oto_status status, const char *text);
+bool host_report(enum srv_host_message_kind kind, uint32_t slot, enum oto_status status, const char *text);
 
-/* Says what is done with the instance of `slot`, counted from 1; 0: of none. */
-void host_leave_crumb(struct srv_box_head *box, uint32_t slot, enum srv_box_doing doing);
+/* Records the operation on instance `slot`, counted from 1, for the report of a crash; 0: none. */
+void host_mark_operation(struct srv_host_mailbox *mailbox, uint32_t slot, enum srv_host_operation operation);
 
-/* A motion's request: its steps, until one is not good, then the truths; returns what the last step said. */
-uint32_t host_move(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+/* Executes the steps of a motion's request, up to the first that fails, then evaluates the truths. Returns the status
+ * of the last step. */
+uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance);
-/* Truths alone. */
-void host_evaluate(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+/* Evaluates the truths only. */
+void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance);
 
-/* The work of a start message; returns the exit code. */
+/* Executes a start message. Returns the exit code. */
 int host_run(struct host_job *job);
 int host_probe(struct host_job *job);
 int host_describe(struct host_job *job);

@@ -13,7 +13,7 @@
 
 /* A signal handler gets no argument of its own: this is the one mutable global of the program. */
 static struct {
-    struct srv_box_crash *crash;
+    struct srv_host_crash *crash;
     struct host_ranges ranges;
 } watched;
 
@@ -33,7 +33,7 @@ static uintptr_t program_counter(const ucontext_t *context)
 
 static void record(int signal, const siginfo_t *facts, uintptr_t pc)
 {
-    struct srv_box_crash *crash = watched.crash;
+    struct srv_host_crash *crash = watched.crash;
     const bool call = signal == SIGSYS;
     if (crash->signal != 0) {
         return; /* the first is the cause */
@@ -62,7 +62,7 @@ static void on_deadly(int signal, siginfo_t *facts, void *context)
     }
 }
 
-enum oto_status host_crash_watch(struct srv_box_crash *crash, struct oto_error *error)
+enum oto_status host_crash_watch(struct srv_host_crash *crash, struct oto_error *error)
 {
     struct sigaction action = {.sa_sigaction = on_deadly, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
     void *memory = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -108,7 +108,7 @@ void host_crash_know(uint32_t index, const struct oto_plugin *plugin)
 {
     struct search search = {.code = (uintptr_t)oto_plugin_ops(plugin)->step};
     (void)dl_iterate_phdr(look_at, &search);
-    if (index < SRV_BOX_MAX_PLUGINS) {
+    if (index < SRV_HOST_MAX_PLUGINS) {
         watched.ranges.range[index] = search.found;
         watched.ranges.count = index >= watched.ranges.count ? index + 1 : watched.ranges.count;
     }

@@ -1,4 +1,4 @@
-/* Deadly signals: what a plugin did is left in shared memory for the server to tell. */
+/* Deadly signals: records signal and place in shared memory for the server. */
 #ifndef SRV_PLUGIN_HOST_CRASH_H
 #define SRV_PLUGIN_HOST_CRASH_H
 
@@ -10,12 +10,12 @@ struct host_ranges {
     uint32_t count;
     struct host_range {
         uintptr_t start, end;
-    } range[SRV_BOX_MAX_PLUGINS];
+    } range[SRV_HOST_MAX_PLUGINS];
 };
 
-/* Signals are told in *crash from now on. One process, one place: the handler has no other way to it. */
-enum oto_status host_crash_watch(struct srv_box_crash *crash, struct oto_error *error);
-/* Plugin `index` is loaded: its code is known by its step. */
+/* Installs the handlers, which write to *crash. Once a process, because a handler has no argument. */
+enum oto_status host_crash_watch(struct srv_host_crash *crash, struct oto_error *error);
+/* Registers the code of plugin `index`, found by the address of its step. */
 void host_crash_know(uint32_t index, const struct oto_plugin *plugin);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * What otolithd and otolith-plugin-host share: a memfd of fixed size that both map for writing, and the messages of the
- * control socket between them. The server makes and fills the mailbox, and keeps its own copies of every offset and size:
- * it believes nothing that it reads here beyond what it copies out once and then checks. The host believes the server.
+ * control socket between them. The server makes and fills the mailbox. It keeps its own copies of every offset and
+ * size, and copies and checks everything that it reads here. The host trusts the server.
  *
- * One request steps every instance that is due. Words that the other side sleeps on are futexes:
- *   request   the server's: counts requests; the host sleeps on it
- *   news      the host's: grows with each answer or question; the server sleeps on it
- *   answered  the server's: counts answered questions; the host sleeps on it
+ * One request steps every instance that is due. Three words are futexes:
+ *   request        written by the server: counts requests; the host waits on it
+ *   notifications  written by the host: grows with each answer or question; the server waits on it
+ *   answered       written by the server: counts answered questions; the host waits on it
  */
 #ifndef SRV_PLUGIN_HOST_MAILBOX_H
 #define SRV_PLUGIN_HOST_MAILBOX_H
@@ -16,80 +16,80 @@
 #include "otolith/estimator.h"
 #include "otolith/plugin.h"
 
-#define SRV_BOX_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
-#define SRV_BOX_VERSION 4u
-#define SRV_BOX_ALIGN 64u
-#define SRV_BOX_HEAD_BYTES 4096u
-#define SRV_BOX_MAX_SLOTS 1024u
-#define SRV_BOX_MAX_PLUGINS 64u
-#define SRV_BOX_MAX_BYTES (UINT64_C(1) << 30)
-#define SRV_BOX_ASKS_A_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
+#define SRV_HOST_MAGIC UINT64_C(0x31584f424f544f00) /* "\0OTOBOX1" */
+#define SRV_HOST_VERSION 4u
+#define SRV_HOST_ALIGN 64u
+#define SRV_HOST_HEAD_BYTES 4096u
+#define SRV_HOST_MAX_SLOTS 1024u
+#define SRV_HOST_MAX_PLUGINS 64u
+#define SRV_HOST_MAX_BYTES (UINT64_C(1) << 30)
+#define SRV_HOST_QUESTIONS_PER_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
 
-#define SRV_BOX_INSTANTS 64u      /* of a motion, that one request asks for */
+#define SRV_HOST_INSTANTS 64u /* of a motion, that one request asks for */
 
 #define SRV_HOST_CONTROL_FD 3 /* of the started process */
 
-/* What the host is doing with the instance of `crumb_slot`. */
-enum srv_box_doing {
-    SRV_DOING_IDLE = 0,
-    SRV_DOING_LOAD,
-    SRV_DOING_PREPARE,
-    SRV_DOING_INIT,
-    SRV_DOING_SET_PARAMS,
-    SRV_DOING_STEP,
-    SRV_DOING_MIGRATE,
-    SRV_DOING_VALIDATE,
-    SRV_DOING_ADOPT,
-    SRV_DOING_EVALUATE,
-    SRV_DOING_COUNT
+/* The operation that the host executes on the instance of `current_slot`. */
+enum srv_host_operation {
+    SRV_OPERATION_IDLE = 0,
+    SRV_OPERATION_LOAD,
+    SRV_OPERATION_PREPARE,
+    SRV_OPERATION_INIT,
+    SRV_OPERATION_SET_PARAMS,
+    SRV_OPERATION_STEP,
+    SRV_OPERATION_MIGRATE,
+    SRV_OPERATION_VALIDATE,
+    SRV_OPERATION_ADOPT,
+    SRV_OPERATION_EVALUATE,
+    SRV_OPERATION_COUNT
 };
 
-/* Left behind by the handler of a deadly signal. */
-struct srv_box_crash {
+/* Written by the handler of a deadly signal. */
+struct srv_host_crash {
     uint32_t signal; /* 0: none */
     uint32_t code;   /* si_code */
-    uint64_t address; /* what was touched */
-    uint64_t pc;      /* where */
+    uint64_t address;     /* that was accessed */
+    uint64_t pc;          /* program counter */
     uint64_t system_call; /* of SIGSYS */
     uint64_t library_offset; /* of pc in the plugin's file image, valid if in_plugin */
-    uint32_t in_plugin; /* 1 + index of the plugin whose code it was, 0: another's */
+    uint32_t in_plugin;      /* 1 + index of the plugin that contains pc, 0: none */
     uint32_t reserved;
 };
 
 /* A question: the input of an instance at an earlier instant. */
-struct srv_box_question {
+struct srv_host_question {
     uint32_t slot;
     uint32_t reserved;
     struct oto_instant at;
 };
 
-struct srv_box_head {
+struct srv_host_mailbox {
     uint64_t magic;
     uint32_t version, slot_count;
     uint64_t bytes;
     /* written by the server */
-    _Alignas(SRV_BOX_ALIGN) uint32_t request;
+    _Alignas(SRV_HOST_ALIGN) uint32_t request;
     uint32_t answered;
     uint32_t answer_status; /* enum oto_step_status */
     struct oto_sensor_input answer;
     /* written by the host */
-    _Alignas(SRV_BOX_ALIGN) uint32_t news;
+    _Alignas(SRV_HOST_ALIGN) uint32_t notifications;
     uint32_t done; /* the request that was last completed */
     uint32_t asked;
-    uint32_t crumb_slot; /* 1 + slot, 0: none */
-    uint32_t crumb_doing; /* enum srv_box_doing */
-    struct srv_box_question question;
-    struct srv_box_crash crash;
+    uint32_t current_slot;      /* 1 + slot, 0: none */
+    uint32_t current_operation; /* enum srv_host_operation */
+    struct srv_host_question question;
+    struct srv_host_crash crash;
 };
 
-/* A record that a step made, or did not. */
-struct srv_box_output {
+/* One output of a step. */
+struct srv_host_output {
     int64_t t_ns, sensor_time_ns;
     uint32_t flags, emit;
 };
 
 /* The truth of a motion at an instant. */
-struct srv_box_instant {
+struct srv_host_instant {
     struct oto_instant at;
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t reserved;
@@ -102,21 +102,27 @@ struct srv_box_instant {
 
 /* Beyond enum oto_step_status: the step changed the floating-point mode. */
 
-/* How a swap's candidate comes to its state, which it is asked for by a request of its own. */
-enum srv_box_take {
+/* How a swap's candidate gets its state. The server sends a request of its own for this. */
+enum srv_host_take {
     SRV_TAKE_NOTHING = 0,
-    SRV_TAKE_AS_IS,  /* what stands at state_offset: `validate` looks at it */
-    SRV_TAKE_MIGRATE /* from what stands at old_state_offset, then the same */
+    SRV_TAKE_AS_IS,  /* the state at state_offset, checked by `validate` */
+    SRV_TAKE_MIGRATE /* from the state at old_state_offset, then `validate` */
 };
-enum srv_box_taken { SRV_TAKEN = 0, SRV_TAKEN_NOT_MIGRATED, SRV_TAKEN_NOT_VALID, SRV_TAKEN_FLOAT_MODE, SRV_TAKEN_COUNT };
+enum srv_host_take_result {
+    SRV_TAKEN = 0,
+    SRV_TAKEN_NOT_MIGRATED,
+    SRV_TAKEN_NOT_VALID,
+    SRV_TAKEN_FLOAT_MODE,
+    SRV_TAKEN_COUNT
+};
 
-struct srv_box_slot {
+struct srv_host_slot {
     /* written once */
     struct oto_setup setup;
     char path[256];
     uint64_t params_offset, params_bytes, old_params_offset;
     uint64_t state_offset, state_bytes;
-    uint64_t old_state_offset, old_state_bytes; /* of the plugin before, for `migrate` */
+    uint64_t old_state_offset, old_state_bytes; /* of the previous plugin, for `migrate` */
     uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
     uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
     uint32_t old_state_version;
@@ -125,58 +131,59 @@ struct srv_box_slot {
     uint32_t flags;  /* SRV_SLOT_… */
     uint32_t payload_stride; /* estimators: from one sample's payload to the next */
     uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.estimator.inputs, by oto_bindings_pack */
-    uint64_t samples_offset, payloads_offset;  /* and of what a step is given; the payloads in the samples' order */
-    uint64_t instants_offset;                  /* motions: struct srv_box_instant[SRV_BOX_INSTANTS] */
+    uint64_t samples_offset,
+        payloads_offset; /* estimators: the samples of a step, and their payloads in the same order */
+    uint64_t instants_offset;                  /* motions: struct srv_host_instant[SRV_HOST_INSTANTS] */
     /* written by the server for each request */
     uint32_t due;
-    uint32_t take; /* enum srv_box_take */
+    uint32_t take; /* enum srv_host_take */
     uint64_t tick, n;
     struct oto_instant at;
     struct oto_sensor_input input;
     uint32_t sample_count;
-    uint32_t step_count;    /* motions: ticks to move on by, of which `beat` is the end of the first; may be 0 */
+    uint32_t step_count;    /* motions: ticks to move on by, of which `schedule` is the end of the first; may be 0 */
     uint32_t instant_count; /* motions: of the truths that are asked for after that; with SRV_SLOT_FRESH also at the start */
     uint32_t reserved_motion;
-    struct srv_beat beat;
-    /* both: what the host finds in its outputs, and what it leaves there */
-    struct srv_box_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct srv_schedule schedule;
+    /* written by both: outputs before and after the step */
+    struct srv_host_output outputs[OTO_PLUGIN_MAX_PORTS];
     /* written by the host */
     uint32_t status;
-    uint32_t taken;  /* enum srv_box_taken */
+    uint32_t taken;  /* enum srv_host_take_result */
     int64_t step_ns; /* real time of the step */
 };
 
-_Static_assert(sizeof(struct srv_box_head) <= SRV_BOX_HEAD_BYTES, "the head fits its page");
-_Static_assert(sizeof(struct srv_box_slot) % 8 == 0, "slots are whole words");
+_Static_assert(sizeof(struct srv_host_mailbox) <= SRV_HOST_HEAD_BYTES, "the head fits its page");
+_Static_assert(sizeof(struct srv_host_slot) % 8 == 0, "slots are whole words");
 
-static inline struct srv_box_slot *srv_box_slot_at(struct srv_box_head *box, uint32_t index)
+static inline struct srv_host_slot *srv_host_slot_at(struct srv_host_mailbox *mailbox, uint32_t index)
 {
-    return (struct srv_box_slot *)(void *)((unsigned char *)box + SRV_BOX_HEAD_BYTES) + index;
+    return (struct srv_host_slot *)(void *)((unsigned char *)mailbox + SRV_HOST_HEAD_BYTES) + index;
 }
 
 /* ---- messages of the control socket (SOCK_SEQPACKET) ---- */
 
-enum srv_host_work { SRV_HOST_RUN = 1, SRV_HOST_PROBE = 2, SRV_HOST_DESCRIBE = 3 };
+enum srv_host_work { SRV_HOST_RUN = 1, SRV_HOST_PROBE = 2, SRV_HOST_DESCRIBE = 3, SRV_HOST_LOAD = 4 };
 
 /* The first message, with descriptors: the mailbox (or job), then the sealed plugin copies. */
-struct srv_host_start {
-    uint64_t magic; /* SRV_BOX_MAGIC */
+struct srv_host_start_message {
+    uint64_t magic; /* SRV_HOST_MAGIC */
     uint32_t version;
     uint32_t work; /* enum srv_host_work */
     uint32_t plugin_count;
     int32_t server_pid;
     uint64_t bytes; /* of the first descriptor */
-    int32_t fifo_priority; /* of SCHED_FIFO, where it is granted; 0: none is wanted */
+    int32_t fifo_priority; /* of SCHED_FIFO, if permitted; 0: none */
     uint32_t reserved;
 };
 
-enum srv_host_saying { SRV_HOST_READY = 1, SRV_HOST_FAILED = 2, SRV_HOST_WARNS = 3 };
+enum srv_host_message_kind { SRV_HOST_READY = 1, SRV_HOST_FAILED = 2, SRV_HOST_WARNS = 3 };
 
 struct srv_host_message {
-    uint32_t saying; /* enum srv_host_saying */
-    uint32_t slot;   /* whose; UINT32_MAX: nobody's */
+    uint32_t kind;   /* enum srv_host_message_kind */
+    uint32_t slot;   /* UINT32_MAX: none */
     uint32_t status; /* enum oto_status */
-    uint32_t bytes;  /* of what the host wrote into the first descriptor, where that is an answer */
+    uint32_t bytes;  /* of the answer in the memory of the first descriptor */
     uint32_t landlock; /* READY to run: its ABI in force, 0 none */
     char text[400];
 };

@@ -24,9 +24,9 @@ bool host_send(const struct srv_host_message *message)
     return sent == (ssize_t)sizeof *message;
 }
 
-bool host_say(enum srv_host_saying saying, uint32_t slot, enum oto_status status, const char *text)
+bool host_report(enum srv_host_message_kind kind, uint32_t slot, enum oto_status status, const char *text)
 {
-    struct srv_host_message message = {.saying = saying, .slot = slot, .status = status};
+    struct srv_host_message message = {.kind = kind, .slot = slot, .status = status};
     (void)snprintf(message.text, sizeof message.text, "%s", text);
     return host_send(&message);
 }
@@ -36,7 +36,7 @@ static bool receive(struct host_job *job, int *memory_fd)
 {
     union {
         struct cmsghdr head;
-        unsigned char bytes[CMSG_SPACE((1 + SRV_BOX_MAX_PLUGINS) * sizeof(int))];
+        unsigned char bytes[CMSG_SPACE((1 + SRV_HOST_MAX_PLUGINS) * sizeof(int))];
     } control;
     struct iovec part = {&job->start, sizeof job->start};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
@@ -45,8 +45,8 @@ static bool receive(struct host_job *job, int *memory_fd)
     do {
         got = recvmsg(SRV_HOST_CONTROL_FD, &message, MSG_CMSG_CLOEXEC);
     } while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof job->start || job->start.magic != SRV_BOX_MAGIC || job->start.version != SRV_BOX_VERSION ||
-        job->start.plugin_count > SRV_BOX_MAX_PLUGINS) {
+    if (got != (ssize_t)sizeof job->start || job->start.magic != SRV_HOST_MAGIC ||
+        job->start.version != SRV_HOST_VERSION || job->start.plugin_count > SRV_HOST_MAX_PLUGINS) {
         return false;
     }
     const struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
@@ -64,7 +64,7 @@ static bool map(struct host_job *job, int memory_fd)
 {
     struct stat facts;
     if (fstat(memory_fd, &facts) != 0 || (uint64_t)facts.st_size != job->start.bytes ||
-        job->start.bytes < sizeof(struct srv_box_head)) {
+        job->start.bytes < sizeof(struct srv_host_mailbox)) {
         return false;
     }
     job->memory = mmap(NULL, job->start.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory_fd, 0);
@@ -80,6 +80,7 @@ static int work(struct host_job *job)
     case SRV_HOST_PROBE:
         return host_probe(job);
     case SRV_HOST_DESCRIBE:
+    case SRV_HOST_LOAD:
         return host_describe(job);
     default:
         return EXIT_USAGE;
@@ -103,11 +104,11 @@ int main(int argc, char **argv)
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
     if (host_sandbox_begin((pid_t)job.start.server_pid, &job.landlock, &error) != OTO_OK) {
-        (void)host_say(SRV_HOST_FAILED, UINT32_MAX, error.status, error.text);
+        (void)host_report(SRV_HOST_FAILED, UINT32_MAX, error.status, error.text);
         return EXIT_FAILURE;
     }
     if (!map(&job, memory_fd)) {
-        (void)host_say(SRV_HOST_FAILED, UINT32_MAX, OTO_IO, "the shared memory cannot be mapped");
+        (void)host_report(SRV_HOST_FAILED, UINT32_MAX, OTO_IO, "the shared memory cannot be mapped");
         return EXIT_FAILURE;
     }
     return work(&job);

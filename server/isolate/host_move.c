@@ -9,8 +9,8 @@ static bool is_good(uint32_t status)
     return status == OTO_STEP_OK || status == OTO_STEP_WARN || status == OTO_STEP_DISCARD;
 }
 
-/* What an operation said, or that it changed the floating-point mode, which is put back. */
-static uint32_t said(enum oto_step_status status)
+/* The status of an operation, or SRV_STEP_FLOAT_MODE if it changed the floating-point mode, which is restored. */
+static uint32_t status_of(enum oto_step_status status)
 {
     if (srv_fpu_is_pinned()) {
         return (uint32_t)status;
@@ -19,39 +19,39 @@ static uint32_t said(enum oto_step_status status)
     return SRV_STEP_FLOAT_MODE;
 }
 
-/* The ticks up to the one that is asked for: mostly one; after a host was away those that it missed, too. */
-static uint32_t step(const struct srv_box_slot *slot, const struct oto_plugin *plugin, const struct oto_instance *instance)
+/* Steps up to the requested tick: usually one step; after a restart also the missed ticks. */
+static uint32_t step(const struct srv_host_slot *slot, const struct oto_plugin *plugin,
+                     const struct oto_instance *instance)
 {
-    struct srv_beat beat = slot->beat;
+    struct srv_schedule schedule = slot->schedule;
     uint32_t status = OTO_STEP_OK;
-    for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_beat_advance(&beat)) {
-        const struct oto_step now = {.size = sizeof now, .tick = beat.n - 1, .n = beat.n, 
-                                     .at = srv_beat_at(&beat)};
-        status = said(oto_plugin_ops(plugin)->step(instance, &now));
+    for (uint32_t i = 0; i < slot->step_count && is_good(status); i++, srv_schedule_advance(&schedule)) {
+        const struct oto_step now = {
+            .size = sizeof now, .tick = schedule.n - 1, .n = schedule.n, .at = srv_schedule_at(&schedule)};
+        status = status_of(oto_plugin_ops(plugin)->step(instance, &now));
     }
     return status;
 }
 
-void host_evaluate(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance)
 {
-    const struct srv_box_slot *slot = srv_box_slot_at(box, index);
-    struct srv_box_instant *instants = (void *)((unsigned char *)box + slot->instants_offset);
-    host_leave_crumb(box, 1 + index, SRV_DOING_EVALUATE);
+    const struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
+    struct srv_host_instant *instants = (void *)((unsigned char *)mailbox + slot->instants_offset);
+    host_mark_operation(mailbox, 1 + index, SRV_OPERATION_EVALUATE);
     for (uint32_t i = 0; i < slot->instant_count; i++) {
-        struct srv_box_instant *instant = &instants[i];
+        struct srv_host_instant *instant = &instants[i];
         memset(&instant->truth, 0, sizeof instant->truth);
-        instant->status =
-            said(oto_plugin_motion(plugin)->evaluate(instance, instant->at, &instant->truth));
+        instant->status = status_of(oto_plugin_motion(plugin)->evaluate(instance, instant->at, &instant->truth));
     }
 }
 
-uint32_t host_move(struct srv_box_head *box, uint32_t index, const struct oto_plugin *plugin,
+uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance)
 {
-    const uint32_t status = step(srv_box_slot_at(box, index), plugin, instance);
+    const uint32_t status = step(srv_host_slot_at(mailbox, index), plugin, instance);
     if (is_good(status)) {
-        host_evaluate(box, index, plugin, instance);
+        host_evaluate(mailbox, index, plugin, instance);
     }
     return status;
 }

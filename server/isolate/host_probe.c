@@ -43,10 +43,10 @@ static void *at(struct srv_probe_job *job, uint64_t offset)
     return (unsigned char *)job + offset;
 }
 
-static void leave_crumb(struct probe *probe, enum srv_box_doing doing, uint32_t step)
+static void mark_operation(struct probe *probe, enum srv_host_operation operation, uint32_t step)
 {
-    __atomic_store_n(&probe->job->crumb_step, step, __ATOMIC_RELAXED);
-    __atomic_store_n(&probe->job->crumb_doing, (uint32_t)doing, __ATOMIC_RELEASE);
+    __atomic_store_n(&probe->job->current_step, step, __ATOMIC_RELAXED);
+    __atomic_store_n(&probe->job->current_operation, (uint32_t)operation, __ATOMIC_RELEASE);
 }
 
 static int64_t now_ns(void)
@@ -62,7 +62,7 @@ static int64_t now_ns(void)
 
 static enum oto_status load(struct probe *probe, int fd)
 {
-    leave_crumb(probe, SRV_DOING_LOAD, 0);
+    mark_operation(probe, SRV_OPERATION_LOAD, 0);
     host_facts_take(&probe->facts); /* the loader keeps one file open, the copy itself */
     enum oto_status status = oto_plugin_load_copy(fd, probe->job->path, &probe->plugin, probe->error);
     if (status != OTO_OK) {
@@ -107,7 +107,7 @@ static enum oto_status prepare(struct probe *probe)
     struct srv_probe_job *job = probe->job;
     const uint64_t bytes = (probe->descriptor->state_bytes + STATE_ALIGN) / STATE_ALIGN * STATE_ALIGN;
     probe->params = (struct oto_params){.block = at(job, job->params_offset), .bytes = job->params_bytes};
-    leave_crumb(probe, SRV_DOING_PREPARE, 0);
+    mark_operation(probe, SRV_OPERATION_PREPARE, 0);
     host_watch_calls(true);
     const enum oto_status status =
         oto_prepare(probe->plugin, &job->setup, &probe->params, NULL, NULL, &probe->prepared, probe->error);
@@ -144,20 +144,20 @@ static enum oto_status first_state(struct probe *probe)
         memcpy(probe->instance.state, at(job, job->state_offset), job->state_bytes);
         return OTO_OK;
     }
-    leave_crumb(probe, SRV_DOING_INIT, 0);
+    mark_operation(probe, SRV_OPERATION_INIT, 0);
     if (probe->ops->init != NULL && probe->ops->init(&probe->instance, &reason) != OTO_OK) {
         reason.text[sizeof reason.text - 1] = '\0';
         return refuse(probe, "init", &reason);
     }
     if (job->start == SRV_START_MIGRATE) {
-        leave_crumb(probe, SRV_DOING_MIGRATE, 0);
+        mark_operation(probe, SRV_OPERATION_MIGRATE, 0);
         if (probe->ops->migrate == NULL || probe->ops->migrate(&probe->instance, at(job, job->state_offset),
                                                                job->state_bytes, job->state_version) != OTO_OK) {
             return refuse(probe, "migrate", &reason);
         }
     }
     if (job->start == SRV_START_ADOPT) {
-        leave_crumb(probe, SRV_DOING_ADOPT, 0);
+        mark_operation(probe, SRV_OPERATION_ADOPT, 0);
         if (!oto_motion_adopts(probe->motion) ||
             probe->motion->adopt(&probe->instance, &job->truth, job->at) != OTO_OK) {
             return refuse(probe, "adopt", &reason);
@@ -169,7 +169,7 @@ static enum oto_status first_state(struct probe *probe)
 static enum oto_status validate(struct probe *probe, uint32_t step)
 {
     const struct oto_error reason = {0};
-    leave_crumb(probe, SRV_DOING_VALIDATE, step);
+    mark_operation(probe, SRV_OPERATION_VALIDATE, step);
     if (probe->ops->validate != NULL && probe->ops->validate(&probe->instance) != OTO_OK) {
         return refuse(probe, step == 0 ? "validate of the first state" : "validate", &reason);
     }
@@ -284,7 +284,7 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
     if (!moves) {
         now.sensor = (struct oto_sensor_step){&input->input, input_at, &past};
     }
-    leave_crumb(probe, SRV_DOING_STEP, index + 1);
+    mark_operation(probe, SRV_OPERATION_STEP, index + 1);
     const uint64_t allocations = host_watch_allocations();
     host_watch_calls(true);
     const int64_t start_ns = now_ns();
@@ -361,8 +361,7 @@ static enum oto_status compare_facts(struct probe *probe, const char *when)
     return complaint == NULL ? OTO_OK : complain(probe, "it %s in %s", complaint, when);
 }
 
-/* After its first state was made once in the open, steps run behind the filter: there they can start and open nothing. */
-static enum oto_status try_out(struct probe *probe, int fd)
+static enum oto_status make_ready(struct probe *probe, int fd)
 {
     enum oto_status status = load(probe, fd);
     if (status == OTO_OK) {
@@ -374,17 +373,24 @@ static enum oto_status try_out(struct probe *probe, int fd)
     if (status == OTO_OK) {
         status = first_state(probe);
     }
+    return status;
+}
+
+/* After its first state was made once in the open, steps run behind the filter: there they can start and open nothing. */
+static enum oto_status try_out(struct probe *probe, int fd)
+{
+    enum oto_status status = make_ready(probe, fd);
     if (status == OTO_OK) {
         status = compare_facts(probe, "prepare or init");
     }
-    if (status == OTO_OK && host_sandbox_is_closable()) {
+    host_end_children();
+    if (status == OTO_OK) {
         status = host_sandbox_close(probe->error);
-        return status == OTO_OK ? run_twice(probe) : status;
     }
     if (status == OTO_OK) {
         status = run_twice(probe);
     }
-    return status == OTO_OK ? compare_facts(probe, "a step") : status;
+    return status == OTO_OK && !host_sandbox_is_closable() ? compare_facts(probe, "a step") : status;
 }
 
 int host_probe(struct host_job *job)
@@ -394,13 +400,16 @@ int host_probe(struct host_job *job)
     probe.inputs = at(probe.job, probe.job->inputs_offset);
     srv_fpu_pin();
     enum oto_status status = host_crash_watch(&probe.job->crash, &error);
+    if (status == OTO_OK && !host_watch_processes()) {
+        status = oto_fail(&error, OTO_IO, "the processes that a plugin starts cannot be watched");
+    }
     if (status == OTO_OK && job->start.plugin_count != 1) {
         status = oto_fail(&error, OTO_INVALID, "a probe is of one plugin");
     }
     if (status == OTO_OK) {
         status = try_out(&probe, job->plugin_fds[0]);
     }
-    leave_crumb(&probe, SRV_DOING_IDLE, 0);
-    const bool said = host_say(status == OTO_OK ? SRV_HOST_READY : SRV_HOST_FAILED, 0, status, error.text);
+    mark_operation(&probe, SRV_OPERATION_IDLE, 0);
+    const bool said = host_report(status == OTO_OK ? SRV_HOST_READY : SRV_HOST_FAILED, 0, status, error.text);
     _exit(said ? EXIT_SUCCESS : EXIT_FAILURE);
 }

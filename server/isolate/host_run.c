@@ -1,4 +1,4 @@
-/* Isolated instances: made ready, then stepped whenever the server asks. */
+/* Isolated instances: prepared, then stepped at each request of the server. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,37 +21,37 @@ struct host_instance {
 };
 
 struct host {
-    struct srv_box_head *box;
-    struct oto_plugin *plugins[SRV_BOX_MAX_PLUGINS];
+    struct srv_host_mailbox *mailbox;
+    struct oto_plugin *plugins[SRV_HOST_MAX_PLUGINS];
     struct host_instance *instances;
 };
 
 /* Whose questions they are. */
 struct asking {
-    struct srv_box_head *box;
+    struct srv_host_mailbox *mailbox;
     uint32_t index;
     uint32_t asks;
 };
 
-static void *at(struct srv_box_head *box, uint64_t offset)
+static void *at(struct srv_host_mailbox *mailbox, uint64_t offset)
 {
-    return (unsigned char *)box + offset;
+    return (unsigned char *)mailbox + offset;
 }
 
-void host_leave_crumb(struct srv_box_head *box, uint32_t slot, enum srv_box_doing doing)
+void host_mark_operation(struct srv_host_mailbox *mailbox, uint32_t slot, enum srv_host_operation operation)
 {
-    __atomic_store_n(&box->crumb_doing, (uint32_t)doing, __ATOMIC_RELAXED);
-    __atomic_store_n(&box->crumb_slot, slot, __ATOMIC_RELEASE);
+    __atomic_store_n(&mailbox->current_operation, (uint32_t)operation, __ATOMIC_RELAXED);
+    __atomic_store_n(&mailbox->current_slot, slot, __ATOMIC_RELEASE);
 }
 
-/* ---- making ready ------------------------------------------------------------------------------------------------ */
+/* ---- preparation ------------------------------------------------------------------------------------------------- */
 
 static void pass_warning(void *context, const char *sentence)
 {
-    (void)host_say(SRV_HOST_WARNS, *(const uint32_t *)context, OTO_OK, sentence);
+    (void)host_report(SRV_HOST_WARNS, *(const uint32_t *)context, OTO_OK, sentence);
 }
 
-static enum oto_status load(struct host *host, const struct host_job *job, const struct srv_box_slot *slot,
+static enum oto_status load(struct host *host, const struct host_job *job, const struct srv_host_slot *slot,
                             struct oto_error *error)
 {
     struct oto_plugin **plugin = &host->plugins[slot->plugin];
@@ -66,7 +66,7 @@ static enum oto_status load(struct host *host, const struct host_job *job, const
     return status;
 }
 
-static enum oto_status check_sizes(const struct host_instance *made, const struct srv_box_slot *slot,
+static enum oto_status check_sizes(const struct host_instance *made, const struct srv_host_slot *slot,
                                    struct oto_error *error)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(made->plugin);
@@ -77,22 +77,23 @@ static enum oto_status check_sizes(const struct host_instance *made, const struc
     return OTO_OK;
 }
 
-/* What an estimator listens to, with pointers of this process. */
-static enum oto_status bind_inputs(struct srv_box_head *box, struct srv_box_slot *slot, struct oto_error *error)
+/* The inputs of an estimator, with pointers of this process. */
+static enum oto_status bind_inputs(struct srv_host_mailbox *mailbox, struct srv_host_slot *slot,
+                                   struct oto_error *error)
 {
     if (slot->setup.estimator.input_count == 0) {
         return OTO_OK;
     }
     struct oto_estimator_setup *setup = &slot->setup.estimator;
-    setup->inputs = oto_bindings_unpack(at(box, slot->bindings_offset), slot->bindings_bytes, setup->input_count);
-    return setup->inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "what it listens to cannot be read");
+    setup->inputs = oto_bindings_unpack(at(mailbox, slot->bindings_offset), slot->bindings_bytes, setup->input_count);
+    return setup->inputs != NULL ? OTO_OK : oto_fail(error, OTO_CORRUPT, "its inputs cannot be read");
 }
 
 static enum oto_status make(struct host *host, const struct host_job *job, uint32_t index, struct oto_error *error)
 {
-    struct srv_box_slot *slot = srv_box_slot_at(host->box, index);
+    struct srv_host_slot *slot = srv_host_slot_at(host->mailbox, index);
     struct host_instance *made = &host->instances[index];
-    host_leave_crumb(host->box, 1 + index, SRV_DOING_LOAD);
+    host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_LOAD);
     enum oto_status status = load(host, job, slot, error);
     if (status != OTO_OK) {
         return status;
@@ -100,11 +101,11 @@ static enum oto_status make(struct host *host, const struct host_job *job, uint3
     made->plugin = host->plugins[slot->plugin];
     status = check_sizes(made, slot, error);
     if (status == OTO_OK) {
-        status = bind_inputs(host->box, slot, error);
+        status = bind_inputs(host->mailbox, slot, error);
     }
     const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
-    made->params = (struct oto_params){.block = at(host->box, slot->params_offset), .bytes = slot->params_bytes};
-    host_leave_crumb(host->box, 1 + index, SRV_DOING_PREPARE);
+    made->params = (struct oto_params){.block = at(host->mailbox, slot->params_offset), .bytes = slot->params_bytes};
+    host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_PREPARE);
     if (status == OTO_OK) {
         status = oto_prepare(made->plugin, &slot->setup, &made->params, pass_warning, &index, &made->prepared, error);
     }
@@ -112,16 +113,16 @@ static enum oto_status make(struct host *host, const struct host_job *job, uint3
                                            .setup = &slot->setup,
                                            .params = made->params.block,
                                            .data = made->prepared.data,
-                                           .state = at(host->box, slot->state_offset)};
-    host_leave_crumb(host->box, 1 + index, SRV_DOING_INIT);
+                                           .state = at(host->mailbox, slot->state_offset)};
+    host_mark_operation(host->mailbox, 1 + index, SRV_OPERATION_INIT);
     if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && ops->init != NULL) {
         status = ops->init(&made->instance, error);
     }
     if (status == OTO_OK && (slot->flags & SRV_SLOT_FRESH) != 0 && oto_plugin_motion(made->plugin) != NULL) {
-        host_evaluate(host->box, index, made->plugin, &made->instance);
+        host_evaluate(host->mailbox, index, made->plugin, &made->instance);
     }
     srv_fpu_pin();
-    host_leave_crumb(host->box, 0, SRV_DOING_IDLE);
+    host_mark_operation(host->mailbox, 0, SRV_OPERATION_IDLE);
     return status;
 }
 
@@ -129,13 +130,13 @@ static enum oto_status make_all(struct host *host, const struct host_job *job, u
                                 struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
-    host->instances = calloc(host->box->slot_count, sizeof *host->instances);
+    host->instances = calloc(host->mailbox->slot_count, sizeof *host->instances);
     if (host->instances == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u instances", host->box->slot_count);
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %u instances", host->mailbox->slot_count);
     }
-    for (uint32_t i = 0; status == OTO_OK && i < host->box->slot_count; i++) {
+    for (uint32_t i = 0; status == OTO_OK && i < host->mailbox->slot_count; i++) {
         *failed = i;
-        if ((srv_box_slot_at(host->box, i)->flags & SRV_SLOT_OFF) == 0) {
+        if ((srv_host_slot_at(host->mailbox, i)->flags & SRV_SLOT_OFF) == 0) {
             status = make(host, job, i, error);
         }
     }
@@ -144,55 +145,57 @@ static enum oto_status make_all(struct host *host, const struct host_job *job, u
 
 /* ---- stepping ---------------------------------------------------------------------------------------------------- */
 
-static void tell(struct srv_box_head *box)
+static void notify_server(struct srv_host_mailbox *mailbox)
 {
-    (void)__atomic_add_fetch(&box->news, 1, __ATOMIC_RELEASE);
-    srv_futex_wake(&box->news);
+    (void)__atomic_add_fetch(&mailbox->notifications, 1, __ATOMIC_RELEASE);
+    srv_futex_wake(&mailbox->notifications);
 }
 
 static enum oto_step_status ask(void *context, struct oto_instant at, struct oto_sensor_input *input)
 {
     struct asking *asking = context;
-    struct srv_box_head *box = asking->box;
-    if (++asking->asks > SRV_BOX_ASKS_A_STEP) {
+    struct srv_host_mailbox *mailbox = asking->mailbox;
+    if (++asking->asks > SRV_HOST_QUESTIONS_PER_STEP) {
         return OTO_STEP_ERROR;
     }
-    box->question = (struct srv_box_question){.slot = asking->index, .at = at};
-    const uint32_t number = __atomic_add_fetch(&box->asked, 1, __ATOMIC_RELEASE);
-    tell(box);
+    mailbox->question = (struct srv_host_question){.slot = asking->index, .at = at};
+    const uint32_t number = __atomic_add_fetch(&mailbox->asked, 1, __ATOMIC_RELEASE);
+    notify_server(mailbox);
     for (uint32_t spins = 0;; spins++) {
-        const uint32_t answered = __atomic_load_n(&box->answered, __ATOMIC_ACQUIRE);
+        const uint32_t answered = __atomic_load_n(&mailbox->answered, __ATOMIC_ACQUIRE);
         if (answered == number) {
             break;
         }
         if (spins < SPINS) {
             srv_pause();
         } else {
-            srv_futex_wait(&box->answered, answered, -1);
+            srv_futex_wait(&mailbox->answered, answered, -1);
         }
     }
-    *input = box->answer;
-    return (enum oto_step_status)box->answer_status;
+    *input = mailbox->answer;
+    return (enum oto_step_status)mailbox->answer_status;
 }
 
-static const struct oto_input_sample *samples_of(struct srv_box_head *box, const struct srv_box_slot *slot)
+static const struct oto_input_sample *samples_of(struct srv_host_mailbox *mailbox, const struct srv_host_slot *slot)
 {
-    struct oto_input_sample *samples = at(box, slot->samples_offset);
+    struct oto_input_sample *samples = at(mailbox, slot->samples_offset);
     for (uint32_t i = 0; i < slot->sample_count; i++) {
-        samples[i].payload = at(box, slot->payloads_offset + (uint64_t)i * slot->payload_stride);
+        samples[i].payload = at(mailbox, slot->payloads_offset + (uint64_t)i * slot->payload_stride);
     }
     return samples;
 }
 
-static uint32_t step(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
+static uint32_t step(struct srv_host_mailbox *mailbox, uint32_t index, const struct host_instance *made)
 {
-    struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
-    struct asking asking = {box, index, 0};
+    struct asking asking = {mailbox, index, 0};
     for (uint32_t i = 0; i < slot->port_count; i++) {
-        const struct srv_box_output *given = &slot->outputs[i];
-        outputs[i] = (struct oto_output){.payload = at(box, slot->payload_offset[i]), .t_ns = given->t_ns,
-                                         .sensor_time_ns = given->sensor_time_ns, .flags = given->flags,
+        const struct srv_host_output *given = &slot->outputs[i];
+        outputs[i] = (struct oto_output){.payload = at(mailbox, slot->payload_offset[i]),
+                                         .t_ns = given->t_ns,
+                                         .sensor_time_ns = given->sensor_time_ns,
+                                         .flags = given->flags,
                                          .emit = given->emit};
         if (given->emit != 0) {
             memset(outputs[i].payload, 0, slot->payload_bytes[i]);
@@ -201,15 +204,15 @@ static uint32_t step(struct srv_box_head *box, uint32_t index, const struct host
     struct oto_step now = {.size = sizeof now, .tick = slot->tick, .n = slot->n, .at = slot->at,
                            .outputs = outputs};
     if (oto_plugin_estimator(made->plugin) != NULL) {
-        now.estimator.samples = samples_of(box, slot);
+        now.estimator.samples = samples_of(mailbox, slot);
         now.estimator.sample_count = slot->sample_count;
     } else {
         now.sensor = (struct oto_sensor_step){&slot->input, ask, &asking};
     }
     const enum oto_step_status status = oto_plugin_ops(made->plugin)->step(&made->instance, &now);
     for (uint32_t i = 0; i < slot->port_count; i++) {
-        slot->outputs[i] = (struct srv_box_output){outputs[i].t_ns, outputs[i].sensor_time_ns, outputs[i].flags,
-                                                   outputs[i].emit};
+        slot->outputs[i] =
+            (struct srv_host_output){outputs[i].t_ns, outputs[i].sensor_time_ns, outputs[i].flags, outputs[i].emit};
     }
     if (!srv_fpu_is_pinned()) {
         srv_fpu_pin();
@@ -218,14 +221,14 @@ static uint32_t step(struct srv_box_head *box, uint32_t index, const struct host
     return (uint32_t)status;
 }
 
-static void take_new_params(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
+static void take_new_params(struct srv_host_mailbox *mailbox, uint32_t index, const struct host_instance *made)
 {
-    struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
     const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
     slot->flags &= ~SRV_SLOT_NEW_PARAMS;
     if (ops->set_params != NULL) {
-        host_leave_crumb(box, 1 + index, SRV_DOING_SET_PARAMS);
-        ops->set_params(&made->instance, at(box, slot->old_params_offset));
+        host_mark_operation(mailbox, 1 + index, SRV_OPERATION_SET_PARAMS);
+        ops->set_params(&made->instance, at(mailbox, slot->old_params_offset));
     }
 }
 
@@ -236,18 +239,19 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* A swap's candidate takes its state over. */
-static enum srv_box_taken take_over(struct srv_box_head *box, uint32_t index, const struct host_instance *made)
+/* A swap's candidate takes over the state. */
+static enum srv_host_take_result take_over(struct srv_host_mailbox *mailbox, uint32_t index,
+                                           const struct host_instance *made)
 {
-    struct srv_box_slot *slot = srv_box_slot_at(box, index);
+    struct srv_host_slot *slot = srv_host_slot_at(mailbox, index);
     const struct oto_plugin_ops *ops = oto_plugin_ops(made->plugin);
-    host_leave_crumb(box, 1 + index, SRV_DOING_MIGRATE);
+    host_mark_operation(mailbox, 1 + index, SRV_OPERATION_MIGRATE);
     if (slot->take == SRV_TAKE_MIGRATE &&
-        (ops->migrate == NULL || ops->migrate(&made->instance, at(box, slot->old_state_offset), slot->old_state_bytes,
-                                              slot->old_state_version) != OTO_OK)) {
+        (ops->migrate == NULL || ops->migrate(&made->instance, at(mailbox, slot->old_state_offset),
+                                              slot->old_state_bytes, slot->old_state_version) != OTO_OK)) {
         return SRV_TAKEN_NOT_MIGRATED;
     }
-    host_leave_crumb(box, 1 + index, SRV_DOING_VALIDATE);
+    host_mark_operation(mailbox, 1 + index, SRV_OPERATION_VALIDATE);
     if (ops->validate != NULL && ops->validate(&made->instance) != OTO_OK) {
         return SRV_TAKEN_NOT_VALID;
     }
@@ -258,53 +262,53 @@ static enum srv_box_taken take_over(struct srv_box_head *box, uint32_t index, co
 
 static void serve(struct host *host)
 {
-    struct srv_box_head *box = host->box;
-    for (uint32_t i = 0; i < box->slot_count; i++) {
-        struct srv_box_slot *slot = srv_box_slot_at(box, i);
+    struct srv_host_mailbox *mailbox = host->mailbox;
+    for (uint32_t i = 0; i < mailbox->slot_count; i++) {
+        struct srv_host_slot *slot = srv_host_slot_at(mailbox, i);
         if (slot->take != SRV_TAKE_NOTHING && host->instances[i].plugin != NULL) {
-            slot->taken = take_over(box, i, &host->instances[i]);
-            host_leave_crumb(box, 0, SRV_DOING_IDLE);
+            slot->taken = take_over(mailbox, i, &host->instances[i]);
+            host_mark_operation(mailbox, 0, SRV_OPERATION_IDLE);
         }
         if (slot->due == 0 || host->instances[i].plugin == NULL) {
             continue;
         }
         if ((slot->flags & SRV_SLOT_NEW_PARAMS) != 0) {
-            take_new_params(box, i, &host->instances[i]);
+            take_new_params(mailbox, i, &host->instances[i]);
         }
-        host_leave_crumb(box, 1 + i, SRV_DOING_STEP);
+        host_mark_operation(mailbox, 1 + i, SRV_OPERATION_STEP);
         const int64_t began_ns = now_ns();
         slot->status = slot->instants_offset != 0
-                           ? host_move(box, i, host->instances[i].plugin, &host->instances[i].instance)
-                           : step(box, i, &host->instances[i]);
+                           ? host_move(mailbox, i, host->instances[i].plugin, &host->instances[i].instance)
+                           : step(mailbox, i, &host->instances[i]);
         slot->step_ns = now_ns() - began_ns;
-        host_leave_crumb(box, 0, SRV_DOING_IDLE);
+        host_mark_operation(mailbox, 0, SRV_OPERATION_IDLE);
     }
 }
 
 static _Noreturn void serve_for_ever(struct host *host)
 {
-    struct srv_box_head *box = host->box;
-    uint32_t seen = __atomic_load_n(&box->done, __ATOMIC_RELAXED);
+    struct srv_host_mailbox *mailbox = host->mailbox;
+    uint32_t seen = __atomic_load_n(&mailbox->done, __ATOMIC_RELAXED);
     for (;;) {
-        const uint32_t wanted = __atomic_load_n(&box->request, __ATOMIC_ACQUIRE);
+        const uint32_t wanted = __atomic_load_n(&mailbox->request, __ATOMIC_ACQUIRE);
         if (wanted == seen) {
-            srv_futex_wait(&box->request, seen, -1);
+            srv_futex_wait(&mailbox->request, seen, -1);
             continue;
         }
         serve(host);
         seen = wanted;
-        __atomic_store_n(&box->done, seen, __ATOMIC_RELEASE);
-        tell(box);
+        __atomic_store_n(&mailbox->done, seen, __ATOMIC_RELEASE);
+        notify_server(mailbox);
     }
 }
 
 int host_run(struct host_job *job)
 {
-    struct host host = {.box = job->memory};
+    struct host host = {.mailbox = job->memory};
     struct oto_error error = {0};
     uint32_t failed = UINT32_MAX;
     srv_fpu_pin();
-    enum oto_status status = host_crash_watch(&host.box->crash, &error);
+    enum oto_status status = host_crash_watch(&host.mailbox->crash, &error);
     if (status == OTO_OK) {
         status = make_all(&host, job, &failed, &error);
     }
@@ -314,11 +318,11 @@ int host_run(struct host_job *job)
         status = host_sandbox_close(&error);
     }
     if (status != OTO_OK) {
-        (void)host_say(SRV_HOST_FAILED, failed, status, error.text);
+        (void)host_report(SRV_HOST_FAILED, failed, status, error.text);
         return EXIT_FAILURE;
     }
-    __atomic_store_n(&host.box->news, 1, __ATOMIC_RELEASE);
-    const struct srv_host_message ready = {.saying = SRV_HOST_READY, .slot = UINT32_MAX, .landlock = job->landlock};
+    __atomic_store_n(&host.mailbox->notifications, 1, __ATOMIC_RELEASE);
+    const struct srv_host_message ready = {.kind = SRV_HOST_READY, .slot = UINT32_MAX, .landlock = job->landlock};
     if (!host_send(&ready)) {
         return EXIT_FAILURE;
     }

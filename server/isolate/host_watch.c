@@ -2,7 +2,14 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "otolith/hash.h"
 
@@ -91,8 +98,76 @@ static uint32_t count_entries(const char *path)
     return count;
 }
 
+/* Those of timer_create, and of setitimer and alarm. */
+static uint32_t count_timers(void)
+{
+    uint32_t count = 0;
+    char line[128];
+    FILE *list = fopen("/proc/self/timers", "re");
+    while (list != NULL && fgets(line, sizeof line, list) != NULL) {
+        count += strncmp(line, "ID:", 3) == 0;
+    }
+    if (list != NULL) {
+        (void)fclose(list);
+    }
+    for (int kind = ITIMER_REAL; kind <= ITIMER_PROF; kind++) {
+        struct itimerval left = {0};
+        count += getitimer((__itimer_which_t)kind, &left) == 0 && (left.it_value.tv_sec != 0 || left.it_value.tv_usec != 0);
+    }
+    return count;
+}
+
+static bool has_children(void)
+{
+    siginfo_t facts;
+    return waitid(P_ALL, 0, &facts, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+/* Above 0 once a child has been waited for. */
+static int64_t memory_of_children(void)
+{
+    struct rusage used = {0};
+    (void)getrusage(RUSAGE_CHILDREN, &used);
+    return used.ru_maxrss;
+}
+
+bool host_watch_processes(void)
+{
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;
+}
+
+static uint32_t kill_children(void)
+{
+    uint32_t count = 0;
+    int child;
+    FILE *list = fopen("/proc/thread-self/children", "re");
+    while (list != NULL && fscanf(list, "%d", &child) == 1) {
+        count += kill(child, SIGKILL) == 0;
+    }
+    if (list != NULL) {
+        (void)fclose(list);
+    }
+    return count;
+}
+
+void host_end_children(void)
+{
+    uint32_t killed;
+    do { /* the children of those that end come to this process */
+        killed = kill_children();
+        for (uint32_t i = 0; i < killed; i++) {
+            siginfo_t facts;
+            (void)waitid(P_ALL, 0, &facts, WEXITED | __WALL);
+        }
+    } while (killed > 0);
+}
+
 void host_facts_take(struct host_facts *facts)
 {
+    facts->process = getpid();
+    facts->has_children = has_children();
+    facts->children_kib = memory_of_children();
+    facts->timers = count_timers();
     facts->threads = count_entries("/proc/self/task");
     facts->files = count_entries("/proc/self/fd");
     facts->handlers = OTO_FNV1A64_START;
@@ -107,6 +182,13 @@ void host_facts_take(struct host_facts *facts)
 
 const char *host_facts_complaint(const struct host_facts *before, const struct host_facts *after)
 {
+    if (after->process != before->process || after->has_children != before->has_children ||
+        after->children_kib != before->children_kib) {
+        return "started a process";
+    }
+    if (after->timers != before->timers) {
+        return "set a timer";
+    }
     if (after->threads != before->threads) {
         return "started a thread";
     }

@@ -1,18 +1,27 @@
-/* What a plugin may not do while it is tried: noticed, where the kernel or the C library can be asked. */
+/* Detects what a plugin must not do in a probe: threads, open files, signal handlers, allocations, exit handlers. */
 #ifndef SRV_PLUGIN_HOST_WATCH_H
 #define SRV_PLUGIN_HOST_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* How the process is; taken before and after the plugin's code ran. */
+/* From here on processes whose parent has ended are children of this one. */
+bool host_watch_processes(void);
+/* Kills the children of this process and waits for them. */
+void host_end_children(void);
+
+/* Facts of the process, read before and after the plugin's code ran. */
 struct host_facts {
-    uint32_t threads, files;
+    uint32_t threads, files, timers;
+    pid_t process; /* another in a copy of it, which goes on behind the fork */
+    bool has_children;
+    int64_t children_kib; /* the most memory that an ended child had; 0: none has ended */
     uint64_t handlers; /* FNV-1a-64 over the disposition of every signal */
 };
 void host_facts_take(struct host_facts *facts);
-/* NULL where nothing changed, else a sentence without subject: "started a thread". */
+/* NULL: nothing changed. Else a sentence without subject: "started a thread". */
 const char *host_facts_complaint(const struct host_facts *before, const struct host_facts *after);
 
 /* Counts allocations and registered exit handlers while `on`. Not in sanitizer builds, which own malloc. */

@@ -1,41 +1,42 @@
 /*
- * Nodes that run in a plugin host (A17). A group is the nodes of one host: one request a tick for all that are due,
- * published at their places in the order of nodes. In mode sync a tick waits for the answer, up to the group's budget;
- * in mode async the samples of tick k are published in tick k+1, always. A group is of one kind, since kinds have their
- * turns one after the other. Estimators that listen to others before them are asked when those have been published.
+ * Isolated nodes: nodes that run in a plugin host (A17). A host group is the nodes of one host. The tick thread sends
+ * one request a tick for all nodes of the group that are due, and publishes each answer at the node's position in the
+ * order of nodes. In mode sync the tick waits for the answer, up to the group's budget. In mode async the samples of
+ * tick k are always published in tick k+1. All nodes of a group are of one kind, because the kinds are stepped one
+ * after the other. An estimator that reads earlier estimators is requested after these have published.
  *
- * The tick thread writes requests and takes answers; the keeper's thread watches the processes, tells of their deaths
- * and starts new ones, from the last good states, which are the nodes' own (node->instance.state).
+ * The tick thread writes requests and takes answers. The host supervisor's thread checks the processes, reports their
+ * ends and restarts them from the last good states (node->instance.state).
  */
 #ifndef SRV_WORLD_ISOLATED_H
 #define SRV_WORLD_ISOLATED_H
 
 #include <pthread.h>
 
-#include "isolate/box.h"
+#include "isolate/plugin_host.h"
 #include "isolate/isolation.h"
 #include "sim/sim.h"
 #include "base/queue.h"
 
 #define SRV_GROUP_MAX 64u
 #define SRV_GROUP_NAME_BYTES 96
-#define SRV_GROUP_BUDGET_NS INT64_C(20000000) /* of a paced tick, where the world gives none */
-#define SRV_GROUP_STUCK_NS INT64_C(500000000) /* without an answer for so long, a host is ended */
-#define SRV_CRASHES_ALLOWED 3u                /* within SRV_CRASH_WINDOW_NS; with the last the node is quarantined */
+#define SRV_GROUP_BUDGET_NS INT64_C(20000000) /* default of a paced tick */
+#define SRV_GROUP_STUCK_NS INT64_C(500000000) /* a host without an answer for this long is ended */
+#define SRV_CRASHES_ALLOWED 3u                /* within SRV_CRASH_WINDOW_NS; the last one quarantines the node */
 #define SRV_CRASH_WINDOW_NS INT64_C(60000000000)
 
 struct srv_group;
-struct srv_keeper;
+struct srv_host_supervisor;
 struct srv_pair_side; /* sim/swap_private.h */
 
-/* All plugin hosts of a world. The shell makes it and sets the members that it names. */
+/* All plugin hosts of a world. */
 struct srv_isolation {
     struct srv_sim *sim;
     struct srv_group *groups;
     uint32_t group_count;
-    struct srv_keeper *keeper; /* NULL: no groups */
-    /* the shell's */
-    bool paced;    /* a tick waits for a host only for its budget */
+    struct srv_host_supervisor *supervisor; /* NULL: no groups */
+    /* set by the caller of srv_isolation_create */
+    bool paced;    /* a tick waits for a host for its budget only */
     uint32_t quit; /* atomic: ends every wait */
     struct srv_isolation_hooks hooks;
 };
@@ -45,29 +46,29 @@ struct srv_member {
     struct srv_vehicle *vehicle;
     struct srv_group *group;
     uint32_t slot;
-    uint32_t ready_at; /* an estimator: after so many of the world's, in their order, all that it listens to has been said */
+    uint32_t ready_at; /* estimators: how many estimators of the world must have published first */
     /* tick thread */
-    uint64_t *after; /* an estimator's cursors, once the step that was asked for has become part of its state */
-    struct srv_truths *truths; /* a motion's, else NULL */
+    uint64_t *after;           /* estimators: the cursors after the requested step */
+    struct srv_truths *truths; /* of a motion node, else NULL */
     struct srv_sample now;
-    struct srv_sample before; /* mode async: of the tick before */
+    struct srv_sample before; /* mode async: of the previous tick */
     bool in_request;
     uint32_t has_last; /* bit i: port i has published */
     unsigned char *last; /* the last payloads, as node->payloads */
-    /* keeper */
+    /* host supervisor */
     int64_t crash_ns[SRV_CRASHES_ALLOWED];
     uint32_t crashes;
     bool off;
-    /* keeper to tick thread */
-    uint32_t condemned;
+    /* host supervisor to tick thread */
+    uint32_t quarantine_wanted;
 };
 
-/* The conversation with one host. [tick] */
-struct srv_talk {
-    struct srv_box *box; /* NULL: there is none */
-    uint32_t request, answered; /* newest numbers of the mailbox's words */
+/* Requests to one host and its answers. [tick] */
+struct srv_host_link {
+    struct srv_host *host;      /* NULL: there is none */
+    uint32_t request, answered; /* newest values of these words of the mailbox */
     uint32_t answers_left;
-    bool open;        /* a request is without an answer */
+    bool open;        /* a request waits for its answer */
     int64_t since_ns; /* when it was made */
 };
 
@@ -77,102 +78,103 @@ struct srv_group {
     enum srv_turn turn;
     bool async;
     int64_t budget_ns;
-    int32_t fifo_priority; /* of its hosts, one below that of the tick thread */
+    int32_t fifo_priority; /* of the hosts: one below the tick thread */
     uint32_t member_count;
     struct srv_member *members;
     /* tick thread */
-    struct srv_talk live;
-    uint64_t revision; /* of the parameters; counts changes */
+    struct srv_host_link live;
+    uint64_t revision; /* of the parameters: counts changes */
     bool waiting;      /* this tick has not waited for the open request yet */
-    bool told_late;
-    struct srv_talk trial;     /* with the host of a swap's candidate; of one member at a time */
-    struct srv_member *tried;  /* whose swap it is; NULL: none */
-    struct srv_sample trial_now, trial_before; /* as a member's, of the candidate */
+    bool late_reported;
+    struct srv_host_link trial;                /* to the host of a swap's candidate; one node of a group at a time */
+    struct srv_member *swapped;                /* the node that is swapped; NULL: none */
+    struct srv_sample trial_now, trial_before; /* as `now` and `before` of a node, for the candidate */
     /* between the threads */
-    struct srv_box *next;       /* keeper to tick thread */
-    struct srv_box *adopted;    /* tick thread to keeper: a change brought it */
-    struct srv_box *candidate;  /* tick thread to keeper: the host of `trial`, whose end it should see */
-    struct srv_queue released;  /* boxes, tick thread to keeper */
-    uint32_t kill_wanted;       /* tick thread to keeper */
-    /* keeper and loader, under the lock: how the next host is made */
+    struct srv_host *next;      /* host supervisor to tick thread */
+    struct srv_host *adopted;   /* tick thread to host supervisor: a change brought it */
+    struct srv_host *candidate; /* tick thread to host supervisor: the host of `trial` */
+    struct srv_queue released;  /* hosts, tick thread to host supervisor */
+    uint32_t kill_wanted;       /* tick thread to host supervisor */
+    /* host supervisor and loader, under the lock: how to make the next host */
     pthread_mutex_t lock;
-    struct srv_box_seat *seats; /* own their parameters and hold their plugins */
-    uint64_t seats_revision;
-    /* keeper */
-    struct srv_box *watched; /* the newest that it knows of */
-    int64_t restart_ns;      /* when to start another; 0: not planned */
+    struct srv_host_instance_spec *specs; /* own their parameters and hold their plugins */
+    uint64_t specs_revision;
+    /* host supervisor */
+    struct srv_host *watched; /* the newest host */
+    int64_t restart_ns;       /* when to restart; 0: not planned */
     int64_t started_ns, pause_ns;
-    /* for those who look: relaxed */
+    /* for readers of any thread: relaxed */
     uint64_t restarts, stale;
     int32_t pid;
-    uint32_t landlock; /* of the first host: those that follow it are under the same */
+    uint32_t landlock; /* ABI of Landlock of the first host; later hosts have the same */
 };
 
-/* ---- isolated_talk.c: [tick] ---- */
+/* ---- isolated_link.c: [tick] ---- */
 
-/* Makes what stands in the slots a request to step so many instances, and wakes the host. */
-void srv_talk_ask(struct srv_talk *talk, uint32_t instances);
-/* Waits for the answer to the open request; false when the budget or the host is at its end. */
-bool srv_talk_await(struct srv_sim *sim, struct srv_group *group, struct srv_talk *talk, int64_t budget_ns);
+/* Sends the content of the slots as a request to step `instances` instances, and wakes the host. */
+void srv_host_link_request(struct srv_host_link *link, uint32_t instances);
+/* Waits for the answer to the open request. False: the budget is used up, or the host ended. */
+bool srv_host_link_await(struct srv_sim *sim, struct srv_group *group, struct srv_host_link *link, int64_t budget_ns);
 
 /* ---- isolated.c: [tick] ---- */
 
-/* Before a tick: answers of async groups, and of late ones. */
+/* Before a tick: takes the answers of async groups and late answers. */
 void srv_groups_collect(struct srv_sim *sim);
-/* The turn has come: one request for each of its groups with nodes that are due. */
+/* Sends one request to each group of this kind that has due nodes. */
 void srv_groups_request(struct srv_sim *sim, enum srv_turn turn, uint64_t tick);
-/* An estimator is due and was not asked, since it listens to others before it: now `said` of them have been published. */
-void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t tick, uint32_t said);
-/* Takes another host as the live one and gives it the states. */
-void srv_group_adopt(struct srv_group *group, struct srv_talk talk);
-/* Gives a box to the keeper, who ends it. NULL is allowed. */
-void srv_group_release(struct srv_group *group, struct srv_box *box);
-/* How long a tick waits for an answer. */
-int64_t srv_group_patience_ns(const struct srv_sim *sim, const struct srv_group *group);
-/* Writes into the slot of a host what the sample of this tick is exposed to or given; returns the flags of its truth. */
+/* Requests the step of an estimator that reads earlier ones, now that `published` estimators have published. */
+void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t tick, uint32_t published);
+/* Makes the host of `link` the live one and copies the states to it. */
+void srv_group_adopt(struct srv_group *group, struct srv_host_link link);
+/* Passes a host to the host supervisor, which ends it. NULL is allowed. */
+void srv_group_release(struct srv_group *group, struct srv_host *host);
+/* The longest time that a tick waits for an answer. */
+int64_t srv_group_timeout_ns(const struct srv_sim *sim, const struct srv_group *group);
+/* Writes the exposure or the inputs of this tick's sample into the slot of a host. Returns the flags of its truth. */
 uint32_t srv_member_expose(struct srv_sim *sim, const struct srv_member *member, const struct srv_pair_side *runner,
-                           const struct srv_box *box, uint64_t tick);
+                           const struct srv_host *host, uint64_t tick);
 /*
- * What a host answered, copied once: what is looked at afterwards is the copy. Without a sample the state alone. What an
- * estimator was given is in its state from now on.
+ * Copies the answer of a host once; later checks use the copy. Without a sample only the state is copied. The cursors
+ * of an estimator advance with its state.
  */
-void srv_member_copy(const struct srv_box *box, const struct srv_member *member, const struct srv_pair_side *runner,
+void srv_member_copy(const struct srv_host *host, const struct srv_member *member, const struct srv_pair_side *runner,
                      struct srv_sample *sample);
-/* The nodes' states, to the live box. */
-void srv_group_give_states(struct srv_group *group);
-/* What the group was asked is answered, or late; waits if nobody has yet. */
+/* Copies the nodes' states to the live host. */
+void srv_group_send_states(struct srv_group *group);
+/* Takes the answer to the open request, or marks it late. Waits if this tick has not waited yet. */
 void srv_group_settle(struct srv_sim *sim, struct srv_group *group);
 
-/* Without a pace, until the deadline: waits for a host that lives. */
-bool srv_group_revive(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns);
-/* Whether a tick gives a host its budget, not what it takes. */
+/* Unpaced worlds: waits for a restarted host until the deadline. */
+bool srv_group_await_restart(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns);
+/* Whether the budget limits the wait of a tick. */
 bool srv_group_is_paced(const struct srv_sim *sim);
-/* A request was not answered: says so, once in a row, and has a host ended that has said nothing for too long. */
-void srv_group_note_silence(struct srv_sim *sim, struct srv_group *group);
+/* Reports an unanswered request, once in a row, and has the host ended after SRV_GROUP_STUCK_NS. */
+void srv_group_report_timeout(struct srv_sim *sim, struct srv_group *group);
 
 /* ---- isolated_motion.c: [tick] ---- */
 
-/* Room for its truths. [loop] */
+/* Allocates its truths. [loop] */
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error);
-/* What stands in the slot is then: the steps up to the end of this tick, and the truths that its sensors will ask for. */
-void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_box *box);
-/* The steps have been made: with `in_time`, the truths are those of this tick. */
-void srv_member_take_motion(struct srv_member *member, const struct srv_box *box, bool in_time);
-/* The truth at time zero, which came with the first state. [loop] */
-void srv_member_take_zero(struct srv_member *member, const struct srv_box *box);
-/* The vehicle's turn. False: its host has not moved it; *said is what its step said. */
-bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *said);
-/* A sensor has looked back: so long before a sample it will want the truth again. */
+/* Writes into the slot the steps up to the end of this tick and the instants at which its sensors will need the truth.
+ */
+void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const struct srv_host *host);
+/* Takes the answer to the steps. With `in_time` its truths are those of this tick. */
+void srv_member_take_motion(struct srv_member *member, const struct srv_host *host, bool in_time);
+/* Takes the truth at time zero, which the host computed with the first state. [loop] */
+void srv_member_take_zero(struct srv_member *member, const struct srv_host *host);
+/* Moves the vehicle. False: its host did not answer. *status is the status of the step. */
+bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *status);
+/* A sensor read the truth `lag_ns` before its sample, and will do so again: later requests include that instant. */
 void srv_member_note_past(struct srv_member *member, const struct srv_node *sensor, double lag_ns);
-/* As the motion's `evaluate`. False: nobody answered. */
+/* As the motion's `evaluate`. False: the host did not answer. */
 bool srv_member_evaluate(struct srv_sim *sim, struct srv_member *member, struct oto_instant at,
                          struct oto_truth_record *truth, enum oto_step_status *status);
 
 /* ---- isolated_take.c: [tick] ---- */
 
-/* At the node's place in the order. */
+/* Publishes the node's sample, at its position in the order of nodes. */
 void srv_member_take(struct srv_sim *sim, struct srv_member *member, uint64_t tick);
-/* What was published may be repeated; and is, for a sample that was not made. */
+/* Keeps the published payloads; and repeats them for a sample that is missing. */
 void srv_member_keep_last(struct srv_member *member);
 void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample);
 
@@ -181,10 +183,10 @@ void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const str
 struct srv_change;
 struct srv_change_base;
 struct srv_node_change;
-/* [loop] A changed parameter, with a host that has it. */
+/* [loop] Prepares a changed parameter and starts a host that has it. */
 enum oto_status srv_member_make_parameter(struct srv_member *member, const struct srv_change_base *base, const char *key,
                                           const char *yaml, struct srv_node_change **change, struct oto_error *error);
-/* [loop] A candidate's host, with the others of the group as they are; room for its last records. */
+/* [loop] Starts the candidate's host, which also has the other nodes of the group, and allocates its last payloads. */
 enum oto_status srv_member_make_candidate(struct srv_member *member, const struct srv_change_base *base,
                                           struct srv_change *change, struct oto_error *error);
 /* [tick] As srv_change_apply. */
@@ -193,48 +195,49 @@ enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member,
 
 /* ---- isolated_swap.c: [tick] ---- */
 
-/* NULL: the swap may begin now, and srv_member_take_over follows. Else what is in its way. */
+/* NULL: the swap may begin, and srv_member_take_over follows. Else the reason against it. */
 const char *srv_member_swap_conflict(const struct srv_member *member, struct srv_change *change);
-/* As srv_change_take_state, in the candidate's host; afterwards it is asked for each sample. */
+/* As srv_change_take_state, in the candidate's host; from then on it receives a request for each sample. */
 enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                      const char **reason);
-/* Node and change have exchanged their plugins. */
+/* After the flip of node and change. */
 void srv_member_flip(struct srv_member *member, struct srv_change *change);
-/* Before a trial ends with the candidate: both plugins' answers that are still to come; how far the candidate has heard. */
+/* Before the candidate is accepted: waits for the answers of both plugins and takes the candidate's cursors. */
 void srv_member_settle(struct srv_sim *sim, struct srv_member *member, const struct srv_change *change);
-/* Once it is over: the candidate's host becomes that of the group; or is let go. Nothing happens where there is none. */
+/* At the end of a swap: the candidate's host becomes that of the group, or is ended. Nothing happens without a
+ * candidate. */
 void srv_member_keep_candidate(struct srv_sim *sim, struct srv_member *member);
 void srv_member_drop_candidate(struct srv_member *member);
-/* With the group's requests and where their answers are taken; `said` as of srv_member_request. */
-void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t said);
+/* Request to the candidate and wait for its answer; `published` as for srv_member_request. */
+void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published);
 void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group);
-/* Whether the plugins of a node that is due have been asked in this tick, as far as they are to be asked. */
+/* Whether all plugins of a due node have received their request in this tick. */
 bool srv_member_was_asked(const struct srv_member *member);
-/* Why the candidate gave no answer; static text. */
+/* Why the candidate did not answer; static text. */
 const char *srv_member_silence(const struct srv_member *member);
-/* The sample that is at its place now: of the candidate, or of the plugin that runs with the others of the group. */
+/* The sample to publish now: of the candidate, or of the plugin in the group's host. */
 const struct srv_sample *srv_member_answer(const struct srv_member *member, bool candidate);
 
 /* ---- groups.c: [loop] ---- */
 
-/* Makes the groups that the nodes name, starts their hosts and takes the first states from them. */
+/* Makes the groups that the nodes name, starts their hosts and copies the first states from them. */
 enum oto_status srv_groups_make(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                 struct oto_error *error);
-void srv_groups_drop(struct srv_sim *sim); /* after the keeper has ended */
-/* Room for the last payloads of ports; NULL when out of memory. */
+void srv_groups_drop(struct srv_sim *sim); /* after srv_host_supervisor_stop */
+/* Memory for the last payloads of ports; NULL when out of memory. */
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count);
-/* [keeper] Plugins and parameters that the next host of the group begins with. The lock is held. */
-enum oto_status srv_group_take_seats(struct srv_group *group, const struct srv_box *box, struct oto_error *error);
+/* [host supervisor] Copies plugins and parameters of `host` for the next host of the group. The lock is held. */
+enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_host *host, struct oto_error *error);
 
-/* ---- keeper.c ---- */
+/* ---- supervisor.c ---- */
 
-/* [loop] Nothing happens without groups. */
-enum oto_status srv_keeper_start(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
-                                 struct oto_error *error);
-void srv_keeper_stop(struct srv_sim *sim);
-/* [any] The keeper has something to do. */
-void srv_keeper_wake(struct srv_sim *sim);
-/* [tick] Writes its events. */
-void srv_keeper_news(struct srv_sim *sim);
+/* [loop] Does nothing without groups. */
+enum oto_status srv_host_supervisor_start(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
+                                          struct oto_error *error);
+void srv_host_supervisor_stop(struct srv_sim *sim);
+/* [any] Wakes the host supervisor. */
+void srv_host_supervisor_wake(struct srv_sim *sim);
+/* [tick] Writes the queued events to the event ring. */
+void srv_host_supervisor_write_events(struct srv_sim *sim);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Changed parameters of an isolated node, and candidates to take its place. `prepare` may read files, which a running host
- * cannot: so a change brings a host of its own, made ready beside the running one with the new parameters or plugin, and
- * the group moves over at a boundary.
+ * Changed parameters and candidates of isolated nodes. `prepare` may read files, which a running host cannot. So each
+ * change starts a new host with the new parameters or plugin beside the running one, and the group moves to it at a
+ * boundary.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 
 #define KEEPER_PATIENCE_NS INT64_C(1000000000)
 
-/* A change begins from what the last one brought; the keeper notes that at once. */
-static void await_keeper(const struct srv_group *group)
+/* Waits until the host supervisor has noted the last change, from which this one starts. */
+static void await_supervisor(const struct srv_group *group)
 {
     const int64_t deadline_ns = srv_now_ns() + KEEPER_PATIENCE_NS;
     while (__atomic_load_n(&group->adopted, __ATOMIC_ACQUIRE) != NULL && srv_now_ns() < deadline_ns) {
@@ -22,10 +22,10 @@ static void await_keeper(const struct srv_group *group)
     }
 }
 
-/* What the next host is to be made of. The keeper may not wait while a candidate prepares: so it is a copy. */
+/* The instances of the next host. A copy, so that the host supervisor does not wait while a candidate prepares. */
 struct draft {
-    struct srv_box_seat *seats;  /* to be changed; of those of the group, which `held` keeps */
-    struct srv_box_seat *held;   /* own their parameters and hold their plugins */
+    struct srv_host_instance_spec *specs; /* of the group, to be changed; `held` owns what they refer to */
+    struct srv_host_instance_spec *held;  /* own their parameters and hold their plugins */
     uint32_t count;
     uint64_t revision;
 };
@@ -37,35 +37,35 @@ static void drop(struct draft *draft)
         (void)oto_plugin_close(draft->held[i].plugin);
     }
     free(draft->held);
-    free(draft->seats);
+    free(draft->specs);
 }
 
-static enum oto_status copy_seats(struct srv_group *group, struct draft *draft, struct oto_error *error)
+static enum oto_status copy_specs(struct srv_group *group, struct draft *draft, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
     (void)pthread_mutex_lock(&group->lock);
-    draft->revision = group->seats_revision + 1;
+    draft->revision = group->specs_revision + 1;
     for (uint32_t i = 0; status == OTO_OK && i < draft->count; i++) {
-        struct srv_box_seat *held = &draft->held[i];
-        *held = group->seats[i];
+        struct srv_host_instance_spec *held = &draft->held[i];
+        *held = group->specs[i];
         held->plugin = oto_plugin_hold(held->plugin);
         held->params = (struct oto_params){.block = NULL};
-        status = oto_params_copy(&group->seats[i].params, &held->params, error);
-        draft->seats[i] = *held;
+        status = oto_params_copy(&group->specs[i].params, &held->params, error);
+        draft->specs[i] = *held;
     }
     (void)pthread_mutex_unlock(&group->lock);
     return status;
 }
 
-/* From what the last change brought. On failure it is still to be dropped. */
+/* Copies the instances of the last change. The caller drops the draft, also on failure. */
 static enum oto_status begin(struct srv_group *group, struct draft *draft, struct oto_error *error)
 {
-    await_keeper(group);
+    await_supervisor(group);
     draft->count = group->member_count;
-    draft->seats = calloc(draft->count, sizeof *draft->seats);
+    draft->specs = calloc(draft->count, sizeof *draft->specs);
     draft->held = calloc(draft->count, sizeof *draft->held);
-    return draft->seats != NULL && draft->held != NULL
-               ? copy_seats(group, draft, error)
+    return draft->specs != NULL && draft->held != NULL
+               ? copy_specs(group, draft, error)
                : oto_fail(error, OTO_NO_MEMORY, "no memory for a change of plugin host '%s'", group->name);
 }
 
@@ -74,10 +74,10 @@ static enum oto_status start(const struct srv_group *group, const struct draft *
 {
     uint32_t culprit = UINT32_MAX;
     const enum oto_status status =
-        srv_box_start(draft->seats, draft->count, group->fifo_priority, NULL, NULL, &change->box, &culprit, error);
+        srv_host_start(draft->specs, draft->count, group->fifo_priority, NULL, NULL, &change->host, &culprit, error);
     if (status == OTO_OK) {
-        change->box->revision = draft->revision;
-        change->end_box = srv_box_end;
+        change->host->revision = draft->revision;
+        change->end_host = srv_host_end;
     }
     return status;
 }
@@ -94,8 +94,8 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
     struct draft draft = {0};
     status = begin(group, &draft, error);
     if (status == OTO_OK) {
-        draft.seats[member->slot].params = change->params;
-        draft.seats[member->slot].old_params = &base->params;
+        draft.specs[member->slot].params = change->params;
+        draft.specs[member->slot].old_params = &base->params;
         status = start(group, &draft, change, error);
     }
     drop(&draft);
@@ -124,14 +124,15 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
     }
     enum oto_status status = begin(group, &draft, error);
     if (status == OTO_OK) {
-        draft.seats[member->slot] = (struct srv_box_seat){.topic = base->topic,
-                                                          .setup = *next->abi.setup,
-                                                          .plugin = next->plugin,
-                                                          .params = next->params,
-                                                          .inputs = node->is_estimator ? &node->inputs : NULL,
-                                                          .old_state_bytes = migrates ? change->snapshot_bytes : 0,
-                                                          .old_state_version = migrates ? change->snapshot_version : 0,
-                                                          .flags = SRV_SLOT_FRESH};
+        draft.specs[member->slot] =
+            (struct srv_host_instance_spec){.topic = base->topic,
+                                            .setup = *next->abi.setup,
+                                            .plugin = next->plugin,
+                                            .params = next->params,
+                                            .inputs = node->is_estimator ? &node->inputs : NULL,
+                                            .old_state_bytes = migrates ? change->snapshot_bytes : 0,
+                                            .old_state_version = migrates ? change->snapshot_version : 0,
+                                            .flags = SRV_SLOT_FRESH};
         status = start(group, &draft, change, error);
     }
     drop(&draft);
@@ -142,12 +143,12 @@ enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member,
                                  const char **reason)
 {
     struct srv_group *group = member->group;
-    struct srv_box *box = change->box;
-    if (box == NULL || box->revision != group->revision + 1) {
+    struct srv_host *host = change->host;
+    if (host == NULL || host->revision != group->revision + 1) {
         *reason = "another change of its plugin host was applied meanwhile; ask again";
         return OTO_CONFLICT;
     }
-    if (group->tried != NULL) {
+    if (group->swapped != NULL) {
         *reason = "a swap of a node in its plugin host is in its shadow or on probation: set it when that is over";
         return OTO_CONFLICT;
     }
@@ -156,10 +157,10 @@ enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member,
         return status;
     }
     srv_group_settle(sim, group);
-    group->revision = box->revision;
-    change->box = NULL;
-    srv_group_adopt(group, (struct srv_talk){.box = box});
-    __atomic_store_n(&group->adopted, box, __ATOMIC_RELEASE);
-    srv_keeper_wake(sim);
+    group->revision = host->revision;
+    change->host = NULL;
+    srv_group_adopt(group, (struct srv_host_link){.host = host});
+    __atomic_store_n(&group->adopted, host, __ATOMIC_RELEASE);
+    srv_host_supervisor_wake(sim);
     return OTO_OK;
 }

@@ -1,8 +1,8 @@
 /*
- * The swap of an isolated node. Its candidate has a host of its own, made ready with the other nodes of the group in it
- * too: while it is in its shadow or on probation only the candidate is stepped there, and the group goes on in its old
- * host as if nothing were. So a candidate that dies takes nothing with it. When it is kept, its host becomes that of the
- * group. [tick]
+ * The swap of an isolated node. The candidate has a host of its own, which also has the other nodes of the group.
+ * During shadow and probation only the candidate is stepped there, and the group continues in its old host: the end of
+ * the candidate's host affects no other node. When the candidate is accepted, its host becomes that of the group.
+ * [tick]
  */
 #include <string.h>
 
@@ -29,76 +29,76 @@ const struct srv_sample *srv_member_answer(const struct srv_member *member, bool
 const char *srv_member_swap_conflict(const struct srv_member *member, struct srv_change *change)
 {
     const struct srv_group *group = member->group;
-    const bool follows = group->tried == member; /* on one that is on probation, which is kept now */
-    if (group->tried != NULL && !follows) {
+    const bool follows = group->swapped == member; /* a second swap of this node accepts the first */
+    if (group->swapped != NULL && !follows) {
         return "a swap of another node in its plugin host is in its shadow or on probation: ask again when it is over";
     }
-    if (change->box->revision != group->revision + 1) {
+    if (change->host->revision != group->revision + 1) {
         return "another change of its plugin host was applied meanwhile; ask again";
     }
-    change->box->revision += follows;
+    change->host->revision += follows;
     return NULL;
 }
 
-static void watch(struct srv_group *group, struct srv_box *candidate)
+static void watch(struct srv_group *group, struct srv_host *candidate)
 {
     __atomic_store_n(&group->candidate, candidate, __ATOMIC_RELEASE);
-    srv_keeper_wake(group->isolation->sim);
+    srv_host_supervisor_wake(group->isolation->sim);
 }
 
-static void hand_over(const struct srv_node *node, const struct srv_change *change, const struct srv_box *box,
+static void hand_over(const struct srv_node *node, const struct srv_change *change, const struct srv_host *host,
                       uint32_t index)
 {
-    const struct srv_box_place *place = &box->places[index];
-    struct srv_box_slot *slot = srv_box_slot(box, index);
+    const struct srv_host_layout *layout = &host->layouts[index];
+    struct srv_host_slot *slot = srv_host_slot(host, index);
     slot->take = SRV_TAKE_AS_IS;
     if (change->start == SRV_START_COPY) {
-        memcpy(srv_box_at(box, place->state_offset), node->live.abi.state, place->state_bytes);
+        memcpy(srv_host_at(host, layout->state_offset), node->live.abi.state, layout->state_bytes);
     } else if (change->start == SRV_START_MIGRATE) {
-        memcpy(srv_box_at(box, place->old_state_offset), node->live.abi.state, place->old_state_bytes);
+        memcpy(srv_host_at(host, layout->old_state_offset), node->live.abi.state, layout->old_state_bytes);
         slot->take = SRV_TAKE_MIGRATE;
     }
 }
 
-/* NULL, or why the candidate has no state to go on from. */
-static const char *refusal(const struct srv_box *box, uint32_t taken, bool answered)
+/* NULL, or why the candidate did not take over the state. */
+static const char *refusal(const struct srv_host *host, uint32_t taken, bool answered)
 {
     static const char *const reasons[SRV_TAKEN_COUNT] = {
         [SRV_TAKEN_NOT_MIGRATED] = "the new plugin's migrate refused the state",
         [SRV_TAKEN_NOT_VALID] = "the new plugin's validate refused the state",
         [SRV_TAKEN_FLOAT_MODE] = "the new plugin changed the floating-point mode"};
     if (!answered) {
-        return __atomic_load_n(&box->dead, __ATOMIC_ACQUIRE) != 0 ? "the new plugin ended its plugin host"
-                                                                  : "the new plugin's host did not answer in time";
+        return __atomic_load_n(&host->dead, __ATOMIC_ACQUIRE) != 0 ? "the new plugin ended its plugin host"
+                                                                   : "the new plugin's host did not answer in time";
     }
-    return taken < SRV_TAKEN_COUNT ? reasons[taken] : "the new plugin's host answered what is no answer";
+    return taken < SRV_TAKEN_COUNT ? reasons[taken] : "the new plugin's host sent an invalid answer";
 }
 
 enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                      const char **reason)
 {
     struct srv_group *group = member->group;
-    struct srv_box *box = change->box;
-    struct srv_box_slot *slot = srv_box_slot(box, member->slot);
-    srv_group_settle(sim, group); /* the state is that of this boundary */
-    change->box = NULL;
-    group->trial = (struct srv_talk){.box = box};
+    struct srv_host *host = change->host;
+    struct srv_host_slot *slot = srv_host_slot(host, member->slot);
+    srv_group_settle(sim, group); /* now the state is that of this boundary */
+    change->host = NULL;
+    group->trial = (struct srv_host_link){.host = host};
     group->trial_now = group->trial_before = (struct srv_sample){0};
-    group->tried = member;
-    watch(group, box);
-    hand_over(member->node, change, box, member->slot);
-    srv_talk_ask(&group->trial, 0);
-    const bool answered = srv_talk_await(sim, group, &group->trial,
-                                         sim->paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
+    group->swapped = member;
+    watch(group, host);
+    hand_over(member->node, change, host, member->slot);
+    srv_host_link_request(&group->trial, 0);
+    const bool answered =
+        srv_host_link_await(sim, group, &group->trial, sim->paced ? group->budget_ns : SRV_GROUP_STUCK_NS);
     group->trial.open = false;
-    *reason = refusal(box, slot->taken, answered);
+    *reason = refusal(host, slot->taken, answered);
     slot->take = SRV_TAKE_NOTHING;
     if (*reason != NULL) {
         srv_member_drop_candidate(member);
         return OTO_PLUGIN;
     }
     const struct srv_pair_side runner = {.instance = &change->instance.abi};
-    srv_member_copy(box, member, &runner, NULL);
+    srv_member_copy(host, member, &runner, NULL);
     if (change->heard != NULL) {
         memcpy(change->heard, member->node->inputs.cursors, member->node->inputs.count * sizeof *change->heard);
     }
@@ -111,43 +111,43 @@ bool srv_member_was_asked(const struct srv_member *member)
 {
     const struct srv_group *group = member->group;
     const bool resident = member->now.asked || *srv_pair_resident(group->isolation->sim, member->node).quarantined;
-    return resident && (group->tried != member || group->trial_now.asked);
+    return resident && (group->swapped != member || group->trial_now.asked);
 }
 
-void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t said)
+void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published)
 {
-    struct srv_member *member = group->tried;
+    struct srv_member *member = group->swapped;
     if (member == NULL || group->trial_now.asked || srv_due_tick(&member->node->due) != tick ||
-        (member->ready_at > said && !group->async)) {
+        (member->ready_at > published && !group->async)) {
         return;
     }
     struct srv_node *node = member->node;
     const struct srv_pair_side runner = candidate_of(sim, node);
-    group->trial_now = (struct srv_sample){.asked = true, .beat = node->beat};
+    group->trial_now = (struct srv_sample){.asked = true, .schedule = node->schedule};
     if (group->trial.open || *runner.quarantined) {
         return;
     }
-    group->trial_now.flags = srv_member_expose(sim, member, &runner, group->trial.box, tick);
-    srv_box_slot(group->trial.box, member->slot)->due = 1;
-    srv_talk_ask(&group->trial, 1);
+    group->trial_now.flags = srv_member_expose(sim, member, &runner, group->trial.host, tick);
+    srv_host_slot(group->trial.host, member->slot)->due = 1;
+    srv_host_link_request(&group->trial, 1);
 }
 
 void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group)
 {
-    struct srv_member *member = group->tried;
+    struct srv_member *member = group->swapped;
     if (member == NULL || !group->trial.open ||
-        !srv_talk_await(sim, group, &group->trial, srv_group_patience_ns(sim, group))) {
+        !srv_host_link_await(sim, group, &group->trial, srv_group_timeout_ns(sim, group))) {
         return;
     }
     const struct srv_pair_side runner = candidate_of(sim, member->node);
     group->trial.open = false;
-    srv_member_copy(group->trial.box, member, &runner, &group->trial_now);
+    srv_member_copy(group->trial.host, member, &runner, &group->trial_now);
 }
 
 const char *srv_member_silence(const struct srv_member *member)
 {
-    const struct srv_box *box = member->group->trial.box;
-    return __atomic_load_n(&box->dead, __ATOMIC_ACQUIRE) != 0 ? "ended its plugin host" : "did not answer in time";
+    const struct srv_host *host = member->group->trial.host;
+    return __atomic_load_n(&host->dead, __ATOMIC_ACQUIRE) != 0 ? "ended its plugin host" : "did not answer in time";
 }
 
 /* ---- its end ---- */
@@ -164,18 +164,18 @@ void srv_member_flip(struct srv_member *member, struct srv_change *change)
 
 static void forget(struct srv_group *group)
 {
-    group->trial = (struct srv_talk){.box = NULL};
-    group->tried = NULL;
+    group->trial = (struct srv_host_link){.host = NULL};
+    group->swapped = NULL;
     __atomic_store_n(&group->candidate, NULL, __ATOMIC_RELEASE);
 }
 
 void srv_member_drop_candidate(struct srv_member *member)
 {
     struct srv_group *group = member->group;
-    struct srv_box *box = group->trial.box;
-    if (group->tried == member) {
+    struct srv_host *host = group->trial.host;
+    if (group->swapped == member) {
         forget(group);
-        srv_group_release(group, box);
+        srv_group_release(group, host);
     }
 }
 
@@ -191,14 +191,14 @@ void srv_member_settle(struct srv_sim *sim, struct srv_member *member, const str
 void srv_member_keep_candidate(struct srv_sim *sim, struct srv_member *member)
 {
     struct srv_group *group = member->group;
-    const struct srv_talk talk = group->trial;
-    if (group->tried != member) {
+    const struct srv_host_link link = group->trial;
+    if (group->swapped != member) {
         return;
     }
-    group->revision = talk.box->revision;
+    group->revision = link.host->revision;
     member->now = group->trial_now;
-    __atomic_store_n(&group->adopted, talk.box, __ATOMIC_RELEASE);
+    __atomic_store_n(&group->adopted, link.host, __ATOMIC_RELEASE);
     forget(group);
-    srv_group_adopt(group, talk);
-    srv_keeper_wake(sim);
+    srv_group_adopt(group, link);
+    srv_host_supervisor_wake(sim);
 }

@@ -1,4 +1,4 @@
-/* What a host answered, at the node's place in the order: as if the node had been stepped there. [tick] */
+/* Publishes the answers of hosts, each at the node's position in the order of nodes. [tick] */
 #include <string.h>
 
 #include "isolate/isolated.h"
@@ -15,7 +15,7 @@ void srv_member_keep_last(struct srv_member *member)
     }
 }
 
-/* The state, and of an estimator how far it has listened. */
+/* Hashes the state, and the cursors of an estimator. */
 static void absorb(struct srv_sim *sim, const struct srv_node *node)
 {
     srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
@@ -24,14 +24,14 @@ static void absorb(struct srv_sim *sim, const struct srv_node *node)
     }
 }
 
-/* At the instant of the sample that was not made. */
+/* Publishes the last payloads at the instant of the missing sample. */
 void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
     for (uint32_t i = 0; i < node->live.port_count; i++) {
         const size_t offset = (size_t)((unsigned char *)node->live.outputs[i].payload - node->live.payloads);
         struct oto_output *output = &node->live.outputs[i];
-        output->t_ns = output->sensor_time_ns = sample->beat.t_ns;
+        output->t_ns = output->sensor_time_ns = sample->schedule.t_ns;
         output->flags = OTO_SAMPLE_STALE;
         output->emit = (member->has_last >> i) & 1u;
         memcpy(output->payload, member->last + offset, node->live.ports[i].payload_bytes);
@@ -42,7 +42,7 @@ void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const str
     srv_tick_publish(sim, node, 0);
 }
 
-/* The same as for a node in this process, with what its host answered. */
+/* As for a node in this process, with the answer of the host. */
 static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
@@ -63,18 +63,18 @@ static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sa
     }
 }
 
-/* Of a node with a candidate: what both hosts answered. */
+/* Takes the answers of both hosts of a node with a candidate. */
 static void settle_both(struct srv_sim *sim, struct srv_member *member, struct srv_sample *sample,
-                        struct srv_sample *tried, uint64_t tick)
+                        struct srv_sample *candidate, uint64_t tick)
 {
     struct srv_node *node = member->node;
     const struct oto_step step = {.size = sizeof step,
                                   .tick = tick,
-                                  .n = tried->beat.n,
-                                  .at = srv_beat_at(&tried->beat),
+                                  .n = candidate->schedule.n,
+                                  .at = srv_schedule_at(&candidate->schedule),
                                   .outputs = node->live.outputs};
-    sample->asked = tried->asked = false;
-    srv_trial_sample(sim, node, &step, sample->flags | tried->flags);
+    sample->asked = candidate->asked = false;
+    srv_trial_sample(sim, node, &step, sample->flags | candidate->flags);
 }
 
 void srv_member_take(struct srv_sim *sim, struct srv_member *member, uint64_t tick)
@@ -82,23 +82,23 @@ void srv_member_take(struct srv_sim *sim, struct srv_member *member, uint64_t ti
     struct srv_group *group = member->group;
     struct srv_node *node = member->node;
     struct srv_sample *sample = group->async ? &member->before : &member->now;
-    struct srv_sample *tried = group->async ? &group->trial_before : &group->trial_now;
-    const bool is_tried = group->tried == member && tried->asked;
-    if (!group->async && (sample->asked || is_tried)) {
+    struct srv_sample *candidate = group->async ? &group->trial_before : &group->trial_now;
+    const bool is_swapped = group->swapped == member && candidate->asked;
+    if (!group->async && (sample->asked || is_swapped)) {
         srv_group_settle(sim, group);
         srv_group_settle_candidate(sim, group);
     }
-    /* What is published now belongs to the number and instant at which it was taken. */
-    const struct srv_beat next = node->beat;
-    node->beat = sample->asked ? sample->beat : is_tried ? tried->beat : next;
-    if (is_tried) {
-        settle_both(sim, member, sample, tried, tick);
+    /* The published sample keeps the number and instant of its request. */
+    const struct srv_schedule next = node->schedule;
+    node->schedule = sample->asked ? sample->schedule : is_swapped ? candidate->schedule : next;
+    if (is_swapped) {
+        settle_both(sim, member, sample, candidate, tick);
     } else {
         settle(sim, member, sample);
     }
-    node->beat = next;
+    node->schedule = next;
     while (srv_due_tick(&node->due) == tick) {
-        srv_beat_advance(&node->beat);
+        srv_schedule_advance(&node->schedule);
         srv_due_advance(&node->due);
     }
 }

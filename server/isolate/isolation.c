@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "isolate/describe.h"
 #include "isolate/isolated.h"
 
 static uint64_t *cursors_after(const struct srv_member *member)
@@ -19,7 +18,7 @@ static struct srv_sample *waiting(const struct srv_member *member)
 static void give_states(struct srv_sim *sim)
 {
     for (uint32_t i = 0; i < sim->isolation->group_count; i++) {
-        srv_group_give_states(&sim->isolation->groups[i]);
+        srv_group_send_states(&sim->isolation->groups[i]);
     }
 }
 
@@ -46,7 +45,6 @@ static const struct srv_remote_ops ops = {
     .apply = srv_member_apply,
     .make_parameter = srv_member_make_parameter,
     .make_candidate = srv_member_make_candidate,
-    .describe = srv_plugin_describe,
     .waiting = waiting,
     .give_states = give_states,
 };
@@ -64,7 +62,7 @@ enum oto_status srv_isolation_create(struct srv_sim *sim, const struct srv_isola
     enum oto_status status = srv_groups_make(sim, warn, warn_context, error);
     if (status == OTO_OK && isolation->group_count > 0) {
         sim->remote = &ops;
-        status = srv_keeper_start(sim, warn, warn_context, error);
+        status = srv_host_supervisor_start(sim, warn, warn_context, error);
     }
     return status;
 }
@@ -72,7 +70,7 @@ enum oto_status srv_isolation_create(struct srv_sim *sim, const struct srv_isola
 void srv_isolation_destroy(struct srv_sim *sim)
 {
     if (sim != NULL && sim->isolation != NULL) {
-        srv_keeper_stop(sim);
+        srv_host_supervisor_stop(sim);
         srv_groups_drop(sim);
         free(sim->isolation);
         sim->isolation = NULL;
@@ -97,6 +95,6 @@ void srv_isolation_quit(struct srv_sim *sim)
 void srv_isolation_publish_events(struct srv_sim *sim)
 {
     if (sim->remote != NULL) {
-        srv_keeper_news(sim);
+        srv_host_supervisor_write_events(sim);
     }
 }

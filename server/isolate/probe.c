@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "isolate/box.h"
+#include "isolate/plugin_host.h"
 #include "isolate/probe_job.h"
 
 #define MAX_BYTES (UINT64_C(256) << 20)
@@ -15,7 +15,7 @@
 static uint64_t take(uint64_t *end, uint64_t bytes)
 {
     const uint64_t start = *end;
-    *end += (bytes + SRV_BOX_ALIGN) / SRV_BOX_ALIGN * SRV_BOX_ALIGN;
+    *end += (bytes + SRV_HOST_ALIGN) / SRV_HOST_ALIGN * SRV_HOST_ALIGN;
     return start;
 }
 
@@ -43,12 +43,20 @@ static struct srv_probe_job *make_job(const struct srv_probe_request *request, i
     if (job == NULL) {
         return NULL;
     }
-    *job = (struct srv_probe_job){.magic = SRV_BOX_MAGIC, .version = SRV_BOX_VERSION, .start = request->start,
-                                  .bytes = end, .setup = *request->setup, .params_offset = params,
-                                  .params_bytes = request->params->bytes, .state_offset = state,
-                                  .state_bytes = state_bytes, .state_version = request->state_version,
-                                  .input_count = request->input_count, .inputs_offset = inputs,
-                                  .truth = request->truth, .at = request->at};
+    *job = (struct srv_probe_job){.magic = SRV_HOST_MAGIC,
+                                  .version = SRV_HOST_VERSION,
+                                  .start = request->start,
+                                  .bytes = end,
+                                  .setup = *request->setup,
+                                  .params_offset = params,
+                                  .params_bytes = request->params->bytes,
+                                  .state_offset = state,
+                                  .state_bytes = state_bytes,
+                                  .state_version = request->state_version,
+                                  .input_count = request->input_count,
+                                  .inputs_offset = inputs,
+                                  .truth = request->truth,
+                                  .at = request->at};
     job->setup.estimator.inputs = NULL; /* pointers into this process */
     job->setup.estimator.input_count = 0;
     (void)snprintf(job->path, sizeof job->path, "%s", request->plugin_path);
@@ -58,30 +66,32 @@ static struct srv_probe_job *make_job(const struct srv_probe_request *request, i
     return job;
 }
 
-/* ---- what came of it --------------------------------------------------------------------------------------------- */
+/* ---- result ------------------------------------------------------------------------------------------------------ */
 
-static const char *doing(const struct srv_probe_job *job, char *text, size_t bytes)
+static const char *operation(const struct srv_probe_job *job, char *text, size_t bytes)
 {
-    const uint32_t at = job->crumb_doing;
-    if (at == SRV_DOING_STEP) {
-        (void)snprintf(text, bytes, "step %u", job->crumb_step);
+    const uint32_t at = job->current_operation;
+    if (at == SRV_OPERATION_STEP) {
+        (void)snprintf(text, bytes, "step %u", job->current_step);
     } else {
-        (void)snprintf(text, bytes, "%s", srv_doing_text(at));
+        (void)snprintf(text, bytes, "%s", srv_host_operation_text(at));
     }
     return text;
 }
 
-static enum oto_status tell_end(const struct srv_probe_request *request, const struct srv_probe_job *job,
-                                struct srv_probe_result *result, struct oto_error *error)
+static enum oto_status fail_with_end(const struct srv_probe_request *request, const struct srv_host_process *process,
+                                   const struct srv_probe_job *job, struct srv_probe_result *result, struct oto_error *error)
 {
-    struct srv_box_crash crash = job->crash;
-    char how[240] = "ended without a word", where[32];
+    struct srv_host_crash crash = job->crash;
+    char how[240], where[32];
     if (crash.signal != 0) {
-        srv_crash_tell(&crash, request->plugin_fd, how, sizeof how);
+        srv_crash_describe(&crash, request->plugin_fd, how, sizeof how);
         (void)snprintf(result->backtrace, sizeof result->backtrace, "%s", how);
+    } else {
+        srv_host_end_text(process, how, sizeof how);
     }
     return oto_fail(error, OTO_PLUGIN, "the probe of %.200s %s, in %s", request->plugin_path, how,
-                    doing(job, where, sizeof where));
+                    operation(job, where, sizeof where));
 }
 
 static enum oto_status await_verdict(const struct srv_probe_request *request, struct srv_host_process *process,
@@ -93,16 +103,17 @@ static enum oto_status await_verdict(const struct srv_probe_request *request, st
     for (;;) {
         const enum oto_status status = srv_host_receive(process, deadline_ns, &message);
         if (status == OTO_TIMEOUT) {
-            return oto_fail(error, OTO_TIMEOUT, "the probe of %.200s was ended after %lld ms, in %s", request->plugin_path,
-                            (long long)(request->timeout_ns / 1000000), doing(job, where, sizeof where));
+            return oto_fail(error, OTO_TIMEOUT, "the probe of %.200s was ended after %lld ms, in %s",
+                            request->plugin_path, (long long)(request->timeout_ns / 1000000),
+                            operation(job, where, sizeof where));
         }
         if (status != OTO_OK) {
-            return tell_end(request, job, result, error);
+            return fail_with_end(request, process, job, result, error);
         }
-        if (message.saying == SRV_HOST_FAILED) {
+        if (message.kind == SRV_HOST_FAILED) {
             return oto_fail(error, OTO_PLUGIN, "the probe of %.120s failed: %s", request->plugin_path, message.text);
         }
-        if (message.saying == SRV_HOST_READY) {
+        if (message.kind == SRV_HOST_READY) {
             return OTO_OK;
         }
     }
@@ -119,13 +130,13 @@ enum oto_status srv_probe_run(const struct srv_probe_request *request, struct sr
         return OTO_NO_MEMORY;
     }
     const uint64_t bytes = job->bytes;
-    const struct srv_host_order order = {
+    const struct srv_host_spawn_options order = {
         .work = SRV_HOST_PROBE, .memory_fd = fd, .bytes = bytes, .plugin_fds = &request->plugin_fd, .plugin_count = 1};
     enum oto_status status = srv_host_spawn(&order, &process, error);
     (void)close(fd);
     if (status == OTO_OK) {
         status = await_verdict(request, &process, job, result, error);
-        srv_host_finish(&process);
+        srv_host_process_end(&process);
         result->step_p50_ns = job->step_p50_ns;
         result->step_max_ns = job->step_max_ns;
         result->steps = job->steps;

@@ -1,6 +1,6 @@
 /*
- * What a probe works on: one memory that the server fills and the host answers in. The host maps it for writing; the
- * server reads the answer after the process has ended, and believes only numbers.
+ * The job of a probe: shared memory with the inputs of the server and the answer of the host. The server reads the
+ * answer after the process has ended, and uses only numbers of it.
  */
 #ifndef SRV_PLUGIN_HOST_PROBE_JOB_H
 #define SRV_PLUGIN_HOST_PROBE_JOB_H
@@ -9,7 +9,7 @@
 #include "host_mailbox.h"
 
 struct srv_probe_job {
-    uint64_t magic; /* SRV_BOX_MAGIC */
+    uint64_t magic;          /* SRV_HOST_MAGIC */
     uint32_t version, start; /* enum srv_start */
     uint64_t bytes;
     struct oto_setup setup;
@@ -20,10 +20,10 @@ struct srv_probe_job {
     uint64_t inputs_offset; /* struct srv_probe_input[input_count] */
     struct oto_truth_record truth;
     struct oto_instant at;
-    /* the host's */
-    uint32_t crumb_doing; /* enum srv_box_doing */
-    uint32_t crumb_step;
-    struct srv_box_crash crash;
+    /* written by the host */
+    uint32_t current_operation; /* enum srv_host_operation */
+    uint32_t current_step;
+    struct srv_host_crash crash;
     int64_t step_p50_ns, step_max_ns;
     uint32_t steps;
     uint32_t reserved;

@@ -1,4 +1,4 @@
-/* The process otolith-plugin-host: started without fork, spoken with over a socket pair. */
+/* The process otolith-plugin-host: started with posix_spawn; messages go over a socket pair. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,9 +13,10 @@
 #include "base/beside.h"
 #include "base/monotonic.h"
 #include "base/sealed_memory.h"
-#include "isolate/box.h"
+#include "isolate/plugin_host.h"
 
 #define PROGRAM "otolith-plugin-host"
+#define END_TIMEOUT_MS 1000 /* between the end of its connection and its own end */
 
 static bool find_program(char *path, size_t bytes)
 {
@@ -60,13 +61,13 @@ static int spawn(const char *program, int control_fd, pid_t *pid)
     return failed;
 }
 
-static bool send_start(int control_fd, const struct srv_host_start *start, int memory_fd, const int *plugin_fds)
+static bool send_start(int control_fd, const struct srv_host_start_message *start, int memory_fd, const int *plugin_fds)
 {
     union {
         struct cmsghdr head;
-        unsigned char bytes[CMSG_SPACE((1 + SRV_BOX_MAX_PLUGINS) * sizeof(int))];
+        unsigned char bytes[CMSG_SPACE((1 + SRV_HOST_MAX_PLUGINS) * sizeof(int))];
     } control = {0};
-    struct srv_host_start copy = *start;
+    struct srv_host_start_message copy = *start;
     struct iovec part = {&copy, sizeof copy};
     const size_t fd_bytes = (1 + (size_t)start->plugin_count) * sizeof(int);
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
@@ -95,14 +96,18 @@ static bool open_sockets(int ends[2])
     return high >= 0;
 }
 
-enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_host_process *process,
+enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struct srv_host_process *process,
                                struct oto_error *error)
 {
     char program[4096] = "";
     int ends[2];
-    const struct srv_host_start start = {.magic = SRV_BOX_MAGIC, .version = SRV_BOX_VERSION, .work = order->work,
-                                         .plugin_count = order->plugin_count, .server_pid = (int32_t)getpid(),
-                                         .bytes = order->bytes, .fifo_priority = order->fifo_priority};
+    const struct srv_host_start_message start = {.magic = SRV_HOST_MAGIC,
+                                                 .version = SRV_HOST_VERSION,
+                                                 .work = order->work,
+                                                 .plugin_count = order->plugin_count,
+                                                 .server_pid = (int32_t)getpid(),
+                                                 .bytes = order->bytes,
+                                                 .fifo_priority = order->fifo_priority};
     *process = (struct srv_host_process){.pid_fd = -1, .control_fd = -1};
     if (!find_program(program, sizeof program) || access(program, X_OK) != 0) {
         return oto_fail(error, OTO_UNSUPPORTED, "the program " PROGRAM " is not there (%.200s): %s", program,
@@ -118,7 +123,7 @@ enum oto_status srv_host_spawn(const struct srv_host_order *order, struct srv_ho
     process->pid_fd = failed == 0 ? pidfd_open(process->pid, 0) : -1;
     if (failed != 0 || process->pid_fd < 0 || !send_start(ends[0], &start, order->memory_fd, order->plugin_fds)) {
         const int reason = failed != 0 ? failed : errno;
-        srv_host_finish(process);
+        srv_host_process_end(process);
         return oto_fail(error, OTO_IO, "%.200s cannot be started: %s", program, strerror(reason));
     }
     return OTO_OK;
@@ -148,7 +153,22 @@ enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadl
     }
 }
 
-void srv_host_finish(struct srv_host_process *process)
+void srv_host_end_text(const struct srv_host_process *process, char *text, size_t bytes)
+{
+    struct pollfd ended = {.fd = process->pid_fd, .events = POLLIN};
+    siginfo_t end = {0};
+    const bool known = poll(&ended, 1, END_TIMEOUT_MS) == 1 &&
+                       waitid(P_PIDFD, (id_t)process->pid_fd, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid != 0;
+    if (!known) {
+        (void)snprintf(text, bytes, "closed its connection");
+    } else if (end.si_code == CLD_EXITED) {
+        (void)snprintf(text, bytes, "exited with code %d", end.si_status);
+    } else {
+        (void)snprintf(text, bytes, "was ended by signal %d (%s)", end.si_status, strsignal(end.si_status));
+    }
+}
+
+void srv_host_process_end(struct srv_host_process *process)
 {
     if (process->pid > 0) {
         (void)kill(process->pid, SIGKILL);

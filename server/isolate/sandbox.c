@@ -30,11 +30,11 @@
 #error "name this machine's audit architecture here"
 #endif
 
-/* What stepping, dying and the C library's clocks need. */
+/* System calls that steps, the handler of deadly signals and the C library's clocks need. */
 static const int allowed[] = {SYS_futex,        SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_restart_syscall,
                               SYS_clock_gettime, SYS_sched_yield, SYS_getpid,         SYS_gettid,
                               SYS_exit,         SYS_exit_group};
-/* Memory is not to be had any more: malloc returns NULL instead of ending the process. */
+/* mmap and brk fail, so that malloc returns NULL; a refused call would end the process. */
 static const int no_memory[] = {SYS_brk, SYS_mmap, SYS_mremap, SYS_munmap, SYS_madvise};
 
 struct program {
@@ -87,7 +87,7 @@ static void write_program(struct program *program)
     add(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
 }
 
-/* A step without end is ended by the server; if that gets no processor, by the kernel after a second of it. */
+/* The server ends a step that does not return; if the server gets no processor, the kernel does after one second. */
 void host_sandbox_take_priority(int fifo_priority)
 {
     const struct sched_param wanted = {.sched_priority = fifo_priority};
@@ -121,7 +121,7 @@ enum oto_status host_sandbox_close(struct oto_error *error)
     return OTO_OK;
 }
 
-/* At most so much; where the server itself may have less, that. */
+/* Lowers a limit to `most`, or to the server's own limit if that is lower. */
 static bool limit(int what, rlim_t most)
 {
     struct rlimit bound;

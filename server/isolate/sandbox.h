@@ -1,4 +1,4 @@
-/* What the plugin host may do: little from its start, and next to nothing once its plugins are ready. */
+/* Confines the plugin host: from its start, and more strictly once its plugins are prepared. */
 #ifndef SRV_PLUGIN_HOST_SANDBOX_H
 #define SRV_PLUGIN_HOST_SANDBOX_H
 
@@ -9,13 +9,13 @@
 #include "otolith/status.h"
 
 /*
- * Ends with its server, gains no privileges, opens few files, leaves no core, takes bounded memory; and what Landlock
- * denies, whose ABI goes to *landlock (0: the kernel offers none, and it goes on without).
+ * The process ends with its server, gains no privileges, has limits on files and memory, writes no core file, and is
+ * restricted by Landlock, whose ABI is stored in *landlock (0: the kernel has none, and the host runs without).
  */
 enum oto_status host_sandbox_begin(pid_t server, uint32_t *landlock, struct oto_error *error);
-/* Runs as its server's tick thread does, a little below it; where that is not granted, as any process. */
+/* Sets SCHED_FIFO one step below the server's tick thread, if permitted. */
 void host_sandbox_take_priority(int fifo_priority);
-/* From here on a system call beyond the few that stepping needs is SIGSYS. */
+/* Closes the filter: a system call that steps do not need raises SIGSYS from now on. */
 enum oto_status host_sandbox_close(struct oto_error *error);
 /* False in builds whose sanitizers need more system calls. */
 bool host_sandbox_is_closable(void);

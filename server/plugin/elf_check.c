@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "elf_imports.h"
+#include "elf_links.h"
 #include "elf_view.h"
 #include "otolith/plugin.h"
 
@@ -228,7 +229,16 @@ static bool check_symbols(struct check *check)
         }
         entry_seen = entry_seen || (symbol.st_shndx != SHN_UNDEF && is_entry(check, &symbol, name));
     }
-    return entry_seen || refuse(check, OTO_ELF_ENTRY, "it does not export `" OTO_PLUGIN_SYMBOL "` as data");
+    if (!entry_seen) {
+        return refuse(check, OTO_ELF_ENTRY, "it does not export `" OTO_PLUGIN_SYMBOL "` as data");
+    }
+    check->result->rule = OTO_ELF_LAYOUT;
+    if (!elf_links_check(&check->view, &check->dynamic, count, check->relaxed, check->result->found,
+                         sizeof check->result->found)) {
+        return false;
+    }
+    check->result->rule = OTO_ELF_OK;
+    return true;
 }
 
 bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result)

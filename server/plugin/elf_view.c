@@ -37,6 +37,23 @@ static bool dynamic_entry(struct elf_dynamic *dynamic, const Elf64_Dyn *entry)
     case DT_SYMENT: dynamic->syment = value; break;
     case DT_HASH: dynamic->hash = value; break;
     case DT_GNU_HASH: dynamic->gnu_hash = value; break;
+    case DT_SONAME: dynamic->soname = value; break;
+    case DT_INIT: dynamic->init = value; break;
+    case DT_FINI: dynamic->fini = value; break;
+    case DT_INIT_ARRAY: dynamic->init_array = value; break;
+    case DT_FINI_ARRAY: dynamic->fini_array = value; break;
+    case DT_RELA: dynamic->rela = value; break;
+    case DT_RELASZ: dynamic->rela_bytes = value; break;
+    case DT_RELAENT: dynamic->rela_entry = value; break;
+    case DT_JMPREL: dynamic->jmprel = value; break;
+    case DT_PLTRELSZ: dynamic->jmprel_bytes = value; break;
+    case DT_VERSYM: dynamic->versym = value; break;
+    case DT_VERNEED: dynamic->verneed = value; break;
+    case DT_VERNEEDNUM: dynamic->verneed_count = value; break;
+    case DT_VERDEF: dynamic->verdef = value; break;
+    case DT_VERDEFNUM: dynamic->verdef_count = value; break;
+    case DT_REL:
+    case DT_RELR: dynamic->packed_relocations = true; break;
     case DT_INIT_ARRAYSZ: dynamic->init_array_bytes = value; break;
     case DT_FINI_ARRAYSZ: dynamic->fini_array_bytes = value; break;
     case DT_PREINIT_ARRAYSZ: dynamic->preinit_array_bytes = value; break;

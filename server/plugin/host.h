@@ -39,8 +39,8 @@ OTO_API enum oto_status oto_plugin_each(oto_plugin_name_function each, void *con
 OTO_API enum oto_status oto_plugin_open(const char *path, const char *keep_directory, struct oto_plugin **plugin,
                                 struct oto_error *error);
 /*
- * oto_plugin_open in two steps, so that a caller can probe the plugin in between. `load` stages, checks and maps the
- * file and reads its tables; no code of the plugin runs, since constructors are refused. `begin` requests the
+ * oto_plugin_open in two steps, so that a plugin host can record which of them crashed. `load` stages, checks and maps
+ * the file and reads its tables; no code of the plugin runs, since constructors are refused. `begin` requests the
  * extensions. Between the two calls descriptor, ops, path, fd and hash may be used. If `begin` fails, the caller closes
  * the plugin.
  */
@@ -80,9 +80,12 @@ static inline bool oto_motion_adopts(const struct oto_motion_extension *motion)
 OTO_API const char *oto_plugin_path(const struct oto_plugin *plugin);   /* path of the file that was loaded */
 OTO_API uint64_t oto_plugin_content_hash(const struct oto_plugin *plugin); /* FNV-1a-64 of the file's content */
 
-/* Reads a plugin's tables in a process of its own, so that none of its code runs here: for plugins that are isolated. */
-typedef enum oto_status srv_describe_function(const char *path, struct oto_plugin **plugin, struct oto_error *error);
-
+/*
+ * How a program opens the plugins of its worlds. `isolated`: the plugin will run in another process, so only its tables
+ * are needed, and none of its code may run in this one.
+ */
+typedef enum oto_status srv_open_plugin_function(const char *path, bool isolated, struct oto_plugin **plugin,
+                                                 struct oto_error *error);
 /* ---- parameters ---- */
 
 /* A bound parameter block, and what binding found. */

@@ -102,7 +102,11 @@ static enum oto_status read_entry(struct oto_plugin *plugin, const struct oto_pl
                                   struct oto_error *error)
 {
     struct oto_error reason = {.status = OTO_PLUGIN};
-    if (entry == NULL || oto_abi_check(&entry->abi, &reason) != OTO_OK) {
+    if (entry == NULL) {
+        (void)oto_fail(&reason, OTO_PLUGIN, "the dynamic loader does not find `" OTO_PLUGIN_SYMBOL "` in it");
+        return refuse(plugin, &reason, error);
+    }
+    if (oto_abi_check(&entry->abi, &reason) != OTO_OK) {
         return refuse(plugin, &reason, error);
     }
     if (entry->size != sizeof *entry || entry->descriptor == NULL || entry->ops == NULL) {
@@ -162,10 +166,7 @@ enum oto_status oto_plugin_load(const char *path, const char *keep_directory, st
         return OTO_NO_MEMORY;
     }
     enum oto_status status = oto_stage_open(path, &made->stage, error);
-    if (keep_directory == NULL) {
-        keep_directory = getenv("OTOLITH_KEEP_PLUGINS");
-    }
-    if (status == OTO_OK && keep_directory != NULL && keep_directory[0] != '\0') {
+    if (status == OTO_OK) {
         status = oto_stage_keep(&made->stage, path, keep_directory, error);
     }
     return finish(made, status, plugin, error);

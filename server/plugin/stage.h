@@ -20,7 +20,10 @@ enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stag
 /* Checks the additional rules for plugins that run in a plugin host. */
 enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error);
 void oto_stage_close(struct oto_stage *stage);
-/* Writes the copy to DIRECTORY/<file name without .so>-<hash>.so, completely or not at all. */
+/*
+ * Writes the copy to DIRECTORY/<file name without .so>-<hash>.so, completely or not at all. NULL: the directory is the
+ * environment variable OTOLITH_KEEP_PLUGINS, and nothing is written if it is not set.
+ */
 enum oto_status oto_stage_keep(const struct oto_stage *stage, const char *path, const char *directory,
                                struct oto_error *error);
 

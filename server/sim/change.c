@@ -21,8 +21,8 @@ bool srv_change_free(struct srv_node_change *open)
     free(change->snapshot);
     free(change->first_state);
     free(change->history);
-    if (change->box != NULL) {
-        change->end_box(change->box);
+    if (change->host != NULL) {
+        change->end_host(change->host);
     }
     const bool unmapped = srv_instance_finish(&change->instance);
     free(change);
@@ -194,8 +194,7 @@ static enum oto_status open_candidate(const struct srv_change_base *base, const 
     if (status != OTO_OK) {
         return status;
     }
-    return base->isolated ? base->describe(path, &change->instance.plugin, error)
-                          : oto_plugin_load(path, NULL, &change->instance.plugin, error);
+    return base->open_plugin(path, base->isolated, &change->instance.plugin, error);
 }
 
 static enum oto_status load_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
@@ -345,14 +344,6 @@ static enum oto_status keep_first_state(struct srv_change *change, struct oto_er
     return OTO_OK;
 }
 
-/* The first code of the plugin that runs in this process, if it is to run here. */
-static enum oto_status begin_code(const struct srv_change_base *base, const struct srv_change *change,
-                                  struct oto_error *error)
-{
-    const enum oto_status status = oto_plugin_begin(change->instance.plugin, error);
-    return status == OTO_OK ? check_motion(base, change, error) : status;
-}
-
 enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
 {
     struct srv_instance *instance = &change->instance;
@@ -360,7 +351,7 @@ enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_
                                              .channels = oto_plugin_descriptor(base->config->plugin),
                                              .first_channel = base->first_channel,
                                              .remote = base->isolated};
-    enum oto_status status = base->isolated ? OTO_OK : begin_code(base, change, error);
+    enum oto_status status = base->isolated ? OTO_OK : check_motion(base, change, error);
     if (status == OTO_OK) {
         status = check_inputs(base, change, error);
     }

@@ -11,7 +11,7 @@
 #include "sim/command.h"
 
 struct srv_sim;
-struct srv_box; /* a plugin host; isolate/box.h */
+struct srv_host; /* a plugin host; isolate/plugin_host.h */
 
 /* What a node ran before a swap, to go back to. */
 struct srv_previous {
@@ -108,8 +108,8 @@ struct srv_change {
     /* a change of parameters */
     struct oto_params params;
     struct oto_prepared prepared;
-    struct srv_box *box; /* isolated nodes: a host with the new parameters or the candidate; or NULL */
-    void (*end_box)(struct srv_box *box);
+    struct srv_host *host; /* isolated nodes: a host with the new parameters or the candidate; or NULL */
+    void (*end_host)(struct srv_host *host);
     struct srv_instance instance; /* a swap: the candidate, and after the flip the previous one */
     unsigned char *last; /* of an isolated node, as in struct srv_member */
     uint32_t has_last;
@@ -145,7 +145,7 @@ struct srv_change_base {
     struct oto_params params;
     uint64_t revision;
     bool isolated; /* its host prepares it */
-    srv_describe_function *describe; /* isolated: reads the candidate's tables without running it here */
+    srv_open_plugin_function *open_plugin;
     uint64_t base_rate_num, base_rate_den;
     bool realtime;
 };

@@ -26,7 +26,7 @@ void srv_change_base_begin(const struct srv_sim *sim, uint32_t index, struct srv
                                      .setup = node->setup,
                                      .node_setup = node->setup,
                                      .isolated = node->member != NULL,
-                                     .describe = sim->remote != NULL ? sim->remote->describe : NULL,
+                                     .open_plugin = sim->config->open_plugin,
                                      .base_rate_num = clock->rate_num,
                                      .base_rate_den = clock->rate_den,
                                      .realtime = sim->hooks.now_ns != NULL &&

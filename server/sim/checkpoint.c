@@ -188,7 +188,7 @@ static void load_schedule(struct walk *walk, const struct srv_sim *sim, struct s
         return;
     }
     before = node->due;
-    srv_beat_jump(&node->beat, n);
+    srv_schedule_jump(&node->schedule, n);
     srv_due_jump(&node->due, n);
     srv_due_jump(&before, n > 1 ? n - 1 : 1);
     if (n == 0 || srv_due_tick(&node->due) < sim->tick || (n > 1 && srv_due_tick(&before) >= sim->tick)) {
@@ -208,7 +208,7 @@ static void load_steps(struct walk *walk, const struct srv_sim *sim, struct srv_
                        motion->topic, (unsigned long long)n, (unsigned long long)sim->tick);
         return;
     }
-    srv_beat_jump(&motion->beat, n);
+    srv_schedule_jump(&motion->schedule, n);
     srv_due_jump(&motion->due, sim->tick + 1);
 }
 
@@ -255,7 +255,7 @@ static void carry_state(struct walk *walk, struct srv_node *node)
 static void carry_node(struct walk *walk, struct srv_sim *sim, struct srv_node *node)
 {
     const bool steps_each_tick = node->live.evaluate != NULL && node->runner != &srv_runner_remote;
-    uint64_t n = steps_each_tick ? sim->tick + 1 : node->beat.n;
+    uint64_t n = steps_each_tick ? sim->tick + 1 : node->schedule.n;
     carry_u64(walk, &n);
     if (walk->loading && node->live.evaluate == NULL) {
         load_schedule(walk, sim, node, n);
@@ -439,8 +439,8 @@ static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struc
     }
     if (walk->loading) {
         sample->answered = true;
-        sample->beat = node->beat;
-        srv_beat_jump(&sample->beat, node->beat.n > 1 ? node->beat.n - 1 : 1);
+        sample->schedule = node->schedule;
+        srv_schedule_jump(&sample->schedule, node->schedule.n > 1 ? node->schedule.n - 1 : 1);
     }
 }
 
@@ -489,7 +489,7 @@ static void carry_clock(struct walk *walk, struct srv_sim *sim)
                            (unsigned long long)sim->tick, (unsigned long long)end);
             return;
         }
-        srv_beat_jump(&sim->beat, sim->tick);
+        srv_schedule_jump(&sim->schedule, sim->tick);
     }
 }
 

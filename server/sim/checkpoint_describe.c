@@ -121,7 +121,7 @@ static enum oto_status take_unit(const struct oto_value *entry, struct oto_rng_k
 
 /* The plugin that ran, where it was not the file's; NULL: it was. */
 static enum oto_status take_plugin(const struct oto_value *entry, const struct srv_node_config *node,
-                                   srv_describe_function *describe, struct oto_plugin **stood_in, struct oto_error *error)
+                                   srv_open_plugin_function *open, struct oto_plugin **stood_in, struct oto_error *error)
 {
     const struct oto_value *id = oto_value_get(entry, "plugin"), *file = oto_value_get(entry, "file");
     struct oto_plugin *plugin = NULL;
@@ -136,8 +136,7 @@ static enum oto_status take_plugin(const struct oto_value *entry, const struct s
                                     "node '%s' ran plugin '%s' when it was saved, and the world says '%s'", node->name,
                                     id->text, id_of(node->plugin));
     }
-    const enum oto_status status = node->isolation.process ? describe(file->text, &plugin, error)
-                                                           : oto_plugin_open(file->text, NULL, &plugin, error);
+    const enum oto_status status = open(file->text, node->isolation.process, &plugin, error);
     if (status != OTO_OK) {
         return status;
     }
@@ -167,19 +166,20 @@ static enum oto_status take_params(const struct oto_value *map, const struct oto
 
 /* A node that was changed while it ran has its parameters in the description, and its plugin where that is another. */
 static enum oto_status take_node(const struct oto_value *entry, struct srv_node_config *node,
-                                 srv_describe_function *describe, oto_warn_function warn, void *warn_context, struct oto_error *error)
+                                 srv_open_plugin_function *open, oto_warn_function warn, void *warn_context, struct oto_error *error)
 {
     const struct oto_value *params = oto_value_get(entry, "params");
-    struct srv_standin *standin = &node->standin;
-    enum oto_status status = take_plugin(entry, node, describe, &standin->plugin, error);
+    struct srv_replacement *replacement = &node->replacement;
+    enum oto_status status = take_plugin(entry, node, open, &replacement->plugin, error);
     if (status != OTO_OK || params == NULL || params->kind != OTO_VALUE_MAP) {
         return status;
     }
-    if (standin->plugin == NULL) {
-        standin->plugin = oto_plugin_hold(node->plugin);
+    if (replacement->plugin == NULL) {
+        replacement->plugin = oto_plugin_hold(node->plugin);
     }
-    status = take_params(params, standin->plugin, node->params.rate_hz, &standin->params, warn, warn_context, error);
-    return status == OTO_OK ? take_unit(entry, &standin->unit_key, error) : status;
+    status =
+        take_params(params, replacement->plugin, node->params.rate_hz, &replacement->params, warn, warn_context, error);
+    return status == OTO_OK ? take_unit(entry, &replacement->unit_key, error) : status;
 }
 
 /* "car/imu" of the file and of the configuration. */
@@ -191,8 +191,7 @@ static bool is_node(const struct srv_world_config *config, const struct srv_node
 }
 
 enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint, struct srv_world_config *config,
-                                         srv_describe_function *describe, oto_warn_function warn, void *warn_context,
-                                         struct oto_error *error)
+                                         oto_warn_function warn, void *warn_context, struct oto_error *error)
 {
     const struct oto_value *nodes = oto_value_get(oto_document_root(checkpoint->document), "nodes");
     if (nodes == NULL || nodes->kind != OTO_VALUE_LIST || nodes->count != config->node_count) {
@@ -208,7 +207,7 @@ enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint
             return oto_value_fail(entry, error, OTO_INVALID, "node %u of the world is '%s/%s': the checkpoint is of another world",
                                   i, config->vehicles[node->vehicle].name, node->name);
         }
-        status = take_node(entry, node, describe, warn, warn_context, error);
+        status = take_node(entry, node, config->open_plugin, warn, warn_context, error);
     }
     return status;
 }

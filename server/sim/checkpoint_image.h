@@ -54,10 +54,8 @@ enum oto_status srv_checkpoint_describe(const struct srv_world_config *config, s
 enum oto_status srv_checkpoint_seed(const struct srv_checkpoint *checkpoint, uint64_t *seed, struct oto_error *error);
 /*
  * Gives a configuration the plugins and parameters that the world ran with, so that a world made of it can load the state.
- * `describe` opens plugins of isolated nodes.
  */
 enum oto_status srv_checkpoint_configure(const struct srv_checkpoint *checkpoint, struct srv_world_config *config,
-                                         srv_describe_function *describe, oto_warn_function warn, void *warn_context,
-                                         struct oto_error *error);
+                                         oto_warn_function warn, void *warn_context, struct oto_error *error);
 
 #endif

@@ -71,7 +71,7 @@ static bool apply_snapshot(struct srv_sim *sim, const struct srv_command *comman
     }
     memcpy(change->snapshot, node->live.abi.state, node->live.state_bytes);
     change->truth = sim->vehicles[node->config->vehicle].truth;
-    change->at = srv_beat_at(&sim->beat);
+    change->at = srv_schedule_at(&sim->schedule);
     return true;
 }
 

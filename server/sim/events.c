@@ -11,7 +11,7 @@ void srv_count(struct srv_sim *sim, enum oto_counter counter, uint64_t delta)
 /* Events are not part of the state: they may hold what the wall clock said. */
 void srv_event_push(struct srv_sim *sim, struct oto_event_record *event)
 {
-    struct oto_sample_head head = {.t_ns = sim->beat.t_ns, .sensor_time_ns = sim->beat.t_ns};
+    struct oto_sample_head head = {.t_ns = sim->schedule.t_ns, .sensor_time_ns = sim->schedule.t_ns};
     event->tick = sim->tick;
     srv_ring_push(&sim->events, &head, event);
 }

@@ -50,11 +50,11 @@ void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node)
     memset(label, 0, sizeof *label);
     for (struct srv_fault **link = &node->faults; *link != NULL;) {
         struct srv_fault *fault = *link;
-        if (node->beat.t_ns >= fault->until_ns) {
+        if (node->schedule.t_ns >= fault->until_ns) {
             retire(sim, node, link);
             continue;
         }
-        if (srv_fault_is_active(fault, node->beat.t_ns)) {
+        if (srv_fault_is_active(fault, node->schedule.t_ns)) {
             note(sim, node, fault);
         }
         link = &fault->next;
@@ -85,8 +85,8 @@ void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port
     struct oto_output *output = &node->live.outputs[port];
     struct oto_fault_label_record *label = &sim->label;
     const struct srv_fault_moment moment = {.key = node->setup->noise_key,
-                                            .n = node->beat.n,
-                                            .t_ns = node->beat.t_ns,
+                                            .n = node->schedule.n,
+                                            .t_ns = node->schedule.t_ns,
                                             .rate_hz = node->setup->rate_hz};
     const uint32_t channel = node->live.ports[port].channel - node->first_channel; /* what a fault calls its port */
     uint32_t index = 0;
@@ -94,7 +94,7 @@ void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port
         copy_clean(&node->live.ports[0], output->payload, label->clean);
     }
     for (struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
-        if (!srv_fault_is_active(fault, node->beat.t_ns)) {
+        if (!srv_fault_is_active(fault, node->schedule.t_ns)) {
             continue;
         }
         if (fault->spec.port == channel) {
@@ -115,10 +115,11 @@ void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node)
     if (label->count == 0 || !node->labelled) {
         return;
     }
-    label->sample = node->beat.n;
+    label->sample = node->schedule.n;
     label->lost = !(first->enabled && node->live.outputs[0].emit != 0);
     label->sample_seq = label->lost ? 0 : srv_fifo_newest(node, &first->ring, first->channel);
-    struct oto_sample_head head = {.t_ns = node->beat.t_ns, .sensor_time_ns = node->beat.t_ns, .flags = OTO_SAMPLE_FAULT};
+    struct oto_sample_head head = {
+        .t_ns = node->schedule.t_ns, .sensor_time_ns = node->schedule.t_ns, .flags = OTO_SAMPLE_FAULT};
     uint32_t *shown = &sim->store.directory[node->label_channel].flags;
     __atomic_store_n(shown, __atomic_load_n(shown, __ATOMIC_RELAXED) | OTO_CHANNEL_ENABLED, __ATOMIC_RELAXED);
     srv_fifo_push(node, &node->label_ring, node->label_channel, &head, label);
@@ -155,7 +156,7 @@ enum oto_status srv_fault_begin(struct srv_sim *sim, struct srv_fault *fault, co
         return OTO_LIMIT;
     }
     sim->newest_fault = fault->spec.id > sim->newest_fault ? fault->spec.id : sim->newest_fault;
-    srv_fault_start(fault, sim->beat.t_ns + 1); /* the sample of this instant is out */
+    srv_fault_start(fault, sim->schedule.t_ns + 1); /* the sample of this instant is out */
     append(node, fault);
     return OTO_OK;
 }

@@ -55,17 +55,18 @@ static enum oto_status make_binding(const struct srv_world_config *world, const 
 }
 
 /*
- * The most samples between the ends of two ticks that hold neighbouring steps. A plugin host may be away for many steps:
- * its estimators are then given what they missed, as far as the rings hold it.
+ * The most samples between the ends of two ticks that hold neighbouring steps of the slowest estimator, with what a FIFO of
+ * a part hands out at once. The same wherever an estimator runs: one in a plugin host may be away for many steps, and is then
+ * given what it missed, as far as the rings hold it.
  */
 static uint32_t most_samples(const struct srv_world_config *world, const struct srv_node_config *node,
                              const struct srv_inputs *inputs)
 {
-    const double step_hz = node->isolation.process ? SRV_ESTIMATOR_MIN_HZ : (double)node->rate_num / (double)node->rate_den;
     const double tick_hz = (double)world->clock.rate_num / (double)world->clock.rate_den;
     double most = 0.0;
     for (uint32_t i = 0; i < inputs->count; i++) {
-        most += inputs->bindings[i].rate_hz * (1.0 / step_hz + 1.0 / tick_hz) + 2.0;
+        const uint32_t fifo_samples = world->nodes[node->inputs[i].node].fifo_samples;
+        most += inputs->bindings[i].rate_hz * (1.0 / SRV_ESTIMATOR_MIN_HZ + 1.0 / tick_hz) + 2.0 + (double)fifo_samples;
     }
     return (uint32_t)most;
 }

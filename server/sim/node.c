@@ -48,8 +48,8 @@ static enum oto_status make_schedule(const struct srv_world_config *world, struc
     (void)snprintf(what, sizeof what, "rate of '%s'", node->topic);
     enum oto_status status = srv_rate_check(what, config->rate_num, config->rate_den, error);
     if (status == OTO_OK) {
-        srv_beat_init(&node->beat, config->rate_num, config->rate_den);
-        srv_beat_advance(&node->beat);
+        srv_schedule_init(&node->schedule, config->rate_num, config->rate_den);
+        srv_schedule_advance(&node->schedule);
         status = srv_due_init(&node->due, config->rate_num, config->rate_den, world->clock.rate_num,
                               world->clock.rate_den, error);
     }
@@ -92,14 +92,14 @@ static void warn_with_name(void *context, const char *sentence)
 static enum oto_status make_instance(struct srv_node *node, oto_warn_function warn, void *warn_context,
                                      struct oto_error *error)
 {
-    const struct srv_standin *standin = &node->config->standin;
+    const struct srv_replacement *replacement = &node->config->replacement;
     struct naming naming = {node, warn, warn_context};
     const struct srv_instance_place place = {.setup = node->setup,
                                              .channels = made_with(node),
                                              .remote = node->config->isolation.process,
                                              .warn = warn_with_name,
                                              .warn_context = &naming};
-    enum oto_status status = oto_params_copy(standin->plugin != NULL ? &standin->params : &node->config->params,
+    enum oto_status status = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params,
                                              &node->live.params, error);
     if (status == OTO_OK) {
         status = srv_instance_make(&node->live, &place, error);
@@ -153,7 +153,7 @@ static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the setup of '%s'", node->topic);
     }
     *node->live.own_setup = *node->setup;
-    node->live.own_setup->unit_key = node->config->standin.unit_key;
+    node->live.own_setup->unit_key = node->config->replacement.unit_key;
     return OTO_OK;
 }
 
@@ -163,8 +163,8 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     memset(node, 0, sizeof *node);
     node->index = index;
     node->config = &world->nodes[index];
-    struct oto_plugin *standin = node->config->standin.plugin;
-    srv_instance_bind(&node->live, oto_plugin_hold(standin != NULL ? standin : node->config->plugin));
+    struct oto_plugin *replacement = node->config->replacement.plugin;
+    srv_instance_bind(&node->live, oto_plugin_hold(replacement != NULL ? replacement : node->config->plugin));
     enum oto_status status = name_node(world, node, error);
     if (status == OTO_OK) {
         status = check_kind(world, node, error);
@@ -181,7 +181,7 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
         node->labelled = node->live.evaluate == NULL && wants_labels(world, node->config);
         status = make_inputs(world, node, error);
     }
-    if (status == OTO_OK && standin != NULL) {
+    if (status == OTO_OK && replacement != NULL) {
         status = stand_in(node, error);
     }
     if (status == OTO_OK) {

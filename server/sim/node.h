@@ -33,7 +33,7 @@ struct srv_node {
         uint32_t said;  /* by its step */
         uint32_t flags; /* of its input */
     } ahead;
-    struct srv_beat beat;  /* instants of samples; at the next one */
+    struct srv_schedule schedule; /* instants of samples; at the next one */
     struct srv_due due;    /* the tick of the next sample */
     struct srv_fault *faults; /* that wait or are active, in the order in which they came; mostly none */
     struct srv_ring label_ring;
@@ -57,7 +57,7 @@ struct srv_node {
 /* [tick] To the next sample. */
 static inline void srv_node_advance(struct srv_node *node)
 {
-    srv_beat_advance(&node->beat);
+    srv_schedule_advance(&node->schedule);
     srv_due_advance(&node->due);
 }
 

@@ -266,7 +266,7 @@ uint64_t oto_sim_tick(const struct oto_sim *sim)
 
 int64_t oto_sim_time_ns(const struct oto_sim *sim)
 {
-    return sim->sim->beat.t_ns;
+    return sim->sim->schedule.t_ns;
 }
 
 uint64_t oto_sim_seed(const struct oto_sim *sim)

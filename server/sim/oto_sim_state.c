@@ -62,29 +62,29 @@ enum oto_status oto_sim_save(struct oto_sim *sim, void **bytes, size_t *count, s
 }
 
 /* The plugins and parameters that stand in for those of the file, taken off the configuration; or put back. */
-static void exchange_standins(struct srv_world_config *config, struct srv_standin *standins)
+static void exchange_replacements(struct srv_world_config *config, struct srv_replacement *replacements)
 {
     for (uint32_t i = 0; i < config->node_count; i++) {
-        const struct srv_standin kept = config->nodes[i].standin;
-        config->nodes[i].standin = standins[i];
-        standins[i] = kept;
+        const struct srv_replacement kept = config->nodes[i].replacement;
+        config->nodes[i].replacement = replacements[i];
+        replacements[i] = kept;
     }
 }
 
-static void drop_standins(struct srv_standin *standins, uint32_t count)
+static void drop_replacements(struct srv_replacement *replacements, uint32_t count)
 {
-    for (uint32_t i = 0; standins != NULL && i < count; i++) {
-        (void)oto_plugin_close(standins[i].plugin);
-        oto_params_free(&standins[i].params);
+    for (uint32_t i = 0; replacements != NULL && i < count; i++) {
+        (void)oto_plugin_close(replacements[i].plugin);
+        oto_params_free(&replacements[i].params);
     }
-    free(standins);
+    free(replacements);
 }
 
 /* A world made of the configuration and the checkpoint; the present one is untouched. */
 static enum oto_status make_saved(struct oto_sim *sim, const struct srv_checkpoint *checkpoint, struct srv_sim **made,
                                   struct oto_error *error)
 {
-    enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, NULL, NULL, NULL, error);
+    enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, NULL, NULL, error);
     if (status == OTO_OK) {
         uint64_t seed = sim->config.seed;
         status = srv_checkpoint_seed(checkpoint, &seed, error);
@@ -111,23 +111,23 @@ enum oto_status oto_sim_restore(struct oto_sim *sim, const void *bytes, size_t c
     if (status != OTO_OK) {
         return status;
     }
-    struct srv_standin *standins = calloc(sim->config.node_count, sizeof *standins);
-    if (standins == NULL) {
+    struct srv_replacement *replacements = calloc(sim->config.node_count, sizeof *replacements);
+    if (replacements == NULL) {
         srv_checkpoint_finish(&checkpoint);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", sim->config.node_count);
     }
     srv_fpu_pin();
-    exchange_standins(&sim->config, standins);
+    exchange_replacements(&sim->config, replacements);
     status = make_saved(sim, &checkpoint, &made, error);
     if (status == OTO_OK) {
         oto_sim_drop_(sim->sim);
         oto_sim_take_(sim, made);
     } else {
         oto_sim_drop_(made);
-        exchange_standins(&sim->config, standins);
+        exchange_replacements(&sim->config, replacements);
         srv_world_config_seed(&sim->config, seed);
     }
-    drop_standins(standins, sim->config.node_count);
+    drop_replacements(replacements, sim->config.node_count);
     srv_checkpoint_finish(&checkpoint);
     srv_fpu_write(mode);
     return status;
@@ -140,27 +140,27 @@ static bool is_as_made(const struct oto_sim *sim)
 {
     bool same = sim->sim->trials == NULL;
     for (uint32_t i = 0; same && i < sim->sim->node_count; i++) {
-        same = sim->sim->nodes[i].revision == 0 && sim->config.nodes[i].standin.plugin == NULL;
+        same = sim->sim->nodes[i].revision == 0 && sim->config.nodes[i].replacement.plugin == NULL;
     }
     return same;
 }
 
 static enum oto_status remake(struct oto_sim *sim, struct oto_error *error)
 {
-    struct srv_standin *standins = calloc(sim->config.node_count, sizeof *standins);
+    struct srv_replacement *replacements = calloc(sim->config.node_count, sizeof *replacements);
     struct srv_sim *made = NULL;
-    if (standins == NULL) {
+    if (replacements == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", sim->config.node_count);
     }
-    exchange_standins(&sim->config, standins);
+    exchange_replacements(&sim->config, replacements);
     const enum oto_status status = oto_sim_make_(sim, NULL, NULL, &made, error);
     if (status == OTO_OK) {
         oto_sim_drop_(sim->sim);
         oto_sim_take_(sim, made);
     } else {
-        exchange_standins(&sim->config, standins);
+        exchange_replacements(&sim->config, replacements);
     }
-    drop_standins(standins, sim->config.node_count);
+    drop_replacements(replacements, sim->config.node_count);
     return status;
 }
 

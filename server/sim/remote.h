@@ -31,7 +31,7 @@ struct srv_sample {
     uint32_t status; /* enum oto_step_status or SRV_STEP_FLOAT_MODE */
     uint32_t flags;  /* of its truth: OTO_SAMPLE_STALE or 0 */
     int64_t step_ns; /* real time of the step, as the host measured it */
-    struct srv_beat beat; /* its number and instant */
+    struct srv_schedule schedule; /* its number and instant */
 };
 
 /* All [tick] unless marked. */
@@ -79,8 +79,6 @@ struct srv_remote_ops {
                                       const char *yaml, struct srv_node_change **change, struct oto_error *error);
     enum oto_status (*make_candidate)(struct srv_member *member, const struct srv_change_base *base,
                                       struct srv_change *change, struct oto_error *error);
-
-    srv_describe_function *describe;
 
     /* Checkpoints: the sample that an async host owes, NULL where the node's mode is sync; the states after a load. */
     struct srv_sample *(*waiting)(const struct srv_member *member);

@@ -32,7 +32,7 @@ static enum oto_status rewind_instance(const struct srv_sim *sim, struct srv_nod
 
 static void rewind_schedule(struct srv_node *node)
 {
-    srv_beat_jump(&node->beat, 1);
+    srv_schedule_jump(&node->schedule, 1);
     srv_due_jump(&node->due, 1);
     node->ahead.made = false;
     node->live.quarantined = false;
@@ -91,7 +91,7 @@ enum oto_status srv_sim_rewind(struct srv_sim *sim, struct oto_error *error)
     sim->retired_faults = NULL;
     sim->newest_fault = 0;
     sim->tick = 0;
-    srv_beat_jump(&sim->beat, 0);
+    srv_schedule_jump(&sim->schedule, 0);
     for (uint32_t v = 0; v < sim->vehicle_count; v++) {
         rewind_vehicle(&sim->vehicles[v]);
     }

@@ -19,8 +19,8 @@ void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct s
     turn->step.size = sizeof turn->step;
     turn->step.reserved = 0;
     turn->step.tick = tick;
-    turn->step.n = node->beat.n;
-    turn->step.at = srv_beat_at(&node->beat);
+    turn->step.n = node->schedule.n;
+    turn->step.at = srv_schedule_at(&node->schedule);
     turn->step.outputs = node->live.outputs;
     turn->flags = 0;
     if (node->is_estimator) {

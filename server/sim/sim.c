@@ -154,7 +154,7 @@ static enum oto_status build(struct srv_sim *sim, const struct srv_sim_options *
     }
     if (status == OTO_OK) {
         srv_environment_init(&sim->environment, sim->config);
-        srv_beat_init(&sim->beat, sim->config->clock.rate_num, sim->config->clock.rate_den);
+        srv_schedule_init(&sim->schedule, sim->config->clock.rate_num, sim->config->clock.rate_den);
         attach_channels(sim);
     }
     return status;

@@ -82,7 +82,7 @@ struct srv_sim {
     bool over;  /* the run has ended or faulted: a swap's probation ends with it */
     /* state */
     uint64_t tick;        /* completed */
-    struct srv_beat beat; /* of tick ends; at the last one completed */
+    struct srv_schedule schedule; /* of tick ends; at the last one completed */
     uint64_t chain;
     struct srv_state_hash hash;
     struct srv_ring events;
@@ -159,7 +159,8 @@ bool srv_truth_at(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_i
 /* Whether an instant of the current tick or before it is the motion's to tell; what is not is told by the history. */
 static inline bool srv_motion_may_tell(const struct srv_sim *sim, const struct srv_vehicle *vehicle, int64_t t_ns)
 {
-    const int64_t start_ns = sim->beat.t_ns - sim->beat.step_ns; /* at or after the tick's start: never before it */
+    const int64_t start_ns =
+        sim->schedule.t_ns - sim->schedule.step_ns; /* at or after the tick's start: never before it */
     return t_ns >= 0 && ((vehicle->any_time && t_ns >= vehicle->any_from_ns) || t_ns >= start_ns);
 }
 /* A step said ERROR or FATAL, or broke the floating-point mode: takes the node, or all of its library, out. */

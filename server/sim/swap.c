@@ -60,7 +60,7 @@ static void take_vehicle(struct srv_sim *sim, const struct srv_node *node, const
     }
     vehicle->any_time = (node->live.motion_flags & OTO_MOTION_ANY_TIME) != 0;
     if (!shares_past(node, change)) {
-        vehicle->any_from_ns = sim->beat.t_ns;
+        vehicle->any_from_ns = sim->schedule.t_ns;
     }
 }
 
@@ -250,7 +250,7 @@ static enum oto_status take_state(struct srv_sim *sim, struct srv_node *node, st
     if (node->member != NULL) {
         return sim->remote->take_over(sim, node->member, change, reason);
     }
-    return srv_change_take_state(node, change, &srv_trial_vehicle(sim, node)->truth, srv_beat_at(&sim->beat),
+    return srv_change_take_state(node, change, &srv_trial_vehicle(sim, node)->truth, srv_schedule_at(&sim->schedule),
                                  reason);
 }
 
@@ -296,7 +296,7 @@ static bool have_history(struct srv_sim *sim, struct srv_node *node, struct srv_
         return true;
     }
     const bool paced = change->pace == SRV_SWAP_PACED || (change->pace == SRV_SWAP_BY_MODE && sim->paced);
-    change->trial.fill_from = sim->beat.n;
+    change->trial.fill_from = sim->schedule.n;
     bool filled = srv_trial_fill(sim, node, change);
     while (!filled && !paced) {
         filled = srv_trial_fill(sim, node, change);

@@ -35,13 +35,13 @@ bool srv_trial_fill(struct srv_sim *sim, struct srv_node *node, struct srv_chang
     struct srv_vehicle *vehicle = srv_trial_vehicle(sim, node);
     struct srv_history history = history_of(sim, change);
     struct srv_trial *trial = &change->trial;
-    srv_history_put(&history, sim->beat.n, &vehicle->truth);
+    srv_history_put(&history, sim->schedule.n, &vehicle->truth);
     const uint64_t first = trial->fill_from;
     const uint64_t second = history.rate_num / history.rate_den + 2;
     const uint64_t least = first < second ? first : second;
     for (uint32_t i = 0; i < FILL_INSTANTS && trial->filled <= least; i++, trial->filled++) {
         const uint64_t m = first - trial->filled;
-        if (m + history.mask >= sim->beat.n) { /* else its place is a newer one's by now */
+        if (m + history.mask >= sim->schedule.n) { /* else its place is a newer one's by now */
             fill_one(vehicle, &history, m);
         }
     }

@@ -90,7 +90,7 @@ void srv_tick_publish_aside(struct srv_sim *sim, struct srv_node *node, uint32_t
 uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct srv_node *node,
                           struct oto_sensor_input *input)
 {
-    const struct srv_exposure exposure = {vehicle->vibration, srv_beat_at(&node->beat)};
+    const struct srv_exposure exposure = {vehicle->vibration, srv_schedule_at(&node->schedule)};
     uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
     if (srv_due_at_end(&node->due)) {
         input->truth = vehicle->truth;
@@ -116,7 +116,7 @@ void srv_sim_tick(struct srv_sim *sim)
     if (hosts) {
         sim->remote->collect(sim);
     }
-    srv_beat_advance(&sim->beat);
+    srv_schedule_advance(&sim->schedule);
     srv_state_hash_begin(&sim->hash, sim->chain);
     if (hosts) {
         sim->remote->request(sim, SRV_TURN_MOTIONS, tick);

@@ -101,11 +101,11 @@ static bool evaluate(struct srv_sim *sim, struct srv_vehicle *vehicle, struct ot
 bool srv_truth_at(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at,
                   struct oto_truth_record *truth)
 {
-    const struct srv_beat *end = &sim->beat;
+    const struct srv_schedule *end = &sim->schedule;
     bool made = true;
     if (at.t_ns < 0 || (at.t_ns == 0 && at.sub_ns <= 0.0)) {
         *truth = vehicle->truth_zero;
-    } else if (oto_instant_is_equal(at, srv_beat_at(end))) {
+    } else if (oto_instant_is_equal(at, srv_schedule_at(end))) {
         *truth = vehicle->truth;
     } else if (srv_motion_may_tell(sim, vehicle, at.t_ns)) {
         made = evaluate(sim, vehicle, at, truth);
@@ -148,10 +148,8 @@ static void check_truth(struct srv_sim *sim, struct srv_vehicle *vehicle, uint32
 void srv_truth_advance(struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_t tick)
 {
     const struct srv_node *motion = vehicle->motion;
-    const struct oto_step step = {.size = sizeof step,
-                                  .tick = tick,
-                                  .n = tick + 1,
-                                  .at = srv_beat_at(&sim->beat)};
+    const struct oto_step step = {
+        .size = sizeof step, .tick = tick, .n = tick + 1, .at = srv_schedule_at(&sim->schedule)};
     uint32_t flags = 0;
     motion->runner->move(sim, vehicle, &step, &flags);
     if (vehicle->stale) {
@@ -159,7 +157,7 @@ void srv_truth_advance(struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_
     }
     check_truth(sim, vehicle, &flags);
     if (vehicle->history.records != NULL) {
-        srv_history_put(&vehicle->history, sim->beat.n, &vehicle->truth);
+        srv_history_put(&vehicle->history, sim->schedule.n, &vehicle->truth);
     }
     vehicle->truth_flags = flags;
 }
@@ -168,7 +166,7 @@ void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
 {
     const struct srv_node *motion = vehicle->motion;
     struct oto_sample_head head = {
-        .t_ns = sim->beat.t_ns, .sensor_time_ns = sim->beat.t_ns, .flags = vehicle->truth_flags};
+        .t_ns = sim->schedule.t_ns, .sensor_time_ns = sim->schedule.t_ns, .flags = vehicle->truth_flags};
     srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
     head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
     srv_state_hash_absorb(&sim->hash, motion->live.abi.state, motion->live.hashed_bytes);

@@ -146,21 +146,22 @@ static void bind_isolation(const struct srv_raw_node *raw, struct srv_node_confi
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node)
 {
-    const bool isolated = raw->isolation != 0 || raw->isolation_group[0] != '\0';
-    if (isolated && raw->plugin == NULL)
+    const bool wanted = raw->isolation != 0 || raw->isolation_group[0] != '\0';
+    const bool isolated = wanted && binder->source->open_plugin != NULL;
+    if (wanted && raw->plugin == NULL)
         return oto_value_fail(oto_value_get(map, "isolation"), binder->error, OTO_UNSUPPORTED,
                               "a participant gives the truth here, in a process of its own: there is no plugin to isolate");
     enum oto_status status =
         raw->plugin == NULL ? oto_plugin_wrap(binder->source->given_motion, &node->plugin, binder->error)
-                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, isolated ? binder->source->describe : NULL, &node->plugin,
-                                                    binder->error);
+                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, binder->config->open_plugin, isolated,
+                                                    &node->plugin, binder->error);
     if (status == OTO_OK)
         status = check_kind(binder, raw, is_motion, node->plugin);
     if (status == OTO_OK)
         status = bind_params(binder, raw, map, node);
     if (status == OTO_OK)
         status = bind_rate(binder, raw, map, is_motion, node);
-    if (status == OTO_OK && isolated && binder->source->describe != NULL)
+    if (status == OTO_OK && isolated)
         bind_isolation(raw, node);
     if (status == OTO_OK)
         status = srv_bind_faults(binder, raw->faults, node);

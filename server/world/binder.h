@@ -13,12 +13,9 @@ struct srv_plugin_cache {
     struct srv_plugin_cache_entry *entries;
     uint32_t count;
 };
-/*
- * Gets a reference to the plugin that `value` names. For an isolated plugin only its tables are read and none of its
- * code runs here.
- */
-enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value, srv_describe_function *describe,
-                                      struct oto_plugin **plugin, struct oto_error *error);
+/* Gets a reference to the plugin that `value` names. */
+enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value,
+                                      srv_open_plugin_function *open, bool isolated, struct oto_plugin **plugin, struct oto_error *error);
 void srv_plugin_cache_finish(struct srv_plugin_cache *cache);
 
 /* Parts by their name, so that each file is read once. */

@@ -55,6 +55,12 @@ static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *e
     return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
 }
 
+static enum oto_status open_here(const char *path, bool isolated, struct oto_plugin **plugin, struct oto_error *error)
+{
+    (void)isolated; /* never set: no node of this configuration is isolated */
+    return oto_plugin_open(path, NULL, plugin, error);
+}
+
 enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
                                       struct srv_world_config *config, struct oto_error *error)
 {
@@ -65,6 +71,7 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
     if (status == OTO_OK)
         status = read_world(&raw, error);
     *config = raw.config;
+    config->open_plugin = source->open_plugin != NULL ? source->open_plugin : open_here;
     if (status == OTO_OK)
         srv_check_field(&binder, &raw);
     if (status == OTO_OK)
@@ -102,8 +109,8 @@ void srv_world_config_finish(struct srv_world_config *config)
         free(config->nodes[i].inputs);
         free(config->nodes[i].faults);
         (void)oto_plugin_close(config->nodes[i].plugin);
-        (void)oto_plugin_close(config->nodes[i].standin.plugin);
-        oto_params_free(&config->nodes[i].standin.params);
+        (void)oto_plugin_close(config->nodes[i].replacement.plugin);
+        oto_params_free(&config->nodes[i].replacement.params);
     }
     for (uint32_t i = 0; i < config->vehicle_count; i++)
         srv_vibration_finish(&config->vehicles[i].vibration);

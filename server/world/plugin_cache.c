@@ -34,7 +34,7 @@ static struct srv_plugin_cache_entry *find(const struct srv_plugin_cache *cache,
 }
 
 static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto_value *value, const char *name,
-                                srv_describe_function *describe, struct oto_error *error)
+                                srv_open_plugin_function *open, bool isolated, struct oto_error *error)
 {
     char path[PATH_BYTES];
     struct oto_error inner = {0};
@@ -44,13 +44,12 @@ static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
     cache->entries = entries;
     struct srv_plugin_cache_entry *entry = &entries[cache->count];
-    *entry = (struct srv_plugin_cache_entry){.name = strdup(name), .isolated = describe != NULL};
+    *entry = (struct srv_plugin_cache_entry){.name = strdup(name), .isolated = isolated};
     if (entry->name == NULL)
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
     enum oto_status status = oto_plugin_find(name, path, sizeof path, &inner);
     if (status == OTO_OK)
-        status = describe != NULL ? describe(path, &entry->plugin, &inner)
-                          : oto_plugin_open(path, NULL, &entry->plugin, &inner);
+        status = open(path, isolated, &entry->plugin, &inner);
     if (status == OTO_OK)
         cache->count++;
     else
@@ -58,17 +57,17 @@ static enum oto_status open_new(struct srv_plugin_cache *cache, const struct oto
     return status == OTO_OK ? status : oto_value_fail(value, error, status, "%.400s", inner.text);
 }
 
-enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value, srv_describe_function *describe,
-                                      struct oto_plugin **plugin, struct oto_error *error)
+enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const struct oto_value *value,
+                                      srv_open_plugin_function *open, bool isolated, struct oto_plugin **plugin, struct oto_error *error)
 {
     char *name = is_path(value->text) ? srv_resolve_path(value) : strdup(value->text);
     enum oto_status status = OTO_OK;
     if (name == NULL)
         return oto_value_fail(value, error, OTO_NO_MEMORY, "out of memory");
-    if (find(cache, name, describe != NULL) == NULL)
-        status = open_new(cache, value, name, describe, error);
+    if (find(cache, name, isolated) == NULL)
+        status = open_new(cache, value, name, open, isolated, error);
     if (status == OTO_OK)
-        *plugin = oto_plugin_hold(find(cache, name, describe != NULL)->plugin);
+        *plugin = oto_plugin_hold(find(cache, name, isolated)->plugin);
     free(name);
     return status;
 }

@@ -138,7 +138,7 @@ struct srv_isolation_config {
  * The plugin and parameters that a checkpoint has for a node, if they differ from those of the file. The channels
  * remain those of the file's plugin, as after the swap or the change in the saved run.
  */
-struct srv_standin {
+struct srv_replacement {
     struct oto_plugin *plugin; /* a reference; NULL: the file's plugin */
     struct oto_params params;
     struct oto_rng_key unit_key; /* as in struct oto_setup */
@@ -165,7 +165,7 @@ struct srv_node_config {
     /* estimators only: in the order of the plugin's table, then the open inputs; owned */
     struct srv_input_config *inputs;
     uint32_t input_count;
-    struct srv_standin standin;
+    struct srv_replacement replacement;
 };
 
 struct srv_vehicle_config {
@@ -222,6 +222,7 @@ struct srv_world_config {
     struct srv_checkpoint_config checkpoint;
     struct srv_control_config control;
     uint32_t ring_capacity;          /* slots of a channel's ring, default 1024, at least one second */
+    srv_open_plugin_function *open_plugin; /* also for swaps and checkpoints; never NULL */
     struct oto_document *document;   /* owned */
 };
 
@@ -237,7 +238,7 @@ struct srv_world_source {
     const char *text;
     const struct srv_override *overrides;
     uint32_t override_count;
-    srv_describe_function *describe; /* of the plugins of isolated nodes; NULL: `isolation` has no effect */
+    srv_open_plugin_function *open_plugin; /* NULL: oto_plugin_open, and `isolation` has no effect */
     const struct oto_plugin_entry *given_motion; /* the motion of vehicles that a participant moves */
 };
 

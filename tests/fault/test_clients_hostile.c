@@ -82,7 +82,7 @@ static void a_thousand_clients_are_told_so_and_the_world_goes_on(void **state)
     for (int i = 0; i < MANY; i++) {
         char text[1024];
         ssize_t got = -1;
-        /* The last ones are beyond the limit for certain; those that are served hear nothing. */
+        /* The last ones exceed the limit; the served ones receive nothing. */
         if (i >= 64) {
             wait_for((got = recv(fds[i], text, sizeof text, MSG_DONTWAIT)) >= 0 || errno != EAGAIN);
             told += got > 0 && memmem(text, (size_t)got, "64 clients", 10) != NULL;
@@ -182,7 +182,8 @@ static void readers_killed_and_stopped_in_the_middle_disturb_nobody(void **state
     }
     const uint64_t wakes = world_counter(f->client, OTO_COUNTER_WAKES);
     assert_well(f);
-    assert_int_equal(world_counter(f->client, OTO_COUNTER_WAKES), wakes); /* nobody is registered any more */
+    assert_int_equal(world_counter(f->client, OTO_COUNTER_WAKES),
+                     wakes); /* no client is registered for wakes any more */
     assert_int_equal(world_counter(f->client, OTO_COUNTER_LOSSLESS_DEMOTED), 0);
 }
 

@@ -1,4 +1,4 @@
-"""One call fails in a running server, at any place of any request: it answers, goes on ticking, and loses no descriptor."""
+"""One call fails in a running server, at any place of any request: the server replies, keeps ticking, and leaks no descriptor."""
 import pathlib
 import sys
 import unittest
@@ -89,7 +89,7 @@ class FailingRequests(unittest.TestCase):
         self.world.attach()
 
     def ask(self, request):
-        """What the server says against it; None: it was done. A client of its own each time."""
+        """The error of the request; None: it was executed. Each request has a client of its own."""
         try:
             with otolith.World("w", name="asks") as client:
                 request(client, self.world.path)
@@ -98,7 +98,7 @@ class FailingRequests(unittest.TestCase):
         return None
 
     def calm(self, request):
-        """As before any request: in pace, and what was swapped is no longer on probation (a second of simulated time)."""
+        """The state before a request: the world is paced and no swap is on probation (a second of simulated time)."""
         client = self.world.client
         client.resume()
         if request is swap:
@@ -114,7 +114,7 @@ class FailingRequests(unittest.TestCase):
         if world.is_gone():
             return None if known_fault(world.injector.crash_text) else f"the server ended: {world.injector.crash_text}"
         if said == "":
-            return "it was refused without a word"
+            return "it was refused without a message"
         self.calm(request)
         if not world.is_well():
             return f"the world stands still; the client heard {said}"

@@ -1,4 +1,4 @@
-"""One call fails, at any place, from the start of a server to its end: it goes on, or it ends in order and says why."""
+"""One call fails, at any place, from the start of a server to its end: the server continues, or ends in order and reports why."""
 import pathlib
 import shutil
 import socket
@@ -43,7 +43,7 @@ class FailingStart(unittest.TestCase):
         return done.returncode == 0
 
     def files_wrong(self, code):
-        """A checkpoint is the old one or the new one, whole; a log is whole or said not to be."""
+        """A checkpoint is the old one or the new one, complete; a log is complete or reported as incomplete."""
         if list(self.world.path.glob("*.tmp")):
             return "a temporary file is left"
         if not self.is_restorable():
@@ -131,7 +131,7 @@ class FailingStart(unittest.TestCase):
             return False
 
     def helped_life(self, is_helped):
-        """A server that works although its helper had a failure: what is wrong, or None."""
+        """The defect of a server whose child process had a failure, or None."""
         world = self.world
         world.spawn()
         if not until(lambda: world.server.poll() is not None or world.attach()):

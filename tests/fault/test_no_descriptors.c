@@ -1,4 +1,5 @@
-/* Server, publisher and plugin host that can open nothing any more: the world goes on, and they recover when they can. */
+/* Server, publisher and plugin host without free descriptors: the world continues, and they recover when there are
+ * some. */
 #include "oto_test.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ static int tear_down(void **state)
 
 /* ---- descriptors ---- */
 
-/* The number that the next descriptor of the process would get: the kernel gives the lowest that is free. */
+/* The number of the next descriptor of the process: the kernel gives the lowest free one. */
 static rlim_t next_descriptor(pid_t pid)
 {
     char path[64];
@@ -169,7 +170,7 @@ static void a_publisher_without_descriptors_serves_those_it_has_and_later_others
         const struct rlimit old = take_descriptors(pid, spare);
         storm(f, fds, STORM);
         const uint64_t tick = world_tick(f->client);
-        wait_for(world_tick(f->client) > tick + 1500); /* past its own look at its listeners, which it does each second */
+        wait_for(world_tick(f->client) > tick + 1500); /* after its listener check, which runs each second */
         for (int i = 0; i < 20; i++) {
             wait_for(take(early));
         }
@@ -183,7 +184,7 @@ static void a_publisher_without_descriptors_serves_those_it_has_and_later_others
     }
 }
 
-/* What the server would start while it can open nothing is started when it can. */
+/* The server starts its processes when descriptors are free again. */
 static void a_server_without_descriptors_starts_its_children_later(void **state)
 {
     struct fixture *f = *state;
@@ -239,7 +240,7 @@ static void a_plugin_host_without_descriptors_samples_on(void **state)
     assert_ticking(f);
 }
 
-/* Whether the server said something of descriptors since the log had `*seen` bytes. */
+/* Whether the server logged a message about descriptors after the first `*seen` bytes. */
 static bool complains(const struct fixture *f, size_t *seen)
 {
     char *log = world_log(&f->world);

@@ -1,4 +1,5 @@
-/* Participants that die, stop, are late, come and go: the policy is obeyed, and nobody else is disturbed. */
+/* Participants that die, stop, are late, join and leave: the policy is applied, and no other participant is affected.
+ */
 #include "hostile_player.h"
 
 /* ---- dying and stopping ---- */
@@ -95,7 +96,7 @@ static void policy_drop_takes_it_out_until_it_joins_again(void **state)
     (void)play(f, 1, "physics"); /* though the stopped one still holds its connection */
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);
     assert_int_equal(kill(f->players[0], SIGCONT), 0);
-    reap(f, 0, &how); /* it is told that it was dropped, and ends in order */
+    reap(f, 0, &how); /* it gets the notice that it was dropped, and ends in order */
     assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
     go_ticks(f, 50);
     wait_for((truth_flags(f) & OTO_SAMPLE_STALE) == 0);

@@ -81,7 +81,7 @@ static struct oto_subscriber *subscribe(const char *url)
     return subscriber;
 }
 
-/* A new subscriber on each listener gets samples; healing may take some seconds. */
+/* A new subscriber on each listener gets samples; the restart may take some seconds. */
 static void assert_served(const struct fixture *f)
 {
     const char *const urls[] = {f->ipc, f->tcp};
@@ -254,7 +254,7 @@ static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kep
         fds[i] = dial_tcp(f);
         (void)send(fds[i], sub_handshake, sizeof sub_handshake, MSG_NOSIGNAL);
     }
-    /* More than two periods of the listener check: it must not take fullness for a fault and throw everybody out. */
+    /* More than two periods of the listener check: full connections are not a fault and must not cause a restart. */
     for (uint64_t last = 0; last < sample.head.seq + 600;) {
         struct oto_wire_sample next;
         wait_for(take(first, &next));
@@ -268,7 +268,7 @@ static void more_subscribers_than_the_cap_are_turned_away_and_the_first_ones_kep
     oto_subscriber_close(first);
 }
 
-/* What nng 1.5.2 keeps of them would end the service for all: the publisher restarts before. */
+/* nng 1.5.2 keeps data of each, which would stop the listener: the publisher restarts before that. */
 static void short_subscribers_by_the_thousand_do_not_use_up_the_descriptors(void **state)
 {
     const struct fixture *f = *state;
@@ -287,7 +287,8 @@ static bool has_been_stopped_for_a_while(int64_t since_ms)
     return test_now_ms() - since_ms > 2500;
 }
 
-/* Its own pause is not the listeners' fault: nobody is thrown out, and the loss is what the pause cost. */
+/* A pause of the publisher is not a fault of its listeners: no subscriber is dropped, and the loss is that of the
+ * pause. */
 static void a_publisher_that_was_stopped_goes_on(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-"""Roles: what a client may ask for, what it is told when it may not, and who other users are."""
+"""Roles: the verbs that each role permits, the error of the others, and the roles of other users."""
 import os
 import pathlib
 import subprocess

@@ -225,7 +225,7 @@ static void a_server_killed_at_any_instruction_leaves_whole_records(void **state
     for (int i = 0; i < KILLS; i++) {
         world_start(world, arguments);
         struct oto_client *client = run_on(world, 2 + draw(50));
-        if (before != NULL) { /* who reads the dead one's goes on doing so, beside the living one */
+        if (before != NULL) { /* a client of the old segment can still read it, beside the new one */
             assert_true(oto_client_header(client)->epoch != oto_client_header(before)->epoch);
             assert_as_undisturbed(before, i % CHANNELS);
             oto_client_close(before);

@@ -294,7 +294,7 @@ static void accelerations_that_are_left_out_follow_from_the_velocities(void **st
         const double t_s = 1e-9 * (double)grant.until_ns;
         const struct oto_truth_record now = {.position_enu_m = {1.5 * t_s * t_s, 0, 0},
                                              .velocity_enu_m_s = {3.0 * t_s, 0, 0},
-                                             .accel_enu_m_s2 = {NAN, NAN, NAN}, /* not looked at */
+                                             .accel_enu_m_s2 = {NAN, NAN, NAN}, /* not checked */
                                              .q_enu_from_body = {cos(t_s * t_s), 0, 0, sin(t_s * t_s)},
                                              .angular_rate_body_rad_s = {0, 0, 4.0 * t_s}};
         assert_int_equal(oto_participant_set(physics, 0, &now, OTO_TRUTH_CONTINUES), OTO_OK);
@@ -329,7 +329,7 @@ static void an_answer_counts_also_if_its_giver_leaves_at_once(void **state)
     assert_int_equal(world_stop(world), 0);
 }
 
-/* Answers and makes `ticks`, of which the grant asked for is the first. Who has joined anew says that it goes on. */
+/* Answers `ticks` ticks, from that of the grant. A participant that rejoined reports that it continues. */
 static void answer_and_step(struct oto_participant *physics, struct oto_client *client, uint64_t tick, uint64_t ticks)
 {
     struct oto_error error = {0};

@@ -103,7 +103,7 @@ static void eight_subscribers_get_every_sample_or_are_told(void **state)
         for (unsigned i = 0; i < 8; i++) {
             struct oto_wire_sample sample;
             while (got[i] < 300 && take(subscribers[i], &sample)) {
-                /* a machine that stalls for a second may lose some: then they are told, to the last one */
+                /* a machine that stalls for a second may lose some; each is counted */
                 assert_true(last[i] == 0 || sample.head.seq == last[i] + 1 + sample.lost);
                 last[i] = sample.head.seq;
                 got[i]++;
@@ -125,7 +125,7 @@ static bool has_new_publisher(struct oto_client *client, long old)
     return pid != 0 && pid != old;
 }
 
-/* The ring's seq goes on, and what the death cost is exactly the loss that is reported. */
+/* The seq of the ring continues, and the reported loss is exactly that of the crash. */
 static void a_publisher_killed_again_and_again_comes_back(void **state)
 {
     struct world_process *world = *state;
@@ -157,7 +157,7 @@ static void a_publisher_killed_again_and_again_comes_back(void **state)
     oto_client_close(client);
 }
 
-/* Gone, or a zombie of whoever inherited it. */
+/* Ended, or a zombie of the process that inherited it. */
 static bool is_dead(long pid)
 {
     char path[64], text[512] = "";

@@ -1,4 +1,4 @@
-/* What the parts of `otolith calibrate mount` share: what came out, and the file that it is written back to. */
+/* What the parts of `otolith calibrate mount` share: the result, and the world file that it is written to. */
 #ifndef CLI_CALIBRATE_H
 #define CLI_CALIBRATE_H
 
@@ -12,26 +12,26 @@ const char *calibrate_state_name(uint32_t state);
 void calibrate_print_json(FILE *to, const struct oto_mount_calibration_record *result);
 /* `seen`: monitors that were raised at any time. */
 void calibrate_print(FILE *to, const struct oto_mount_calibration_record *result, uint32_t seen);
-/* Says on stderr what was wrong with the inputs; nothing where nothing was. */
+/* Reports defects of the inputs on stderr, if any. */
 void calibrate_print_monitors(uint32_t seen, uint32_t reason);
 void calibrate_trace_header(FILE *to);
 void calibrate_trace_row(FILE *to, double t_s, const struct oto_mount_calibration_record *result);
 
 /* ---- rig.c ---- */
 
-/* A world file, read, with the node whose mount is calibrated; or a file that is not there yet. */
+/* A world file, read, with the node whose mount is calibrated; or a file that does not exist yet. */
 struct calibrate_rig {
     const char *path;
     bool exists;
-    bool has_mount;       /* the node says how it is mounted */
-    double rpy_deg[3];    /* so */
+    bool has_mount;       /* the node has a mount */
+    double rpy_deg[3];    /* of the mount */
     char node[160];       /* "car/imu" */
     struct oto_document *document;
     const struct oto_value *value; /* of the node */
 };
 /*
- * `node` is "VEHICLE/NODE", or NULL: the IMU that the world's mount_calibration listens to, or the world's only node that has a
- * plugin with an IMU record's name in it (mems_imu, sdf_imu).
+ * `node` is "VEHICLE/NODE", or NULL: the IMU that the world's mount_calibration reads, or the world's only node that
+ * has a plugin with an IMU record's name in it (mems_imu, sdf_imu).
  */
 enum oto_status calibrate_rig_open(const char *path, const char *node, struct calibrate_rig *rig, struct oto_error *error);
 /* Everything else in the file stays as it is, to the byte; the file is replaced as a whole. `to` NULL: in place. */

@@ -1,4 +1,4 @@
-/* What a calibration found, as text, JSON and CSV. */
+/* The result of a calibration as text, JSON and CSV. */
 #include "calibrate/calibrate.h"
 
 #include "json.h"

@@ -1,4 +1,4 @@
-/* The mount back into a world file: three numbers change, or a key is added, and all else stays as it was typed. */
+/* Writes the mount into a world file: changes three numbers or adds a key, and keeps all other text. */
 #include "calibrate/calibrate.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static bool is_imu(const struct oto_value *vehicle, const struct oto_value *node
            (wanted != NULL && has_plugin(vehicle, node, wanted));
 }
 
-/* How many nodes pass; the first of them. */
+/* Counts the nodes that pass, and stores the first. */
 static uint32_t find(const struct oto_value *root, node_test passes, const char *wanted, const struct oto_value **found,
                      const struct oto_value **of)
 {
@@ -146,7 +146,7 @@ static enum oto_status replace(struct text *text, size_t at, size_t removed, con
     return OTO_OK;
 }
 
-/* Each number where it stands, the last first, so that the others do not move. */
+/* Replaces the numbers from the last to the first, so that offsets stay valid. */
 static enum oto_status put_numbers(const struct oto_value *rpy, const double *rpy_deg, struct text *text,
                                    struct oto_error *error)
 {
@@ -195,7 +195,7 @@ static enum oto_status edit(const struct calibrate_rig *rig, const double *rpy_d
     return put_member(mount != NULL ? mount : rig->value, member, text, error);
 }
 
-/* What was written reads back as what was meant, at that node. */
+/* Checks that the new text reads back as the intended mount of that node. */
 static enum oto_status check(const struct calibrate_rig *rig, const double *rpy_deg, const struct text *text,
                              struct oto_error *error)
 {
@@ -217,7 +217,7 @@ static enum oto_status check(const struct calibrate_rig *rig, const double *rpy_
     return status;
 }
 
-/* No world: what one would say of the IMU, and how sure that is. */
+/* Without a world file: writes a file with the mount and its bounds. */
 static void put_new(FILE *to, const struct oto_mount_calibration_record *result)
 {
     const double *rpy = result->rpy_deg, *bound = result->bound_3sigma_deg, *nominal = result->nominal_rpy_deg;

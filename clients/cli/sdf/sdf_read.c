@@ -231,7 +231,7 @@ static enum oto_status read_section(struct reader *reader, const struct sdf_elem
         }
         const size_t index = (size_t)(row - table->children);
         if (seen[index] != NULL) {
-            return oto_xml_fail(child, reader->error, OTO_EXISTS, "<%s> stands twice, the first at %u:%u", child->name,
+            return oto_xml_fail(child, reader->error, OTO_EXISTS, "<%s> occurs twice, first at %u:%u", child->name,
                                 seen[index]->line, seen[index]->column);
         }
         seen[index] = child;

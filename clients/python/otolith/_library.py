@@ -233,7 +233,7 @@ class _Library:
     def _candidates(self):
         """The environment variable, the build beside this checkout, the prefix of this package, then wherever ld.so looks."""
         if os.environ.get(self._variable):
-            return [os.environ[self._variable]]
+            return [os.path.abspath(os.environ[self._variable])]  # plugins are found beside it, also after a chdir
         above = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))  # a checkout, or PREFIX/lib
         places = [os.path.join(above, "build", "release", "lib", f"{self._name}.so"), os.path.join(above, f"{self._name}.so.0"),
                   os.path.join(above, sysconfig.get_config_var("MULTIARCH") or "", f"{self._name}.so.0")]

@@ -191,7 +191,7 @@ class Sim:
 
     # ---- time ----
 
-    def step(self, ticks: int = 1, *, lossless: Iterable[str] = ()) -> Samples:
+    def step(self, ticks: int = 1, *, lossless: Union[str, Iterable[str]] = ()) -> Samples:
         """
         Makes `ticks` ticks and returns what is there to be read: step(1000)["car/imu"]["linear_acceleration.x"]. A channel
         keeps at least the newest second (`lost` counts the rest); of the topics in `lossless` every sample is kept. Raises
@@ -204,7 +204,8 @@ class Sim:
         handle = self._handle or self._open()
         self._move += 1
         if lossless or ticks > _SLICE_TICKS:
-            ticks = self._step_slices(ticks, [self.channel(topic) for topic in lossless])
+            topics = (lossless,) if isinstance(lossless, str) else lossless
+            ticks = self._step_slices(ticks, [self.channel(topic) for topic in topics])
         status = self._step(handle, ticks, self._error_at)
         if status:
             check(status, self._error)

@@ -32,7 +32,7 @@ struct srv_checkpointer {
     struct srv_worker *worker;
     struct srv_engine *engine;
     const struct srv_world_config *config;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct job *jobs; /* the first is under way */
     struct srv_snapshot room; /* of the job under way; kept for the next one */
     uint64_t wanted;          /* bytes of room that a state takes */
@@ -49,15 +49,16 @@ struct srv_checkpointer {
 };
 
 struct srv_checkpointer *srv_checkpointer_create(struct srv_worker *worker, struct srv_engine *engine,
-                                                 const struct srv_world_config *config, struct srv_courier *courier,
-                                                 srv_saved_function saved, void *saved_context)
+                                                 const struct srv_world_config *config,
+                                                 struct srv_command_queue *command_queue, srv_saved_function saved,
+                                                 void *saved_context)
 {
     struct srv_checkpointer *made = calloc(1, sizeof *made);
     if (made != NULL) {
         made->worker = worker;
         made->engine = engine;
         made->config = config;
-        made->courier = courier;
+        made->command_queue = command_queue;
         made->saved = saved;
         made->saved_context = saved_context;
         made->wanted = FIRST_CAPACITY;
@@ -189,7 +190,7 @@ static void take_snapshot(struct job *job)
     const struct srv_command command = {.kind = SRV_COMMAND_SAVE, .snapshot = &owner->room};
     if (!make_room(&owner->room, owner->wanted)) {
         finish(job, OTO_NO_MEMORY, "the server has no memory for the world's state");
-    } else if (owner->stopped || !srv_courier_send(owner->courier, &command, on_snapshot, job)) {
+    } else if (owner->stopped || !srv_command_queue_send(owner->command_queue, &command, on_snapshot, job)) {
         finish(job, OTO_CLOSED, "the server ends, or too many commands are waiting for the tick");
     }
 }
@@ -216,7 +217,7 @@ void srv_checkpointer_request(struct srv_checkpointer *checkpointer, const char 
     }
 }
 
-/* The courier replies to what waits for the tick. */
+/* The command queue replies to what waits for the tick. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
 {
     checkpointer->stopped = true;

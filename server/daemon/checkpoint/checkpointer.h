@@ -9,7 +9,7 @@
 #include <uv.h>
 
 #include "daemon/checkpoint/checkpoint_file.h"
-#include "daemon/control/courier.h"
+#include "daemon/control/command_queue.h"
 #include "daemon/control/worker.h"
 
 struct srv_checkpointer;
@@ -28,8 +28,9 @@ typedef void (*srv_saved_function)(void *context, const char *path);
 
 /* Everything is borrowed; `saved` may be NULL. NULL when out of memory. */
 struct srv_checkpointer *srv_checkpointer_create(struct srv_worker *worker, struct srv_engine *engine,
-                                                 const struct srv_world_config *config, struct srv_courier *courier,
-                                                 srv_saved_function saved, void *saved_context);
+                                                 const struct srv_world_config *config,
+                                                 struct srv_command_queue *command_queue, srv_saved_function saved,
+                                                 void *saved_context);
 /* Refuses the request whose file the worker has not started to write. */
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer);
 /* Requests that wait are answered CLOSED; a file that is being written is finished before the loop runs out. */

@@ -24,13 +24,13 @@ static void real_rate(const struct srv_pacer *pacer, uint64_t *num, uint64_t *de
     *den = pacer->rate_den;
 }
 
-static void make_beat(struct srv_pacer *pacer)
+static void make_schedule(struct srv_pacer *pacer)
 {
     uint64_t num, den;
     real_rate(pacer, &num, &den);
-    srv_beat_init(&pacer->beat, num, den);
-    if (pacer->beat.step_ns < 1) {
-        pacer->beat.step_ns = 1;
+    srv_schedule_init(&pacer->schedule, num, den);
+    if (pacer->schedule.step_ns < 1) {
+        pacer->schedule.step_ns = 1;
     }
 }
 
@@ -46,15 +46,15 @@ void srv_pacer_init(struct srv_pacer *pacer, const struct srv_clock_config *conf
     pacer->anchor_ns = 0;
     pacer->burst = 0;
     pacer->overruns = 0;
-    make_beat(pacer);
+    make_schedule(pacer);
 }
 
 void srv_pacer_anchor(struct srv_pacer *pacer, int64_t now_ns)
 {
     pacer->anchor_ns = now_ns;
-    pacer->beat.n = 0;
-    pacer->beat.t_ns = 0;
-    pacer->beat.rest = 0;
+    pacer->schedule.n = 0;
+    pacer->schedule.t_ns = 0;
+    pacer->schedule.rest = 0;
     pacer->burst = 0;
     pacer->overruns = 0;
 }
@@ -63,12 +63,12 @@ void srv_pacer_set_scale(struct srv_pacer *pacer, double scale, int64_t now_ns)
 {
     const int64_t deadline_ns = srv_pacer_deadline_ns(pacer);
     pacer->scale = scale;
-    make_beat(pacer);
+    make_schedule(pacer);
     const int64_t soon_ns = now_ns + srv_pacer_period_ns(pacer);
     srv_pacer_anchor(pacer, deadline_ns < soon_ns ? deadline_ns : soon_ns);
 }
 
-/* The rest of what was asked for is given up: the next tick is due at due_ns. */
+/* Drops the rest of the catch-up: the next tick is due at due_ns. */
 static int64_t slip(struct srv_pacer *pacer, int64_t due_ns)
 {
     const int64_t given_up_ns = due_ns - srv_pacer_deadline_ns(pacer);
@@ -113,7 +113,7 @@ struct srv_pace srv_pacer_plan(struct srv_pacer *pacer, int64_t now_ns)
 
 enum srv_pacer_verdict srv_pacer_done(struct srv_pacer *pacer, int64_t end_ns)
 {
-    srv_beat_advance(&pacer->beat);
+    srv_schedule_advance(&pacer->schedule);
     if (end_ns <= srv_pacer_deadline_ns(pacer)) {
         pacer->overruns = 0;
         return SRV_PACER_OK;

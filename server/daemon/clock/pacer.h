@@ -22,7 +22,7 @@ struct srv_pacer {
     uint32_t max_overruns; /* fault: consecutive */
     uint64_t rate_num, rate_den;
     double scale;
-    struct srv_beat beat; /* real time of ticks since the anchor */
+    struct srv_schedule schedule; /* real time of ticks since the anchor */
     int64_t anchor_ns;
     uint32_t burst;
     uint32_t overruns; /* consecutive */
@@ -52,12 +52,12 @@ enum srv_pacer_verdict srv_pacer_done(struct srv_pacer *pacer, int64_t end_ns);
 
 static inline int64_t srv_pacer_deadline_ns(const struct srv_pacer *pacer)
 {
-    return pacer->anchor_ns + pacer->beat.t_ns;
+    return pacer->anchor_ns + pacer->schedule.t_ns;
 }
 
 static inline int64_t srv_pacer_period_ns(const struct srv_pacer *pacer)
 {
-    return pacer->beat.step_ns;
+    return pacer->schedule.step_ns;
 }
 
 #endif

@@ -45,7 +45,7 @@ struct srv_connection {
     int fd;
     pid_t pid;
     uid_t uid;
-    enum srv_role role; /* what it may ask for; attach may lower it */
+    enum srv_role role; /* attach may lower it */
     char name[SRV_CLIENT_NAME_BYTES];
     uint64_t opened_ms;
     int64_t credit_us; /* below zero: not read until it has grown */
@@ -81,7 +81,7 @@ void srv_connection_charge(struct srv_connection *connection, int64_t cost_us);
 /* Adds the credit of the time that has passed, and resumes reading once it is positive. */
 void srv_connection_refill(struct srv_connection *connection);
 
-/* Given by control.c: one datagram came in. `bytes` beyond the buffer says that it was cut. */
+/* Defined in control.c: handles one datagram. It was truncated if `bytes` exceeds the buffer. */
 void srv_control_receive(struct srv_connection *connection, const void *data, size_t bytes);
 /* Given by control.c: the connection's own things in the engine are to be let go. */
 void srv_control_forget(struct srv_connection *connection);

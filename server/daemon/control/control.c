@@ -18,7 +18,7 @@
 struct srv_control {
     uv_loop_t *loop;
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct srv_control_hooks hooks;
     struct srv_loader *loader;
     struct srv_watch *watch;
@@ -78,10 +78,10 @@ void srv_control_forget(struct srv_connection *connection)
 {
     struct srv_control *control = connection->control;
     srv_control_set_wake(connection, false);
-    srv_connection_leave(connection, control->courier);
-    if (connection->steps > 0 && !control->stopped) { /* the client that waited for the step has gone */
+    srv_connection_leave(connection, control->command_queue);
+    if (connection->steps > 0 && !control->stopped) { /* the client that waited for the step has disconnected */
         const struct srv_command pause = {.kind = SRV_COMMAND_PAUSE};
-        (void)srv_courier_send(control->courier, &pause, NULL, NULL);
+        (void)srv_command_queue_send(control->command_queue, &pause, NULL, NULL);
     }
     if (connection->lossless.slot >= 0) {
         srv_engine_lossless_end(control->engine, connection->lossless.slot);
@@ -218,9 +218,9 @@ static void on_care(uv_timer_t *timer)
 /* Refuses, and writes an event as for any request. */
 static void refuse_verb(const struct srv_verb *verb, struct srv_request *request, enum oto_status status, const char *text)
 {
-    struct srv_ticket *ticket = srv_ticket_open(request, "%s", verb->op);
-    if (ticket != NULL) {
-        srv_ticket_close(ticket, status, 0, text);
+    struct srv_pending_request *pending = srv_pending_request_open(request, "%s", verb->op);
+    if (pending != NULL) {
+        srv_pending_request_finish(pending, status, 0, text);
     }
 }
 
@@ -234,8 +234,8 @@ static void run_verb(const struct srv_verb *verb, struct srv_request *request)
                        srv_role_text(verb->role), srv_role_text(role));
         refuse_verb(verb, request, OTO_DENIED, text);
     } else if (verb->changes_state && hooks->is_replay) {
-        (void)snprintf(text, sizeof text, "this is a replay, which goes on as its log does: '%s' would make it another run",
-                       verb->op);
+        (void)snprintf(text, sizeof text,
+                       "this is a replay, which continues as its log does: '%s' would make it another run", verb->op);
         refuse_verb(verb, request, OTO_UNSUPPORTED, text);
     } else if (verb->needs_worker && srv_worker_is_stuck(hooks->worker, text, sizeof text)) {
         refuse_verb(verb, request, OTO_CONFLICT, text);
@@ -247,7 +247,7 @@ static void run_verb(const struct srv_verb *verb, struct srv_request *request)
 void srv_control_receive(struct srv_connection *connection, const void *data, size_t bytes)
 {
     struct srv_control *control = connection->control;
-    struct srv_request request = {control, connection, control->engine, control->courier, &control->message};
+    struct srv_request request = {control, connection, control->engine, control->command_queue, &control->message};
     struct oto_error error = {0};
     enum oto_status status = OTO_OK;
     control->message.id = 0;
@@ -340,7 +340,7 @@ static enum oto_status start_handles(struct srv_control *control, struct oto_err
     return OTO_OK;
 }
 
-enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
+enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_command_queue *command_queue,
                                    const struct srv_control_hooks *hooks, int listen_fd, struct srv_control **control,
                                    struct oto_error *error)
 {
@@ -348,11 +348,11 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
     if (made != NULL) {
         made->loop = loop;
         made->engine = engine;
-        made->courier = courier;
+        made->command_queue = command_queue;
         made->hooks = *hooks;
         made->listen_fd = listen_fd;
-        made->loader = srv_loader_create(hooks->worker, engine, courier, hooks->probe);
-        made->watch = srv_watch_create(engine, courier, made->loader);
+        made->loader = srv_loader_create(hooks->worker, engine, command_queue, hooks->probe);
+        made->watch = srv_watch_create(engine, command_queue, made->loader);
     }
     enum oto_status status = OTO_OK;
     if (made == NULL || made->loader == NULL || made->watch == NULL) {

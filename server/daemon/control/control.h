@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <uv.h>
 
-#include "daemon/control/courier.h"
+#include "daemon/control/command_queue.h"
 #include "daemon/control/worker.h"
 #include "daemon/thread/engine.h"
 
@@ -54,11 +54,11 @@ struct srv_control_hooks {
     srv_probe_function *probe;
 };
 
-/* Owns `listen_fd` from now on, also on failure. The courier is borrowed; stop it after the control. */
-enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_courier *courier,
+/* Owns `listen_fd` from now on, also on failure. The command queue is borrowed; stop it after the control. */
+enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_command_queue *command_queue,
                                    const struct srv_control_hooks *hooks, int listen_fd, struct srv_control **control,
                                    struct oto_error *error);
-/* Closes the listener and every connection; loader work that runs already is waited for by the loop. */
+/* Closes the listener and every connection. The loop waits for loader work that runs already. */
 void srv_control_stop(struct srv_control *control);
 void srv_control_destroy(struct srv_control *control); /* after the loop has run out; NULL is allowed */
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engine *engine, struct srv_courier *courier,
-                                     srv_probe_function *probe)
+struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engine *engine,
+                                     struct srv_command_queue *command_queue, srv_probe_function *probe)
 {
     struct srv_loader *loader = calloc(1, sizeof *loader);
     if (loader == NULL) {
@@ -12,7 +12,7 @@ struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engin
     }
     loader->worker = worker;
     loader->engine = engine;
-    loader->courier = courier;
+    loader->command_queue = command_queue;
     loader->probe = probe;
     loader->node_count = srv_engine_node_count(engine);
     loader->previous = calloc((size_t)loader->node_count + 1, sizeof *loader->previous);
@@ -31,11 +31,11 @@ struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engin
 
 void srv_job_answer(struct srv_job *job, enum oto_status status, uint64_t tick, const char *text)
 {
-    if (job->ticket == NULL) {
+    if (job->pending == NULL) {
         return;
     }
-    srv_ticket_close(job->ticket, status, tick, text);
-    job->ticket = NULL;
+    srv_pending_request_finish(job->pending, status, tick, text);
+    job->pending = NULL;
 }
 
 void srv_job_drop(struct srv_job *job)
@@ -85,7 +85,8 @@ void srv_job_refuse(struct srv_job *job)
     if (job->swap) {
         const char *node = srv_engine_node_setup(job->loader->engine, job->node)->node;
         srv_engine_count(job->loader->engine, OTO_COUNTER_SWAPS_REFUSED, 1);
-        srv_courier_event(job->loader->courier, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)job->status, node, job->error.text);
+        srv_command_queue_event(job->loader->command_queue, OTO_EVENT_SWAP_REFUSED, 1, (int64_t)job->status, node,
+                                job->error.text);
     }
     srv_job_answer(job, job->status, 0, job->error.text);
     srv_job_retire(job, job->change);
@@ -108,8 +109,8 @@ static void send_set(struct srv_job *job)
     const struct srv_command command = {
         .kind = SRV_COMMAND_PARAMS, .change = job->change, .key = job->key, .text = job->yaml};
     job->stage = SRV_JOB_FLIPPING;
-    if (!srv_courier_send(job->loader->courier, &command, on_set, job)) {
-        const struct srv_reply reply = srv_courier_refusal(job->loader->courier, job->change);
+    if (!srv_command_queue_send(job->loader->command_queue, &command, on_set, job)) {
+        const struct srv_reply reply = srv_command_queue_refusal(job->loader->command_queue, job->change);
         on_set(job, &reply);
     }
 }
@@ -182,18 +183,18 @@ void srv_loader_go_on(struct srv_loader *loader)
     }
 }
 
-struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node)
+struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node)
 {
     struct srv_job *job = loader->stopped ? NULL : calloc(1, sizeof *job);
     if (job == NULL) {
-        if (ticket != NULL) {
-            srv_ticket_close(ticket, loader->stopped ? OTO_CLOSED : OTO_NO_MEMORY, 0,
-                             loader->stopped ? "the server ends" : "the server is out of memory");
+        if (pending != NULL) {
+            srv_pending_request_finish(pending, loader->stopped ? OTO_CLOSED : OTO_NO_MEMORY, 0,
+                                       loader->stopped ? "the server ends" : "the server is out of memory");
         }
         return NULL;
     }
     job->loader = loader;
-    job->ticket = ticket;
+    job->pending = pending;
     job->node = node;
     return job;
 }
@@ -208,10 +209,10 @@ void srv_job_enter(struct srv_job *job)
     srv_loader_go_on(job->loader);
 }
 
-void srv_loader_set(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node, const char *key,
+void srv_loader_set(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node, const char *key,
                     const char *yaml)
 {
-    struct srv_job *job = srv_job_make(loader, ticket, node);
+    struct srv_job *job = srv_job_make(loader, pending, node);
     if (job == NULL) {
         return;
     }

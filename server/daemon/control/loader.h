@@ -11,16 +11,16 @@
 #include "daemon/control/request.h"
 
 /* `probe` is called before each swap unless the swap disables it; NULL: no probe. */
-struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engine *engine, struct srv_courier *courier,
-                                     srv_probe_function *probe);
+struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engine *engine,
+                                     struct srv_command_queue *command_queue, srv_probe_function *probe);
 /* Refuses requests that have not started. */
 void srv_loader_refuse_waiting(struct srv_loader *loader, enum oto_status status, const char *why);
 /* Accepts no more work, and refuses requests that have not started. */
 void srv_loader_stop(struct srv_loader *loader);
 void srv_loader_destroy(struct srv_loader *loader); /* after the loop has run out; NULL is allowed */
 
-/* Each copies its texts, owns the ticket and replies through it; with NULL there is no reply. */
-void srv_loader_set(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node, const char *key,
+/* Each copies its texts, owns the pending request and replies through it; with NULL there is no reply. */
+void srv_loader_set(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node, const char *key,
                     const char *yaml);
 #define SRV_SWAP_PROBATION_NS INT64_C(1000000000) /* default */
 
@@ -28,14 +28,14 @@ void srv_loader_set(struct srv_loader *loader, struct srv_ticket *ticket, uint32
  * A second swap of a node is refused with CONFLICT until the first is live; then it ends the first one's probation. `options->probe` is not looked at: the
  * loader has its own. With `wait` the answer comes when the probation is over.
  */
-void srv_loader_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+void srv_loader_swap(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
                      const struct srv_swap_options *options, bool wait);
 /* Whether a swap of the node is under way and not live yet. */
 bool srv_loader_is_swapping(const struct srv_loader *loader, uint32_t node);
 /* Undoes a swap: on probation at once, otherwise by a swap to the previous plugin with these options. */
-void srv_loader_undo(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+void srv_loader_undo(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
                      const struct srv_swap_options *options, bool wait);
 /* Ends a swap that is not live yet. */
-void srv_loader_cancel(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node);
+void srv_loader_cancel(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node);
 
 #endif

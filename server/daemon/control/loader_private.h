@@ -1,25 +1,25 @@
-/* Shared by the loader's files. [loop], unless a function says [worker]. */
+/* Shared by the loader's files. [loop], except functions marked [worker]. */
 #ifndef SRV_LOADER_PRIVATE_H
 #define SRV_LOADER_PRIVATE_H
 
 #include "daemon/control/loader.h"
 
 enum srv_job_stage {
-    SRV_JOB_WAITING,         /* for the worker, or for an earlier change of the same node */
-    SRV_JOB_LOADING,         /* in the worker */
-    SRV_JOB_SNAPSHOT,        /* a swap: the tick thread copies the live state for the probe */
-    SRV_JOB_TRYING_WAITS,    /* a swap: for the worker */
-    SRV_JOB_TRYING,          /* a swap: probed and made ready in the worker */
-    SRV_JOB_FLIPPING,        /* at the tick thread, its shadow included */
-    SRV_JOB_SETTLING,        /* a swap: live, on probation */
-    SRV_JOB_RETIRING_WAITS,  /* what was replaced waits for the worker */
-    SRV_JOB_RETIRING         /* in the worker */
+    SRV_JOB_WAITING,        /* for the worker, or for an earlier change of the same node */
+    SRV_JOB_LOADING,        /* in the worker */
+    SRV_JOB_SNAPSHOT,       /* a swap: the tick thread copies the live state for the probe */
+    SRV_JOB_TRYING_WAITS,   /* a swap: for the worker */
+    SRV_JOB_TRYING,         /* a swap: probed and made ready in the worker */
+    SRV_JOB_FLIPPING,       /* at the tick thread, its shadow included */
+    SRV_JOB_SETTLING,       /* a swap: live, on probation */
+    SRV_JOB_RETIRING_WAITS, /* the replaced plugin waits for the worker */
+    SRV_JOB_RETIRING        /* in the worker */
 };
 
 struct srv_job {
     struct srv_job *next;
     struct srv_loader *loader;
-    struct srv_ticket *ticket; /* NULL: no client waits for a reply */
+    struct srv_pending_request *pending; /* NULL: no client waits for a reply */
     enum srv_job_stage stage;
     uint32_t node;
     bool swap;
@@ -40,7 +40,7 @@ struct srv_job {
 struct srv_loader {
     struct srv_worker *worker;
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct srv_job *jobs; /* in the order in which they came */
     struct srv_previous *previous; /* of each node; plugin NULL: none */
     uint32_t node_count;
@@ -51,8 +51,8 @@ struct srv_loader {
 
 /* ---- loader.c ---- */
 
-struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node);
-/* Queues the job, which owns the ticket from now on. */
+struct srv_job *srv_job_make(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node);
+/* Queues the job, which owns the pending request from now on. */
 void srv_job_enter(struct srv_job *job);
 void srv_job_drop(struct srv_job *job);
 void srv_job_answer(struct srv_job *job, enum oto_status status, uint64_t tick, const char *text);

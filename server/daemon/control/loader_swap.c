@@ -70,8 +70,8 @@ void srv_swap_job_loaded(struct srv_job *job)
     }
     const struct srv_command command = {.kind = SRV_COMMAND_SNAPSHOT, .change = job->change};
     job->stage = SRV_JOB_SNAPSHOT;
-    if (!srv_courier_send(job->loader->courier, &command, on_snapshot, job)) {
-        const struct srv_reply reply = srv_courier_refusal(job->loader->courier, job->change);
+    if (!srv_command_queue_send(job->loader->command_queue, &command, on_snapshot, job)) {
+        const struct srv_reply reply = srv_command_queue_refusal(job->loader->command_queue, job->change);
         on_snapshot(job, &reply);
     }
 }
@@ -91,11 +91,11 @@ static void answer_live(struct srv_job *job, const char *end)
                    job->live_tick - job->asked_tick == 1 ? "" : "s");
     const size_t used = strlen(text);
     (void)snprintf(text + used, sizeof text - used, "%s%s%s", ticks, end[0] != '\0' ? "; " : "", end);
-    if (job->ticket != NULL) {
-        const struct srv_ticket_number numbers[] = {{"ticks", job->live_tick - job->asked_tick},
-                                                    {"probation_ns", (uint64_t)job->options.probation_ns}};
-        srv_ticket_close_with(job->ticket, OTO_OK, job->live_tick, text, numbers, 2);
-        job->ticket = NULL;
+    if (job->pending != NULL) {
+        const struct srv_pending_request_number numbers[] = {{"ticks", job->live_tick - job->asked_tick},
+                                                             {"probation_ns", (uint64_t)job->options.probation_ns}};
+        srv_pending_request_finish_with(job->pending, OTO_OK, job->live_tick, text, numbers, 2);
+        job->pending = NULL;
     }
 }
 
@@ -127,7 +127,7 @@ static void say_shadow(const struct srv_job *job)
     srv_swap_describe_shadow(job->change, text, sizeof text);
     if (text[0] != '\0') {
         const char *node = srv_engine_node_setup(job->loader->engine, job->node)->node;
-        srv_courier_event(job->loader->courier, OTO_EVENT_SWAP, 0, (int64_t)job->live_tick, node, text);
+        srv_command_queue_event(job->loader->command_queue, OTO_EVENT_SWAP, 0, (int64_t)job->live_tick, node, text);
     }
 }
 
@@ -138,7 +138,7 @@ static void settle(struct srv_job *job)
         answer_live(job, "");
     }
     job->stage = SRV_JOB_SETTLING;
-    if (!srv_courier_send(job->loader->courier, &command, on_settled, job)) {
+    if (!srv_command_queue_send(job->loader->command_queue, &command, on_settled, job)) {
         const struct srv_reply reply = {.status = OTO_CLOSED};
         on_settled(job, &reply);
     }
@@ -173,8 +173,8 @@ void srv_swap_job_flip(struct srv_job *job)
     }
     const struct srv_command command = {.kind = SRV_COMMAND_SWAP, .change = job->change};
     job->stage = SRV_JOB_FLIPPING;
-    if (!srv_courier_send(job->loader->courier, &command, on_flipped, job)) {
-        const struct srv_reply reply = srv_courier_refusal(job->loader->courier, job->change);
+    if (!srv_command_queue_send(job->loader->command_queue, &command, on_flipped, job)) {
+        const struct srv_reply reply = srv_command_queue_refusal(job->loader->command_queue, job->change);
         on_flipped(job, &reply);
     }
 }
@@ -208,10 +208,10 @@ static struct srv_job *on_probation(const struct srv_loader *loader, uint32_t no
     return find_swap(loader, node, SRV_JOB_SETTLING, SRV_JOB_SETTLING);
 }
 
-static void refuse_ticket(struct srv_ticket *ticket, enum oto_status status, const char *text)
+static void refuse_pending(struct srv_pending_request *pending, enum oto_status status, const char *text)
 {
-    if (ticket != NULL) {
-        srv_ticket_close(ticket, status, 0, text);
+    if (pending != NULL) {
+        srv_pending_request_finish(pending, status, 0, text);
     }
 }
 
@@ -232,15 +232,15 @@ static bool copy_options(struct srv_job *job, const struct srv_swap_options *opt
     return plugin && params && part && mode;
 }
 
-static struct srv_job *make_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+static struct srv_job *make_swap(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
                                  const struct srv_swap_options *options, bool wait)
 {
     struct oto_clock clock = {0};
     if (under_way(loader, node) != NULL) {
-        refuse_ticket(ticket, OTO_CONFLICT, "another swap of this node is under way: wait, or cancel it");
+        refuse_pending(pending, OTO_CONFLICT, "another swap of this node is under way: wait, or cancel it");
         return NULL;
     }
-    struct srv_job *job = srv_job_make(loader, ticket, node);
+    struct srv_job *job = srv_job_make(loader, pending, node);
     if (job == NULL) {
         return NULL;
     }
@@ -256,10 +256,10 @@ static struct srv_job *make_swap(struct srv_loader *loader, struct srv_ticket *t
     return job;
 }
 
-void srv_loader_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+void srv_loader_swap(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
                      const struct srv_swap_options *options, bool wait)
 {
-    struct srv_job *job = make_swap(loader, ticket, node, options, wait);
+    struct srv_job *job = make_swap(loader, pending, node, options, wait);
     if (job != NULL) {
         srv_job_enter(job);
     }
@@ -268,35 +268,35 @@ void srv_loader_swap(struct srv_loader *loader, struct srv_ticket *ticket, uint3
 /* A command about a swap that the tick thread has: its reply answers the ticket. */
 static void on_commanded(void *context, const struct srv_reply *reply)
 {
-    struct srv_ticket *ticket = context;
-    srv_ticket_close(ticket, reply->status, reply->tick,
-                     reply->status == OTO_OK    ? "done"
-                     : reply->reason != NULL ? reply->reason
-                                             : oto_status_text(reply->status));
+    struct srv_pending_request *pending = context;
+    srv_pending_request_finish(pending, reply->status, reply->tick,
+                               reply->status == OTO_OK ? "done"
+                               : reply->reason != NULL ? reply->reason
+                                                       : oto_status_text(reply->status));
 }
 
-static void command_trial(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+static void command_trial(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
                           enum srv_command_kind kind)
 {
     const struct srv_command command = {.kind = kind, .node = node};
-    if (!srv_courier_send(loader->courier, &command, on_commanded, ticket)) {
-        refuse_ticket(ticket, OTO_LIMIT, "too many commands wait: try again");
+    if (!srv_command_queue_send(loader->command_queue, &command, on_commanded, pending)) {
+        refuse_pending(pending, OTO_LIMIT, "too many commands wait: try again");
     }
 }
 
-void srv_loader_undo(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node,
+void srv_loader_undo(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node,
                      const struct srv_swap_options *options, bool wait)
 {
     const struct srv_previous *previous = &loader->previous[node];
     if (under_way(loader, node) == NULL && on_probation(loader, node) != NULL) {
-        command_trial(loader, ticket, node, SRV_COMMAND_UNDO);
+        command_trial(loader, pending, node, SRV_COMMAND_UNDO);
         return;
     }
     if (previous->plugin == NULL) {
-        refuse_ticket(ticket, OTO_NOT_FOUND, "this node was not swapped: there is nothing to go back to");
+        refuse_pending(pending, OTO_NOT_FOUND, "this node was not swapped: there is nothing to go back to");
         return;
     }
-    struct srv_job *job = make_swap(loader, ticket, node, options, wait);
+    struct srv_job *job = make_swap(loader, pending, node, options, wait);
     if (job == NULL) {
         return;
     }
@@ -310,21 +310,21 @@ void srv_loader_undo(struct srv_loader *loader, struct srv_ticket *ticket, uint3
     srv_job_enter(job);
 }
 
-void srv_loader_cancel(struct srv_loader *loader, struct srv_ticket *ticket, uint32_t node)
+void srv_loader_cancel(struct srv_loader *loader, struct srv_pending_request *pending, uint32_t node)
 {
     struct srv_job *job = under_way(loader, node);
     if (job == NULL) {
         const bool live = on_probation(loader, node) != NULL;
-        refuse_ticket(ticket, live ? OTO_CONFLICT : OTO_NOT_FOUND,
-                      live ? "it is live already: undo takes it back" : "no swap of this node is under way");
+        refuse_pending(pending, live ? OTO_CONFLICT : OTO_NOT_FOUND,
+                       live ? "it is live already: undo takes it back" : "no swap of this node is under way");
     } else if (job->stage == SRV_JOB_FLIPPING) {
-        command_trial(loader, ticket, node, SRV_COMMAND_CANCEL);
+        command_trial(loader, pending, node, SRV_COMMAND_CANCEL);
     } else if (job->stage == SRV_JOB_WAITING) {
         srv_job_answer(job, OTO_CLOSED, 0, "cancelled");
         srv_job_drop(job);
-        refuse_ticket(ticket, OTO_OK, "cancelled");
+        refuse_pending(pending, OTO_OK, "cancelled");
     } else {
         job->cancelled = true;
-        refuse_ticket(ticket, OTO_OK, "cancelled");
+        refuse_pending(pending, OTO_OK, "cancelled");
     }
 }

@@ -9,24 +9,24 @@
 
 #include "daemon/control/connection.h"
 #include "daemon/control/control.h"
-#include "daemon/control/courier.h"
+#include "daemon/control/command_queue.h"
 #include "wire/control_message.h"
 
 struct srv_loader;
 
-/* A request that is being dispatched. `message` is the control's only one: gone when the verb returns. */
+/* A request that is being dispatched. `message` is in the control's only buffer: valid until the verb returns. */
 struct srv_request {
     struct srv_control *control;
     struct srv_connection *connection;
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     const struct oto_message *message;
 };
 
 /* A request with a later reply. `what` is its text in the event ring. */
-struct srv_ticket {
+struct srv_pending_request {
     struct srv_connection *connection;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     uint64_t id; /* the client's */
     uint64_t value; /* the verb's own */
     char what[152];
@@ -43,7 +43,7 @@ struct srv_verb {
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;
 
-/* The verbs; each answers its request at once or by a ticket. */
+/* The verbs; each answers its request at once or by a pending request. */
 void srv_verb_attach(struct srv_request *request);
 void srv_verb_wake(struct srv_request *request);
 void srv_verb_info(struct srv_request *request);
@@ -76,28 +76,31 @@ void srv_reply_text(struct srv_request *request, enum oto_status status, const c
 void srv_reply_error(struct srv_request *request, const struct oto_error *error);
 
 /* NULL: the request was refused, for too many requests of this client or for lack of memory. */
-struct srv_ticket *srv_ticket_open(struct srv_request *request, const char *format, ...)
+struct srv_pending_request *srv_pending_request_open(struct srv_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A number that an answer carries besides. */
-struct srv_ticket_number {
+struct srv_pending_request_number {
     const char *key;
     uint64_t value;
 };
-void srv_ticket_close_with(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text,
-                           const struct srv_ticket_number *numbers, uint32_t count);
-/* Answers, records the mutation in the event ring, and frees the ticket. */
-void srv_ticket_close(struct srv_ticket *ticket, enum oto_status status, uint64_t tick, const char *text);
-/* The next run answers in place of the ticket, which is recorded and freed. */
-struct srv_late_reply srv_ticket_postpone(struct srv_ticket *ticket);
+void srv_pending_request_finish_with(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
+                                     const char *text, const struct srv_pending_request_number *numbers,
+                                     uint32_t count);
+/* Answers, records the mutation in the event ring, and frees the pending request. */
+void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
+                                const char *text);
+/* The next run answers in place of the pending request, which is recorded and freed. */
+struct srv_late_reply srv_pending_request_postpone(struct srv_pending_request *pending);
 /* With memory of so many bytes that goes along. */
-void srv_ticket_close_passing(struct srv_ticket *ticket, uint64_t tick, uint64_t bytes, int passed_fd);
+void srv_pending_request_finish_with_fd(struct srv_pending_request *pending, uint64_t tick, uint64_t bytes,
+                                        int passed_fd);
 
 /* Objects of the control that verbs use. */
 void srv_control_set_wake(struct srv_connection *connection, bool on);
 struct srv_loader *srv_control_loader(struct srv_control *control);
 const struct srv_control_hooks *srv_control_get_hooks(const struct srv_control *control);
 /* Ends the connection's participation. */
-void srv_connection_leave(struct srv_connection *connection, struct srv_courier *courier);
+void srv_connection_leave(struct srv_connection *connection, struct srv_command_queue *command_queue);
 /* "name (pid 12)" */
 void srv_connection_who(const struct srv_connection *connection, char *who, size_t bytes);
 

@@ -1,4 +1,4 @@
-/* Who may ask for what: peers' credentials against the world's `control: roles:`. [loop] */
+/* The role of a client: its credentials against the world's `control: roles:`. [loop] */
 #ifndef SRV_ROLE_H
 #define SRV_ROLE_H
 

@@ -24,7 +24,7 @@ struct srv_runtime_dir {
 enum oto_status srv_runtime_dir_claim(const char *world, struct srv_runtime_dir *dir, struct oto_error *error);
 /* Lets other users reach control.sock, whom the server then judges by their credentials; they see nothing else. */
 enum oto_status srv_runtime_dir_share(const struct srv_runtime_dir *dir, struct oto_error *error);
-/* Removes what stands in it, then the directory itself. NULL, zeroed by claim, or released before are allowed. */
+/* Removes the files in the directory, then the directory. NULL, zeroed by claim, or released before are allowed. */
 void srv_runtime_dir_release(struct srv_runtime_dir *dir);
 
 /* A path inside; false when it does not fit. */

@@ -27,7 +27,7 @@ const struct srv_verb srv_verbs[] = {
 };
 const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
 
-/* Keeps what is printable: the name goes into events and onto terminals. */
+/* Keeps printable characters only: the name is printed in events and on terminals. */
 static void take_name(struct srv_connection *connection, const char *name)
 {
     size_t length = 0;
@@ -115,15 +115,15 @@ void srv_verb_info(struct srv_request *request)
 
 void srv_verb_shutdown(struct srv_request *request)
 {
-    struct srv_ticket *ticket = srv_ticket_open(request, "shutdown");
-    if (ticket == NULL) {
+    struct srv_pending_request *pending = srv_pending_request_open(request, "shutdown");
+    if (pending == NULL) {
         return;
     }
     char who[64];
     srv_connection_who(request->connection, who, sizeof who);
     struct oto_clock clock = {0};
     (void)oto_segment_clock(srv_engine_segment(request->engine), &clock);
-    srv_ticket_close(ticket, OTO_OK, clock.tick, "the run ends");
+    srv_pending_request_finish(pending, OTO_OK, clock.tick, "the run ends");
     const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
     hooks->shutdown(hooks->context, who);
 }
@@ -141,7 +141,7 @@ static void end_lossless(struct srv_request *request)
     *lossless = (struct srv_lossless){.slot = -1};
 }
 
-/* Where the reader stands: after what is newest now, as the engine takes it. */
+/* The reader's cursor: after the newest record. */
 static bool take_channels(struct srv_lossless *lossless, const struct oto_argument *list,
                           const struct oto_segment_header *header)
 {

@@ -3,12 +3,12 @@
 
 static void on_done(void *context, enum oto_status status, uint64_t tick, const char *text)
 {
-    srv_ticket_close(context, status, tick, text);
+    srv_pending_request_finish(context, status, tick, text);
 }
 
 static struct srv_late_reply on_accepted(void *context)
 {
-    return srv_ticket_postpone(context);
+    return srv_pending_request_postpone(context);
 }
 
 /* The absolute path of the request; NULL: the request was refused. */
@@ -31,9 +31,10 @@ void srv_verb_checkpoint(struct srv_request *request)
 {
     const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
     const char *path = path_of(request);
-    struct srv_ticket *ticket = path != NULL ? srv_ticket_open(request, "checkpoint %.120s", path) : NULL;
-    if (ticket != NULL) {
-        hooks->save(hooks->context, path, on_done, ticket);
+    struct srv_pending_request *pending =
+        path != NULL ? srv_pending_request_open(request, "checkpoint %.120s", path) : NULL;
+    if (pending != NULL) {
+        hooks->save(hooks->context, path, on_done, pending);
     }
 }
 
@@ -41,9 +42,10 @@ void srv_verb_restore(struct srv_request *request)
 {
     const struct srv_control_hooks *hooks = srv_control_get_hooks(request->control);
     const char *path = path_of(request);
-    struct srv_ticket *ticket = path != NULL ? srv_ticket_open(request, "restore %.120s", path) : NULL;
-    if (ticket != NULL) {
-        const struct srv_restore_request restore = {path, ticket, on_done, on_accepted};
+    struct srv_pending_request *pending =
+        path != NULL ? srv_pending_request_open(request, "restore %.120s", path) : NULL;
+    if (pending != NULL) {
+        const struct srv_restore_request restore = {path, pending, on_done, on_accepted};
         hooks->restore(hooks->context, &restore);
     }
 }

@@ -6,41 +6,41 @@
 
 static void on_reply(void *context, const struct srv_reply *reply)
 {
-    srv_ticket_close(context, reply->status, reply->tick,
-                     reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+    srv_pending_request_finish(context, reply->status, reply->tick,
+                               reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
 }
 
 static void on_step_reply(void *context, const struct srv_reply *reply)
 {
-    const struct srv_ticket *ticket = context;
-    ticket->connection->steps--;
+    const struct srv_pending_request *pending = context;
+    pending->connection->steps--;
     on_reply(context, reply);
 }
 
 /* Every command gets its reply, also after the run's end. False: the command was not accepted. */
-static bool post(struct srv_request *request, struct srv_ticket *ticket, const struct srv_command *command)
+static bool post(struct srv_request *request, struct srv_pending_request *pending, const struct srv_command *command)
 {
-    if (ticket == NULL) {
+    if (pending == NULL) {
         return false;
     }
     const bool is_step = command->kind == SRV_COMMAND_STEP;
-    if (srv_courier_send(request->courier, command, is_step ? on_step_reply : on_reply, ticket)) {
+    if (srv_command_queue_send(request->command_queue, command, is_step ? on_step_reply : on_reply, pending)) {
         return true;
     }
-    srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+    srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     return false;
 }
 
 void srv_verb_pause(struct srv_request *request)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_PAUSE};
-    (void)post(request, srv_ticket_open(request, "pause"), &command);
+    (void)post(request, srv_pending_request_open(request, "pause"), &command);
 }
 
 void srv_verb_resume(struct srv_request *request)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_RESUME};
-    (void)post(request, srv_ticket_open(request, "resume"), &command);
+    (void)post(request, srv_pending_request_open(request, "resume"), &command);
 }
 
 void srv_verb_step(struct srv_request *request)
@@ -56,7 +56,7 @@ void srv_verb_step(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    if (post(request, srv_ticket_open(request, "step %llu", (unsigned long long)command.ticks), &command)) {
+    if (post(request, srv_pending_request_open(request, "step %llu", (unsigned long long)command.ticks), &command)) {
         request->connection->steps++;
     }
 }
@@ -73,7 +73,7 @@ void srv_verb_scale(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    (void)post(request, srv_ticket_open(request, "scale %.17g", command.scale), &command);
+    (void)post(request, srv_pending_request_open(request, "scale %.17g", command.scale), &command);
 }
 
 static const struct {
@@ -101,5 +101,5 @@ void srv_verb_mode(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    (void)post(request, srv_ticket_open(request, "mode %s", name), &command);
+    (void)post(request, srv_pending_request_open(request, "mode %s", name), &command);
 }

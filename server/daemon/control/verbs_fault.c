@@ -8,17 +8,17 @@
 static void on_reply(void *context, const struct srv_reply *reply)
 {
     srv_fault_free(reply->faults);
-    srv_ticket_close(context, reply->status, reply->tick,
-                     reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+    srv_pending_request_finish(context, reply->status, reply->tick,
+                               reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
 }
 
 static void on_begun(void *context, const struct srv_reply *reply)
 {
-    struct srv_ticket *ticket = context;
+    struct srv_pending_request *pending = context;
     char text[64];
-    (void)snprintf(text, sizeof text, "fault %llu", (unsigned long long)ticket->value);
+    (void)snprintf(text, sizeof text, "fault %llu", (unsigned long long)pending->value);
     srv_fault_free(reply->faults);
-    srv_ticket_close(ticket, reply->status, reply->tick, reply->reason != NULL ? reply->reason : text);
+    srv_pending_request_finish(pending, reply->status, reply->tick, reply->reason != NULL ? reply->reason : text);
 }
 
 void srv_verb_fault(struct srv_request *request)
@@ -42,16 +42,16 @@ void srv_verb_fault(struct srv_request *request)
         srv_reply_text(request, OTO_NO_MEMORY, "the server is out of memory");
         return;
     }
-    struct srv_ticket *ticket =
-        srv_ticket_open(request, "fault %s %.100s", oto_message_find(request->message, "node")->text, yaml);
-    if (ticket == NULL) {
+    struct srv_pending_request *pending =
+        srv_pending_request_open(request, "fault %s %.100s", oto_message_find(request->message, "node")->text, yaml);
+    if (pending == NULL) {
         srv_fault_free(command.fault);
         return;
     }
-    ticket->value = command.fault->spec.id;
-    if (!srv_courier_send(request->courier, &command, on_begun, ticket)) {
+    pending->value = command.fault->spec.id;
+    if (!srv_command_queue_send(request->command_queue, &command, on_begun, pending)) {
         srv_fault_free(command.fault);
-        srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     }
 }
 
@@ -63,9 +63,9 @@ void srv_verb_clear_faults(struct srv_request *request)
         return;
     }
     command.fault_id = id != NULL && id->kind == OTO_ARGUMENT_U64 ? id->u64 : 0;
-    struct srv_ticket *ticket =
-        srv_ticket_open(request, "clear the faults of %s", oto_message_find(request->message, "node")->text);
-    if (ticket != NULL && !srv_courier_send(request->courier, &command, on_reply, ticket)) {
-        srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+    struct srv_pending_request *pending =
+        srv_pending_request_open(request, "clear the faults of %s", oto_message_find(request->message, "node")->text);
+    if (pending != NULL && !srv_command_queue_send(request->command_queue, &command, on_reply, pending)) {
+        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     }
 }

@@ -140,9 +140,9 @@ void srv_verb_set(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    struct srv_ticket *ticket = srv_ticket_open(
+    struct srv_pending_request *pending = srv_pending_request_open(
         request, "set %s %s = %.64s", oto_message_find(request->message, "node")->text, key, value);
-    if (ticket != NULL) {
-        srv_loader_set(srv_control_loader(request->control), ticket, node, key, value);
+    if (pending != NULL) {
+        srv_loader_set(srv_control_loader(request->control), pending, node, key, value);
     }
 }

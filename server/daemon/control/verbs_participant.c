@@ -37,7 +37,7 @@ static enum oto_status check_role(const struct srv_participant_config *config, c
                     given->kind == OTO_ARGUMENT_TEXT ? given->text : "(not a text)");
 }
 
-/* What the message says, and what stands in the world file where it says nothing. */
+/* The values of the message, or of the world file where the message has none. */
 static enum oto_status read_join(const struct srv_request *request, struct srv_join *join, struct oto_error *error)
 {
     const char *name;
@@ -78,34 +78,35 @@ static void on_left(void *context, const struct srv_reply *reply)
     srv_mailbox_close(reply->mailbox);
 }
 
-void srv_connection_leave(struct srv_connection *connection, struct srv_courier *courier)
+void srv_connection_leave(struct srv_connection *connection, struct srv_command_queue *command_queue)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_LEAVE, .mailbox = connection->mailbox};
     if (connection->mailbox != NULL) {
         connection->mailbox = NULL;
-        (void)srv_courier_send(courier, &command, on_left, NULL); /* if this fails, the engine keeps it until its end */
+        (void)srv_command_queue_send(command_queue, &command, on_left,
+                                     NULL); /* if this fails, the engine keeps it until its end */
     }
 }
 
 static void on_joined(void *context, const struct srv_reply *reply)
 {
-    struct srv_ticket *ticket = context;
-    struct srv_connection *connection = ticket->connection;
-    struct srv_courier *courier = ticket->courier;
+    struct srv_pending_request *pending = context;
+    struct srv_connection *connection = pending->connection;
+    struct srv_command_queue *command_queue = pending->command_queue;
     if (reply->status != OTO_OK) {
         connection->joining = false;
         srv_mailbox_close(reply->mailbox);
-        srv_ticket_close(ticket, reply->status, reply->tick,
-                         reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
+        srv_pending_request_finish(pending, reply->status, reply->tick,
+                                   reply->reason != NULL ? reply->reason : oto_status_text(reply->status));
         return;
     }
     connection->mailbox = reply->mailbox;
     if (connection->closed) { /* it went while it joined */
-        srv_connection_leave(connection, courier);
-        srv_ticket_close(ticket, OTO_CLOSED, reply->tick, "the client went");
+        srv_connection_leave(connection, command_queue);
+        srv_pending_request_finish(pending, OTO_CLOSED, reply->tick, "the client went");
         return;
     }
-    srv_ticket_close_passing(ticket, reply->tick, reply->mailbox->bytes, reply->mailbox->fd);
+    srv_pending_request_finish_with_fd(pending, reply->tick, reply->mailbox->bytes, reply->mailbox->fd);
 }
 
 void srv_verb_join(struct srv_request *request)
@@ -124,16 +125,16 @@ void srv_verb_join(struct srv_request *request)
         srv_reply_error(request, &error);
         return;
     }
-    struct srv_ticket *ticket =
-        srv_ticket_open(request, "join %s", srv_engine_participant_config(request->engine, join.participant)->name);
-    if (ticket == NULL) {
+    struct srv_pending_request *pending = srv_pending_request_open(
+        request, "join %s", srv_engine_participant_config(request->engine, join.participant)->name);
+    if (pending == NULL) {
         srv_mailbox_close(command.mailbox);
         return;
     }
     request->connection->joining = true;
-    if (!srv_courier_send(request->courier, &command, on_joined, ticket)) {
+    if (!srv_command_queue_send(request->command_queue, &command, on_joined, pending)) {
         request->connection->joining = false;
         srv_mailbox_close(command.mailbox);
-        srv_ticket_close(ticket, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     }
 }

@@ -145,18 +145,18 @@ void srv_verb_swap(struct srv_request *request)
         return;
     }
     const char *what = cancel ? "--cancel" : undo ? "--undo" : options.plugin;
-    struct srv_ticket *ticket =
-        srv_ticket_open(request, "swap %s %s", oto_message_find(request->message, "node")->text, what);
+    struct srv_pending_request *pending =
+        srv_pending_request_open(request, "swap %s %s", oto_message_find(request->message, "node")->text, what);
     struct srv_loader *loader = srv_control_loader(request->control);
     const bool wait = flag(request->message, "wait");
-    if (ticket == NULL) {
+    if (pending == NULL) {
         return;
     }
     if (cancel) {
-        srv_loader_cancel(loader, ticket, node);
+        srv_loader_cancel(loader, pending, node);
     } else if (undo) {
-        srv_loader_undo(loader, ticket, node, &options, wait);
+        srv_loader_undo(loader, pending, node, &options, wait);
     } else {
-        srv_loader_swap(loader, ticket, node, &options, wait);
+        srv_loader_swap(loader, pending, node, &options, wait);
     }
 }

@@ -19,7 +19,7 @@ struct watched {
 
 struct srv_watch {
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct srv_loader *loader;
     uint32_t count;
     struct watched watched[];
@@ -29,8 +29,8 @@ static void tell(const struct watched *watched, uint32_t severity, const char *w
 {
     char text[152];
     (void)snprintf(text, sizeof text, "%.70s: %.78s", watched->path != NULL ? watched->path : "its file", what);
-    srv_courier_event(watched->watch->courier, OTO_EVENT_SWAP_REFUSED, severity, 0,
-                      srv_engine_node_setup(watched->watch->engine, watched->node)->node, text);
+    srv_command_queue_event(watched->watch->command_queue, OTO_EVENT_SWAP_REFUSED, severity, 0,
+                            srv_engine_node_setup(watched->watch->engine, watched->node)->node, text);
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -111,7 +111,8 @@ static bool is_watched(const struct srv_engine *engine, uint32_t node)
     return config != NULL && config->watch;
 }
 
-struct srv_watch *srv_watch_create(struct srv_engine *engine, struct srv_courier *courier, struct srv_loader *loader)
+struct srv_watch *srv_watch_create(struct srv_engine *engine, struct srv_command_queue *command_queue,
+                                   struct srv_loader *loader)
 {
     const uint32_t nodes = srv_engine_node_count(engine);
     uint32_t count = 0;
@@ -121,7 +122,7 @@ struct srv_watch *srv_watch_create(struct srv_engine *engine, struct srv_courier
     struct srv_watch *watch = calloc(1, sizeof *watch + count * sizeof *watch->watched);
     if (watch != NULL) {
         watch->engine = engine;
-        watch->courier = courier;
+        watch->command_queue = command_queue;
         watch->loader = loader;
     }
     return watch;

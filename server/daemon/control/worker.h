@@ -28,7 +28,7 @@ bool srv_worker_queue(struct srv_worker *worker, uv_work_t *work, uv_work_cb run
 /* To be called first in `done`. */
 void srv_worker_done(struct srv_worker *worker, const uv_work_t *work);
 bool srv_worker_is_idle(const struct srv_worker *worker);
-/* Whether a job has run for longer than the patience; then `text` says which. */
+/* Whether a job exceeded its timeout; then `text` names the job. */
 bool srv_worker_is_stuck(const struct srv_worker *worker, char *text, size_t bytes);
 /* The job that runs; "" when idle. */
 const char *srv_worker_doing(const struct srv_worker *worker);

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/log/chronicle.h"
+#include "daemon/log/run_observer.h"
 #include "daemon/thread/journal.h"
 
 #define EXPECTED_MOST 1024u
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)
 
-void srv_replay_attach(struct srv_replay *replay, struct srv_engine *engine, struct srv_courier *courier)
+void srv_replay_attach(struct srv_replay *replay, struct srv_engine *engine, struct srv_command_queue *command_queue)
 {
     replay->engine = engine;
-    replay->courier = courier;
+    replay->command_queue = command_queue;
 }
 
 static uint64_t tick_now(const struct srv_replay *replay)
@@ -113,7 +113,7 @@ static bool act(struct srv_replay *replay)
     if (tick_now(replay) < replay->line.tick) {
         return false;
     }
-    srv_courier_poll(replay->courier); /* updates the plugins of the nodes */
+    srv_command_queue_poll(replay->command_queue); /* updates the plugins of the nodes */
     if (srv_replay_act(replay, &error) != OTO_OK) {
         give_up(replay, error.text);
         return true;
@@ -163,7 +163,7 @@ static bool finish(struct srv_replay *replay)
     srv_engine_allow(replay->engine, replay->last_tick);
     if (tick_now(replay) >= replay->last_tick) {
         replay->stopped = true;
-        (void)srv_courier_send(replay->courier, &stop, NULL, NULL);
+        (void)srv_command_queue_send(replay->command_queue, &stop, NULL, NULL);
     }
     return false;
 }

@@ -6,7 +6,7 @@
 #define SRV_REPLAY_H
 
 #include "world/world_config.h"
-#include "daemon/control/courier.h"
+#include "daemon/control/command_queue.h"
 #include "daemon/options.h"
 #include "wire/run_log.h"
 
@@ -35,8 +35,8 @@ enum oto_status srv_replay_check(const struct srv_replay *replay, const struct s
                                  struct oto_error *error);
 void srv_replay_destroy(struct srv_replay *replay); /* NULL is allowed */
 
-/* Engine and courier are borrowed. */
-void srv_replay_attach(struct srv_replay *replay, struct srv_engine *engine, struct srv_courier *courier);
+/* Engine and command queue are borrowed. */
+void srv_replay_attach(struct srv_replay *replay, struct srv_engine *engine, struct srv_command_queue *command_queue);
 /* Reads on as far as it can. Call it whenever the engine may have reached a later tick. */
 void srv_replay_go_on(struct srv_replay *replay);
 /* A command was sent, and was applied. */

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/sim.h"
 #include "sim/fault.h"
+#include "sim/sim.h"
 #include "daemon/log/replay_private.h"
 
 typedef enum oto_status act_function(struct srv_replay *replay, uint32_t node, struct oto_error *error);
@@ -17,7 +19,7 @@ static enum oto_status missing(const struct srv_replay *replay, const char *what
 static enum oto_status post(struct srv_replay *replay, const struct srv_command *command, srv_reply_function done,
                             struct oto_error *error)
 {
-    if (!srv_courier_send(replay->courier, command, done, replay)) {
+    if (!srv_command_queue_send(replay->command_queue, command, done, replay)) {
         return oto_fail(error, OTO_LIMIT, "too many commands wait for the tick");
     }
     replay->awaits = true;
@@ -102,7 +104,8 @@ static void on_swapped(void *context, const struct srv_reply *reply)
     if (!reply->settling || reply->change == NULL) {
         (void)srv_change_free(reply->change);
     } else {
-        (void)srv_courier_send(replay->courier, &settle, on_done, replay); /* if this fails, the engine keeps it until its end */
+        (void)srv_command_queue_send(replay->command_queue, &settle, on_done,
+                                     replay); /* if this fails, the engine keeps it until its end */
     }
 }
 
@@ -113,14 +116,16 @@ static int64_t ns_of_ticks(const struct srv_replay *replay, uint64_t ticks)
     return ns < 4e18 ? (int64_t)(ns + 0.5) : INT64_MAX / 2;
 }
 
-static enum oto_status open_plugin(struct srv_replay *replay, struct oto_plugin **plugin, struct oto_error *error)
+static enum oto_status open_plugin(struct srv_replay *replay, uint32_t node, struct oto_plugin **plugin,
+                                   struct oto_error *error)
 {
     const char *file = oto_run_log_text(&replay->line, "file");
     uint64_t hash;
     if (file == NULL || !oto_run_log_word(&replay->line, "file_hash", &hash)) {
         return missing(replay, file == NULL ? "file" : "file_hash", error);
     }
-    const enum oto_status status = oto_plugin_open(file, NULL, plugin, error);
+    const struct srv_world_config *config = srv_engine_sim(replay->engine)->config;
+    const enum oto_status status = config->open_plugin(file, config->nodes[node].isolation.process, plugin, error);
     if (status == OTO_OK && oto_plugin_content_hash(*plugin) != hash && !replay->anyway) {
         return oto_fail(error, OTO_CONFLICT, "'%.300s' is not the build that was swapped in; --replay-anyway takes it", file);
     }
@@ -153,7 +158,7 @@ static enum oto_status make_previous(struct srv_replay *replay, uint32_t node, s
                                      struct oto_error *error)
 {
     uint64_t unit[2];
-    enum oto_status status = open_plugin(replay, &as->plugin, error);
+    enum oto_status status = open_plugin(replay, node, &as->plugin, error);
     if (status == OTO_OK) {
         status = bind_params(replay, node, as, error);
     }

@@ -29,7 +29,7 @@ struct srv_replay {
     uint32_t node_count;
     /* while it runs */
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct oto_run_log_line line;
     bool has_line;  /* that was not processed yet */
     bool read_all, stopped, failed;

@@ -26,7 +26,7 @@ static enum oto_status copy_text(const struct srv_replay *replay, const struct o
 static enum oto_status differ(const struct srv_replay *replay, const char *sentence, struct oto_error *error)
 {
     if (!replay->anyway) {
-        return oto_fail(error, OTO_CONFLICT, "%s; --replay-anyway goes on with it", sentence);
+        return oto_fail(error, OTO_CONFLICT, "%s; --replay-anyway continues with it", sentence);
     }
     replay->warn(replay->warn_context, sentence);
     return OTO_OK;
@@ -209,7 +209,7 @@ enum oto_status srv_replay_check(const struct srv_replay *replay, const struct s
     for (uint32_t i = 0; i < config->node_count && status == OTO_OK; i++) {
         const struct srv_replay_node *logged = &replay->nodes[i];
         const struct srv_node_config *node = &config->nodes[i];
-        const struct oto_plugin *plugin = node->standin.plugin != NULL ? node->standin.plugin : node->plugin;
+        const struct oto_plugin *plugin = node->replacement.plugin != NULL ? node->replacement.plugin : node->plugin;
         if (!is_node(config, i, logged->node)) {
             return oto_fail(error, OTO_CONFLICT, "node %u of the log is '%.90s': it is of another world", i, logged->node);
         }

@@ -6,7 +6,7 @@
 
 #include "base/file_kind.h"
 #include "base/output_file.h"
-#include "daemon/log/chronicle.h"
+#include "daemon/log/run_observer.h"
 #include "otolith/hash.h"
 #include "otolith/version.h"
 #include "wire/run_log.h"
@@ -14,7 +14,7 @@
 
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)
 
-/* A command that went out and has not been told of yet. */
+/* A command that was sent and not yet reported by the tick thread. */
 struct pending {
     struct pending *next;
     uint64_t id;

@@ -28,7 +28,7 @@ struct srv_log_facts {
     uint64_t every;
 };
 
-/* Makes the file anew, with its header. The engine is borrowed, and not yet started. */
+/* Creates or truncates the file and writes its header. The engine is borrowed and not yet started. */
 enum oto_status srv_log_writer_create(const struct srv_log_facts *facts, const struct srv_world_config *config,
                                       struct srv_engine *engine, struct srv_log_writer **log, struct oto_error *error);
 void srv_log_writer_sent(struct srv_log_writer *log, const struct srv_command *command);

@@ -21,7 +21,7 @@ struct srv_mailbox {
     uint32_t step_n;
 };
 
-/* What a joining process asks for; 0 (timeout_ns: below 0) is what the world file says. */
+/* The options of a joining process; 0 (timeout_ns: below 0): the value of the world file. */
 struct srv_join {
     uint32_t participant;
     uint32_t step_n;

@@ -16,7 +16,7 @@ static void futex_wake(uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Changes the word, so that who is about to sleep on it does not, and wakes who does. */
+/* Changes the futex word and wakes its waiters; a thread that is about to wait returns at once. */
 static void ring_bell(struct srv_mailbox *mailbox)
 {
     (void)__atomic_add_fetch(&mailbox->header->grant.futex, 1, __ATOMIC_SEQ_CST);
@@ -33,10 +33,10 @@ void srv_participant_grant(struct srv_engine *engine, struct srv_participant *pa
     struct oto_mailbox_grant *grant = &mailbox->header->grant;
     const uint64_t lock = participant->lock + 2;
     const uint64_t until = engine->sim->tick + mailbox->step_n;
-    int64_t until_ns = engine->sim->beat.t_ns + engine->sim->beat.step_ns;
+    int64_t until_ns = engine->sim->schedule.t_ns + engine->sim->schedule.step_ns;
     if (mailbox->step_n > 1) {
         until_ns = srv_instant_ns(until, engine->config->clock.rate_num, engine->config->clock.rate_den, NULL);
-    } else if (engine->sim->beat.rest + engine->sim->beat.step_rest >= engine->sim->beat.num) {
+    } else if (engine->sim->schedule.rest + engine->sim->schedule.step_rest >= engine->sim->schedule.num) {
         until_ns++;
     }
     __atomic_store_n(&grant->lock, lock - 1, __ATOMIC_RELAXED);
@@ -47,7 +47,7 @@ void srv_participant_grant(struct srv_engine *engine, struct srv_participant *pa
     }
     __atomic_store_n(&grant->tick, engine->sim->tick, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->until, until, OTO_ORDER_STORE_);
-    __atomic_store_n(&grant->t_ns, engine->sim->beat.t_ns, OTO_ORDER_STORE_);
+    __atomic_store_n(&grant->t_ns, engine->sim->schedule.t_ns, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->until_ns, until_ns, OTO_ORDER_STORE_);
     __atomic_store_n(&grant->lock, lock, __ATOMIC_RELEASE);
     participant->lock = lock;
@@ -165,7 +165,7 @@ static void sleep_until(const struct sleep *sleep, int64_t until_ns)
     __atomic_store_n(&header->server_waits, 0, __ATOMIC_RELAXED);
 }
 
-/* Nobody is there: a join is a command, and ends it. */
+/* No participant: waits until a join, which is a command. */
 static void sleep_without_mailbox(struct srv_engine *engine, int64_t until_ns)
 {
     if (engine->wake_pending) {

@@ -10,7 +10,7 @@
 #define SAY_INTERVAL_NS INT64_C(1000000000)
 #define FOR_EVER INT64_MAX
 
-/* ---- what is said ---- */
+/* ---- events ---- */
 
 void srv_participant_say(struct srv_engine *engine, const struct srv_participant *participant, uint32_t severity,
                          const char *text)
@@ -71,7 +71,7 @@ static void hold(struct srv_engine *engine, struct srv_participant *participant)
     participant->ready = true;
 }
 
-/* The server's own copy of what stands in the mailbox now; later writes change nothing. */
+/* The server's own copy of the answer in the mailbox; later writes have no effect. */
 static const char *take_record(struct srv_engine *engine, struct srv_participant *participant,
                                const struct oto_mailbox_record *shared, uint64_t tick, uint32_t i)
 {
@@ -136,7 +136,7 @@ static void drop(struct srv_engine *engine, struct srv_participant *participant,
     hold(engine, participant);
 }
 
-/* An answer is late or refused: how the tick to come goes on. Policy wait leaves it as it is. */
+/* An answer is late or refused: applies the policy to the next tick. Policy wait changes nothing. */
 static void go_on_without(struct srv_engine *engine, struct srv_participant *participant, const char *why)
 {
     switch (participant->mailbox->on_timeout) {
@@ -159,7 +159,7 @@ static void go_on_without(struct srv_engine *engine, struct srv_participant *par
     }
 }
 
-/* The tick to come waits for it from the first look that found nothing good. */
+/* The next tick waits for it from the first check without a valid answer. */
 static void begin_waiting(struct srv_engine *engine, struct srv_participant *participant)
 {
     engine->now_ns = srv_now_ns();
@@ -262,7 +262,7 @@ static void look(struct srv_engine *engine, struct srv_participant *participant)
     }
 }
 
-static int64_t patience_ns(const struct srv_participant *participant)
+static int64_t wait_timeout_ns(const struct srv_participant *participant)
 {
     const bool for_ever = participant->mailbox == NULL && !participant->has_been;
     const bool waits = participant->mailbox == NULL || participant->told;
@@ -287,8 +287,9 @@ bool srv_participants_clear(struct srv_engine *engine)
         }
     }
     if (waiting != NULL && !engine->faulted) {
-        engine->anchored = engine->anchored && waiting->mailbox != NULL; /* no pace is kept for who is not there */
-        srv_participant_sleep(engine, waiting, patience_ns(waiting));
+        engine->anchored =
+            engine->anchored && waiting->mailbox != NULL; /* no deadlines are kept for an absent participant */
+        srv_participant_sleep(engine, waiting, wait_timeout_ns(waiting));
     }
     return waiting == NULL && !engine->faulted;
 }

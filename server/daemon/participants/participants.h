@@ -32,21 +32,21 @@ struct srv_participant {
     struct srv_participant_input *inputs; /* for the tick to come, one a vehicle */
     bool is_waited_for, is_master;
     struct srv_mailbox *mailbox; /* NULL: absent */
-    bool dropped;  /* the mailbox is no longer looked at */
+    bool dropped;                /* the mailbox is no longer read */
     bool has_been; /* joined before */
     bool lagging;  /* was late: it is not waited for until it shows life */
     bool fresh;    /* nothing was accepted since it joined or was last held */
     bool told;     /* that the world waits for it */
-    bool ready;    /* inputs stand for the tick to come */
+    bool ready;    /* inputs of the next tick are ready */
     uint64_t reach; /* its inputs hold for the ticks before this */
     uint64_t lock, from, until; /* of the grant */
-    uint64_t seen;     /* grant that its last look answered */
+    uint64_t seen;              /* the last grant that it answered */
     uint64_t refused, late;
     int64_t asked_ns;  /* since when the tick to come has waited for it; 0: it has not */
     int64_t said_ns;   /* last event of a timeout or refusal */
 };
 
-/* Whether what it gave holds for the tick that goes on from `tick`. */
+/* Whether its answer covers the tick after `tick`. */
 static inline bool srv_participant_covers(const struct srv_participant *participant, uint64_t tick)
 {
     return participant->from <= tick && tick < participant->reach;
@@ -72,7 +72,7 @@ void srv_participants_apply(struct srv_engine *engine);
 void srv_participant_apply(struct srv_engine *engine, const struct srv_participant_input *input);
 /* At a boundary: asks for the next truths, and tells the master how far it is. */
 void srv_participants_grant(struct srv_engine *engine);
-/* The run has ended or faulted: their mailboxes say so. */
+/* Writes the end or the fault of the run into the mailboxes. */
 void srv_participants_close(struct srv_engine *engine);
 
 /* Mode external: whether the master lets another tick be made, and waiting until it does. */
@@ -96,15 +96,15 @@ void srv_participant_say(struct srv_engine *engine, const struct srv_participant
                          const char *text);
 /* Whether the tick to come wants something of it that it does not have yet. */
 bool srv_participant_is_needed(const struct srv_engine *engine, const struct srv_participant *participant);
-/* Copies and checks the answer that stands in its mailbox; NULL: it is taken, else why not. */
+/* Copies and checks the answer in its mailbox. NULL: taken; else the reason of the refusal. */
 const char *srv_participant_take_answer(struct srv_engine *engine, struct srv_participant *participant);
 
 void srv_participant_grant(struct srv_engine *engine, struct srv_participant *participant);
-/* Whether the answer to the newest grant stands in its mailbox. */
+/* Whether its mailbox has the answer to the newest grant. */
 bool srv_participant_has_answered(const struct srv_participant *participant);
 /* Sleeps until it answers, a command comes, or until_ns. */
 void srv_participant_sleep(struct srv_engine *engine, const struct srv_participant *participant, int64_t until_ns);
-/* Shows a new state of the mailbox, and wakes who waits on it. */
+/* Publishes a new state of the mailbox and wakes its waiters. */
 void srv_participant_tell(struct srv_participant *participant, enum oto_mailbox_state state);
 
 #endif

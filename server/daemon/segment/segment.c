@@ -20,7 +20,7 @@
 
 #define CHECK_MEMORY_FROM_BYTES (UINT64_C(64) << 20)
 
-/* Memory that the kernel says may be had, in bytes; 0: it does not say. */
+/* Available memory in bytes, as the kernel reports it; 0: unknown. */
 static uint64_t available_bytes(void)
 {
     unsigned long long kib = 0;
@@ -75,7 +75,7 @@ static enum oto_status open_memory(struct srv_segment *segment, uint64_t bytes, 
     return OTO_OK;
 }
 
-/* Maps the memory between two pages that nobody may touch, so that an overrun stops at once. */
+/* Maps the memory between two inaccessible pages, so that an overrun faults at once. */
 static enum oto_status map_memory(struct srv_segment *segment, uint64_t bytes, struct oto_error *error)
 {
     const uint64_t whole = bytes + 2 * OTO_SEGMENT_PAGE;
@@ -113,7 +113,7 @@ static uint64_t ring_end(const struct oto_segment_channel *channel)
     return page_up(channel->ring_offset + sizeof(struct oto_ring) + (uint64_t)channel->capacity * channel->slot_stride);
 }
 
-/* What is to be there from the start. A ring begins on a page. */
+/* Allocates the pages in advance. A ring begins on a page. */
 static uint64_t awake_end(const struct srv_channel_spec *spec, const struct oto_segment_channel *channel)
 {
     return spec->asleep ? channel->ring_offset + OTO_SEGMENT_PAGE : ring_end(channel);

@@ -14,7 +14,7 @@ static bool refuse(struct srv_reply *reply, enum oto_status status, const char *
 
 void srv_reply_send_now(struct srv_engine *engine, const struct srv_reply *reply)
 {
-    srv_state_show(engine); /* who has the reply sees its effect */
+    srv_state_show(engine); /* a client that got the reply sees the effect */
     /* There is room: no more than a queue of commands is ever without a taken reply. */
     (void)srv_queue_push(&engine->replies, reply);
     srv_notify_main(engine);
@@ -55,7 +55,7 @@ static bool apply_resume(struct srv_engine *engine, const struct srv_command *co
 {
     (void)command;
     if (engine->mode == OTO_MODE_STEP) {
-        return refuse(reply, OTO_INVALID, "mode step goes on by step only; set mode realtime or asap first");
+        return refuse(reply, OTO_INVALID, "mode step advances by step only; set mode realtime or asap first");
     }
     if (engine->step_pending) {
         return refuse(reply, OTO_CONFLICT, "a step is not done yet");

@@ -12,12 +12,13 @@
 #include "daemon/thread/engine_private.h"
 #include "sim/checkpoint.h"
 
-#define STOP_PATIENCE_NS INT64_C(2000000000)
+#define STOP_TIMEOUT_NS INT64_C(2000000000)
 #ifdef OTO_SANITIZED_BUILD
-#define STACK_BYTES (8 * 1024 * 1024) /* the sanitizers' own data of a thread stand in it */
+#define STACK_BYTES (8 * 1024 * 1024) /* sanitizers keep their data of a thread in it */
 #else
 #define STACK_BYTES (512 * 1024)
 #endif
+#define GUARD_BYTES (256 * 1024) /* a step with a large frame does not jump over so much */
 
 /* ---- checks ---- */
 
@@ -110,7 +111,7 @@ static enum oto_status make_sim(struct srv_engine *engine, oto_warn_function war
     return srv_sim_create(engine->config, &options, warn, warn_context, &engine->sim, error);
 }
 
-/* What the main thread knows of the nodes without looking at them. */
+/* Facts of the nodes for the main thread, which does not read the nodes. */
 static enum oto_status make_views(struct srv_engine *engine, struct oto_error *error)
 {
     engine->views = calloc(engine->sim->node_count, sizeof *engine->views);
@@ -143,6 +144,10 @@ static enum oto_status make_shell(struct srv_engine *engine, struct oto_error *e
     }
     if (status == OTO_OK) {
         status = srv_waiter_open(&engine->waiter, error);
+    }
+    engine->signal_stack = malloc(SRV_SIGNAL_STACK_BYTES);
+    if (status == OTO_OK && engine->signal_stack == NULL) {
+        status = oto_fail(error, OTO_NO_MEMORY, "no memory for the stack of signals");
     }
     engine->notify_fd = status == OTO_OK ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     if (status == OTO_OK && engine->notify_fd < 0) {
@@ -247,6 +252,7 @@ static int start_thread(struct srv_engine *engine)
         return result;
     }
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)pthread_attr_setguardsize(&attributes, GUARD_BYTES);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     result = pthread_create(&engine->thread, &attributes, srv_tick_thread, engine);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -291,7 +297,7 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
 /* False: the thread is stuck in a plugin and did not come back in time. */
 static bool stop_thread(struct srv_engine *engine)
 {
-    const int64_t deadline_ns = srv_now_ns() + STOP_PATIENCE_NS;
+    const int64_t deadline_ns = srv_now_ns() + STOP_TIMEOUT_NS;
     if (!engine->started) {
         return true;
     }
@@ -308,7 +314,7 @@ static bool stop_thread(struct srv_engine *engine)
     return __atomic_load_n(&engine->gone, __ATOMIC_ACQUIRE) != 0 && pthread_join(engine->thread, NULL) == 0;
 }
 
-/* Changes that were posted but never applied, and replies that nobody took, still own what they carry. */
+/* Frees changes that were posted but not applied, and replies that were not taken. */
 static void drop_queues(struct srv_engine *engine)
 {
     struct srv_command command;
@@ -365,6 +371,7 @@ void srv_engine_destroy(struct srv_engine *engine)
     }
     (void)pthread_mutex_destroy(&engine->views_lock);
     (void)sem_destroy(&engine->ready);
+    free(engine->signal_stack);
     free(engine->views);
     free(engine);
 }

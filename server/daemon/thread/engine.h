@@ -26,7 +26,7 @@ struct srv_engine_options {
     bool single_steps;     /* nodes of one plugin are never stepped together */
     int64_t watchdog_ns;   /* 0: max(250 ms, 50 periods) */
     uint64_t journal_every; /* 0: no journal (world/journal.h); else the ticks between its hashes */
-    bool replay;            /* ticks go on as far as srv_engine_allow says, on inputs that are fed in */
+    bool replay;            /* ticks run up to the limit of srv_engine_allow, on the inputs of a log */
 };
 
 /*
@@ -42,9 +42,9 @@ enum oto_status srv_engine_create(const struct srv_world_config *config, const s
  */
 void srv_engine_destroy(struct srv_engine *engine);
 
-/* Before the start: the world goes on from a saved state (sim/checkpoint.h). After an error it is only good to be destroyed. */
+/* Before the start: restores a saved state (sim/checkpoint.h). After an error the engine can only be destroyed. */
 enum oto_status srv_engine_load(struct srv_engine *engine, const void *state, uint64_t bytes, struct oto_error *error);
-/* Starts the tick thread. What real-time rights it got is said in the text (and in a REALTIME event). */
+/* Starts the tick thread. The text, and a REALTIME event, report the real-time rights that it got. */
 enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, size_t privileges_bytes,
                                  struct oto_error *error);
 
@@ -135,13 +135,14 @@ uint32_t srv_engine_stepping_node(const struct srv_engine *engine);
 /* Before the start: an event of the world. */
 void srv_engine_tell(struct srv_engine *engine, enum oto_event_kind kind, uint32_t severity, const char *source,
                      const char *text);
-/* Before the start: takes a node out, as if a step of it had said ERROR, and says why in an event. */
+/* Before the start: quarantines a node, as after a step with status ERROR, and reports the reason in an event. */
 enum oto_status srv_engine_quarantine(struct srv_engine *engine, const char *name, const char *why,
                                       struct oto_error *error);
 
 /* To be called some times a second: names a stuck node in `sentence` (and counts it) once for each stall. */
 bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes);
-/* So many looks of the watchdog in a row found the same tick under way: unlike time, they stand still with the process. */
+/* Checks of the watchdog in a row that found the same tick running. A stopped process does not count them, unlike time.
+ */
 uint32_t srv_engine_stuck_looks(const struct srv_engine *engine);
 
 /* Plugin host `index` of the world, false beyond the last; and the topic of its node `member`, NULL beyond. */

@@ -77,7 +77,7 @@ enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t n
 {
     const struct srv_node_config *config = engine->sim->nodes[node].config;
     memset(previous, 0, sizeof *previous);
-    if (config->standin.plugin == NULL || config->standin.plugin == config->plugin) {
+    if (config->replacement.plugin == NULL || config->replacement.plugin == config->plugin) {
         return OTO_OK;
     }
     const enum oto_status status = oto_params_copy(&config->params, &previous->params, NULL);

@@ -22,6 +22,7 @@
 #define SRV_UNPACED_CLOCK_TICKS 16u /* without a pace the clock is read once in so many ticks */
 #define SRV_UNPACED_WAKE_NS 1000000
 #define SRV_FACTOR_SAMPLES 16u
+#define SRV_SIGNAL_STACK_BYTES (32 * 1024) /* a frame of every register there is, and the handler of deadly signals */
 
 /* A reader that the tick waits for. The main thread writes, the tick thread reads and demotes. */
 struct srv_lossless_reader {
@@ -65,6 +66,7 @@ struct srv_engine {
     bool anchored;
     bool on_thread;          /* the tick thread has begun; its operations may be called by it alone */
     pthread_t tick_identity;
+    unsigned char *signal_stack; /* the handler of deadly signals runs here: a step may have used up the thread's own */
     bool wake_pending;
     int64_t now_ns; /* newest reading of the clock */
     int64_t last_wake_ns, last_work_ns;
@@ -72,7 +74,7 @@ struct srv_engine {
     uint64_t busy_work_ns;
     int64_t busy_since_ns;
     uint64_t lossless_safe_ticks, lossless_seen_epoch;
-    int64_t lossless_deadline_ns; /* of the wait that goes on, 0: none */
+    int64_t lossless_deadline_ns; /* of the current wait, 0: none */
     struct srv_rights rights;
 
     /* both */
@@ -127,7 +129,7 @@ void *srv_tick_thread(void *engine);
 void srv_pace_show(struct srv_engine *engine);
 /* Brings the segment's state up to date. */
 void srv_state_show(struct srv_engine *engine);
-/* Counts and says what the pacer decided. */
+/* Counts and reports the decision of the pacer. */
 void srv_pace_account(struct srv_engine *engine, const struct srv_pace *pace);
 void srv_pace_verdict(struct srv_engine *engine, enum srv_pacer_verdict verdict);
 void srv_factor_reset(struct srv_factor *factor);

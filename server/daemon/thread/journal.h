@@ -50,7 +50,7 @@ struct srv_journal {
 struct srv_feed {
     struct srv_queue queue; /* inputs, main loop to tick thread */
     uint64_t horizon;       /* ticks that may be completed */
-    uint32_t waits;         /* 1: the tick thread stands at the horizon */
+    uint32_t waits;         /* 1: the tick thread waits at the horizon */
 };
 
 /* Whether a command belongs to the story of a run. */
@@ -82,7 +82,7 @@ void srv_journal_slow(struct srv_engine *engine, uint32_t node);
 void srv_journal_tick(struct srv_engine *engine);
 /* The hashes now, also where they are not due. */
 void srv_journal_hashes(struct srv_engine *engine);
-/* Whether a tick has room for what it tells; else waits a little. Without a pace nothing is ever lost. */
+/* Whether the queue has room for the records of a tick; else waits briefly. In unpaced worlds no record is lost. */
 bool srv_journal_clear(struct srv_engine *engine);
 
 /* Whether the tick to come is beyond what the replay knows. */

@@ -4,7 +4,7 @@
 #include "daemon/thread/engine_private.h"
 #include "base/text.h"
 
-#define PATIENCE_NS INT64_C(5000000000)
+#define READER_TIMEOUT_NS INT64_C(5000000000)
 #define EVENT_MARGIN 64u /* events that one tick may write before a reader is asked */
 #define NEVER UINT64_MAX
 
@@ -87,12 +87,12 @@ static void demote(struct srv_engine *engine)
     }
 }
 
-/* Waits for an acknowledge or a command, at most until this reader's patience ends. */
+/* Waits for an acknowledge or a command, at most until this reader's timeout. */
 static void wait_for_readers(struct srv_engine *engine)
 {
     engine->now_ns = srv_now_ns();
     if (engine->lossless_deadline_ns == 0) {
-        engine->lossless_deadline_ns = engine->now_ns + PATIENCE_NS;
+        engine->lossless_deadline_ns = engine->now_ns + READER_TIMEOUT_NS;
         srv_count(engine->sim, OTO_COUNTER_LOSSLESS_WAITS, 1);
     }
     if (engine->now_ns >= engine->lossless_deadline_ns) {
@@ -100,7 +100,7 @@ static void wait_for_readers(struct srv_engine *engine)
         engine->lossless_deadline_ns = 0;
         return;
     }
-    /* Readers must see what they are waited for. Who acknowledges after the flag stands wakes this thread. */
+    /* Wakes the readers that the thread waits for. An acknowledge after the flag is set wakes this thread. */
     srv_wake_readers(engine);
     __atomic_store_n(&engine->lossless_waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&engine->lossless_epoch, __ATOMIC_SEQ_CST) == engine->lossless_seen_epoch) {
@@ -161,7 +161,7 @@ int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channel
             const struct oto_segment_channel *channel = &engine->sim->store.directory[channels[i]];
             const struct oto_ring *ring =
                 (const void *)((const unsigned char *)engine->sim->store.header + channel->ring_offset);
-            /* From what stands now: the reader acknowledges where it really begins. */
+            /* From the newest record: the first acknowledge of the reader gives its real cursor. */
             __atomic_store_n(&reader->channels[used], channels[i], __ATOMIC_RELAXED);
             __atomic_store_n(&reader->next[used], __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) + 1,
                              __ATOMIC_RELAXED);

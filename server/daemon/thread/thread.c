@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <string.h>
 
 #include "sim/fpu.h"
@@ -64,11 +65,11 @@ void srv_state_show(struct srv_engine *engine)
     }
 }
 
-static void publish_clock(struct srv_engine *engine, int64_t start_ns, int64_t work_ns)
+static void show_clock(struct srv_engine *engine, int64_t start_ns, int64_t work_ns)
 {
     struct oto_segment_header *header = engine->sim->store.header;
     const struct oto_clock clock = {.tick = engine->sim->tick,
-                                    .sim_time_ns = engine->sim->beat.t_ns,
+                                    .sim_time_ns = engine->sim->schedule.t_ns,
                                     .start_mono_ns = start_ns,
                                     .work_ns = work_ns,
                                     .real_time_factor = engine->factor.value,
@@ -76,6 +77,12 @@ static void publish_clock(struct srv_engine *engine, int64_t start_ns, int64_t w
                                     .state_hash = engine->sim->chain};
     srv_clock_publish(header, &clock);
     __atomic_store_n(&header->tick_futex, (uint32_t)engine->sim->tick, __ATOMIC_RELEASE);
+}
+
+static void publish_clock(struct srv_engine *engine, int64_t start_ns, int64_t work_ns)
+{
+    struct oto_segment_header *header = engine->sim->store.header;
+    show_clock(engine, start_ns, work_ns);
     srv_word_add(&header->counter[OTO_COUNTER_TICKS], 1);
     engine->wake_pending = true;
 }
@@ -99,7 +106,7 @@ static void keep_times(struct srv_engine *engine, int64_t start_ns, int64_t end_
     engine->now_ns = end_ns;
     engine->last_work_ns = end_ns - start_ns;
     srv_histogram_add(&engine->sim->store.header->work, engine->last_work_ns);
-    srv_factor_update(&engine->factor, end_ns, engine->sim->beat.t_ns);
+    srv_factor_update(&engine->factor, end_ns, engine->sim->schedule.t_ns);
 }
 
 /* One tick at its deadline, or a wait for it. */
@@ -183,6 +190,9 @@ static void begin(struct srv_engine *engine)
     srv_event_write(engine->sim, OTO_EVENT_STARTED, 0, (int64_t)engine->sim->node_count, "clock", "started");
     engine->now_ns = srv_now_ns();
     engine->busy_since_ns = engine->now_ns;
+    if (engine->sim->tick > 0) { /* a restored world: its clock can be read before its next tick */
+        show_clock(engine, engine->now_ns, 0);
+    }
     srv_journal_hashes(engine);
     (void)sem_post(&engine->ready);
 }
@@ -190,6 +200,9 @@ static void begin(struct srv_engine *engine)
 void *srv_tick_thread(void *argument)
 {
     struct srv_engine *engine = argument;
+    const stack_t stack = {.ss_sp = engine->signal_stack, .ss_size = SRV_SIGNAL_STACK_BYTES};
+    stack_t previous_stack; /* a sanitizer's */
+    (void)sigaltstack(&stack, &previous_stack);
     begin(engine);
     while (__atomic_load_n(&engine->quit, __ATOMIC_ACQUIRE) == 0) {
         const uint64_t before = engine->sim->tick;
@@ -217,6 +230,7 @@ void *srv_tick_thread(void *argument)
         }
         after_tick(engine, before);
     }
+    (void)sigaltstack(&previous_stack, NULL);
     __atomic_store_n(&engine->gone, 1, __ATOMIC_RELEASE);
     srv_notify_main(engine);
     return NULL;

@@ -6,9 +6,9 @@
 #define WATCHDOG_LEAST_NS INT64_C(250000000)
 #define WATCHDOG_PERIODS 50
 
-static int64_t patience_ns(const struct srv_engine *engine)
+static int64_t timeout_ns(const struct srv_engine *engine)
 {
-    const int64_t periods_ns = WATCHDOG_PERIODS * engine->sim->beat.step_ns;
+    const int64_t periods_ns = WATCHDOG_PERIODS * engine->sim->schedule.step_ns;
     if (engine->options.watchdog_ns > 0) {
         return engine->options.watchdog_ns;
     }
@@ -59,7 +59,7 @@ bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes
     }
     watchdog->looks++;
     const int64_t stuck_ns = now_ns - watchdog->since_ns;
-    if (watchdog->told || stuck_ns < patience_ns(engine)) {
+    if (watchdog->told || stuck_ns < timeout_ns(engine)) {
         return false;
     }
     watchdog->told = true;

@@ -65,7 +65,7 @@ def until(condition, limit_s=DEADLINE_S):
 
 
 class World:
-    """A directory of its own, and one server at a time that may be told to fail."""
+    """A directory, and one server at a time in which a call can fail."""
 
     def __init__(self, text=WORLD, depth=12):
         self.directory = tempfile.TemporaryDirectory(prefix="otolith-failing-")
@@ -86,7 +86,7 @@ class World:
                                            env=self.environment)
 
     def said(self):
-        """Sentences, but for the one that tells how the clock is driven."""
+        """The sentences of stderr, without the one about the mode of the clock."""
         return [line for line in (self.path / "said").read_text(encoding="utf-8", errors="replace").splitlines()
                 if " runs (pid" not in line]
 
@@ -117,7 +117,7 @@ class World:
         return self.server.poll() is not None
 
     def is_well(self):
-        """It answers, and its clock goes on."""
+        """The server replies and its clock runs."""
         if self.server.poll() is not None:
             return False
         try:
@@ -166,7 +166,7 @@ class World:
 
 
 def judge_end(world, code, left_is_fine=False):
-    """What is wrong with the end of a program in which one call failed; None: nothing."""
+    """The defect at the end of a program in which one call failed; None: no defect."""
     crash = world.injector.crash_text
     if crash and known_fault(crash):
         return None

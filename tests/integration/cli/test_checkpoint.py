@@ -1,4 +1,4 @@
-"""Checkpoints: run(N + M) is run(N), save, restore, run(M) to the last bit; damage is refused; branches and restores go on."""
+"""Checkpoints: run(N + M) is run(N), save, restore, run(M) to the last bit; damage is refused; branches and restores continue."""
 import json
 import os
 import pathlib
@@ -156,12 +156,12 @@ class GoesOn:
         before = self.clock_hash()
         epoch = self.epoch()
         self.otolith("restore", file)
-        self.assertNotIn(self.epoch(), (None, epoch))  # the reply comes once the new run serves
+        self.assertNotIn(self.epoch(), (None, epoch))  # the reply is sent when the new run accepts clients
         self.otolith("step", 500)
         self.assertEqual(self.clock_hash(), before)
         self.assertIn("cannot be read", self.otolith("restore", self.path / "no.ckpt", code=1))
         self.otolith("step", 1)
-        # A checkpoint that fits in form and not in substance is refused, and the world goes on.
+        # A well-formed checkpoint of another world is refused, and the world continues.
         other = self.path / "other.yaml"
         other.write_text(self.world.read_text().replace("seed: 77", "seed: 78"))
         strange = self.path / "strange.ckpt"

@@ -77,7 +77,7 @@ class Live(Case):
         for road in ("shm", "nng"):
             rate = json.loads(self.otolith("hz", "clitest/car/imu", "--json", "--via", road))
             self.assertAlmostEqual(rate["rate_hz"], 200.0, places=6)
-            if road == "shm":  # over pub/sub, loss is told and not forbidden
+            if road == "shm":  # over pub/sub, loss is counted, not an error
                 self.assertEqual(rate["lost"], 0)
 
     def test_set_moves_the_next_sample(self):

@@ -182,7 +182,7 @@ class Estimate(unittest.TestCase):
     # ---- comparison ----
 
     def test_a_reference_is_interpolated_and_angles_are_taken_round_the_circle(self):
-        self.write("main.csv", "t_s,v\n0,0\n1,0\n2,0\n3,0\n")  # the listener's sum stays 0
+        self.write("main.csv", "t_s,v\n0,0\n1,0\n2,0\n3,0\n")  # the sum of the estimator stays 0
         self.write("reference.csv", "t_s,a,b\n0.5,1,3.1\n2.5,3,-3.1\n")
         account = json.loads(self.estimate("--plugin", "listener", "--in", "main.csv", "--json", "--reference",
                                            "reference.csv", "--compare", "sum=a", "--compare-angle", "sum=b").stdout)
@@ -196,7 +196,7 @@ class Estimate(unittest.TestCase):
                                            "--reference", "reference.csv", "--compare", "sum=a").stdout)
         self.assertEqual(settled["compare"][0]["count"], 1)
 
-    # ---- what is refused ----
+    # ---- refusals ----
 
     def refuse(self, *arguments, says, code=1):
         self.write("out.csv", "as before\n")

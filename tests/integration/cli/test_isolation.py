@@ -1,4 +1,4 @@
-"""Nodes in plugin hosts: the run is the one without, to the last bit, for every kind of node; what makes no sense is refused."""
+"""Isolated nodes: the samples are bit-identical to those of nodes in the server, for every kind of node; invalid options are refused."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 OTOLITH = str(BIN / "otolith")
 WORLDS = SOURCE / "configs" / "worlds"
 
-# One motion that can be asked about any time, one that goes on from tick to tick; sensors that look back on both.
+# A motion that evaluates any instant and one that integrates its steps; sensors that read earlier truths of both.
 MOVING = """
 world: moving
 seed: 5

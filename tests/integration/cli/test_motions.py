@@ -1,4 +1,4 @@
-"""Every motion plugin as the truth of a vehicle in a world: it begins as told, and an ideal IMU feels what it does."""
+"""Every motion plugin in a world: it starts at its initial state, and an ideal IMU measures its motion."""
 import csv
 import io
 import json

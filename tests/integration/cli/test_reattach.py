@@ -1,4 +1,4 @@
-"""Commands that watch a world go on when it comes again, say its new epoch, and end with a sentence when it does not."""
+"""Commands that read a world reattach when it restarts, report its new epoch, and end with a sentence when it does not restart."""
 import contextlib
 import csv
 import json
@@ -31,7 +31,7 @@ publish: {listen: [ipc]}
 
 
 def breaks(seq):
-    """Where numbers do not follow each other."""
+    """The gaps in a sequence of numbers."""
     return [(a, b) for a, b in zip(seq, seq[1:]) if b != a + 1]
 
 
@@ -59,7 +59,7 @@ class Reattach(unittest.TestCase):
             os.close(descriptor)
 
     def spawn(self, name, *command, out=None):
-        """Standard output goes to NAME.out or `out`, the other to NAME.err."""
+        """Standard output goes to NAME.out or `out`, standard error to NAME.err."""
         with open(self.path / f"{name}.out", "wb") as plain, open(self.path / f"{name}.err", "wb") as errors:
             process = subprocess.Popen([str(part) for part in command], env=self.environment,
                                        stdout=plain if out is None else out, stderr=errors)
@@ -151,7 +151,7 @@ class Reattach(unittest.TestCase):
         self.until(top_draws, "a view of the next run")
         self.assertTrue(all(process.poll() is None for process in self.processes))
         self.assertEqual(breaks(self.rows("shm")), [])  # neither a gap nor a sample twice
-        for name in ("nng", "remote"):  # what the publisher had not sent is lost; what is made again comes with the new epoch
+        for name in ("nng", "remote"):  # unsent frames of the publisher are lost; repeated ticks have the new epoch
             self.assertEqual(len(breaks(self.rows(name))), 1)
 
     def test_a_restored_checkpoint_is_followed_as_a_run_of_its_own(self):

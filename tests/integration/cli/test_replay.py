@@ -1,4 +1,4 @@
-"""The log of a run: a replay makes the same run to the last bit, whatever was done to it; verify says where two runs part."""
+"""The log of a run: a replay is bit-identical to the run, with all its inputs; verify reports the first difference of two runs."""
 import json
 import os
 import pathlib
@@ -139,7 +139,7 @@ class Replays(OtolithCase):
         self.otolith("step", 100)
         for change in (("set", "car/imu", "gyroscope.constant_bias_rad_s", "[0.5, 0, 0]"), ("swap", "car/imu", "sdf_imu"),
                        ("fault", "car/odo", "bias", "3"), ("fault", "car/odo", "--clear"), ("restore", self.log)):
-            self.assertIn("this is a replay, which goes on as its log does", self.otolith(*change, code=1))
+            self.assertIn("this is a replay, which continues as its log does", self.otolith(*change, code=1))
         self.otolith("get", "car/imu")
         self.otolith("checkpoint", self.path / "at.ckpt")
         self.otolith("step", 1900)
@@ -235,6 +235,16 @@ class Replays(OtolithCase):
         saved.write_bytes(saved.read_bytes() + b"x")
         _, said = self.replay(code=1)
         self.assertIn("not the file of the log any more", said)
+
+    def test_a_restored_run_that_made_no_tick_is_replayed_and_its_clock_is_that_of_the_checkpoint(self):
+        saved = self.path / "saved.ckpt"
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--checkpoint", saved)
+        server = self.start("told", "--restore", saved, "--mode", "step", "--log", self.log)
+        self.end(server)
+        self.assertEqual((self.entries()[-1]["entry"], self.entries()[-1]["tick"]), ("end", 1000))
+        again, said = self.replay()
+        self.assertIn("replayed 1000 ticks and 0 actions: the same as logged", said)
+        self.assert_same(again)
 
     def test_a_run_that_went_back_to_a_checkpoint_has_a_log_of_its_own(self):
         saved = self.path / "saved.ckpt"

@@ -42,7 +42,7 @@ publish: false
 
 class Supervised(unittest.TestCase):
     def setUp(self):
-        self.directory = tempfile.TemporaryDirectory(prefix="otolith-guard-")
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-supervise-")
         self.path = pathlib.Path(self.directory.name)
         os.chmod(self.path, 0o700)
         os.environ["XDG_RUNTIME_DIR"] = str(self.path)  # for the events, which are read in this process
@@ -128,6 +128,22 @@ class Supervised(unittest.TestCase):
         before = self.until(lambda: self.samples("guarded/car/imu"), "samples")
         self.until(lambda: self.samples("guarded/car/imu") > before + 50, "the world to go on")
 
+    def test_the_plugin_that_overflowed_its_stack_is_named_and_left_out(self):
+        self.start("otolithd", "--supervise", self.world)
+        first = self.until(self.running, "the world")
+        self.until(self.saved, "a checkpoint")
+        self.otolith("set", "car/bad", "trouble", "overflow")
+        self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.assertIn("died of SIGSEGV in the step of 'car/bad'", self.said())
+        self.assertIn("the node is quarantined", self.said())
+
+    def test_large_frames_do_not_jump_over_the_end_of_the_stack(self):
+        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_stack.so"))
+        self.start("otolithd", "--supervise", self.world)
+        self.until(lambda: "the node is quarantined" in self.said(), "the crash")
+        self.assertIn("died of SIGSEGV in the step of 'car/bad'", self.said())
+        self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
+
     def test_a_node_that_crashed_the_server_is_left_out_of_the_replay_too(self):
         log = self.path / "run.log"
         self.start("otolithd", "--supervise", self.world, "--log", log, "--log-hashes", "10")
@@ -170,6 +186,13 @@ class Supervised(unittest.TestCase):
         self.assertEqual(self.process.wait(timeout=60), 0)
         self.assertRaises(ProcessLookupError, os.kill, facts["pid"], 0)
         self.assertFalse(list(self.path.glob("otolith-saves-*")))
+
+    def test_the_plugin_that_called_exit_is_named_and_left_out(self):
+        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_quit.so"))
+        self.start("otolithd", "--supervise", self.world)
+        self.until(lambda: "the node is quarantined" in self.said(), "the crash")
+        self.assertIn("ended with code 0 and not in order in the step of 'car/bad'", self.said())
+        self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
 
     def test_an_exit_that_a_plugin_made_is_a_crash(self):
         self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_exit.so"))
@@ -225,7 +248,7 @@ class Supervised(unittest.TestCase):
         other = subprocess.run([str(BIN / "otolithd"), "--supervise", "--check", str(self.world)], env=self.environment,
                                capture_output=True, text=True, timeout=60)
         self.assertEqual(other.returncode, 0, other.stderr)
-        self.assertTrue(stale.exists())  # its server goes on and holds it
+        self.assertTrue(stale.exists())  # its server runs and holds it
         os.kill(first["pid"], signal.SIGTERM)
         self.until(lambda: self.is_free(stale), "the end of the server")
         self.start("otolithd", "--supervise", self.world)

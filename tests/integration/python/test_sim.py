@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -185,6 +186,18 @@ class Reading(unittest.TestCase):
         self.assertEqual(self.sim.lost["car/imu"], 0)
         np.testing.assert_array_equal(self.sim.step(30000, lossless=["car/motion"])["car/motion"]["seq"][7:],
                                       np.arange(3008 + 7, 33008 + capacity))
+
+    def test_an_interrupt_ends_a_long_step(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        self.assertRaises(KeyboardInterrupt, self.sim.step, 2**62)
+        tick = self.sim.tick
+        self.assertEqual(tick % 1000, 0)
+        self.sim.step(5, lossless="car/imu")
+        self.assertEqual(self.sim.tick, tick + 5)
 
     def test_latest_is_the_last_that_is_read(self):
         self.assertIsNone(self.sim.latest("car/imu"))

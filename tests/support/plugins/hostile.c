@@ -72,6 +72,27 @@ static void deed_fork(void)
 {
     (void)call(SYS_clone, 17, 0, 0);
 }
+/* A process whose parent is gone. */
+static void deed_daemon(void)
+{
+    const int64_t minute[2] = {60, 0};
+    if (call(SYS_clone, 17, 0, 0) == 0) {
+        if (call(SYS_clone, 17, 0, 0) == 0) {
+            (void)call(SYS_nanosleep, (long)(uintptr_t)minute, 0, 0);
+        }
+        (void)call(SYS_exit_group, 0, 0, 0);
+    }
+}
+static void deed_timer(void)
+{
+    int32_t timer;
+    (void)call(SYS_timer_create, 1, 0, (long)(uintptr_t)&timer);
+}
+static void deed_alarm(void)
+{
+    const int64_t hour[4] = {0, 0, 3600, 0};
+    (void)call(SYS_setitimer, 0, (long)(uintptr_t)hour, 0);
+}
 static void deed_ptrace(void)
 {
     (void)call(SYS_ptrace, 16, 1, 0);
@@ -139,31 +160,31 @@ static void deed_nothing(void)
 #ifdef HOSTILE_KNOWS_MAILBOX
 /* A plugin in a host can write all of the mailbox, which its state stands in. */
 static void *own_state;
-static struct srv_box_head *mailbox(void)
+static struct srv_host_mailbox *mailbox(void)
 {
-    struct srv_box_head *head = (void *)((uintptr_t)own_state & ~(uintptr_t)4095);
-    while (head->magic != SRV_BOX_MAGIC) {
+    struct srv_host_mailbox *head = (void *)((uintptr_t)own_state & ~(uintptr_t)4095);
+    while (head->magic != SRV_HOST_MAGIC) {
         head = (void *)((unsigned char *)head - 4096);
     }
     return head;
 }
 static void deed_flood(void)
 {
-    struct srv_box_head *head = mailbox();
+    struct srv_host_mailbox *head = mailbox();
     for (;;) {
         head->question.slot++;
         (void)__atomic_add_fetch(&head->asked, 1, __ATOMIC_RELEASE);
-        (void)__atomic_add_fetch(&head->news, 1, __ATOMIC_RELEASE);
+        (void)__atomic_add_fetch(&head->notifications, 1, __ATOMIC_RELEASE);
     }
 }
 static void deed_scribble(void)
 {
-    struct srv_box_head *head = mailbox();
+    struct srv_host_mailbox *head = mailbox();
     for (uint32_t i = 0; i < head->slot_count; i++) {
-        struct srv_box_slot *slot = srv_box_slot_at(head, i);
+        struct srv_host_slot *slot = srv_host_slot_at(head, i);
         memset(slot, 0xff, sizeof *slot);
     }
-    memset(&head->crumb_slot, 0xff, sizeof *head - offsetof(struct srv_box_head, crumb_slot));
+    memset(&head->current_slot, 0xff, sizeof *head - offsetof(struct srv_host_mailbox, current_slot));
     deed_null();
 }
 #endif
@@ -188,6 +209,10 @@ static void deed_file(void)
 {
     (void)fopen("/etc/passwd", "r");
 }
+static void deed_quit(void)
+{
+    exit(0);
+}
 static void deed_atexit(void)
 {
     (void)atexit(deed_nothing);
@@ -211,12 +236,12 @@ void at_load(void)
 static void (*const deeds[])(void) __attribute__((unused)) = {
     deed_null,  deed_divide, deed_abort,   deed_exit,  deed_loop,  deed_open,   deed_socket, deed_fork,   deed_ptrace,
     deed_kill,  deed_write,  deed_exec,    deed_handler, deed_stack, deed_float, deed_malloc, deed_nothing,
-    deed_change, deed_reach,
+    deed_change, deed_reach,  deed_daemon, deed_timer, deed_alarm,
 #ifdef HOSTILE_KNOWS_MAILBOX
     deed_flood, deed_scribble,
 #endif
 #ifdef HOSTILE_NEEDS_LIBC
-    deed_thread, deed_signal, deed_file,   deed_atexit,
+    deed_thread, deed_signal, deed_file,   deed_atexit, deed_quit,
 #endif
 };
 

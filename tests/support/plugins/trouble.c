@@ -24,13 +24,14 @@
 enum trouble {
     TROUBLE_NONE, TROUBLE_NAN, TROUBLE_SLOW, TROUBLE_STUCK, TROUBLE_CRASH, TROUBLE_DISCARD, TROUBLE_WARN,
     TROUBLE_ERROR, TROUBLE_FATAL, TROUBLE_MALLOC, TROUBLE_RANDOM, TROUBLE_PREPARE, TROUBLE_INIT, TROUBLE_INVALID,
-    TROUBLE_ENDLESS
+    TROUBLE_ENDLESS, TROUBLE_OVERFLOW
 };
 static const struct oto_named_value trouble_names[] = {
     {"none", TROUBLE_NONE},       {"nan", TROUBLE_NAN},         {"slow", TROUBLE_SLOW},    {"stuck", TROUBLE_STUCK},
     {"crash", TROUBLE_CRASH},     {"discard", TROUBLE_DISCARD}, {"warn", TROUBLE_WARN},    {"error", TROUBLE_ERROR},
     {"fatal", TROUBLE_FATAL},     {"malloc", TROUBLE_MALLOC},   {"random", TROUBLE_RANDOM}, {"prepare", TROUBLE_PREPARE},
-    {"init", TROUBLE_INIT},       {"invalid", TROUBLE_INVALID}, {"endless", TROUBLE_ENDLESS}};
+    {"init", TROUBLE_INIT},       {"invalid", TROUBLE_INVALID}, {"endless", TROUBLE_ENDLESS},
+    {"overflow", TROUBLE_OVERFLOW}};
 
 #ifndef TROUBLE_STAMP
 #define TROUBLE_STAMP 0.0
@@ -112,6 +113,17 @@ static enum oto_status init(const struct oto_instance *instance, struct oto_erro
     return p->trouble == TROUBLE_INIT ? oto_fail(error, OTO_INVALID, "trouble: init was told to fail") : OTO_OK;
 }
 
+/* Frames smaller than the guard page behind the stack: none jumps over it. */
+static __attribute__((noinline)) void overflow(void)
+{
+    volatile char frame[1024];
+    frame[0] = 1;
+    if (frame[0] == 1) {
+        overflow();
+    }
+    frame[1] = frame[0];
+}
+
 static enum oto_step_status make_trouble(const struct params *p, struct state *state, struct record *record)
 {
     switch (p->trouble) {
@@ -123,6 +135,7 @@ static enum oto_step_status make_trouble(const struct params *p, struct state *s
         *nowhere = 1;
         return OTO_STEP_OK;
     }
+    case TROUBLE_OVERFLOW: overflow(); return OTO_STEP_OK;
     case TROUBLE_DISCARD: return OTO_STEP_DISCARD;
     case TROUBLE_WARN: return OTO_STEP_WARN;
     case TROUBLE_ERROR: return OTO_STEP_ERROR;

@@ -26,7 +26,7 @@ struct fixture {
     struct srv_runtime_dir dir;
     uv_loop_t loop;
     struct srv_engine *engine;
-    struct srv_courier *courier;
+    struct srv_command_queue *command_queue;
     struct srv_control *control;
     struct srv_worker worker;
     uint32_t shutdowns;
@@ -62,11 +62,11 @@ static inline int set_up(void **state)
     assert_non_null(f->engine);
     const int listen_fd = srv_runtime_dir_listen(&f->dir, &error);
     assert_true(listen_fd >= 0);
-    assert_ok(srv_courier_create(&f->loop, f->engine, &f->courier, &error), error);
+    assert_ok(srv_command_queue_create(&f->loop, f->engine, &f->command_queue, &error), error);
     srv_worker_init(&f->worker, &f->loop);
     const struct srv_control_hooks hooks = {
         .context = f, .info = tell_info, .shutdown = on_shutdown, .worker = &f->worker};
-    assert_ok(srv_control_create(&f->loop, f->engine, f->courier, &hooks, listen_fd, &f->control, &error), error);
+    assert_ok(srv_control_create(&f->loop, f->engine, f->command_queue, &hooks, listen_fd, &f->control, &error), error);
     *state = f;
     return 0;
 }
@@ -75,11 +75,11 @@ static inline int tear_down(void **state)
 {
     struct fixture *f = *state;
     srv_control_stop(f->control);
-    srv_courier_stop(f->courier);
+    srv_command_queue_stop(f->command_queue);
     (void)uv_run(&f->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&f->loop), 0);
     srv_control_destroy(f->control);
-    srv_courier_destroy(f->courier);
+    srv_command_queue_destroy(f->command_queue);
     assert_int_equal(fake_engine_facts(f->engine)->changes_alive, 0);
     assert_int_equal(fake_engine_facts(f->engine)->counters[OTO_COUNTER_CLIENTS], 0);
     fake_engine_destroy(f->engine);

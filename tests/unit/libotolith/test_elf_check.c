@@ -1,4 +1,5 @@
 /* The file rules: every length and every byte of a real plugin, and one file for each rule. */
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -89,6 +90,65 @@ static void no_changed_byte_makes_it_read_beyond_the_file(void **state)
         copy[at] = file.bytes[at];
     }
     free(file.bytes);
+}
+
+/* Finds an entry of the dynamic section. The read-only tables of a test plugin have equal addresses and file offsets. */
+static uint64_t *dynamic_value(uint8_t *bytes, int64_t tag)
+{
+    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)bytes;
+    const Elf64_Phdr *segments = (const Elf64_Phdr *)(void *)(bytes + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        for (uint64_t k = 0; segments[i].p_type == PT_DYNAMIC && k < segments[i].p_filesz / sizeof(Elf64_Dyn); k++) {
+            Elf64_Dyn *entry = (Elf64_Dyn *)(void *)(bytes + segments[i].p_offset) + k;
+            if (entry->d_tag == tag) {
+                return &entry->d_un.d_val;
+            }
+        }
+    }
+    fail_msg("no entry %lld in the dynamic section", (long long)tag);
+    return NULL;
+}
+
+static void expect_damage(struct file *file, const char *words)
+{
+    struct oto_elf_result result;
+    assert_false(oto_elf_check(file->bytes, file->size, OTO_TEST_RELAXED, &result));
+    assert_int_equal(result.rule, OTO_ELF_LAYOUT);
+    if (strstr(result.found, words) == NULL) {
+        fail_msg("'%s' is not in: %s", words, result.found);
+    }
+    free(file->bytes);
+}
+
+static void numbers_that_the_dynamic_loader_follows_are_checked(void **state)
+{
+    (void)state;
+    struct file file = read_file("counter");
+    Elf64_Rela *relocation = (Elf64_Rela *)(void *)(file.bytes + *dynamic_value(file.bytes, DT_RELA));
+    relocation->r_offset ^= UINT64_C(1) << 20;
+    expect_damage(&file, "relocation");
+
+    file = read_file("counter");
+    relocation = (Elf64_Rela *)(void *)(file.bytes + *dynamic_value(file.bytes, DT_RELA));
+    relocation->r_info ^= UINT64_C(1) << 40;
+    expect_damage(&file, "relocation");
+
+    file = read_file("counter");
+    Elf64_Half *version = (Elf64_Half *)(void *)(file.bytes + *dynamic_value(file.bytes, DT_VERSYM));
+    version[1] ^= 1 << 12;
+    expect_damage(&file, "version");
+
+    file = read_file("counter");
+    *dynamic_value(file.bytes, DT_INIT) ^= UINT64_C(1) << 30;
+    expect_damage(&file, "function");
+
+    file = read_file("counter");
+    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)file.bytes;
+    Elf64_Phdr *segments = (Elf64_Phdr *)(void *)(file.bytes + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        segments[i].p_memsz ^= segments[i].p_type == PT_GNU_RELRO ? UINT64_C(1) << 24 : 0;
+    }
+    expect_damage(&file, "segment");
 }
 
 static void no_changed_words_make_it_read_beyond_the_file(void **state)
@@ -198,6 +258,7 @@ int main(void)
         cmocka_unit_test(a_real_plugin_passes_and_its_entry_is_found),
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(no_changed_byte_makes_it_read_beyond_the_file),
+        cmocka_unit_test(numbers_that_the_dynamic_loader_follows_are_checked),
         cmocka_unit_test(no_changed_words_make_it_read_beyond_the_file),
         cmocka_unit_test(each_broken_file_is_refused_by_its_rule),
         cmocka_unit_test(headers_of_other_files_are_named),

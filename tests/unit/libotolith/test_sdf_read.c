@@ -179,7 +179,7 @@ static void C22_wrong_values_are_errors_with_their_place(void **state)
         {SENSOR("<pose rotation_format='matrix'>1</pose>"), "expected euler_rpy or quat_xyzw"},
         {SENSOR("<pose rotation_format='quat_xyzw'>0 0 0 1 1 1 1</pose>"), "has not the length 1"},
         {SENSOR("<pose>2000 0 0 0 0 0</pose>"), "up to 1000 m"},
-        {SENSOR("<topic>/a</topic><topic>/b</topic>"), "<topic> stands twice, the first at 1:"},
+        {SENSOR("<topic>/a</topic><topic>/b</topic>"), "<topic> occurs twice, first at 1:"},
         {NOISE_X("<noise type='loud'/>"),
          "expected one of none, gaussian, gaussian_quantized for <type>, got the text \"loud\""},
         {NOISE_X("<noise type='gaussian'><type>none</type></noise>"), "<noise> has its type twice"},

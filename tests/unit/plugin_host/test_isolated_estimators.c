@@ -86,6 +86,30 @@ static void estimators_give_the_same_bits_in_plugin_hosts(void **unused)
     }
 }
 
+static uint64_t run_with_fifo(const struct hosts *hosts, uint64_t imu_hz)
+{
+    struct fixture fixture;
+    begin(&fixture, hosts);
+    fixture.nodes[ODD].rate_num = imu_hz;
+    fixture.nodes[ODD].fifo_samples = 32;
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    return end(&fixture, hosts);
+}
+
+/* 32 samples at once are more than come between two steps at the IMU's rate. */
+static void bursts_of_a_fifo_give_the_same_bits_too(void **unused)
+{
+    (void)unused;
+    static const uint64_t rates_hz[] = {300, 1000};
+    for (size_t i = 0; i < sizeof rates_hz / sizeof *rates_hz; i++) {
+        const uint64_t expected = run_with_fifo(&in_server, rates_hz[i]);
+        assert_int_equal(run_with_fifo(&alone, rates_hz[i]), expected);
+        assert_int_equal(run_with_fifo(&together, rates_hz[i]), expected);
+        assert_int_equal(run_with_fifo(&outer, rates_hz[i]), expected);
+    }
+}
+
 /* While ticks are made back to back, wherever the host is at the moment. */
 static void a_run_without_pace_is_the_same_when_hosts_are_killed(void **unused)
 {
@@ -258,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimators_give_the_same_bits_in_plugin_hosts),
+        cmocka_unit_test(bursts_of_a_fifo_give_the_same_bits_too),
         cmocka_unit_test(a_run_without_pace_is_the_same_when_hosts_are_killed),
         cmocka_unit_test(async_publishes_the_same_estimates_one_tick_later),
         cmocka_unit_test(async_runs_are_the_same_each_time),

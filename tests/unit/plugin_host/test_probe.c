@@ -126,8 +126,12 @@ static void what_a_candidate_does_wrong_is_said(void **unused)
         {"hostile_validate_null", SRV_START_COPY, "in validate"},
         {"hostile_step_null", SRV_START_COLD, "in step 5"},
         {"hostile_step_abort", SRV_START_COLD, "SIGABRT"},
-        {"hostile_init_exit", SRV_START_COLD, "ended without a word, in init"},
+        {"hostile_init_exit", SRV_START_COLD, "exited with code 0, in init"},
         {"hostile_step_float", SRV_START_COLD, "changed the floating-point mode"},
+        {"hostile_prepare_fork", SRV_START_COLD, "started a process in prepare or init"},
+        {"hostile_prepare_daemon", SRV_START_COLD, "started a process in prepare or init"},
+        {"hostile_prepare_timer", SRV_START_COLD, "set a timer in prepare or init"},
+        {"hostile_prepare_alarm", SRV_START_COLD, "set a timer in prepare or init"},
         {"hostile_prepare_thread", SRV_START_COLD, "started a thread"},
         {"hostile_prepare_signal", SRV_START_COLD, "changed how a signal is handled"},
         {"hostile_prepare_file", SRV_START_COLD, "left a file open"},
@@ -160,10 +164,12 @@ static void calls_that_a_tick_may_not_make_are_noticed(void **unused)
         {"hostile_step_open", SRV_START_COLD, "system call openat is not allowed"},
         {"hostile_step_socket", SRV_START_COLD, "system call socket is not allowed"},
         {"hostile_step_fork", SRV_START_COLD, "system call clone is not allowed"},
+        {"hostile_step_timer", SRV_START_COLD, "in step 5"},
+        {"hostile_step_alarm", SRV_START_COLD, "in step 5"},
         {"hostile_step_thread", SRV_START_COLD, "in step 5"},
         {"hostile_step_signal", SRV_START_COLD, "system call rt_sigaction is not allowed"},
         {"hostile_step_file", SRV_START_COLD, "in step 5"},
-        {"hostile_step_exit", SRV_START_COLD, "ended without a word, in step 5"},
+        {"hostile_step_exit", SRV_START_COLD, "exited with code 0, in step 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         expect(&cases[i], OTO_PLUGIN, 0);

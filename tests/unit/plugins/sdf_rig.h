@@ -14,7 +14,7 @@ struct sdf_rig {
     struct oto_imu_record imu;
     struct oto_output output;
     sdf_motion motion;
-    struct srv_beat beat;
+    struct srv_schedule schedule;
     struct srv_due due;
     oto_quat q_body_from_sensor;
     unsigned published, discarded;
@@ -38,7 +38,7 @@ static inline enum oto_step_status sdf_input_at(void *context, struct oto_instan
                                                 struct oto_sensor_input *input)
 {
     const struct sdf_rig *rig = (const struct sdf_rig *)context;
-    assert_true(at.t_ns <= rig->beat.t_ns && at.t_ns >= 0);
+    assert_true(at.t_ns <= rig->schedule.t_ns && at.t_ns >= 0);
     sdf_input_when(rig, ((double)at.t_ns + at.sub_ns) * 1e-9, input);
     return OTO_STEP_OK;
 }
@@ -55,8 +55,8 @@ static inline void sdf_open(struct sdf_rig *rig, uint64_t rate_hz, uint64_t base
     rig->output.payload = &rig->imu;
     rig->motion = sdf_rest;
     rig->q_body_from_sensor = oto_quat_identity();
-    srv_beat_init(&rig->beat, rate_hz, 1);
-    srv_beat_advance(&rig->beat);
+    srv_schedule_init(&rig->schedule, rate_hz, 1);
+    srv_schedule_advance(&rig->schedule);
     assert_ok(srv_due_init(&rig->due, rate_hz, 1, base_hz, 1, &rig->host.error), rig->host.error);
 }
 
@@ -66,8 +66,8 @@ static inline enum oto_step_status sdf_next(struct sdf_rig *rig)
     struct oto_sensor_input input;
     const struct oto_step step = {.size = sizeof step,
                                   .tick = srv_due_tick(&rig->due),
-                                  .n = rig->beat.n,
-                                  .at = srv_beat_at(&rig->beat),
+                                  .n = rig->schedule.n,
+                                  .at = srv_schedule_at(&rig->schedule),
                                   .outputs = &rig->output,
                                   .sensor = {&input, sdf_input_at, rig}};
     sdf_input_when(rig, ((double)step.at.t_ns + step.at.sub_ns) * 1e-9, &input);
@@ -77,7 +77,7 @@ static inline enum oto_step_status sdf_next(struct sdf_rig *rig)
     assert_true(status != OTO_STEP_ERROR && status != OTO_STEP_FATAL);
     rig->published += status != OTO_STEP_DISCARD;
     rig->discarded += status == OTO_STEP_DISCARD;
-    srv_beat_advance(&rig->beat);
+    srv_schedule_advance(&rig->schedule);
     srv_due_advance(&rig->due);
     return status;
 }

@@ -207,6 +207,51 @@ static void each_aid_has_its_derivatives(void **unused)
 
 /* ---- alignment ---- */
 
+/*
+ * Velocity and position turn with the heading: an error of the heading alone is (e_z × p, e_z × v, Rᵀ e_z) in the error's states.
+ * A speed along the body says nothing of it, however the estimate moves; P said more of it with every correction.
+ */
+static void a_speed_shows_nothing_of_the_heading(void **unused)
+{
+    const double sigma_rad = 0.05;
+    double error[INS_STATES] = {0};
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "odometer.gate", 0);
+    mini_start(&rig.host);
+    set_moving(&rig);
+    struct ins_state *state = state_of(&rig);
+    const oto_vec3 up = oto_vec3_make(0, 0, 1);
+    oto_vec3_to_array(oto_vec3_cross(up, state->nav.position_enu_m), error + INS_P);
+    oto_vec3_to_array(oto_vec3_cross(up, state->nav.velocity_enu_m_s), error + INS_V);
+    oto_vec3_to_array(oto_quat_rotate_inv(state->nav.q_enu_from_body, up), error + INS_THETA);
+    for (uint32_t i = 0; i < INS_STATES; i++) {
+        for (uint32_t j = 0; j < INS_STATES; j++) {
+            state->p[i * INS_STATES + j] = sigma_rad * sigma_rad * error[i] * error[j];
+        }
+    }
+    for (uint32_t i = INS_V; i < INS_V + 3; i++) {
+        state->p[i * (INS_STATES + 1)] += 1;
+    }
+    const oto_vec3 before = state->nav.velocity_enu_m_s;
+    assert_int_equal(ins_filter_odometer(plan_of(&rig), state, 0, 12), NUM_USED);
+    const oto_vec3 h = oto_quat_rotate_inv(state->nav.q_enu_from_body, up), v = state->nav.velocity_enu_m_s;
+    const double heading[3] = {h.x, h.y, h.z};
+    double with_velocity[3] = {0}, variance = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t j = 0; j < 3; j++) {
+            with_velocity[i] += state->p[(INS_V + i) * INS_STATES + INS_THETA + j] * heading[j];
+            variance += heading[i] * heading[j] * state->p[(INS_THETA + i) * INS_STATES + INS_THETA + j];
+        }
+    }
+    assert_true(oto_vec3_norm(oto_vec3_sub(v, before)) > 1); /* it has moved */
+    assert_near(sqrt(variance), sigma_rad, 1e-4);
+    assert_near(with_velocity[0] / variance, -v.y, 0.02);
+    assert_near(with_velocity[1] / variance, v.x, 0.02);
+    mini_close(&rig.host);
+}
+
 static void rest_gives_tilt_heading_and_gyroscope_bias(void **unused)
 {
     struct rig rig;
@@ -479,6 +524,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_moves_as_the_covariance_says),
         cmocka_unit_test(each_aid_has_its_derivatives),
+        cmocka_unit_test(a_speed_shows_nothing_of_the_heading),
         cmocka_unit_test(rest_gives_tilt_heading_and_gyroscope_bias),
         cmocka_unit_test(declination_turns_the_heading),
         cmocka_unit_test(it_waits_until_it_stands),

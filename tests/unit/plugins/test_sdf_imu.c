@@ -440,8 +440,8 @@ static void C26_time_that_goes_back_begins_the_differences_anew(void **state)
     rig.motion = ramp;
     mini_start(&rig.host);
     sdf_take(&rig, 50); /* 1 m/s by now */
-    srv_beat_init(&rig.beat, 100, 1);
-    srv_beat_advance(&rig.beat);
+    srv_schedule_init(&rig.schedule, 100, 1);
+    srv_schedule_advance(&rig.schedule);
     assert_ok(srv_due_init(&rig.due, 100, 1, 1000, 1, &rig.host.error), rig.host.error);
     sdf_take(&rig, 1);
     assert_vec_near(rig.imu.linear_acceleration_m_s2, 0, 0, G, 0);

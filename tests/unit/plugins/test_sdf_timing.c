@@ -27,7 +27,7 @@ static void C12_1000_seconds_have_the_samples_of_their_rate(void **state)
             sdf_open(&rig, rates_hz[r], bases_hz[b], 1);
             mini_start(&rig.host);
             while (srv_due_tick(&rig.due) < 1000 * bases_hz[b]) {
-                const int64_t due_ns = rig.beat.t_ns;
+                const int64_t due_ns = rig.schedule.t_ns;
                 assert_int_equal(sdf_next(&rig), OTO_STEP_OK);
                 /* no drift: the tick that was read is the last one, however late the run */
                 assert_true(rig.output.t_ns <= due_ns &&
@@ -119,9 +119,9 @@ static void C14_a_paused_world_is_silent(void **state)
     mini_start(&rig.host);
     sdf_take(&rig, 2);
     for (int i = 0; i < 10; i++) { /* the same instant again and again */
-        srv_beat_init(&rig.beat, 100, 1);
-        srv_beat_advance(&rig.beat);
-        srv_beat_advance(&rig.beat);
+        srv_schedule_init(&rig.schedule, 100, 1);
+        srv_schedule_advance(&rig.schedule);
+        srv_schedule_advance(&rig.schedule);
         assert_ok(srv_due_init(&rig.due, 100, 1, 50, 1, &rig.host.error), rig.host.error);
         srv_due_advance(&rig.due);
         assert_int_equal(sdf_next(&rig), OTO_STEP_DISCARD);
@@ -164,7 +164,7 @@ static void C13_white_noise_is_a_function_of_the_sample_number(void **state)
     }
     sdf_take(&whole, 40);
     for (int i = 1; i < 40; i++) { /* straight to sample 40 */
-        srv_beat_advance(&late.beat);
+        srv_schedule_advance(&late.schedule);
         srv_due_advance(&late.due);
     }
     sdf_take(&late, 1);

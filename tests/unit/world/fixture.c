@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "world_file.h"
+
 int64_t fixture_now_ns(void)
 {
     struct timespec now;
@@ -51,6 +53,7 @@ void fixture_begin(struct fixture *fixture, uint64_t rate_num, uint64_t rate_den
     config->vehicles = fixture->vehicles;
     config->nodes = fixture->nodes;
     config->ring_capacity = 1024;
+    config->open_plugin = world_file_open_plugin;
     fixture->options.start_paused = true;
     fixture->options.epoch = 77;
     fixture->next_id = 1;

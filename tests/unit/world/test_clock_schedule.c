@@ -32,15 +32,16 @@ static void a_beat_of_additions_equals_the_division(void **unused)
 {
     (void)unused;
     for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-        struct srv_beat beat;
-        srv_beat_init(&beat, rates[r][0], rates[r][1]);
+        struct srv_schedule schedule;
+        srv_schedule_init(&schedule, rates[r][0], rates[r][1]);
         for (uint64_t n = 0; n <= 1000000; n++) {
             uint64_t rest;
-            if (beat.t_ns != srv_instant_ns(n, rates[r][0], rates[r][1], &rest) || beat.rest != rest || beat.n != n) {
+            if (schedule.t_ns != srv_instant_ns(n, rates[r][0], rates[r][1], &rest) || schedule.rest != rest ||
+                schedule.n != n) {
                 fail_msg("rate %llu/%llu differs at %llu", (unsigned long long)rates[r][0],
                          (unsigned long long)rates[r][1], (unsigned long long)n);
             }
-            srv_beat_advance(&beat);
+            srv_schedule_advance(&schedule);
         }
     }
 }
@@ -48,27 +49,27 @@ static void a_beat_of_additions_equals_the_division(void **unused)
 static void a_beat_far_on_has_no_drift(void **unused)
 {
     (void)unused;
-    struct srv_beat beat;
-    srv_beat_init(&beat, 60000, 1001);
+    struct srv_schedule schedule;
+    srv_schedule_init(&schedule, 60000, 1001);
     /* 1e9 ticks as the accumulator makes them: n·step and the carries of n·rest. */
     const uint64_t n = BILLION;
-    const uint64_t carries = n * beat.step_rest / beat.num;
-    assert_int_equal((uint64_t)beat.step_ns * n + carries, (uint64_t)srv_instant_ns(n, 60000, 1001, NULL));
+    const uint64_t carries = n * schedule.step_rest / schedule.num;
+    assert_int_equal((uint64_t)schedule.step_ns * n + carries, (uint64_t)srv_instant_ns(n, 60000, 1001, NULL));
 }
 
 static void the_rest_below_a_nanosecond_is_kept(void **unused)
 {
     (void)unused;
-    struct srv_beat beat;
-    srv_beat_init(&beat, 3, 1);
-    srv_beat_advance(&beat);
-    assert_int_equal(beat.t_ns, 333333333);
-    assert_near(srv_beat_at(&beat).sub_ns, 1.0 / 3.0, 1e-16);
-    srv_beat_advance(&beat);
-    assert_near(srv_beat_at(&beat).sub_ns, 2.0 / 3.0, 1e-16);
-    srv_beat_advance(&beat);
-    assert_int_equal(beat.t_ns, 1000000000);
-    assert_near(srv_beat_at(&beat).sub_ns, 0.0, 0.0);
+    struct srv_schedule schedule;
+    srv_schedule_init(&schedule, 3, 1);
+    srv_schedule_advance(&schedule);
+    assert_int_equal(schedule.t_ns, 333333333);
+    assert_near(srv_schedule_at(&schedule).sub_ns, 1.0 / 3.0, 1e-16);
+    srv_schedule_advance(&schedule);
+    assert_near(srv_schedule_at(&schedule).sub_ns, 2.0 / 3.0, 1e-16);
+    srv_schedule_advance(&schedule);
+    assert_int_equal(schedule.t_ns, 1000000000);
+    assert_near(srv_schedule_at(&schedule).sub_ns, 0.0, 0.0);
 }
 
 /* Sample n/fs lies in (k/fb, (k+1)/fb]: checked by cross-multiplication for every sample. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "daemon/log/chronicle.h"
+#include "daemon/log/run_observer.h"
 #include "wire/run_log.h"
 #include "daemon/thread/journal.h"
 
@@ -63,8 +63,8 @@ static void a_paced_tick_does_not_wait_for_room_and_counts_what_it_could_not_tel
 struct logged {
     struct fixture fixture;
     uv_loop_t loop;
-    struct srv_courier *courier;
-    struct srv_chronicle *chronicle;
+    struct srv_command_queue *command_queue;
+    struct srv_run_observer *run_observer;
     char path[64];
 };
 
@@ -78,20 +78,21 @@ static void open_log(struct logged *logged)
     (void)close(fd);
     const struct srv_log_facts facts = {.path = logged->path, .world_path = "/proc/self/comm", .every = 1};
     assert_int_equal(uv_loop_init(&logged->loop), 0);
-    assert_ok(srv_courier_create(&logged->loop, logged->fixture.engine, &logged->courier, &error), error);
+    assert_ok(srv_command_queue_create(&logged->loop, logged->fixture.engine, &logged->command_queue, &error), error);
     assert_ok(srv_log_writer_create(&facts, &logged->fixture.config, logged->fixture.engine, &log, &error), error);
-    assert_ok(srv_chronicle_create(&logged->loop, logged->fixture.engine, logged->courier, log, NULL, &logged->chronicle,
-                                   &error), error);
+    assert_ok(srv_run_observer_create(&logged->loop, logged->fixture.engine, logged->command_queue, log, NULL,
+                                      &logged->run_observer, &error),
+              error);
 }
 
 static void close_log(struct logged *logged, bool complete)
 {
-    assert_int_equal(srv_chronicle_stop(logged->chronicle), complete);
-    srv_courier_stop(logged->courier);
+    assert_int_equal(srv_run_observer_stop(logged->run_observer), complete);
+    srv_command_queue_stop(logged->command_queue);
     (void)uv_run(&logged->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&logged->loop), 0);
-    srv_chronicle_destroy(logged->chronicle);
-    srv_courier_destroy(logged->courier);
+    srv_run_observer_destroy(logged->run_observer);
+    srv_command_queue_destroy(logged->command_queue);
 }
 
 /* Records that the log says were lost; its other entries are whole, or this ends the test. */

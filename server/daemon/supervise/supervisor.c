@@ -1,4 +1,4 @@
-#include "daemon/supervise/guard.h"
+#include "daemon/supervise/supervisor.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,18 +16,18 @@
 
 extern char **environ;
 
-#define MORE_ARGUMENTS (16 + 2 * SRV_GUARD_QUARANTINE)
+#define MORE_ARGUMENTS (16 + 2 * SRV_SUPERVISOR_QUARANTINE)
 
-struct guard {
+struct supervisor {
     int argc;
     char **argv;
     struct srv_crash_page *page;
     int page_fd;
     char saves[PATH_MAX]; /* folder of the checkpoints of worlds that ask for none */
-    char quarantined[SRV_GUARD_QUARANTINE][sizeof((struct srv_crash_page *)0)->node];
+    char quarantined[SRV_SUPERVISOR_QUARANTINE][sizeof((struct srv_crash_page *)0)->node];
     int quarantine_count;
     char death[256]; /* how the last server died */
-    int64_t crash_s[SRV_GUARD_CRASHES];
+    int64_t crash_s[SRV_SUPERVISOR_CRASHES];
     int crashes;
     char *save; /* the slot of the page that the child continues from; NULL: it starts from the beginning */
     bool asked_to_end;
@@ -42,11 +42,11 @@ static void say(const char *sentence)
 /* ---- the child ---- */
 
 /* The newest checkpoint of this run that has not failed to restore; NULL: there is none. */
-static char *newest_save(const struct guard *guard)
+static char *newest_save(const struct supervisor *supervisor)
 {
-    const uint64_t saves = __atomic_load_n(&guard->page->saves, __ATOMIC_ACQUIRE);
+    const uint64_t saves = __atomic_load_n(&supervisor->page->saves, __ATOMIC_ACQUIRE);
     for (uint64_t back = 1; back <= SRV_CRASH_SAVES && back <= saves; back++) {
-        char *path = guard->page->save[(saves - back) % SRV_CRASH_SAVES];
+        char *path = supervisor->page->save[(saves - back) % SRV_CRASH_SAVES];
         if (path[0] != '\0') {
             return path;
         }
@@ -55,62 +55,62 @@ static char *newest_save(const struct guard *guard)
 }
 
 /* The given arguments without the supervision, and the checkpoint to continue from. */
-static void fill_arguments(struct guard *guard, char page[32], char **arguments)
+static void fill_arguments(struct supervisor *supervisor, char page[32], char **arguments)
 {
     static char crash_page[] = "--crash-page", folder[] = "--checkpoint-directory", restore[] = "--restore",
                 quarantine[] = "--quarantine", again[] = "--again";
     int count = 0;
-    for (int i = 0; i < guard->argc; i++) {
-        if (strcmp(guard->argv[i], SRV_GUARD_OPTION) != 0) {
-            arguments[count++] = guard->argv[i];
+    for (int i = 0; i < supervisor->argc; i++) {
+        if (strcmp(supervisor->argv[i], SRV_SUPERVISOR_OPTION) != 0) {
+            arguments[count++] = supervisor->argv[i];
         }
     }
-    (void)snprintf(page, 32, "%d", guard->page_fd);
+    (void)snprintf(page, 32, "%d", supervisor->page_fd);
     arguments[count++] = crash_page;
     arguments[count++] = page;
-    if (guard->saves[0] != '\0') {
+    if (supervisor->saves[0] != '\0') {
         arguments[count++] = folder;
-        arguments[count++] = guard->saves;
+        arguments[count++] = supervisor->saves;
     }
-    if (guard->crashes > 0) {
+    if (supervisor->crashes > 0) {
         arguments[count++] = again;
-        arguments[count++] = guard->death;
+        arguments[count++] = supervisor->death;
     }
-    if (guard->save != NULL) {
+    if (supervisor->save != NULL) {
         arguments[count++] = restore;
-        arguments[count++] = guard->save;
+        arguments[count++] = supervisor->save;
     }
-    for (int i = 0; i < guard->quarantine_count; i++) {
+    for (int i = 0; i < supervisor->quarantine_count; i++) {
         arguments[count++] = quarantine;
-        arguments[count++] = guard->quarantined[i];
+        arguments[count++] = supervisor->quarantined[i];
     }
     arguments[count] = NULL;
 }
 
-static bool spawn_child(struct guard *guard)
+static bool spawn_child(struct supervisor *supervisor)
 {
     char page[32];
     posix_spawnattr_t attributes;
     sigset_t none;
-    char **arguments = calloc((size_t)guard->argc + MORE_ARGUMENTS, sizeof *arguments);
+    char **arguments = calloc((size_t)supervisor->argc + MORE_ARGUMENTS, sizeof *arguments);
     if (arguments == NULL) {
         say("the server cannot be started: out of memory");
         return false;
     }
-    guard->save = newest_save(guard);
-    fill_arguments(guard, page, arguments);
-    guard->page->signal = 0;
-    guard->page->stage = SRV_CRASH_STAGE_NONE;
-    guard->page->node[0] = guard->page->plugin[0] = '\0';
+    supervisor->save = newest_save(supervisor);
+    fill_arguments(supervisor, page, arguments);
+    supervisor->page->signal = 0;
+    supervisor->page->stage = SRV_CRASH_STAGE_NONE;
+    supervisor->page->node[0] = supervisor->page->plugin[0] = '\0';
     (void)sigemptyset(&none);
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    const int failure = posix_spawn(&guard->child, "/proc/self/exe", NULL, &attributes, arguments, environ);
+    const int failure = posix_spawn(&supervisor->child, "/proc/self/exe", NULL, &attributes, arguments, environ);
     (void)posix_spawnattr_destroy(&attributes);
     free(arguments);
     if (failure != 0) {
-        guard->child = 0;
+        supervisor->child = 0;
         (void)fprintf(stderr, "otolithd: the server cannot be started: %s\n", strerror(failure));
     }
     return failure == 0;
@@ -128,15 +128,15 @@ static void describe(const siginfo_t *end, char *text, size_t bytes)
     }
 }
 
-static void tell(struct guard *guard, const siginfo_t *end)
+static void tell(struct supervisor *supervisor, const siginfo_t *end)
 {
-    const struct srv_crash_page *page = guard->page;
+    const struct srv_crash_page *page = supervisor->page;
     const bool blamed = page->node[0] != '\0';
     char how[48];
     describe(end, how, sizeof how);
-    (void)snprintf(guard->death, sizeof guard->death, "the server (pid %ld) %s%s%s%s", (long)guard->child, how,
-                   blamed ? " in the step of '" : "", page->node, blamed ? "'" : "");
-    (void)fprintf(stderr, "otolithd: %s%s%s%s\n", guard->death, blamed ? ", plugin " : "", page->plugin,
+    (void)snprintf(supervisor->death, sizeof supervisor->death, "the server (pid %ld) %s%s%s%s",
+                   (long)supervisor->child, how, blamed ? " in the step of '" : "", page->node, blamed ? "'" : "");
+    (void)fprintf(stderr, "otolithd: %s%s%s%s\n", supervisor->death, blamed ? ", plugin " : "", page->plugin,
                   blamed ? "; the node is quarantined" : "");
 }
 
@@ -148,36 +148,36 @@ static int64_t now_s(void)
 }
 
 /* A child that never served from its checkpoint: the next one continues from an older one, at last from the beginning. */
-static bool drop_save(struct guard *guard)
+static bool drop_save(struct supervisor *supervisor)
 {
-    if (guard->save == NULL || guard->page->stage == SRV_CRASH_STAGE_SERVING) {
+    if (supervisor->save == NULL || supervisor->page->stage == SRV_CRASH_STAGE_SERVING) {
         return false;
     }
     char failed[SRV_CRASH_PATH_BYTES];
-    (void)snprintf(failed, sizeof failed, "%s", guard->save);
-    guard->save[0] = '\0';
+    (void)snprintf(failed, sizeof failed, "%s", supervisor->save);
+    supervisor->save[0] = '\0';
     (void)fprintf(stderr, "otolithd: the checkpoint '%s' cannot be restored; %s\n", failed,
-                  newest_save(guard) != NULL ? "an older one is tried" : "the world starts from the beginning");
+                  newest_save(supervisor) != NULL ? "an older one is tried" : "the world starts from the beginning");
     return true;
 }
 
 /* Whether to restart it. */
-static bool survive(struct guard *guard, const siginfo_t *end)
+static bool survive(struct supervisor *supervisor, const siginfo_t *end)
 {
-    tell(guard, end);
-    (void)drop_save(guard);
+    tell(supervisor, end);
+    (void)drop_save(supervisor);
     const int64_t now = now_s();
-    guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] = now;
-    guard->crashes++;
+    supervisor->crash_s[supervisor->crashes % SRV_SUPERVISOR_CRASHES] = now;
+    supervisor->crashes++;
     /* The slot of the next crash holds the oldest of the last three. */
-    if (guard->crashes >= SRV_GUARD_CRASHES &&
-        now - guard->crash_s[guard->crashes % SRV_GUARD_CRASHES] < SRV_GUARD_WINDOW_S) {
+    if (supervisor->crashes >= SRV_SUPERVISOR_CRASHES &&
+        now - supervisor->crash_s[supervisor->crashes % SRV_SUPERVISOR_CRASHES] < SRV_GUARD_WINDOW_S) {
         say("that was the third time within a minute: it stays down");
         return false;
     }
-    if (guard->page->node[0] != '\0' && guard->quarantine_count < SRV_GUARD_QUARANTINE) {
-        (void)snprintf(guard->quarantined[guard->quarantine_count++], sizeof guard->quarantined[0], "%s",
-                       guard->page->node);
+    if (supervisor->page->node[0] != '\0' && supervisor->quarantine_count < SRV_SUPERVISOR_QUARANTINE) {
+        (void)snprintf(supervisor->quarantined[supervisor->quarantine_count++], sizeof supervisor->quarantined[0], "%s",
+                       supervisor->page->node);
     }
     return true;
 }
@@ -191,54 +191,54 @@ static int exit_code(const siginfo_t *end)
  * Before it maps the page a child fails for its command line alone. Later it marks an orderly end: without the mark a
  * plugin, or the loader of libraries, ended the process.
  */
-static bool ended_in_order(const struct guard *guard, const siginfo_t *end)
+static bool ended_in_order(const struct supervisor *supervisor, const siginfo_t *end)
 {
     return end->si_code == CLD_EXITED &&
-           (guard->page->stage == SRV_CRASH_STAGE_NONE || guard->page->stage == SRV_CRASH_STAGE_ENDED ||
-            guard->page->stage == SRV_CRASH_STAGE_FAILED);
+           (supervisor->page->stage == SRV_CRASH_STAGE_NONE || supervisor->page->stage == SRV_CRASH_STAGE_ENDED ||
+            supervisor->page->stage == SRV_CRASH_STAGE_FAILED);
 }
 
 /* The exit code of the whole, or -1: the server runs again. */
-static int on_child(struct guard *guard)
+static int on_child(struct supervisor *supervisor)
 {
     siginfo_t end;
-    if (!srv_child_has_ended(guard->child, &end)) {
+    if (!srv_child_has_ended(supervisor->child, &end)) {
         return -1;
     }
     const bool by_order = end.si_code != CLD_EXITED && (end.si_status == SIGTERM || end.si_status == SIGINT);
-    if (guard->asked_to_end || by_order) {
+    if (supervisor->asked_to_end || by_order) {
         return end.si_code == CLD_EXITED ? end.si_status : exit_code(&end);
     }
-    if (ended_in_order(guard, &end)) {
-        const bool again = guard->page->stage == SRV_CRASH_STAGE_FAILED && drop_save(guard);
-        return again && spawn_child(guard) ? -1 : end.si_status;
+    if (ended_in_order(supervisor, &end)) {
+        const bool again = supervisor->page->stage == SRV_CRASH_STAGE_FAILED && drop_save(supervisor);
+        return again && spawn_child(supervisor) ? -1 : end.si_status;
     }
-    return survive(guard, &end) && spawn_child(guard) ? -1 : exit_code(&end);
+    return survive(supervisor, &end) && spawn_child(supervisor) ? -1 : exit_code(&end);
 }
 
-static int watch(struct guard *guard, const sigset_t *signals)
+static int watch(struct supervisor *supervisor, const sigset_t *signals)
 {
     int code = -1;
     while (code < 0) {
         siginfo_t facts;
         const int signal = sigwaitinfo(signals, &facts);
         if (signal == SIGCHLD) {
-            code = on_child(guard);
+            code = on_child(supervisor);
         } else if (signal > 0) {
-            guard->asked_to_end = true;
-            (void)kill(guard->child, signal);
+            supervisor->asked_to_end = true;
+            (void)kill(supervisor->child, signal);
         }
     }
     return code;
 }
 
-int srv_guard(int argc, char **argv)
+int srv_supervise_server(int argc, char **argv)
 {
-    struct guard *guard = calloc(1, sizeof *guard);
+    struct supervisor *supervisor = calloc(1, sizeof *supervisor);
     struct oto_error error = {0};
     sigset_t signals;
     int code = EXIT_FAILURE;
-    if (guard == NULL) {
+    if (supervisor == NULL) {
         say("out of memory");
         return code;
     }
@@ -248,18 +248,18 @@ int srv_guard(int argc, char **argv)
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    guard->argc = argc;
-    guard->argv = argv;
-    guard->page_fd = srv_crash_page_make(&guard->page, &error);
-    if (guard->page_fd < 0) {
+    supervisor->argc = argc;
+    supervisor->argv = argv;
+    supervisor->page_fd = srv_crash_page_make(&supervisor->page, &error);
+    if (supervisor->page_fd < 0) {
         say(error.text);
     } else {
-        if (!srv_saves_make(guard->saves, sizeof guard->saves)) {
+        if (!srv_saves_make(supervisor->saves, sizeof supervisor->saves)) {
             say("no folder for checkpoints can be made; after a crash the world starts from the beginning");
         }
-        code = spawn_child(guard) ? watch(guard, &signals) : code;
-        srv_saves_remove(guard->saves);
+        code = spawn_child(supervisor) ? watch(supervisor, &signals) : code;
+        srv_saves_remove(supervisor->saves);
     }
-    free(guard);
+    free(supervisor);
     return code;
 }

@@ -1,0 +1,105 @@
+"""Damaged plugins: one bit of a plugin's file is changed, in what the dynamic loader reads, and the file is swapped in."""
+import collections
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
+PLUGINS = BIN.parent / "lib" / "otolith" / "plugins"
+COUNT = 60  # for each plugin
+NODES = {"mems_imu": "car/imu", "motion_script": "car/motion", "odometer": "car/odo"}
+WORLD = """
+world: damaged
+clock: {rate_hz: 1000}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - {name: imu, plugin: mems_imu, rate_hz: 200}
+      - {name: odo, plugin: odometer, rate_hz: 100}
+publish: false
+"""
+# Tables and texts that the loader reads, without .init and .fini: code can be damaged in ways that only its run shows.
+SECTIONS = (".gnu.hash", ".dynsym", ".dynstr", ".gnu.version", ".gnu.version_r", ".rela.dyn", ".rela.plt", ".dynamic",
+            ".init_array", ".fini_array")
+
+
+def loader_bytes(path):
+    """The offsets of the headers and of the sections above."""
+    text = subprocess.run(["readelf", "-SlW", path], capture_output=True, text=True, check=True).stdout
+    program_headers = int(re.search(r"There are (\d+) program headers", text)[1])
+    ranges = [range(0, 64), range(64, 64 + 56 * program_headers)]
+    for name, offset, size in re.findall(r"\] (\.\S+)\s+\S+\s+[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", text):
+        if name in SECTIONS:
+            ranges.append(range(int(offset, 16), int(offset, 16) + int(size, 16)))
+    return ranges
+
+
+class DamagedPlugins(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="otolith-damaged-")
+        self.path = pathlib.Path(self.directory.name)
+        self.world = self.path / "world.yaml"
+        self.world.write_text(WORLD)
+        self.environment = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(self.path), "TMPDIR": str(self.path)}
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def damage(self, plugin, chance, ranges):
+        data = bytearray((PLUGINS / f"{plugin}.so").read_bytes())
+        at, bit = chance.choice(chance.choice(ranges)), chance.randrange(8)
+        data[at] ^= 1 << bit
+        (self.path / "damaged.so").write_bytes(data)
+        return f"{plugin}, byte {at:#x}, bit {bit}"
+
+    def otolith(self, *words):
+        return subprocess.run([BIN / "otolith", *words], env=self.environment, capture_output=True, text=True, timeout=60)
+
+    def assert_sentence(self, result, what):
+        self.assertIn(result.returncode, (0, 1), what)
+        if result.returncode != 0:
+            self.assertRegex(result.stderr, r"otolith: .*(refused: \S|cannot be loaded: \S|the probe of \S)", what)
+
+    def test_a_swap_to_a_damaged_file_does_not_end_the_server(self):
+        server = subprocess.Popen([BIN / "otolithd", self.world], env=self.environment,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            deadline = time.monotonic() + 30
+            while self.otolith("ls", "--world", "damaged").returncode != 0:
+                self.assertLess(time.monotonic(), deadline)
+            self.assert_swaps(server)
+        finally:
+            server.terminate()
+            sentences = server.communicate(timeout=60)[1]
+        self.assertEqual(server.returncode, 0, sentences)
+
+    def assert_swaps(self, server):
+        codes = collections.Counter()
+        for plugin, node in NODES.items():
+            chance, ranges = random.Random(plugin), loader_bytes(PLUGINS / f"{plugin}.so")
+            for _ in range(COUNT):
+                what = self.damage(plugin, chance, ranges)
+                result = self.otolith("swap", node, self.path / "damaged.so", "--world", "damaged")
+                self.assertIsNone(server.poll(), f"{what}: {result.stderr}")
+                self.assert_sentence(result, what)
+                codes[result.returncode] += 1
+        self.assertGreater(codes[1], len(NODES) * COUNT // 4, codes)
+
+    def test_a_start_with_a_damaged_file_ends_with_a_sentence(self):
+        chance, ranges = random.Random("start"), loader_bytes(PLUGINS / "mems_imu.so")
+        self.world.write_text(WORLD.replace("plugin: mems_imu", "plugin: ./damaged.so"))
+        for _ in range(COUNT):
+            what = self.damage("mems_imu", chance, ranges)
+            result = self.otolith("check", self.world)
+            self.assertIn(result.returncode, (0, 1), f"{what}: {result.stderr}")
+            self.assertTrue(result.returncode == 0 or "damaged.so" in result.stderr, f"{what}: {result.stderr}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
