@@ -81,15 +81,13 @@ static void hash_more(struct grade_plan *plan, const void *bytes, size_t length)
     plan->hash = oto_fnv1a64_more(plan->hash, bytes, length);
 }
 
-static enum oto_status hash_plan(struct grade_plan *plan, struct grade_plugins *plugins, struct oto_error *error)
+static enum oto_status hash_plan(struct grade_plan *plan, struct oto_error *error)
 {
-    static const char *const names[] = {"motion_script", "mems_imu", "odometer", "mount_calibration"};
-    struct oto_plugin *plugin;
     enum oto_status status = OTO_OK;
-    for (size_t i = 0; status == OTO_OK && i < sizeof names / sizeof *names; i++) {
-        status = grade_plugin(plugins, names[i], &plugin, error);
+    plan->hash = OTO_FNV1A64_START;
+    for (uint32_t i = 0; status == OTO_OK && i < plan->world_count; i++) {
+        status = grade_hash_plugins(&plan->worlds[i], &plan->hash, error);
     }
-    plan->hash = plugins->hash;
     for (uint32_t i = 0; i < plan->world_count; i++) {
         hash_more(plan, plan->worlds[i].text, plan->worlds[i].length);
         hash_more(plan, plan->worlds[i].world_text, plan->worlds[i].world_length);
@@ -103,8 +101,7 @@ static enum oto_status hash_plan(struct grade_plan *plan, struct grade_plugins *
     return status;
 }
 
-static enum oto_status make_plan(const struct options *options, struct grade_plan *plan, struct grade_plugins *plugins,
-                                 struct oto_error *error)
+static enum oto_status make_plan(const struct options *options, struct grade_plan *plan, struct oto_error *error)
 {
     plan->directory = options->out;
     plan->first_seed = options->first_seed;
@@ -121,13 +118,12 @@ static enum oto_status make_plan(const struct options *options, struct grade_pla
     if (status == OTO_OK) {
         status = open_worlds(options, plan, error);
     }
-    return status == OTO_OK ? hash_plan(plan, plugins, error) : status;
+    return status == OTO_OK ? hash_plan(plan, error) : status;
 }
 
 /* ---- the run ---- */
 
-static enum oto_status draw(const struct grade_plan *plan, struct grade_plugins *plugins, const struct grade_store *store,
-                            struct oto_error *error)
+static enum oto_status draw(const struct grade_plan *plan, const struct grade_store *store, struct oto_error *error)
 {
     struct oto_mount_calibration_histogram_record record;
     double rpy_deg[3];
@@ -136,7 +132,7 @@ static enum oto_status draw(const struct grade_plan *plan, struct grade_plugins 
         for (uint32_t s = 0; status == OTO_OK && s < plan->style_count; s++) {
             status = grade_plot_curves(plan, store, w, s, error);
             if (status == OTO_OK) {
-                status = grade_votes(plan, plugins, w, s, &record, rpy_deg, error);
+                status = grade_votes(plan, w, s, &record, rpy_deg, error);
             }
             if (status == OTO_OK) {
                 status = grade_plot_histograms(plan, w, s, &record, rpy_deg, plan->first_seed, error);
@@ -161,10 +157,10 @@ static void say(const struct grade_plan *plan, const struct grade_store *store, 
     if (store->kept > 0) {
         (void)fprintf(stderr, "otolith: %" PRIu64 " drives were there already\n", store->kept);
     }
-    if (cost->samples > 0) {
-        const double each_ns = (double)cost->cpu_ns / (double)cost->samples;
-        (void)fprintf(stderr, "otolith: calibration took %.0f ns of a core for each IMU sample, %.0f times real time at 100 Hz\n",
-                      each_ns, 1e7 / each_ns);
+    if (cost->drives > 0) {
+        const double each_s = (double)cost->cpu_ns * 1e-9 / (double)cost->drives;
+        (void)fprintf(stderr, "otolith: a drive with its calibrations took %.2f s of a core, %.0f times real time\n", each_s,
+                      GRADE_DRIVE_S / each_s);
     }
     (void)fprintf(stderr, "otolith: %s: chunks.csv, summary.csv, summary.json, kpi_*.svg, histograms_*.svg, grade.yaml and the worlds\n",
                   plan->directory);
@@ -173,21 +169,20 @@ static void say(const struct grade_plan *plan, const struct grade_store *store, 
 static enum oto_status grade(const struct options *options, struct oto_error *error)
 {
     struct grade_plan plan = {0};
-    struct grade_plugins plugins = {0};
     struct grade_store store = {0};
     struct grade_cost cost = {0};
-    enum oto_status status = make_plan(options, &plan, &plugins, error);
+    enum oto_status status = make_plan(options, &plan, error);
     if (status == OTO_OK) {
         status = grade_store_open(&plan, &store, error);
     }
     if (status == OTO_OK) {
-        status = grade_run(&plan, &plugins, &store, options->jobs, &cost, error);
+        status = grade_run(&plan, &store, options->jobs, &cost, error);
     }
     if (status == OTO_OK) {
         status = grade_write_summaries(&plan, &store, error);
     }
     if (status == OTO_OK) {
-        status = draw(&plan, &plugins, &store, error);
+        status = draw(&plan, &store, error);
     }
     if (status == OTO_OK) {
         say(&plan, &store, &cost);
@@ -196,7 +191,6 @@ static enum oto_status grade(const struct options *options, struct oto_error *er
     for (uint32_t i = 0; i < plan.world_count; i++) {
         grade_world_close(&plan.worlds[i]);
     }
-    grade_plugins_close(&plugins);
     return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "parts/library.h"
+#include "sim/instance.h"
 
 /* The instance's name in the world it stands for: with the seed it is the key of its noise. */
 #define NODE "sense/imu"
@@ -25,14 +26,9 @@ struct options {
 
 struct run {
     const struct options *options;
-    struct oto_plugin *plugin;
-    struct oto_params params;
+    struct srv_instance instance; /* its params are bound before it is made */
     char part_name[128]; /* of the unit's stream: the part's, else the plugin's */
-    struct oto_prepared prepared;
     struct oto_setup setup;
-    struct oto_instance instance;
-    void *payloads;
-    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
     struct sense_history history;
     struct cli_output out;
     uint64_t rows, seq, discarded, warned;
@@ -62,7 +58,7 @@ static enum oto_status set_rate(struct oto_setup *setup, const char *text, struc
 static enum oto_status choose_rate(struct run *run, struct oto_error *error)
 {
     const char *source = "of --rate";
-    double rate_hz = run->params.rate_hz;
+    double rate_hz = run->instance.params.rate_hz;
     char text[64];
     if (run->options->rate == NULL) {
         source = "of the parameters";
@@ -98,13 +94,13 @@ static enum oto_status set_one(struct run *run, char *setting, struct oto_error 
     char *equals = strchr(setting, '=');
     const char *key = strncmp(setting, section, strlen(section)) == 0 ? setting + strlen(section) : setting;
     *equals = '\0';
-    return oto_params_set(oto_plugin_descriptor(run->plugin), key, equals + 1, false, &run->params, error);
+    return oto_params_set(run->instance.descriptor, key, equals + 1, false, &run->instance.params, error);
 }
 
 static enum oto_status apply_part(struct run *run, struct oto_error *error)
 {
     const struct options *options = run->options;
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
+    const struct oto_plugin_descriptor *descriptor = run->instance.descriptor;
     const struct oto_part_mode *mode;
     struct oto_part *part = NULL;
     (void)snprintf(run->part_name, sizeof run->part_name, "%s", descriptor->id);
@@ -116,7 +112,7 @@ static enum oto_status apply_part(struct run *run, struct oto_error *error)
         status = oto_part_mode_find(part, options->mode, &mode, error);
     }
     if (status == OTO_OK) {
-        status = oto_part_apply(part, mode, descriptor, &run->params, warn, NULL, error);
+        status = oto_part_apply(part, mode, descriptor, &run->instance.params, warn, NULL, error);
         (void)snprintf(run->part_name, sizeof run->part_name, "%s", part->name);
     }
     oto_part_close(part);
@@ -125,8 +121,8 @@ static enum oto_status apply_part(struct run *run, struct oto_error *error)
 
 static enum oto_status bind_params(struct run *run, struct oto_error *error)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
-    enum oto_status status = oto_params_default(descriptor, &run->params, error);
+    const struct oto_plugin_descriptor *descriptor = run->instance.descriptor;
+    enum oto_status status = oto_params_default(descriptor, &run->instance.params, error);
     if (status == OTO_OK) {
         status = apply_part(run, error);
     }
@@ -134,7 +130,7 @@ static enum oto_status bind_params(struct run *run, struct oto_error *error)
         struct oto_document *document = NULL;
         status = oto_document_read(run->options->params, NULL, &document, error);
         if (status == OTO_OK) {
-            status = oto_params_apply(descriptor, oto_document_root(document), &run->params, warn, NULL, error);
+            status = oto_params_apply(descriptor, oto_document_root(document), &run->instance.params, warn, NULL, error);
         }
         oto_document_close(document);
     }
@@ -142,7 +138,7 @@ static enum oto_status bind_params(struct run *run, struct oto_error *error)
         status = set_one(run, run->options->sets[i], error);
     }
     if (status == OTO_OK) {
-        oto_params_check_plausible(descriptor, &run->params, warn, NULL);
+        oto_params_check_plausible(descriptor, &run->instance.params, warn, NULL);
     }
     return status;
 }
@@ -151,12 +147,16 @@ static enum oto_status open_plugin(struct run *run, struct oto_error *error)
 {
     char path[PATH_BYTES];
     enum oto_status status = oto_plugin_find(run->options->plugin, path, sizeof path, error);
+    struct oto_plugin *plugin = NULL;
     if (status == OTO_OK) {
-        status = oto_plugin_open(path, NULL, &run->plugin, error);
+        status = oto_plugin_open(path, NULL, &plugin, error);
     }
-    if (status == OTO_OK && strcmp(oto_plugin_descriptor(run->plugin)->kind, OTO_KIND_SENSOR) != 0) {
+    if (status == OTO_OK) {
+        srv_instance_bind(&run->instance, plugin);
+    }
+    if (status == OTO_OK && strcmp(run->instance.descriptor->kind, OTO_KIND_SENSOR) != 0) {
         status = oto_fail(error, OTO_INVALID, "plugin '%s' is of the kind '%s'; sense runs sensors",
-                          oto_plugin_descriptor(run->plugin)->id, oto_plugin_descriptor(run->plugin)->kind);
+                          run->instance.descriptor->id, run->instance.descriptor->kind);
     }
     return status == OTO_OK ? bind_params(run, error) : status;
 }
@@ -177,27 +177,6 @@ static void fill_setup(struct run *run)
     setup->pressure_pa = SENSE_PRESSURE_PA;
 }
 
-static enum oto_status make_instance(struct run *run, struct oto_error *error)
-{
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
-    const struct oto_plugin_ops *ops = oto_plugin_ops(run->plugin);
-    enum oto_status status = oto_prepare(run->plugin, &run->setup, &run->params, warn, NULL, &run->prepared, error);
-    if (status != OTO_OK) {
-        return status;
-    }
-    void *state = calloc(1, descriptor->state_bytes > 0 ? descriptor->state_bytes : 8);
-    run->payloads = calloc(OTO_PLUGIN_MAX_PORTS, OTO_RECORD_MAX_BYTES);
-    run->instance = (struct oto_instance){sizeof run->instance, 0, &run->setup, run->params.block, run->prepared.data, state};
-    if (state == NULL || run->payloads == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of plugin '%s'", descriptor->id);
-    }
-    error->text[0] = '\0';
-    status = ops->init != NULL ? ops->init(&run->instance, error) : OTO_OK;
-    return status == OTO_OK || error->text[0] != '\0'
-               ? status
-               : oto_fail(error, status, "plugin '%s' refused to start and gave no reason", descriptor->id);
-}
-
 /* ---- rows ---- */
 
 /* A discarded sample keeps its row, so that rows stay beside their inputs: time alone, all else empty. */
@@ -216,22 +195,15 @@ static void write_empty(FILE *out, const struct oto_record_type *type, int64_t t
 static enum oto_step_status step(struct run *run, const struct sense_row *row)
 {
     const struct oto_sensor_input input = sense_input(row->values);
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(run->plugin);
-    for (uint32_t i = 0; i < descriptor->output_count; i++) {
-        unsigned char *payload = (unsigned char *)run->payloads + (size_t)i * OTO_RECORD_MAX_BYTES;
-        memset(payload, 0, descriptor->outputs[i].type->bytes);
-        run->outputs[i] = (struct oto_output){payload, row->t_ns, row->t_ns, 0, 1};
-    }
-    const struct oto_step now = {.size = sizeof now, .tick = run->rows, .n = run->rows + 1, .at = {row->t_ns, 0.0},
-                                 .outputs = run->outputs, .sensor = {&input, sense_input_at, &run->history}};
-    return oto_plugin_ops(run->plugin)->step(&run->instance, &now);
+    const struct oto_sensor_step sensor = {&input, sense_input_at, &run->history};
+    return srv_instance_step(&run->instance, run->rows, run->rows + 1, (struct oto_instant){row->t_ns, 0.0}, &sensor, NULL);
 }
 
 static enum oto_status write_sample(struct run *run, const struct oto_row *row, enum oto_step_status result,
                                     struct oto_error *error)
 {
-    const struct oto_record_type *type = oto_plugin_descriptor(run->plugin)->outputs[0].type;
-    const struct oto_output *output = &run->outputs[0];
+    const struct oto_record_type *type = run->instance.descriptor->outputs[0].type;
+    const struct oto_output *output = &run->instance.outputs[0];
     if (result == OTO_STEP_ERROR || result == OTO_STEP_FATAL) {
         return sense_fail(row, error, OTO_PLUGIN, "the plugin's step failed");
     }
@@ -268,13 +240,14 @@ static enum oto_status sense(struct run *run, struct oto_error *error)
         status = choose_rate(run, error);
     }
     if (status == OTO_OK) {
-        status = make_instance(run, error);
+        const struct srv_instance_place place = {.setup = &run->setup, .warn = warn};
+        status = srv_instance_make(&run->instance, &place, error);
     }
     if (status == OTO_OK) {
         status = cli_output_open(&run->out, run->options->out, error);
     }
     if (status == OTO_OK) {
-        csv_header(run->out.file, oto_plugin_descriptor(run->plugin)->outputs[0].type, false);
+        csv_header(run->out.file, run->instance.descriptor->outputs[0].type, false);
         status = oto_table_each(run->options->in, sense_columns, SENSE_COLUMNS, each_row, run, error);
     }
     return cli_output_close(&run->out, status, error);
@@ -283,11 +256,7 @@ static enum oto_status sense(struct run *run, struct oto_error *error)
 static void run_finish(struct run *run)
 {
     sense_history_finish(&run->history);
-    free(run->payloads);
-    free(run->instance.state);
-    oto_prepared_free(&run->prepared);
-    oto_params_free(&run->params);
-    (void)oto_plugin_close(run->plugin);
+    (void)srv_instance_finish(&run->instance);
 }
 
 /* ---- the command line ---- */

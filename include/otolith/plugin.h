@@ -237,9 +237,12 @@ struct oto_port {
 #define OTO_KIND_MOTION "motion"
 #define OTO_KIND_ESTIMATOR "estimator"
 
+/* Sensors: a rate above the world's clock is accepted, with several samples in one tick. */
+#define OTO_PLUGIN_ANY_RATE (1u << 0)
+
 struct oto_plugin_descriptor {
     uint32_t size;
-    uint32_t flags;      /* 0 */
+    uint32_t flags;      /* OTO_PLUGIN_… */
     const char *id;      /* "mems_imu": the file is mems_imu.so */
     const char *kind;    /* OTO_KIND_… */
     const char *version; /* version of this plugin, "1.2.0" */

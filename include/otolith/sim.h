@@ -41,6 +41,7 @@ struct oto_sim_options {
     const char *text;        /* or its text, YAML or JSON; relative paths in it start at the working directory */
     const char *const *overrides; /* "path=value" as `--set` takes it: "vehicles.car.nodes.imu.params.law=mavs" */
     bool has_seed;           /* `seed` in place of the file's */
+    bool no_state_hash;      /* saves the time of hashing large states; oto_sim_state_hash then says nothing */
     uint64_t seed;
     oto_warn_function warn;  /* of implausible values, as `otolith check` gives them; NULL: none */
     void *warn_context;

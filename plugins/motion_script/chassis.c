@@ -76,6 +76,7 @@ enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng
     *chassis = (struct chassis){
         .shakes = params->pitch_vibration_deg > 0.0 || params->roll_vibration_deg > 0.0 ||
                   params->vertical_vibration_m_s2 > 0.0,
+        .level_path = params->level_path != 0,
         .slope = slope_of(params->grade_deg),
         .bank_rad = (params->bank_deg + params->crown_deg * (double)params->traffic_side) * deg,
         .slope_wander = road_wander_make(slope_of(params->grade_rms_deg), params->correlation_length_m, key, TERM_SLOPE),
@@ -186,7 +187,10 @@ void chassis_truth(const struct chassis *chassis, const struct chassis_cache *ca
     const struct motion ahead = {a, j, now->snap_m_s4};
     const struct motion aside = {v * w, a * w + v * dw, j * w + 2.0 * a * dw + v * ddw};
     const double incline = chassis->slope + slope.value;
-    struct motion height = along_path(height_m + chassis->slope * now->distance_m + slope.integral, incline, slope.first, now);
+    struct motion height =
+        chassis->level_path
+            ? (struct motion){height_m, 0.0, 0.0}
+            : along_path(height_m + chassis->slope * now->distance_m + slope.integral, incline, slope.first, now);
     struct motion pitch = sum(scaled(grade_of(incline, &slope, now), -1.0), scaled(ahead, chassis->pitch_compliance_rad_s2_m));
     struct motion roll = sum(along_path(chassis->bank_rad + bank.value, bank.first, bank.second, now),
                              scaled(aside, chassis->roll_compliance_rad_s2_m));
@@ -200,4 +204,7 @@ void chassis_truth(const struct chassis *chassis, const struct chassis_cache *ca
     pose.rpy_rate_rad_s = oto_vec3_make(roll.rate, pitch.rate, w);
     pose.rpy_accel_rad_s2 = oto_vec3_make(roll.accel, pitch.accel, dw);
     num_truth_from_pose(&pose, truth);
+    if (chassis->level_path)
+        truth->accel_enu_m_s2 =
+            oto_quat_rotate(truth->q_enu_from_body, oto_vec3_make(a, v * w, height.accel));
 }

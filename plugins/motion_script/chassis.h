@@ -21,6 +21,7 @@ struct chassis_params {
     double correlation_length_m;
     double crown_deg;
     int64_t traffic_side; /* 1: right; -1: left */
+    int64_t level_path;   /* 0: the path follows the road; 1: grade and bank tilt the body on a level path */
     double pitch_compliance_deg_s2_m, roll_compliance_deg_s2_m;
     double pitch_vibration_deg, roll_vibration_deg; /* rms */
     double vertical_vibration_m_s2;                 /* rms */
@@ -36,6 +37,7 @@ struct chassis_tones {
 struct chassis {
     bool plain; /* level, rigid, without vibration: the truth is in the plane */
     bool shakes;
+    bool level_path;
     double slope, bank_rad;
     struct road_wander slope_wander, bank_wander_rad;
     double pitch_compliance_rad_s2_m, roll_compliance_rad_s2_m;

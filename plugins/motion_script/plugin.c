@@ -25,6 +25,7 @@ static const struct oto_named_value kinds[] = {
 };
 static const struct oto_named_value styles[] = {
     {"none", GENERATOR_NONE}, {"city", GENERATOR_CITY}, {"highway", GENERATOR_HIGHWAY}, {"parking", GENERATOR_PARKING}};
+static const struct oto_named_value paths[] = {{"road", 0}, {"level", 1}};
 static const struct oto_named_value sides[] = {{"right", 1}, {"left", -1}};
 
 /* clang-format off */
@@ -72,6 +73,9 @@ static const struct oto_param params[] = {
     {.key = "seed", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct params, seed),
      .minimum = -1, .maximum = 9e15, .default_value = -1, .unit = "",
      .text = "seed of the generated drive, the road and the vibration; -1: the world's seed and the vehicle's name"},
+    {.key = "path", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct params, chassis.level_path),
+     .maximum = 1, .unit = "", .names = paths, .name_count = 2,
+     .text = "road: the vehicle rises and falls with the grade; level: grade and bank only tilt the body"},
     BODY("road.grade_deg", grade_deg, 1, 0, -30, 30, 0, "deg", "mean grade, uphill positive"),
     BODY("road.grade_rms_deg", grade_rms_deg, 1, 0, 0, 10, 0, "deg", "of the random grade"),
     BODY("road.bank_deg", bank_deg, 1, 0, -30, 30, 0, "deg", "mean bank, positive where the left side is higher"),
@@ -171,7 +175,7 @@ static const void *extension(const char *id)
 }
 
 static const struct oto_plugin_descriptor descriptor = {
-    .size = sizeof descriptor, .id = "motion_script", .kind = OTO_KIND_MOTION, .version = "1.1.0",
+    .size = sizeof descriptor, .id = "motion_script", .kind = OTO_KIND_MOTION, .version = "1.2.0",
     .text = "a drive written as manoeuvres or generated, with road and suspension, in closed form",
     .param_count = sizeof params / sizeof *params, .params = params, .params_bytes = sizeof(struct params),
     .state_bytes = sizeof(struct drive_state), .state_version = 2, .migrates_from = 2};

@@ -220,6 +220,7 @@ static enum oto_status validate(const struct oto_instance *instance)
 
 static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
+    .flags = OTO_PLUGIN_ANY_RATE, /* asked more often than the physics steps, it repeats its sample, as Unity does (A6) */
     .id = "sdf_imu",
     .kind = OTO_KIND_SENSOR,
     .version = "1.0.0",

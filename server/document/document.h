@@ -52,7 +52,7 @@ OTO_API const struct oto_value *oto_document_root(const struct oto_document *doc
 
 /*
  * Sets the value at a dotted path (`vehicles.car.nodes.imu.params.law`). An item of a list of maps is named by its
- * `name` or by its index. The value is parsed as YAML. Missing maps on the path are created. The place of the new value
+ * `name` or by its index; "+" adds an item. The value is parsed as YAML. Missing maps on the path are created. The place of the new value
  * reads "--set PATH".
  */
 OTO_API enum oto_status oto_document_set(struct oto_document *document, const char *path, const char *yaml,

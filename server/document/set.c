@@ -77,7 +77,7 @@ static void list_names(const struct oto_value *list, char *text, size_t bytes)
         (void)snprintf(text, bytes, "0 to %u", list->count - 1);
 }
 
-/* Finds an item of a list by its name, else by its index. */
+/* Finds an item of a list by its name, else by its index; "+" is the place after the last item. */
 static enum oto_status find_member(struct setting *setting, const struct oto_value *list, const char *path,
                                    uint32_t *index, size_t *bytes)
 {
@@ -93,6 +93,10 @@ static enum oto_status find_member(struct setting *setting, const struct oto_val
     (void)snprintf(word, sizeof word, "%.*s", (int)(*bytes < sizeof word ? *bytes : sizeof word - 1), path);
     if (doc_number_u64(word, &number) == DOC_NUMBER_OK && number < list->count) {
         *index = (uint32_t)number;
+        return OTO_OK;
+    }
+    if (strcmp(word, "+") == 0) {
+        *index = list->count;
         return OTO_OK;
     }
     list_names(list, names, sizeof names);

@@ -42,7 +42,7 @@ static enum oto_status check_node(struct srv_sim *sim, const struct srv_node *no
 {
     const struct srv_clock_config *clock = &sim->config->clock;
     const struct srv_node_config *config = node->config;
-    if (node->evaluate != NULL && config->isolation.async) {
+    if (node->live.evaluate != NULL && config->isolation.async) {
         return refuse(node, error, OTO_UNSUPPORTED, "is a motion: the sensors of a tick need its truth in that tick, which "
                       "`mode: async` would give them in the next; `mode: sync` is accepted");
     }
@@ -55,7 +55,7 @@ static enum oto_status check_node(struct srv_sim *sim, const struct srv_node *no
 
 static enum srv_turn turn_of(const struct srv_node *node)
 {
-    return node->evaluate != NULL ? SRV_TURN_MOTIONS : node->is_estimator ? SRV_TURN_ESTIMATORS : SRV_TURN_SENSORS;
+    return node->live.evaluate != NULL ? SRV_TURN_MOTIONS : node->is_estimator ? SRV_TURN_ESTIMATORS : SRV_TURN_SENSORS;
 }
 
 static int64_t budget_of(const struct srv_node *node)
@@ -126,13 +126,13 @@ static enum oto_status make_member(struct srv_sim *sim, struct srv_group *group,
 {
     struct srv_member *member = &group->members[slot];
     *member = (struct srv_member){.node = node, .vehicle = vehicle_of(sim, node), .group = group, .slot = slot};
-    member->last = srv_member_make_last(node->ports, node->port_count);
+    member->last = srv_member_make_last(node->live.ports, node->live.port_count);
     node->member = member;
     if (node->is_estimator) {
         member->ready_at = srv_estimator_ready_at(sim, node);
         member->after = calloc(node->inputs.count + 1, sizeof *member->after);
     }
-    if (node->evaluate != NULL && srv_member_make_truths(member, error) != OTO_OK) {
+    if (node->live.evaluate != NULL && srv_member_make_truths(member, error) != OTO_OK) {
         return OTO_NO_MEMORY;
     }
     return member->last != NULL && (member->after != NULL || !node->is_estimator)
@@ -169,11 +169,11 @@ static enum oto_status make_specs(struct srv_group *group, struct oto_error *err
     for (uint32_t i = 0; status == OTO_OK && i < group->member_count; i++) {
         const struct srv_node *node = group->members[i].node;
         group->specs[i] = (struct srv_host_instance_spec){.topic = node->topic,
-                                                          .setup = *node->instance.setup,
-                                                          .plugin = oto_plugin_hold(node->plugin),
+                                                          .setup = *node->live.abi.setup,
+                                                          .plugin = oto_plugin_hold(node->live.plugin),
                                                           .flags = SRV_SLOT_FRESH,
                                                           .inputs = node->is_estimator ? &node->inputs : NULL};
-        status = oto_params_copy(&node->params, &group->specs[i].params, error);
+        status = oto_params_copy(&node->live.params, &group->specs[i].params, error);
     }
     return status;
 }
@@ -227,7 +227,7 @@ static enum oto_status start(struct srv_group *group, oto_warn_function warn, vo
     group->landlock = group->live.host->landlock;
     for (uint32_t i = 0; i < group->member_count; i++) {
         const struct srv_host_layout *layout = &group->live.host->layouts[i];
-        memcpy(group->members[i].node->instance.state, srv_host_at(group->live.host, layout->state_offset),
+        memcpy(group->members[i].node->live.abi.state, srv_host_at(group->live.host, layout->state_offset),
                layout->state_bytes);
         if (group->members[i].truths != NULL) {
             srv_member_take_zero(&group->members[i], group->live.host);

@@ -161,7 +161,7 @@ static void condemn(struct srv_sim *sim, struct srv_member *member)
     if (__atomic_exchange_n(&member->quarantine_wanted, 0, __ATOMIC_ACQ_REL) == 0) {
         return;
     }
-    if (runner.quarantined == &member->node->quarantined) {
+    if (runner.quarantined == &member->node->live.quarantined) {
         srv_node_quarantine(sim, member->node, OTO_STEP_ERROR,
                             "ended its plugin host three times within a minute; quarantined");
     } else {

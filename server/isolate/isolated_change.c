@@ -110,7 +110,7 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
                                           struct srv_change *change, struct oto_error *error)
 {
     struct srv_group *group = member->group;
-    struct srv_occupant *next = &change->occupant;
+    struct srv_instance *next = &change->instance;
     const bool migrates = change->start == SRV_START_MIGRATE;
     struct draft draft = {0};
     const struct srv_node *node = member->node;
@@ -126,7 +126,7 @@ enum oto_status srv_member_make_candidate(struct srv_member *member, const struc
     if (status == OTO_OK) {
         draft.specs[member->slot] =
             (struct srv_host_instance_spec){.topic = base->topic,
-                                            .setup = *next->instance.setup,
+                                            .setup = *next->abi.setup,
                                             .plugin = next->plugin,
                                             .params = next->params,
                                             .inputs = node->is_estimator ? &node->inputs : NULL,

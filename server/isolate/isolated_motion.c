@@ -169,13 +169,13 @@ bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *s
 {
     srv_group_settle(sim, member->group);
     srv_due_advance(&member->node->due);
-    if (member->now.asked && !member->node->quarantined && !member->truths->current) {
+    if (member->now.asked && !member->node->live.quarantined && !member->truths->current) {
         srv_count(sim, OTO_COUNTER_STALE, 1);
         (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
     }
     member->now.asked = false;
     *status = member->now.status;
-    return member->truths->current && !member->node->quarantined;
+    return member->truths->current && !member->node->live.quarantined;
 }
 
 /* ---- other instants ---- */
@@ -196,7 +196,7 @@ static bool ask_for(struct srv_sim *sim, struct srv_member *member, struct srv_h
     const int64_t timeout_ns = srv_group_timeout_ns(sim, group);
     const int64_t deadline_ns = srv_now_ns() + 2 * SRV_GROUP_STUCK_NS;
     bool answered = false;
-    while (!answered && is_there(sim, group, deadline_ns) && !member->node->quarantined) {
+    while (!answered && is_there(sim, group, deadline_ns) && !member->node->live.quarantined) {
         const struct srv_host *host = group->live.host;
         for (uint32_t i = 0; i < group->member_count; i++) {
             srv_host_slot(host, i)->due = i == member->slot;

@@ -53,9 +53,9 @@ static void hand_over(const struct srv_node *node, const struct srv_change *chan
     struct srv_host_slot *slot = srv_host_slot(host, index);
     slot->take = SRV_TAKE_AS_IS;
     if (change->start == SRV_START_COPY) {
-        memcpy(srv_host_at(host, layout->state_offset), node->instance.state, layout->state_bytes);
+        memcpy(srv_host_at(host, layout->state_offset), node->live.abi.state, layout->state_bytes);
     } else if (change->start == SRV_START_MIGRATE) {
-        memcpy(srv_host_at(host, layout->old_state_offset), node->instance.state, layout->old_state_bytes);
+        memcpy(srv_host_at(host, layout->old_state_offset), node->live.abi.state, layout->old_state_bytes);
         slot->take = SRV_TAKE_MIGRATE;
     }
 }
@@ -97,7 +97,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
         srv_member_drop_candidate(member);
         return OTO_PLUGIN;
     }
-    const struct srv_pair_side runner = {.instance = &change->occupant.instance};
+    const struct srv_pair_side runner = {.instance = &change->instance.abi};
     srv_member_copy(host, member, &runner, NULL);
     if (change->heard != NULL) {
         memcpy(change->heard, member->node->inputs.cursors, member->node->inputs.count * sizeof *change->heard);

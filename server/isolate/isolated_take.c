@@ -6,10 +6,10 @@
 void srv_member_keep_last(struct srv_member *member)
 {
     const struct srv_node *node = member->node;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        if (node->outputs[i].emit != 0 && node->ports[i].enabled) {
-            const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
-            memcpy(member->last + offset, node->outputs[i].payload, node->ports[i].payload_bytes);
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        if (node->live.outputs[i].emit != 0 && node->live.ports[i].enabled) {
+            const size_t offset = (size_t)((unsigned char *)node->live.outputs[i].payload - node->live.payloads);
+            memcpy(member->last + offset, node->live.outputs[i].payload, node->live.ports[i].payload_bytes);
             member->has_last |= 1u << i;
         }
     }
@@ -18,7 +18,7 @@ void srv_member_keep_last(struct srv_member *member)
 /* Hashes the state, and the cursors of an estimator. */
 static void absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
     if (node->is_estimator) {
         srv_estimator_absorb(sim, node);
     }
@@ -28,13 +28,13 @@ static void absorb(struct srv_sim *sim, const struct srv_node *node)
 void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample)
 {
     struct srv_node *node = member->node;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        const size_t offset = (size_t)((unsigned char *)node->outputs[i].payload - node->payloads);
-        struct oto_output *output = &node->outputs[i];
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        const size_t offset = (size_t)((unsigned char *)node->live.outputs[i].payload - node->live.payloads);
+        struct oto_output *output = &node->live.outputs[i];
         output->t_ns = output->sensor_time_ns = sample->schedule.t_ns;
         output->flags = OTO_SAMPLE_STALE;
         output->emit = (member->has_last >> i) & 1u;
-        memcpy(output->payload, member->last + offset, node->ports[i].payload_bytes);
+        memcpy(output->payload, member->last + offset, node->live.ports[i].payload_bytes);
     }
     srv_count(sim, OTO_COUNTER_STALE, 1);
     (void)__atomic_add_fetch(&member->group->stale, 1, __ATOMIC_RELAXED);
@@ -48,7 +48,7 @@ static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sa
     struct srv_node *node = member->node;
     const bool asked = sample->asked;
     sample->asked = false;
-    if (!asked || node->quarantined) {
+    if (!asked || node->live.quarantined) {
         return;
     }
     if (!sample->answered) {
@@ -72,7 +72,7 @@ static void settle_both(struct srv_sim *sim, struct srv_member *member, struct s
                                   .tick = tick,
                                   .n = candidate->schedule.n,
                                   .at = srv_schedule_at(&candidate->schedule),
-                                  .outputs = node->outputs};
+                                  .outputs = node->live.outputs};
     sample->asked = candidate->asked = false;
     srv_trial_sample(sim, node, &step, sample->flags | candidate->flags);
 }

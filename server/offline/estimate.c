@@ -53,13 +53,7 @@ void oto_estimate_close(struct oto_estimate *estimate)
     if (estimate == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < OTO_PLUGIN_MAX_PORTS; i++) {
-        free(estimate->ports[i].payload);
-        free(estimate->ports[i].runs);
-    }
-    free(estimate->instance.state);
-    oto_prepared_free(&estimate->prepared);
-    oto_params_free(&estimate->bound);
+    (void)srv_instance_finish(&estimate->instance);
     oto_params_free(&estimate->params);
     (void)oto_plugin_close(estimate->plugin);
     free(estimate);
@@ -82,17 +76,17 @@ struct oto_setup *oto_estimate_setup(struct oto_estimate *estimate)
 
 const struct oto_instance *oto_estimate_instance(const struct oto_estimate *estimate)
 {
-    return estimate->instance.state != NULL ? &estimate->instance : NULL;
+    return estimate->instance.plugin != NULL ? &estimate->instance.abi : NULL;
 }
 
 const struct oto_model_quantity *oto_estimate_state(const struct oto_estimate *estimate, uint32_t index)
 {
     const struct oto_estimator_extension *extension = estimate->extension;
     uint32_t count = 0;
-    if (estimate->instance.state == NULL || extension->states == NULL) {
+    if (estimate->instance.plugin == NULL || extension->states == NULL) {
         return NULL;
     }
-    const struct oto_model_quantity *states = extension->states(estimate->instance.data, &count);
+    const struct oto_model_quantity *states = extension->states(estimate->instance.abi.data, &count);
     return index < count ? &states[index] : NULL;
 }
 

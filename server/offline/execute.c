@@ -22,7 +22,8 @@ struct passage {
     struct oto_input_sample *samples;
     uint32_t count, capacity;
     int64_t origin_ns; /* with a rate: the instant of n = 0, a whole second */
-    struct oto_step step;
+    uint64_t tick, n; /* of the step */
+    struct oto_instant at;
 };
 
 /* ---- the instance ---- */
@@ -100,44 +101,21 @@ static bool choose_rate(struct oto_estimate *estimate, const struct oto_estimate
     return given || own;
 }
 
-static enum oto_status make_ports(struct oto_estimate *estimate, struct oto_error *error)
+static enum oto_status make_instance(struct oto_estimate *estimate, const struct oto_estimate_run *run,
+                                     struct oto_error *error)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
-    for (uint32_t i = 0; i < descriptor->output_count; i++) {
-        const struct oto_port *port = &descriptor->outputs[i];
-        struct estimate_port *made = &estimate->ports[i];
-        made->seq = 0;
-        made->enable_offset = port->enable_offset == OTO_PORT_ALWAYS ? -1 : (int64_t)port->enable_offset;
-        if (made->payload == NULL) {
-            made->payload = calloc(1, port->type->bytes);
-            made->runs = calloc(port->type->field_count + 1, sizeof *made->runs);
-        }
-        if (made->payload == NULL || made->runs == NULL) {
-            return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of plugin '%s'", descriptor->id);
-        }
-        made->run_count = oto_float_runs(port->type, made->runs);
+    const struct srv_instance_place place = {.setup = &estimate->setup, .warn = run->warn, .warn_context = run->warn_context};
+    (void)srv_instance_finish(&estimate->instance);
+    memset(estimate->seq, 0, sizeof estimate->seq);
+    srv_instance_bind(&estimate->instance, oto_plugin_hold(estimate->plugin));
+    enum oto_status status = oto_params_copy(&estimate->params, &estimate->instance.params, error);
+    if (status == OTO_OK) {
+        status = srv_instance_make(&estimate->instance, &place, error);
     }
-    return OTO_OK;
-}
-
-static enum oto_status init_state(struct oto_estimate *estimate, struct oto_error *error)
-{
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
-    const struct oto_plugin_ops *ops = oto_plugin_ops(estimate->plugin);
-    const size_t bytes = (descriptor->state_bytes + 63) / 64 * 64 + 64;
-    free(estimate->instance.state);
-    void *state = aligned_alloc(64, bytes);
-    estimate->instance = (struct oto_instance){sizeof estimate->instance, 0, &estimate->setup, estimate->bound.block,
-                                               estimate->prepared.data, state};
-    if (state == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of plugin '%s'", descriptor->id);
+    if (status != OTO_OK) {
+        (void)srv_instance_finish(&estimate->instance);
     }
-    memset(state, 0, bytes);
-    struct oto_error why = {0};
-    const enum oto_status status = ops->init != NULL ? ops->init(&estimate->instance, &why) : OTO_OK;
-    return status == OTO_OK ? OTO_OK
-                            : oto_fail(error, OTO_PLUGIN, "plugin '%s' refused to start: %.300s", descriptor->id,
-                                       why.text[0] != '\0' ? why.text : "it gave no reason");
+    return status;
 }
 
 static enum oto_status begin(struct oto_estimate *estimate, struct oto_estimate_run *run, bool *at_rate,
@@ -149,17 +127,7 @@ static enum oto_status begin(struct oto_estimate *estimate, struct oto_estimate_
         return status;
     }
     *at_rate = choose_rate(estimate, run);
-    oto_prepared_free(&estimate->prepared);
-    oto_params_free(&estimate->bound);
-    status = oto_params_copy(&estimate->params, &estimate->bound, error);
-    if (status == OTO_OK) {
-        status = oto_prepare(estimate->plugin, &estimate->setup, &estimate->bound, run->warn, run->warn_context,
-                             &estimate->prepared, error);
-    }
-    if (status == OTO_OK) {
-        status = make_ports(estimate, error);
-    }
-    return status == OTO_OK ? init_state(estimate, error) : status;
+    return make_instance(estimate, run, error);
 }
 
 /* ---- samples ---- */
@@ -207,45 +175,26 @@ static enum oto_status gather(struct passage *at, int64_t until_ns, struct oto_e
 
 /* ---- steps ---- */
 
-static bool is_enabled(const struct oto_estimate *estimate, const struct estimate_port *port)
-{
-    int64_t value = 1;
-    if (port->enable_offset >= 0 && (uint64_t)port->enable_offset + sizeof value <= estimate->bound.bytes) {
-        memcpy(&value, (const unsigned char *)estimate->bound.block + port->enable_offset, sizeof value);
-    }
-    return value != 0;
-}
-
-static void clear_outputs(struct oto_estimate *estimate, int64_t t_ns)
-{
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
-    for (uint32_t i = 0; i < descriptor->output_count; i++) {
-        struct estimate_port *port = &estimate->ports[i];
-        memset(port->payload, 0, descriptor->outputs[i].type->bytes);
-        estimate->outputs[i] = (struct oto_output){port->payload, t_ns, t_ns, 0, is_enabled(estimate, port)};
-    }
-}
-
 static enum oto_status publish(struct passage *at, enum oto_step_status result, struct oto_error *error)
 {
     struct oto_estimate *estimate = at->estimate;
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(estimate->plugin);
+    const struct srv_instance *instance = &estimate->instance;
     enum oto_status status = OTO_OK;
-    for (uint32_t i = 0; status == OTO_OK && i < descriptor->output_count; i++) {
-        const struct oto_output *output = &estimate->outputs[i];
-        struct estimate_port *port = &estimate->ports[i];
+    for (uint32_t i = 0; status == OTO_OK && i < instance->port_count; i++) {
+        const struct oto_output *output = &instance->outputs[i];
+        const struct srv_port *port = &instance->ports[i];
         if (output->emit == 0) {
             continue;
         }
-        const bool finite = oto_record_is_finite(port->runs, port->run_count, port->payload);
+        const bool finite = oto_record_is_finite(port->runs, port->run_count, output->payload);
         const uint32_t flags = output->flags | (result == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0) |
                                (finite ? 0 : OTO_SAMPLE_NON_FINITE);
-        const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++port->seq, flags,
-                                             descriptor->outputs[i].type->bytes};
+        const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++estimate->seq[i], flags,
+                                             port->payload_bytes};
         at->run->not_finite += !finite;
         at->run->records++;
         if (at->run->emit != NULL) {
-            status = at->run->emit(at->run->context, i, &head, port->payload, error);
+            status = at->run->emit(at->run->context, i, &head, output->payload, error);
         }
     }
     return status;
@@ -255,16 +204,13 @@ static enum oto_status take_step(struct passage *at, struct oto_error *error)
 {
     struct oto_estimate *estimate = at->estimate;
     struct oto_estimate_run *run = at->run;
-    clear_outputs(estimate, at->step.at.t_ns);
-    at->step.size = sizeof at->step;
-    at->step.outputs = estimate->outputs;
-    at->step.estimator.samples = at->samples;
-    at->step.estimator.sample_count = at->count;
-    const enum oto_step_status result = oto_plugin_ops(estimate->plugin)->step(&estimate->instance, &at->step);
+    const struct oto_estimator_step samples = {.samples = at->samples, .sample_count = at->count};
+    const enum oto_step_status result =
+        srv_instance_step(&estimate->instance, at->tick, at->n, at->at, NULL, &samples);
     run->steps++;
     if (result != OTO_STEP_OK && result != OTO_STEP_WARN && result != OTO_STEP_DISCARD) {
         return oto_fail(error, OTO_PLUGIN, "estimator '%s' failed at %.9f s, in its step %" PRIu64,
-                        oto_plugin_descriptor(estimate->plugin)->id, (double)at->step.at.t_ns * 1e-9, run->steps);
+                        oto_plugin_descriptor(estimate->plugin)->id, (double)at->at.t_ns * 1e-9, run->steps);
     }
     run->warned += result == OTO_STEP_WARN;
     run->discarded += result == OTO_STEP_DISCARD;
@@ -285,9 +231,9 @@ static enum oto_status step_at_samples(struct passage *at, struct oto_error *err
     int64_t t_ns = 0;
     enum oto_status status = OTO_OK;
     while (status == OTO_OK && earliest(at, &input, &t_ns)) {
-        at->step.at.t_ns = t_ns;
-        at->step.n++;
-        at->step.tick = at->step.n - 1;
+        at->at.t_ns = t_ns;
+        at->n++;
+        at->tick = at->n - 1;
         status = gather(at, t_ns, error);
         if (status == OTO_OK) {
             status = take_step(at, error);
@@ -303,17 +249,17 @@ static void place_step(struct passage *at, uint64_t n)
     const wide instant = (wide)n * setup->rate_den * NS_PER_S;
     const wide ticks = (wide)n * setup->rate_den * setup->base_rate_num;
     const wide per_tick = (wide)setup->rate_num * setup->base_rate_den;
-    at->step.n = n;
-    at->step.at.t_ns = at->origin_ns + (int64_t)(instant / setup->rate_num);
-    at->step.at.sub_ns = (double)(uint64_t)(instant % setup->rate_num) / (double)setup->rate_num;
-    at->step.tick = n > 0 ? (uint64_t)((ticks - 1) / per_tick) : 0;
+    at->n = n;
+    at->at.t_ns = at->origin_ns + (int64_t)(instant / setup->rate_num);
+    at->at.sub_ns = (double)(uint64_t)(instant % setup->rate_num) / (double)setup->rate_num;
+    at->tick = n > 0 ? (uint64_t)((ticks - 1) / per_tick) : 0;
 }
 
 /* The end of the step's tick. */
 static int64_t tick_end_ns(const struct passage *at)
 {
     const struct oto_setup *setup = &at->estimate->setup;
-    const wide end = (wide)(at->step.tick + 1) * setup->base_rate_den * NS_PER_S / setup->base_rate_num;
+    const wide end = (wide)(at->tick + 1) * setup->base_rate_den * NS_PER_S / setup->base_rate_num;
     return at->origin_ns + (int64_t)end;
 }
 
@@ -328,11 +274,11 @@ static uint64_t step_before(const struct passage *at, int64_t t_ns)
 static enum oto_status check_gap(const struct passage *at, int64_t t_ns, uint32_t input, struct oto_error *error)
 {
     const int64_t most = at->run->max_gap_ns > 0 ? at->run->max_gap_ns : DEFAULT_MAX_GAP_NS;
-    return t_ns - at->step.at.t_ns <= most
+    return t_ns - at->at.t_ns <= most
                ? OTO_OK
                : oto_fail(error, OTO_RANGE, "%.200s: time jumps from %.9f s to %.9f s; with its own rate an estimator accepts "
                           "at most %.9g s without samples", oto_log_source(at->estimate->logs[input]),
-                          (double)at->step.at.t_ns * 1e-9, (double)t_ns * 1e-9, (double)most * 1e-9);
+                          (double)at->at.t_ns * 1e-9, (double)t_ns * 1e-9, (double)most * 1e-9);
 }
 
 static enum oto_status step_at_rate(struct passage *at, struct oto_error *error)

@@ -3,7 +3,7 @@
 #define OTOLITH_ESTIMATE_PRIVATE_H
 
 #include "offline/estimate.h"
-#include "plugin/finite.h"
+#include "sim/instance.h"
 
 /* An input of the plugin, or an open input. */
 struct estimate_input {
@@ -11,14 +11,6 @@ struct estimate_input {
     const struct oto_log *log; /* NULL: not bound */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
-};
-
-struct estimate_port {
-    unsigned char *payload;
-    struct oto_float_run *runs;
-    uint32_t run_count;
-    int64_t enable_offset; /* offset in the parameters, or -1 */
-    uint64_t seq;
 };
 
 struct oto_estimate {
@@ -31,11 +23,8 @@ struct oto_estimate {
     /* Inputs and parameters of the current run. */
     struct oto_input_binding bindings[OTO_ESTIMATOR_MAX_INPUTS];
     const struct oto_log *logs[OTO_ESTIMATOR_MAX_INPUTS]; /* logs of the bindings, in the same order */
-    struct oto_params bound; /* the parameters at the start of the run */
-    struct oto_prepared prepared;
-    struct oto_instance instance; /* state NULL: no run yet */
-    struct estimate_port ports[OTO_PLUGIN_MAX_PORTS];
-    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
+    struct srv_instance instance; /* plugin NULL: no run yet */
+    uint64_t seq[OTO_PLUGIN_MAX_PORTS]; /* records published so far */
 };
 
 #endif

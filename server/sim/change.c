@@ -24,7 +24,7 @@ bool srv_change_free(struct srv_node_change *open)
     if (change->host != NULL) {
         change->end_host(change->host);
     }
-    const bool unmapped = srv_occupant_finish(&change->occupant);
+    const bool unmapped = srv_instance_finish(&change->instance);
     free(change);
     return unmapped;
 }
@@ -150,7 +150,7 @@ static enum oto_status refuse_state(const struct srv_change_base *base, const st
 static enum oto_status choose_start(const struct srv_change_base *base, const struct srv_swap_options *options,
                                     struct srv_change *change, struct oto_error *error)
 {
-    const struct oto_plugin *plugin = change->occupant.plugin;
+    const struct oto_plugin *plugin = change->instance.plugin;
     const struct oto_plugin_descriptor *now = oto_plugin_descriptor(base->plugin), *next = oto_plugin_descriptor(plugin);
     const bool motion = strcmp(next->kind, OTO_KIND_MOTION) == 0;
     change->start = motion ? SRV_START_ADOPT : SRV_START_COLD;
@@ -187,14 +187,14 @@ static enum oto_status open_candidate(const struct srv_change_base *base, const 
 {
     char path[4096];
     if (options->previous != NULL) {
-        change->occupant.plugin = oto_plugin_hold(options->previous->plugin);
+        change->instance.plugin = oto_plugin_hold(options->previous->plugin);
         return OTO_OK;
     }
     const enum oto_status status = oto_plugin_find(options->plugin, path, sizeof path, error);
     if (status != OTO_OK) {
         return status;
     }
-    return base->open_plugin(path, base->isolated, &change->occupant.plugin, error);
+    return base->open_plugin(path, base->isolated, &change->instance.plugin, error);
 }
 
 static enum oto_status load_candidate(const struct srv_change_base *base, const struct srv_swap_options *options,
@@ -205,8 +205,8 @@ static enum oto_status load_candidate(const struct srv_change_base *base, const 
         return status;
     }
     const struct oto_plugin_descriptor *now = oto_plugin_descriptor(base->plugin);
-    const struct oto_plugin_descriptor *next = oto_plugin_descriptor(change->occupant.plugin);
-    change->open.plugin = change->occupant.plugin;
+    const struct oto_plugin_descriptor *next = oto_plugin_descriptor(change->instance.plugin);
+    change->open.plugin = change->instance.plugin;
     (void)snprintf(change->text, sizeof change->text, "%.40s %.16s to %.40s %.16s", now->id, now->version, next->id,
                    next->version);
     status = compare_ports(base, next, error);
@@ -267,10 +267,10 @@ enum oto_status srv_change_try(const struct srv_change_base *base, const struct 
     }
     const bool carries = change->start == SRV_START_COPY || change->start == SRV_START_MIGRATE;
     const struct srv_probe_request request = {
-        .plugin_fd = oto_plugin_fd(change->occupant.plugin),
-        .plugin_path = oto_plugin_path(change->occupant.plugin),
-        .setup = change->occupant.own_setup != NULL ? change->occupant.own_setup : base->node_setup,
-        .params = &change->occupant.params,
+        .plugin_fd = oto_plugin_fd(change->instance.plugin),
+        .plugin_path = oto_plugin_path(change->instance.plugin),
+        .setup = change->instance.own_setup != NULL ? change->instance.own_setup : base->node_setup,
+        .params = &change->instance.params,
         .start = change->start,
         .state = carries ? change->snapshot : NULL,
         .state_bytes = carries ? change->snapshot_bytes : 0,
@@ -295,19 +295,19 @@ enum oto_status srv_change_try(const struct srv_change_base *base, const struct 
 static enum oto_status check_motion(const struct srv_change_base *base, const struct srv_change *change,
                                     struct oto_error *error)
 {
-    const struct oto_motion_extension *motion = oto_plugin_motion(change->occupant.plugin);
+    const struct oto_motion_extension *motion = oto_plugin_motion(change->instance.plugin);
     if (oto_plugin_motion(base->plugin) == NULL) {
         return OTO_OK;
     }
     if (motion == NULL) {
         return oto_fail(error, OTO_INVALID, "'%s' is a motion node; %s does not offer the extension '%s'", base->topic,
-                        oto_plugin_path(change->occupant.plugin), OTO_EXTENSION_MOTION);
+                        oto_plugin_path(change->instance.plugin), OTO_EXTENSION_MOTION);
     }
     if (change->start == SRV_START_ADOPT && !oto_motion_adopts(motion)) {
         return oto_fail(error, OTO_UNSUPPORTED,
                         "'%s' moves, and %s cannot go on from a truth: a motion with `adopt`, or a version of the same "
                         "plugin that takes over its state, is accepted",
-                        base->topic, oto_plugin_path(change->occupant.plugin));
+                        base->topic, oto_plugin_path(change->instance.plugin));
     }
     return OTO_OK;
 }
@@ -316,7 +316,7 @@ static enum oto_status check_motion(const struct srv_change_base *base, const st
 static enum oto_status check_inputs(const struct srv_change_base *base, const struct srv_change *change,
                                     struct oto_error *error)
 {
-    const struct oto_plugin *plugin = change->occupant.plugin;
+    const struct oto_plugin *plugin = change->instance.plugin;
     struct oto_error why = {0};
     if (strcmp(oto_plugin_descriptor(plugin)->kind, OTO_KIND_ESTIMATOR) != 0) {
         return OTO_OK;
@@ -331,35 +331,40 @@ static enum oto_status check_inputs(const struct srv_change_base *base, const st
 
 static enum oto_status keep_first_state(struct srv_change *change, struct oto_error *error)
 {
-    const struct srv_occupant *occupant = &change->occupant;
-    if (occupant->evaluate == NULL || change->start == SRV_START_COPY) {
+    const struct srv_instance *instance = &change->instance;
+    if (instance->evaluate == NULL || change->start == SRV_START_COPY) {
         return OTO_OK;
     }
-    change->first_state = srv_state_alloc(occupant->state_bytes);
+    change->first_state = srv_state_alloc(instance->state_bytes);
     if (change->first_state == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a state of %llu bytes",
-                        (unsigned long long)occupant->state_bytes);
+                        (unsigned long long)instance->state_bytes);
     }
-    memcpy(change->first_state, occupant->instance.state, occupant->state_bytes);
+    memcpy(change->first_state, instance->abi.state, instance->state_bytes);
     return OTO_OK;
 }
 
 enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change, struct oto_error *error)
 {
-    struct srv_occupant *occupant = &change->occupant;
+    struct srv_instance *instance = &change->instance;
+    const struct srv_instance_place place = {.setup = base->node_setup,
+                                             .channels = oto_plugin_descriptor(base->config->plugin),
+                                             .first_channel = base->first_channel,
+                                             .remote = base->isolated};
     enum oto_status status = base->isolated ? OTO_OK : check_motion(base, change, error);
     if (status == OTO_OK) {
         status = check_inputs(base, change, error);
     }
     if (status == OTO_OK) {
-        status = srv_occupant_make(occupant, base->node_setup, base->config, base->first_channel, error);
+        srv_instance_bind(instance, instance->plugin);
+        status = srv_instance_make(instance, &place, error);
     }
     if (status == OTO_OK) {
         status = keep_first_state(change, error);
     }
     if (status == OTO_OK && change->shadow_ticks > 0) {
-        const bool motion = occupant->evaluate != NULL;
-        status = srv_comparison_init(motion ? &oto_truth_type : occupant->descriptor->outputs[0].type,
+        const bool motion = instance->evaluate != NULL;
+        status = srv_comparison_init(motion ? &oto_truth_type : instance->descriptor->outputs[0].type,
                                      &change->comparison, error);
     }
     srv_fpu_pin();
@@ -371,8 +376,8 @@ enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_
 static enum oto_status adopt(struct srv_change *change, const struct oto_truth_record *truth, struct oto_instant at,
                              const char **reason)
 {
-    struct srv_occupant *next = &change->occupant;
-    if (oto_plugin_motion(next->plugin)->adopt(&next->instance, truth, at) != OTO_OK) {
+    struct srv_instance *next = &change->instance;
+    if (oto_plugin_motion(next->plugin)->adopt(&next->abi, truth, at) != OTO_OK) {
         *reason = "the new motion cannot go on from where the vehicle is";
         return OTO_PLUGIN;
     }
@@ -383,21 +388,21 @@ enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_ch
                                       const struct oto_truth_record *truth, struct oto_instant at,
                                       const char **reason)
 {
-    struct srv_occupant *next = &change->occupant;
+    struct srv_instance *next = &change->instance;
     enum oto_status status = OTO_OK;
     if (change->first_state != NULL) {
-        memcpy(next->instance.state, change->first_state, next->state_bytes);
+        memcpy(next->abi.state, change->first_state, next->state_bytes);
     }
     if (change->start == SRV_START_COPY) {
-        memcpy(next->instance.state, node->instance.state, node->state_bytes);
+        memcpy(next->abi.state, node->live.abi.state, node->live.state_bytes);
     } else if (change->start == SRV_START_MIGRATE) {
-        status = next->ops->migrate(&next->instance, node->instance.state, node->state_bytes,
-                                    node->descriptor->state_version);
+        status = next->ops->migrate(&next->abi, node->live.abi.state, node->live.state_bytes,
+                                    node->live.descriptor->state_version);
         *reason = status != OTO_OK ? "the new plugin's migrate refused the state" : *reason;
     } else if (change->start == SRV_START_ADOPT) {
         status = adopt(change, truth, at, reason);
     }
-    if (status == OTO_OK && next->ops->validate != NULL && next->ops->validate(&next->instance) != OTO_OK) {
+    if (status == OTO_OK && next->ops->validate != NULL && next->ops->validate(&next->abi) != OTO_OK) {
         *reason = "the new plugin's validate refused the state";
         status = OTO_PLUGIN;
     }
@@ -411,25 +416,25 @@ enum oto_status srv_change_take_state(const struct srv_node *node, struct srv_ch
 
 void srv_change_flip(struct srv_node *node, struct srv_change *change)
 {
-    srv_occupant_exchange(node, &change->occupant);
+    srv_instance_exchange(&node->live, &change->instance);
     node->generation++;
     node->revision++;
 }
 
 enum oto_status srv_change_apply(struct srv_node *node, struct srv_change *change, const char **reason)
 {
-    const struct oto_params params = node->params;
-    const struct oto_prepared prepared = node->prepared;
+    const struct oto_params params = node->live.params;
+    const struct oto_prepared prepared = node->live.prepared;
     if (change->revision != node->revision) {
         *reason = "another change of this node was applied meanwhile; ask again";
         return OTO_CONFLICT;
     }
-    node->params = change->params;
-    node->prepared = change->prepared;
+    node->live.params = change->params;
+    node->live.prepared = change->prepared;
     change->params = params;
     change->prepared = prepared;
-    node->instance.params = node->params.block;
-    node->instance.data = node->prepared.data;
+    node->live.abi.params = node->live.params.block;
+    node->live.abi.data = node->live.prepared.data;
     node->revision++;
     return OTO_OK;
 }

@@ -6,7 +6,7 @@
 #define SRV_HOST_CHANGE_H
 
 #include "sim/compare.h"
-#include "sim/occupant.h"
+#include "sim/node.h"
 #include "sim/probe.h"
 #include "sim/command.h"
 
@@ -110,8 +110,7 @@ struct srv_change {
     struct oto_prepared prepared;
     struct srv_host *host; /* isolated nodes: a host with the new parameters or the candidate; or NULL */
     void (*end_host)(struct srv_host *host);
-    /* a swap: what is to come, and afterwards what was */
-    struct srv_occupant occupant;
+    struct srv_instance instance; /* a swap: the candidate, and after the flip the previous one */
     unsigned char *last; /* of an isolated node, as in struct srv_member */
     uint32_t has_last;
     uint64_t *heard, *hears; /* of an isolated estimator: the candidate's cursors (server/sim/swap_private.h) */

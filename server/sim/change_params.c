@@ -110,15 +110,15 @@ static enum oto_status own_setup(const struct srv_change_base *base, const struc
     if (unit != NULL) {
         setup->unit_key = oto_rng_key_make(0, unit);
     }
-    change->occupant.own_setup = setup;
+    change->instance.own_setup = setup;
     return OTO_OK;
 }
 
 static enum oto_status bind_new(const struct srv_change_base *base, const struct srv_swap_options *options,
                                 struct srv_change *change, struct oto_error *error)
 {
-    const struct oto_plugin_descriptor *next = oto_plugin_descriptor(change->occupant.plugin);
-    struct oto_params *params = &change->occupant.params;
+    const struct oto_plugin_descriptor *next = oto_plugin_descriptor(change->instance.plugin);
+    struct oto_params *params = &change->instance.params;
     const bool same = strcmp(oto_plugin_descriptor(base->plugin)->id, next->id) == 0;
     const bool carried = same && options->part == NULL;
     char name[96], unit[112];
@@ -158,7 +158,7 @@ static enum oto_status bind_new(const struct srv_change_base *base, const struct
 static enum oto_status bind_previous(const struct srv_change_base *base, const struct srv_previous *previous,
                                      struct srv_change *change, struct oto_error *error)
 {
-    enum oto_status status = oto_params_copy(&previous->params, &change->occupant.params, error);
+    enum oto_status status = oto_params_copy(&previous->params, &change->instance.params, error);
     if (status == OTO_OK && previous->has_setup) {
         status = own_setup(base, &previous->setup, NULL, change, error);
     }

@@ -12,7 +12,7 @@ enum oto_status srv_change_base_of(const struct srv_sim *sim, uint32_t index, st
     }
     const struct srv_node *node = &sim->nodes[index];
     srv_change_base_begin(sim, index, base);
-    return srv_change_base_fill(base, node->plugin, &node->params, node->own_setup, node->revision, error);
+    return srv_change_base_fill(base, node->live.plugin, &node->live.params, node->live.own_setup, node->revision, error);
 }
 
 void srv_change_base_begin(const struct srv_sim *sim, uint32_t index, struct srv_change_base *base)
@@ -100,7 +100,7 @@ enum oto_status srv_sim_swap_load(const struct srv_sim *sim, const struct srv_ch
         return oto_fail(error, OTO_UNSUPPORTED, "'%s' is moved by a participant: it has no plugin that could be swapped",
                         base->topic);
     }
-    if (base->isolated && node->evaluate != NULL) {
+    if (base->isolated && node->live.evaluate != NULL) {
         return oto_fail(error, OTO_UNSUPPORTED, "'%s' is a motion in a plugin host, where motions are not swapped; without "
                         "`isolation` it is accepted", base->topic);
     }
@@ -162,7 +162,7 @@ static enum oto_status try_candidate(const struct srv_sim *sim, const struct srv
 static enum oto_status make_history(const struct srv_sim *sim, struct srv_change *change, struct oto_error *error)
 {
     const struct srv_clock_config *clock = &sim->config->clock;
-    if (change->occupant.evaluate == NULL) {
+    if (change->instance.evaluate == NULL) {
         return OTO_OK;
     }
     change->history = calloc(srv_history_capacity(clock->rate_num, clock->rate_den), sizeof *change->history);
@@ -189,15 +189,15 @@ enum oto_status srv_sim_swap_ready(const struct srv_sim *sim, const struct srv_c
     if (status == OTO_OK) {
         status = make_history(sim, change, error);
     }
-    return status == OTO_OK ? wake_ports(sim, base, change->occupant.plugin, &change->occupant.params, error) : status;
+    return status == OTO_OK ? wake_ports(sim, base, change->instance.plugin, &change->instance.params, error) : status;
 }
 
 void srv_swap_tell(const struct srv_node_change *open, struct srv_swap_facts *facts)
 {
     const struct srv_change *change = (const struct srv_change *)(const void *)open;
-    *facts = (struct srv_swap_facts){.plugin = change->occupant.plugin,
-                                     .params = &change->occupant.params,
-                                     .setup = change->occupant.own_setup,
+    *facts = (struct srv_swap_facts){.plugin = change->instance.plugin,
+                                     .params = &change->instance.params,
+                                     .setup = change->instance.own_setup,
                                      .begins_anew = change->start == SRV_START_COLD || change->start == SRV_START_ADOPT,
                                      .probation_ticks = change->probation_ticks,
                                      .shadow_ticks = change->shadow_ticks,
@@ -240,7 +240,7 @@ void srv_swap_describe_end(const struct srv_node_change *open, char *text, size_
 
 enum oto_status srv_swap_previous(const struct srv_node_change *open, struct srv_previous *previous)
 {
-    const struct srv_occupant *was = &((const struct srv_change *)(const void *)open)->occupant;
+    const struct srv_instance *was = &((const struct srv_change *)(const void *)open)->instance;
     memset(previous, 0, sizeof *previous);
     const enum oto_status status = oto_params_copy(&was->params, &previous->params, NULL);
     if (status == OTO_OK) {

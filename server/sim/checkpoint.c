@@ -214,15 +214,15 @@ static void load_steps(struct walk *walk, const struct srv_sim *sim, struct srv_
 
 static void migrate(struct walk *walk, struct srv_node *node, uint32_t version, uint64_t bytes)
 {
-    const struct oto_plugin_descriptor *now = node->descriptor;
+    const struct oto_plugin_descriptor *now = node->live.descriptor;
     void *old = bytes <= walk->capacity - walk->used ? malloc(bytes > 0 ? bytes : 1) : NULL;
     if (old == NULL) {
         cut_short(walk);
         return;
     }
     carry(walk, old, bytes);
-    if (node->ops->migrate == NULL || version < now->migrates_from || version >= now->state_version ||
-        node->ops->migrate(&node->instance, old, bytes, version) != OTO_OK) {
+    if (node->live.ops->migrate == NULL || version < now->migrates_from || version >= now->state_version ||
+        node->live.ops->migrate(&node->live.abi, old, bytes, version) != OTO_OK) {
         (void)oto_fail(walk->error, OTO_VERSION,
                        "'%s' has a state of version %u (%llu bytes) in the checkpoint; plugin %s %s has version %u (%llu "
                        "bytes) and cannot take it over", node->topic, version, (unsigned long long)bytes, now->id,
@@ -233,36 +233,36 @@ static void migrate(struct walk *walk, struct srv_node *node, uint32_t version, 
 
 static void carry_state(struct walk *walk, struct srv_node *node)
 {
-    uint32_t version = node->descriptor->state_version;
-    uint64_t bytes = node->state_bytes;
+    uint32_t version = node->live.descriptor->state_version;
+    uint64_t bytes = node->live.state_bytes;
     carry_u32(walk, &version);
     carry_u64(walk, &bytes);
     if (has_failed(walk)) {
         return;
     }
-    if (version != node->descriptor->state_version || bytes != node->state_bytes) {
+    if (version != node->live.descriptor->state_version || bytes != node->live.state_bytes) {
         migrate(walk, node, version, bytes);
     } else {
-        carry(walk, node->instance.state, bytes);
+        carry(walk, node->live.abi.state, bytes);
     }
-    if (walk->loading && !has_failed(walk) && node->ops->validate != NULL &&
-        node->ops->validate(&node->instance) != OTO_OK) {
+    if (walk->loading && !has_failed(walk) && node->live.ops->validate != NULL &&
+        node->live.ops->validate(&node->live.abi) != OTO_OK) {
         (void)oto_fail(walk->error, OTO_CORRUPT, "plugin %s refuses the state of '%s' in the checkpoint",
-                       node->descriptor->id, node->topic);
+                       node->live.descriptor->id, node->topic);
     }
 }
 
 static void carry_node(struct walk *walk, struct srv_sim *sim, struct srv_node *node)
 {
-    const bool steps_each_tick = node->evaluate != NULL && node->runner != &srv_runner_remote;
+    const bool steps_each_tick = node->live.evaluate != NULL && node->runner != &srv_runner_remote;
     uint64_t n = steps_each_tick ? sim->tick + 1 : node->schedule.n;
     carry_u64(walk, &n);
-    if (walk->loading && node->evaluate == NULL) {
+    if (walk->loading && node->live.evaluate == NULL) {
         load_schedule(walk, sim, node, n);
     } else if (walk->loading && !steps_each_tick) {
         load_steps(walk, sim, node, n);
     }
-    carry_bool(walk, &node->quarantined);
+    carry_bool(walk, &node->live.quarantined);
     carry_u64(walk, &node->revision);
     carry_u32(walk, &node->generation);
     carry_state(walk, node);
@@ -353,9 +353,9 @@ static void carry_ring(struct walk *walk, struct srv_sim *sim, struct srv_ring *
 
 static struct srv_port *port_of(struct srv_node *node, uint32_t channel)
 {
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        if (node->ports[i].channel == channel) {
-            return &node->ports[i];
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        if (node->live.ports[i].channel == channel) {
+            return &node->live.ports[i];
         }
     }
     return NULL;
@@ -396,19 +396,19 @@ static void carry_fifo(struct walk *walk, struct srv_node *node)
 
 static void carry_channels(struct walk *walk, struct srv_sim *sim, struct srv_node *node)
 {
-    if (node->evaluate != NULL) {
+    if (node->live.evaluate != NULL) {
         carry_ring(walk, sim, &sim->vehicles[node->config->vehicle].ring, node->first_channel);
         return;
     }
     if (!expect(walk, "the number of channels", node->topic, node->channel_count) ||
-        !expect(walk, "the number of outputs", node->topic, node->port_count)) {
+        !expect(walk, "the number of outputs", node->topic, node->live.port_count)) {
         return;
     }
     for (uint32_t i = 0; i < node->channel_count && !has_failed(walk); i++) {
         carry_channel(walk, sim, node, i);
     }
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        carry_bool(walk, &node->ports[i].was_finite);
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        carry_bool(walk, &node->live.ports[i].was_finite);
     }
     if (expect(walk, "the channel of labels", node->topic, node->labelled) && node->labelled) {
         carry_ring(walk, sim, &node->label_ring, node->label_channel);
@@ -429,13 +429,13 @@ static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struc
     }
     carry_u32(walk, &sample->status);
     carry_u32(walk, &sample->flags);
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        struct oto_output *output = &node->outputs[i];
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        struct oto_output *output = &node->live.outputs[i];
         carry(walk, &output->t_ns, sizeof output->t_ns);
         carry(walk, &output->sensor_time_ns, sizeof output->sensor_time_ns);
         carry_u32(walk, &output->flags);
         carry_u32(walk, &output->emit);
-        carry(walk, output->payload, node->ports[i].payload_bytes);
+        carry(walk, output->payload, node->live.ports[i].payload_bytes);
     }
     if (walk->loading) {
         sample->answered = true;
@@ -538,7 +538,7 @@ enum oto_status srv_checkpoint_refusal(const struct srv_sim *sim, const char **r
             return OTO_CONFLICT;
         }
         const struct srv_sample *sample = waiting_sample(sim, node);
-        if (sample != NULL && sample->asked && !sample->answered && !node->quarantined) {
+        if (sample != NULL && sample->asked && !sample->answered && !node->live.quarantined) {
             *reason = "a plugin host of mode async has not answered; ask again";
             return OTO_TIMEOUT;
         }

@@ -24,7 +24,7 @@ static uint64_t padded(uint64_t bytes)
 /* Of bytes that are followed by zeros up to a multiple of 8. */
 static uint64_t hash_of(const void *data, uint64_t bytes)
 {
-    struct srv_state_hash hash;
+    struct srv_state_hash hash = {.off = false};
     srv_state_hash_begin(&hash, bytes);
     srv_state_hash_absorb(&hash, data, padded(bytes));
     return srv_state_hash_end(&hash);

@@ -28,9 +28,9 @@ static struct srv_change *change_of(struct srv_sim *sim, const struct srv_comman
 
 void srv_reply_show_node(const struct srv_node *node, struct srv_reply *reply)
 {
-    reply->plugin = node->plugin;
-    reply->params = node->params;
-    reply->own_setup = node->own_setup;
+    reply->plugin = node->live.plugin;
+    reply->params = node->live.params;
+    reply->own_setup = node->live.own_setup;
     reply->revision = node->revision;
 }
 
@@ -69,7 +69,7 @@ static bool apply_snapshot(struct srv_sim *sim, const struct srv_command *comman
     if (change->revision != node->revision || change->snapshot == NULL) {
         return refuse(reply, OTO_CONFLICT, "another change of this node was applied meanwhile; ask again");
     }
-    memcpy(change->snapshot, node->instance.state, node->state_bytes);
+    memcpy(change->snapshot, node->live.abi.state, node->live.state_bytes);
     change->truth = sim->vehicles[node->config->vehicle].truth;
     change->at = srv_schedule_at(&sim->schedule);
     return true;
@@ -169,9 +169,9 @@ void srv_sim_give_truth(struct srv_sim *sim, uint32_t index, const struct srv_ex
 {
     const struct srv_vehicle *vehicle = &sim->vehicles[index];
     if (input == NULL) {
-        srv_external_hold(&vehicle->motion->instance);
+        srv_external_hold(&vehicle->motion->live.abi);
         srv_count(sim, OTO_COUNTER_PARTICIPANT_HELD, 1);
     } else {
-        srv_external_give(&vehicle->motion->instance, &vehicle->truth, input);
+        srv_external_give(&vehicle->motion->live.abi, &vehicle->truth, input);
     }
 }

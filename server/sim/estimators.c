@@ -33,13 +33,13 @@ uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node
 static struct srv_ring *ring_of(struct srv_sim *sim, const struct srv_input_config *input)
 {
     struct srv_node *node = &sim->nodes[input->node];
-    if (node->evaluate != NULL) {
+    if (node->live.evaluate != NULL) {
         return &sim->vehicles[node->config->vehicle].ring;
     }
     const uint32_t channel = node->first_channel + input->port;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        if (node->ports[i].channel == channel) {
-            return &node->ports[i].ring;
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        if (node->live.ports[i].channel == channel) {
+            return &node->live.ports[i].ring;
         }
     }
     node->silent[input->port] = srv_ring_make(sim->store.header, &sim->store.directory[channel]);

@@ -82,16 +82,16 @@ static void copy_clean(const struct srv_port *port, const void *payload, double 
 
 void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port, uint32_t *flags)
 {
-    struct oto_output *output = &node->outputs[port];
+    struct oto_output *output = &node->live.outputs[port];
     struct oto_fault_label_record *label = &sim->label;
     const struct srv_fault_moment moment = {.key = node->setup->noise_key,
                                             .n = node->schedule.n,
                                             .t_ns = node->schedule.t_ns,
                                             .rate_hz = node->setup->rate_hz};
-    const uint32_t channel = node->ports[port].channel - node->first_channel; /* what a fault calls its port */
+    const uint32_t channel = node->live.ports[port].channel - node->first_channel; /* what a fault calls its port */
     uint32_t index = 0;
     if (port == 0) {
-        copy_clean(&node->ports[0], output->payload, label->clean);
+        copy_clean(&node->live.ports[0], output->payload, label->clean);
     }
     for (struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
         if (!srv_fault_is_active(fault, node->schedule.t_ns)) {
@@ -111,12 +111,12 @@ void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port
 void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node)
 {
     struct oto_fault_label_record *label = &sim->label;
-    const struct srv_port *first = &node->ports[0];
+    const struct srv_port *first = &node->live.ports[0];
     if (label->count == 0 || !node->labelled) {
         return;
     }
     label->sample = node->schedule.n;
-    label->lost = !(first->enabled && node->outputs[0].emit != 0);
+    label->lost = !(first->enabled && node->live.outputs[0].emit != 0);
     label->sample_seq = label->lost ? 0 : srv_fifo_newest(node, &first->ring, first->channel);
     struct oto_sample_head head = {
         .t_ns = node->schedule.t_ns, .sensor_time_ns = node->schedule.t_ns, .flags = OTO_SAMPLE_FAULT};

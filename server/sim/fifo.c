@@ -17,7 +17,7 @@ static enum oto_status make_lane(struct srv_fifo_lane *lane, uint32_t samples, u
 enum oto_status srv_fifo_make(struct srv_node *node, struct oto_error *error)
 {
     const uint32_t samples = node->config->fifo_samples;
-    if (samples < 2 || node->evaluate != NULL) {
+    if (samples < 2 || node->live.evaluate != NULL) {
         return OTO_OK;
     }
     struct srv_fifo *fifo = calloc(1, sizeof *fifo);
@@ -98,9 +98,9 @@ static struct srv_ring *ring_of(struct srv_node *node, uint32_t channel)
     if (node->labelled && channel == node->label_channel) {
         return &node->label_ring;
     }
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        if (node->ports[i].channel == channel) {
-            return &node->ports[i].ring;
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        if (node->live.ports[i].channel == channel) {
+            return &node->live.ports[i].ring;
         }
     }
     return NULL;

@@ -5,22 +5,6 @@
 #include <string.h>
 
 #include "sim/fifo.h"
-#include "sim/fpu.h"
-
-uint64_t srv_state_rounded(uint64_t bytes)
-{
-    return (bytes + SRV_STATE_ALIGN - 1) / SRV_STATE_ALIGN * SRV_STATE_ALIGN;
-}
-
-void *srv_state_alloc(uint64_t bytes)
-{
-    const uint64_t rounded = srv_state_rounded(bytes > 0 ? bytes : 1);
-    void *state = aligned_alloc(SRV_STATE_ALIGN, rounded);
-    if (state != NULL) {
-        memset(state, 0, rounded);
-    }
-    return state;
-}
 
 static bool is_motion(const struct srv_world_config *world, const struct srv_node_config *config, uint32_t index)
 {
@@ -31,21 +15,21 @@ static enum oto_status check_kind(const struct srv_world_config *world, const st
                                   struct oto_error *error)
 {
     const bool motion = is_motion(world, node->config, node->index);
-    const char *kind = node->descriptor->kind;
+    const char *kind = node->live.descriptor->kind;
     const bool fits = motion ? strcmp(kind, OTO_KIND_MOTION) == 0 : strcmp(kind, OTO_KIND_MOTION) != 0;
     if (!fits) {
         return oto_fail(error, OTO_INVALID, "node '%s': plugin '%s' is of kind '%s'; '%s' is accepted here",
-                        node->topic, node->descriptor->id, kind,
+                        node->topic, node->live.descriptor->id, kind,
                         motion ? OTO_KIND_MOTION : OTO_KIND_SENSOR "' or '" OTO_KIND_ESTIMATOR);
     }
-    if (motion && oto_plugin_motion(node->plugin) == NULL) {
+    if (motion && oto_plugin_motion(node->live.plugin) == NULL) {
         return oto_fail(error, OTO_PLUGIN, "node '%s': motion plugin '%s' does not offer the extension '%s'",
-                        node->topic, node->descriptor->id, OTO_EXTENSION_MOTION);
+                        node->topic, node->live.descriptor->id, OTO_EXTENSION_MOTION);
     }
     const uint32_t least = motion ? 0 : 1, most = motion ? 0 : OTO_PLUGIN_MAX_PORTS;
-    if (node->descriptor->output_count < least || node->descriptor->output_count > most) {
+    if (node->live.descriptor->output_count < least || node->live.descriptor->output_count > most) {
         return oto_fail(error, OTO_PLUGIN, "node '%s': plugin '%s' has %u outputs; %u to %u are accepted", node->topic,
-                        node->descriptor->id, node->descriptor->output_count, least, most);
+                        node->live.descriptor->id, node->live.descriptor->output_count, least, most);
     }
     return OTO_OK;
 }
@@ -79,7 +63,7 @@ static enum oto_status fail_with_name(const struct srv_node *node, enum oto_stat
     if (error != NULL) {
         (void)snprintf(reason, sizeof reason, "%.390s", error->text);
     }
-    return oto_fail(error, status, "node '%s' (plugin %s): %s", node->topic, node->descriptor->id,
+    return oto_fail(error, status, "node '%s' (plugin %s): %s", node->topic, node->live.descriptor->id,
                     reason[0] != '\0' ? reason : "refused to start");
 }
 
@@ -108,44 +92,26 @@ static void warn_with_name(void *context, const char *sentence)
 static enum oto_status make_instance(struct srv_node *node, oto_warn_function warn, void *warn_context,
                                      struct oto_error *error)
 {
-    node->state_bytes = node->descriptor->state_bytes;
-    node->hashed_bytes = srv_state_rounded(node->state_bytes);
-    node->instance.size = sizeof node->instance;
-    node->instance.setup = node->own_setup != NULL ? node->own_setup : node->setup;
-    node->instance.state = srv_state_alloc(node->state_bytes);
-    if (node->instance.state == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the state of node '%s' (%llu bytes)", node->topic,
-                        (unsigned long long)node->state_bytes);
-    }
     const struct srv_replacement *replacement = &node->config->replacement;
-    enum oto_status status = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params,
-                                             &node->params, error);
-    node->instance.params = node->params.block;
-    if (status != OTO_OK || node->config->isolation.process) {
-        return status; /* its host prepares it and makes the state */
-    }
     struct naming naming = {node, warn, warn_context};
-    status = oto_prepare(node->plugin, node->instance.setup, &node->params, warn_with_name, &naming, &node->prepared, error);
-    node->instance.data = node->prepared.data;
-    if (status == OTO_OK && node->ops->init != NULL) {
-        status = node->ops->init(&node->instance, error);
+    const struct srv_instance_place place = {.setup = node->setup,
+                                             .channels = made_with(node),
+                                             .remote = node->config->isolation.process,
+                                             .warn = warn_with_name,
+                                             .warn_context = &naming};
+    enum oto_status status = oto_params_copy(replacement->plugin != NULL ? &replacement->params : &node->config->params,
+                                             &node->live.params, error);
+    if (status == OTO_OK) {
+        status = srv_instance_make(&node->live, &place, error);
     }
-    srv_fpu_pin();
     return status == OTO_OK ? OTO_OK : fail_with_name(node, status, error);
-}
-
-static enum oto_status make_outputs(struct srv_node *node, struct oto_error *error)
-{
-    node->port_count = node->descriptor->output_count;
-    return srv_ports_make(node->descriptor, node->config, 0, node->outputs, node->ports, &node->payloads, &node->runs,
-                          error);
 }
 
 static enum oto_status make_inputs(const struct srv_world_config *world, struct srv_node *node,
                                    struct oto_error *error)
 {
     struct oto_error why = {0};
-    node->is_estimator = strcmp(node->descriptor->kind, OTO_KIND_ESTIMATOR) == 0;
+    node->is_estimator = strcmp(node->live.descriptor->kind, OTO_KIND_ESTIMATOR) == 0;
     if (!node->is_estimator) {
         return OTO_OK;
     }
@@ -153,18 +119,7 @@ static enum oto_status make_inputs(const struct srv_world_config *world, struct 
     node->setup->estimator.inputs = node->inputs.bindings;
     node->setup->estimator.input_count = node->inputs.count;
     return status == OTO_OK ? OTO_OK : oto_fail(error, status, "node '%s' (plugin %s): %.300s", node->topic,
-                                                node->descriptor->id, why.text);
-}
-
-void srv_node_bind(struct srv_node *node, struct oto_plugin *plugin)
-{
-    const struct oto_motion_extension *motion = oto_plugin_motion(plugin);
-    node->plugin = plugin;
-    node->descriptor = oto_plugin_descriptor(plugin);
-    node->ops = oto_plugin_ops(plugin);
-    node->step = node->ops->step;
-    node->evaluate = motion != NULL ? motion->evaluate : NULL;
-    node->motion_flags = motion != NULL ? motion->flags : 0;
+                                                node->live.descriptor->id, why.text);
 }
 
 static enum oto_status name_node(const struct srv_world_config *world, struct srv_node *node, struct oto_error *error)
@@ -187,17 +142,18 @@ static bool wants_labels(const struct srv_world_config *world, const struct srv_
 /* Of what a checkpoint found in the node's place: its unit, as the swap that put it there made it. */
 static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
 {
-    if (node->port_count > 0 && node->ports[0].channel != 0) {
+    const struct oto_port *first = node->live.descriptor->outputs;
+    if (node->live.port_count > 0 && srv_port_channel(first, made_with(node), 0) != 0) {
         return oto_fail(error, OTO_INVALID,
                         "node '%s': plugin '%s' stood in when it was saved, and its first output is none of plugin '%s', "
-                        "which the world names", node->topic, node->descriptor->id, made_with(node)->id);
+                        "which the world names", node->topic, node->live.descriptor->id, made_with(node)->id);
     }
-    node->own_setup = malloc(sizeof *node->own_setup);
-    if (node->own_setup == NULL) {
+    node->live.own_setup = malloc(sizeof *node->live.own_setup);
+    if (node->live.own_setup == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the setup of '%s'", node->topic);
     }
-    *node->own_setup = *node->setup;
-    node->own_setup->unit_key = node->config->replacement.unit_key;
+    *node->live.own_setup = *node->setup;
+    node->live.own_setup->unit_key = node->config->replacement.unit_key;
     return OTO_OK;
 }
 
@@ -208,7 +164,7 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     node->index = index;
     node->config = &world->nodes[index];
     struct oto_plugin *replacement = node->config->replacement.plugin;
-    srv_node_bind(node, oto_plugin_hold(replacement != NULL ? replacement : node->config->plugin));
+    srv_instance_bind(&node->live, oto_plugin_hold(replacement != NULL ? replacement : node->config->plugin));
     enum oto_status status = name_node(world, node, error);
     if (status == OTO_OK) {
         status = check_kind(world, node, error);
@@ -218,11 +174,11 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     }
     if (status == OTO_OK) {
         node->setup = calloc(1, sizeof *node->setup);
-        status = node->setup != NULL ? make_outputs(node, error) : oto_fail(error, OTO_NO_MEMORY, "no memory");
+        status = node->setup != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory");
     }
     if (status == OTO_OK) {
         srv_setup_fill(world, node->config, node->setup);
-        node->labelled = node->evaluate == NULL && wants_labels(world, node->config);
+        node->labelled = node->live.evaluate == NULL && wants_labels(world, node->config);
         status = make_inputs(world, node, error);
     }
     if (status == OTO_OK && replacement != NULL) {
@@ -239,26 +195,20 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
 
 void srv_node_finish(struct srv_node *node)
 {
-    if (node == NULL || node->plugin == NULL) {
+    if (node == NULL || node->live.plugin == NULL) {
         return;
     }
-    free(node->instance.state);
+    (void)srv_instance_finish(&node->live);
     srv_fault_free(node->faults);
-    oto_prepared_free(&node->prepared);
-    oto_params_free(&node->params);
     free(node->setup);
-    free(node->own_setup);
-    free(node->payloads);
-    free(node->runs);
     srv_inputs_finish(&node->inputs);
     srv_fifo_free(node->fifo);
-    (void)oto_plugin_close(node->plugin);
     memset(node, 0, sizeof *node);
 }
 
 uint32_t srv_node_channel_count(const struct srv_node *node)
 {
-    return node->evaluate != NULL ? 1 : made_with(node)->output_count + node->labelled;
+    return node->live.evaluate != NULL ? 1 : made_with(node)->output_count + node->labelled;
 }
 
 static enum oto_status name_channel(const struct srv_node *node, const char *port, struct srv_channel_spec *spec,
@@ -296,8 +246,9 @@ static enum oto_status describe_label(const struct srv_node *node, struct srv_ch
 static bool is_filled(const struct srv_node *node, uint32_t channel)
 {
     bool filled = false;
-    for (uint32_t i = 0; i < node->port_count && !filled; i++) {
-        filled = node->ports[i].channel == channel && srv_port_is_on(node->ports[i].enable_offset, &node->params);
+    const struct srv_port *ports = node->live.ports;
+    for (uint32_t i = 0; i < node->live.port_count && !filled; i++) {
+        filled = ports[i].channel == channel && srv_port_is_on(ports[i].enable_offset, &node->live.params);
     }
     return filled;
 }
@@ -305,12 +256,12 @@ static bool is_filled(const struct srv_node *node, uint32_t channel)
 enum oto_status srv_node_describe(const struct srv_world_config *world, const struct srv_node *node, uint32_t channel,
                                   struct srv_channel_spec *spec, struct oto_error *error)
 {
-    const bool motion = node->evaluate != NULL;
+    const bool motion = node->live.evaluate != NULL;
     const struct oto_plugin_descriptor *channels = made_with(node);
     const struct oto_port *port = motion || channel >= channels->output_count ? NULL : &channels->outputs[channel];
     memset(spec, 0, sizeof *spec);
-    spec->plugin = node->descriptor->id;
-    spec->plugin_version = node->descriptor->version;
+    spec->plugin = node->live.descriptor->id;
+    spec->plugin_version = node->live.descriptor->version;
     spec->frame_id = node->config->frame_id[0] != '\0' ? node->config->frame_id : node->setup->node;
     spec->type = port != NULL ? port->type : &oto_truth_type;
     spec->rate_num = motion ? world->clock.rate_num : node->config->rate_num;
@@ -328,10 +279,10 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
 void srv_node_attach(struct srv_node *node, const struct srv_store *store, uint32_t first_channel)
 {
     node->first_channel = first_channel;
-    node->channel_count = node->evaluate != NULL ? 1 : made_with(node)->output_count;
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        if (node->ports[i].channel != SRV_NO_CHANNEL) {
-            node->ports[i].channel += first_channel;
+    node->channel_count = node->live.evaluate != NULL ? 1 : made_with(node)->output_count;
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        if (node->live.ports[i].channel != SRV_NO_CHANNEL) {
+            node->live.ports[i].channel += first_channel;
         }
     }
     srv_node_join_rings(node, store, NULL, 0);

@@ -43,7 +43,8 @@ enum oto_status oto_sim_make_(const struct oto_sim *owner, oto_warn_function war
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a world");
     }
     const struct srv_sim_options options = {.hooks = {.context = self, .reply = on_reply},
-                                            .make_store = srv_store_make_heap};
+                                            .make_store = srv_store_make_heap,
+                                            .no_state_hash = owner->no_state_hash};
     enum oto_status status = srv_sim_create(&owner->config, &options, warn, warn_context, sim, error);
     if (status != OTO_OK) {
         free(self);
@@ -84,7 +85,7 @@ void oto_sim_take_(struct oto_sim *owner, struct srv_sim *sim)
     for (uint32_t v = 0; v < sim->vehicle_count; v++) {
         owner->given[v] = (struct given_truth){.fresh = true};
         if (owner->config.vehicles[v].participant != 0) {
-            owner->given[v].reach = srv_external_reach(&sim->vehicles[v].motion->instance);
+            owner->given[v].reach = srv_external_reach(&sim->vehicles[v].motion->live.abi);
         }
     }
 }
@@ -96,7 +97,7 @@ static void name_types(struct oto_sim *owner)
         const struct srv_node *node = &sim->nodes[n];
         const struct oto_plugin_descriptor *made_with = oto_plugin_descriptor(node->config->plugin);
         const uint32_t first = sim->first_channels[n];
-        if (node->evaluate != NULL) {
+        if (node->live.evaluate != NULL) {
             owner->types[first] = &oto_truth_type;
             continue;
         }
@@ -120,7 +121,7 @@ static enum oto_status load(const struct oto_sim_options *options, const struct 
                                             .given_motion = srv_external_entry()};
     const enum oto_status status = srv_world_config_load(&source, options->warn, options->warn_context, config, error);
     if (status == OTO_OK && options->has_seed) {
-        config->seed = options->seed;
+        srv_world_config_seed(config, options->seed);
     }
     return status;
 }
@@ -194,6 +195,7 @@ enum oto_status oto_sim_open(const struct oto_sim_options *options, struct oto_s
     if (made == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a world");
     }
+    made->no_state_hash = options->no_state_hash;
     const enum oto_status status = open_world(made, options, error);
     if (status != OTO_OK) {
         oto_sim_close(made);

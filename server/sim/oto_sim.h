@@ -16,6 +16,7 @@ struct given_truth {
 
 struct oto_sim {
     struct srv_world_config config;
+    bool no_state_hash;
     struct srv_sim *sim;
     uint64_t last_tick; /* the run ends after so many ticks */
     const struct oto_record_type **types; /* of each channel */

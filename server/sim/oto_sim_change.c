@@ -54,7 +54,7 @@ enum oto_status oto_sim_get(const struct oto_sim *sim, const char *node, const c
         return OTO_NOT_FOUND;
     }
     const struct srv_node *found = &sim->sim->nodes[index];
-    return oto_params_get(found->descriptor, param, &found->params, text, bytes, error);
+    return oto_params_get(found->live.descriptor, param, &found->live.params, text, bytes, error);
 }
 
 /* ---- swaps ---- */

@@ -13,9 +13,9 @@ static struct srv_running_node node_of(const void *context, uint32_t index)
 {
     const struct srv_sim *sim = context;
     const struct srv_node *node = &sim->nodes[index];
-    return (struct srv_running_node){.plugin = node->plugin,
-                                     .params = &node->params,
-                                     .unit_key = node->instance.setup->unit_key,
+    return (struct srv_running_node){.plugin = node->live.plugin,
+                                     .params = &node->live.params,
+                                     .unit_key = node->live.abi.setup->unit_key,
                                      .name = node->setup->node};
 }
 
@@ -86,7 +86,9 @@ static enum oto_status make_saved(struct oto_sim *sim, const struct srv_checkpoi
 {
     enum oto_status status = srv_checkpoint_configure(checkpoint, &sim->config, NULL, NULL, error);
     if (status == OTO_OK) {
-        status = srv_checkpoint_seed(checkpoint, &sim->config.seed, error);
+        uint64_t seed = sim->config.seed;
+        status = srv_checkpoint_seed(checkpoint, &seed, error);
+        srv_world_config_seed(&sim->config, seed);
     }
     if (status == OTO_OK) {
         status = oto_sim_make_(sim, NULL, NULL, made, error);
@@ -123,7 +125,7 @@ enum oto_status oto_sim_restore(struct oto_sim *sim, const void *bytes, size_t c
     } else {
         oto_sim_drop_(made);
         exchange_replacements(&sim->config, replacements);
-        sim->config.seed = seed;
+        srv_world_config_seed(&sim->config, seed);
     }
     drop_replacements(replacements, sim->config.node_count);
     srv_checkpoint_finish(&checkpoint);
@@ -167,13 +169,13 @@ enum oto_status oto_sim_reset(struct oto_sim *sim, uint64_t seed, struct oto_err
     const uint32_t mode = srv_fpu_read();
     const uint64_t previous = sim->config.seed;
     srv_fpu_pin();
-    sim->config.seed = seed;
+    srv_world_config_seed(&sim->config, seed);
     enum oto_status status = is_as_made(sim) ? srv_sim_rewind(sim->sim, error) : remake(sim, error);
     if (status == OTO_OK) {
         oto_sim_take_(sim, sim->sim);
     } else {
         struct oto_error second = {0};
-        sim->config.seed = previous;
+        srv_world_config_seed(&sim->config, previous);
         (void)remake(sim, &second);
     }
     srv_fpu_write(mode);

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sim/node.h"
+#include "sim/instance.h"
 
 void srv_outputs_clear(struct oto_output *outputs, const struct srv_port *ports, uint32_t count, int64_t t_ns)
 {

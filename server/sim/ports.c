@@ -1,51 +1,18 @@
 /* The ports of what a node runs, and the channels that they fill. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/node.h"
 
-static uint32_t find_channel(const struct oto_port *port, const struct srv_node_config *config, uint32_t first_channel)
+uint32_t srv_port_channel(const struct oto_port *port, const struct oto_plugin_descriptor *channels,
+                          uint32_t first_channel)
 {
-    const struct oto_plugin_descriptor *made_with = oto_plugin_descriptor(config->plugin);
-    for (uint32_t i = 0; i < made_with->output_count; i++) {
-        if (strcmp(port->name, made_with->outputs[i].name) == 0 &&
-            oto_record_type_hash(port->type) == oto_record_type_hash(made_with->outputs[i].type)) {
+    for (uint32_t i = 0; i < channels->output_count; i++) {
+        if (strcmp(port->name, channels->outputs[i].name) == 0 &&
+            oto_record_type_hash(port->type) == oto_record_type_hash(channels->outputs[i].type)) {
             return first_channel + i;
         }
     }
     return SRV_NO_CHANNEL;
-}
-
-/* Buffers for the payloads, each on a line of its own, and the runs of numbers in them. */
-enum oto_status srv_ports_make(const struct oto_plugin_descriptor *descriptor, const struct srv_node_config *config,
-                               uint32_t first_channel, struct oto_output *outputs, struct srv_port *ports,
-                               unsigned char **payloads, struct oto_float_run **runs, struct oto_error *error)
-{
-    uint64_t payload_bytes = 0, fields = 0;
-    for (uint32_t i = 0; i < descriptor->output_count; i++) {
-        payload_bytes += srv_state_rounded(descriptor->outputs[i].type->bytes);
-        fields += descriptor->outputs[i].type->field_count;
-    }
-    *payloads = srv_state_alloc(payload_bytes);
-    *runs = calloc(fields + 1, sizeof **runs);
-    if (*payloads == NULL || *runs == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the outputs of plugin '%s'", descriptor->id);
-    }
-    unsigned char *payload = *payloads;
-    struct oto_float_run *run = *runs;
-    for (uint32_t i = 0; i < descriptor->output_count; i++) {
-        const struct oto_port *port = &descriptor->outputs[i];
-        outputs[i].payload = payload;
-        ports[i] = (struct srv_port){.payload_bytes = port->type->bytes,
-                                     .runs = run,
-                                     .run_count = oto_float_runs(port->type, run),
-                                     .channel = find_channel(port, config, first_channel),
-                                     .enable_offset = port->enable_offset,
-                                     .was_finite = true};
-        payload += srv_state_rounded(port->type->bytes);
-        run += ports[i].run_count;
-    }
-    return OTO_OK;
 }
 
 static const struct srv_port *find_port(const struct srv_port *ports, uint32_t count, uint32_t channel)
@@ -61,8 +28,8 @@ static const struct srv_port *find_port(const struct srv_port *ports, uint32_t c
 void srv_node_join_rings(struct srv_node *node, const struct srv_store *store, const struct srv_port *before,
                          uint32_t before_count)
 {
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        struct srv_port *port = &node->ports[i];
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        struct srv_port *port = &node->live.ports[i];
         if (port->channel != SRV_NO_CHANNEL) {
             const struct srv_port *same = find_port(before, before_count, port->channel);
             port->ring = same != NULL ? same->ring
@@ -87,7 +54,7 @@ enum oto_status srv_ports_wake(const struct oto_plugin_descriptor *descriptor, c
     enum oto_status status = OTO_OK;
     for (uint32_t i = 0; i < descriptor->output_count && status == OTO_OK; i++) {
         const struct oto_port *port = &descriptor->outputs[i];
-        const uint32_t channel = find_channel(port, config, first_channel);
+        const uint32_t channel = srv_port_channel(port, oto_plugin_descriptor(config->plugin), first_channel);
         if (channel != SRV_NO_CHANNEL && srv_port_is_on(port->enable_offset, params)) {
             status = srv_store_reserve(store, channel, error);
         }
@@ -111,12 +78,12 @@ static void show_enabled(struct oto_segment_channel *channel, bool enabled)
 void srv_node_update_ports(struct srv_node *node, struct oto_segment_channel *directory)
 {
     bool filled[OTO_PLUGIN_MAX_PORTS] = {false};
-    if (node->evaluate != NULL) {
+    if (node->live.evaluate != NULL) {
         return; /* a motion's channel is the truth */
     }
-    srv_ports_enable(node->ports, node->port_count, &node->params);
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        const struct srv_port *port = &node->ports[i];
+    srv_ports_enable(node->live.ports, node->live.port_count, &node->live.params);
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        const struct srv_port *port = &node->live.ports[i];
         if (port->channel != SRV_NO_CHANNEL) {
             filled[port->channel - node->first_channel] = true;
             show_enabled(&directory[port->channel], port->enabled);

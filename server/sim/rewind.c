@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "sim/fifo.h"
-#include "sim/fpu.h"
 #include "sim/sim.h"
 
 static void rewind_ring(struct srv_ring *ring)
@@ -24,21 +23,11 @@ static void rewind_store(const struct srv_sim *sim)
     }
 }
 
-/* A new instance in the place of the node's: keys of the new seed, prepared data and state made again. */
+/* Keys of the new seed; prepared data and state made again. */
 static enum oto_status rewind_instance(const struct srv_sim *sim, struct srv_node *node, struct oto_error *error)
 {
-    struct oto_prepared prepared = {0};
     node->setup->noise_key = oto_rng_key_make(sim->config->seed, node->setup->node);
-    enum oto_status status = oto_prepare(node->plugin, node->instance.setup, &node->params, NULL, NULL, &prepared, error);
-    oto_prepared_free(&node->prepared);
-    node->prepared = prepared;
-    node->instance.data = prepared.data;
-    memset(node->instance.state, 0, node->hashed_bytes);
-    if (status == OTO_OK && node->ops->init != NULL) {
-        status = node->ops->init(&node->instance, error);
-    }
-    srv_fpu_pin();
-    return status;
+    return srv_instance_renew(&node->live, NULL, NULL, error);
 }
 
 static void rewind_schedule(struct srv_node *node)
@@ -46,18 +35,18 @@ static void rewind_schedule(struct srv_node *node)
     srv_schedule_jump(&node->schedule, 1);
     srv_due_jump(&node->due, 1);
     node->ahead.made = false;
-    node->quarantined = false;
+    node->live.quarantined = false;
 }
 
 static void rewind_records(struct srv_sim *sim, struct srv_node *node)
 {
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        struct srv_port *port = &node->ports[i];
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        struct srv_port *port = &node->live.ports[i];
         port->was_finite = true;
         rewind_ring(&port->ring);
-        memset(node->outputs[i].payload, 0, port->payload_bytes);
+        memset(node->live.outputs[i].payload, 0, port->payload_bytes);
     }
-    for (uint32_t i = 0; i < node->channel_count && node->evaluate == NULL; i++) {
+    for (uint32_t i = 0; i < node->channel_count && node->live.evaluate == NULL; i++) {
         rewind_ring(&node->silent[i]);
     }
     if (node->labelled) {

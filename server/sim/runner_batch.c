@@ -18,7 +18,7 @@ struct item {
 /* One library has one step_batch, whoever opened it. */
 static bool is_ready(const struct srv_node *node, const struct oto_plugin_ops *ops, uint64_t tick)
 {
-    return node->runner == &srv_runner_batch && node->ops->step_batch == ops->step_batch && !node->quarantined &&
+    return node->runner == &srv_runner_batch && node->live.ops->step_batch == ops->step_batch && !node->live.quarantined &&
            !node->ahead.made && srv_due_tick(&node->due) == tick;
 }
 
@@ -31,7 +31,7 @@ static uint32_t gather(const struct srv_sim *sim, struct srv_vehicle *vehicle, s
     for (uint32_t i = (uint32_t)(first - vehicle->first_sensor); vehicle < end; vehicle++, i = 0) {
         for (; i < vehicle->sensor_count; i++) {
             struct srv_node *node = &vehicle->first_sensor[i];
-            if (is_ready(node, first->ops, tick)) {
+            if (is_ready(node, first->live.ops, tick)) {
                 items[count].node = node;
                 items[count++].vehicle = vehicle;
             }
@@ -48,7 +48,7 @@ static void expose(struct srv_sim *sim, uint64_t tick, struct item *item)
     struct srv_node *node = item->node;
     srv_turn_prepare(sim, item->vehicle, node, tick, &item->turn);
     node->ahead.flags = item->turn.flags;
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, item->turn.step.at.t_ns);
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, item->turn.step.at.t_ns);
 }
 
 static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
@@ -58,13 +58,13 @@ static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
     enum oto_step_status statuses[CHUNK];
     uint32_t *breadcrumb = &sim->store.header->current_node;
     for (uint32_t i = 0; i < count; i++) {
-        instances[i] = &items[i].node->instance;
+        instances[i] = &items[i].node->live.abi;
         steps[i] = &items[i].turn.step;
         statuses[i] = OTO_STEP_ERROR; /* of what the plugin does not answer */
     }
     srv_assert_tick_thread(sim);
     __atomic_store_n(breadcrumb, items[0].node->index + 1, __ATOMIC_RELAXED);
-    items[0].node->ops->step_batch(instances, steps, count, statuses);
+    items[0].node->live.ops->step_batch(instances, steps, count, statuses);
     __atomic_store_n(breadcrumb, 0, __ATOMIC_RELAXED);
     const bool kept_mode = srv_fpu_is_pinned();
     if (!kept_mode) {
@@ -79,7 +79,7 @@ static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
 static void make_batch(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick)
 {
     struct item items[CHUNK];
-    if (!is_ready(first, first->ops, tick)) {
+    if (!is_ready(first, first->live.ops, tick)) {
         return;
     }
     const uint32_t count = gather(sim, vehicle, first, tick, items);
@@ -96,9 +96,9 @@ static void take(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_no
 {
     make_batch(sim, vehicle, node, tick);
     while (srv_due_tick(&node->due) == tick) {
-        if (!node->ahead.made && !node->quarantined) {
+        if (!node->ahead.made && !node->live.quarantined) {
             srv_direct_step(sim, vehicle, node, tick);
-        } else if (!node->quarantined) {
+        } else if (!node->live.quarantined) {
             srv_node_publish(sim, node, srv_node_account(sim, node, node->ahead.said), node->ahead.flags);
         }
         node->ahead.made = false;

@@ -21,7 +21,7 @@ void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct s
     turn->step.tick = tick;
     turn->step.n = node->schedule.n;
     turn->step.at = srv_schedule_at(&node->schedule);
-    turn->step.outputs = node->outputs;
+    turn->step.outputs = node->live.outputs;
     turn->flags = 0;
     if (node->is_estimator) {
         srv_estimator_prepare(sim, node, &turn->step);
@@ -32,7 +32,7 @@ void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct s
 
 void srv_node_absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
     if (node->is_estimator) {
         srv_estimator_absorb(sim, node);
     }
@@ -50,7 +50,7 @@ void srv_direct_step(struct srv_sim *sim, struct srv_vehicle *vehicle, struct sr
 {
     struct srv_turn_step turn;
     srv_turn_prepare(sim, vehicle, node, tick, &turn);
-    srv_outputs_clear(node->outputs, node->ports, node->port_count, turn.step.at.t_ns);
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, turn.step.at.t_ns);
     srv_node_publish(sim, node, srv_node_run(sim, node, &turn.step), turn.flags);
 }
 
@@ -60,7 +60,7 @@ void srv_direct_step(struct srv_sim *sim, struct srv_vehicle *vehicle, struct sr
 static void take(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
 {
     while (srv_due_tick(&node->due) == tick) {
-        if (!node->quarantined) {
+        if (!node->live.quarantined) {
             srv_direct_step(sim, vehicle, node, tick);
         } else if (node->is_estimator) {
             srv_inputs_skip(&node->inputs);
@@ -72,7 +72,7 @@ static void take(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_no
 void srv_direct_move(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step, uint32_t *flags)
 {
     vehicle->stale = true;
-    if (!vehicle->motion->quarantined) {
+    if (!vehicle->motion->live.quarantined) {
         srv_motion_finish(sim, vehicle, step->at, srv_node_run(sim, vehicle->motion, step), flags);
     }
 }
@@ -81,15 +81,15 @@ static enum oto_step_status evaluate(struct srv_sim *sim, struct srv_node *motio
                                      struct oto_truth_record *truth)
 {
     (void)sim;
-    return motion->evaluate(&motion->instance, at, truth);
+    return motion->live.evaluate(&motion->live.abi, at, truth);
 }
 
 static enum oto_status apply(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, const char **reason)
 {
     const enum oto_status status = srv_change_apply(node, change, reason);
     (void)sim;
-    if (status == OTO_OK && node->ops->set_params != NULL && !node->quarantined) {
-        node->ops->set_params(&node->instance, change->params.block);
+    if (status == OTO_OK && node->live.ops->set_params != NULL && !node->live.quarantined) {
+        node->live.ops->set_params(&node->live.abi, change->params.block);
         srv_fpu_pin();
     }
     return status;
@@ -100,7 +100,7 @@ const struct srv_runner srv_runner_direct = {
 
 void srv_node_choose_runner(const struct srv_sim *sim, struct srv_node *node)
 {
-    const bool batched = node->ops->step_batch != NULL && !node->is_estimator && !sim->single_steps;
+    const bool batched = node->live.ops->step_batch != NULL && !node->is_estimator && !sim->single_steps;
     node->runner = node->member != NULL  ? &srv_runner_remote
                    : node->trial != NULL ? &srv_runner_pair
                    : batched             ? &srv_runner_batch

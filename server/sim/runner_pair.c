@@ -27,12 +27,12 @@ static uint64_t *hears_of(const struct srv_sim *sim, const struct srv_node *node
 
 struct srv_pair_side srv_pair_live(const struct srv_sim *sim, struct srv_node *node)
 {
-    return (struct srv_pair_side){.instance = &node->instance,
-                               .step = node->step,
-                               .outputs = node->outputs,
-                               .ports = node->ports,
-                               .port_count = node->port_count,
-                               .quarantined = &node->quarantined,
+    return (struct srv_pair_side){.instance = &node->live.abi,
+                               .step = node->live.step,
+                               .outputs = node->live.outputs,
+                               .ports = node->live.ports,
+                               .port_count = node->live.port_count,
+                               .quarantined = &node->live.quarantined,
                                .heard = is_on_probation(node) ? node->trial->heard : node->inputs.cursors,
                                .hears = is_on_probation(node) ? node->trial->hears : hears_of(sim, node),
                                .answer = answer_of(sim, node, is_on_probation(node))};
@@ -40,8 +40,8 @@ struct srv_pair_side srv_pair_live(const struct srv_sim *sim, struct srv_node *n
 
 struct srv_pair_side srv_pair_beside(const struct srv_sim *sim, struct srv_node *node)
 {
-    struct srv_occupant *beside = &node->trial->occupant;
-    return (struct srv_pair_side){.instance = &beside->instance,
+    struct srv_instance *beside = &node->trial->instance;
+    return (struct srv_pair_side){.instance = &beside->abi,
                                .step = beside->step,
                                .outputs = beside->outputs,
                                .ports = beside->ports,
@@ -148,7 +148,7 @@ static void finish_sample(struct srv_sim *sim, struct srv_node *node, enum oto_s
         sim->remote->repeat(sim, node->member, silent);
         return;
     }
-    srv_state_hash_absorb(&sim->hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
     absorb_cursors(sim, node);
     if (is_good(status)) {
         srv_tick_publish(sim, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
@@ -161,7 +161,7 @@ static enum oto_step_status run_live(struct srv_sim *sim, struct srv_node *node,
                                      const struct oto_step *step)
 {
     if (live->answer == NULL) {
-        srv_outputs_clear(node->outputs, node->ports, node->port_count, step->at.t_ns);
+        srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, step->at.t_ns);
         return srv_node_run(sim, node, step);
     }
     return live->answer->answered ? srv_node_account(sim, node, live->answer->status) : OTO_STEP_DISCARD;
@@ -192,7 +192,7 @@ static void shadow_sample(struct srv_sim *sim, struct srv_node *node, const stru
 {
     struct srv_trial *trial = &node->trial->trial;
     const struct srv_pair_side live = srv_pair_live(sim, node);
-    const bool lives = !node->quarantined;
+    const bool lives = !node->live.quarantined;
     enum oto_step_status status = OTO_STEP_ERROR;
     if (lives) {
         status = run_live(sim, node, &live, step);
@@ -210,8 +210,8 @@ static void absorb_before(struct srv_sim *sim, const struct srv_node *node, enum
                           uint32_t flags)
 {
     struct srv_change *change = node->trial;
-    struct srv_occupant *before = &change->occupant;
-    srv_state_hash_absorb(&sim->hash, before->instance.state, before->hashed_bytes);
+    struct srv_instance *before = &change->instance;
+    srv_state_hash_absorb(&sim->hash, before->abi.state, before->hashed_bytes);
     absorb_cursors(sim, node);
     flags |= status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0;
     for (uint32_t i = 0; is_good(status) && i < before->port_count; i++) {
@@ -235,21 +235,21 @@ static void probation_sample(struct srv_sim *sim, struct srv_node *node, const s
                              uint32_t flags)
 {
     struct srv_change *change = node->trial;
-    struct srv_occupant *before = &change->occupant;
+    struct srv_instance *before = &change->instance;
     const struct srv_pair_side live = srv_pair_live(sim, node), beside = srv_pair_beside(sim, node);
     enum oto_step_status status = OTO_STEP_DISCARD, theirs = OTO_STEP_ERROR;
     if (!before->quarantined && (!run(sim, node, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
         before->quarantined = true; /* it broke unheard: there is no way back to a whole one */
     }
     const bool can_be_finite = before->quarantined || !is_good(status) || all_finite(&beside);
-    const char *wrong = node->quarantined ? "was quarantined with its library"
+    const char *wrong = node->live.quarantined ? "was quarantined with its library"
                                           : run_candidate(sim, node, change, &live, step, &theirs);
     if (wrong == NULL && is_good(theirs) && can_be_finite && !all_finite(&live)) {
         wrong = "gave a NaN or an infinity";
     }
     if (wrong != NULL) {
         srv_trial_roll_back(sim, node, wrong);
-        if (!node->quarantined) {
+        if (!node->live.quarantined) {
             finish_sample(sim, node, status, flags, silence(&beside));
         }
         return;
@@ -319,7 +319,7 @@ static void shadow_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
         return;
     }
     change->trial.failure =
-        move_candidate(sim, vehicle->motion, &beside, change->occupant.evaluate, step, &status, &truth);
+        move_candidate(sim, vehicle->motion, &beside, change->instance.evaluate, step, &status, &truth);
     if (change->trial.failure == NULL && is_good(status)) {
         srv_comparison_add(&change->comparison, &vehicle->truth, &truth);
     }
@@ -330,7 +330,7 @@ static void probation_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, c
 {
     struct srv_node *motion = vehicle->motion;
     struct srv_change *change = motion->trial;
-    struct srv_occupant *before = &change->occupant;
+    struct srv_instance *before = &change->instance;
     const struct srv_pair_side live = srv_pair_live(sim, motion), beside = srv_pair_beside(sim, motion);
     struct oto_truth_record truth, old_truth;
     enum oto_step_status status = OTO_STEP_ERROR, theirs = OTO_STEP_ERROR;
@@ -338,10 +338,10 @@ static void probation_motion(struct srv_sim *sim, struct srv_vehicle *vehicle, c
         before->quarantined = true;
     }
     const bool old_stands = !before->quarantined && is_good(status) &&
-                            truth_of(sim, motion, &before->instance, before->evaluate, step, &old_truth);
-    const char *wrong = motion->quarantined
+                            truth_of(sim, motion, &before->abi, before->evaluate, step, &old_truth);
+    const char *wrong = motion->live.quarantined
                             ? "was quarantined with its library"
-                            : move_candidate(sim, motion, &live, motion->evaluate, step, &theirs, &truth);
+                            : move_candidate(sim, motion, &live, motion->live.evaluate, step, &theirs, &truth);
     if (wrong != NULL) {
         srv_trial_roll_back(sim, motion, wrong);
     } else {
@@ -367,7 +367,7 @@ static void move(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct 
 
 bool srv_trial_save_motion(struct srv_sim *sim, struct srv_node *motion)
 {
-    if (motion->trial == NULL || motion->trial->trial.phase != SRV_TRIAL_PROBATION || motion->trial->occupant.quarantined) {
+    if (motion->trial == NULL || motion->trial->trial.phase != SRV_TRIAL_PROBATION || motion->trial->instance.quarantined) {
         return false;
     }
     srv_trial_roll_back(sim, motion, "could not be evaluated");

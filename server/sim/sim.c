@@ -113,9 +113,9 @@ static enum oto_status make_vehicles(struct srv_sim *sim, struct oto_error *erro
         struct srv_vehicle *vehicle = &sim->vehicles[v];
         vehicle->motion = &sim->nodes[from->motion];
         vehicle->first_sensor = &sim->nodes[from->first_node];
-        vehicle->vibration = from->vibration.line_count > 0 ? &from->vibration : NULL;
+        vehicle->vibration = from->vibration.source_count > 0 ? &from->vibration : NULL;
         vehicle->sensor_count = from->node_count;
-        vehicle->any_time = (vehicle->motion->motion_flags & OTO_MOTION_ANY_TIME) != 0;
+        vehicle->any_time = (vehicle->motion->live.motion_flags & OTO_MOTION_ANY_TIME) != 0;
         vehicle->truth_zero.q_enu_from_body = oto_quat_identity();
         vehicle->truth = vehicle->truth_zero;
         status = vehicle->any_time ? OTO_OK
@@ -171,6 +171,7 @@ enum oto_status srv_sim_create(const struct srv_world_config *config, const stru
     sim->config = config;
     sim->hooks = options->hooks;
     sim->single_steps = options->single_steps;
+    sim->hash.off = options->no_state_hash;
     const enum oto_status status = build(sim, options, warn, warn_context, error);
     if (status != OTO_OK) {
         srv_sim_destroy(sim);
@@ -250,15 +251,15 @@ struct srv_fault *srv_sim_fault_make(const struct srv_sim *sim, uint32_t node, c
 uint64_t srv_sim_node_hash(const struct srv_sim *sim, const struct srv_node *node)
 {
     const struct srv_vehicle *vehicle = &sim->vehicles[node->config->vehicle];
-    struct srv_state_hash hash;
+    struct srv_state_hash hash = {.off = false};
     srv_state_hash_begin(&hash, node->index);
-    srv_state_hash_absorb(&hash, node->instance.state, node->hashed_bytes);
+    srv_state_hash_absorb(&hash, node->live.abi.state, node->live.hashed_bytes);
     if (vehicle->motion == node) {
         srv_state_hash_absorb(&hash, &vehicle->truth, sizeof vehicle->truth);
     }
-    for (uint32_t i = 0; i < node->port_count && node->runner != &srv_runner_remote; i++) {
-        if (node->ports[i].enabled) {
-            srv_state_hash_absorb(&hash, node->outputs[i].payload, node->ports[i].payload_bytes);
+    for (uint32_t i = 0; i < node->live.port_count && node->runner != &srv_runner_remote; i++) {
+        if (node->live.ports[i].enabled) {
+            srv_state_hash_absorb(&hash, node->live.outputs[i].payload, node->live.ports[i].payload_bytes);
         }
     }
     return srv_state_hash_end(&hash);

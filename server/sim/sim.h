@@ -55,6 +55,7 @@ struct srv_sim_hooks {
 struct srv_sim_options {
     struct srv_sim_hooks hooks;
     bool single_steps; /* instances of one plugin are never stepped together */
+    bool no_state_hash; /* the chain does not depend on states and samples */
     srv_store_make_function *make_store;
     void *store_context;
 };

@@ -45,6 +45,9 @@ void srv_state_hash_begin(struct srv_state_hash *hash, uint64_t chain)
 void srv_state_hash_absorb(struct srv_state_hash *hash, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
+    if (hash->off) {
+        return;
+    }
     uint64_t a = hash->lane[0], b = hash->lane[1], c = hash->lane[2], d = hash->lane[3];
     size_t left = bytes;
     for (; left >= 32; left -= 32, at += 32) {

@@ -7,12 +7,14 @@
 #ifndef SRV_WORLD_STATE_HASH_H
 #define SRV_WORLD_STATE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct srv_state_hash {
     uint64_t lane[4];
     uint64_t bytes;
+    bool off; /* nothing is absorbed; set once, before the first begin */
 };
 
 void srv_state_hash_begin(struct srv_state_hash *hash, uint64_t chain);

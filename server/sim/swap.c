@@ -48,26 +48,26 @@ static void link_trial(struct srv_sim *sim, struct srv_change *change)
 static bool shares_past(const struct srv_node *node, const struct srv_change *change)
 {
     return change->start == SRV_START_COPY &&
-           (node->motion_flags & change->occupant.motion_flags & OTO_MOTION_ANY_TIME) != 0;
+           (node->live.motion_flags & change->instance.motion_flags & OTO_MOTION_ANY_TIME) != 0;
 }
 
 /* After an exchange: of what was before it the vehicle's history tells. */
 static void take_vehicle(struct srv_sim *sim, const struct srv_node *node, const struct srv_change *change)
 {
     struct srv_vehicle *vehicle = srv_trial_vehicle(sim, node);
-    if (node->evaluate == NULL) {
+    if (node->live.evaluate == NULL) {
         return;
     }
-    vehicle->any_time = (node->motion_flags & OTO_MOTION_ANY_TIME) != 0;
+    vehicle->any_time = (node->live.motion_flags & OTO_MOTION_ANY_TIME) != 0;
     if (!shares_past(node, change)) {
         vehicle->any_from_ns = sim->schedule.t_ns;
     }
 }
 
 /* Clients see who fills the channels, and which of them are silent. */
-static void show_occupant(struct srv_sim *sim, struct srv_node *node, const struct srv_occupant *before)
+static void show_instance(struct srv_sim *sim, struct srv_node *node, const struct srv_instance *before)
 {
-    const struct oto_plugin_descriptor *now = node->descriptor, *was = before->descriptor;
+    const struct oto_plugin_descriptor *now = node->live.descriptor, *was = before->descriptor;
     const bool renamed = strcmp(now->id, was->id) != 0 || strcmp(now->version, was->version) != 0;
     srv_node_join_rings(node, &sim->store, before->ports, before->port_count);
     srv_node_update_ports(node, sim->store.directory);
@@ -139,17 +139,17 @@ void srv_trial_roll_back(struct srv_sim *sim, struct srv_node *node, const char 
     struct srv_change *change = node->trial;
     char text[152];
     struct srv_text words = srv_text_begin(text, sizeof text);
-    srv_text_add(&words, node->descriptor->id);
+    srv_text_add(&words, node->live.descriptor->id);
     srv_text_add(&words, " ");
     srv_text_add(&words, why);
     srv_text_add(&words, "; back to ");
     exchange(sim, node, change);
-    srv_text_add(&words, node->descriptor->id);
+    srv_text_add(&words, node->live.descriptor->id);
     srv_text_add(&words, " ");
-    srv_text_add(&words, node->descriptor->version);
-    show_occupant(sim, node, &change->occupant);
+    srv_text_add(&words, node->live.descriptor->version);
+    show_instance(sim, node, &change->instance);
     take_vehicle(sim, node, change);
-    if (node->quarantined) {
+    if (node->live.quarantined) {
         srv_count(sim, OTO_COUNTER_QUARANTINED, 1);
     }
     change->trial.rolled_back = true;
@@ -201,11 +201,11 @@ static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *
     if (change->probation_ticks == 0) {
         settle_hosts(sim, node, change);
     }
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        trial->seq[i] = srv_fifo_newest(node, &node->ports[i].ring, node->ports[i].channel);
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        trial->seq[i] = srv_fifo_newest(node, &node->live.ports[i].ring, node->live.ports[i].channel);
     }
     exchange(sim, node, change);
-    show_occupant(sim, node, &change->occupant);
+    show_instance(sim, node, &change->instance);
     take_vehicle(sim, node, change);
     trial->flip_tick = sim->tick;
     reply->status = OTO_OK;
@@ -259,7 +259,7 @@ static bool flip_now(struct srv_sim *sim, struct srv_node *node, struct srv_chan
                      struct srv_reply *reply)
 {
     const char *reason = NULL;
-    if (change->occupant.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
+    if (change->instance.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
         return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
     return flip(sim, node, change, reply);
@@ -275,10 +275,10 @@ static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_
     if (change->shadow_ticks == 0) {
         return flip_now(sim, node, change, reply);
     }
-    if (change->occupant.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
+    if (change->instance.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
         return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
-    srv_ports_enable(change->occupant.ports, change->occupant.port_count, &change->occupant.params);
+    srv_ports_enable(change->instance.ports, change->instance.port_count, &change->instance.params);
     if (trial->phase == SRV_TRIAL_NONE) {
         link_trial(sim, change);
     }
@@ -291,7 +291,7 @@ static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_
 /* False: it goes on at the next boundaries. */
 static bool have_history(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
-    if (node->evaluate == NULL || srv_trial_vehicle(sim, node)->history.records != NULL ||
+    if (node->live.evaluate == NULL || srv_trial_vehicle(sim, node)->history.records != NULL ||
         shares_past(node, change)) {
         return true;
     }

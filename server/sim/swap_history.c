@@ -16,7 +16,7 @@ static void fill_one(const struct srv_vehicle *vehicle, struct srv_history *hist
     at.sub_ns = (double)rest / (double)history->rate_num;
     memset(&truth, 0, sizeof truth);
     const bool known =
-        !motion->quarantined && motion->evaluate(&motion->instance, at, &truth) == OTO_STEP_OK;
+        !motion->live.quarantined && motion->live.evaluate(&motion->live.abi, at, &truth) == OTO_STEP_OK;
     srv_history_put(history, m, m == 0 ? &vehicle->truth_zero : known ? &truth : &vehicle->truth);
 }
 

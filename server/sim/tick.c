@@ -43,9 +43,9 @@ static inline void publish(struct srv_sim *sim, struct srv_node *node, uint32_t 
     if (faulty) {
         srv_faults_begin_sample(sim, node);
     }
-    for (uint32_t i = 0; i < node->port_count; i++) {
-        struct srv_port *port = &node->ports[i];
-        const struct oto_output *output = &node->outputs[i];
+    for (uint32_t i = 0; i < node->live.port_count; i++) {
+        struct srv_port *port = &node->live.ports[i];
+        const struct oto_output *output = &node->live.outputs[i];
         uint32_t record_flags = output->flags | flags;
         if (output->emit == 0 || !port->enabled) {
             continue;
@@ -151,7 +151,7 @@ void srv_sim_begin_chain(struct srv_sim *sim)
         srv_state_hash_absorb(&sim->hash, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        srv_state_hash_absorb(&sim->hash, sim->nodes[i].instance.state, sim->nodes[i].hashed_bytes);
+        srv_state_hash_absorb(&sim->hash, sim->nodes[i].live.abi.state, sim->nodes[i].live.hashed_bytes);
     }
     sim->chain = srv_state_hash_end(&sim->hash);
 }

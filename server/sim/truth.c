@@ -30,7 +30,7 @@ bool srv_node_call(struct srv_sim *sim, const struct srv_node *node,
 enum oto_step_status srv_node_run(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step)
 {
     enum oto_step_status status;
-    const bool kept_mode = call(sim, node, node->step, &node->instance, step, &status);
+    const bool kept_mode = call(sim, node, node->live.step, &node->live.abi, step, &status);
     return srv_node_account(sim, node, kept_mode ? (uint32_t)status : SRV_STEP_FLOAT_MODE);
 }
 
@@ -56,8 +56,8 @@ enum oto_step_status srv_node_account(struct srv_sim *sim, struct srv_node *node
 
 static void take_out(struct srv_sim *sim, struct srv_node *node)
 {
-    if (!node->quarantined) {
-        node->quarantined = true;
+    if (!node->live.quarantined) {
+        node->live.quarantined = true;
         srv_count(sim, OTO_COUNTER_QUARANTINED, 1);
     }
 }
@@ -68,7 +68,7 @@ void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_st
     srv_count(sim, OTO_COUNTER_ERRORS, 1);
     take_out(sim, node);
     for (uint32_t i = 0; status == OTO_STEP_FATAL && i < sim->node_count; i++) {
-        if (sim->nodes[i].ops == node->ops) {
+        if (sim->nodes[i].live.ops == node->live.ops) {
             take_out(sim, &sim->nodes[i]);
         }
     }
@@ -81,7 +81,7 @@ static bool evaluate(struct srv_sim *sim, struct srv_vehicle *vehicle, struct ot
 {
     struct srv_node *motion = vehicle->motion;
     uint32_t *breadcrumb = &sim->store.header->current_node;
-    if (motion->quarantined) {
+    if (motion->live.quarantined) {
         return false;
     }
     memset(truth, 0, sizeof *truth);
@@ -169,7 +169,7 @@ void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
         .t_ns = sim->schedule.t_ns, .sensor_time_ns = sim->schedule.t_ns, .flags = vehicle->truth_flags};
     srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
     head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
-    srv_state_hash_absorb(&sim->hash, motion->instance.state, motion->hashed_bytes);
+    srv_state_hash_absorb(&sim->hash, motion->live.abi.state, motion->live.hashed_bytes);
     srv_state_hash_absorb(&sim->hash, &head, sizeof head);
     srv_state_hash_absorb(&sim->hash, &vehicle->truth, sizeof vehicle->truth);
 }

@@ -1,5 +1,7 @@
 #include "sim/vibration.h"
 
+#define SQRT_HALF 0x1.6a09e667f3bcdp-1
+
 /* What the angles of a source's lines are multiples of, and how strong they are. */
 struct drive {
     double base, base_per_s;
@@ -47,11 +49,32 @@ static void add_line(const struct srv_vibration_line *line, const struct drive *
     }
 }
 
+/* Each value holds around its instant n/rate, so that rounding of the time cannot change the value at that instant. */
+static void add_noise(const struct srv_vibration *vibration, uint32_t index, double t_s, struct srv_shake *shake)
+{
+    const struct srv_vibration_source *source = &vibration->sources[index];
+    const uint64_t n = (uint64_t)(t_s * source->noise_rate_hz + 0.5), term = 1 + index;
+    double now[4], before[4] = {0.0};
+    oto_normal4(oto_rng_block(vibration->key, n + 1, 0, term, OTO_RNG_DOMAIN_WORLD), now);
+    if (source->is_differenced) {
+        oto_normal4(oto_rng_block(vibration->key, n, 0, term, OTO_RNG_DOMAIN_WORLD), before);
+    }
+    const double gain = source->is_differenced ? SQRT_HALF : 1.0;
+    const oto_vec3 rms = source->noise_rms_m_s2;
+    shake->accel_m_s2 = oto_vec3_add_scaled(shake->accel_m_s2,
+                                            oto_vec3_make(rms.x * (now[0] - before[0]), rms.y * (now[1] - before[1]),
+                                                          rms.z * (now[2] - before[2])), gain);
+}
+
 struct srv_shake srv_vibration_at(const struct srv_vibration *vibration, double t_s)
 {
     struct srv_shake shake = {oto_vec3_zero(), oto_vec3_zero(), oto_vec3_zero()};
     for (uint32_t i = 0; i < vibration->source_count; i++) {
         const struct srv_vibration_source *source = &vibration->sources[i];
+        if (source->noise_rate_hz > 0.0) {
+            add_noise(vibration, i, t_s, &shake);
+            continue;
+        }
         const struct drive drive = drive_of(source, t_s);
         const struct srv_vibration_line *line = &vibration->lines[source->first_line];
         for (uint32_t k = 0; k < source->line_count; k++) {

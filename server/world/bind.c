@@ -100,7 +100,7 @@ static enum oto_status check_rate(struct srv_binder *binder, const struct oto_va
                                   const struct srv_node_config *node)
 {
     const struct srv_clock_config *clock = &binder->config->clock;
-    const char *id = oto_plugin_descriptor(node->plugin)->id;
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(node->plugin);
     double rate_hz = (double)node->rate_num / (double)node->rate_den;
     double base_hz = (double)clock->rate_num / (double)clock->rate_den;
     if (node->rate_num == 0 || node->rate_num > SRV_RATE_MAX_TERM || node->rate_den > SRV_RATE_MAX_TERM)
@@ -108,12 +108,11 @@ static enum oto_status check_rate(struct srv_binder *binder, const struct oto_va
                               "the rate of '%s' is %.10g Hz, expected more than 0 and at most the clock's %.10g Hz",
                               node->name, rate_hz, base_hz);
     bool above = (__uint128_t)node->rate_num * clock->rate_den > (__uint128_t)clock->rate_num * node->rate_den;
-    /* Unity's sensor repeats its sample when it is asked faster than the physics (A6). */
-    if (above && strcmp(id, "sdf_imu") != 0)
+    if (above && (descriptor->flags & OTO_PLUGIN_ANY_RATE) == 0)
         return oto_value_fail(place, binder->error, OTO_RANGE,
                               "the rate of '%s' is %.10g Hz, expected at most the clock's %.10g Hz (clock.rate_hz)",
                               node->name, rate_hz, base_hz);
-    if (strcmp(oto_plugin_descriptor(node->plugin)->kind, OTO_KIND_ESTIMATOR) == 0 && rate_hz < 1.0)
+    if (strcmp(descriptor->kind, OTO_KIND_ESTIMATOR) == 0 && rate_hz < 1.0)
         return oto_value_fail(place, binder->error, OTO_RANGE,
                               "the rate of '%s' is %.10g Hz, expected at least 1 Hz of an estimator: its inputs are kept for "
                               "one second", node->name, rate_hz);

@@ -54,6 +54,8 @@ enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_va
 /* Reads the vibration of a vehicle. After a failure the allocated rows belong to the vehicle and are freed with it. */
 enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_value *list,
                                    struct srv_vehicle_config *vehicle);
+/* Draws what depends on the seed. */
+void srv_vibration_seed(struct srv_vibration *vibration, const char *vehicle, uint64_t seed);
 void srv_vibration_finish(struct srv_vibration *vibration);
 /* Binds plugin, parameters and rate of a node; `map` is its place in the file. */
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,

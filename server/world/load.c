@@ -93,6 +93,13 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
     return status;
 }
 
+void srv_world_config_seed(struct srv_world_config *config, uint64_t seed)
+{
+    config->seed = seed;
+    for (uint32_t i = 0; i < config->vehicle_count; i++)
+        srv_vibration_seed(&config->vehicles[i].vibration, config->vehicles[i].name, seed);
+}
+
 void srv_world_config_finish(struct srv_world_config *config)
 {
     if (config == NULL)

@@ -32,7 +32,7 @@ struct srv_raw_vehicle {
 
 /* An entry of `vibration`: exactly one of the maps is given. */
 struct srv_raw_vibration {
-    const struct oto_value *sine, *psd, *engine;
+    const struct oto_value *sine, *psd, *noise, *engine;
 };
 
 struct srv_raw_sine {
@@ -45,6 +45,12 @@ struct srv_raw_psd {
     struct srv_table g2_hz, m2_s4_hz; /* levels over frequency */
     double axes[3];
     uint32_t lines;
+};
+
+struct srv_raw_noise {
+    double accel_body_m_s2[3];
+    double rate_hz;
+    bool differenced;
 };
 
 struct srv_raw_engine {

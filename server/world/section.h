@@ -66,7 +66,8 @@ struct srv_section {
 
 extern const struct srv_section srv_section_world, srv_section_vehicle, srv_section_motion, srv_section_node,
     srv_section_fault;
-extern const struct srv_section srv_section_vibration, srv_section_sine, srv_section_psd, srv_section_engine,
+extern const struct srv_section srv_section_vibration, srv_section_sine, srv_section_psd, srv_section_noise,
+    srv_section_engine,
     srv_section_order, srv_section_participant, srv_section_role;
 
 void srv_section_defaults(const struct srv_section *section, void *target);

@@ -35,6 +35,16 @@ static const struct srv_key psd_keys[] = {
 };
 const struct srv_section srv_section_psd = {"psd", "random vibration", KEYS(psd_keys)};
 
+static const struct srv_key noise_keys[] = {
+    {"accel_body_m_s2", SRV_FORM_VEC3, AT(srv_raw_noise, accel_body_m_s2), RANGE(0, 1e5), .flags = SRV_KEY_REQUIRED, .unit = "m/s^2",
+     .text = "rms of the acceleration along each body axis"},
+    {"rate_hz", SRV_FORM_F64, AT(srv_raw_noise, rate_hz), RANGE(0, 1e6), .flags = SRV_KEY_REQUIRED | SRV_KEY_OPEN_MIN, .unit = "Hz",
+     .text = "values per second; each holds for one period around its instant n/rate"},
+    {"differenced", SRV_FORM_BOOL, AT(srv_raw_noise, differenced), .default_text = "false",
+     .text = "the difference of two successive values over sqrt(2), whose integral does not grow"},
+};
+const struct srv_section srv_section_noise = {"noise", "white acceleration", KEYS(noise_keys)};
+
 static const struct srv_key order_keys[] = {
     {"order", SRV_FORM_F64, AT(srv_raw_sine, order), RANGE(0, 1000), .flags = SRV_KEY_REQUIRED | SRV_KEY_OPEN_MIN,
      .text = "periods in a revolution: 2 for the ignition of four cylinders"},
@@ -55,6 +65,7 @@ const struct srv_section srv_section_engine = {"engine", "orders of an engine's 
 static const struct srv_key vibration_keys[] = {
     {"sine", SRV_FORM_MAP, AT(srv_raw_vibration, sine), .section = &srv_section_sine, .text = "one frequency"},
     {"psd", SRV_FORM_MAP, AT(srv_raw_vibration, psd), .section = &srv_section_psd, .text = "random vibration"},
+    {"noise", SRV_FORM_MAP, AT(srv_raw_vibration, noise), .section = &srv_section_noise, .text = "white acceleration"},
     {"engine", SRV_FORM_MAP, AT(srv_raw_vibration, engine), .section = &srv_section_engine,
      .text = "orders of an engine's speed"},
 };

@@ -13,7 +13,6 @@ enum { MAX_SOURCES = 64, MAX_ORDERS = 64, MAX_LINES = 1000000 /* limit for a wor
 struct maker {
     struct srv_binder *binder;
     struct srv_vibration *vibration;
-    struct oto_rng_key key;
     uint32_t source; /* index of the current source */
 };
 
@@ -36,6 +35,10 @@ static enum oto_status add_lines(struct maker *maker, const struct oto_value *pl
     if (lines == NULL)
         return no_memory(maker, place);
     vibration->lines = lines;
+    oto_vec3 *amplitudes = realloc(vibration->amplitudes_m_s2, all * sizeof *amplitudes);
+    if (amplitudes == NULL)
+        return no_memory(maker, place);
+    vibration->amplitudes_m_s2 = amplitudes;
     *added = lines + vibration->line_count;
     memset(*added, 0, count * sizeof *lines);
     vibration->line_count += count;
@@ -137,25 +140,44 @@ static double band_power(const struct srv_table *levels, double from_hz, double 
  * of the sine in its band is a multiple of the golden ratio, so that no two frequencies have a simple ratio. Each axis
  * has its own phase.
  */
-static void fill_spectrum(const struct maker *maker, const struct srv_raw_psd *raw, const struct srv_table *levels,
-                          double unit, struct srv_vibration_line *lines)
+static void fill_spectrum(const struct srv_raw_psd *raw, const struct srv_table *levels, double unit,
+                          struct srv_vibration_line *lines, oto_vec3 *amplitudes_m_s2)
 {
     const double first_hz = levels->rows[0].x, last_hz = levels->rows[levels->count - 1].x;
     const double width = oto_log(last_hz / first_hz) / raw->lines;
     for (uint32_t k = 0; k < raw->lines; k++) {
-        const oto_philox_block block = oto_rng_block(maker->key, k, maker->source, 0, OTO_RNG_DOMAIN_WORLD);
         const double share = (k + 1) * GOLDEN_RATIO - (double)(uint32_t)((k + 1) * GOLDEN_RATIO);
         const double from_hz = first_hz * oto_exp(k * width);
         const double to_hz = k + 1 < raw->lines ? first_hz * oto_exp((k + 1) * width) : last_hz;
         const double amplitude = unit * oto_sqrt(2 * band_power(levels, from_hz, to_hz));
-        double amplitudes[3], phases_rad[3];
-        for (int i = 0; i < 3; i++) {
-            amplitudes[i] = amplitude * raw->axes[i];
-            phases_rad[i] = OTO_TWO_PI * oto_u01(block.v[i]);
-        }
         lines[k].factor = from_hz * oto_exp(share * width);
-        split(amplitudes, phases_rad, &lines[k].accel_sin_m_s2, &lines[k].accel_cos_m_s2);
+        amplitudes_m_s2[k] =
+            oto_vec3_make(amplitude * raw->axes[0], amplitude * raw->axes[1], amplitude * raw->axes[2]);
     }
+}
+
+static void draw_phases(struct srv_vibration *vibration, uint32_t source)
+{
+    const struct srv_vibration_source *spectrum = &vibration->sources[source];
+    for (uint32_t k = 0; k < spectrum->line_count; k++) {
+        const oto_philox_block block = oto_rng_block(vibration->key, k, source, 0, OTO_RNG_DOMAIN_WORLD);
+        const uint32_t at = spectrum->first_line + k;
+        double amplitudes[3], phases_rad[3];
+        oto_vec3_to_array(vibration->amplitudes_m_s2[at], amplitudes);
+        for (int i = 0; i < 3; i++)
+            phases_rad[i] = OTO_TWO_PI * oto_u01(block.v[i]);
+        split(amplitudes, phases_rad, &vibration->lines[at].accel_sin_m_s2, &vibration->lines[at].accel_cos_m_s2);
+    }
+}
+
+void srv_vibration_seed(struct srv_vibration *vibration, const char *vehicle, uint64_t seed)
+{
+    char stream[SRV_NAME_BYTES + 16];
+    (void)snprintf(stream, sizeof stream, "%s/vibration", vehicle);
+    vibration->key = oto_rng_key_make(seed, stream);
+    for (uint32_t i = 0; i < vibration->source_count; i++)
+        if (vibration->sources[i].is_spectrum)
+            draw_phases(vibration, i);
 }
 
 static enum oto_status check_psd(const struct maker *maker, const struct oto_value *map, const struct srv_raw_psd *raw)
@@ -174,7 +196,7 @@ static enum oto_status check_psd(const struct maker *maker, const struct oto_val
 static enum oto_status make_psd(struct maker *maker, const struct oto_value *map, struct srv_vibration_source *source)
 {
     struct srv_raw_psd raw = {0};
-    (void)source;
+    source->is_spectrum = true;
     srv_section_defaults(&srv_section_psd, &raw);
     enum oto_status status = srv_section_read(&srv_section_psd, map, &raw, maker->binder->error);
     if (status == OTO_OK)
@@ -184,10 +206,23 @@ static enum oto_status make_psd(struct maker *maker, const struct oto_value *map
         status = add_lines(maker, map, raw.lines, &lines);
     if (status == OTO_OK) {
         const bool in_g = raw.g2_hz.count > 0;
-        fill_spectrum(maker, &raw, in_g ? &raw.g2_hz : &raw.m2_s4_hz, in_g ? OTO_STANDARD_GRAVITY_M_S2 : 1, lines);
+        fill_spectrum(&raw, in_g ? &raw.g2_hz : &raw.m2_s4_hz, in_g ? OTO_STANDARD_GRAVITY_M_S2 : 1, lines,
+                      maker->vibration->amplitudes_m_s2 + source->first_line);
     }
     free(raw.g2_hz.rows);
     free(raw.m2_s4_hz.rows);
+    return status;
+}
+
+static enum oto_status make_noise(const struct maker *maker, const struct oto_value *map,
+                                  struct srv_vibration_source *source)
+{
+    struct srv_raw_noise raw = {0};
+    srv_section_defaults(&srv_section_noise, &raw);
+    const enum oto_status status = srv_section_read(&srv_section_noise, map, &raw, maker->binder->error);
+    source->noise_rate_hz = raw.rate_hz;
+    source->noise_rms_m_s2 = oto_vec3_from_array(raw.accel_body_m_s2);
+    source->is_differenced = raw.differenced;
     return status;
 }
 
@@ -201,12 +236,14 @@ static enum oto_status make_source(struct maker *maker, const struct oto_value *
         return status;
     if (map->count != 1)
         return oto_value_fail(map, maker->binder->error, OTO_INVALID,
-                              "expected one of sine, psd and engine in an entry of vibration, got %u keys", map->count);
+                              "expected one of sine, psd, noise and engine in an entry of vibration, got %u keys", map->count);
     source->first_line = vibration->line_count;
     if (raw.sine != NULL)
         status = make_sine(maker, raw.sine, source);
     else if (raw.psd != NULL)
         status = make_psd(maker, raw.psd, source);
+    else if (raw.noise != NULL)
+        status = make_noise(maker, raw.noise, source);
     else
         status = make_engine(maker, raw.engine, source);
     source->line_count = vibration->line_count - source->first_line;
@@ -216,9 +253,7 @@ static enum oto_status make_source(struct maker *maker, const struct oto_value *
 enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_value *list,
                                    struct srv_vehicle_config *vehicle)
 {
-    char stream[SRV_NAME_BYTES + 16];
-    (void)snprintf(stream, sizeof stream, "%s/vibration", vehicle->name);
-    struct maker maker = {binder, &vehicle->vibration, oto_rng_key_make(binder->config->seed, stream), 0};
+    struct maker maker = {binder, &vehicle->vibration, 0};
     enum oto_status status = OTO_OK;
     if (list->count > MAX_SOURCES)
         return oto_value_fail(list, binder->error, OTO_LIMIT, "%u sources of vibration, at most %d are accepted",
@@ -228,6 +263,8 @@ enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_v
         return no_memory(&maker, list);
     for (; maker.source < list->count && status == OTO_OK; maker.source++)
         status = make_source(&maker, list->items[maker.source]);
+    if (status == OTO_OK)
+        srv_vibration_seed(&vehicle->vibration, vehicle->name, binder->config->seed);
     return status;
 }
 
@@ -237,5 +274,6 @@ void srv_vibration_finish(struct srv_vibration *vibration)
         free(vibration->sources[i].rpm_along_time.rows);
     free(vibration->sources);
     free(vibration->lines);
+    free(vibration->amplitudes_m_s2);
     *vibration = (struct srv_vibration){0};
 }

@@ -92,9 +92,16 @@ struct srv_vibration_line {
     oto_vec3 rate_sin_rad_s, rate_cos_rad_s;
 };
 
-/* The base of a source is the time in s with factors in Hz, or the revolutions of an engine with orders as factors. */
+/*
+ * The base of a source is the time in s with factors in Hz, or the revolutions of an engine with orders as factors. A source
+ * with a noise rate has no lines: its values are independent.
+ */
 struct srv_vibration_source {
     bool is_engine, turns; /* turns: it has angular rates */
+    bool is_spectrum;      /* the phases of its lines depend on the seed */
+    bool is_differenced;
+    double noise_rate_hz; /* 0: no noise */
+    oto_vec3 noise_rms_m_s2;
     double reference_rpm;  /* if above 0, amplitudes are multiplied by (rpm / this)² */
     struct srv_table rpm_along_time;
     uint32_t first_line, line_count;
@@ -104,6 +111,8 @@ struct srv_vibration {
     uint32_t source_count, line_count;
     struct srv_vibration_source *sources;
     struct srv_vibration_line *lines;
+    oto_vec3 *amplitudes_m_s2; /* of the lines of spectra */
+    struct oto_rng_key key;
 };
 
 /* An input of an estimator: the channel that it reads. */
@@ -239,6 +248,8 @@ struct srv_world_source {
  */
 enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
                                       struct srv_world_config *config, struct oto_error *error);
+/* Another seed, with everything in the configuration that depends on it. */
+void srv_world_config_seed(struct srv_world_config *config, uint64_t seed);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */
 
 /* The JSON Schema of world files, from the parser's tables; malloc'ed. */

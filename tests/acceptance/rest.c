@@ -10,9 +10,10 @@ void rest_open(struct rest *rest, double rate_hz, uint64_t seed)
 {
     struct oto_error error = {0};
     memset(rest, 0, sizeof *rest);
-    assert_ok(oto_plugin_open(OTO_PLUGIN_DIR "/mems_imu.so", NULL, &rest->plugin, &error), error);
-    rest->ops = oto_plugin_ops(rest->plugin);
-    assert_ok(oto_params_default(oto_plugin_descriptor(rest->plugin), &rest->params, &error), error);
+    struct oto_plugin *plugin;
+    assert_ok(oto_plugin_open(OTO_PLUGIN_DIR "/mems_imu.so", NULL, &plugin, &error), error);
+    srv_instance_bind(&rest->now, plugin);
+    assert_ok(oto_params_default(rest->now.descriptor, &rest->now.params, &error), error);
     rest->setup = (struct oto_setup){.size = sizeof rest->setup,
                                      .node = "car/imu",
                                      .rate_hz = rate_hz,
@@ -29,14 +30,12 @@ void rest_open(struct rest *rest, double rate_hz, uint64_t seed)
     rest->input.temperature_degc = 25;
     rest->input.q_enu_from_sensor = oto_quat_identity();
     rest->input.truth.q_enu_from_body = oto_quat_identity();
-    rest->outputs[0].payload = &rest->imu;
-    rest->outputs[1].payload = &rest->mag;
 }
 
 void rest_set_text(struct rest *rest, const char *key, const char *yaml)
 {
     struct oto_error error = {0};
-    assert_ok(oto_params_set(oto_plugin_descriptor(rest->plugin), key, yaml, false, &rest->params, &error), error);
+    assert_ok(oto_params_set(rest->now.descriptor, key, yaml, false, &rest->now.params, &error), error);
 }
 
 void rest_set(struct rest *rest, const char *key, double value)
@@ -48,38 +47,26 @@ void rest_set(struct rest *rest, const char *key, double value)
 
 void rest_start(struct rest *rest)
 {
+    const struct srv_instance_place place = {.setup = &rest->setup, .warn = warn};
     struct oto_error error = {0};
-    assert_ok(oto_prepare(rest->plugin, &rest->setup, &rest->params, warn, NULL, &rest->prepared, &error), error);
-    rest->instance = (struct oto_instance){.size = sizeof rest->instance,
-                                           .setup = &rest->setup,
-                                           .params = rest->params.block,
-                                           .data = rest->prepared.data,
-                                           .state = calloc(1, oto_plugin_descriptor(rest->plugin)->state_bytes)};
-    assert_ok(rest->ops->init(&rest->instance, &error), error);
-    rest->step = (struct oto_step){
-        .size = sizeof rest->step, .outputs = rest->outputs, .sensor = {.input = &rest->input}};
+    assert_ok(srv_instance_make(&rest->now, &place, &error), error);
 }
 
 void rest_sample(struct rest *rest, double axes[REST_AXES])
 {
-    memset(&rest->imu, 0, sizeof rest->imu);
-    rest->outputs[0].flags = rest->outputs[1].flags = 0;
-    rest->outputs[0].emit = rest->outputs[1].emit = 1;
-    rest->step.tick = rest->step.n++;
-    rest->step.at.t_ns = (int64_t)((double)rest->step.n * 1e9 / rest->setup.rate_hz);
-    assert_int_equal(rest->ops->step(&rest->instance, &rest->step), OTO_STEP_OK);
-    axes[0] = rest->imu.linear_acceleration_m_s2.x;
-    axes[1] = rest->imu.linear_acceleration_m_s2.y;
-    axes[2] = rest->imu.linear_acceleration_m_s2.z - 9.80665;
-    axes[3] = rest->imu.angular_velocity_rad_s.x;
-    axes[4] = rest->imu.angular_velocity_rad_s.y;
-    axes[5] = rest->imu.angular_velocity_rad_s.z;
+    const struct oto_sensor_step sensor = {.input = &rest->input};
+    const struct oto_instant at = {(int64_t)((double)++rest->n * 1e9 / rest->setup.rate_hz), 0.0};
+    const struct oto_imu_record *imu = rest->now.outputs[0].payload;
+    assert_int_equal(srv_instance_step(&rest->now, rest->n - 1, rest->n, at, &sensor, NULL), OTO_STEP_OK);
+    axes[0] = imu->linear_acceleration_m_s2.x;
+    axes[1] = imu->linear_acceleration_m_s2.y;
+    axes[2] = imu->linear_acceleration_m_s2.z - 9.80665;
+    axes[3] = imu->angular_velocity_rad_s.x;
+    axes[4] = imu->angular_velocity_rad_s.y;
+    axes[5] = imu->angular_velocity_rad_s.z;
 }
 
 void rest_close(struct rest *rest)
 {
-    free(rest->instance.state);
-    oto_prepared_free(&rest->prepared);
-    oto_params_free(&rest->params);
-    (void)oto_plugin_close(rest->plugin);
+    (void)srv_instance_finish(&rest->now);
 }

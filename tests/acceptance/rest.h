@@ -7,8 +7,8 @@
 
 #include "oto_test.h"
 #include "otolith/plugin.h"
-#include "plugin/host.h"
 #include "otolith/records.h"
+#include "sim/instance.h"
 
 enum { REST_AXES = 6 };
 
@@ -25,17 +25,10 @@ enum { REST_AXES = 6 };
 #endif
 
 struct rest {
-    struct oto_plugin *plugin;
-    const struct oto_plugin_ops *ops;
-    struct oto_params params;
-    struct oto_prepared prepared;
+    struct srv_instance now;
     struct oto_setup setup;
-    struct oto_instance instance;
     struct oto_sensor_input input;
-    struct oto_imu_record imu;
-    struct oto_mag_record mag;
-    struct oto_output outputs[2];
-    struct oto_step step;
+    uint64_t n; /* samples taken */
 };
 
 /* Opens; then parameters may be set; start makes the instance. */

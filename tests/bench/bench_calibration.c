@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "offline/estimate.h"
+#include "sim/instance.h"
 
 enum { INPUTS = 2 };
 
@@ -42,12 +43,9 @@ static bool record(struct drive *drive, const char *simulated)
 }
 
 struct subject {
-    struct oto_plugin *plugin;
-    struct oto_params params;
+    struct srv_instance now;
     struct oto_setup setup;
     struct oto_input_binding bindings[INPUTS];
-    struct oto_prepared prepared;
-    struct oto_instance instance;
 };
 
 static bool subject_open(struct subject *subject, const struct drive *drive, const char *method)
@@ -63,34 +61,30 @@ static bool subject_open(struct subject *subject, const struct drive *drive, con
                                         .base_rate_den = 1, .rate_num = 100, .rate_den = 1, .rate_hz = 100,
                                         .q_body_from_sensor = {1, 0, 0, 0}, .gravity_enu_m_s2 = {0, 0, -9.80665},
                                         .estimator = {subject->bindings, INPUTS, 0}};
+    const struct srv_instance_place place = {.setup = &subject->setup};
+    struct oto_plugin *plugin = NULL;
     bool good = oto_plugin_find("mount_calibration", path, sizeof path, &error) == OTO_OK &&
-                oto_plugin_open(path, NULL, &subject->plugin, &error) == OTO_OK;
-    const struct oto_plugin_descriptor *descriptor = good ? oto_plugin_descriptor(subject->plugin) : NULL;
-    good = good && oto_params_default(descriptor, &subject->params, &error) == OTO_OK &&
-           oto_params_set(descriptor, "method", method, false, &subject->params, &error) == OTO_OK &&
-           oto_prepare(subject->plugin, &subject->setup, &subject->params, NULL, NULL, &subject->prepared, &error) == OTO_OK;
-    void *state = good ? calloc(1, descriptor->state_bytes) : NULL;
-    subject->instance = (struct oto_instance){.size = sizeof subject->instance, .setup = &subject->setup,
-                                              .params = subject->params.block, .data = subject->prepared.data, .state = state};
+                oto_plugin_open(path, NULL, &plugin, &error) == OTO_OK;
+    if (good) {
+        srv_instance_bind(&subject->now, plugin);
+    }
+    good = good && oto_params_default(subject->now.descriptor, &subject->now.params, &error) == OTO_OK &&
+           oto_params_set(subject->now.descriptor, "method", method, false, &subject->now.params, &error) == OTO_OK &&
+           srv_instance_make(&subject->now, &place, &error) == OTO_OK;
     if (!good) {
         (void)cli_say(&error);
     }
-    return good && state != NULL;
+    return good;
 }
 
 static void subject_close(struct subject *subject)
 {
-    free(subject->instance.state);
-    oto_prepared_free(&subject->prepared);
-    oto_params_free(&subject->params);
-    (void)oto_plugin_close(subject->plugin);
+    (void)srv_instance_finish(&subject->now);
 }
 
 /* One step with IMU sample `i`, behind the speeds until then; in us. */
-static double step_us(const struct subject *subject, const struct drive *drive, uint64_t i, uint64_t *speeds)
+static double step_us(struct subject *subject, const struct drive *drive, uint64_t i, uint64_t *speeds)
 {
-    static double payloads[OTO_PLUGIN_MAX_PORTS][OTO_RECORD_MAX_BYTES / 8];
-    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
     struct oto_input_sample samples[8];
     const struct oto_input_sample imu = oto_log_sample(drive->imu, i);
     uint32_t count = 0;
@@ -102,13 +96,9 @@ static double step_us(const struct subject *subject, const struct drive *drive, 
         samples[count++].input = 1;
     }
     samples[count++] = imu;
-    for (uint32_t port = 0; port < OTO_PLUGIN_MAX_PORTS; port++) {
-        outputs[port] = (struct oto_output){payloads[port], imu.t_ns, imu.t_ns, 0, port == 0};
-    }
-    const struct oto_step step = {.size = sizeof step, .tick = i, .n = i + 1, .at = {imu.t_ns, 0.0}, .outputs = outputs,
-                                  .estimator = {samples, count, 0}};
+    const struct oto_estimator_step step = {samples, count, 0};
     const int64_t start_ns = cli_now_ns();
-    (void)oto_plugin_ops(subject->plugin)->step(&subject->instance, &step);
+    (void)srv_instance_step(&subject->now, i, i + 1, (struct oto_instant){imu.t_ns, 0.0}, NULL, &step);
     return (double)(cli_now_ns() - start_ns) * 1e-3;
 }
 
@@ -128,7 +118,7 @@ static void measure(struct bench_context *context, const struct drive *drive, co
     for (int run = 0; run < runs && !cli_interrupted(); run++) {
         struct oto_error error = {0};
         uint64_t speeds = 0;
-        if (oto_plugin_ops(subject.plugin)->init(&subject.instance, &error) != OTO_OK) {
+        if (srv_instance_renew(&subject.now, NULL, NULL, &error) != OTO_OK) {
             (void)cli_say(&error);
             break;
         }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "otolith/estimator.h"
-#include "plugin/host.h"
+#include "sim/instance.h"
 
 enum { STEPS = 1000 };
 
@@ -24,14 +24,10 @@ struct bench_case {
 };
 
 struct subject {
-    struct oto_plugin *plugin;
+    struct srv_instance now;
     struct oto_document *document;
-    struct oto_params params;
-    struct oto_prepared prepared;
     struct oto_input_binding binding;
     struct oto_setup setup;
-    struct oto_instance instance;
-    void *state;
 };
 
 static bool subject_open(struct subject *s, const struct bench_case *from)
@@ -44,17 +40,17 @@ static bool subject_open(struct subject *s, const struct bench_case *from)
                                   .base_rate_den = 1, .rate_num = 100, .rate_den = 1, .rate_hz = 100,
                                   .q_body_from_sensor = {1, 0, 0, 0}, .gravity_enu_m_s2 = {0, 0, -9.80665},
                                   .mag_field_enu_ut = {1.5, 21, -43}, .estimator = {&s->binding, 1, 0}};
+    const struct srv_instance_place place = {.setup = &s->setup};
+    struct oto_plugin *plugin = NULL;
     bool ok = oto_plugin_find(from->plugin, path, sizeof path, &error) == OTO_OK &&
-              oto_plugin_open(path, NULL, &s->plugin, &error) == OTO_OK;
-    const struct oto_plugin_descriptor *descriptor = ok ? oto_plugin_descriptor(s->plugin) : NULL;
+              oto_plugin_open(path, NULL, &plugin, &error) == OTO_OK;
+    if (ok) {
+        srv_instance_bind(&s->now, plugin);
+    }
     ok = ok && oto_document_parse("bench", from->yaml, strlen(from->yaml), NULL, &s->document, &error) == OTO_OK &&
-         oto_params_default(descriptor, &s->params, &error) == OTO_OK &&
-         oto_params_apply(descriptor, oto_document_root(s->document), &s->params, NULL, NULL, &error) == OTO_OK &&
-         oto_prepare(s->plugin, &s->setup, &s->params, NULL, NULL, &s->prepared, &error) == OTO_OK;
-    s->state = ok ? calloc(1, descriptor->state_bytes) : NULL;
-    s->instance = (struct oto_instance){.size = sizeof s->instance, .setup = &s->setup, .params = s->params.block,
-                                        .data = s->prepared.data, .state = s->state};
-    ok = ok && s->state != NULL && oto_plugin_ops(s->plugin)->init(&s->instance, &error) == OTO_OK;
+         oto_params_default(s->now.descriptor, &s->now.params, &error) == OTO_OK &&
+         oto_params_apply(s->now.descriptor, oto_document_root(s->document), &s->now.params, NULL, NULL, &error) == OTO_OK &&
+         srv_instance_make(&s->now, &place, &error) == OTO_OK;
     if (!ok) {
         (void)cli_say(&error);
     }
@@ -63,28 +59,18 @@ static bool subject_open(struct subject *s, const struct bench_case *from)
 
 static void subject_close(struct subject *s)
 {
-    free(s->state);
-    oto_prepared_free(&s->prepared);
-    oto_params_free(&s->params);
+    (void)srv_instance_finish(&s->now);
     oto_document_close(s->document);
-    (void)oto_plugin_close(s->plugin);
 }
 
 static void measure(struct subject *s, const double *payload, uint64_t *n, struct bench_series *series)
 {
-    static double payloads[OTO_PLUGIN_MAX_PORTS][OTO_RECORD_MAX_BYTES / 8];
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(s->plugin);
     const int64_t start_ns = cli_now_ns();
     for (int i = 0; i < STEPS; i++, (*n)++) {
-        struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
         const int64_t t_ns = (int64_t)*n * 10000000;
-        for (uint32_t port = 0; port < descriptor->output_count; port++) {
-            outputs[port] = (struct oto_output){payloads[port], t_ns, t_ns, 0, 1};
-        }
         const struct oto_input_sample sample = {.seq = *n, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
-        const struct oto_step step = {.size = sizeof step, .tick = *n, .n = *n, .at = {t_ns, 0.0}, .outputs = outputs,
-                                      .estimator = {&sample, 1, 0}};
-        (void)oto_plugin_ops(s->plugin)->step(&s->instance, &step);
+        const struct oto_estimator_step samples = {&sample, 1, 0};
+        (void)srv_instance_step(&s->now, *n, *n, (struct oto_instant){t_ns, 0.0}, NULL, &samples);
     }
     series_add(series, (double)(cli_now_ns() - start_ns) / STEPS);
 }

@@ -163,7 +163,7 @@ static void measure_tick(struct bench_context *context)
                                       .reference_p50 = 10.0};
         result_from_series(&result, &work_us);
         (void)snprintf(result.note, sizeof result.note, "eight mems_imu at one boundary, %llu bytes of state each",
-                       (unsigned long long)engine->sim->nodes[1].state_bytes);
+                       (unsigned long long)engine->sim->nodes[1].live.state_bytes);
         bench_print(context, &result);
         srv_engine_destroy(engine);
     } else {

@@ -57,7 +57,7 @@ static inline void estimator_bind(const struct oto_estimator_extension *extensio
 
 /* One sample of each input, of what a sensor is exposed to. */
 static inline void estimator_feed(struct estimator_inputs *inputs, const struct oto_sensor_input *input, uint64_t n,
-                                  struct oto_step *step)
+                                  struct oto_instant at, struct oto_estimator_step *step)
 {
     for (uint32_t i = 0; i < inputs->count; i++) {
         union estimator_payload *payload = &inputs->payloads[i];
@@ -69,10 +69,10 @@ static inline void estimator_feed(struct estimator_inputs *inputs, const struct 
             payload->odometry.speed_m_s = input->truth.longitudinal_speed_m_s;
         }
         inputs->samples[i] = (struct oto_input_sample){
-            .input = i, .seq = n, .t_ns = step->at.t_ns, .sensor_time_ns = step->at.t_ns, .payload = payload};
+            .input = i, .seq = n, .t_ns = at.t_ns, .sensor_time_ns = at.t_ns, .payload = payload};
     }
-    step->estimator.samples = inputs->samples;
-    step->estimator.sample_count = inputs->count;
+    step->samples = inputs->samples;
+    step->sample_count = inputs->count;
 }
 
 #endif

@@ -57,58 +57,61 @@ static void bind(struct subject *s)
     char path[4096];
     struct oto_document *document = NULL;
     struct oto_error error;
-    assert_ok(oto_params_default(s->descriptor, &s->params, &error), error);
-    (void)snprintf(path, sizeof path, "%s/params/%s.yaml", OTO_CONFORMANCE_DIR, s->descriptor->id);
+    assert_ok(oto_params_default(s->now.descriptor, &s->now.params, &error), error);
+    (void)snprintf(path, sizeof path, "%s/params/%s.yaml", OTO_CONFORMANCE_DIR, s->now.descriptor->id);
     if (access(path, R_OK) == 0) {
         assert_ok(oto_document_read(path, NULL, &document, &error), error);
-        assert_ok(oto_params_apply(s->descriptor, oto_document_root(document), &s->params, NULL, NULL, &error), error);
+        assert_ok(oto_params_apply(s->now.descriptor, oto_document_root(document), &s->now.params, NULL, NULL, &error), error);
         oto_document_close(document);
     }
 }
 
-static void make_memory(struct subject *s)
+/* State and payloads with guards around them, in the place of the instance's own. */
+static void guard_memory(struct subject *s)
 {
-    s->memory = malloc(s->descriptor->state_bytes + 2 * GUARD_BYTES);
+    const uint64_t bytes = s->now.state_bytes;
+    s->memory = malloc(bytes + 2 * GUARD_BYTES);
     s->payload = malloc(OTO_PLUGIN_MAX_PORTS * (OTO_RECORD_MAX_BYTES + GUARD_BYTES));
-    memset(s->memory, GUARD, s->descriptor->state_bytes + 2 * GUARD_BYTES);
-    memset(s->memory + GUARD_BYTES, 0, s->descriptor->state_bytes);
+    memset(s->memory, GUARD, bytes + 2 * GUARD_BYTES);
     memset(s->payload, GUARD, OTO_PLUGIN_MAX_PORTS * (OTO_RECORD_MAX_BYTES + GUARD_BYTES));
-    s->instance = (struct oto_instance){sizeof s->instance, 0, &s->setup, s->params.block, s->prepared.data,
-                                        s->memory + GUARD_BYTES};
+    memcpy(s->memory + GUARD_BYTES, s->now.abi.state, bytes);
+    s->own_state = s->now.abi.state;
+    s->now.abi.state = s->memory + GUARD_BYTES;
+    for (uint32_t i = 0; i < s->now.port_count; i++) {
+        s->now.outputs[i].payload = s->payload + (size_t)i * (OTO_RECORD_MAX_BYTES + GUARD_BYTES);
+        s->now.ports[i].enabled = true;
+    }
 }
 
 void subject_open(struct subject *s, const char *path)
 {
+    const struct srv_instance_place place = {.setup = &s->setup};
     struct oto_error error;
+    struct oto_plugin *plugin;
     memset(s, 0, sizeof *s);
     s->hash = OTO_FNV1A64_START;
-    assert_ok(oto_plugin_open(path, NULL, &s->plugin, &error), error);
-    s->descriptor = oto_plugin_descriptor(s->plugin);
-    s->ops = oto_plugin_ops(s->plugin);
+    assert_ok(oto_plugin_open(path, NULL, &plugin, &error), error);
+    srv_instance_bind(&s->now, plugin);
     bind(s);
-    fill_setup(&s->setup, strcmp(s->descriptor->kind, OTO_KIND_MOTION) == 0 ? 1000 : 200);
-    if (oto_plugin_estimator(s->plugin) != NULL) {
-        estimator_bind(oto_plugin_estimator(s->plugin), &s->inputs, &s->setup);
+    fill_setup(&s->setup, strcmp(s->now.descriptor->kind, OTO_KIND_MOTION) == 0 ? 1000 : 200);
+    if (oto_plugin_estimator(plugin) != NULL) {
+        estimator_bind(oto_plugin_estimator(plugin), &s->inputs, &s->setup);
     }
-    assert_ok(oto_prepare(s->plugin, &s->setup, &s->params, NULL, NULL, &s->prepared, &error), error);
-    make_memory(s);
-    if (s->ops->init != NULL) {
-        assert_ok(s->ops->init(&s->instance, &error), error);
-    }
+    assert_ok(srv_instance_make(&s->now, &place, &error), error);
+    guard_memory(s);
 }
 
 void subject_close(struct subject *s)
 {
+    s->now.abi.state = s->own_state;
+    assert_true(srv_instance_finish(&s->now));
     free(s->memory);
     free(s->payload);
-    oto_prepared_free(&s->prepared);
-    oto_params_free(&s->params);
-    assert_true(oto_plugin_close(s->plugin));
 }
 
 bool subject_guards_hold(const struct subject *s)
 {
-    const unsigned char *after = s->memory + GUARD_BYTES + s->descriptor->state_bytes;
+    const unsigned char *after = s->memory + GUARD_BYTES + s->now.descriptor->state_bytes;
     for (size_t i = 0; i < GUARD_BYTES; i++) {
         if (s->memory[i] != GUARD || after[i] != GUARD) {
             return false;
@@ -143,19 +146,19 @@ static enum oto_step_status input_at(void *context, struct oto_instant at, struc
 
 static void take_outputs(struct subject *s)
 {
-    for (uint32_t i = 0; i < s->descriptor->output_count; i++) {
-        const struct oto_record_type *type = s->descriptor->outputs[i].type;
-        const unsigned char *payload = s->outputs[i].payload;
+    for (uint32_t i = 0; i < s->now.descriptor->output_count; i++) {
+        const struct oto_record_type *type = s->now.descriptor->outputs[i].type;
+        const unsigned char *payload = s->now.outputs[i].payload;
         if (payload[type->bytes] != GUARD) {
             s->broken = "it writes beyond its record";
         }
-        if (s->outputs[i].emit == 0) {
+        if (s->now.outputs[i].emit == 0) {
             continue;
         }
         s->emitted++;
         s->hash = oto_fnv1a64_more(s->hash, payload, type->bytes);
-        s->hash = oto_fnv1a64_more(s->hash, &s->outputs[i].flags, sizeof s->outputs[i].flags);
-        s->hash = oto_fnv1a64_more(s->hash, &s->outputs[i].sensor_time_ns, sizeof s->outputs[i].sensor_time_ns);
+        s->hash = oto_fnv1a64_more(s->hash, &s->now.outputs[i].flags, sizeof s->now.outputs[i].flags);
+        s->hash = oto_fnv1a64_more(s->hash, &s->now.outputs[i].sensor_time_ns, sizeof s->now.outputs[i].sensor_time_ns);
         for (uint32_t f = 0; f < type->field_count; f++) {
             const struct oto_field *field = &type->fields[f];
             for (uint32_t e = 0; e < field->count && field->type == OTO_FIELD_F64; e++) {
@@ -171,12 +174,12 @@ static void take_outputs(struct subject *s)
 
 static void take_truth(struct subject *s, uint64_t tick)
 {
-    const struct oto_motion_extension *motion = oto_plugin_motion(s->plugin);
+    const struct oto_motion_extension *motion = oto_plugin_motion(s->now.plugin);
     for (int part = 0; motion != NULL && part <= 2; part++) {
         struct oto_truth_record truth;
         memset(&truth, 0, sizeof truth);
         const struct oto_instant at = {(int64_t)(tick * 1000000) + part * 500000, 0.0};
-        COUNTED(motion->evaluate(&s->instance, at, &truth));
+        COUNTED(motion->evaluate(&s->now.abi, at, &truth));
         s->hash = oto_fnv1a64_more(s->hash, &truth, sizeof truth);
         const double *numbers = (const double *)&truth;
         for (size_t i = 0; i < sizeof truth / 8; i++) {
@@ -189,25 +192,22 @@ static void take_truth(struct subject *s, uint64_t tick)
 
 void subject_run(struct subject *s, uint64_t first, uint64_t last)
 {
-    const bool motion = strcmp(s->descriptor->kind, OTO_KIND_MOTION) == 0;
+    const bool motion = strcmp(s->now.descriptor->kind, OTO_KIND_MOTION) == 0;
+    const bool estimates = oto_plugin_estimator(s->now.plugin) != NULL;
     for (uint64_t n = first; n <= last && s->broken == NULL; n++) {
+        const struct oto_instant at = {(int64_t)(n * (motion ? 1000000u : 5000000u)), 0.0};
+        const uint64_t tick = motion ? n - 1 : 5 * n - 1;
         struct oto_sensor_input input;
-        struct oto_step now = {.size = sizeof now, .tick = motion ? n - 1 : 5 * n - 1, .n = n,
-                               .at = {(int64_t)(n * (motion ? 1000000u : 5000000u)), 0.0}, .outputs = s->outputs};
-        input_when((double)now.at.t_ns * 1e-9, &input);
-        if (oto_plugin_estimator(s->plugin) != NULL) {
-            estimator_feed(&s->inputs, &input, n, &now);
-        } else if (!motion) {
-            now.sensor = (struct oto_sensor_step){.input = &input, .input_at = input_at};
-        }
-        for (uint32_t i = 0; i < s->descriptor->output_count; i++) {
-            void *payload = s->payload + (size_t)i * (OTO_RECORD_MAX_BYTES + GUARD_BYTES);
-            memset(payload, 0, s->descriptor->outputs[i].type->bytes);
-            s->outputs[i] = (struct oto_output){payload, now.at.t_ns, now.at.t_ns, 0, 1};
+        struct oto_estimator_step samples = {.sample_count = 0};
+        const struct oto_sensor_step sensor = {.input = &input, .input_at = input_at};
+        input_when((double)at.t_ns * 1e-9, &input);
+        if (estimates) {
+            estimator_feed(&s->inputs, &input, n, at, &samples);
         }
         enum oto_step_status result = OTO_STEP_OK;
         subject_allocations = 0;
-        COUNTED(result = s->ops->step(&s->instance, &now));
+        COUNTED(result = srv_instance_step(&s->now, tick, n, at, motion || estimates ? NULL : &sensor,
+                                           estimates ? &samples : NULL));
         if (subject_allocations != 0) {
             s->broken = "step allocates or frees";
         } else if (result == OTO_STEP_ERROR || result == OTO_STEP_FATAL) {
@@ -217,8 +217,8 @@ void subject_run(struct subject *s, uint64_t first, uint64_t last)
         } else {
             take_outputs(s);
         }
-        take_truth(s, now.tick);
-        if (s->ops->validate != NULL && s->ops->validate(&s->instance) != OTO_OK) {
+        take_truth(s, tick);
+        if (s->now.ops->validate != NULL && s->now.ops->validate(&s->now.abi) != OTO_OK) {
             s->broken = "validate refuses a state that init and step made";
         }
         if (!subject_guards_hold(s)) {
@@ -229,5 +229,5 @@ void subject_run(struct subject *s, uint64_t first, uint64_t last)
 
 uint64_t subject_state_hash(const struct subject *s)
 {
-    return oto_fnv1a64_more(OTO_FNV1A64_START, s->instance.state, s->descriptor->state_bytes);
+    return oto_fnv1a64_more(OTO_FNV1A64_START, s->now.abi.state, s->now.descriptor->state_bytes);
 }

@@ -7,7 +7,7 @@
 
 #include "estimator_inputs.h"
 #include "oto_test.h"
-#include "plugin/host.h"
+#include "sim/instance.h"
 
 enum { GUARD_BYTES = 64, GUARD = 0xa5 };
 
@@ -21,16 +21,11 @@ extern volatile int subject_stepping;
 #endif
 
 struct subject {
-    struct oto_plugin *plugin;
-    const struct oto_plugin_descriptor *descriptor;
-    const struct oto_plugin_ops *ops;
-    struct oto_params params;
-    struct oto_prepared prepared;
+    struct srv_instance now; /* its state and payloads are replaced by guarded ones once it is made */
     struct oto_setup setup;
-    struct oto_instance instance;
+    void *own_state;        /* the state that the instance was made with */
     unsigned char *memory;  /* guard, state, guard */
     unsigned char *payload; /* the same for each port */
-    struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
     struct estimator_inputs inputs;
     uint64_t hash; /* of every output so far */
     unsigned emitted, discarded;

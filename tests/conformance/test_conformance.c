@@ -36,7 +36,7 @@ static void for_each_plugin(check_function check)
 static void assert_unbroken(const struct subject *s)
 {
     if (s->broken != NULL) {
-        print_error("plugin '%s': %s\n", s->descriptor->id, s->broken);
+        print_error("plugin '%s': %s\n", s->now.descriptor->id, s->broken);
         fail();
     }
 }
@@ -45,10 +45,10 @@ static void check_description(const char *path, const char *id)
 {
     struct subject s;
     subject_open(&s, path);
-    assert_string_equal(s.descriptor->id, id);
-    assert_true(s.descriptor->text[0] != '\0');
-    for (uint32_t i = 0; i < s.descriptor->param_count; i++) {
-        const struct oto_param *param = &s.descriptor->params[i];
+    assert_string_equal(s.now.descriptor->id, id);
+    assert_true(s.now.descriptor->text[0] != '\0');
+    for (uint32_t i = 0; i < s.now.descriptor->param_count; i++) {
+        const struct oto_param *param = &s.now.descriptor->params[i];
         if (param->type != OTO_PARAM_IGNORED && param->text[0] == '\0') {
             print_error("parameter '%s' has no text\n", param->key);
             fail();
@@ -71,15 +71,15 @@ static void check_round_trip(const char *path, const char *id)
     static char text[1 << 20];
     (void)id;
     subject_open(&s, path);
-    assert_ok(oto_params_default(s.descriptor, &copy, &error), error);
-    for (uint32_t i = 0; i < s.descriptor->param_count; i++) {
-        const struct oto_param *param = &s.descriptor->params[i];
+    assert_ok(oto_params_default(s.now.descriptor, &copy, &error), error);
+    for (uint32_t i = 0; i < s.now.descriptor->param_count; i++) {
+        const struct oto_param *param = &s.now.descriptor->params[i];
         if (param->type != OTO_PARAM_IGNORED) {
-            assert_ok(oto_params_get(s.descriptor, param->key, &s.params, text, sizeof text, &error), error);
-            assert_ok(oto_params_set(s.descriptor, param->key, text, false, &copy, &error), error);
+            assert_ok(oto_params_get(s.now.descriptor, param->key, &s.now.params, text, sizeof text, &error), error);
+            assert_ok(oto_params_set(s.now.descriptor, param->key, text, false, &copy, &error), error);
         }
     }
-    assert_memory_equal(copy.block, s.params.block, s.params.bytes);
+    assert_memory_equal(copy.block, s.now.params.block, s.now.params.bytes);
     oto_params_free(&copy);
     subject_close(&s);
 }
@@ -98,7 +98,7 @@ static void check_init(const char *path, const char *id)
     subject_open(&b, path);
     assert_true(subject_state_hash(&a) == subject_state_hash(&b));
     assert_true(subject_guards_hold(&a) && subject_guards_hold(&b));
-    assert_true(a.ops->validate == NULL || a.ops->validate(&a.instance) == OTO_OK);
+    assert_true(a.now.ops->validate == NULL || a.now.ops->validate(&a.now.abi) == OTO_OK);
     subject_close(&a);
     subject_close(&b);
 }
@@ -115,14 +115,14 @@ static void check_steps(const char *path, const char *id)
     (void)id;
     subject_open(&a, path);
     subject_open(&b, path);
-    const uint64_t params = oto_fnv1a64_more(OTO_FNV1A64_START, a.params.block, a.params.bytes);
+    const uint64_t params = oto_fnv1a64_more(OTO_FNV1A64_START, a.now.params.block, a.now.params.bytes);
     subject_run(&a, 1, STEPS);
     subject_run(&b, 1, STEPS);
     assert_unbroken(&a);
     assert_unbroken(&b);
     assert_true(a.hash == b.hash && subject_state_hash(&a) == subject_state_hash(&b));
-    assert_true(a.descriptor->output_count == 0 || a.emitted > 0);
-    assert_true(oto_fnv1a64_more(OTO_FNV1A64_START, a.params.block, a.params.bytes) == params);
+    assert_true(a.now.descriptor->output_count == 0 || a.emitted > 0);
+    assert_true(oto_fnv1a64_more(OTO_FNV1A64_START, a.now.params.block, a.now.params.bytes) == params);
     subject_close(&a);
     subject_close(&b);
 }
@@ -141,7 +141,7 @@ static void check_copy(const char *path, const char *id)
     subject_open(&a, path);
     subject_open(&b, path);
     subject_run(&a, 1, STEPS / 2);
-    memcpy(b.instance.state, a.instance.state, a.descriptor->state_bytes);
+    memcpy(b.now.abi.state, a.now.abi.state, a.now.descriptor->state_bytes);
     a.hash = b.hash = OTO_FNV1A64_START;
     subject_run(&a, STEPS / 2 + 1, STEPS);
     subject_run(&b, STEPS / 2 + 1, STEPS);
@@ -165,8 +165,8 @@ static void check_same_params(const char *path, const char *id)
     subject_open(&b, path);
     subject_run(&a, 1, STEPS);
     subject_run(&b, 1, STEPS / 2);
-    if (b.ops->set_params != NULL) {
-        b.ops->set_params(&b.instance, b.params.block);
+    if (b.now.ops->set_params != NULL) {
+        b.now.ops->set_params(&b.now.abi, b.now.params.block);
     }
     subject_run(&b, STEPS / 2 + 1, STEPS);
     assert_true(a.hash == b.hash);
@@ -185,8 +185,9 @@ static void check_extremes(const char *path, const char *id)
     (void)id;
     struct subject s;
     subject_open(&s, path);
-    for (uint32_t i = 0; i < s.descriptor->param_count; i++) {
-        const struct oto_param *param = &s.descriptor->params[i];
+    for (uint32_t i = 0; i < s.now.descriptor->param_count; i++) {
+        const struct oto_param *param = &s.now.descriptor->params[i];
+        const struct srv_instance_place place = {.setup = &s.setup};
         struct oto_params changed;
         struct oto_error error;
         char text[64];
@@ -194,20 +195,21 @@ static void check_extremes(const char *path, const char *id)
             continue;
         }
         for (int end = 0; end < 2; end++) {
-            struct oto_prepared prepared;
+            struct srv_instance tried = {.plugin = NULL};
             if (end == 0 && (param->flags & OTO_PARAM_OPEN_MIN) != 0) {
                 continue;
             }
             (void)snprintf(text, sizeof text, "%.17g", end == 0 ? param->minimum : param->maximum);
-            assert_ok(oto_params_copy(&s.params, &changed, &error), error);
-            assert_ok(oto_params_set(s.descriptor, param->key, text, false, &changed, &error), error);
+            assert_ok(oto_params_copy(&s.now.params, &changed, &error), error);
+            assert_ok(oto_params_set(s.now.descriptor, param->key, text, false, &changed, &error), error);
             error.text[0] = '\0';
             /* A plugin may refuse a combination, but must say why. */
-            if (oto_prepare(s.plugin, &s.setup, &changed, NULL, NULL, &prepared, &error) != OTO_OK) {
+            srv_instance_bind(&tried, oto_plugin_hold(s.now.plugin));
+            tried.params = changed;
+            if (srv_instance_make(&tried, &place, &error) != OTO_OK) {
                 assert_true(error.text[0] != '\0');
             }
-            oto_prepared_free(&prepared);
-            oto_params_free(&changed);
+            (void)srv_instance_finish(&tried);
         }
     }
     subject_close(&s);
@@ -278,9 +280,9 @@ static void check_model(const char *path, const char *id)
     struct subject s;
     subject_open(&s, path);
     (void)id;
-    const struct oto_model_extension *model = oto_plugin_model(s.plugin);
+    const struct oto_model_extension *model = oto_plugin_model(s.now.plugin);
     if (model != NULL) {
-        const struct oto_instance instance = {sizeof instance, 0, &s.setup, s.params.block, s.prepared.data, NULL};
+        const struct oto_instance instance = {sizeof instance, 0, &s.setup, s.now.params.block, s.now.prepared.data, NULL};
         const struct oto_truth_record drive = {.position_enu_m = {3, 4, 0}, .velocity_enu_m_s = {6, 8, 0},
                                                .q_enu_from_body = {0.894427190999916, 0, 0, 0.447213595499958},
                                                .angular_rate_body_rad_s = {0, 0, 0.1}, .longitudinal_speed_m_s = 10};

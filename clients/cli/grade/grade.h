@@ -1,5 +1,5 @@
 /*
- * What the parts of `otolith grade calibration` share. A grade is a world and what is drawn anew for each drive in it; a
+ * Shared by the parts of `otolith grade calibration`. A grade is a world and the values that are drawn for each drive in it; a
  * drive is a quarter of an hour of one seed; a chunk is its first minutes, as calibrated by one method.
  */
 #ifndef CLI_GRADE_H
@@ -7,13 +7,13 @@
 
 #include "cli.h"
 #include "mount_calibration/calibration.h"
-#include "offline/estimate.h"
+#include "document/document.h"
+#include "plugin/host.h"
 
 enum {
     GRADE_MOST_WORLDS = 8,
     GRADE_MOST_STYLES = 4,
     GRADE_MOST_METHODS = 2,
-    GRADE_MOST_PLUGINS = 16,
     GRADE_TIMES = 27 /* 2, 2.5, … 15 minutes */
 };
 #define GRADE_THRESHOLD_DEG 0.30
@@ -26,16 +26,6 @@ static inline double grade_minutes(int time)
 
 /* ---- world.c ---- */
 
-/*
- * A vehicle follows its road: uphill it rises. The feasibility study's did not: grade and bank tilted its body on a path that
- * stayed level, f = Rᵀ g + (v', v ψ', vertical vibration) in body axes. `level_path` in a grade file is that.
- */
-struct grade_path_law {
-    bool is_level;
-    bool vertical_is_white; /* it adds up in the velocity; else it is differenced, and does not */
-    double vertical_rms_m_s2;
-};
-
 struct grade_world {
     char name[48];
     char *path, *text; /* of the grade file */
@@ -43,47 +33,36 @@ struct grade_world {
     char *world_path, *world_text;
     size_t world_length;
     struct oto_document *document; /* of the grade file */
-    const struct oto_value *draw;
-    struct grade_path_law path_law;
+    const struct oto_value *set, *draw; /* set: NULL if there is none */
 };
 enum oto_status grade_world_open(const char *path, struct grade_world *world, struct oto_error *error);
 void grade_world_close(struct grade_world *world);
-/* The world of one drive: with its seed, its style of traffic (NULL: the world's) and what was drawn. */
-enum oto_status grade_world_draw(const struct grade_world *world, const char *style, uint64_t seed,
-                                 struct oto_document **document, struct oto_error *error);
 /* Where a grade of that name is, as the programs were built or installed. */
 enum oto_status grade_world_find(const char *name, char *path, size_t bytes, struct oto_error *error);
 
-/* ---- scene.c ---- */
+/* ---- draw.c ---- */
 
-/* Plugins, each opened once; filled by one thread before others look into it. */
-struct grade_plugins {
-    struct {
-        char name[64];
-        struct oto_plugin *plugin;
-    } rows[GRADE_MOST_PLUGINS];
+/* The world of one drive: the world file with these overrides, as `otolith run --set` takes them. */
+struct grade_draw {
+    char **overrides; /* "path=value" */
     uint32_t count;
-    bool closed;   /* threads look into it: nothing is added any more */
-    uint64_t hash; /* of all contents */
+    char calibrations[GRADE_MOST_METHODS][128]; /* "vehicle/node" of the calibration by each method */
+    double true_rpy_deg[3];                     /* of the IMU's mount */
 };
-enum oto_status grade_plugin(struct grade_plugins *plugins, const char *name, struct oto_plugin **plugin,
-                             struct oto_error *error);
-void grade_plugins_close(struct grade_plugins *plugins);
+/*
+ * Draws the values of one seed. The world's mount_calibration runs the first method; a copy of it, with the method's name, is
+ * added for the second. `histogram`: they publish their votes. After an error the draw is still to be finished.
+ */
+enum oto_status grade_draw_make(const struct grade_world *world, const char *style, uint64_t seed, const char *const *methods,
+                                uint32_t method_count, bool histogram, struct grade_draw *draw, struct oto_error *error);
+void grade_draw_finish(struct grade_draw *draw);
 
-/* What a drive's sensors reported, as `mount_calibration` would be given it in a world. */
-struct grade_recording {
-    struct oto_log *imu, *speed;
-    double true_rpy_deg[3];
-    uint64_t clock_num, clock_den;     /* ticks per second */
-    uint64_t rate_num, rate_den;       /* of the calibration's results */
-    const struct oto_value *params;    /* of the calibration; lives as long as the document */
-};
-/* Simulates the first `seconds` of a world: one vehicle, its motion, and the two sensors that its mount_calibration hears. */
-enum oto_status grade_simulate(struct grade_plugins *plugins, const struct oto_document *document,
-                               const struct grade_path_law *law, double seconds, struct grade_recording *recording, struct oto_error *error);
-void grade_recording_finish(struct grade_recording *recording);
+/* ---- plugins.c ---- */
 
-/* ---- chunk.c ---- */
+/* Adds the contents of the plugins that a world file names to a hash. */
+enum oto_status grade_hash_plugins(const struct grade_world *world, uint64_t *hash, struct oto_error *error);
+
+/* ---- drive.c ---- */
 
 struct grade_point {
     uint32_t state, known; /* known: the drive was that long */
@@ -98,13 +77,7 @@ struct grade_chunk {
     struct grade_point points[GRADE_TIMES];
     double first_accepted_s; /* negative: never */
     double worst_deg;        /* largest error of any angle at any time at which it was accepted */
-    int64_t cpu_ns;          /* spent in the calibration; 0: read from a file */
-    uint64_t samples;        /* of the IMU, in that time */
 };
-/* One calibration by the plugin, with room for the votes of the end if `histogram` is not NULL. */
-enum oto_status grade_calibrate(struct oto_estimate *estimate, const char *method, const struct grade_recording *recording,
-                                struct grade_chunk *chunk, struct oto_mount_calibration_histogram_record *histogram,
-                                struct oto_error *error);
 double grade_error_deg(const struct grade_chunk *chunk, int time, int angle);
 
 /* ---- store.c ---- */
@@ -120,6 +93,14 @@ struct grade_plan {
     const char *directory;
     uint64_t hash; /* of worlds, styles, methods and plugins: what chunks must have in common */
 };
+
+/* Runs one drive: chunks[m] gets the results of method m. */
+enum oto_status grade_drive(const struct grade_plan *plan, uint32_t world, uint32_t style, uint64_t seed,
+                            struct grade_chunk *chunks, struct oto_error *error);
+/* The votes of the histogram method after the whole drive of the first seed. */
+enum oto_status grade_votes(const struct grade_plan *plan, uint32_t world, uint32_t style,
+                            struct oto_mount_calibration_histogram_record *record, double *true_rpy_deg,
+                            struct oto_error *error);
 
 /* All chunks of a plan, in the order world, style, seed, method; done[drive] once all methods of a drive are there. */
 struct grade_store {
@@ -138,18 +119,13 @@ void grade_store_close(struct grade_store *store);
 
 /* ---- workers.c ---- */
 
-/* What was spent, of the drives of this call. */
 struct grade_cost {
-    uint64_t samples; /* of IMUs, each method counted */
-    int64_t cpu_ns;   /* in the calibrations */
+    uint64_t drives; /* of this call */
+    int64_t cpu_ns;  /* spent in them */
 };
 /* Simulates and calibrates every drive that is not done, `jobs` at once; stops at the first error or a signal. */
-enum oto_status grade_run(const struct grade_plan *plan, struct grade_plugins *plugins, struct grade_store *store,
-                          uint32_t jobs, struct grade_cost *cost, struct oto_error *error);
-/* The first seed's votes after its whole drive. */
-enum oto_status grade_votes(const struct grade_plan *plan, struct grade_plugins *plugins, uint32_t world, uint32_t style,
-                            struct oto_mount_calibration_histogram_record *record, double *true_rpy_deg,
-                            struct oto_error *error);
+enum oto_status grade_run(const struct grade_plan *plan, struct grade_store *store, uint32_t jobs, struct grade_cost *cost,
+                          struct oto_error *error);
 
 /* ---- summary.c ---- */
 

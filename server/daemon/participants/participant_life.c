@@ -10,7 +10,7 @@
 static void take_span(const struct srv_engine *engine, struct srv_participant *participant)
 {
     for (uint32_t i = 0; i < participant->config->vehicle_count; i++) {
-        const uint64_t reach = srv_external_reach(&engine->sim->vehicles[participant->vehicles[i]].motion->instance);
+        const uint64_t reach = srv_external_reach(&engine->sim->vehicles[participant->vehicles[i]].motion->live.abi);
         participant->reach = i == 0 || reach < participant->reach ? reach : participant->reach;
     }
     participant->from = engine->sim->tick;

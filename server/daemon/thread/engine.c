@@ -121,7 +121,7 @@ static enum oto_status make_views(struct srv_engine *engine, struct oto_error *e
     for (uint32_t i = 0; i < engine->sim->node_count; i++) {
         const struct srv_node *node = &engine->sim->nodes[i];
         engine->views[i] = (struct srv_node_view){
-            .plugin = node->plugin, .params = node->params, .own_setup = node->own_setup, .revision = node->revision};
+            .plugin = node->live.plugin, .params = node->live.params, .own_setup = node->live.own_setup, .revision = node->revision};
     }
     engine->last_fault_id = engine->sim->newest_fault;
     return OTO_OK;

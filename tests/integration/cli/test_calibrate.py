@@ -340,10 +340,20 @@ class Grade(unittest.TestCase):
             self.assertEqual((self.path / f"out/{copy}.yaml").read_text(), (SOURCE / f"configs/{name}.yaml").read_text())
         self.assertIn("times real time", done.stderr)
 
-    def test_D29_a_drive_is_that_of_the_server_to_the_digit(self):
+    def test_D29_a_drive_on_a_level_path_is_that_of_the_server_to_the_digit(self):
+        level = ("vehicles.car.motion.params.path", "level"), ("vehicles.car.motion.params.vibration.vertical_rms_m_s2", "0"), (
+            "vehicles.car.vibration", "[{noise: {accel_body_m_s2: [0, 0, 0.6], rate_hz: 100, differenced: true}}]")
         grade = self.make_grade()
+        (self.path / "mine.yaml").write_text("grade: mine\nworld: world.yaml\nset:\n" +
+                                             "".join(f"  {key}: {value}\n" for key, value in level) + "draw: {}\n")
+        self.check_against_the_server(grade, [word for key, value in level for word in ("--set", f"{key}={value}")])
+
+    def test_D29_a_drive_is_that_of_the_server_to_the_digit(self):
+        self.check_against_the_server(self.make_grade(), [])
+
+    def check_against_the_server(self, grade, settings):
         self.grade("--world", grade, "--seeds", 1, "--first-seed", 77, "--method", "joint", "--out", "out")
-        call(self.path, "run", "world.yaml", "--set", "seed=77", "--mode", "asap", "--for", "150s", "--quiet", "--csv",
+        call(self.path, "run", "world.yaml", "--set", "seed=77", *settings, "--mode", "asap", "--for", "150s", "--quiet", "--csv",
              "car/calibration=live.csv")
         live = {row["t_ns"]: row for row in read_rows(self.path / "live.csv")}
         for row in read_rows(self.path / "out/chunks.csv")[:2]:
@@ -376,13 +386,12 @@ class Grade(unittest.TestCase):
         self.assertIn("is no grade", self.grade("--world", SOURCE / "configs/worlds/calibration_city.yaml", "--out", "x", code=1).stderr)
         bad = self.make_grade("bad", "{vehicles.car.nodes.imu.mount.rpy_deg: {gauss: [0, 1]}}")
         self.assertIn("bad.yaml:3", self.grade("--world", bad, "--seeds", 1, "--out", "x", code=1).stderr)
-        (self.path / "level.yaml").write_text("grade: level\nworld: world.yaml\nlevel_path: {vertical: pink, vertical_rms_m_s2: 0.6}\ndraw: {}\n")
-        refused = self.grade("--world", "./level.yaml", "--seeds", 1, "--out", "x", code=1).stderr
-        self.assertIn("level.yaml:3", refused)
-        self.assertIn("white or differenced", refused)
-        city = (SOURCE / "configs/worlds/calibration_city.yaml").read_text()
-        faulty = self.make_grade("faulty", "{}", city.replace("rate_hz: 50", "rate_hz: 50\n        faults: []"))
-        self.assertIn("faults", self.grade("--world", faulty, "--seeds", 1, "--out", "y", code=1).stderr)
+        (self.path / "bare.yaml").write_text("grade: bare\nworld: world.yaml\nset: [1]\ndraw: {}\n")
+        self.assertIn("bare.yaml:3", self.grade("--world", "./bare.yaml", "--seeds", 1, "--out", "x", code=1).stderr)
+        (self.path / "path.yaml").write_text("grade: path\nworld: world.yaml\nset: {vehicles.car.motion.params.path: curly}\ndraw: {}\n")
+        refused = self.grade("--world", "./path.yaml", "--seeds", 1, "--out", "y", code=1).stderr
+        self.assertIn("--set vehicles.car.motion.params.path", refused)
+        self.assertIn("curly", refused)
         self.grade("--seeds", 0, "--out", "x", code=2)
         self.grade("--seeds", 1, code=2)
 

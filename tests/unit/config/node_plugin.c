@@ -117,6 +117,9 @@ static const void *extension(const char *id)
 #endif
 
 static const struct oto_plugin_descriptor descriptor = {.size = sizeof descriptor,
+#ifdef NODE_FLAGS
+                                                        .flags = NODE_FLAGS,
+#endif
                                                         .id = NODE_ID,
                                                         .kind = NODE_KIND,
                                                         .version = "1.0.0",

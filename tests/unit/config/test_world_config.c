@@ -266,12 +266,12 @@ static void a_topic_that_begins_another_is_warned_of(void **state)
     srv_world_config_finish(&config);
 }
 
-static void sdf_imu_alone_may_be_faster_than_the_clock(void **state)
+static void a_sensor_that_says_so_may_be_faster_than_the_clock(void **state)
 {
     (void)state;
     struct srv_world_config config;
     struct oto_error error = {0};
-    assert_ok(load_text("world: w\nvehicles: [{name: car, motion: {plugin: still}, nodes: [{name: i, plugin: sdf_imu,"
+    assert_ok(load_text("world: w\nvehicles: [{name: car, motion: {plugin: still}, nodes: [{name: i, plugin: any_rate,"
                         " rate_hz: 4000}]}]\n",
                         NULL, 0, NULL, &config, &error),
               error);
@@ -344,7 +344,7 @@ int main(void)
         cmocka_unit_test(a_params_file_is_applied_first_and_starts_at_its_world),
         cmocka_unit_test(settings_of_the_command_line_come_before_anything_is_read),
         cmocka_unit_test(a_topic_that_begins_another_is_warned_of),
-        cmocka_unit_test(sdf_imu_alone_may_be_faster_than_the_clock),
+        cmocka_unit_test(a_sensor_that_says_so_may_be_faster_than_the_clock),
         cmocka_unit_test(inputs_are_found_by_every_name_that_a_channel_has),
         cmocka_unit_test(ten_thousand_vehicles_are_loaded),
     };

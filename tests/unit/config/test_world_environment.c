@@ -333,6 +333,54 @@ static void random_vibration_depends_on_seed_vehicle_and_axis_alone(void **state
     assert_true(fabs(at[0].x - at[1].x) > 1e-3 && fabs(at[0].x - at[2].x) > 1e-3 && fabs(at[0].x - at[0].y) > 1e-3);
 }
 
+static double mean_product(const struct srv_vibration *vibration, uint32_t count, uint32_t lag, double rate_hz)
+{
+    double sum = 0;
+    for (uint32_t i = 1; i <= count; i++)
+        sum += srv_vibration_at(vibration, i / rate_hz).accel_m_s2.z * srv_vibration_at(vibration, (i + lag) / rate_hz).accel_m_s2.z;
+    return sum / count;
+}
+
+static void noise_is_white_or_its_difference_and_each_value_holds_around_its_instant(void **state)
+{
+    (void)state;
+    enum { COUNT = 40000 };
+    struct felt_world white, differenced;
+    begin(&white, CALM CAR("[{noise: {accel_body_m_s2: [0, 0.1, 0.6], rate_hz: 100}}]"));
+    begin(&differenced, CALM CAR("[{noise: {accel_body_m_s2: [0, 0, 0.6], rate_hz: 100, differenced: true}}]"));
+    const struct srv_vibration *w = &white.config.vehicles[0].vibration, *d = &differenced.config.vehicles[0].vibration;
+    /* The mean of n products of independent values of variance v spreads by v/sqrt(n), their mean square by v sqrt(2/n), and
+     * those of a difference by up to v sqrt(3/n): 5 of these are 0.043 v. */
+    assert_near(mean_product(w, COUNT, 0, 100) / 0.36, 1, 0.043);
+    assert_near(mean_product(w, COUNT, 1, 100) / 0.36, 0, 0.043);
+    assert_near(mean_product(d, COUNT, 0, 100) / 0.36, 1, 0.043);
+    assert_near(mean_product(d, COUNT, 1, 100) / 0.36, -0.5, 0.043);
+    assert_near(mean_product(d, COUNT, 2, 100) / 0.36, 0, 0.043);
+    const oto_vec3 a = srv_vibration_at(w, 1.23).accel_m_s2, after = srv_vibration_at(w, 1.2349).accel_m_s2;
+    assert_near(a.x, 0, 0);
+    assert_true(a.y != 0 && fabs(a.y / 0.1 - a.z / 0.6) > 1e-3);
+    assert_near(after.z, a.z, 0);
+    assert_near(srv_vibration_at(w, 1.2251).accel_m_s2.z, a.z, 0);
+    assert_true(srv_vibration_at(w, 1.2351).accel_m_s2.z != a.z);
+    srv_world_config_finish(&white.config);
+    srv_world_config_finish(&differenced.config);
+}
+
+static void another_seed_draws_the_vibration_of_a_file_with_that_seed(void **state)
+{
+    (void)state;
+#define SHAKEN CAR("[{psd: {level_m2_s4_hz: [[10, 1], [100, 1]]}}, {noise: {accel_body_m_s2: [1, 1, 1], rate_hz: 50}}]")
+    struct felt_world five, six;
+    begin(&five, CALM "seed: 5\n" SHAKEN);
+    begin(&six, CALM "seed: 6\n" SHAKEN);
+    assert_true(feel_at(&five, 0.77).specific_force_sensor_m_s2.x != feel_at(&six, 0.77).specific_force_sensor_m_s2.x);
+    srv_world_config_seed(&five.config, 6);
+    const oto_vec3 a = feel_at(&five, 0.77).specific_force_sensor_m_s2, b = feel_at(&six, 0.77).specific_force_sensor_m_s2;
+    assert_memory_equal(&a, &b, sizeof a);
+    srv_world_config_finish(&five.config);
+    srv_world_config_finish(&six.config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +394,8 @@ int main(void)
         cmocka_unit_test(unbalance_grows_with_the_square_of_the_speed_and_its_rates_stay_derivatives),
         cmocka_unit_test(random_vibration_has_the_spectrum_and_the_rms_of_its_profile),
         cmocka_unit_test(random_vibration_depends_on_seed_vehicle_and_axis_alone),
+        cmocka_unit_test(noise_is_white_or_its_difference_and_each_value_holds_around_its_instant),
+        cmocka_unit_test(another_seed_draws_the_vibration_of_a_file_with_that_seed),
     };
     return cmocka_run_group_tests_name("world environment", tests, NULL, NULL);
 }

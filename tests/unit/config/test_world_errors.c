@@ -173,7 +173,7 @@ static void bad_tables_and_vibrations_are_refused(void **state)
         {"world: w\nenvironment: {pressure_pa: [[0, .nan]]}\n" CAR, "w.yaml:2:33:", {"finite"}},
         {"world: w\nenvironment: {earth_rate: maybe}\n" CAR, "w.yaml:2:27:", {"true or false, got 'maybe'"}},
         {SHAKEN("5"), "w.yaml:6:9:", {"a map with the keys of vibration"}},
-        {SHAKEN("{}"), "w.yaml:6:9:", {"one of sine, psd and engine", "got 0 keys"}},
+        {SHAKEN("{}"), "w.yaml:6:9:", {"one of sine, psd, noise and engine", "got 0 keys"}},
         {SHAKEN("{sine: {frequency_hz: 1}, engine: {rpm: 1, orders: []}}"), "w.yaml:6:9:", {"got 2 keys"}},
         {SHAKEN("{sin: {frequency_hz: 1}}"), "w.yaml:6:10:", {"did you mean 'sine'"}},
         {SHAKEN("{sine: {accel_body_m_s2: [1, 0, 0]}}"), "w.yaml:6:16:", {"'frequency_hz' is missing in sine"}},

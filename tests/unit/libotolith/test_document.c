@@ -227,6 +227,8 @@ static void settings_reach_members_by_name_index_and_dotted_key(void **state)
         {"vehicles.car.nodes.mag.params.magnetometer.noise", "5"},
         {"vehicles.car.nodes.odo.params.scale", "1.5"},
         {"clock.rate_hz", "60000/1001"},
+        {"vehicles.car.nodes.+", "{name: gnss, rate_hz: 5}"},
+        {"vehicles.car.nodes.gnss.rate_hz", "10"},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         assert_ok(oto_document_set(document, settings[i].path, settings[i].value, &error), error);
@@ -240,6 +242,8 @@ static void settings_reach_members_by_name_index_and_dotted_key(void **state)
     assert_string_equal(oto_value_get(oto_value_get(nodes->items[1], "params"), "magnetometer.noise")->text, "5");
     assert_string_equal(oto_value_get(oto_value_get(nodes->items[2], "params"), "scale")->text, "1.5");
     assert_string_equal(oto_value_get(oto_value_get(root, "clock"), "rate_hz")->text, "60000/1001");
+    assert_int_equal(nodes->count, 4);
+    assert_string_equal(oto_value_get(nodes->items[3], "rate_hz")->text, "10");
     assert_int_equal(oto_value_fail(oto_value_get(imu, "law"), &error, OTO_RANGE, "no"), OTO_RANGE);
     assert_string_equal(error.text, "--set vehicles.car.nodes.imu.params.law: error: no");
     oto_document_close(document);

@@ -3,67 +3,57 @@
  * built, each taking over from another's truth.
  */
 #include "motion_check.h"
-#include "plugin/host.h"
+#include "sim/instance.h"
 
 #define TICK_NS INT64_C(10000000)
 
 struct vehicle {
-    struct oto_plugin *plugin;
+    struct srv_instance now;
     const struct oto_motion_extension *motion;
-    struct oto_params params;
-    struct oto_prepared prepared;
     struct oto_setup setup;
-    struct oto_instance instance;
     struct oto_error error;
 };
 
 static void vehicle_open(struct vehicle *v, const char *name, const char *yaml)
 {
-    const struct oto_plugin_descriptor *descriptor;
+    const struct srv_instance_place place = {.setup = &v->setup};
+    struct oto_plugin *plugin;
     struct oto_document *document = NULL;
     char path[1024];
     memset(v, 0, sizeof *v);
     (void)snprintf(path, sizeof path, "%s/%s.so", OTO_PLUGIN_DIR, name);
-    assert_ok(oto_plugin_open(path, NULL, &v->plugin, &v->error), v->error);
-    descriptor = oto_plugin_descriptor(v->plugin);
-    v->motion = oto_plugin_motion(v->plugin);
+    assert_ok(oto_plugin_open(path, NULL, &plugin, &v->error), v->error);
+    srv_instance_bind(&v->now, plugin);
+    v->motion = oto_plugin_motion(plugin);
     v->setup = (struct oto_setup){.size = sizeof v->setup, .node = "car/motion", .base_rate_num = 100, .base_rate_den = 1,
                                   .rate_num = 100, .rate_den = 1, .rate_hz = 100.0,
                                   .noise_key = oto_rng_key_make(5, "car/motion"), .q_body_from_sensor = {1, 0, 0, 0},
                                   .gravity_enu_m_s2 = {0, 0, -9.81}};
-    assert_ok(oto_params_default(descriptor, &v->params, &v->error), v->error);
+    assert_ok(oto_params_default(v->now.descriptor, &v->now.params, &v->error), v->error);
     if (yaml != NULL) {
         assert_ok(oto_document_parse("test", yaml, strlen(yaml), NULL, &document, &v->error), v->error);
-        assert_ok(oto_params_apply(descriptor, oto_document_root(document), &v->params, NULL, NULL, &v->error), v->error);
+        assert_ok(oto_params_apply(v->now.descriptor, oto_document_root(document), &v->now.params, NULL, NULL, &v->error), v->error);
         oto_document_close(document);
     }
-    assert_ok(oto_prepare(v->plugin, &v->setup, &v->params, NULL, NULL, &v->prepared, &v->error), v->error);
-    v->instance = (struct oto_instance){sizeof v->instance, 0, &v->setup, v->params.block, v->prepared.data,
-                                        calloc(1, descriptor->state_bytes + 8)};
-    if (oto_plugin_ops(v->plugin)->init != NULL)
-        assert_ok(oto_plugin_ops(v->plugin)->init(&v->instance, &v->error), v->error);
+    assert_ok(srv_instance_make(&v->now, &place, &v->error), v->error);
 }
 
 static void vehicle_close(struct vehicle *v)
 {
-    free(v->instance.state);
-    oto_prepared_free(&v->prepared);
-    oto_params_free(&v->params);
-    (void)oto_plugin_close(v->plugin);
+    (void)srv_instance_finish(&v->now);
 }
 
 static void vehicle_truth(const struct vehicle *v, int64_t t_ns, struct oto_truth_record *truth)
 {
-    const enum oto_step_status status = v->motion->evaluate(&v->instance, (struct oto_instant){t_ns, 0.0}, truth);
+    const enum oto_step_status status = v->motion->evaluate(&v->now.abi, (struct oto_instant){t_ns, 0.0}, truth);
     if (status != OTO_STEP_OK)
-        fail_msg("%s gives no truth at %lld ns: status %d", oto_plugin_descriptor(v->plugin)->id, (long long)t_ns, (int)status);
+        fail_msg("%s gives no truth at %lld ns: status %d", v->now.descriptor->id, (long long)t_ns, (int)status);
 }
 
 static void vehicle_step(struct vehicle *v, int64_t t_ns)
 {
-    const struct oto_step step = {.size = sizeof step, .tick = (uint64_t)(t_ns / TICK_NS) - 1,
-                                  .n = (uint64_t)(t_ns / TICK_NS), .at = {t_ns, 0.0}};
-    assert_int_equal(oto_plugin_ops(v->plugin)->step(&v->instance, &step), OTO_STEP_OK);
+    const uint64_t n = (uint64_t)(t_ns / TICK_NS);
+    assert_int_equal(srv_instance_step(&v->now, n - 1, n, (struct oto_instant){t_ns, 0.0}, NULL, NULL), OTO_STEP_OK);
 }
 
 static void evaluate(const void *motion, struct oto_instant at, struct oto_truth_record *truth)
@@ -80,7 +70,7 @@ static void adopt(struct vehicle *v, const struct oto_truth_record *truth, int64
 {
     struct oto_truth_record own;
     assert_true(oto_motion_adopts(v->motion));
-    assert_int_equal(v->motion->adopt(&v->instance, truth, (struct oto_instant){t_ns, 0.0}), OTO_OK);
+    assert_int_equal(v->motion->adopt(&v->now.abi, truth, (struct oto_instant){t_ns, 0.0}), OTO_OK);
     vehicle_truth(v, t_ns, &own);
     assert_near(apart(own.position_enu_m, truth->position_enu_m), 0.0, 1e-9);
     assert_near(apart(own.velocity_enu_m_s, truth->velocity_enu_m_s), 0.0, 1e-12);
@@ -103,10 +93,10 @@ static void drive_on(struct vehicle *v, int64_t *t_ns, int ticks)
      * blend are off by a quarter of h times what the slope steps by: 3 m/s³ at the end of a blend of velocity. */
     if (worst.velocity_m_s > 1e-6 || worst.accel_m_s2 > 7.5e-4 || worst.rate_rad_s > 1e-6 || worst.angular_accel_rad_s2 > 2e-4)
         fail_msg("%s: velocity off by %g, acceleration %g, rate %g, angular acceleration %g",
-                 oto_plugin_descriptor(v->plugin)->id, worst.velocity_m_s, worst.accel_m_s2, worst.rate_rad_s,
+                 v->now.descriptor->id, worst.velocity_m_s, worst.accel_m_s2, worst.rate_rad_s,
                  worst.angular_accel_rad_s2);
-    if (oto_plugin_ops(v->plugin)->validate != NULL)
-        assert_int_equal(oto_plugin_ops(v->plugin)->validate(&v->instance), OTO_OK);
+    if (v->now.ops->validate != NULL)
+        assert_int_equal(v->now.ops->validate(&v->now.abi), OTO_OK);
 }
 
 struct stage {
@@ -209,10 +199,10 @@ static void a_truth_that_is_none_is_refused_and_changes_nothing(void **state)
         vehicle_truth(&v, t_ns, &before);
         bad = before;
         bad.velocity_enu_m_s.y = NAN;
-        assert_int_not_equal(v.motion->adopt(&v.instance, &bad, (struct oto_instant){t_ns, 0.0}), OTO_OK);
+        assert_int_not_equal(v.motion->adopt(&v.now.abi, &bad, (struct oto_instant){t_ns, 0.0}), OTO_OK);
         bad = before;
         bad.q_enu_from_body = oto_quat_make(2.0, 0.0, 0.0, 0.0);
-        assert_int_not_equal(v.motion->adopt(&v.instance, &bad, (struct oto_instant){t_ns, 0.0}), OTO_OK);
+        assert_int_not_equal(v.motion->adopt(&v.now.abi, &bad, (struct oto_instant){t_ns, 0.0}), OTO_OK);
         vehicle_truth(&v, t_ns, &after);
         assert_memory_equal(&before, &after, sizeof before);
         vehicle_close(&v);

@@ -53,6 +53,28 @@ static void uphill_lifts_the_nose_and_climbs(void **unused)
     assert_near(force_body.x, 9.81 * sin(5.0 * OTO_DEG), 1e-13); /* the seat pushes one up the hill */
 }
 
+/* f = Rᵀ (0, 0, g) + (v', v ψ', z''), at a constant speed on a bend. */
+static void a_level_path_is_tilted_by_the_road_and_does_not_rise(void **unused)
+{
+    static const struct script_segment bend[] = {{.kind = SCRIPT_TURN, .duration_s = 60, .turn_rate_deg_s = 6, .accel_m_s2 = 2, .ramp_s = 1}};
+    struct chassis_params p = level;
+    (void)unused;
+    p.grade_deg = 5.0;
+    p.bank_deg = -2.0;
+    p.level_path = 1;
+    const struct drive drive = make(&p, bend, 1, 10.0);
+    const struct oto_truth_record truth = truth_at(&drive, 20.0);
+    const oto_vec3 rpy = oto_rpy_from_quat(truth.q_enu_from_body);
+    const oto_vec3 motion = oto_quat_rotate_inv(truth.q_enu_from_body, truth.accel_enu_m_s2);
+    assert_near(rpy.y, -5.0 * OTO_DEG, 1e-14);
+    assert_near(rpy.x, -2.0 * OTO_DEG, 1e-14);
+    assert_near(truth.position_enu_m.z, 0.0, 0.0);
+    assert_near(truth.velocity_enu_m_s.z, 0.0, 0.0);
+    assert_near(motion.x, 0.0, 1e-13);
+    assert_near(motion.y, 10.0 * 6.0 * OTO_DEG, 1e-12);
+    assert_near(motion.z, 0.0, 1e-13);
+}
+
 static void crown_and_bank_lean_the_body_to_the_edge(void **unused)
 {
     struct chassis_params p = level;
@@ -185,7 +207,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, drop_memory)
     const struct CMUnitTest tests[] = {
-        TEST(uphill_lifts_the_nose_and_climbs),
+        TEST(uphill_lifts_the_nose_and_climbs), TEST(a_level_path_is_tilted_by_the_road_and_does_not_rise),
         TEST(crown_and_bank_lean_the_body_to_the_edge),
         TEST(the_body_squats_when_it_accelerates_and_leans_out_of_a_bend),
         TEST(the_random_road_has_its_rms_and_its_correlation_length),

@@ -135,6 +135,54 @@ static void a_reset_world_is_one_that_was_opened_with_that_seed(void **unused)
     oto_sim_close(opened);
 }
 
+/* A sensor feels what shakes its vehicle, and a seed is the whole seed however it came. */
+static void vibration_is_felt_and_follows_the_seed(void **unused)
+{
+    static const char *const calm[] = {"seed=7"};
+    static const char *const shaken[] = {
+        "seed=7", "vehicles.car.vibration=[{noise: {accel_body_m_s2: [0, 0, 1], rate_hz: 200}}, "
+                  "{psd: {level_m2_s4_hz: [[10, 1], [50, 1]]}}]"};
+    const struct oto_sim_options options = {
+        .size = sizeof options, .path = CITY, .overrides = &shaken[1], .override_count = 1, .has_seed = true, .seed = 7};
+    struct oto_sim *still = open_world(CITY, calm, 1), *opened = open_world(CITY, shaken, 2), *seeded = NULL;
+    struct oto_sim *reset = open_world(CITY, &shaken[1], 1);
+    struct oto_error error = {0};
+    (void)unused;
+    assert_ok(oto_sim_open(&options, &seeded, &error), error);
+    step(reset, 100);
+    assert_ok(oto_sim_reset(reset, 7, &error), error);
+    step(still, 500);
+    step(opened, 500);
+    step(seeded, 500);
+    step(reset, 500);
+    assert_true(oto_sim_state_hash(still) != oto_sim_state_hash(opened));
+    assert_int_equal(oto_sim_state_hash(seeded), oto_sim_state_hash(opened));
+    assert_int_equal(oto_sim_state_hash(reset), oto_sim_state_hash(opened));
+    oto_sim_close(still);
+    oto_sim_close(opened);
+    oto_sim_close(seeded);
+    oto_sim_close(reset);
+}
+
+static void without_a_state_hash_the_samples_are_the_same(void **unused)
+{
+    const struct oto_sim_options options = {.size = sizeof options, .path = CITY, .no_state_hash = true};
+    struct oto_sim *hashed = open_world(CITY, NULL, 0), *plain = NULL;
+    struct oto_error error = {0};
+    struct oto_sample_head heads[2];
+    struct oto_imu_record records[2];
+    (void)unused;
+    assert_ok(oto_sim_open(&options, &plain, &error), error);
+    step(hashed, 700);
+    step(plain, 700);
+    assert_ok(oto_sim_latest(hashed, channel_of(hashed, "car/imu"), &heads[0], &records[0], &error), error);
+    assert_ok(oto_sim_latest(plain, channel_of(plain, "car/imu"), &heads[1], &records[1], &error), error);
+    assert_memory_equal(&records[0], &records[1], sizeof records[0]);
+    assert_memory_equal(&heads[0], &heads[1], sizeof heads[0]);
+    oto_sim_close(hashed);
+    oto_sim_close(plain);
+}
+
 static void a_saved_world_continues_to_the_last_bit(void **unused)
 {
     struct oto_sim *sim = open_world(OTO_SOURCE_DIR "/configs/worlds/estimator.yaml", NULL, 0);
@@ -285,6 +333,8 @@ int main(void)
         cmocka_unit_test(records_are_read_once_and_lost_ones_are_counted_exactly),
         cmocka_unit_test(samples_are_heads_and_records_side_by_side),
         cmocka_unit_test(a_reset_world_is_one_that_was_opened_with_that_seed),
+        cmocka_unit_test(vibration_is_felt_and_follows_the_seed),
+        cmocka_unit_test(without_a_state_hash_the_samples_are_the_same),
         cmocka_unit_test(a_saved_world_continues_to_the_last_bit),
         cmocka_unit_test(a_world_whose_motion_was_swapped_is_saved_and_restored),
         cmocka_unit_test(a_swap_to_the_same_plugin_leaves_the_hash_as_it_was),

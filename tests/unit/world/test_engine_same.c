@@ -114,8 +114,8 @@ static uint64_t run_changing(enum oto_clock_mode mode, double scale)
     environment->mag_field_change.first_ut_m[1] = 1e-5;
     environment->mag_field_change.second_ut_m2[3] = oto_vec3_make(1e-9, -2e-9, 0);
     environment->temperature_along_time_degc = (struct srv_table){0, 2, temperatures};
-    fixture.vehicles[0].vibration = (struct srv_vibration){2, 2, sources, lines};
-    fixture.vehicles[1].vibration = (struct srv_vibration){1, 2, sources, lines};
+    fixture.vehicles[0].vibration = (struct srv_vibration){.source_count = 2, .line_count = 2, .sources = sources, .lines = lines};
+    fixture.vehicles[1].vibration = (struct srv_vibration){.source_count = 1, .line_count = 2, .sources = sources, .lines = lines};
     fixture.config.clock.mode = mode;
     fixture.config.clock.scale = scale;
     fixture.options.start_paused = false;
