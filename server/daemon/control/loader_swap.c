@@ -1,4 +1,4 @@
-/* Swaps in the loader: request, undo, cancellation, replies. The stages are in server/sim/README.md. */
+/* Swaps in the loader: request, undo, cancellation, replies. The stages are in server/sim/SWAP.md. */
 #include "daemon/control/loader_private.h"
 
 #include <inttypes.h>
