@@ -6,6 +6,7 @@
 #include "sim/external.h"
 #include "sim/sim.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -422,8 +423,14 @@ static enum oto_status start_publishing(struct srv_server *server, struct oto_er
     if (!publish->enabled || publish->listen_count == 0 || server->options->no_publish) {
         return OTO_OK;
     }
+    static_assert(SRV_MAX_LISTEN <= SRV_PUBLISHER_MAX_LISTEN, "a world has no more listeners than a publisher");
+    struct srv_publisher_options options = {
+        .listen_count = publish->listen_count, .coalesce_ns = publish->coalesce_ns, .packed = publish->packed};
+    for (uint32_t i = 0; i < publish->listen_count; i++) {
+        options.listen[i] = publish->listen[i];
+    }
     const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
-    return srv_supervisor_start(&server->loop, publish, server->runtime.path, &hooks, &server->supervisor, error);
+    return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->supervisor, error);
 }
 
 /* Closes what was opened before the failure. */

@@ -20,16 +20,16 @@
 #define SILENCE_FIRST_MS 10000 /* nng 1.5.2 can hang: a publisher that is silent for this time is killed; its successor
                              * may be silent twice as long */
 #define EXIT_USAGE 2 /* exit code for wrong arguments: a restart would not help */
-#define ARGUMENTS_MAX (12 + 2 * SRV_MAX_LISTEN)
+#define ARGUMENTS_MAX (12 + 2 * SRV_PUBLISHER_MAX_LISTEN)
 #define URL_BYTES 256
 
 struct srv_supervisor {
     uv_loop_t *loop;
-    const struct srv_publish_config *config;
+    struct srv_publisher_options options;
     struct srv_supervisor_hooks hooks;
     char program[512];
     char directory[128];
-    char endpoints[SRV_MAX_LISTEN][URL_BYTES];
+    char endpoints[SRV_PUBLISHER_MAX_LISTEN][URL_BYTES];
     uv_timer_t timer; /* one timer: the back-off, the wait for the next report, or the wait before SIGKILL */
     uv_poll_t exit_poll, text_poll;
     bool exit_open, text_open;
@@ -57,7 +57,7 @@ static void on_line(struct srv_supervisor *supervisor, const char *line)
     }
     if (strncmp(line, "endpoint ", 9) == 0) {
         const unsigned long index = strtoul(line + 9, &url, 10);
-        if (index < supervisor->config->listen_count && *url == ' ') {
+        if (index < supervisor->options.listen_count && *url == ' ') {
             char *known = supervisor->endpoints[index];
             if (strcmp(known, url + 1) != 0) {
                 (void)snprintf(known, URL_BYTES, "%s", url + 1);
@@ -192,14 +192,14 @@ static void fill_arguments(const struct srv_supervisor *supervisor, char **argum
 {
     size_t count = 0;
     (void)snprintf(room[0], sizeof room[0], "--socket=%s/control.sock", supervisor->directory);
-    (void)snprintf(room[1], sizeof room[1], "--coalesce-ns=%lld", (long long)supervisor->config->coalesce_ns);
-    (void)snprintf(room[2], sizeof room[2], "--format=%s", supervisor->config->packed ? "packed" : "map");
+    (void)snprintf(room[1], sizeof room[1], "--coalesce-ns=%lld", (long long)supervisor->options.coalesce_ns);
+    (void)snprintf(room[2], sizeof room[2], "--format=%s", supervisor->options.packed ? "packed" : "map");
     (void)snprintf(room[3], sizeof room[3], "--parent=%ld", (long)getpid());
     arguments[count++] = (char *)(uintptr_t)supervisor->program;
     for (size_t i = 0; i < 4; i++) {
         arguments[count++] = room[i];
     }
-    for (uint32_t i = 0; i < supervisor->config->listen_count; i++) {
+    for (uint32_t i = 0; i < supervisor->options.listen_count; i++) {
         arguments[count++] = (char *)(uintptr_t)"--listen";
         arguments[count++] = (char *)(uintptr_t)supervisor->endpoints[i];
     }
@@ -327,7 +327,7 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
  * ---- supervision ---------------------------------------------------------------------------------------------------
  */
 
-enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_config *config, const char *directory,
+enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publisher_options *options, const char *directory,
                                      const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
                                      struct oto_error *error)
 {
@@ -341,18 +341,18 @@ enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_c
         return oto_fail(error, OTO_NOT_FOUND, "otolith-publisher is not found beside otolithd: %s", strerror(reason));
     }
     made->loop = loop;
-    made->config = config;
+    made->options = *options;
     made->hooks = *hooks;
     made->pid_fd = made->text_fd = -1;
     made->pause_ms = PAUSE_FIRST_MS;
     made->silence_ms = SILENCE_FIRST_MS;
     made->timer.data = made->exit_poll.data = made->text_poll.data = made;
     (void)snprintf(made->directory, sizeof made->directory, "%s", directory);
-    for (uint32_t i = 0; i < config->listen_count; i++) {
-        if (strcmp(config->listen[i], "ipc") == 0) {
+    for (uint32_t i = 0; i < options->listen_count; i++) {
+        if (strcmp(options->listen[i], "ipc") == 0) {
             (void)snprintf(made->endpoints[i], URL_BYTES, "ipc://%s/pub.ipc", directory);
         } else {
-            (void)snprintf(made->endpoints[i], URL_BYTES, "%s", config->listen[i]);
+            (void)snprintf(made->endpoints[i], URL_BYTES, "%s", options->listen[i]);
         }
     }
     const enum oto_status status = start(made, error);

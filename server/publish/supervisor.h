@@ -10,10 +10,18 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#include "world/world_config.h"
 #include "otolith/status.h"
 
 struct srv_supervisor;
+
+#define SRV_PUBLISHER_MAX_LISTEN 8
+
+struct srv_publisher_options {
+    uint32_t listen_count;
+    const char *listen[SRV_PUBLISHER_MAX_LISTEN]; /* URLs; "ipc" is pub.ipc in the runtime directory. Used during the start alone */
+    int64_t coalesce_ns; /* see the command line of otolith-publisher */
+    bool packed;
+};
 
 struct srv_supervisor_hooks {
     void *context;
@@ -24,8 +32,8 @@ struct srv_supervisor_hooks {
     void (*endpoints_changed)(void *context);
 };
 
-/* `config` is borrowed. `directory` is the runtime directory, which contains the ipc and control sockets. */
-enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publish_config *config, const char *directory,
+/* `directory` is the runtime directory, which contains the ipc and control sockets. */
+enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publisher_options *options, const char *directory,
                                      const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
                                      struct oto_error *error);
 /* Ends the publisher (SIGTERM, after a second SIGKILL) and closes all handles. The loop runs until both are done. */

@@ -17,9 +17,7 @@ import re
 import sys
 
 # (file, folder that it must not include)
-KNOWN = {
-    ("server/publish/supervisor.h", "server/world"),
-}
+KNOWN = set()
 
 # (file, name of a plugin)
 KNOWN_NAMES = set()
