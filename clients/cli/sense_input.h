@@ -29,7 +29,7 @@ struct sense_history {
 /* "FILE:LINE: error: row N: <sentence>"; returns status. */
 enum oto_status sense_fail(const struct oto_row *row, struct oto_error *error, enum oto_status status,
                            const char *sentence);
-/* Takes a row, which must be later than the one before. */
+/* Takes a row, which must be later than the previous row. */
 enum oto_status sense_history_push(struct sense_history *history, const struct oto_row *row, struct oto_error *error);
 const struct sense_row *sense_history_newest(const struct sense_history *history);
 void sense_history_finish(struct sense_history *history);

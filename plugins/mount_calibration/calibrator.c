@@ -244,7 +244,7 @@ static void open_block(struct mountcal_state *state, int64_t t_ns)
     gather->speeds = 0;
 }
 
-/* By the mean of this sample and the one before, over the time between them. */
+/* Uses the mean of this sample and the previous one, over the time between them. */
 static void gather_sample(struct mountcal_gather *gather, int64_t t_ns, oto_vec3 felt, oto_vec3 rate)
 {
     const double dt = (double)(t_ns - gather->last_ns) * 1e-9;

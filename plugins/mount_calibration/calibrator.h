@@ -25,7 +25,7 @@
 struct mountcal_params {
     int64_t method;            /* enum oto_calibration_method */
     int64_t running;           /* 0: stop */
-    int64_t reset;             /* a change of this number begins anew */
+    int64_t reset;             /* a change of this number restarts the calibration */
     int64_t garage;            /* static mode: level floor, rest, then starts and stops */
     int64_t opposite;          /* of that: two rests on the same spot with opposite headings; the floor need not be level */
     int64_t path;              /* JOINT_FOLLOWS or JOINT_STAYS_LEVEL */
@@ -73,7 +73,7 @@ void mountcal_params_default(struct mountcal_params *params);
 enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mountcal_plan *plan,
                                  struct oto_error *error);
 void mountcal_init(const struct mountcal_plan *plan, struct mountcal_state *state);
-/* Parameters changed while running: goes on, stops, or begins anew. */
+/* Applies parameters that changed while running: continues, stops or restarts. */
 void mountcal_adapt(const struct mountcal_plan *plan, const struct mountcal_params *old, struct mountcal_state *state);
 
 /*
@@ -92,7 +92,7 @@ void mountcal_diagnostics(const struct mountcal_plan *plan, const struct mountca
 void mountcal_histogram(const struct mountcal_plan *plan, const struct mountcal_state *state,
                         struct oto_mount_calibration_histogram_record *record);
 
-/* Whether it can be gone on from. */
+/* True if the calibration can continue from this state. */
 bool mountcal_state_is_valid(const struct mountcal_state *state);
 
 #endif

@@ -69,7 +69,7 @@ void joint_work(const struct joint_plan *plan, struct joint *joint)
     }
 }
 
-/* Kept blocks begin anew where the mount is not even roughly known when there is no more room. */
+/* Drops the kept blocks if the room is used up before the mount is roughly known. */
 static void make_room(const struct joint_plan *plan, struct joint *joint)
 {
     if (joint->kept_count < LAST_REPLAY_BLOCKS || joint->replays >= REPLAYS) {

@@ -170,7 +170,7 @@ void joint_row_put3(struct joint_row *row, int state, oto_vec3 by);
 double joint_row_variance(const struct joint_filter *filter, const struct joint_row *row);
 /* Measured less predicted is `innovation`. */
 void joint_update(struct joint_filter *filter, const struct joint_row *row, double innovation, double variance);
-/* A state that sums up: it grows by the row, and by `more`. */
+/* Adds the value of the row and `more` to a state that is a sum. */
 void joint_sum_up(struct joint_filter *filter, int state, const struct joint_row *row, double more);
 #define JOINT_MOVED 6   /* states that a block moves: velocity and gravity */
 #define JOINT_MOVERS 15 /* states that move them */

@@ -199,7 +199,7 @@ static void begin_rise(struct joint_filter *filter)
     filter->rise_square_m2_s = 0.0;
 }
 
-/* Whether the last second was taken: what it says stands until the next one is over. */
+/* True if the last second was used. Its result is valid until the next second is over. */
 static bool measure_upward(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
                            double dt)
 {

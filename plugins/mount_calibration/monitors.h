@@ -1,6 +1,6 @@
 /*
- * What is wrong with the samples that come in: each sample is looked at alone and against the ones before it. Raw bits
- * are what is wrong now, debounced ones what has been for a while. Pure, plain state.
+ * Finds faults of the input samples. Each sample is checked alone and against the previous ones. Raw bits are the
+ * faults of the current sample, debounced bits those that lasted. Pure, plain state.
  */
 #ifndef MOUNT_CALIBRATION_MONITORS_H
 #define MOUNT_CALIBRATION_MONITORS_H

@@ -41,7 +41,7 @@ static const struct oto_param params[] = {
     {.key = "running", .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.running), .flags = RUN,
      .maximum = 1, .default_value = 1, .unit = "", .text = "false stops: what comes in is not used, the result stays"},
     {.key = "reset", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.reset), .flags = RUN,
-     .maximum = 9e15, .unit = "", .text = "every change of this number begins anew, at the nominal mount"},
+     .maximum = 9e15, .unit = "", .text = "every change of this number restarts the calibration at the nominal mount"},
     {.key = "garage", .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.garage),
      .maximum = 1, .unit = "", .text = "the floor is level: five seconds at rest, then starts and stops, give two degrees"},
     {.key = "opposite", .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(struct block, calibration.opposite),

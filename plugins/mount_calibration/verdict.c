@@ -292,7 +292,7 @@ static void count_losses(struct mountcal_state *state, double dt)
     verdict->lost = lost;
 }
 
-/* Doubt grows while the filter refuses what comes in. Enough of it, and all begins anew. */
+/* Counts the time in which the filter rejects its inputs. After enough of it the calibration restarts. */
 static void doubt(const struct mountcal_plan *plan, struct mountcal_state *state, double dt)
 {
     struct mountcal_verdict *verdict = &state->verdict;

@@ -139,7 +139,7 @@ static enum oto_status refuse_state(const struct srv_change_base *base, const st
     const struct oto_plugin_descriptor *now = oto_plugin_descriptor(base->plugin), *next = oto_plugin_descriptor(plugin);
     return oto_fail(error, OTO_VERSION,
                     "'%s' has a state of version %u (%llu bytes, plugin %s %s); %s has version %u (%llu bytes) and takes "
-                    "over from version %u at the oldest%s: with --reset-state it begins anew",
+                    "over from version %u at the oldest%s: with --reset-state it starts with a new state",
                     base->topic, now->state_version, (unsigned long long)now->state_bytes, now->id, now->version,
                     oto_plugin_path(plugin), next->state_version, (unsigned long long)next->state_bytes,
                     oto_plugin_ops(plugin)->migrate != NULL ? next->migrates_from : next->state_version,

@@ -70,15 +70,15 @@ void srv_swap_tell(const struct srv_node_change *change, struct srv_swap_facts *
 bool srv_change_free(struct srv_node_change *change);
 
 
-#define SRV_WARM_UP_NS INT64_C(1000000000) /* the shadow of an estimator that begins anew, where none was asked for */
+#define SRV_WARM_UP_NS INT64_C(1000000000) /* the shadow of an estimator with a new state, if none was requested */
 
 /* Where a swap stands once the tick thread has it. */
 enum srv_trial_phase {
     SRV_TRIAL_NONE = 0,
     SRV_TRIAL_FILLING,   /* the vehicle's history is filled from a motion that needed none */
-    SRV_TRIAL_SHADOW,    /* the candidate runs beside, unheard */
-    SRV_TRIAL_PROBATION, /* the candidate is live, the one before runs beside */
-    SRV_TRIAL_SETTLED    /* it stays, or the one before is back; waits to be asked for */
+    SRV_TRIAL_SHADOW,    /* the candidate runs beside the plugin, unpublished */
+    SRV_TRIAL_PROBATION, /* the candidate is live, the previous plugin runs beside it */
+    SRV_TRIAL_SETTLED    /* the candidate stays, or the previous plugin is back; the loader has not asked yet */
 };
 
 /* Of the tick thread, from the boundary at which the change came to it until it gives it back. */
@@ -87,7 +87,7 @@ struct srv_trial {
     uint64_t end_tick;   /* of this phase */
     uint64_t flip_tick;
     uint64_t fill_from, filled; /* FILLING: instants of the history, counted back from where the swap came */
-    uint64_t seq[OTO_PLUGIN_MAX_PORTS]; /* PROBATION: of the last record that the one before would have published */
+    uint64_t seq[OTO_PLUGIN_MAX_PORTS]; /* PROBATION: of the last record that the previous plugin would have published */
     bool asked;          /* somebody waits for the end */
     bool rolled_back, undone; /* by itself; on request */
     bool over_budget;

@@ -204,7 +204,7 @@ void srv_swap_tell(const struct srv_node_change *open, struct srv_swap_facts *fa
                                      .shadow_tolerance = change->shadow_tolerance};
 }
 
-/* ---- what is said of a swap ---- */
+/* ---- texts about a swap ---- */
 
 void srv_swap_describe(const struct srv_node_change *open, char *text, size_t bytes)
 {

@@ -420,7 +420,7 @@ static void carry_channels(struct walk *walk, struct srv_sim *sim, struct srv_no
 
 /* ---- samples that wait for the next tick (plugin hosts of mode async) ---- */
 
-/* It has been answered and stands in the node's outputs; its number is the one before the next. */
+/* It has been answered and is in the node's outputs; its number is the next one less 1. */
 static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struct srv_sample *sample)
 {
     carry_bool(walk, &sample->asked);

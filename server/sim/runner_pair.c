@@ -1,4 +1,4 @@
-/* The steps of a node that has two plugins, candidate and the one before: samples and motions. [tick] */
+/* Steps of a node that has two plugins, the candidate and the previous one: samples and motions. [tick] */
 #include <string.h>
 
 #include "sim/fpu.h"

@@ -222,7 +222,7 @@ void srv_estimator_absorb(struct srv_sim *sim, const struct srv_node *node);
 bool srv_node_call(struct srv_sim *sim, const struct srv_node *node,
                    enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
                    const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status);
-/* After the step of a motion: the truth at the tick's end becomes the vehicle's, which stays stale where there is none. */
+/* After the step of a motion: evaluates the truth at the end of the tick for the vehicle. Without one the truth stays, flagged stale. */
 void srv_motion_finish(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at, enum oto_step_status status,
                        uint32_t *flags);
 

@@ -1,7 +1,7 @@
 /*
- * Two plugins in one place: a swap's candidate and the plugin before it, kept in step on the same inputs. In the shadow
- * the one before is live and the candidate runs unheard; on probation it is the other way round, so that the one before
- * is always where it would be had it never left, and a roll-back is an exchange: within the sample that failed. [tick]
+ * A swap inside the tick: the candidate and the previous plugin of a node are stepped on the same inputs. In the shadow
+ * the previous plugin is live and the candidate is not published. On probation the candidate is live. The previous
+ * plugin's state is therefore always current, and a roll-back is an exchange within the sample that failed. [tick]
  *
  * The state's hash follows the plugin before until probation is over: a swap that is rolled back leaves the chain of a
  * run that never saw it, and a swap to identical code the same chain as no swap.

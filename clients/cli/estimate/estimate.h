@@ -68,7 +68,7 @@ void comparisons_finish(struct comparisons *comparisons);
 
 /* ---- report.c ---- */
 
-/* What an estimator that was given the truth says of itself: the fields `rmse` and `truths` of one of its channels. */
+/* The errors that an estimator computes itself if it was given the truth: the fields `rmse` and `truths` of one of its channels. */
 struct own_rmse {
     uint32_t port;
     const struct oto_field *rmse, *truths, *size; /* rmse NULL: there is none */

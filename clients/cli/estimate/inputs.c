@@ -60,7 +60,7 @@ static enum oto_status guess(const struct oto_estimate *estimate, const char *pa
                     oto_plugin_descriptor(plugin)->id, path, list);
 }
 
-/* Each log of a tagged file that the estimator can take, or the one that was asked for. */
+/* Each log of a tagged file that the estimator can take, or the requested one. */
 static enum oto_status bind_tagged(struct oto_estimate *estimate, const char *name, FILE *file, const char *path,
                                    struct estimate_logs *logs, struct oto_error *error)
 {

@@ -1,4 +1,4 @@
-/* What is said after a run. */
+/* Prints the result of a run. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "estimate/estimate.h"
 #include "json.h"
 
-/* ---- what the estimator says of itself ---- */
+/* ---- the estimator's own errors ---- */
 
 void own_rmse_find(struct own_rmse *own, const struct oto_plugin_descriptor *descriptor)
 {

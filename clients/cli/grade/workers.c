@@ -118,7 +118,7 @@ enum oto_status grade_run(const struct grade_plan *plan, struct grade_store *sto
     free(threads);
     (void)pthread_mutex_destroy(&crew.lock);
     if (status == OTO_OK && cli_interrupted()) {
-        return oto_fail(error, OTO_CLOSED, "interrupted after %" PRIu64 " of %" PRIu64 " drives; the same command goes on from there",
+        return oto_fail(error, OTO_CLOSED, "interrupted after %" PRIu64 " of %" PRIu64 " drives; the same command continues from there",
                         store->kept + crew.finished, store->drives);
     }
     return status;

@@ -1,8 +1,8 @@
 /*
- * What a run is made of, told by the tick thread as it happens: each command at the boundary where it was taken, each
- * input of a participant at the tick to whose start it was applied, and every so many ticks the hash of each node. One
- * queue, in the one order that counts. And the way back: a replay feeds inputs in, and lets the ticks go on only as far
- * as it knows them. Both are there only where the engine was made with them.
+ * The journal of a run. The tick thread writes one queue, in the order in which things took effect: each command with the
+ * tick boundary at which it was applied, each input of a participant with its tick, and at a fixed period the hash of each
+ * node. A replay feeds the same records in; the tick thread then advances only as far as the replay has read. An engine
+ * has a journal only if it was created with one.
  */
 #ifndef SRV_WORLD_JOURNAL_H
 #define SRV_WORLD_JOURNAL_H
