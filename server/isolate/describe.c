@@ -64,9 +64,9 @@ static void keep_tried(uint64_t content_hash)
     __atomic_store_n(&tried_hashes[at], content_hash, __ATOMIC_RELAXED);
 }
 
-static enum oto_status open_here(int fd, const char *path, struct oto_plugin **plugin, struct oto_error *error)
+static enum oto_status open_here(struct oto_stage *stage, const char *path, struct oto_plugin **plugin, struct oto_error *error)
 {
-    enum oto_status status = oto_plugin_load_copy(fd, path, plugin, error);
+    enum oto_status status = oto_plugin_load_stage(stage, path, plugin, error);
     if (status == OTO_OK && (status = oto_plugin_begin(*plugin, error)) != OTO_OK) {
         (void)oto_plugin_close(*plugin);
         *plugin = NULL;
@@ -140,7 +140,7 @@ enum oto_status srv_plugin_open_checked(const char *path, bool isolated, struct 
         if (!tried) {
             keep_tried(stage.content_hash);
         }
-        status = open_here(stage.fd, path, plugin, error);
+        status = open_here(&stage, path, plugin, error);
     }
     oto_stage_close(&stage);
     return status;

@@ -6,9 +6,14 @@
 #define PLUGIN_ISOLATED_H
 
 #include "plugin/host.h"
+#include "plugin/stage.h"
 
 /* As oto_plugin_load, from a sealed copy that another process made. The caller keeps its descriptor. */
 enum oto_status oto_plugin_load_copy(int fd, const char *path, struct oto_plugin **plugin, struct oto_error *error);
+
+/* As oto_plugin_load, from a copy that was staged here. The stage becomes the handle's, also on failure. */
+enum oto_status oto_plugin_load_stage(struct oto_stage *stage, const char *path, struct oto_plugin **plugin,
+                                      struct oto_error *error);
 
 /*
  * Makes a handle for a plugin of which only the tables are known. `packed` (malloc'ed, from oto_description_pack in a

@@ -182,6 +182,20 @@ enum oto_status oto_plugin_load_copy(int fd, const char *path, struct oto_plugin
     return finish(made, oto_stage_adopt(fd, path, &made->stage, error), plugin, error);
 }
 
+enum oto_status oto_plugin_load_stage(struct oto_stage *stage, const char *path, struct oto_plugin **plugin,
+                                      struct oto_error *error)
+{
+    *plugin = NULL;
+    struct oto_plugin *made = begin(path, error);
+    if (made == NULL) {
+        oto_stage_close(stage);
+        return OTO_NO_MEMORY;
+    }
+    made->stage = *stage;
+    stage->fd = -1;
+    return finish(made, OTO_OK, plugin, error);
+}
+
 static enum oto_step_status not_here(const struct oto_instance *instance, const struct oto_step *now)
 {
     (void)instance;
@@ -267,6 +281,7 @@ enum oto_status oto_plugin_make_described(int fd, const char *path, void *packed
         (void)oto_plugin_close(made);
         return status;
     }
+    oto_stage_hash(&made->stage);
     *plugin = made;
     return OTO_OK;
 }

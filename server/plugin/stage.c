@@ -49,6 +49,7 @@ static bool write_all(int fd, const char *bytes, size_t count)
 static bool copy(int from, int to, struct oto_stage *stage)
 {
     char buffer[1 << 14];
+    stage->content_hash = OTO_FNV1A64_START;
     stage->bytes = 0;
     while (stage->bytes <= OTO_PLUGIN_FILE_MAX_BYTES) {
         const ssize_t got = read(from, buffer, sizeof buffer);
@@ -61,6 +62,7 @@ static bool copy(int from, int to, struct oto_stage *stage)
         if (got < 0 || !write_all(to, buffer, (size_t)got)) {
             return false;
         }
+        stage->content_hash = oto_fnv1a64_more(stage->content_hash, buffer, (size_t)got);
         stage->bytes += (size_t)got;
     }
     return true;
@@ -95,34 +97,30 @@ static enum oto_status check_imports(const char *path, const uint8_t *bytes, siz
 typedef enum oto_status check_function(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error);
 
 static enum oto_status check_mapped(const char *path, const struct oto_stage *stage, check_function *check,
-                                    uint64_t *hash, struct oto_error *error)
+                                    struct oto_error *error)
 {
     void *map = mmap(NULL, stage->bytes, PROT_READ, MAP_PRIVATE, stage->fd, 0);
     if (map == MAP_FAILED) {
         return oto_fail(error, OTO_NO_MEMORY, "cannot map the copy of plugin '%.256s': %s", path, strerror(errno));
     }
     const enum oto_status status = check(path, map, stage->bytes, error);
-    if (hash != NULL) {
-        *hash = oto_fnv1a64_more(OTO_FNV1A64_START, map, stage->bytes);
-    }
     (void)munmap(map, stage->bytes);
     return status;
 }
 
-/* The rules for all plugins, and the hash of the content. */
-static enum oto_status check_copy(const char *path, struct oto_stage *stage, struct oto_error *error)
+static enum oto_status check_copy(const char *path, const struct oto_stage *stage, struct oto_error *error)
 {
     if (stage->bytes == 0 || stage->bytes > OTO_PLUGIN_FILE_MAX_BYTES) {
         return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' is refused: it %s; %s (rule '%s')", path,
                         stage->bytes == 0 ? "is empty" : "is larger", oto_elf_rule_accepted(OTO_ELF_SIZE),
                         oto_elf_rule_name(OTO_ELF_SIZE));
     }
-    return check_mapped(path, stage, check_bytes, &stage->content_hash, error);
+    return check_mapped(path, stage, check_bytes, error);
 }
 
 enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error)
 {
-    return check_mapped(path, stage, check_imports, NULL, error);
+    return check_mapped(path, stage, check_imports, error);
 }
 
 enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct oto_error *error)
@@ -166,6 +164,15 @@ enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stag
         oto_stage_close(stage);
     }
     return status;
+}
+
+void oto_stage_hash(struct oto_stage *stage)
+{
+    void *map = mmap(NULL, stage->bytes, PROT_READ, MAP_PRIVATE, stage->fd, 0);
+    if (map != MAP_FAILED) {
+        stage->content_hash = oto_fnv1a64_more(OTO_FNV1A64_START, map, stage->bytes);
+        (void)munmap(map, stage->bytes);
+    }
 }
 
 void oto_stage_close(struct oto_stage *stage)
