@@ -173,11 +173,26 @@ void mountcal_histogram(const struct mountcal_plan *plan, const struct mountcal_
 
 /* ---- soundness --------------------------------------------------------------------------------------------------- */
 
+/* Differences of two times must fit into 64 bits. */
+static bool times_are_valid(const struct mountcal_state *state)
+{
+    const struct monitors *monitors = &state->monitors;
+    const int64_t times_ns[] = {monitors->imu_t_ns,       monitors->speed_t_ns,       monitors->begun_ns,
+                                monitors->imu_changed_ns, monitors->speed_changed_ns, state->gather.start_ns,
+                                state->gather.last_ns};
+    for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
+        if (times_ns[i] > INT64_MAX / 2 || times_ns[i] < -(INT64_MAX / 2)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool mountcal_state_is_valid(const struct mountcal_state *state)
 {
     const struct joint_filter *filter = &state->joint.filter;
     double sum = 0.0;
-    if (state->verdict.marks.count > MOUNTCAL_MARKS) {
+    if (state->verdict.marks.count > MOUNTCAL_MARKS || !times_are_valid(state)) {
         return false;
     }
     for (int i = 0; i < JOINT_STATES; i++) {
