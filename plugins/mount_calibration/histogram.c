@@ -223,7 +223,10 @@ static double bound_of(const struct histogram_plan *plan, const struct histogram
     return bound < most ? bound : most;
 }
 
-/* Ahead was seen with the roll still in it. */
+/*
+ * The forward direction was measured in axes that include the roll: it is rotated by the roll before pitch and yaw are
+ * computed from it.
+ */
 static oto_quat mount_of(const double angle_rad[3])
 {
     double sp, cp, sy, cy;
