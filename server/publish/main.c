@@ -51,6 +51,7 @@ struct publisher {
     int signal_fd;
     int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
     uint32_t descriptors; /* open at the start */
+    uint32_t descriptor_limit; /* at the start */
     bool leaks;
 };
 
@@ -187,11 +188,14 @@ static uint32_t count_descriptors(void)
     return count;
 }
 
-/* A quarter of the descriptors belongs to nobody: a new process serves before they run out. */
+/*
+ * A quarter of the descriptors belongs to nobody: a new process serves before they run out. The limit is that of the
+ * start: a limit that somebody lowers later would let connections that nng is about to close look like a leak.
+ */
 static bool leaks_descriptors(struct publisher *publisher)
 {
     const uint32_t known = publisher->descriptors + srv_pub_subscribers(publisher->pub), open = count_descriptors();
-    publisher->leaks = open > known && open - known > descriptor_limit() / 4;
+    publisher->leaks = open > known && open - known > publisher->descriptor_limit / 4;
     return publisher->leaks;
 }
 
@@ -382,6 +386,7 @@ int main(int argc, char **argv)
     const enum oto_status status = open_publisher(&publisher, &error);
     if (status == OTO_OK) {
         publisher.descriptors = count_descriptors();
+        publisher.descriptor_limit = descriptor_limit();
         run(&publisher);
     } else {
         (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);

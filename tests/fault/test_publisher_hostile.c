@@ -311,9 +311,11 @@ static void a_publisher_that_was_stopped_goes_on(void **state)
         assert_int_equal(sample.head.seq, seq + 1 + sample.lost);
         seq = sample.head.seq;
     }
-    assert_int_equal(publisher_pid(f), pid);
     char *log = world_log(&f->world);
-    assert_null(strstr(log, "reopened"));
+    if (publisher_pid(f) != pid || strstr(log, "reopened") != NULL) {
+        print_error("the publisher or its listener is another one; the server said:\n%s", log);
+        fail();
+    }
     free(log);
     oto_subscriber_close(subscriber);
 }
