@@ -39,7 +39,7 @@ static bool list_entries(const struct oto_mcap_reader *reader, uint64_t bytes, s
         sorted = sorted && (active->count == 0 || active->entries[active->count - 1].log_time_ns <= entry.log_time_ns);
         active->entries[active->count++] = entry;
     }
-    if (!sorted) {
+    if (!sorted && !reader->as_written) {
         qsort(active->entries, active->count, sizeof *active->entries, by_time);
     }
     return true;
@@ -102,12 +102,17 @@ static struct oto_mcap_active *earliest(struct oto_mcap_reader *reader)
     return best;
 }
 
+/* True if the next chunk may have a message before the next one of `best`. */
+static bool is_due(const struct oto_mcap_reader *reader, const struct oto_mcap_active *best)
+{
+    return reader->chunks[reader->next_chunk].start_ns <= best->entries[best->next].log_time_ns;
+}
+
 enum oto_status oto_mcap_reader_next(struct oto_mcap_reader *reader, struct oto_mcap_read_message *message,
                                      struct oto_error *error)
 {
     struct oto_mcap_active *best = earliest(reader);
-    while (reader->next_chunk < reader->chunk_count &&
-           (best == NULL || reader->chunks[reader->next_chunk].start_ns <= best->entries[best->next].log_time_ns)) {
+    while (reader->next_chunk < reader->chunk_count && (best == NULL || (!reader->as_written && is_due(reader, best)))) {
         const enum oto_status status = activate(reader, error);
         if (status != OTO_OK) {
             return status;
@@ -135,4 +140,18 @@ void oto_mcap_reader_seek(struct oto_mcap_reader *reader, uint64_t log_time_ns)
     }
     reader->from_ns = log_time_ns;
     reader->next_chunk = 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct oto_mcap_read_chunk *first = a, *second = b;
+    return (first->records_offset > second->records_offset) - (first->records_offset < second->records_offset);
+}
+
+void oto_mcap_reader_as_written(struct oto_mcap_reader *reader)
+{
+    reader->as_written = true;
+    if (reader->chunk_count > 1) {
+        qsort(reader->chunks, reader->chunk_count, sizeof *reader->chunks, by_place);
+    }
 }

@@ -71,6 +71,8 @@ struct oto_mcap_read_message {
 /* The next message; OTO_CLOSED after the last one. */
 enum oto_status oto_mcap_reader_next(struct oto_mcap_reader *reader, struct oto_mcap_read_message *message,
                                      struct oto_error *error);
+/* Messages in the order in which they were written, instead of that of their log time. To be called before the first one. */
+void oto_mcap_reader_as_written(struct oto_mcap_reader *reader);
 /* Continues with the first message at or after a log time. */
 void oto_mcap_reader_seek(struct oto_mcap_reader *reader, uint64_t log_time_ns);
 

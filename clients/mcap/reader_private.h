@@ -56,6 +56,7 @@ struct oto_mcap_reader {
     struct oto_mcap_active active[OTO_MCAP_MOST_ACTIVE];
     uint32_t active_count, next_chunk;
     uint64_t from_ns;
+    bool as_written;
 };
 
 /* The bytes at an offset; NULL: not there, or no memory. To be freed. */
