@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "json.h"
-#include "record/names.h"
-#include "record/recorded.h"
+#include "recording/names.h"
+#include "recording/recorded.h"
 #include "record/rerun.h"
 
 /* A recorded channel and the computed one of the same topic. */

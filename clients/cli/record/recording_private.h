@@ -4,9 +4,9 @@
 
 #include "base/output_file.h"
 #include "mcap/writer.h"
-#include "record/names.h"
+#include "recording/names.h"
 #include "record/recording.h"
-#include "record/ros_topic.h"
+#include "recording/ros_topic.h"
 #include "wire/ros.h"
 
 enum { RECORDING_MOST_VIEWS = 2 };

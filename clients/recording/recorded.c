@@ -1,9 +1,9 @@
-#include "record/recorded.h"
+#include "recording/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/names.h"
+#include "recording/names.h"
 
 /* What the messages of an MCAP channel are. */
 struct recorded_message {

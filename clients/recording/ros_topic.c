@@ -1,4 +1,4 @@
-#include "record/ros_topic.h"
+#include "recording/ros_topic.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -5,10 +5,9 @@
 #ifndef CLI_RECORD_RECORDED_H
 #define CLI_RECORD_RECORDED_H
 
-#include "cli.h"
 #include "mcap/reader.h"
 #include "otolith/frame.h"
-#include "record/ros_topic.h"
+#include "recording/ros_topic.h"
 #include "wire/ros.h"
 
 struct recorded_channel {
