@@ -58,7 +58,8 @@ static void print_text(const struct oto_wire_sample *sample)
             (void)putchar(' ');
             oto_plain_text_put(stdout, text);
         }
-        cli_print_line(stdout, "%s%s", field->unit[0] != '\0' ? " " : "", field->unit);
+        const char *unit = cli_shown_unit(field->unit);
+        cli_print_line(stdout, "%s%s", unit[0] != '\0' ? " " : "", unit);
     }
 }
 

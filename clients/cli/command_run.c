@@ -23,6 +23,7 @@ enum { MOST_ARGUMENTS = 256, NAME_BYTES = 24, STEP_CHUNK = 256 };
 struct options {
     char *world_path;
     const char *replay; /* a log, in place of the world file */
+    const char *name; /* --name, or NULL */
     const char *summary, *log, *checkpoint;
     int64_t for_ns; /* 0: until interrupted */
     bool quiet, allow_loss;
@@ -43,6 +44,7 @@ struct run {
     uint64_t end_tick; /* in step mode with --for */
     int64_t started_ns; /* 0: not resumed yet */
     bool fault; /* the world stopped itself */
+    bool quit;  /* by a key */
 };
 
 /* Options of group 1 are passed to the server. */
@@ -52,6 +54,7 @@ static const struct argp_option rows[] = {
     {"scale", 'x', "X", 0, "simulated seconds per real second", 1},
     {"rate", 'r', "HZ", 0, "physics ticks per second", 1},
     {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
+    {"name", 'n', "NAME", 0, "the world's name in place of the file's: two runs of one file need two names", 1},
     {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
     {"restore", 'R', "FILE", 0, "start from a checkpoint; --for counts from there", 1},
     {"checkpoint", 'C', "FILE", 0, "save the state at the end of the run", 1},
@@ -150,6 +153,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'm':
         options->step_mode = strcmp(argument, "step") == 0;
         break;
+    case 'n':
+        options->name = argument;
+        break;
     case 'S':
         remember_set(options, state, argument);
         break;
@@ -235,6 +241,9 @@ static enum oto_status apply_sets(const struct options *options, struct oto_docu
 static enum oto_status world_name(const struct options *options, char *name, size_t bytes, struct oto_error *error)
 {
     struct oto_document *document = NULL;
+    if (options->name != NULL) {
+        return (size_t)snprintf(name, bytes, "%s", options->name) < bytes ? OTO_OK : OTO_INVALID;
+    }
     if (options->replay != NULL) {
         return logged_name(options->replay, name, bytes, error);
     }
@@ -312,9 +321,25 @@ static enum oto_status step_on(struct run *run, struct oto_error *error)
     return left > 0 ? oto_control_step(run->client, left < STEP_CHUNK ? left : STEP_CHUNK, &reply, error) : OTO_OK;
 }
 
+static enum oto_status open_view(struct run *run, struct oto_error *error)
+{
+    const enum oto_status status = view_init(&run->view, run->client, error);
+    if (status == OTO_OK && !run->options->quiet) {
+        view_keys_open(&run->view);
+    }
+    return status;
+}
+
+static void close_view(struct run *run)
+{
+    view_keys_close(&run->view);
+    view_finish(&run->view);
+}
+
 static void show(struct run *run, bool terminal, int64_t *next_ns)
 {
-    if (run->options->quiet || cli_now_ns() < *next_ns) {
+    const bool key = view_keys_take(&run->view, 0, &run->quit);
+    if (run->options->quiet || (!key && cli_now_ns() < *next_ns)) {
         return;
     }
     *next_ns = cli_now_ns() + (terminal ? 100000000 : 1000000000);
@@ -338,8 +363,8 @@ static enum oto_status reattach(struct run *run, struct oto_error *error)
     }
     enum oto_status status = server_reattach(&run->server, run->client, error);
     if (status == OTO_OK) {
-        view_finish(&run->view);
-        status = view_init(&run->view, run->client, error);
+        close_view(run);
+        status = open_view(run, error);
     }
     if (status == OTO_OK) {
         status = recorder_resume(&run->options->recorder, error);
@@ -365,7 +390,7 @@ static int watch(struct run *run)
     const bool stepping = run->options->step_mode && run->options->for_ns > 0;
     int64_t next_ns = cli_now_ns() + (terminal ? 0 : 1000000000);
     struct oto_error error = {0};
-    while (!cli_interrupted() && !run_over(run)) {
+    while (!cli_interrupted() && !run->quit && !run_over(run)) {
         struct oto_clock clock = {0};
         if (oto_client_run_is_over(run->client) && !run_over(run)) {
             const bool orderly = ended_in_order(run);
@@ -450,7 +475,7 @@ static int run_attached(struct run *run)
     struct oto_reply reply;
     int code = CLI_OK;
     bool interrupted = false;
-    if (view_init(&run->view, run->client, &error) != OTO_OK ||
+    if (open_view(run, &error) != OTO_OK ||
         recorder_start(&run->options->recorder, run->client, &error) != OTO_OK) {
         code = cli_say(&error);
     } else {
@@ -472,7 +497,7 @@ static int run_attached(struct run *run)
     } else {
         (void)recorder_finish(&run->options->recorder, &error);
     }
-    view_finish(&run->view);
+    close_view(run);
     oto_client_close(run->client);
     return interrupted && code == CLI_OK ? cli_signal_exit_code() : code;
 }
@@ -482,7 +507,7 @@ int cli_run(int argc, char **argv)
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "WORLD\n--replay LOG",
-                                     .doc = "Start a world and show a live view; Ctrl-C stops it. Without a terminal one line "
+                                     .doc = "Start a world and show a live view; q or Ctrl-C stops it. Without a terminal one line "
                                             "a second is printed.\vExit codes: 0 the run reached its end; 1 it failed, or "
                                             "samples or outputs were lost; 130 after Ctrl-C, 143 after SIGTERM: all outputs "
                                             "are complete and end at the same tick."};

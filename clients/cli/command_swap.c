@@ -211,7 +211,7 @@ int cli_swap(int argc, char **argv)
     struct request request = {.swap = OTO_SWAP_DEFAULTS};
     cli_parse(&argp, argc, argv, &request);
     make_absolute(&request);
-    struct oto_client *client = cli_open(&request.common);
+    struct oto_client *client = cli_open(&request.common, request.node);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -72,8 +72,8 @@ static void places_init(struct places *places, const char *near)
     memset(places, 0, sizeof *places);
     add_environment(places);
     add_near(places, near);
-    add_place(places, OTO_SOURCE_PARTS_DIR);
     add_installed(places);
+    add_place(places, OTO_SOURCE_PARTS_DIR);
     add_place(places, OTO_INSTALL_PARTS_DIR);
 }
 

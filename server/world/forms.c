@@ -187,14 +187,27 @@ static enum oto_status read_date(const struct srv_key *key, const struct oto_val
     return status == OTO_OK ? OTO_OK : oto_value_fail(value, error, status, "%s: %s", key->name, why.text);
 }
 
+/* HOST:PORT, where an IPv6 HOST is in brackets; port 0: the kernel chooses. */
+static bool has_port(const char *address)
+{
+    const char *bracket = strchr(address, ']'), *colon = strrchr(bracket != NULL ? bracket : address, ':');
+    if (colon == NULL || colon == address)
+        return false;
+    const size_t digits = strspn(colon + 1, "0123456789");
+    return digits > 0 && digits <= 5 && colon[1 + digits] == '\0' && strtol(colon + 1, NULL, 10) <= 65535;
+}
+
 static const char *url_complaint(const char *url)
 {
     static const char *const schemes[] = {"tcp://", "ipc://"};
     if (strcmp(url, "ipc") == 0)
         return NULL;
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0')
-            return strlen(url) < sizeof((struct srv_publish_config *)0)->listen[0] ? NULL : "a shorter URL";
+        if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0') {
+            if (strlen(url) >= sizeof((struct srv_publish_config *)0)->listen[0])
+                return "a shorter URL";
+            return strncmp(url, "tcp://", 6) == 0 && !has_port(url + 6) ? "tcp://HOST:PORT with a port of 0 to 65535" : NULL;
+        }
     return "ipc, ipc://PATH or tcp://HOST:PORT";
 }
 
