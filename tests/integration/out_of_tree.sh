@@ -34,9 +34,9 @@ seconds=$(LD_LIBRARY_PATH=$(pkg-config --variable=libdir otolith-sim) "$work/sim
 [ "$(grep -c '200 samples, 0 lost' <<<"$seconds")" = 3 ] || fail "sim_imu said: $seconds"
 [ "$("$work/plugin/sim_imu" "$city")" = "$seconds" ] || fail "find_package and pkg-config give different programs"
 if [ -e /usr/bin/python3 ]; then
-  PYTHONPATH=$work/stage/lib/python3/dist-packages /usr/bin/python3 -W ignore -c \
+  PYTHONPATH=$(echo "$work"/stage/lib/python3.*/dist-packages) /usr/bin/python3 -W ignore -c \
     "import otolith; otolith.Sim('$parts').step(10); otolith.Model('catr')" || fail "the installed Python package does not run"
-  missing=$(PYTHONPATH=$work/stage/lib/python3/dist-packages /usr/bin/python3 -c \
+  missing=$(PYTHONPATH=$(echo "$work"/stage/lib/python3.*/dist-packages) /usr/bin/python3 -c \
     "import otolith; otolith.Sim('$city', set={'vehicles.car.nodes.imu.part': 'nobody/nothing'})" 2>&1) && fail "a part of nobody is found"
   [[ $missing == *"$work/stage/share/otolith/configs/parts"* ]] || fail "parts are not searched beside the library: $missing"
 fi
