@@ -17,7 +17,7 @@ enum oto_step_status srv_input_at(void *input_context, struct oto_instant at, st
         motion->runner->looked_back(back->sim, motion, back->node, oto_instant_span_ns(at, back->at));
     }
     __atomic_store_n(&back->sim->store.header->current_node, caller, __ATOMIC_RELAXED);
-    const struct srv_exposure exposure = {back->vehicle->vibration, at};
+    const struct srv_exposure exposure = {.vibration = back->vehicle->vibration, .at = at};
     srv_environment_fill(&back->sim->environment, back->node->setup, &exposure, input);
     return OTO_STEP_OK;
 }
@@ -90,7 +90,7 @@ void srv_tick_publish_aside(struct srv_sim *sim, struct srv_node *node, uint32_t
 uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct srv_node *node,
                           struct oto_sensor_input *input)
 {
-    const struct srv_exposure exposure = {vehicle->vibration, srv_schedule_at(&node->schedule)};
+    const struct srv_exposure exposure = {.vibration = vehicle->vibration, .at = srv_schedule_at(&node->schedule)};
     uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
     if (srv_due_at_end(&node->due)) {
         input->truth = vehicle->truth;
