@@ -241,5 +241,5 @@ int main(void)
         cmocka_unit_test(A13_A27_the_documents_world_gives_temperature_and_sine_to_both_sensors),
         cmocka_unit_test(A20_a_mavs_sensor_file_configures_every_section_of_the_right_sensor),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

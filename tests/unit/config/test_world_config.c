@@ -348,5 +348,5 @@ int main(void)
         cmocka_unit_test(inputs_are_found_by_every_name_that_a_channel_has),
         cmocka_unit_test(ten_thousand_vehicles_are_loaded),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

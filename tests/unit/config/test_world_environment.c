@@ -519,5 +519,5 @@ int main(void)
         cmocka_unit_test(noise_is_white_or_its_difference_and_each_value_holds_around_its_instant),
         cmocka_unit_test(another_seed_draws_the_vibration_of_a_file_with_that_seed),
     };
-    return cmocka_run_group_tests_name("world environment", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("world environment", tests, enter_folder, leave_folder);
 }
