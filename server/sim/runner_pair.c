@@ -5,7 +5,8 @@
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 
-#define SLOW_STEPS 3u /* in a row: one may be the machine's fault */
+#define SLOW_STEPS 3u       /* in a row: one may be the machine's fault */
+#define EXCESS_BUDGETS 100 /* budgets by which steps may exceed their own: a hundredth step of 805 ms is too slow as well */
 
 /* ---- a candidate's step ---- */
 
@@ -98,7 +99,12 @@ static void keep_time(struct srv_change *change, int64_t took_ns)
     trial->step_sum_ns += took_ns;
     trial->step_max_ns = took_ns > trial->step_max_ns ? took_ns : trial->step_max_ns;
     trial->slow_in_a_row = change->budget_ns > 0 && took_ns > change->budget_ns ? trial->slow_in_a_row + 1 : 0;
-    trial->over_budget = trial->over_budget || trial->slow_in_a_row >= SLOW_STEPS;
+    if (change->budget_ns > 0) {
+        const int64_t excess_ns = trial->excess_ns + took_ns - change->budget_ns;
+        trial->excess_ns = excess_ns > 0 ? excess_ns : 0;
+    }
+    trial->over_budget = trial->over_budget || trial->slow_in_a_row >= SLOW_STEPS ||
+                         trial->excess_ns / EXCESS_BUDGETS > change->budget_ns;
 }
 
 /* NULL, or what it did wrong. */
