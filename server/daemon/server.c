@@ -75,6 +75,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
 {
     struct srv_engine_options options = {.start_paused = server->options->start_paused,
                                          .journal_every = journal_every(server),
+                                         .trap_exits = server->crash_page != NULL,
                                          .replay = server->replay != NULL};
     enum oto_status status = OTO_OK;
     if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {

@@ -187,15 +187,21 @@ class Supervised(unittest.TestCase):
         self.assertRaises(ProcessLookupError, os.kill, facts["pid"], 0)
         self.assertFalse(list(self.path.glob("otolith-saves-*")))
 
-    def test_the_plugin_that_called_exit_is_named_and_left_out(self):
-        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_quit.so"))
+    def assert_exit_is_named(self, plugin):
+        self.world.write_text(self.world.read_text().replace("counter.so", plugin))
         self.start("otolithd", "--supervise", self.world)
         self.until(lambda: "the node is quarantined" in self.said(), "the crash")
         self.assertIn("ended with code 0 and not in order in the step of 'car/bad'", self.said())
         self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
 
+    def test_the_plugin_that_called_exit_is_named_and_left_out(self):
+        self.assert_exit_is_named("hostile_step_quit.so")
+
+    def test_the_plugin_that_ended_the_process_by_a_bare_system_call_is_named_and_left_out(self):
+        self.assert_exit_is_named("hostile_step_exit.so")
+
     def test_an_exit_that_a_plugin_made_is_a_crash(self):
-        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_exit.so"))
+        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_exit.so"))
         self.start("otolithd", "--supervise", self.world)
         self.assertEqual(self.process.wait(timeout=60), 1)
         self.assertEqual(self.said().count("ended with code 0 and not in order"), 3)
