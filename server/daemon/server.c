@@ -230,6 +230,7 @@ static void look_at_worker(struct srv_server *server)
         srv_server_say(NULL, sentence);
         srv_control_refuse_waiting(server->control, sentence);
         srv_checkpointer_refuse_waiting(server->checkpointer);
+        srv_server_give_up_restore(server);
     }
     server->worker_stuck = stuck;
 }

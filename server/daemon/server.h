@@ -42,7 +42,7 @@ struct srv_server {
     struct srv_checkpoint beginning; /* its content, until the run serves */
     struct srv_late_reply asked_by;  /* the client that waits for this run to serve */
     struct srv_server *next;         /* the next run of this process, ready to start; NULL: there is none */
-    bool restoring;                  /* the next run is being made */
+    struct srv_restore *restoring;   /* the next run is being made; NULL: none */
     struct srv_supervisor *supervisor; /* NULL: nothing is published */
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
