@@ -60,9 +60,11 @@ struct srv_server {
 
 /* Run number `run` of this process; NULL: no memory. */
 struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
+/* A run in place of one that a restore asked for and that could not start, with its checkpoint and its client. */
+struct srv_server *srv_server_create_again(struct srv_server *failed);
 /* Loads the world and makes the engine, from the checkpoint that the options name; nothing ticks yet. */
 enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);
-/* The same, from another checkpoint. [any thread, one at a time] */
+/* The same, from another checkpoint; NULL: from what the run already has. [any thread, one at a time] */
 enum oto_status srv_server_load_from(struct srv_server *server, const char *restore_path, struct oto_error *error);
 /* Takes the world's name, starts ticking, serving and publishing, and returns when all has ended. */
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error);
