@@ -58,7 +58,7 @@ def attach():
 
 
 def change(seed, failures):
-    """The changes of one client, each as soon as the one before has its reply."""
+    """The changes of one client, each as soon as the previous one has its reply."""
     chance = random.Random(seed)
     try:
         with attach() as world:
