@@ -31,11 +31,26 @@ struct srv_server *srv_server_create(const struct srv_options *options, uint32_t
     return server;
 }
 
+struct srv_server *srv_server_create_again(struct srv_server *failed)
+{
+    struct srv_server *again = srv_server_create(failed->options, failed->run + 1);
+    if (again != NULL) {
+        again->crash_page = failed->crash_page;
+        again->began_with = failed->began_with;
+        again->beginning = failed->beginning;
+        again->asked_by = failed->asked_by;
+        failed->began_with = NULL;
+        failed->beginning = (struct srv_checkpoint){0};
+        failed->asked_by.fd = -1;
+    }
+    return again;
+}
+
 static enum oto_status read_checkpoint(struct srv_server *server, struct oto_error *error)
 {
     struct srv_clock_config *clock = &server->config.clock;
     struct srv_checkpoint *beginning = &server->beginning;
-    enum oto_status status = srv_checkpoint_read(server->began_with, beginning, error);
+    enum oto_status status = beginning->state == NULL ? srv_checkpoint_read(server->began_with, beginning, error) : OTO_OK;
     if (status == OTO_OK) {
         status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
     }
@@ -75,6 +90,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
 {
     struct srv_engine_options options = {.start_paused = server->options->start_paused,
                                          .journal_every = journal_every(server),
+                                         .trap_exits = server->crash_page != NULL,
                                          .replay = server->replay != NULL};
     enum oto_status status = OTO_OK;
     if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {
@@ -229,6 +245,7 @@ static void look_at_worker(struct srv_server *server)
         srv_server_say(NULL, sentence);
         srv_control_refuse_waiting(server->control, sentence);
         srv_checkpointer_refuse_waiting(server->checkpointer);
+        srv_server_give_up_restore(server);
     }
     server->worker_stuck = stuck;
 }
@@ -501,7 +518,6 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         srv_late_reply_send(&server->asked_by, OTO_OK, server->beginning.tick, "restored");
         srv_checkpoint_finish(&server->beginning);
     } else {
-        srv_late_reply_send(&server->asked_by, error->status, 0, error->text);
         unwind(server);
     }
     (void)uv_run(&server->loop, UV_RUN_DEFAULT);
