@@ -65,7 +65,7 @@ static const struct argp_option rows[] = {
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
     {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins in DIR, for perf and gdb", 1},
     {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be repeated", 2},
-    {"csv-flags", 'F', NULL, 0, "add a last column with the flags of each sample to the CSV", 2},
+    {"csv-flags", 'F', NULL, OPTION_HIDDEN, NULL, 2},
     {"allow-loss", 'A', NULL, 0, "exit code 0 also where a paced world was too fast for --csv and samples were lost", 2},
     {"summary", 'u', "FILE", 0, "write a summary of the run as JSON", 2},
     {"quiet", 'q', NULL, 0, "no live view", 2},
@@ -171,7 +171,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->quiet = true;
         return 0;
     case 'F':
-        options->recorder.with_flags = true;
+        argp_error(state, "--csv-flags: every CSV has the columns sensor_time_ns and flags; leave it out");
         return 0;
     case 'A':
         options->allow_loss = true;
