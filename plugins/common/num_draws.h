@@ -10,7 +10,7 @@
 #define NUM_DRAW_MAVS_W 1u   /* word = slot of the triad in its sensor */
 #define NUM_DRAW_ODOMETER 2u /* deviates: speed, then the four wheels */
 #define NUM_DRAW_CLOCK_JITTER 3u
-#define NUM_DRAW_GNSS 4u /* deviates: drives of position east, north, up, of velocity; white noise of both; jitter */
+#define NUM_DRAW_GNSS 4u /* deviates: drives of each mode, position then velocity, east, north, up; white noise; jitter */
 #define NUM_DRAW_BAROMETER 5u    /* deviates: pressure, temperature */
 #define NUM_DRAW_MISSED_TICKS 6u /* n = number of the miss, word = wheel */
 

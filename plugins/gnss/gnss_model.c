@@ -10,7 +10,7 @@
 #define DEG_PER_RAD (180.0 / OTO_PI)
 #define NEVER_NS INT64_MIN
 
-enum { DRIVE = 0, WHITE = GNSS_PROCESSES, JITTER = 2 * GNSS_PROCESSES, DEVIATES };
+enum { DRIVES = GNSS_FIX_MODES * GNSS_PROCESSES, WHITE = DRIVES, JITTER = WHITE + GNSS_PROCESSES };
 
 static int64_t ns_of(double seconds)
 {
@@ -137,12 +137,12 @@ uint8_t gnss_track(const struct gnss_plan *plan, struct gnss_state *state, int64
 
 void gnss_advance(const struct gnss_plan *plan, struct gnss_state *state, uint64_t n)
 {
-    double deviates[GNSS_PROCESSES];
-    oto_normals(plan->noise_key, n, NUM_DRAW_GNSS, OTO_RNG_DOMAIN_SAMPLE, deviates, GNSS_PROCESSES);
+    double deviates[DRIVES];
+    oto_normals(plan->noise_key, n, NUM_DRAW_GNSS, OTO_RNG_DOMAIN_SAMPLE, deviates, DRIVES);
     for (int m = 0; m < GNSS_FIX_MODES; m++) {
         const struct gnss_mode *mode = &plan->modes[m];
         for (int i = 0; i < GNSS_PROCESSES; i++) {
-            state->process[m][i] = mode->decay[i] * state->process[m][i] + mode->drive[i] * deviates[DRIVE + i];
+            state->process[m][i] = mode->decay[i] * state->process[m][i] + mode->drive[i] * deviates[m * GNSS_PROCESSES + i];
         }
     }
 }
@@ -160,10 +160,10 @@ static void errors_of(const struct gnss_plan *plan, const struct gnss_state *sta
                       double loss, oto_vec3 *position_m, oto_vec3 *velocity_m_s)
 {
     const struct gnss_mode *law = &plan->modes[mode - 1];
-    double deviates[WHITE + GNSS_PROCESSES], error[GNSS_PROCESSES];
-    oto_normals(plan->noise_key, n, NUM_DRAW_GNSS, OTO_RNG_DOMAIN_SAMPLE, deviates, WHITE + GNSS_PROCESSES);
+    double white[JITTER], error[GNSS_PROCESSES];
+    oto_normals(plan->noise_key, n, NUM_DRAW_GNSS, OTO_RNG_DOMAIN_SAMPLE, white, JITTER);
     for (int i = 0; i < GNSS_PROCESSES; i++) {
-        error[i] = loss * (law->sigma[i] * state->process[mode - 1][i] + law->white[i] * deviates[WHITE + i]);
+        error[i] = loss * (law->sigma[i] * state->process[mode - 1][i] + law->white[i] * white[WHITE + i]);
     }
     *position_m = oto_vec3_from_array(error);
     *velocity_m_s = oto_vec3_from_array(error + 3);
