@@ -9,6 +9,8 @@
 #ifndef OTOLITH_RECORDS_H
 #define OTOLITH_RECORDS_H
 
+#include <stdbool.h>
+
 #include "otolith/channel.h"
 #include "otolith/vecmath.h"
 
@@ -174,14 +176,28 @@ struct oto_event_record {
     X(TIME_JUMP,   13, "time_jump",    "seconds added to the stamps") \
     X(TIME_JITTER, 14, "time_jitter",  "seconds added to the stamps of this sample") \
     X(REPEAT,      15, "repeat",       "how often this sample was given before") \
-    X(NAN,         16, "nan",          "nothing")
+    X(NAN,         16, "nan",          "nothing") \
+    X(OUTAGE,      17, "outage",       "nothing") \
+    X(MULTIPATH,   18, "multipath",    "metres by which the position is displaced now") \
+    X(SPOOF,       19, "spoof",        "metres by which the position is displaced now") \
+    X(JAM,         20, "jam",          "dB by which the carrier-to-noise density is lower") \
+    X(DRAUGHT,     21, "draught",      "pascals that are added to the air pressure now")
 
 enum oto_fault_kind {
 #define OTO_X(name, number, text, amount) OTO_FAULT_##name = number,
     OTO_FAULT_TABLE(OTO_X)
 #undef OTO_X
-    OTO_FAULT_MAX_ = 17
+    OTO_FAULT_MAX_ = 22
 };
+
+/*
+ * Kinds from OUTAGE on are disturbances from outside. The sensor receives them with its exposure and its law computes their
+ * effect, so that a filter smooths them and a receiver acquires its satellites anew after them.
+ */
+static inline bool oto_fault_is_disturbance(uint32_t kind)
+{
+    return kind >= OTO_FAULT_OUTAGE && kind < OTO_FAULT_MAX_;
+}
 
 static inline const char *oto_fault_kind_text(uint32_t kind)
 {
@@ -208,7 +224,7 @@ struct oto_fault_label_record {
     uint32_t kind[OTO_FAULT_LABELS];
     double amount[OTO_FAULT_LABELS];       /* see OTO_FAULT_TABLE */
     double clean[OTO_FAULT_CLEAN_NUMBERS]; /* the floating-point numbers of the first record in order, before the
-                                            * faults */
+                                            * faults; disturbances are included */
 };
 
 #define OTO_EVENT_TABLE(X) \

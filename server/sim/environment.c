@@ -170,6 +170,7 @@ static __attribute__((noinline)) void fill_changing(const struct srv_environment
 void srv_environment_fill(const struct srv_environment *environment, const struct oto_setup *setup,
                           const struct srv_exposure *exposure, struct oto_sensor_input *input)
 {
+    input->disturbance_count = input->reserved = 0;
     if (environment->changes || exposure->vibration != NULL) {
         fill_changing(environment, setup, exposure, input);
     } else {

@@ -61,6 +61,16 @@ void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node)
     }
 }
 
+void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *input)
+{
+    for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
+        if (oto_fault_is_disturbance(fault->spec.kind) && srv_fault_is_active(fault, node->schedule.t_ns) &&
+            input->disturbance_count < OTO_DISTURBANCES) {
+            input->disturbances[input->disturbance_count++] = srv_fault_disturbance(fault, node->schedule.t_ns);
+        }
+    }
+}
+
 /* The floating-point numbers of a record, as far as there is room. */
 static void copy_clean(const struct srv_port *port, const void *payload, double *clean)
 {

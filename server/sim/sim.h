@@ -257,6 +257,8 @@ void srv_event_push(struct srv_sim *sim, struct oto_event_record *event);
 
 /* Around the publication of a sample of a node that has faults: what is active, each record, the label. */
 void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node);
+/* Adds the node's active disturbances to the exposure of its sample. */
+void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *input);
 void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port, uint32_t *flags);
 void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node);
 /* The timeline of the world's file, before the first tick. */

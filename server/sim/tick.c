@@ -98,6 +98,9 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
         flags |= OTO_SAMPLE_STALE;
     }
     srv_environment_fill(&sim->environment, node->setup, &exposure, input);
+    if (node->faults != NULL) {
+        srv_faults_disturb(node, input);
+    }
     return flags;
 }
 
