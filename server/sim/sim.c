@@ -69,6 +69,16 @@ static void describe_events(const struct srv_world_config *config, struct srv_ch
     spec->flags = OTO_CHANNEL_EVENTS | OTO_CHANNEL_ENABLED;
 }
 
+static void keep_inputs(const struct srv_sim *sim, struct srv_channel_spec *specs)
+{
+    for (uint32_t e = 0; e < sim->estimator_count; e++) {
+        const struct srv_node_config *config = sim->estimators[e]->config;
+        for (uint32_t i = 0; i < config->input_count; i++) {
+            specs[sim->first_channels[config->inputs[i].node] + config->inputs[i].port].kept = true;
+        }
+    }
+}
+
 static enum oto_status make_store(struct srv_sim *sim, const struct srv_sim_options *options, struct oto_error *error)
 {
     const struct srv_world_config *config = sim->config;
@@ -83,6 +93,8 @@ static enum oto_status make_store(struct srv_sim *sim, const struct srv_sim_opti
             status = srv_node_describe(config, &sim->nodes[n], i, &specs[first + i], error);
         }
     }
+    keep_inputs(sim, specs);
+    srv_rings_size(config, specs, sim->event_channel);
     describe_events(config, &specs[sim->event_channel]);
     const struct srv_segment_plan plan = {.world = config->name,
                                           .seed = config->seed,
