@@ -163,6 +163,7 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     memset(node, 0, sizeof *node);
     node->index = index;
     node->config = &world->nodes[index];
+    node->vehicle = node->config->vehicle;
     struct oto_plugin *replacement = node->config->replacement.plugin;
     srv_instance_bind(&node->live, oto_plugin_hold(replacement != NULL ? replacement : node->config->plugin));
     enum oto_status status = name_node(world, node, error);

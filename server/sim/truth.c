@@ -169,9 +169,9 @@ void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
         .t_ns = sim->schedule.t_ns, .sensor_time_ns = sim->schedule.t_ns, .flags = vehicle->truth_flags};
     srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
     head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
-    srv_state_hash_absorb(&sim->hash, motion->live.abi.state, motion->live.hashed_bytes);
-    srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-    srv_state_hash_absorb(&sim->hash, &vehicle->truth, sizeof vehicle->truth);
+    srv_sim_absorb(sim, motion->vehicle, motion->live.abi.state, motion->live.hashed_bytes);
+    srv_sim_absorb(sim, motion->vehicle, &head, sizeof head);
+    srv_sim_absorb(sim, motion->vehicle, &vehicle->truth, sizeof vehicle->truth);
 }
 
 void srv_truth_begin(struct srv_sim *sim, struct srv_vehicle *vehicle)
