@@ -322,5 +322,6 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
     [SRV_FORM_TABLE] = srv_table_read,
     [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_VALUE] = read_value,     [SRV_FORM_MAP] = read_map,
-    [SRV_FORM_LIST] = read_list,     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
+    [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map,
+       [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

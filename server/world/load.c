@@ -86,8 +86,7 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
         status = srv_bind_inputs(&binder);
     if (status == OTO_OK)
         status = srv_check_topics(&binder);
-    srv_plugin_cache_finish(&binder.plugins);
-    srv_part_cache_finish(&binder.parts);
+    srv_binder_finish(&binder);
     if (status != OTO_OK)
         srv_world_config_finish(config);
     return status;

@@ -51,7 +51,8 @@ static void the_smallest_world_has_the_documented_defaults(void **state)
     assert_string_equal(config.publish.listen[0], "ipc");
     assert_int_equal(config.publish.coalesce_ns, 5000000);
     assert_false(config.publish.packed);
-    assert_int_equal(config.ring_capacity, 1024);
+    assert_int_equal(config.ring_capacity, 0);
+    assert_int_equal(config.history_ns, 0);
     assert_int_equal(config.vehicle_count, 1);
     assert_int_equal(config.node_count, 1);
     assert_string_equal(config.nodes[0].name, "motion");
