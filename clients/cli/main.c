@@ -12,6 +12,7 @@
 
 static const struct cli_command commands[] = {
     {"run", cli_run, "start a world, show it and record it"},
+    {"record", cli_record, "record a running world as an MCAP file"},
     {"ls", cli_ls, "list the running worlds' topics"},
     {"info", cli_info, "describe a topic: rate, record, fields, units"},
     {"echo", cli_echo, "print samples of a topic"},

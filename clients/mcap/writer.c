@@ -133,6 +133,11 @@ uint64_t oto_mcap_writer_bytes(const struct oto_mcap_writer *writer)
     return writer->offset;
 }
 
+uint64_t oto_mcap_writer_messages(const struct oto_mcap_writer *writer, uint16_t channel)
+{
+    return channel == 0 ? writer->message_count : channel <= writer->channel_count ? writer->counts[channel - 1].messages : 0;
+}
+
 /* ---- chunks ---- */
 
 /* Compresses the records of the chunk. False: they stay as they are. */

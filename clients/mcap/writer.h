@@ -80,6 +80,8 @@ enum oto_status oto_mcap_add_metadata(struct oto_mcap_writer *writer, const char
 
 /* Writes the last chunk, the summary and the footer. The writer remains to be closed. */
 enum oto_status oto_mcap_writer_finish(struct oto_mcap_writer *writer, struct oto_error *error);
+/* Messages written so far: of a channel, or of all with number 0. */
+uint64_t oto_mcap_writer_messages(const struct oto_mcap_writer *writer, uint16_t channel);
 /* Bytes of the file that are complete. */
 uint64_t oto_mcap_writer_bytes(const struct oto_mcap_writer *writer);
 void oto_mcap_writer_close(struct oto_mcap_writer *writer); /* NULL is allowed */

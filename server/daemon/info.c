@@ -172,6 +172,8 @@ static void put_origin(struct sheet *sheet, const struct srv_server *server)
     const struct srv_options *options = server->options;
     char absolute[PATH_MAX];
     put_member(sheet, "file", realpath(options->world_path, absolute) != NULL ? absolute : options->world_path);
+    const bool logs = options->log_path != NULL && realpath(options->log_path, absolute) != NULL;
+    put_member(sheet, "log", logs ? absolute : "");
     put(sheet, "\"overrides\": [");
     for (uint32_t i = 0; i < options->override_count; i++) {
         char set[1024];
