@@ -162,6 +162,7 @@ static bool make_protocols(struct web_http *http)
     for (uint32_t i = 0; i < count; i++) {
         http->protocols[i + 1] = (struct lws_protocols){.name = http->options.protocols[i].name,
                                                         .callback = on_websocket,
+                                                        .user = (void *)(uintptr_t)&http->options.protocols[i],
                                                         .per_session_data_size = sizeof(struct web_session),
                                                         .rx_buffer_size = WEB_MESSAGE_MAX_BYTES};
     }

@@ -7,12 +7,6 @@
 #define BURST_MESSAGES (2.0 * WEB_MESSAGES_PER_S) /* that may arrive together, after a stall */
 #define FRAGMENT_BYTES 65536u
 
-static const struct web_protocol *protocol_of(const struct web_http *http, struct lws *wsi)
-{
-    const struct lws_protocols *bound = lws_get_protocol(wsi);
-    return bound > http->protocols ? &http->options.protocols[bound - http->protocols - 1] : NULL;
-}
-
 static void take_token(struct lws *wsi, char *token, size_t room)
 {
     char argument[WEB_TOKEN_BYTES + 8];
@@ -23,7 +17,7 @@ static void take_token(struct lws *wsi, char *token, size_t room)
 static int on_established(struct lws *wsi, struct web_session *session)
 {
     struct web_http *http = web_http_of(wsi);
-    const struct web_protocol *protocol = protocol_of(http, wsi);
+    const struct web_protocol *protocol = lws_get_protocol(wsi)->user;
     struct web_peer *peer = calloc(1, sizeof *peer);
     if (protocol == NULL || http->peer_count >= WEB_PEERS_MAX || peer == NULL) {
         free(peer);
