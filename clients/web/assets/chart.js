@@ -44,16 +44,17 @@ export class Chart {
     };
     this.observer = new ResizeObserver(() => this.#resize());
     this.observer.observe(this.plotElement);
-  }
-
-  // False where the chart is scrolled out of sight.
-  isVisible() {
-    const { top, bottom } = this.element.getBoundingClientRect();
-    return bottom > 0 && top < innerHeight;
+    this.visible = true; // false while it is scrolled out of sight
+    this.sight = new IntersectionObserver((entries) => {
+      this.visible = entries.at(-1).isIntersecting;
+      this.page.view.dirty = true;
+    });
+    this.sight.observe(this.element);
   }
 
   destroy() {
     this.observer.disconnect();
+    this.sight.disconnect();
     this.plot?.destroy();
     this.element.remove();
   }
@@ -110,7 +111,7 @@ export class Chart {
     const { world } = this.page;
     const bases = [...new Set(this.lines.map((line) => {
       const base = world.column(line.topic, line.column)?.base ?? line.column;
-      return `${line.topic.replace(`${world.name}/`, '')} · ${base.replaceAll('_', ' ')}`;
+      return `${line.topic.replace(`${world.name}/`, '')} · ${base}`;
     }))];
     this.title.textContent = (this.model.terms ? 'error terms of ' : '') + bases.join('  |  ');
     this.element.setAttribute('aria-label', `chart: ${this.title.textContent}`);
@@ -167,10 +168,10 @@ export class Chart {
     }
     this.plot = new uPlot({
       width: Math.max(120, Math.floor(this.plotElement.clientWidth)), height: HEIGHT_PX, series, axes, scales,
-      legend: { show: false }, padding: [8, this.units.length > 1 ? 0 : 10, 0, 0],
+      legend: { show: false }, padding: [15, this.units.length > 1 ? 0 : 10, 0, 0],
       cursor: { sync: { key: 'otolith', scales: ['x', null] }, y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
       hooks: {
-        drawClear: [], draw: [() => this.#draw()],
+        draw: [() => this.#draw()],
         setCursor: [(plot) => { this.cursor = plot.cursor.left >= 0 ? plot.posToVal(plot.cursor.left, 'x') : NaN; this.page.cursorMoved(); }],
         setSelect: [(plot) => this.#zoomTo(plot)],
       },
@@ -257,8 +258,8 @@ export class Chart {
         if (line.data && !this.hidden.has(line.key)) this.#drawLine(line, line.data, false);
       }
     }
-    drawMarks(this.plot, this.page.world.events, theme, view);
     ctx.restore();
+    drawMarks(this.plot, this.page.world.events, theme, view);
   }
 
   #drawLine(line, data, isTruth) {
@@ -327,7 +328,8 @@ export class Chart {
       const facts = data ? statistics(data.ring, data.column, data.ring.find(view.t0), data.ring.find(view.t1)) : null;
       const value = data ? data.ring.nearest(data.column, Number.isFinite(at) ? at : view.t1, Math.max(reach, 1.5)) : NaN;
       const numbers = [value, facts?.mean, facts?.sigma, facts?.rms, facts?.least, facts?.most];
-      for (let i = 0; i < 6; i++) cells[i].textContent = number((numbers[i] ?? NaN) * line.factor);
+      for (let i = 0; i < 6; i++) cells[i].textContent = number((numbers[i] ?? NaN) * line.factor, i === 0 ? 4 : 3);
+      row.hidden = this.model.terms && facts !== null && facts.least === 0 && facts.most === 0; // a term that is off
     }
   }
 }

@@ -1,5 +1,7 @@
 // The list of events: newest first, chosen kinds; a click moves the charts there.
 
+import { isNotable } from './marks.js';
+
 const SHOWN = 200;
 
 export class Events {
@@ -8,7 +10,7 @@ export class Events {
     this.element = element;
     this.count = count;
     this.serial = -1;
-    element.innerHTML = '<h3>Events <select aria-label="kinds of events"><option value="notable">swaps, faults, warnings</option><option value="all">all</option></select></h3><ul class="events"></ul>';
+    element.innerHTML = '<h3>Events <select aria-label="kinds of events"><option value="notable">notable</option><option value="all">all, with clock and clients</option></select></h3><ul class="events"></ul>';
     this.choice = element.querySelector('select');
     this.list = element.querySelector('ul');
     this.choice.onchange = () => { this.serial = -1; this.update(); };
@@ -16,12 +18,12 @@ export class Events {
 
   update() {
     const { world } = this.page;
-    const severe = world.events.filter((event) => event.severity > 0 && event.kind !== 'late').length;
+    const severe = world.events.filter((event) => event.severity > 0 && isNotable(event)).length;
     this.count.textContent = severe > 0 ? String(severe) : '';
     if (this.element.hidden || this.serial === world.eventSerial) return;
     this.serial = world.eventSerial;
     const all = this.choice.value === 'all';
-    const chosen = world.events.filter((event) => all || event.severity > 0 || !['client', 'publisher', 'started', 'realtime'].includes(event.kind));
+    const chosen = world.events.filter((event) => all || isNotable(event));
     this.list.replaceChildren(...chosen.slice(-SHOWN).reverse().map((event) => this.#item(event)));
     if (chosen.length === 0) this.list.innerHTML = '<li><span></span><p class="dim">none yet</p></li>';
   }

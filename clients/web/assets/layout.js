@@ -48,7 +48,7 @@ export function writeLayout(layout) {
 export function defaultCharts(world) {
   const charts = [];
   const add = (typeName, base, limit) => {
-    for (const channel of world.channels.filter((each) => each.type.name === typeName).slice(0, limit)) {
+    for (const channel of world.channels.filter((each) => each.type.name === typeName && each.seq > 0).slice(0, limit)) {
       const series = channel.columns.filter((column) => column.base === base).slice(0, 3)
         .map((column) => ({ topic: channel.topic, column: column.name }));
       if (series.length > 0) charts.push({ series, terms: false });

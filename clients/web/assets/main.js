@@ -97,7 +97,8 @@ class Page {
     $('factor').textContent = status.state === 'running' ? `×${number(status.real_time_factor, 3)}` : '×0';
     $('lateness').textContent = lateness.p99_us === null ? '–' : `${number(lateness.p99_us, 3)} µs`;
     $('work').textContent = work.p50_us === null ? '–' : `${number(work.p50_us, 3)} µs`;
-    $('late').textContent = counters.ticks > 0 ? `${counters.late_ticks} of ${counters.ticks}` : '–';
+    $('late').textContent = counters.ticks > 0 ? `${number(100 * counters.late_ticks / counters.ticks, 2)} %` : '–';
+    $('late').title = `${counters.late_ticks} of ${counters.ticks}`;
     $('late').classList.toggle('warning', counters.late_ticks > 0.01 * counters.ticks);
     $('lost').textContent = String(this.world.lost);
     $('lost').classList.toggle('warning', this.world.lost > 0);
@@ -225,12 +226,12 @@ class Page {
     if (this.view.dirty) {
       this.view.dirty = false;
       $('time').textContent = clock(this.world.time);
-      for (const chart of this.charts) if (chart.isVisible()) chart.redraw();
+      for (const chart of this.charts) if (chart.visible) chart.redraw();
       this.scene.redraw(this.view.following ? this.world.time : this.view.t1);
     }
     if (now_ms - this.tables_ms >= TABLES_MS) {
       this.tables_ms = now_ms;
-      for (const chart of this.charts) if (chart.isVisible()) chart.updateTable();
+      for (const chart of this.charts) if (chart.visible) chart.updateTable();
       this.events.update();
       this.spectra.update(now_ms);
     }

@@ -1,45 +1,45 @@
 // Events as marks on the time axis of a chart.
 
-const QUIET = new Set(['client', 'publisher', 'started', 'realtime', 'parameter']); // without a label; severity 0
+// Events of the clock are many on a busy machine: they are short ticks at the bottom. Others of the server are not marked.
+const CLOCK = new Set(['late', 'slip', 'overrun', 'watchdog']);
+const QUIET = new Set(['client', 'publisher', 'started', 'realtime', ...CLOCK]);
 
-export function isMark(event) {
-  return event.severity > 0 || !QUIET.has(event.kind) || event.kind === 'parameter';
+// True for events that a reader of a chart wants to see named.
+export function isNotable(event) {
+  return !QUIET.has(event.kind);
 }
 
 export function drawMarks(plot, events, theme, view) {
-  const { ctx, bbox } = plot, ratio = devicePixelRatio;
+  const { ctx, bbox } = plot, ratio = devicePixelRatio, bottom = bbox.top + bbox.height;
   const scale = bbox.width / (view.t1 - view.t0);
   let free = -Infinity; // labels do not overlap
-  ctx.font = `${10 * ratio}px system-ui`;
-  ctx.textBaseline = 'top';
-  for (let i = firstAfter(events, view.t0); i < events.length && events[i].t <= view.t1; i++) {
-    const event = events[i];
-    if (!isMark(event)) continue;
+  ctx.save();
+  ctx.font = `600 ${10 * ratio}px system-ui`;
+  ctx.textBaseline = 'bottom';
+  for (let i = firstAfter(events, view.t0); i < events.length; i++) {
+    const event = events[i], notable = isNotable(event);
+    if (event.t < view.t0 || event.t > view.t1 || (!notable && !CLOCK.has(event.kind))) continue;
     const x = Math.round(bbox.left + (event.t - view.t0) * scale);
-    const color = event.severity >= 2 ? theme.error : event.severity === 1 ? theme.warning : theme.accent;
-    ctx.fillStyle = color;
-    ctx.globalAlpha = event.kind === 'late' ? 0.35 : 0.8;
-    if (event.kind === 'late') {
-      ctx.fillRect(x, bbox.top + bbox.height - 7 * ratio, ratio, 7 * ratio);
+    ctx.fillStyle = event.severity >= 2 ? theme.error : event.severity === 1 ? theme.warning : theme.accent;
+    if (!notable) {
+      ctx.globalAlpha = 0.55;
+      ctx.fillRect(x, bottom - 5 * ratio, ratio, 5 * ratio);
       continue;
     }
-    for (let y = bbox.top; y < bbox.top + bbox.height; y += 6 * ratio) ctx.fillRect(x, y, ratio, 3 * ratio);
+    ctx.globalAlpha = 0.85;
+    for (let y = bbox.top; y < bottom; y += 6 * ratio) ctx.fillRect(x, y, ratio, 3 * ratio);
     ctx.globalAlpha = 1;
-    const width = ctx.measureText(event.kind).width + 6 * ratio;
     if (x >= free) {
-      ctx.fillStyle = theme.panel;
-      ctx.fillRect(x + ratio, bbox.top, width, 13 * ratio);
-      ctx.fillStyle = color;
-      ctx.fillText(event.kind, x + 4 * ratio, bbox.top + ratio);
-      free = x + width + 4 * ratio;
+      ctx.fillText(event.kind, x - 2 * ratio, bbox.top - ratio);
+      free = x + ctx.measureText(event.kind).width + 8 * ratio;
     }
   }
-  ctx.globalAlpha = 1;
+  ctx.restore();
 }
 
 // Events are nearly in the order of time; marks of the page itself may be late by a status.
 function firstAfter(events, t) {
   let i = events.length;
-  while (i > 0 && events[i - 1].t >= t - 1) i--;
+  while (i > 0 && events[i - 1].t >= t - 2) i--;
   return i;
 }

@@ -57,7 +57,7 @@ export class World {
       seed: message.seed, control: message.control, rateHz: message.rate_hz });
     this.channels = message.channels.map((channel) => {
       const type = message.types[channel.type];
-      return { ...channel, type, bytes: type.bytes, columns: columnsOf(type), seq: 0, plugin: '', measuredHz: 0 };
+      return { ...channel, type, bytes: type.bytes, columns: columnsOf(type), plugin: '', measuredHz: 0 };
     });
     this.byTopic = new Map(this.channels.map((channel) => [channel.topic, channel]));
     if (!continues) {

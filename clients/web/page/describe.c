@@ -62,7 +62,7 @@ static void add_channel(struct web_text *text, const struct oto_channel *channel
     web_text_member(text, "frame_id", channel->frame_id);
     web_text_add(text, "\"index\":%u,\"type\":%u,\"rate_hz\":", channel->index, type);
     web_text_number(text, channel->rate_den > 0 ? (double)channel->rate_num / (double)channel->rate_den : 0.0);
-    web_text_add(text, ",\"capacity\":%u,\"truth\":%s,\"events\":%s},", channel->capacity,
+    web_text_add(text, ",\"seq\":%llu,\"capacity\":%u,\"truth\":%s,\"events\":%s},", (unsigned long long)oto_ring_newest(&channel->view), channel->capacity,
                  (channel->flags & OTO_CHANNEL_TRUTH) != 0 ? "true" : "false",
                  (channel->flags & OTO_CHANNEL_EVENTS) != 0 ? "true" : "false");
 }
