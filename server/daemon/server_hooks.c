@@ -81,7 +81,9 @@ static void on_web_restart(void *context)
 static void on_web_link(void *context)
 {
     struct srv_server *server = context;
-    (void)fprintf(stderr, "otolithd: %s in the browser: %s\n", server->config.name, srv_supervisor_endpoint(server->web, 0));
+    if (!server->options->follow_parent) { /* `otolith run` prints the link itself */
+        (void)fprintf(stderr, "otolithd: %s in the browser: %s\n", server->config.name, srv_supervisor_endpoint(server->web, 0));
+    }
     srv_server_write_facts(server);
 }
 
