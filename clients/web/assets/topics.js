@@ -82,8 +82,9 @@ export class Topics {
   }
 
   update() {
-    for (const { channel, rate, facts, lost } of this.rows ?? []) {
+    for (const { channel, details, rate, facts, lost } of this.rows ?? []) {
       const count = this.page.world.lostOf(channel.topic);
+      details.classList.toggle('off', channel.seq === 0);
       rate.textContent = channel.seq > 0 ? `${number(channel.measuredHz || channel.rate_hz, 4)} Hz` : 'off';
       facts.textContent = `${channel.type.name} · ${channel.plugin || '–'}`;
       facts.title = `${bytes(channel.bytes)} a record, ${channel.capacity} kept in shared memory, ${channel.seq} so far`;

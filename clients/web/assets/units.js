@@ -16,7 +16,7 @@ export function shown(unit, degrees) {
 export function number(value, digits = 4) {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e6)) return value.toExponential(digits - 2).replace('-', '−').replace('e+', 'e');
+  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 2).replaceAll('-', '−').replace('e+', 'e');
   const decimals = size === 0 ? digits - 1 : Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size))));
   return value.toFixed(decimals).replace('-', '−');
 }
