@@ -28,6 +28,7 @@ int cli_info(int argc, char **argv);
 int cli_echo(int argc, char **argv);
 int cli_hz(int argc, char **argv);
 int cli_top(int argc, char **argv);
+int cli_web(int argc, char **argv);
 int cli_get(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_pause(int argc, char **argv);

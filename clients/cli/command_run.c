@@ -16,8 +16,10 @@
 #include "server_process.h"
 #include "summary.h"
 #include "view.h"
+#include "web_link.h"
 #include "wire/run_log.h"
 
+#define PAGE_WAIT_MS 2000 /* for the page to listen */
 #define STOP_LIMIT_NS INT64_C(10000000000)
 enum { MOST_ARGUMENTS = 256, NAME_BYTES = 24, STEP_CHUNK = 256 };
 
@@ -282,6 +284,16 @@ static const char *own_name(void)
     return cli_sibling("../../../tools/otolith", path, sizeof path, &error) == OTO_OK ? "tools/otolith" : "otolith";
 }
 
+static void print_page(struct oto_client *client)
+{
+    struct cli_web_link link;
+    struct oto_error error = {0};
+    if (cli_web_link_wait(client, PAGE_WAIT_MS, &link, &error) == OTO_OK && link.link[0] != 0) {
+        cli_print_line(stderr, "In the browser:");
+        cli_print_line(stderr, "  %s", link.link);
+    }
+}
+
 static void print_hints(struct oto_client *client)
 {
     const struct oto_channel *shown = NULL;
@@ -512,6 +524,9 @@ static int run_attached(struct run *run)
     } else {
         run->end_tick = end_tick(run);
         run->started_ns = cli_now_ns();
+        if (!run->options->quiet) {
+            print_page(run->client);
+        }
         if (!run->options->quiet && isatty(STDOUT_FILENO)) {
             print_hints(run->client);
         }

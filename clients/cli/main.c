@@ -18,6 +18,7 @@ static const struct cli_command commands[] = {
     {"echo", cli_echo, "print samples of a topic"},
     {"hz", cli_hz, "measure the rate of a topic"},
     {"top", cli_top, "show a live view of a running world"},
+    {"web", cli_web, "print the link of a world's page in the browser"},
     {"get", cli_get, "read the parameters of a node"},
     {"set", cli_set, "change a parameter of a running node"},
     {"pause", cli_pause, "stop the world's clock"},

@@ -25,6 +25,7 @@ enum srv_form {
     SRV_FORM_TABLE,   /* struct srv_table: a number, or rows [x, number] */
     SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
     SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
+    SRV_FORM_ADDRESS, /* char[bytes]: an IP address and a port */
     SRV_FORM_VALUE,   /* const struct oto_value *: any value; the loader reads it */
     SRV_FORM_MAP,     /* const struct oto_value *: a map; without `section` the plugin defines its keys */
     SRV_FORM_LIST,    /* const struct oto_value *: a list of maps, each of `section` */

@@ -185,6 +185,15 @@ struct srv_publish_config {
     bool packed;
 };
 
+enum srv_read_token { SRV_READ_TOKEN_AUTO = 0, SRV_READ_TOKEN_NONE };
+
+/* The page in the browser. */
+struct srv_web_config {
+    bool enabled;
+    char listen[72];    /* ADDRESS:PORT */
+    int32_t read_token; /* enum srv_read_token */
+};
+
 /* What a client may do; each role includes the roles before it. */
 enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_ADMIN };
 
@@ -220,6 +229,7 @@ struct srv_world_config {
     uint32_t participant_count;
     struct srv_participant_config *participants; /* inputs are applied in this order */
     struct srv_publish_config publish;
+    struct srv_web_config web;
     struct srv_checkpoint_config checkpoint;
     struct srv_control_config control;
     uint32_t ring_capacity;          /* least slots of a channel's ring, beside those of one second; 0: not given */
