@@ -14,4 +14,7 @@ void csv_header(FILE *to, const struct oto_record_type *type, bool with_flags);
 void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_sample_head *head, const void *payload,
                 bool with_flags);
 
+/* A cell as RFC 4180 has it: quoted if it has a comma, quote or newline. */
+void csv_cell(FILE *to, const char *text);
+
 #endif

@@ -37,6 +37,7 @@ static const struct cli_command commands[] = {
     {"estimate", cli_estimate, "run an estimator plugin over recorded logs"},
     {"calibrate", cli_calibrate, "find the mounting angles of an IMU from logs of a drive"},
     {"grade", cli_grade, "measure the mount calibration on simulated drives"},
+    {"sweep", cli_sweep, "run a world with many values and seeds, and tabulate metrics"},
     {"parts", cli_parts, "list, show, import and export parts: data of real sensors"},
     {"sdf", cli_sdf, "convert IMUs between SDF XML and worlds"},
     {"model", cli_model, "list motion models; predict states, Jacobians and roll-outs"},
