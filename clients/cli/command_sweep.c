@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- results ---- */
@@ -28,7 +27,11 @@ static enum oto_status read_rows(const struct sweep_options *options, const stru
                                  struct sweep_rows *rows, struct oto_error *error)
 {
     sweep_rows_close(rows);
-    enum oto_status status = sweep_rows_open(rows, shard, error);
+    enum oto_status status = sweep_directory_check(options->directory, hash, error);
+    if (status != OTO_OK && status != OTO_NOT_FOUND) {
+        return status;
+    }
+    status = sweep_rows_open(rows, shard, error);
     if (status == OTO_OK) {
         status = sweep_rows_read(rows, options->directory, options->retry_failed, error);
     }
@@ -75,24 +78,40 @@ static void report(const struct sweep_options *options, uint64_t kept, const str
     }
 }
 
+/* Makes the runs that have no row, then reads all rows again. */
+static enum oto_status make_runs(const struct sweep_spec *spec, const struct sweep_options *options, const struct sweep_probe *probe,
+                                 struct sweep_rows *rows, struct oto_error *error)
+{
+    struct sweep_tally tally = {0};
+    struct sweep_options all = *options;
+    const struct sweep_shard shard = rows->shard;
+    const uint64_t kept = rows->known;
+    enum oto_status status = sweep_check_disk(spec, options->directory, shard.end - shard.first - kept, error);
+    if (status == OTO_OK) {
+        status = sweep_directory_open(options->directory, probe->hash, error);
+    }
+    if (status == OTO_OK) {
+        status = sweep_run_workers(spec, options, rows, &tally, error);
+    }
+    all.retry_failed = false; /* what failed twice has failed */
+    report(options, kept, &tally);
+    return status == OTO_OK ? read_rows(&all, &shard, probe->hash, rows, error) : status;
+}
+
 static enum oto_status run_sweep(const struct sweep_spec *spec, const struct sweep_options *options, const struct sweep_shard *shard,
                                  const struct sweep_probe *probe, struct oto_error *error)
 {
     struct sweep_rows rows = {0};
-    struct sweep_tally tally = {0};
-    enum oto_status status = read_rows(options, shard, probe->hash, &rows, error);
-    const uint64_t kept = rows.known, runs = shard->end - shard->first;
-    if (status == OTO_OK && !options->merges && kept < runs) {
-        status = sweep_check_room(spec, probe, options, runs - kept, error);
-        if (status == OTO_OK) {
-            status = sweep_run_workers(spec, options, &rows, &tally, error);
-        }
-        if (status == OTO_OK) {
-            struct sweep_options all = *options;
-            all.retry_failed = false;
-            report(options, kept, &tally);
-            status = read_rows(&all, shard, probe->hash, &rows, error);
-        }
+    const uint64_t runs = shard->end - shard->first;
+    enum oto_status status = sweep_check_memory(spec, probe, options->merges ? 0 : options->jobs, runs, error);
+    if (status == OTO_OK) {
+        status = read_rows(options, shard, probe->hash, &rows, error);
+    }
+    if (status == OTO_OK && !options->merges && rows.known < runs) {
+        status = make_runs(spec, options, probe, &rows, error);
+    }
+    if (status == OTO_OK) {
+        status = sweep_directory_open(options->directory, probe->hash, error); /* of a merge from other machines */
     }
     if (status == OTO_OK) {
         status = finish(spec, options, &rows, error);
@@ -101,10 +120,18 @@ static enum oto_status run_sweep(const struct sweep_spec *spec, const struct swe
     return status;
 }
 
+static enum oto_status emit(const struct sweep_spec *spec, const struct sweep_options *options, const struct sweep_probe *probe,
+                            struct oto_error *error)
+{
+    const enum oto_status status = sweep_directory_open(options->directory, probe->hash, error);
+    return status == OTO_OK ? sweep_emit(spec, options, probe->run_s, stdout, error) : status;
+}
+
 static enum oto_status sweep(struct sweep_options *options, struct oto_error *error)
 {
     struct sweep_spec spec;
     struct sweep_probe probe = {0};
+    struct sweep_shard shard = {0};
     enum oto_status status = sweep_spec_open(options->spec, &spec, error);
     if (status == OTO_OK) {
         status = sweep_check_plot(&spec, error);
@@ -113,17 +140,12 @@ static enum oto_status sweep(struct sweep_options *options, struct oto_error *er
         status = oto_fail(error, OTO_RANGE, "--shard %" PRIu64 "/%" PRIu64 ": the sweep has only %" PRIu64 " runs", options->shard_number,
                           options->shard_of, spec.runs);
     }
-    const struct sweep_shard shard =
-        status == OTO_OK ? sweep_shard_make(&spec, options->shard_number, options->shard_of) : (struct sweep_shard){0};
     if (status == OTO_OK) {
+        shard = sweep_shard_make(&spec, options->shard_number, options->shard_of);
         status = sweep_probe_make(&spec, options, &shard, &probe, error);
     }
     if (status == OTO_OK) {
-        status = sweep_directory_open(options->directory, probe.hash, error);
-    }
-    if (status == OTO_OK) {
-        status = options->emit != NULL ? sweep_emit(&spec, options, probe.run_s, stdout, error)
-                                       : run_sweep(&spec, options, &shard, &probe, error);
+        status = options->emit != NULL ? emit(&spec, options, &probe, error) : run_sweep(&spec, options, &shard, &probe, error);
     }
     sweep_spec_close(&spec);
     return status;

@@ -196,23 +196,30 @@ static uint64_t free_memory(void)
     return bytes;
 }
 
-enum oto_status sweep_check_room(const struct sweep_spec *spec, const struct sweep_probe *probe, const struct sweep_options *options,
-                                 uint64_t runs, struct oto_error *error)
+enum oto_status sweep_check_memory(const struct sweep_spec *spec, const struct sweep_probe *probe, uint32_t jobs, uint64_t runs,
+                                   struct oto_error *error)
 {
+    const double each = (double)probe->worker_bytes, workers = each * (double)jobs, index = (double)sweep_index_bytes(spec, runs);
+    const double memory = (double)free_memory();
+    return workers + index <= memory
+               ? OTO_OK
+               : oto_fail(error, OTO_NO_MEMORY, "the sweep needs about %.1f GiB of memory (%" PRIu32 " workers of %.3f GiB, and %.1f GiB for %"
+                          PRIu64 " runs), and %.1f GiB are free; fewer --jobs, a shorter run or a --shard need less",
+                          (workers + index) / 0x1p30, jobs, each / 0x1p30, index / 0x1p30, runs, memory / 0x1p30);
+}
+
+/* A directory that does not exist yet is on the disk of its parent. */
+enum oto_status sweep_check_disk(const struct sweep_spec *spec, const char *directory, uint64_t runs, struct oto_error *error)
+{
+    char path[4096];
     struct statvfs disk;
-    const double worker = (double)probe->worker_bytes * (double)options->jobs, index = (double)sweep_index_bytes(spec, runs);
-    const double memory = (double)free_memory(), needed = (double)sweep_disk_bytes(spec, runs);
-    if (worker + index > memory) {
-        return oto_fail(error, OTO_NO_MEMORY, "the sweep needs about %.1f GiB of memory (%" PRIu32 " workers of %.3f GiB, and %.1f GiB for %"
-                        PRIu64 " runs), and %.1f GiB are free; fewer --jobs, a shorter run or a --shard need less",
-                        (worker + index) / 0x1p30, options->jobs, (double)probe->worker_bytes / 0x1p30, index / 0x1p30, runs,
-                        memory / 0x1p30);
+    const char *slash = strrchr(directory, '/');
+    (void)snprintf(path, sizeof path, "%.*s", slash != NULL && slash != directory ? (int)(slash - directory) : 1, slash != NULL ? directory : ".");
+    if (statvfs(directory, &disk) != 0 && statvfs(path, &disk) != 0) {
+        return oto_fail(error, OTO_IO, "cannot find the free space of '%.256s': %s", directory, strerror(errno));
     }
-    if (statvfs(options->directory, &disk) != 0) {
-        return oto_fail(error, OTO_IO, "cannot find the free space of '%.256s': %s", options->directory, strerror(errno));
-    }
-    const double free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
-    return needed <= free_bytes ? OTO_OK
-                                : oto_fail(error, OTO_LIMIT, "the rows of %" PRIu64 " runs need about %.1f GiB of disk, and '%.200s' has %.1f "
-                                           "GiB free", runs, needed / 0x1p30, options->directory, free_bytes / 0x1p30);
+    const double needed = (double)sweep_disk_bytes(spec, runs), left = (double)disk.f_bavail * (double)disk.f_frsize;
+    return needed <= left ? OTO_OK
+                          : oto_fail(error, OTO_LIMIT, "the rows of %" PRIu64 " runs need about %.1f GiB of disk, and '%.200s' has %.1f GiB "
+                                     "free", runs, needed / 0x1p30, directory, left / 0x1p30);
 }

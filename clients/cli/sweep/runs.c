@@ -169,12 +169,14 @@ void sweep_place_error(const struct sweep_spec *spec, uint64_t run, struct oto_e
 {
     const struct oto_value *const maps[] = {spec->set, spec->vary, spec->draw};
     const struct oto_error why = *error;
+    const char *set = strncmp(why.text, "--set ", 6) == 0 ? strstr(why.text, ": error: ") : NULL;
+    const char *sentence = set != NULL ? set + strlen(": error: ") : why.text; /* without the place that an override has */
     for (size_t m = 0; m < 3; m++) {
         for (uint32_t i = 0; i < count_of(maps[m]); i++) {
             const struct oto_value *value = maps[m]->items[i];
             if (names_path(why.text, value->key)) {
                 const struct oto_value *place = m == 1 ? value->items[sweep_choice(spec, run / spec->seed_count, i)] : value;
-                (void)oto_value_fail(place, error, why.status, "%s", why.text);
+                (void)oto_value_fail(place, error, why.status, "%s", sentence);
                 return;
             }
         }

@@ -243,9 +243,9 @@ void sweep_rows_close(struct sweep_rows *rows);
 
 /* ---- directory.c ---- */
 
-/* Creates the directory of a sweep, or checks that an existing one has the same hash. */
+/* Creates the directory of a sweep, or checks an existing one. */
 enum oto_status sweep_directory_open(const char *directory, uint64_t hash, struct oto_error *error);
-/* The hash of a directory that holds a sweep. */
+/* Refuses a directory that holds another sweep; OTO_NOT_FOUND: it holds none. */
 enum oto_status sweep_directory_check(const char *directory, uint64_t hash, struct oto_error *error);
 
 /* ---- result.c, summary.c, picture.c ---- */
@@ -283,9 +283,10 @@ struct sweep_options;
  */
 enum oto_status sweep_probe_make(const struct sweep_spec *spec, const struct sweep_options *options, const struct sweep_shard *shard,
                                  struct sweep_probe *probe, struct oto_error *error);
-/* Refuses a sweep for which memory or disk do not suffice; so many runs are still to be made. */
-enum oto_status sweep_check_room(const struct sweep_spec *spec, const struct sweep_probe *probe, const struct sweep_options *options,
-                                 uint64_t runs, struct oto_error *error);
+/* Refuse a sweep for which memory or disk do not suffice; so many runs are to be indexed, or still to be made. */
+enum oto_status sweep_check_memory(const struct sweep_spec *spec, const struct sweep_probe *probe, uint32_t jobs, uint64_t runs,
+                                   struct oto_error *error);
+enum oto_status sweep_check_disk(const struct sweep_spec *spec, const char *directory, uint64_t runs, struct oto_error *error);
 /* Bytes on the disk for so many runs, and of memory in the process that starts the workers. */
 uint64_t sweep_disk_bytes(const struct sweep_spec *spec, uint64_t runs);
 uint64_t sweep_index_bytes(const struct sweep_spec *spec, uint64_t runs);
