@@ -21,8 +21,7 @@ void csv_header(FILE *to, const struct oto_record_type *type)
     (void)fputs(",sensor_time_ns,flags\n", to);
 }
 
-/* RFC 4180: a cell with a comma, quote or newline is quoted. */
-static void cell(FILE *to, const char *text)
+void csv_cell(FILE *to, const char *text)
 {
     if (strpbrk(text, ",\"\n\r") == NULL) {
         (void)fputs(text, to);
@@ -46,7 +45,7 @@ void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_s
             char text[OTO_RECORD_MAX_BYTES + 1];
             (void)oto_field_format(&type->fields[i], payload, element, text, sizeof text);
             (void)fputc(',', to);
-            cell(to, text);
+            csv_cell(to, text);
         }
     }
     (void)fprintf(to, ",%" PRId64 ",%" PRIu32 "\n", head->sensor_time_ns, head->flags);

@@ -14,4 +14,7 @@ void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_s
 /* The row of a sample that does not exist: its time alone, all else empty. */
 void csv_empty(FILE *to, const struct oto_record_type *type, int64_t t_ns);
 
+/* A cell as RFC 4180 has it: quoted if it has a comma, quote or newline. */
+void csv_cell(FILE *to, const char *text);
+
 #endif

@@ -41,6 +41,7 @@ static const struct cli_command commands[] = {
     {"grade", cli_grade, "measure the mount calibration on simulated drives"},
     {"plugins", cli_plugins, "list the plugins that a world can name"},
     {"params", cli_plugin_params, "list the parameters of a plugin: default, unit, accepted values"},
+    {"sweep", cli_sweep, "run a world with many values and seeds, and tabulate metrics"},
     {"parts", cli_parts, "list, show, import and export parts: data of real sensors"},
     {"sdf", cli_sdf, "convert IMUs between SDF XML and worlds"},
     {"model", cli_model, "list motion models; predict states, Jacobians and roll-outs"},
