@@ -31,7 +31,7 @@ int cli_seek(int argc, char **argv)
     if (cli_duration(simple.arguments[0], &t_ns, &error) != OTO_OK) {
         return cli_say(&error);
     }
-    struct oto_client *client = cli_open(&simple.common);
+    struct oto_client *client = cli_open(&simple.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -50,8 +50,9 @@ static enum oto_status add_view(struct recording *recording, struct recording_ro
 {
     char topic[ROS_TOPIC_BYTES + 16];
     struct recording_view *to = &row->views[row->view_count];
-    if (view == OTO_ROS_ODOMETRY) {
-        (void)snprintf(topic, sizeof topic, "%s/odometry", row->topic);
+    const char *below = view == OTO_ROS_ODOMETRY ? "odometry" : view == OTO_ROS_FIX ? "fix" : view == OTO_ROS_PRESSURE ? "pressure" : NULL;
+    if (below != NULL) {
+        (void)snprintf(topic, sizeof topic, "%s/%s", row->topic, below);
     } else {
         (void)snprintf(topic, sizeof topic, "%s", view == OTO_ROS_TRANSFORM ? "/tf" : "/rosout");
         for (uint32_t i = 0; i < recording->count; i++) {
@@ -69,7 +70,7 @@ static enum oto_status add_view(struct recording *recording, struct recording_ro
 
 static enum oto_status add_row(struct recording *recording, uint32_t index, struct oto_error *error)
 {
-    static const enum oto_ros_view views[] = {OTO_ROS_TRANSFORM, OTO_ROS_ODOMETRY, OTO_ROS_LOG};
+    static const enum oto_ros_view views[] = {OTO_ROS_TRANSFORM, OTO_ROS_ODOMETRY, OTO_ROS_FIX, OTO_ROS_PRESSURE, OTO_ROS_LOG};
     struct recording_row *row = &recording->rows[index];
     uint16_t schema = 0;
     ros_topic(oto_client_header(recording->client)->world, row->channel->topic, row->topic);
