@@ -76,6 +76,13 @@ class Recordings(OtolithCase):
         self.assertGreaterEqual(facts["hashes"], 3)
         self.assertEqual([path.name for path in self.path.iterdir() if path.name.startswith("otolith-run")], [])
 
+    def test_samples_whose_stamps_a_fault_moves_are_proven_too(self):
+        self.record_run("--set", "vehicles.car.nodes.mag.faults=[{kind: time_jump, value: 2, at_s: 0.5}]", "--set",
+                        "vehicles.car.nodes.odo.faults=[{kind: time_jitter, value: 0.02, at_s: 0.5}]")
+        facts = self.verify()
+        self.assertTrue(facts["same"])
+        self.assertEqual(facts["samples"], 3 * (1000 + 500 + 50 + 100) + 125 + 250)  # with the labels of the faults
+
     def test_a_recording_is_the_same_bytes_each_time_except_its_epoch(self):
         self.record_run()
         first = self.verify()
