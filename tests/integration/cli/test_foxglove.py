@@ -30,23 +30,39 @@ web: false
 class Foxglove(OtolithCase):
     program = str(BIN / "otolith")
 
-    def test_clients_of_other_vendors_read_and_control_a_world(self):
-        place = npm_folder(self, BUILD, SOURCE, "check_foxglove.mjs")
-        world = self.path / "world.yaml"
-        world.write_text(WORLD)
-        self.server = subprocess.Popen([str(BIN / "otolithd"), str(world)], env=self.environment, stdout=subprocess.DEVNULL,
+    def setUp(self):
+        super().setUp()
+        self.world = self.path / "world.yaml"
+        self.world.write_text(WORLD)
+
+    def serve(self, *command):
+        self.server = subprocess.Popen([str(word) for word in command], env=self.environment, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
         self.until(lambda: self.call("ls").returncode == 0, "the world", 20)
+
+    def check(self, script, *tokens):
+        """Runs the script against otolith-web of the world."""
+        place = npm_folder(self, BUILD, SOURCE, script)
         with subprocess.Popen([str(BIN / "otolith-web"), "--world", "rec", "--listen", "127.0.0.1:0"], env=self.environment,
                               stdout=subprocess.PIPE, text=True) as web:
             try:
                 self.assertIn("http://127.0.0.1:", web.stdout.readline())
                 facts = dict(line.split() for line in (self.path / "otolith" / "rec.web").read_text().splitlines())
-                checked = subprocess.run(["node", "check_foxglove.mjs", f"ws://127.0.0.1:{facts['port']}/", facts["read"],
-                                          facts["control"]], cwd=place, capture_output=True, text=True, timeout=self.timeout_s)
+                checked = subprocess.run(["node", script, f"ws://127.0.0.1:{facts['port']}/", *(facts[token] for token in tokens)],
+                                         cwd=place, capture_output=True, text=True, timeout=self.timeout_s)
                 self.assertEqual((checked.returncode, checked.stdout), (0, "ok\n"), checked.stderr)
             finally:
                 web.terminate()
+
+    def test_clients_of_other_vendors_read_and_control_a_world(self):
+        self.serve(BIN / "otolithd", self.world)
+        self.check("check_foxglove.mjs", "read", "control")
+
+    def test_a_playback_is_paused_moved_and_resumed(self):
+        file = self.path / "rec.mcap"
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "4s", "--mcap", file)
+        self.serve(BIN / "otolith", "play", file, "--paused", "--hold", "--no-publish")
+        self.check("check_playback.mjs", "control")
 
 
 if __name__ == "__main__":
