@@ -11,7 +11,7 @@ struct options {
     int word_count;
     const char *mode, *entry, *name, *format;
     double rate_hz;
-    bool json;
+    bool json, check;
 };
 
 static void warn(void *context, const char *sentence)
@@ -56,6 +56,20 @@ static enum oto_status list(const struct options *options, struct oto_error *err
     return status;
 }
 
+/* ---- check ---- */
+
+static enum oto_status check_one(void *context, const char *name, struct oto_error *error)
+{
+    uint32_t *beyond = context;
+    struct oto_part *part;
+    enum oto_status status = oto_part_open(name, NULL, &part, error);
+    if (status == OTO_OK) {
+        status = parts_check(stdout, part, &part->modes[part->default_mode], beyond, error);
+        oto_part_close(part);
+    }
+    return status;
+}
+
 /* ---- one ---- */
 
 static enum oto_status open_part(const struct options *options, const char *name, struct oto_part **part,
@@ -90,11 +104,34 @@ static enum oto_status export_part(const struct options *options, struct oto_err
     return status;
 }
 
+static enum oto_status check_parts(const struct options *options, struct oto_error *error)
+{
+    struct oto_part *part = NULL;
+    const struct oto_part_mode *mode;
+    uint32_t beyond = 0;
+    enum oto_status status = OTO_OK;
+    parts_check_head(stdout);
+    if (options->word_count == 0) {
+        status = oto_parts_each(check_one, &beyond, error);
+    } else {
+        status = open_part(options, options->words[0], &part, &mode, error);
+        if (status == OTO_OK) {
+            status = parts_check(stdout, part, mode, &beyond, error);
+        }
+        oto_part_close(part);
+    }
+    if (status == OTO_OK && beyond > 0) {
+        status = oto_fail(error, OTO_RANGE, "%u rows differ from their documents by more than 5 %%", beyond);
+    }
+    return status;
+}
+
 /* ---- the command line ---- */
 
 static const struct argp_option option_table[] = {
     {"mode", 'm', "MODE", 0, "operating mode (default: the part's)", 0},
     {"json", 'j', NULL, 0, "print JSON", 0},
+    {"check", 'c', NULL, 0, "simulate the part, or every part, at rest and compare its noise with the document", 0},
     {"format", 'f', "FORMAT", 0, "export: kalibr (imu.yaml) or sdf (noise elements)", 0},
     {"rate", 'r', "HZ", 0, "export: sample rate (default: the mode's)", 0},
     {"entry", 'e', "NAME", 0, "import: the name of the part in a MATLAB file with several parts", 0},
@@ -132,6 +169,9 @@ static void check(const struct argp_state *state, const struct options *options)
     if (!exporting && (options->format != NULL || options->rate_hz > 0)) {
         argp_error(state, "--format and --rate belong to export");
     }
+    if (options->check && (importing || exporting || options->json)) {
+        argp_error(state, "--check takes the NAME of a part, or none for all");
+    }
     if (!importing && (options->entry != NULL || options->name != NULL)) {
         argp_error(state, "--entry and --name belong to import");
     }
@@ -147,6 +187,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 'j':
         options->json = true;
+        return 0;
+    case 'c':
+        options->check = true;
         return 0;
     case 'e':
         options->entry = argument;
@@ -187,7 +230,9 @@ int cli_parts(int argc, char **argv)
     struct oto_error error = {0};
     enum oto_status status;
     cli_parse(&argp, argc, argv, &options);
-    if (options.word_count == 0) {
+    if (options.check) {
+        status = check_parts(&options, &error);
+    } else if (options.word_count == 0) {
         status = list(&options, &error);
     } else if (is_word(&options, "import")) {
         status = parts_import(stdout, options.words[1], options.entry,

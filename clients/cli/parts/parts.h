@@ -10,6 +10,14 @@
 void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode);
 
+/*
+ * Simulates a part at rest and prints what differs from its document as rows of a Markdown table. Adds to `beyond` the rows
+ * that differ by more than 5 %.
+ */
+void parts_check_head(FILE *to);
+enum oto_status parts_check(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode, uint32_t *beyond,
+                            struct oto_error *error);
+
 enum parts_format { PARTS_KALIBR, PARTS_SDF };
 /* rate_hz 0: that of the mode. A value without a source in the part is 0, with a comment in the output. */
 enum oto_status parts_export(FILE *to, enum parts_format format, const struct oto_part *part,
