@@ -46,6 +46,7 @@ int cli_environment(int argc, char **argv);
 int cli_allan(int argc, char **argv);
 int cli_calibrate(int argc, char **argv);
 int cli_grade(int argc, char **argv);
+int cli_fit(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);

@@ -108,6 +108,19 @@ double fit_model_deviation(const struct fit_model *model, double rate_hz, uint64
     return sqrt(sum);
 }
 
+double fit_model_n(const struct fit_model *model, double rate_hz)
+{
+    double sum = model->white_u * model->white_u;
+    for (int k = 0; k < FIT_MARKOVS; k++) {
+        if (model->markov_u[k] > 0.0 && model->markov_s[k] <= FIT_FAST_S) {
+            /* the sum of the autocovariance σ² a^|lag| over all lags */
+            const double loss = -expm1(-1.0 / (model->markov_s[k] * rate_hz));
+            sum += model->markov_u[k] * model->markov_u[k] * (2.0 - loss) / loss;
+        }
+    }
+    return sqrt(sum / rate_hz);
+}
+
 /* ---- one fit ---- */
 
 /* Columns: white, walk, then floor or processes, then sines. `allowed` has a bit for each column. */
@@ -278,19 +291,25 @@ static void fit_floor(const struct allan_point *points, size_t count, const stru
     }
 }
 
+void fit_model_of(const struct allan_point *points, size_t count, const struct fit_setup *setup, enum fit_kind kind,
+                  struct fit_model *model)
+{
+    if (kind == FIT_FLOOR) {
+        fit_floor(points, count, setup, model);
+        return;
+    }
+    struct design design = design_of(points, count, setup, kind);
+    double squares[FIT_COLUMNS];
+    const double chi2 = prune(&design, squares);
+    take(&design, squares, chi2, model);
+}
+
 enum fit_kind fit_models(const struct allan_point *points, size_t count, const struct fit_setup *setup,
                          struct fit_model models[FIT_KINDS])
 {
     enum fit_kind best = FIT_WALK;
     for (int kind = 0; kind < FIT_KINDS; kind++) {
-        if (kind == FIT_FLOOR) {
-            fit_floor(points, count, setup, &models[kind]);
-        } else {
-            struct design design = design_of(points, count, setup, (enum fit_kind)kind);
-            double squares[FIT_COLUMNS];
-            const double chi2 = prune(&design, squares);
-            take(&design, squares, chi2, &models[kind]);
-        }
+        fit_model_of(points, count, setup, (enum fit_kind)kind, &models[kind]);
         best = models[kind].bic < models[best].bic ? (enum fit_kind)kind : best;
     }
     return best;

@@ -38,6 +38,12 @@ struct fit_setup {
 /* Correlation times from a sample period to a third of the longest averaging time, in geometric steps. */
 void fit_setup_times(struct fit_setup *setup);
 
+/*
+ * N of the model in u·√s: white noise, and the processes of up to FIT_FAST_S, which are white for longer averages. This is
+ * what the deviation at 1 s shows, and what a data sheet calls the random walk.
+ */
+#define FIT_FAST_S 0.3
+double fit_model_n(const struct fit_model *model, double rate_hz);
 /* The deviation of the model at m samples. */
 double fit_model_deviation(const struct fit_model *model, double rate_hz, uint64_t m);
 
@@ -47,6 +53,9 @@ double fit_model_deviation(const struct fit_model *model, double rate_hz, uint64
  */
 enum fit_kind fit_models(const struct allan_point *points, size_t count, const struct fit_setup *setup,
                          struct fit_model models[FIT_KINDS]);
+/* One kind alone. */
+void fit_model_of(const struct allan_point *points, size_t count, const struct fit_setup *setup, enum fit_kind kind,
+                  struct fit_model *model);
 const char *fit_kind_name(enum fit_kind kind);
 
 /* Non-negative least squares of `rows` equations in `columns` unknowns, at most FIT_COLUMNS; row-major (Lawson and Hanson
@@ -56,7 +65,7 @@ void fit_nnls(const double *matrix, const double *right, size_t rows, size_t col
 
 /*
  * Frequencies of narrow-band noise in a record: bands that exceed the median of their neighbourhood. Strongest first;
- * returns their number. The record is long: its length is a power of two of segments of fit_segment samples.
+ * returns their number.
  */
 size_t fit_lines(const double *samples, size_t count, double rate_hz, double *hz, double *power, size_t most);
 
