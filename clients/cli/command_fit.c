@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "fit/fit.h"
+#include "fit/calibrate.h"
 #include "output.h"
 
 struct options {
     const char *log, *sensor, *out, *name;
+    const char *positions, *rate_table, *temperature;
     struct fit_log_options reading;
     char *names[OTO_PART_TRIADS]; /* the texts that reading.columns point into */
     double tau_max_s;
@@ -16,7 +17,7 @@ struct options {
     bool json;
 };
 
-enum { KEY_TAU_MAX = 256, KEY_UNITS };
+enum { KEY_TAU_MAX = 256, KEY_POSITIONS, KEY_RATE_TABLE, KEY_TEMPERATURE };
 #define DEFAULT_RUNS 16
 
 /* X,Y,Z[:UNIT] */
@@ -61,6 +62,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "--%s: %s", key == 'r' ? "rate" : "tau-max", error.text);
         }
         return 0;
+    case KEY_POSITIONS: options->positions = argument; return 0;
+    case KEY_RATE_TABLE: options->rate_table = argument; return 0;
+    case KEY_TEMPERATURE: options->temperature = argument; return 0;
     case 'R':
         if (cli_count(argument, &options->runs, &error) != OTO_OK || options->runs < 2 || options->runs > 1000) {
             argp_error(state, "--runs: '%s'; 2 to 1000 are accepted", argument);
@@ -111,11 +115,32 @@ static enum oto_status write_part(const char *path, const char *text, size_t byt
     return cli_output_close(&output, status, error);
 }
 
-static enum oto_status fit(struct fit_log *log, const struct options *options, struct oto_error *error)
+static enum oto_status calibrate(struct fit_calibration *calibration, const struct options *options, struct oto_error *error)
+{
+    struct fit_log_options reading = options->reading;
+    enum oto_status status = OTO_OK;
+    reading.is_calibration = true;
+    if (options->positions != NULL) {
+        status = fit_positions(calibration, options->positions, &reading, error);
+    }
+    if (status == OTO_OK && options->rate_table != NULL) {
+        status = fit_rate_table(calibration, options->rate_table, &reading, error);
+    }
+    if (status == OTO_OK && options->temperature != NULL) {
+        status = fit_temperature(calibration, options->temperature, &reading, error);
+    }
+    return status;
+}
+
+static enum oto_status fit(struct fit_log *log, struct fit_calibration *calibration, const struct options *options,
+                           struct oto_error *error)
 {
     char *text = NULL;
     size_t bytes = 0;
-    enum oto_status status = fit_log_read(log, options->log, &options->reading, error);
+    enum oto_status status = calibrate(calibration, options, error);
+    if (status == OTO_OK) {
+        status = fit_log_read(log, options->log, &options->reading, error);
+    }
     if (status == OTO_OK) {
         log->tau_max_s = options->tau_max_s;
         status = fit_log_fit(log, error);
@@ -125,7 +150,7 @@ static enum oto_status fit(struct fit_log *log, const struct options *options, s
         status = oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
     if (memory != NULL) {
-        fit_part_write(memory, log, options->name);
+        fit_part_write(memory, log, options->name, calibration);
         status = fclose(memory) == 0 ? status : oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
     if (status == OTO_OK) {
@@ -149,6 +174,10 @@ int cli_fit(int argc, char **argv)
         {"magnetometer", 'm', "X,Y,Z[:UNIT]", 0, "columns and unit, uT, T or gauss", 0},
         {"rate", 'r', "HZ", 0, "samples per second (default: from the column t_ns or t_s)", 0},
         {"tau-max", KEY_TAU_MAX, "S", 0, "longest averaging time of the fit (default: a tenth of the log)", 0},
+        {"positions", KEY_POSITIONS, "FILE", 0, "CSV of six positions at rest, each axis up and down: scale, misalignment and bias "
+         "of the accelerometer, g-sensitivity of the gyroscope", 0},
+        {"rate-table", KEY_RATE_TABLE, "FILE", 0, "CSV with columns reference_{x,y,z}_rad_s: scale and misalignment of the gyroscope", 0},
+        {"temperature", KEY_TEMPERATURE, "FILE", 0, "CSV of a rest with a column temperature_degc: thermal polynomials", 0},
         {"runs", 'R', "N", 0, "simulated runs as long as the log, for the test and the standard errors (default 16)", 0},
         {"json", 'j', NULL, 0, "print the report as JSON", 0},
         {0}};
@@ -166,11 +195,13 @@ int cli_fit(int argc, char **argv)
     if (log == NULL) {
         return cli_no_memory();
     }
-    const enum oto_status status = fit(log, &options, &error);
+    struct fit_calibration calibration = {.thermal = {{.is_there = false}}};
+    const enum oto_status status = fit(log, &calibration, &options, &error);
     if (status == OTO_OK && options.json) {
         fit_report_json(stdout, log);
     } else if (status == OTO_OK) {
         (void)fit_report(stdout, log);
+        fit_calibration_report(stdout, &calibration);
     }
     fit_log_free(log);
     free(log);

@@ -32,17 +32,22 @@ struct fit_triad {
     struct fit_setup setup;
 };
 
+enum { FIT_EXTRAS = 3 };
+
 struct fit_log {
     const char *path;
     uint64_t rows, capacity;
     double rate_hz, tau_max_s;
     struct fit_triad triads[OTO_PART_TRIADS];
+    double *extra[FIT_EXTRAS]; /* the columns of options.extra */
 };
 
 struct fit_log_options {
     const char *columns[OTO_PART_TRIADS][3]; /* NULL: by the known names */
     const char *units[OTO_PART_TRIADS];      /* NULL: by the name */
     double rate_hz;                          /* 0: by the stamps */
+    const char *extra[FIT_EXTRAS];           /* further columns that must exist; NULL: none */
+    bool is_calibration;                     /* gaps and short logs are accepted, and no rate is needed */
 };
 
 /* Reads the log. fit_log_free after success and failure. */
@@ -53,8 +58,9 @@ void fit_log_free(struct fit_log *log);
 /* Fits each axis and chooses the model of each triad. */
 enum oto_status fit_log_fit(struct fit_log *log, struct oto_error *error);
 
-/* Writes the part file. */
-void fit_part_write(FILE *to, const struct fit_log *log, const char *name);
+/* Writes the part file. `calibration`: NULL, or parameters of its own. */
+struct fit_calibration;
+void fit_part_write(FILE *to, const struct fit_log *log, const char *name, const struct fit_calibration *calibration);
 
 /* Simulates the part in `runs` runs as long as the log: simulated deviations and standard errors of the terms. */
 enum oto_status fit_log_simulate(struct fit_log *log, const char *plugin, const char *part_path, uint32_t runs,

@@ -36,6 +36,7 @@ struct reading {
     const struct fit_log_options *options;
     uint32_t columns[OTO_PART_TRIADS][3];
     double factors[OTO_PART_TRIADS];
+    uint32_t extra[FIT_EXTRAS];
     int time_column; /* -1: none */
     double time_unit_s, first_s, last_s, step_s;
 };
@@ -121,6 +122,12 @@ static enum oto_status lay_out(struct reading *reading, const struct oto_row *ro
         status = lay_out_triad(reading, row, (enum oto_part_triad)id, error);
         any |= reading->log->triads[id].is_there;
     }
+    for (int i = 0; i < FIT_EXTRAS && status == OTO_OK; i++) {
+        const char *name = reading->options->extra[i];
+        if (name != NULL && !find_column(row, name, &reading->extra[i])) {
+            status = oto_fail(error, OTO_NOT_FOUND, "%s has no column '%s'", row->path, name);
+        }
+    }
     if (status == OTO_OK && !any) {
         status = oto_fail(error, OTO_NOT_FOUND,
                           "%s has no columns of a sensor, as angular_velocity.x or linear_acceleration_x_m_s2; name them with "
@@ -149,7 +156,7 @@ static enum oto_status check_time(struct reading *reading, const struct oto_row 
     return OTO_OK;
 }
 
-static bool make_room(struct fit_log *log)
+static bool make_room(struct fit_log *log, const struct fit_log_options *options)
 {
     const uint64_t capacity = log->capacity > 0 ? 2 * log->capacity : 1 << 16;
     for (int id = 0; id < OTO_PART_TRIADS; id++) {
@@ -161,6 +168,13 @@ static bool make_room(struct fit_log *log)
             log->triads[id].axes[i].samples = samples;
         }
     }
+    for (int i = 0; i < FIT_EXTRAS; i++) {
+        double *values = options->extra[i] != NULL ? realloc(log->extra[i], capacity * sizeof *values) : NULL;
+        if (options->extra[i] != NULL && values == NULL) {
+            return false;
+        }
+        log->extra[i] = values;
+    }
     log->capacity = capacity;
     return true;
 }
@@ -170,15 +184,20 @@ static enum oto_status take_row(void *context, const struct oto_row *row, struct
     struct reading *reading = context;
     struct fit_log *log = reading->log;
     enum oto_status status = row->number == 0 ? lay_out(reading, row, error) : OTO_OK;
-    if (status == OTO_OK && reading->time_column >= 0) {
+    if (status == OTO_OK && reading->time_column >= 0 && !reading->options->is_calibration) {
         status = check_time(reading, row, error);
     }
-    if (status == OTO_OK && log->rows == log->capacity && !make_room(log)) {
+    if (status == OTO_OK && log->rows == log->capacity && !make_room(log, reading->options)) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for %" PRIu64 " rows", log->rows);
     }
     for (int id = 0; id < OTO_PART_TRIADS && status == OTO_OK; id++) {
         for (int i = 0; i < 3 && log->triads[id].is_there; i++) {
             log->triads[id].axes[i].samples[log->rows] = row->values[reading->columns[id][i]] * reading->factors[id];
+        }
+    }
+    for (int i = 0; i < FIT_EXTRAS && status == OTO_OK; i++) {
+        if (log->extra[i] != NULL) {
+            log->extra[i][log->rows] = row->values[reading->extra[i]];
         }
     }
     log->rows += status == OTO_OK;
@@ -192,7 +211,7 @@ enum oto_status fit_log_read(struct fit_log *log, const char *path, const struct
     memset(log, 0, sizeof *log);
     log->path = path;
     const enum oto_status status = oto_table_each(path, NULL, 0, take_row, &reading, error);
-    if (status != OTO_OK) {
+    if (status != OTO_OK || options->is_calibration) {
         return status;
     }
     log->rate_hz = options->rate_hz;
@@ -211,6 +230,9 @@ enum oto_status fit_log_read(struct fit_log *log, const char *path, const struct
 
 void fit_log_free(struct fit_log *log)
 {
+    for (int i = 0; i < FIT_EXTRAS; i++) {
+        free(log->extra[i]);
+    }
     for (int id = 0; id < OTO_PART_TRIADS; id++) {
         for (int i = 0; i < 3; i++) {
             free(log->triads[id].axes[i].samples);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fit/fit.h"
+#include "fit/calibrate.h"
 #include "json.h"
 
 #define RT2 1.41421356237309504880
@@ -142,7 +142,7 @@ static void put_missing(FILE *to, const struct fit_log *log)
     }
 }
 
-void fit_part_write(FILE *to, const struct fit_log *log, const char *name)
+void fit_part_write(FILE *to, const struct fit_log *log, const char *name, const struct fit_calibration *calibration)
 {
     const bool is_imu = log->triads[OTO_PART_ACCELEROMETER].is_there || log->triads[OTO_PART_GYROSCOPE].is_there;
     char title[600];
@@ -161,5 +161,8 @@ void fit_part_write(FILE *to, const struct fit_log *log, const char *name)
         if (log->triads[id].is_there) {
             put_triad(to, log, &log->triads[id]);
         }
+    }
+    if (calibration != NULL) {
+        fit_calibration_write(to, calibration);
     }
 }
