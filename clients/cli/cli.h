@@ -52,6 +52,7 @@ int cli_allan(int argc, char **argv);
 int cli_calibrate(int argc, char **argv);
 int cli_grade(int argc, char **argv);
 int cli_sweep(int argc, char **argv);
+int cli_fit(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);

@@ -34,6 +34,7 @@ static const struct cli_command commands[] = {
     {"check", cli_check, "check a world file without running it"},
     {"doctor", cli_doctor, "check whether this machine is fit for real time"},
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
+    {"fit", cli_fit, "a part from a rest log, tested against the log"},
     {"plot", cli_plot, "draw columns of CSV files as SVG"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
     {"estimate", cli_estimate, "run an estimator plugin over recorded logs"},

@@ -176,6 +176,12 @@ static void make_all(struct making *making, const struct oto_part *part, const s
     for (uint32_t i = 0; i < mode->series_count; i++) {
         make_series(making, &mode->series[i]);
     }
+    for (uint32_t i = 0; mode->params != NULL && i < mode->params->count && making->count < MOST_VALUES; i++) {
+        /* parameters of a triad that the plugin lacks are left out, as its numbers are */
+        if (oto_param_find(making->descriptor, mode->params->items[i]->key) != NULL) {
+            making->items[making->count++] = mode->params->items[i];
+        }
+    }
     make_text(making, "psd", "single", mode->place);
     if (mode->output_rate_hz > 0) {
         (void)snprintf(text, sizeof text, "%.17g", mode->output_rate_hz);

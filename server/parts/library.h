@@ -69,6 +69,7 @@ struct oto_part_mode {
     const struct oto_value *output_rate_place, *place;
     uint32_t number_count;
     struct oto_part_number *numbers;
+    const struct oto_value *params; /* parameters by their own keys, of fitted parts; NULL: none */
     uint32_t series_count;
     struct oto_part_series series[2 * OTO_PART_TRIADS];
 };
