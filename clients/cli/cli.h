@@ -49,6 +49,7 @@ int cli_grade(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);
+int cli_gnss_out(int argc, char **argv);
 int cli_parts(int argc, char **argv);
 
 /* One line; control characters in it, line breaks included, are escaped (base/plain_text.h). For all foreign text. */

@@ -39,6 +39,7 @@ static const struct cli_command commands[] = {
     {"grade", cli_grade, "measure the mount calibration on simulated drives"},
     {"parts", cli_parts, "list, show, import and export parts: data of real sensors"},
     {"sdf", cli_sdf, "convert IMUs between SDF XML and worlds"},
+    {"gnss-out", cli_gnss_out, "send satellite fixes as a receiver does: NMEA 0183, UBX"},
     {"model", cli_model, "list motion models; predict states, Jacobians and roll-outs"},
     {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},
 };
