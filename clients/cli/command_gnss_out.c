@@ -21,7 +21,7 @@ static void choose_line(struct options *options, enum gnss_line_kind kind, const
                         const struct argp_state *state)
 {
     if (options->kind != GNSS_LINE_STDOUT) {
-        argp_error(state, "give one of --out, --pty, --tcp and --udp");
+        argp_error(state, "give one of --pty, --tcp and --udp");
     }
     options->kind = kind;
     options->where = where;
@@ -39,9 +39,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (cli_count(argument, &options->count, &error) != OTO_OK || options->count == 0) {
             argp_error(state, "-n takes a whole number from 1, not '%s'", argument);
         }
-        return 0;
-    case 'o':
-        choose_line(options, GNSS_LINE_FILE, argument, state);
         return 0;
     case KEY_PTY:
         choose_line(options, GNSS_LINE_PTY, argument, state);
@@ -148,7 +145,6 @@ int cli_gnss_out(int argc, char **argv)
         {NULL, 'n', "N", 0, "stop after N fixes", 1},
         {"nmea", KEY_NMEA, NULL, 0, "send NMEA 0183: GGA, RMC, GSA, VTG (default)", 1},
         {"ubx", KEY_UBX, NULL, 0, "send UBX-NAV-PVT; with --nmea both", 1},
-        {"out", 'o', "FILE", 0, "write to a file", 2},
         {"pty", KEY_PTY, "LINK", OPTION_ARG_OPTIONAL, "make a pseudo-terminal, with a symbolic link LINK to it", 2},
         {"tcp", KEY_TCP, "[HOST:]PORT", 0, "listen for TCP clients; host 127.0.0.1 by default, port 0 for any", 2},
         {"udp", KEY_UDP, "HOST:PORT", 0, "send datagrams, one for each message", 2},
@@ -157,7 +153,7 @@ int cli_gnss_out(int argc, char **argv)
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "TOPIC",
-                                     .doc = "Send satellite fixes as a receiver does: NMEA 0183 or UBX, to standard output, a file, a "
+                                     .doc = "Send satellite fixes as a receiver does: NMEA 0183 or UBX, to standard output, a "
                                             "pseudo-terminal, TCP clients or a UDP address.",
                                      .children = children};
     struct options options = {0};

@@ -156,10 +156,6 @@ enum oto_status gnss_line_open(struct gnss_line *line, enum gnss_line_kind kind,
     if (kind == GNSS_LINE_STDOUT) {
         line->fd = STDOUT_FILENO;
         (void)snprintf(place, place_bytes, "standard output");
-    } else if (kind == GNSS_LINE_FILE) {
-        line->fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        status = line->fd < 0 ? fail_errno(error, "cannot write", where) : OTO_OK;
-        (void)snprintf(place, place_bytes, "%s", where);
     } else if (kind == GNSS_LINE_PTY) {
         status = open_terminal(line, where, place, place_bytes, error);
     } else {
