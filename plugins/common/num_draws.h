@@ -18,6 +18,8 @@
 #define NUM_DRAW_TURN_ON_BIAS 0u
 #define NUM_DRAW_INSTABILITY_START 1u /* deviate = (3 id + axis) NUM_INSTABILITY_POLES + process */
 
+#define NUM_DRAW_SINE_PHASE 2u        /* word of (3 id + axis) NUM_SINES + sine */
+#define NUM_DRAW_COLOUR_START 3u      /* deviate = 2 lane + state of the band limit of white noise */
 #define NUM_DRAW_GNSS_START 2u      /* deviate = 6 (mode - 1) + process */
 #define NUM_DRAW_BAROMETER_START 3u /* deviates: offset */
 
@@ -32,7 +34,10 @@
 #define NUM_DRAW_UNIT_SCALE 1u
 #define NUM_DRAW_UNIT_CLOCK 2u /* deviate 0: rate error; word 1: output rate within its tolerance */
 #define NUM_DRAW_UNIT_CROSS 3u /* deviate = 6 id + index in cross_axis_percent */
-#define NUM_DRAW_UNIT_BAROMETER 4u /* deviates: offset, temperature slope */
-#define NUM_DRAW_UNIT_WHEELS 5u    /* deviates: radius of each wheel, track width */
+#define NUM_DRAW_UNIT_SLOPE 4u
+#define NUM_DRAW_UNIT_SCALE_SLOPE 5u
+#define NUM_DRAW_UNIT_G_SENSITIVITY 6u
+#define NUM_DRAW_UNIT_BAROMETER 7u /* deviates: offset, temperature slope */
+#define NUM_DRAW_UNIT_WHEELS 8u    /* deviates: radius of each wheel, track width */
 
 #endif

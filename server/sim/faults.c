@@ -133,8 +133,8 @@ void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node)
     uint32_t *shown = &sim->store.directory[node->label_channel].flags;
     __atomic_store_n(shown, __atomic_load_n(shown, __ATOMIC_RELAXED) | OTO_CHANNEL_ENABLED, __ATOMIC_RELAXED);
     srv_fifo_push(node, &node->label_ring, node->label_channel, &head, label);
-    srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-    srv_state_hash_absorb(&sim->hash, label, sizeof *label);
+    srv_sim_absorb(sim, node->vehicle, &head, sizeof head);
+    srv_sim_absorb(sim, node->vehicle, label, sizeof *label);
 }
 
 /* ---- commands ---- */

@@ -84,13 +84,22 @@ struct srv_sim {
     uint64_t tick;        /* completed */
     struct srv_schedule schedule; /* of tick ends; at the last one completed */
     uint64_t chain;
-    struct srv_state_hash hash;
+    bool no_state_hash;
+    struct srv_state_hash *hashes; /* of each vehicle, in a tick */
     struct srv_ring events;
     struct oto_fault_label_record label; /* of the sample that is taken */
     uint64_t newest_fault;               /* highest number begun */
     struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
     struct srv_change *trials; /* swaps that are under way: filling, in shadow, on probation, or settled */
 };
+
+/* A part of a vehicle's state or samples goes into the hash chain. */
+static inline void srv_sim_absorb(struct srv_sim *sim, uint32_t vehicle, const void *data, size_t bytes)
+{
+    if (!sim->no_state_hash) {
+        srv_state_hash_absorb(&sim->hashes[vehicle], data, bytes);
+    }
+}
 
 /* Builds nodes, states and store; runs prepare and init of every instance; ticks nothing. The configuration is borrowed. */
 enum oto_status srv_sim_create(const struct srv_world_config *config, const struct srv_sim_options *options,
