@@ -106,11 +106,25 @@ static void make_number(struct making *making, const struct oto_part_number *num
     (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", fmin(values[0], fmin(values[1], values[2])));
 }
 
+/* The word of a parameter that takes words only; NULL: it takes numbers. */
+static const char *word_of(const struct oto_param *param, double value)
+{
+    for (uint32_t i = 0; param->type == OTO_PARAM_I64 && i < param->name_count; i++) {
+        if (param->names[i].value == value) {
+            return param->names[i].name;
+        }
+    }
+    return NULL;
+}
+
 static void make_setting(struct making *making, const struct oto_part_setting *setting)
 {
+    const char *word = word_of(oto_param_find(making->descriptor, setting->key), setting->values[0]);
     struct made *made = next(making, setting->key, setting->place);
     if (made != NULL && setting->count > 1) {
         make_list(made, setting->values, setting->count);
+    } else if (made != NULL && word != NULL) {
+        (void)snprintf(made->text[0], TEXT_BYTES, "%s", word);
     } else if (made != NULL) {
         (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", setting->values[0]);
     }
