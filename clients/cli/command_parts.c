@@ -40,7 +40,7 @@ static enum oto_status list_one(void *context, const char *name, struct oto_erro
         (void)fputs(listing->count > 0 ? ",\n  " : "  ", stdout);
         parts_show_json(stdout, part, &part->modes[part->default_mode]);
     } else {
-        cli_print_line(stdout, "%-22s %-13s %u modes  %s", part->name, part->is_imu ? "imu" : "magnetometer", part->mode_count,
+        cli_print_line(stdout, "%-22s %-13s %u modes  %s", part->name, part->kind_name, part->mode_count,
                        part->title);
     }
     listing->count++;

@@ -102,6 +102,10 @@ enum oto_status parts_export(FILE *to, enum parts_format format, const struct ot
                              const struct oto_part_mode *mode, double rate_hz, struct oto_error *error)
 {
     const double rate = rate_hz > 0 ? rate_hz : mode->output_rate_hz;
+    if (part->kind == OTO_PART_KIND_SETTINGS) {
+        return oto_fail(error, OTO_INVALID, "part '%s' is of kind %s; Kalibr and SDF describe IMUs and magnetometers", part->name,
+                        part->kind_name);
+    }
     if (rate <= 0 && format != PARTS_MATLAB) {
         return oto_fail(error, OTO_INVALID, "part '%s' gives no output rate in mode '%s': give one with --rate HZ",
                         part->name, mode->name);
