@@ -82,6 +82,7 @@ struct srv_sim {
     bool over;  /* the run has ended or faulted: a swap's probation ends with it */
     /* state */
     uint64_t tick;        /* completed */
+    uint32_t moved;       /* in a tick: the vehicles before this one have moved */
     struct srv_schedule schedule; /* of tick ends; at the last one completed */
     uint64_t chain;
     bool no_state_hash;
