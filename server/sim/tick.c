@@ -105,7 +105,7 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
 /* ---- vehicles ---- */
 
 /* Vehicles that move together, before their sensors: a batch takes the nodes of several. Their memory fits a cache. */
-enum { BLOCK = 32, MOTIONS_AHEAD = 3 };
+enum { BLOCK = SRV_BLOCK, MOTIONS_AHEAD = 3 };
 
 static void move(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
 {
@@ -146,6 +146,8 @@ static void advance_with_hosts(struct srv_sim *sim, uint64_t tick)
     move(sim, 0, sim->vehicle_count, tick);
     sim->remote->request(sim, SRV_TURN_SENSORS, tick);
     take_sensors(sim, 0, sim->vehicle_count, tick);
+    sim->remote->request(sim, SRV_TURN_ESTIMATORS, tick);
+    srv_estimators_step(sim, 0, sim->estimator_count, tick);
 }
 
 static void advance(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
@@ -174,10 +176,15 @@ void srv_sim_tick(struct srv_sim *sim)
     srv_schedule_advance(&sim->schedule);
     if (sim->remote != NULL) {
         advance_with_hosts(sim, tick);
+    } else if (srv_lanes_apply(sim)) {
+        srv_lanes_advance(sim, advance, srv_estimators_step, tick);
     } else {
         advance(sim, 0, sim->vehicle_count, tick);
+        srv_estimators_step(sim, 0, sim->estimator_count, tick);
     }
-    srv_estimators_step(sim, tick);
+    if (sim->fatal) {
+        srv_fatal_spread(sim);
+    }
     fold_chain(sim, sim->chain);
     sim->tick = tick + 1;
     if (sim->trials != NULL) {
