@@ -41,6 +41,8 @@ int cli_restore(int argc, char **argv);
 int cli_branch(int argc, char **argv);
 int cli_verify(int argc, char **argv);
 int cli_record(int argc, char **argv);
+int cli_play(int argc, char **argv);
+int cli_seek(int argc, char **argv);
 
 int cli_fault(int argc, char **argv);
 int cli_check(int argc, char **argv);

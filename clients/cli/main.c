@@ -13,6 +13,8 @@
 static const struct cli_command commands[] = {
     {"run", cli_run, "start a world, show it and record it"},
     {"record", cli_record, "record a running world as an MCAP file"},
+    {"play", cli_play, "serve a recording as a world"},
+    {"seek", cli_seek, "continue a played recording at another time"},
     {"ls", cli_ls, "list the running worlds' topics"},
     {"info", cli_info, "describe a topic: rate, record, fields, units"},
     {"echo", cli_echo, "print samples of a topic"},
@@ -29,7 +31,7 @@ static const struct cli_command commands[] = {
     {"checkpoint", cli_checkpoint, "save the state of a running world"},
     {"restore", cli_restore, "restore a running world from a checkpoint"},
     {"branch", cli_branch, "start another world from the current state of this one"},
-    {"verify", cli_verify, "compare the logs of two runs and find their first difference"},
+    {"verify", cli_verify, "prove the samples of a recording; find the first difference of two logs"},
     {"fault", cli_fault, "inject a fault into a sensor's samples"},
     {"check", cli_check, "check a world file without running it"},
     {"doctor", cli_doctor, "check whether this machine is fit for real time"},

@@ -109,7 +109,7 @@ static enum oto_status add_channels(struct recorded *recorded, struct oto_error 
         name_world(recorded);
     }
     for (uint32_t i = 0; i < recorded->count; i++) {
-        ros_topic(recorded->world, recorded->channels[i].channel->topic, recorded->channels[i].topic);
+        oto_ros_topic(recorded->world, recorded->channels[i].channel->topic, recorded->channels[i].topic);
     }
     return status;
 }

@@ -7,13 +7,13 @@
 
 #include "mcap/reader.h"
 #include "otolith/frame.h"
-#include "recording/ros_topic.h"
+#include "wire/ros_topic.h"
 #include "wire/ros.h"
 
 struct recorded_channel {
     const struct oto_channel *channel; /* as the world had it; `view` is not valid */
     struct oto_ros_type *ros;
-    char topic[ROS_TOPIC_BYTES];
+    char topic[OTO_ROS_TOPIC_BYTES];
     bool in_file;          /* samples of it were recorded */
     uint64_t last_seq;     /* of the sample that was read last */
     bool has_head;         /* read before its sample */

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "foxglove/foxglove.h"
 #include "http/assets.h"
 #include "http/http.h"
 #include "options.h"
@@ -29,6 +30,7 @@ struct program {
     uv_timer_t alive;
     struct web_world *world;
     struct web_page *page;
+    struct web_foxglove *foxglove;
     struct web_protocol protocols[PROTOCOLS_MAX]; /* sub-protocols of the port; add_protocols fills the table */
     uint32_t protocol_count;
     struct web_http *http;
@@ -142,6 +144,8 @@ static enum oto_status find_socket(struct program *program, char *path, size_t b
 static void add_protocols(struct program *program)
 {
     program->protocols[program->protocol_count++] = web_page_protocol(program->page);
+    web_foxglove_protocols(program->foxglove, &program->protocols[program->protocol_count]);
+    program->protocol_count += WEB_FOXGLOVE_PROTOCOLS;
 }
 
 static enum oto_status open_http(struct program *program, struct oto_error *error)
@@ -176,7 +180,15 @@ static enum oto_status open_program(struct program *program, struct oto_error *e
                                               .socket_path = socket_path,
                                               .read_token = program->options.read_without_token ? NULL : program->tokens.read,
                                               .control_token = program->tokens.control};
+        const struct web_foxglove_options foxglove = {.loop = &program->loop,
+                                                      .world = program->world,
+                                                      .socket_path = socket_path,
+                                                      .read_token = page.read_token,
+                                                      .control_token = page.control_token};
         status = web_page_open(&page, &program->page, error);
+        if (status == OTO_OK) {
+            status = web_foxglove_open(&foxglove, &program->foxglove, error);
+        }
     }
     if (status == OTO_OK) {
         add_protocols(program);
@@ -193,6 +205,7 @@ static void close_program(struct program *program)
 {
     web_http_close(program->http);
     web_page_close(program->page);
+    web_foxglove_close(program->foxglove);
     web_world_close(program->world);
     uv_close((uv_handle_t *)&program->terminate, NULL);
     uv_close((uv_handle_t *)&program->interrupt, NULL);
@@ -200,6 +213,7 @@ static void close_program(struct program *program)
     (void)uv_run(&program->loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&program->loop);
     web_page_free(program->page);
+    web_foxglove_free(program->foxglove);
     web_world_free(program->world);
 }
 

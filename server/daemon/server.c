@@ -441,10 +441,13 @@ static enum oto_status start_publishing(struct srv_server *server, struct oto_er
         return OTO_OK;
     }
     static_assert(SRV_MAX_LISTEN <= SRV_SUPERVISOR_ENDPOINTS, "a world has no more listeners than a publisher");
+    const bool datagrams = strncmp(publish->listen[0], "udp://", 6) == 0;
     char coalesce[64];
     (void)snprintf(coalesce, sizeof coalesce, "--coalesce-ns=%lld", (long long)publish->coalesce_ns);
     struct srv_supervisor_options options = {.program = "otolith-publisher",
-                                             .arguments = {coalesce, publish->packed ? "--format=packed" : "--format=map"},
+                                             .arguments = {coalesce, datagrams         ? "--format=plotjuggler"
+                                                                   : publish->packed ? "--format=packed"
+                                                                                     : "--format=map"},
                                              .endpoint_count = publish->listen_count,
                                              .endpoint_option = "--listen"};
     for (uint32_t i = 0; i < publish->listen_count; i++) {

@@ -200,16 +200,16 @@ static bool has_port(const char *address)
 
 static const char *url_complaint(const char *url)
 {
-    static const char *const schemes[] = {"tcp://", "ipc://"};
+    static const char *const schemes[] = {"tcp://", "ipc://", "udp://"};
     if (strcmp(url, "ipc") == 0)
         return NULL;
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
         if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0') {
             if (strlen(url) >= sizeof((struct srv_publish_config *)0)->listen[0])
                 return "a shorter URL";
-            return strncmp(url, "tcp://", 6) == 0 && !has_port(url + 6) ? "tcp://HOST:PORT with a port of 0 to 65535" : NULL;
+            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + 6) ? "tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535" : NULL;
         }
-    return "ipc, ipc://PATH or tcp://HOST:PORT";
+    return "ipc, ipc://PATH, tcp://HOST:PORT or udp://HOST:PORT";
 }
 
 static enum oto_status add_listen(struct srv_publish_config *publish, const struct oto_value *value,

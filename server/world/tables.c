@@ -92,14 +92,14 @@ static const struct srv_key environment_keys[] = {
 };
 static const struct srv_section environment = {"environment", "environment of the vehicles", KEYS(environment_keys)};
 
-static const struct srv_word formats[] = {{"map", 0, NULL}, {"packed", 1, NULL}};
+static const struct srv_word formats[] = {{"map", 0, NULL}, {"packed", 1, NULL}, {"plotjuggler", 2, NULL}};
 static const struct srv_key publish_keys[] = {
     {"listen", SRV_FORM_LISTEN, AT(config.publish), .default_text = "ipc",
-     .text = "listen addresses for subscribers: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT"},
+     .text = "listen addresses for subscribers: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT; with the format plotjuggler addresses to send to: udp://HOST:PORT"},
     {"coalesce_ms", SRV_FORM_NS, AT(config.publish.coalesce_ns), RANGE(0, 1000), .scale = 1e6, .unit = "ms",
      .default_text = "5", .text = "time whose samples share a frame; 0: a frame for each tick"},
     {"format", SRV_FORM_WORD, AT(packed), WORDS(formats), .default_text = "map",
-     .text = "map: msgpack with named fields; packed: raw records with a schema frame"},
+     .text = "map: msgpack with named fields; packed: raw records with a schema frame; plotjuggler: msgpack over UDP as PlotJuggler reads it"},
 };
 static const struct srv_section publish = {"publish", "publishing over the network", KEYS(publish_keys)};
 

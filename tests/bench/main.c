@@ -29,6 +29,7 @@ static const struct {
     {"checkpoint", bench_checkpoint, "what a checkpoint costs the tick thread, a MiB of state"},
     {"clients", bench_clients, "work of a tick beside a stopped, dying or hostile client"},
     {"crash", bench_crash, "from a crash to the event that names it, and to the first tick of the next server"},
+    {"record", bench_record, "IMU records a second into an MCAP file, plain and with zstd"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 

@@ -48,10 +48,11 @@ static enum oto_status add_view_channel(struct recording *recording, enum oto_ro
 static enum oto_status add_view(struct recording *recording, struct recording_row *row, enum oto_ros_view view,
                                 struct oto_error *error)
 {
-    char topic[ROS_TOPIC_BYTES + 16];
+    char topic[OTO_ROS_TOPIC_BYTES + 16];
     struct recording_view *to = &row->views[row->view_count];
-    if (view == OTO_ROS_ODOMETRY) {
-        (void)snprintf(topic, sizeof topic, "%s/odometry", row->topic);
+    const char *below = view == OTO_ROS_ODOMETRY ? "odometry" : view == OTO_ROS_FIX ? "fix" : view == OTO_ROS_PRESSURE ? "pressure" : NULL;
+    if (below != NULL) {
+        (void)snprintf(topic, sizeof topic, "%s/%s", row->topic, below);
     } else {
         (void)snprintf(topic, sizeof topic, "%s", view == OTO_ROS_TRANSFORM ? "/tf" : "/rosout");
         for (uint32_t i = 0; i < recording->count; i++) {
@@ -69,10 +70,10 @@ static enum oto_status add_view(struct recording *recording, struct recording_ro
 
 static enum oto_status add_row(struct recording *recording, uint32_t index, struct oto_error *error)
 {
-    static const enum oto_ros_view views[] = {OTO_ROS_TRANSFORM, OTO_ROS_ODOMETRY, OTO_ROS_LOG};
+    static const enum oto_ros_view views[] = {OTO_ROS_TRANSFORM, OTO_ROS_ODOMETRY, OTO_ROS_FIX, OTO_ROS_PRESSURE, OTO_ROS_LOG};
     struct recording_row *row = &recording->rows[index];
     uint16_t schema = 0;
-    ros_topic(oto_client_header(recording->client)->world, row->channel->topic, row->topic);
+    oto_ros_topic(oto_client_header(recording->client)->world, row->channel->topic, row->topic);
     for (uint32_t i = 0; i < index; i++) {
         if (strcmp(recording->rows[i].topic, row->topic) == 0) {
             return oto_fail(error, OTO_CONFLICT, "the topics '%s' and '%s' are both '%s' in ROS: record them into two files",
@@ -266,7 +267,7 @@ static enum oto_status put(struct recording *recording, uint16_t channel, const 
 static enum oto_status put_head(struct recording *recording, struct recording_row *row, const struct oto_sample_head *head,
                                 struct oto_error *error)
 {
-    char topic[ROS_TOPIC_BYTES + 8];
+    char topic[OTO_ROS_TOPIC_BYTES + 8];
     if (oto_ros_type_has_sample_head(row->ros) || (head->flags == 0 && head->sensor_time_ns == head->t_ns)) {
         return OTO_OK;
     }

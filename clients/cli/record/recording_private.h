@@ -6,7 +6,7 @@
 #include "mcap/writer.h"
 #include "recording/names.h"
 #include "record/recording.h"
-#include "recording/ros_topic.h"
+#include "wire/ros_topic.h"
 #include "wire/ros.h"
 
 enum { RECORDING_MOST_VIEWS = 2 };
@@ -22,7 +22,7 @@ struct recording_row {
     const struct oto_channel *channel;
     struct oto_reader reader;
     struct oto_ros_type *ros;
-    char topic[ROS_TOPIC_BYTES];
+    char topic[OTO_ROS_TOPIC_BYTES];
     uint16_t schema, id;
     uint16_t head_id; /* of the sample heads that the message has no room for; 0: none yet */
     struct recording_view views[RECORDING_MOST_VIEWS];

@@ -83,6 +83,13 @@ enum oto_status oto_control_scale(struct oto_client *client, double scale, struc
     return ask(client, &request, reply, error);
 }
 
+enum oto_status oto_control_seek(struct oto_client *client, int64_t t_ns, struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "seek");
+    oto_message_add_f64(&request, "t_s", (double)t_ns * 1e-9);
+    return ask(client, &request, reply, error);
+}
+
 enum oto_status oto_control_mode(struct oto_client *client, const char *mode, struct oto_reply *reply,
                                  struct oto_error *error)
 {

@@ -21,6 +21,8 @@
 
 #define OTO_ROS_WORLD_FRAME "map" /* the world's ENU axes, as REP 105 names them */
 
+#define OTO_ROS_START_FRAME "odom" /* axes of the body at the start, for wheel encoders */
+
 struct oto_ros_type;
 
 /* The message of a record type, whose fields are borrowed. */
@@ -49,7 +51,9 @@ extern const struct oto_record_type oto_ros_head_type;
 enum oto_ros_view {
     OTO_ROS_CLOCK,      /* rosgraph_msgs/msg/Clock: head->t_ns */
     OTO_ROS_TRANSFORM,  /* tf2_msgs/msg/TFMessage of a truth: the body in the world */
-    OTO_ROS_ODOMETRY,   /* nav_msgs/msg/Odometry of a truth, an estimate or a wheel odometry */
+    OTO_ROS_ODOMETRY,   /* nav_msgs/msg/Odometry of a truth, an estimate, a wheel odometry or wheel encoders */
+    OTO_ROS_FIX,        /* sensor_msgs/msg/NavSatFix of a navsat */
+    OTO_ROS_PRESSURE,   /* sensor_msgs/msg/FluidPressure of a pressure */
     OTO_ROS_LOG,        /* rcl_interfaces/msg/Log of an event */
     OTO_ROS_DIAGNOSTICS /* diagnostic_msgs/msg/DiagnosticArray: struct oto_ros_diagnostics */
 };

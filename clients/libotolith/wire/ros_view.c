@@ -28,6 +28,16 @@ static const char odometry_text[] =
     OTO_ROS_BLOCK_ "geometry_msgs/TwistWithCovariance\ngeometry_msgs/Twist twist\nfloat64[36] covariance\n"
     OTO_ROS_BLOCK_ "geometry_msgs/Twist\ngeometry_msgs/Vector3 linear\ngeometry_msgs/Vector3 angular\n"
     OTO_ROS_VECTOR3;
+static const char fix_text[] =
+    "uint8 COVARIANCE_TYPE_UNKNOWN=0\nuint8 COVARIANCE_TYPE_APPROXIMATED=1\nuint8 COVARIANCE_TYPE_DIAGONAL_KNOWN=2\n"
+    "uint8 COVARIANCE_TYPE_KNOWN=3\n"
+    "std_msgs/Header header\nsensor_msgs/NavSatStatus status\nfloat64 latitude\nfloat64 longitude\nfloat64 altitude\n"
+    "float64[9] position_covariance\nuint8 position_covariance_type\n"
+    OTO_ROS_HEADER
+    OTO_ROS_BLOCK_ "sensor_msgs/NavSatStatus\nint8 STATUS_NO_FIX=-1\nint8 STATUS_FIX=0\nint8 STATUS_SBAS_FIX=1\n"
+    "int8 STATUS_GBAS_FIX=2\nuint16 SERVICE_GPS=1\nuint16 SERVICE_GLONASS=2\nuint16 SERVICE_COMPASS=4\n"
+    "uint16 SERVICE_GALILEO=8\nint8 status\nuint16 service\n";
+static const char pressure_text[] = "std_msgs/Header header\nfloat64 fluid_pressure\nfloat64 variance\n" OTO_ROS_HEADER;
 static const char log_text[] =
     "byte DEBUG=10\nbyte INFO=20\nbyte WARN=30\nbyte ERROR=40\nbyte FATAL=50\n"
     "builtin_interfaces/Time stamp\nuint8 level\nstring name\nstring msg\nstring file\nstring function\nuint32 line\n"
@@ -46,6 +56,8 @@ static const struct {
     [OTO_ROS_CLOCK] = {"rosgraph_msgs/msg/Clock", clock_text},
     [OTO_ROS_TRANSFORM] = {"tf2_msgs/msg/TFMessage", transform_text},
     [OTO_ROS_ODOMETRY] = {"nav_msgs/msg/Odometry", odometry_text},
+    [OTO_ROS_FIX] = {"sensor_msgs/msg/NavSatFix", fix_text},
+    [OTO_ROS_PRESSURE] = {"sensor_msgs/msg/FluidPressure", pressure_text},
     [OTO_ROS_LOG] = {"rcl_interfaces/msg/Log", log_text},
     [OTO_ROS_DIAGNOSTICS] = {"diagnostic_msgs/msg/DiagnosticArray", diagnostics_text},
 };
@@ -71,7 +83,12 @@ bool oto_ros_view_of(enum oto_ros_view view, const struct oto_record_type *type)
     case OTO_ROS_TRANSFORM:
         return is_type(type, &oto_truth_type);
     case OTO_ROS_ODOMETRY:
-        return is_type(type, &oto_truth_type) || is_type(type, &oto_estimate_type) || is_type(type, &oto_odometry_type);
+        return is_type(type, &oto_truth_type) || is_type(type, &oto_estimate_type) || is_type(type, &oto_odometry_type) ||
+               is_type(type, &oto_wheels_type);
+    case OTO_ROS_FIX:
+        return is_type(type, &oto_navsat_type);
+    case OTO_ROS_PRESSURE:
+        return is_type(type, &oto_pressure_type);
     case OTO_ROS_LOG:
         return is_type(type, &oto_event_type);
     default:
@@ -121,6 +138,7 @@ static enum oto_status encode_transform(const char *frame_id, const struct oto_s
 
 /* An Odometry before it is written: the twist is in body axes, the covariances are row-major over x y z roll pitch yaw. */
 struct odometry {
+    const char *frame_id; /* of the pose */
     oto_vec3 position_enu_m;
     oto_quat q_enu_from_body;
     double pose_covariance[36];
@@ -192,10 +210,31 @@ static void of_wheels(const struct oto_odometry_record *wheels, struct odometry 
     put_variances(odometry->twist_covariance, 3, none);
 }
 
+/* The pose of wheel encoders is in the axes of the body at the start, which REP 105 calls odom; rows x, y and yaw are known. */
+static void of_encoders(const struct oto_wheels_record *wheels, struct odometry *odometry)
+{
+    static const uint32_t pose_rows[3] = {0, 1, 5}, twist_rows[2] = {0, 5};
+    odometry->frame_id = OTO_ROS_START_FRAME;
+    odometry->position_enu_m = oto_vec3_make(wheels->position_odom_m[0], wheels->position_odom_m[1], 0.0);
+    odometry->q_enu_from_body = oto_quat_from_rpy(0.0, 0.0, wheels->yaw_odom_rad);
+    odometry->velocity_body_m_s.x = wheels->speed_m_s;
+    odometry->angular_rate_body_rad_s.z = wheels->yaw_rate_rad_s;
+    for (uint32_t row = 0; row < 6; row++) {
+        odometry->pose_covariance[7 * row] = unknown;
+        odometry->twist_covariance[7 * row] = unknown;
+    }
+    for (uint32_t i = 0; i < 9; i++) {
+        odometry->pose_covariance[6 * pose_rows[i / 3] + pose_rows[i % 3]] = wheels->pose_covariance[i];
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        odometry->twist_covariance[6 * twist_rows[i / 2] + twist_rows[i % 2]] = wheels->twist_covariance[i];
+    }
+}
+
 static enum oto_status encode_odometry(const struct oto_record_type *type, const char *frame_id,
                                        const struct oto_sample_head *head, const void *payload, struct oto_buffer *to)
 {
-    struct odometry odometry = {.q_enu_from_body = oto_quat_identity()};
+    struct odometry odometry = {.frame_id = OTO_ROS_WORLD_FRAME, .q_enu_from_body = oto_quat_identity()};
     struct oto_cdr_writer writer;
     if (oto_cdr_begin(&writer, to, 800 + strlen(frame_id)) != OTO_OK) {
         return OTO_NO_MEMORY;
@@ -204,10 +243,12 @@ static enum oto_status encode_odometry(const struct oto_record_type *type, const
         of_truth(payload, &odometry);
     } else if (is_type(type, &oto_estimate_type)) {
         of_estimate(payload, &odometry);
+    } else if (is_type(type, &oto_wheels_type)) {
+        of_encoders(payload, &odometry);
     } else {
         of_wheels(payload, &odometry);
     }
-    const bool in_range = put_header(&writer, head->t_ns, OTO_ROS_WORLD_FRAME);
+    const bool in_range = put_header(&writer, head->t_ns, odometry.frame_id);
     oto_cdr_put_text(&writer, frame_id, strlen(frame_id));
     put_vector(&writer, odometry.position_enu_m);
     put_quaternion(&writer, odometry.q_enu_from_body);
@@ -215,6 +256,42 @@ static enum oto_status encode_odometry(const struct oto_record_type *type, const
     put_vector(&writer, odometry.velocity_body_m_s);
     put_vector(&writer, odometry.angular_rate_body_rad_s);
     oto_cdr_put(&writer, 8, odometry.twist_covariance, sizeof odometry.twist_covariance);
+    to->bytes = writer.at;
+    return in_range ? OTO_OK : OTO_RANGE;
+}
+
+/* ---- satellite navigation and pressure ---- */
+
+static enum oto_status encode_fix(const char *frame_id, const struct oto_sample_head *head, const void *payload,
+                                  struct oto_buffer *to)
+{
+    const struct oto_navsat_record *fix = payload;
+    struct oto_cdr_writer writer;
+    if (oto_cdr_begin(&writer, to, 160 + strlen(frame_id)) != OTO_OK) {
+        return OTO_NO_MEMORY;
+    }
+    const bool in_range = put_header(&writer, head->t_ns, frame_id);
+    oto_cdr_put_u8(&writer, (uint8_t)fix->status);
+    oto_cdr_put(&writer, 2, &fix->service, sizeof fix->service);
+    const double place[3] = {fix->latitude_deg, fix->longitude_deg, fix->altitude_m};
+    oto_cdr_put(&writer, 8, place, sizeof place);
+    oto_cdr_put(&writer, 8, fix->position_covariance, sizeof fix->position_covariance);
+    oto_cdr_put_u8(&writer, fix->position_covariance_type);
+    to->bytes = writer.at;
+    return in_range ? OTO_OK : OTO_RANGE;
+}
+
+static enum oto_status encode_pressure(const char *frame_id, const struct oto_sample_head *head, const void *payload,
+                                       struct oto_buffer *to)
+{
+    const struct oto_pressure_record *pressure = payload;
+    const double numbers[2] = {pressure->fluid_pressure_pa, pressure->variance_pa2};
+    struct oto_cdr_writer writer;
+    if (oto_cdr_begin(&writer, to, 64 + strlen(frame_id)) != OTO_OK) {
+        return OTO_NO_MEMORY;
+    }
+    const bool in_range = put_header(&writer, head->t_ns, frame_id);
+    oto_cdr_put(&writer, 8, numbers, sizeof numbers);
     to->bytes = writer.at;
     return in_range ? OTO_OK : OTO_RANGE;
 }
@@ -290,6 +367,10 @@ enum oto_status oto_ros_view_encode(enum oto_ros_view view, const struct oto_rec
         return encode_transform(frame_id, head, payload, to);
     case OTO_ROS_ODOMETRY:
         return encode_odometry(type, frame_id, head, payload, to);
+    case OTO_ROS_FIX:
+        return encode_fix(frame_id, head, payload, to);
+    case OTO_ROS_PRESSURE:
+        return encode_pressure(frame_id, head, payload, to);
     case OTO_ROS_LOG:
         return encode_log(head, payload, to);
     default:

@@ -72,6 +72,11 @@ const rows = [
     pose: { pose: { position: xyz(1), orientation: { x: 0, y: 0, z: 0, w: 1 } }, covariance: count(36, 0).fill(0) },
     twist: { twist: { linear: xyz(4), angular: xyz(7) }, covariance: count(36, 0).fill(0) },
   }],
+  ["fix", standard("sensor_msgs/NavSatFix"), {
+    header, status: { status: -1, service: 9 }, latitude: 48, longitude: 11, altitude: 520, position_covariance: count(9, 1),
+    position_covariance_type: 2,
+  }],
+  ["pressure", standard("sensor_msgs/FluidPressure"), { header, fluid_pressure: 95000, variance: 4 }],
   ["log", standard("rcl_interfaces/Log"), {
     stamp: header.stamp, level: 30, name: "demo/car/imu", msg: "late", file: "", function: "overrun", line: 0,
   }],

@@ -194,10 +194,11 @@ static void a_time_beyond_the_seconds_of_ros_is_refused(void **state)
     oto_ros_type_free(ros);
 }
 
-static void check_view(const char *name, enum oto_ros_view view, const struct oto_record_type *type, const void *payload)
+static void check_view(const char *name, enum oto_ros_view view, const struct oto_record_type *type, const char *frame_id,
+                       const void *payload)
 {
     struct oto_buffer message = {0};
-    assert_int_equal(oto_ros_view_encode(view, type, "car", &HEAD, payload, &message), OTO_OK);
+    assert_int_equal(oto_ros_view_encode(view, type, frame_id, &HEAD, payload, &message), OTO_OK);
     assert_golden(name, &message);
     oto_buffer_free(&message);
 }
@@ -215,11 +216,16 @@ static void views_are_the_bytes_of_the_standard_messages(void **state)
     const uint64_t values[] = {1000, 3};
     const struct oto_ros_diagnostics facts = {
         .name = "demo", .message = "two", .level = 1, .keys = keys, .values = values, .count = 2};
-    check_view("clock", OTO_ROS_CLOCK, NULL, NULL);
-    check_view("transform", OTO_ROS_TRANSFORM, &oto_truth_type, &truth);
-    check_view("odometry", OTO_ROS_ODOMETRY, &oto_truth_type, &truth);
-    check_view("log", OTO_ROS_LOG, &oto_event_type, &event);
-    check_view("diagnostics", OTO_ROS_DIAGNOSTICS, NULL, &facts);
+    const struct oto_navsat_record fix = {.latitude_deg = 48, .longitude_deg = 11, .altitude_m = 520, .service = 9, .status = -1,
+                                          .position_covariance = {1, 2, 3, 4, 5, 6, 7, 8, 9}, .position_covariance_type = 2};
+    const struct oto_pressure_record pressure = {.fluid_pressure_pa = 95000, .variance_pa2 = 4};
+    check_view("fix", OTO_ROS_FIX, &oto_navsat_type, "car/imu", &fix);
+    check_view("pressure", OTO_ROS_PRESSURE, &oto_pressure_type, "car/imu", &pressure);
+    check_view("clock", OTO_ROS_CLOCK, NULL, "", NULL);
+    check_view("transform", OTO_ROS_TRANSFORM, &oto_truth_type, "car", &truth);
+    check_view("odometry", OTO_ROS_ODOMETRY, &oto_truth_type, "car", &truth);
+    check_view("log", OTO_ROS_LOG, &oto_event_type, "car", &event);
+    check_view("diagnostics", OTO_ROS_DIAGNOSTICS, NULL, "car", &facts);
 }
 
 static double number_at(const struct oto_buffer *message, size_t offset)

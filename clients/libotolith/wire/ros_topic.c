@@ -1,9 +1,9 @@
-#include "recording/ros_topic.h"
+#include "wire/ros_topic.h"
 
 #include <ctype.h>
 #include <string.h>
 
-void ros_topic(const char *world, const char *topic, char name[ROS_TOPIC_BYTES])
+void oto_ros_topic(const char *world, const char *topic, char name[OTO_ROS_TOPIC_BYTES])
 {
     const size_t prefix = strlen(world);
     if (strncmp(topic, world, prefix) == 0 && topic[prefix] == '/') {
@@ -11,7 +11,7 @@ void ros_topic(const char *world, const char *topic, char name[ROS_TOPIC_BYTES])
     }
     size_t length = 0;
     name[length++] = '/';
-    for (; *topic != '\0' && length + 2 < ROS_TOPIC_BYTES; topic++) {
+    for (; *topic != '\0' && length + 2 < OTO_ROS_TOPIC_BYTES; topic++) {
         const int c = (unsigned char)*topic;
         if (name[length - 1] == '/' && isdigit(c)) { /* a part of a name does not begin with a digit */
             name[length++] = '_';
