@@ -96,7 +96,7 @@ export class Chart {
     const first = this.lines[0];
     this.termsButton.hidden = !first || !termsOf(this.page.world, first);
     this.termsButton.setAttribute('aria-pressed', String(this.model.terms));
-    if (this.model.terms && first) this.terms = termsOf(this.page.world, first);
+    if (this.model.terms && first) this.terms ??= termsOf(this.page.world, first);
   }
 
   usedKeys(into) {

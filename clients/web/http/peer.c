@@ -211,6 +211,8 @@ int web_peer_callback(struct lws *wsi, enum lws_callback_reasons reason, void *u
         return on_established(wsi, session);
     case LWS_CALLBACK_CLOSED:
         return on_closed(session);
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: /* nonzero: no second close frame answers the one that answers ours */
+        return session->peer != NULL && session->peer->close_sent;
     case LWS_CALLBACK_RECEIVE:
         return session->peer != NULL ? on_received(wsi, session->peer, in, bytes) : -1;
     case LWS_CALLBACK_SERVER_WRITEABLE:
