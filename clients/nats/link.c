@@ -1,4 +1,4 @@
-#include "nats/link.h"
+#include "link.h"
 
 #include <nats/nats.h>
 #include <pthread.h>
@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "nats/secret.h"
+#include "secret.h"
+
+#define MOST_UNCONFIRMED_BYTES ((size_t)8 << 20)
 
 enum {
     CONNECT_TIMEOUT_MS = 5000,
@@ -15,8 +17,9 @@ enum {
     PINGS_OUT = 2,
     RECONNECT_WAIT_MS = 250,
     TAKE_MS = 100,
-    CONFIRM_EVERY = 256, /* frames */
-    CONFIRM_TIMEOUT_MS = 5000,
+    CONFIRM_EVERY_MS = 100,
+    CONFIRM_TIMEOUT_MS = 2000,
+    LEAST_BUFFER_BYTES = 1,   /* of libnats while there is no connection: frames wait in our queue */
     SCHEMA_REPEAT_MS = 1000, /* where the server has no JetStream */
     MOST_SERVERS = 16,
     SUBJECT_BYTES = 512
@@ -44,11 +47,15 @@ struct nats_link {
     struct schema staged;    /* of the caller's thread, until it is complete */
     struct schema schema;    /* of the sending thread */
     int64_t schema_repeat_ns; /* of the sending thread */
+    struct nats_message *sent_first, **sent_last; /* of the sending thread: frames that the server did not confirm yet */
+    size_t sent_bytes;
+    int64_t confirmed_ns;
+    natsStatistics *statistics; /* of the sending thread */
+    uint64_t connection_number; /* of the connection to which the unconfirmed frames were sent; of the sending thread */
     pthread_mutex_t lock;    /* of all below */
     struct schema fresh;     /* for the sending thread to take */
     bool has_fresh, schema_is_due;
     struct nats_link_counts counts;
-    uint64_t since_confirm;  /* frames sent after the last confirmation */
 };
 
 static int64_t now_ns(void)
@@ -70,8 +77,6 @@ static void on_disconnect(natsConnection *connection, void *context)
     struct nats_link *link = context;
     (void)connection;
     (void)pthread_mutex_lock(&link->lock);
-    link->counts.unconfirmed += link->since_confirm;
-    link->since_confirm = 0;
     link->counts.is_connected = false;
     (void)pthread_mutex_unlock(&link->lock);
 }
@@ -212,60 +217,107 @@ void nats_link_publish_schema(struct nats_link *link)
 
 /* ---- sending ---- */
 
-/* A PING that is answered: the server has everything that was sent before it. */
+static bool is_connected(const struct nats_link *link)
+{
+    return natsConnection_Status(link->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
+static void forget_sent(struct nats_link *link)
+{
+    while (link->sent_first != NULL) {
+        struct nats_message *next = link->sent_first->next;
+        free(link->sent_first);
+        link->sent_first = next;
+    }
+    link->sent_last = &link->sent_first;
+    link->sent_bytes = 0;
+}
+
+/* Grows with each new connection, before that one can be used; the callbacks come later. */
+static uint64_t connection_number(const struct nats_link *link)
+{
+    uint64_t in, in_bytes, out, out_bytes, number = 0;
+    (void)natsConnection_GetStats(link->connection, link->statistics);
+    (void)natsStatistics_GetCounts(link->statistics, &in, &in_bytes, &out, &out_bytes, &number);
+    return number;
+}
+
+/* A PING that is answered on the same connection: the server has everything that was sent before it. */
 static void confirm(struct nats_link *link)
 {
-    (void)pthread_mutex_lock(&link->lock);
-    const uint64_t sent = link->counts.sent, since = link->since_confirm;
-    (void)pthread_mutex_unlock(&link->lock);
-    if (since > 0 && natsConnection_FlushTimeout(link->connection, CONFIRM_TIMEOUT_MS) == NATS_OK) {
-        (void)pthread_mutex_lock(&link->lock);
-        const uint64_t newer = link->counts.sent - sent;
-        link->since_confirm = link->since_confirm < newer ? link->since_confirm : newer;
-        (void)pthread_mutex_unlock(&link->lock);
+    const bool is_answered = link->sent_first == NULL || natsConnection_FlushTimeout(link->connection, CONFIRM_TIMEOUT_MS) == NATS_OK;
+    if (is_answered && connection_number(link) == link->connection_number) {
+        forget_sent(link);
+        link->confirmed_ns = now_ns();
     }
 }
 
-/* Waits for a connection: a frame that libnats took while there is none would be in a buffer that it may drop. */
-static void send_message(struct nats_link *link, struct nats_message *message)
+/* Waits for a connection. False: the end. */
+static bool publish(struct nats_link *link, const struct nats_message *message)
 {
-    natsStatus status = NATS_CONNECTION_DISCONNECTED;
-    while (status != NATS_OK && !is_ending(link)) {
-        if (natsConnection_Status(link->connection) == NATS_CONN_STATUS_CONNECTED) {
-            status = natsConnection_Publish(link->connection, message->data, nats_message_payload(message), (int)message->bytes);
+    const struct timespec pause = {.tv_nsec = 20000000};
+    while (!is_connected(link) || natsConnection_Publish(link->connection, message->data, nats_message_payload(message),
+                                                         (int)message->bytes) != NATS_OK) {
+        if (is_ending(link)) {
+            return false;
         }
-        if (status != NATS_OK) {
-            const struct timespec pause = {.tv_nsec = 20000000};
-            (void)nanosleep(&pause, NULL);
-        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* On a new connection, what the server did not confirm on the previous one is sent again, before anything newer. */
+static void repair(struct nats_link *link)
+{
+    const uint64_t number = connection_number(link);
+    uint64_t count = 0;
+    if (number == link->connection_number) {
+        return;
+    }
+    link->connection_number = number;
+    for (struct nats_message *message = link->sent_first; message != NULL && publish(link, message); message = message->next) {
+        count++;
     }
     (void)pthread_mutex_lock(&link->lock);
-    link->counts.sent += status == NATS_OK;
-    link->since_confirm += status == NATS_OK;
+    link->counts.resent += count;
+    (void)pthread_mutex_unlock(&link->lock);
+}
+
+/* The frame is kept until the server has confirmed it. */
+static void send_message(struct nats_link *link, struct nats_message *message)
+{
+    if (!publish(link, message)) {
+        free(message);
+        return;
+    }
+    message->next = NULL;
+    *link->sent_last = message;
+    link->sent_last = &message->next;
+    link->sent_bytes += message->bytes;
+    (void)pthread_mutex_lock(&link->lock);
+    link->counts.sent++;
     (void)pthread_mutex_unlock(&link->lock);
 }
 
 static void *work(void *context)
 {
     struct nats_link *link = context;
-    uint32_t count = 0;
     while (!is_ending(link)) {
-        if (natsConnection_Status(link->connection) == NATS_CONN_STATUS_CONNECTED) {
+        repair(link);
+        if (is_connected(link)) {
             send_schema(link);
         }
-        struct nats_message *message = nats_queue_take(link->queue, TAKE_MS);
+        const bool has_room = link->sent_bytes < MOST_UNCONFIRMED_BYTES;
+        struct nats_message *message = has_room ? nats_queue_take(link->queue, CONFIRM_EVERY_MS) : NULL;
         if (message != NULL) {
             __atomic_store_n(&link->is_idle, false, __ATOMIC_RELEASE);
             send_message(link, message);
-            free(message);
-            count++;
         }
-        if (count >= CONFIRM_EVERY || (message == NULL && count > 0)) {
+        if (message == NULL || now_ns() - link->confirmed_ns > (int64_t)CONFIRM_EVERY_MS * 1000000) {
             confirm(link);
-            count = 0;
         }
         if (message == NULL) {
-            __atomic_store_n(&link->is_idle, true, __ATOMIC_RELEASE);
+            __atomic_store_n(&link->is_idle, link->sent_first == NULL, __ATOMIC_RELEASE);
         }
     }
     return NULL;
@@ -296,6 +348,7 @@ static natsStatus set_behaviour(struct nats_link *link)
     status = status == NATS_OK ? natsOptions_SetMaxPingsOut(options, PINGS_OUT) : status;
     status = status == NATS_OK ? natsOptions_SetMaxReconnect(options, -1) : status;
     status = status == NATS_OK ? natsOptions_SetReconnectWait(options, RECONNECT_WAIT_MS) : status;
+    status = status == NATS_OK ? natsOptions_SetReconnectBufSize(options, LEAST_BUFFER_BYTES) : status;
     status = status == NATS_OK ? natsOptions_SetNoEcho(options, true) : status;
     status = status == NATS_OK ? natsOptions_SetDisconnectedCB(options, on_disconnect, link) : status;
     return status == NATS_OK ? natsOptions_SetReconnectedCB(options, on_reconnect, link) : status;
@@ -350,7 +403,7 @@ static enum oto_status connect_first(struct nats_link *link, const struct nats_l
     }
     link->counts.is_connected = true;
     (void)natsConnection_JetStream(&link->jetstream, link->connection, NULL);
-    return OTO_OK;
+    return natsStatistics_Create(&link->statistics) == NATS_OK ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a connection");
 }
 
 enum oto_status nats_link_open(const struct nats_link_options *options, struct nats_queue *queue, struct nats_link **link,
@@ -363,6 +416,7 @@ enum oto_status nats_link_open(const struct nats_link_options *options, struct n
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a connection");
     }
     made->queue = queue;
+    made->sent_last = &made->sent_first;
     enum oto_status status = connect_first(made, options, error);
     if (status == OTO_OK) {
         made->has_thread = pthread_create(&made->thread, NULL, work, made) == 0;
@@ -400,9 +454,11 @@ void nats_link_close(struct nats_link *link)
     if (link->has_thread) {
         (void)pthread_join(link->thread, NULL);
     }
+    natsStatistics_Destroy(link->statistics);
     jsCtx_Destroy(link->jetstream);
     natsConnection_Destroy(link->connection);
     natsOptions_Destroy(link->options);
+    forget_sent(link);
     finish_schema(&link->staged);
     finish_schema(&link->schema);
     finish_schema(&link->fresh);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "nats/queue.h"
+#include "queue.h"
 #include "otolith/status.h"
 
 #define NATS_SCHEMA_STREAM "OTOLITH_SCHEMA"
@@ -22,8 +22,8 @@ struct nats_link_options {
 };
 
 struct nats_link_counts {
-    uint64_t sent;        /* frames that were given to the connection */
-    uint64_t unconfirmed; /* of these, frames of which the server had not confirmed the receipt when the connection broke */
+    uint64_t sent;   /* frames, each counted once */
+    uint64_t resent; /* of these, frames that were sent again after a break, because the server had not confirmed them */
     uint64_t reconnects;
     bool is_connected, has_stream;
 };

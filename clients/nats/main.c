@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nats/link.h"
-#include "nats/subject.h"
+#include "link.h"
+#include "subject.h"
 #include "otolith/version.h"
 #include "publish/feed.h"
 
@@ -51,7 +51,7 @@ struct bridge {
     int64_t report_due_ns;
     uint64_t lost_before; /* of earlier runs */
     struct report {
-        uint64_t lost, dropped, unconfirmed, reconnects;
+        uint64_t lost, dropped, resent, reconnects;
         bool is_connected, has_stream;
     } reported;
 };
@@ -155,7 +155,7 @@ static struct report make_report(struct bridge *bridge, struct nats_link_counts 
     nats_queue_count(bridge->queue, queued);
     return (struct report){.lost = bridge->lost_before + (bridge->feed != NULL ? srv_feed_lost(bridge->feed) : 0),
                            .dropped = queued->dropped,
-                           .unconfirmed = sent->unconfirmed,
+                           .resent = sent->resent,
                            .reconnects = sent->reconnects,
                            .is_connected = sent->is_connected,
                            .has_stream = sent->has_stream};
@@ -163,8 +163,11 @@ static struct report make_report(struct bridge *bridge, struct nats_link_counts 
 
 static void print_changes(const struct report *now, const struct report *before)
 {
-    if (now->is_connected != before->is_connected) {
-        (void)fprintf(stderr, now->is_connected ? "otolith-nats: connected\n" : "otolith-nats: the connection broke; reconnecting\n");
+    if (!now->is_connected && before->is_connected) {
+        (void)fprintf(stderr, "otolith-nats: the connection broke; reconnecting\n");
+    }
+    if (now->reconnects > before->reconnects) {
+        (void)fprintf(stderr, "otolith-nats: reconnected, %" PRIu64 " times in all\n", now->reconnects);
     }
     if (now->has_stream && !before->has_stream) {
         (void)fprintf(stderr, "otolith-nats: the schema is in the stream " NATS_SCHEMA_STREAM "\n");
@@ -176,9 +179,9 @@ static void print_changes(const struct report *now, const struct report *before)
     if (now->lost > before->lost) {
         (void)fprintf(stderr, "otolith-nats: %" PRIu64 " records lost in the rings, %" PRIu64 " in all\n", now->lost - before->lost, now->lost);
     }
-    if (now->unconfirmed > before->unconfirmed) {
-        (void)fprintf(stderr, "otolith-nats: %" PRIu64 " frames may be lost: the server had not confirmed them when the connection broke\n",
-                      now->unconfirmed - before->unconfirmed);
+    if (now->resent > before->resent) {
+        (void)fprintf(stderr, "otolith-nats: %" PRIu64 " frames sent again, which the server had not confirmed at the break\n",
+                      now->resent - before->resent);
     }
 }
 
@@ -193,9 +196,9 @@ static void report(struct bridge *bridge)
     bridge->reported = now;
     (void)snprintf(subject, sizeof subject, "otolith.%s.@status", bridge->world);
     const int length = snprintf(text, sizeof text,
-                                "{\"sent\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"unconfirmed\": %" PRIu64
+                                "{\"sent\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"resent\": %" PRIu64
                                 ", \"reconnects\": %" PRIu64 ", \"queue_bytes\": %zu, \"queue_most_bytes\": %zu}",
-                                sent.sent, now.dropped, now.lost, now.unconfirmed, now.reconnects, queued.bytes, queued.most_bytes);
+                                sent.sent, now.dropped, now.lost, now.resent, now.reconnects, queued.bytes, queued.most_bytes);
     (void)nats_queue_put(bridge->queue, subject, text, (size_t)length);
 }
 
@@ -205,9 +208,9 @@ static void report_end(struct bridge *bridge)
     struct nats_queue_counts queued;
     const struct report now = make_report(bridge, &sent, &queued);
     print_changes(&now, &bridge->reported);
-    (void)fprintf(stderr, "otolith-nats: %" PRIu64 " frames sent, %" PRIu64 " dropped, %" PRIu64 " possibly lost at a break, %" PRIu64
+    (void)fprintf(stderr, "otolith-nats: %" PRIu64 " frames sent, %" PRIu64 " dropped, %" PRIu64 " sent again after a break, %" PRIu64
                           " records lost in the rings, %" PRIu64 " reconnects, at most %zu bytes queued\n",
-                  sent.sent, now.dropped, now.unconfirmed, now.lost, now.reconnects, queued.most_bytes);
+                  sent.sent, now.dropped, now.resent, now.lost, now.reconnects, queued.most_bytes);
 }
 
 /* ---- running ---- */

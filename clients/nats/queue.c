@@ -1,4 +1,4 @@
-#include "nats/queue.h"
+#include "queue.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "nats/secret.h"
+#include "secret.h"
 
 #include <errno.h>
 #include <stdbool.h>

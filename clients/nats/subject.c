@@ -1,4 +1,4 @@
-#include "nats/subject.h"
+#include "subject.h"
 
 #include <stdio.h>
 #include <string.h>

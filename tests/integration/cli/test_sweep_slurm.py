@@ -56,7 +56,7 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 SPEC = f"""
 sweep: on a cluster
 world: {SOURCE}/configs/worlds/city_drive.yaml
-duration_s: 120
+duration_s: 60
 seeds: {{first: 10, count: 80}}
 vary: {{vehicles.car.nodes.imu.params.gyroscope.noise_density_rad_s_rthz: [1e-4, 1e-3, 1e-2, 3e-2]}}
 metrics: [{{channel: car/imu, field: angular_velocity.z, compute: [mean, std, p95]}}]
@@ -103,22 +103,23 @@ class SweepOnSlurm(OtolithCase):
                                                          stderr=log, stdin=subprocess.DEVNULL)
         log.close()
 
-    def job_processes(self, node=None):
-        """Processes of jobs of this cluster: those that have its configuration, and a job, in their environment."""
-        mine, found = f"SLURM_CONF={self.path}/slurm.conf".encode(), []
+    def job_processes(self, job=None):
+        """Processes of jobs of this cluster, which have its configuration in their environment: slurmstepd first, then the tasks."""
+        mine, steps, tasks = f"SLURM_CONF={self.path}/slurm.conf".encode(), [], []
         for entry in pathlib.Path("/proc").iterdir():
             try:
                 words = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
                 command = (entry / "cmdline").read_bytes() if mine in words else b""
             except OSError:
                 continue
-            is_step = b"slurmstepd" in command or any(word.startswith(b"SLURM_JOB_ID=") for word in words)
-            if is_step and (node is None or f"SLURMD_NODENAME={node}".encode() in words or f"SLURM_NODELIST={node}".encode() in words):
-                found.append(int(entry.name))
-        return found
+            if b"slurmstepd" in command and (job is None or f"[{job}.".encode() in command):
+                steps.append(int(entry.name))
+            elif any(word.startswith(b"SLURM_JOB_ID=") and job in (None, word.split(b"=")[1].decode()) for word in words):
+                tasks.append(int(entry.name))
+        return steps + tasks
 
-    def kill_jobs(self, node=None):
-        for process in self.job_processes(node):
+    def kill_jobs(self, job=None):
+        for process in self.job_processes(job):
             try:
                 os.kill(process, signal.SIGKILL)
             except ProcessLookupError:
@@ -175,11 +176,15 @@ class SweepOnSlurm(OtolithCase):
             shard = self.task_of("n1")
             return shard is not None and 5 <= self.journals().get(shard, 0) < 40
         self.until(in_the_middle, "rows of a task on n1", patience_s=90)
-        shard = self.task_of("n1")
+        shard, job = self.task_of("n1"), self.slurm("squeue", "-h", "-r", "-t", "R", "-w", "n1", "-o", "%A")
         self.started["n1"].kill()
         self.started["n1"].wait()
-        self.kill_jobs("n1")
-        self.until(self.hurry, "the end of all jobs", patience_s=240)
+        self.kill_jobs(job)
+        try:
+            self.until(self.hurry, "the end of all jobs", patience_s=300)
+        except AssertionError as error:
+            state = self.slurm("squeue", "-r", "-o", "%i %t %r %N %S") + "\n" + self.slurm("sinfo", "-R", "-N", "-o", "%N %t %E")
+            raise AssertionError(f"{error}\n{state}\n{self.logs()}") from None
         result = self.path / "cluster" / "result.csv"
         self.assertTrue(result.exists(), self.logs())
         self.assertEqual(result.read_bytes(), (self.path / "local" / "result.csv").read_bytes())
