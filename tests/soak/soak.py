@@ -4,6 +4,7 @@ import argparse
 import collections
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -83,7 +84,7 @@ class Soak:
         """The plugin as somebody would have built it anew: another file, other bytes, the same code."""
         self.copies += 1
         path = os.path.join(self.runtime, "mems_imu.so")
-        shutil.copy(os.path.join(OPTIONS.build, "lib", "otolith", "plugins", "mems_imu.so"), path + ".new")
+        shutil.copy(next(pathlib.Path(OPTIONS.build, "lib", "otolith").glob("plugins-*/mems_imu.so")), path + ".new")
         with open(path + ".new", "ab") as file:
             file.write(b"\0" * self.copies)
         os.rename(path + ".new", path)
