@@ -115,7 +115,8 @@ static bool wanted(const struct options *options, const char *name)
             return true;
         }
     }
-    return options->wanted_count == 0 && strcmp(name, "seq") != 0 && strstr(name, "covariance") == NULL;
+    return options->wanted_count == 0 && strcmp(name, "seq") != 0 && strcmp(name, "sensor_time_ns") != 0 &&
+           strcmp(name, "flags") != 0 && strstr(name, "covariance") == NULL;
 }
 
 static enum oto_status lay_out(struct analysis *analysis, const char *const *names, uint32_t count, struct oto_error *error)

@@ -11,12 +11,15 @@
 #include "cli.h"
 #include "document/document.h"
 #include "output.h"
+#include "record/run_recording.h"
 #include "recorder.h"
 #include "server_process.h"
 #include "summary.h"
 #include "view.h"
+#include "web_link.h"
 #include "wire/run_log.h"
 
+#define PAGE_WAIT_MS 2000 /* for the page to listen */
 #define STOP_LIMIT_NS INT64_C(10000000000)
 enum { MOST_ARGUMENTS = 256, NAME_BYTES = 24, STEP_CHUNK = 256 };
 
@@ -34,6 +37,7 @@ struct options {
     const char *sets[MOST_ARGUMENTS]; /* PATH=VALUE */
     int set_count;
     struct recorder recorder;
+    struct run_recording mcap;
 };
 
 struct run {
@@ -55,6 +59,7 @@ static const struct argp_option rows[] = {
     {"rate", 'r', "HZ", 0, "physics ticks per second", 1},
     {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
     {"name", 'n', "NAME", 0, "the world's name in place of the file's: two runs of one file need two names", 1},
+    {"only", 'o', "PATTERN", 0, "simulate the vehicles of these names only, as car_0[0-4]*: their samples are the same", 1},
     {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
     {"restore", 'R', "FILE", 0, "start from a checkpoint; --for counts from there", 1},
     {"checkpoint", 'C', "FILE", 0, "save the state at the end of the run", 1},
@@ -65,7 +70,8 @@ static const struct argp_option rows[] = {
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
     {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins in DIR, for perf and gdb", 1},
     {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be repeated", 2},
-    {"csv-flags", 'F', NULL, 0, "add a last column with the flags of each sample to the CSV", 2},
+    {"csv-flags", 'F', NULL, OPTION_HIDDEN, NULL, 2},
+    {"mcap", 'M', "FILE", 0, "record all topics as an MCAP file, for Foxglove, ROS 2, `otolith play` and `otolith verify`", 2},
     {"allow-loss", 'A', NULL, 0, "exit code 0 also where a paced world was too fast for --csv and samples were lost", 2},
     {"summary", 'u', "FILE", 0, "write a summary of the run as JSON", 2},
     {"quiet", 'q', NULL, 0, "no live view", 2},
@@ -112,12 +118,14 @@ static void check_outputs(const struct options *options, struct argp_state *stat
 {
     struct {
         const char *option, *path;
-    } outputs[RECORDER_MAX + 3] = {
-        {"--summary", options->summary}, {"--log", options->log}, {"--checkpoint", options->checkpoint}};
-    const uint32_t count = options->recorder.count + 3;
-    for (uint32_t i = 3; i < count; i++) {
+    } outputs[RECORDER_MAX + 4] = {{"--summary", options->summary},
+                                   {"--log", options->log},
+                                   {"--checkpoint", options->checkpoint},
+                                   {"--mcap", options->mcap.path}};
+    const uint32_t count = options->recorder.count + 4;
+    for (uint32_t i = 4; i < count; i++) {
         outputs[i].option = "--csv";
-        outputs[i].path = options->recorder.rows[i - 3].path;
+        outputs[i].path = options->recorder.rows[i - 4].path;
     }
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < i && outputs[i].path != NULL; k++) {
@@ -164,6 +172,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "%s", error.text);
         }
         return 0;
+    case 'M':
+        options->mcap.path = argument;
+        return 0;
     case 'u':
         options->summary = argument;
         return 0;
@@ -171,7 +182,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->quiet = true;
         return 0;
     case 'F':
-        options->recorder.with_flags = true;
+        argp_error(state, "--csv-flags: every CSV has the columns sensor_time_ns and flags; leave it out");
         return 0;
     case 'A':
         options->allow_loss = true;
@@ -199,6 +210,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'x':
     case 'r':
     case 's':
+    case 'o':
     case 'P':
     case 'K':
     case 'R':
@@ -270,6 +282,16 @@ static const char *own_name(void)
         return "tools/otolith";
     }
     return cli_sibling("../../../tools/otolith", path, sizeof path, &error) == OTO_OK ? "tools/otolith" : "otolith";
+}
+
+static void print_page(struct oto_client *client)
+{
+    struct cli_web_link link;
+    struct oto_error error = {0};
+    if (cli_web_link_wait(client, PAGE_WAIT_MS, &link, &error) == OTO_OK && link.link[0] != 0) {
+        cli_print_line(stderr, "In the browser:");
+        cli_print_line(stderr, "  %s", link.link);
+    }
 }
 
 static void print_hints(struct oto_client *client)
@@ -351,6 +373,12 @@ static void show(struct run *run, bool terminal, int64_t *next_ns)
     }
 }
 
+/* Writes the new samples to all recordings and returns their number. */
+static uint64_t drain(struct run *run)
+{
+    return recorder_drain(&run->options->recorder) + run_recording_drain(&run->options->mcap);
+}
+
 /*
  * After a crash, or a restore of a checkpoint, the next run of the server is attached to, and view and recording continue
  * there. OTO_CLOSED: the server has ended.
@@ -358,7 +386,7 @@ static void show(struct run *run, bool terminal, int64_t *next_ns)
 static enum oto_status reattach(struct run *run, struct oto_error *error)
 {
     struct oto_reply reply;
-    while (recorder_drain(&run->options->recorder) > 0) {
+    while (drain(run) > 0) {
         /* the rest of the run that is over */
     }
     enum oto_status status = server_reattach(&run->server, run->client, error);
@@ -368,6 +396,9 @@ static enum oto_status reattach(struct run *run, struct oto_error *error)
     }
     if (status == OTO_OK) {
         status = recorder_resume(&run->options->recorder, error);
+    }
+    if (status == OTO_OK) {
+        status = run_recording_resume(&run->options->mcap, error);
     }
     if (status == OTO_OK && !run->options->step_mode) {
         status = oto_control_resume(run->client, &reply, error);
@@ -382,6 +413,11 @@ static int finish_view(struct run *run, bool terminal, int code)
         view_draw(&run->view, stdout);
     }
     return code;
+}
+
+static bool records(const struct run *run)
+{
+    return run->options->recorder.count > 0 || run->options->mcap.recording != NULL;
 }
 
 static int watch(struct run *run)
@@ -403,7 +439,7 @@ static int watch(struct run *run)
             }
         }
         (void)oto_client_clock(run->client, &clock);
-        if (recorder_drain(&run->options->recorder) == 0) {
+        if (drain(run) == 0) {
             if (stepping && clock.tick >= run->end_tick) {
                 break;
             }
@@ -411,7 +447,7 @@ static int watch(struct run *run)
                 return cli_say(&error);
             }
             if (!stepping) {
-                (void)oto_client_wait_tick(run->client, clock.tick + (run->options->recorder.count > 0 ? 0 : 50), 50);
+                (void)oto_client_wait_tick(run->client, clock.tick + (records(run) ? 0 : 50), 50);
             }
         }
         show(run, terminal, &next_ns);
@@ -438,7 +474,7 @@ static void stop(struct run *run)
     run->fault = state_of(run) == OTO_SERVER_FAULT;
     (void)oto_control_shutdown(run->client, &reply, &error);
     while (!run_over(run) && !oto_client_run_is_over(run->client) && cli_now_ns() < deadline_ns) {
-        if (recorder_drain(&run->options->recorder) == 0) {
+        if (drain(run) == 0) {
             (void)usleep(1000);
         }
     }
@@ -453,7 +489,13 @@ static int report(struct run *run, int code)
     if (recorder_finish(&run->options->recorder, &error) != OTO_OK) {
         code = cli_say(&error);
     }
-    if (recorder_lost(&run->options->recorder) > 0 && !run->options->allow_loss) {
+    if (run->options->mcap.path != NULL) {
+        server_stop(&run->server); /* its log of inputs is complete then */
+    }
+    if (run_recording_finish(&run->options->mcap, &error) != OTO_OK) {
+        code = cli_say(&error);
+    }
+    if (recorder_lost(&run->options->recorder) + run->options->mcap.counts.lost > 0 && !run->options->allow_loss) {
         code = CLI_FAILED;
     }
     (void)oto_client_clock(run->client, &clock);
@@ -476,11 +518,15 @@ static int run_attached(struct run *run)
     int code = CLI_OK;
     bool interrupted = false;
     if (open_view(run, &error) != OTO_OK ||
-        recorder_start(&run->options->recorder, run->client, &error) != OTO_OK) {
+        recorder_start(&run->options->recorder, run->client, &error) != OTO_OK ||
+        run_recording_start(&run->options->mcap, oto_client_header(run->client)->world, run->options->log, &error) != OTO_OK) {
         code = cli_say(&error);
     } else {
         run->end_tick = end_tick(run);
         run->started_ns = cli_now_ns();
+        if (!run->options->quiet) {
+            print_page(run->client);
+        }
         if (!run->options->quiet && isatty(STDOUT_FILENO)) {
             print_hints(run->client);
         }
@@ -496,6 +542,7 @@ static int run_attached(struct run *run)
         code = report(run, code);
     } else {
         (void)recorder_finish(&run->options->recorder, &error);
+        (void)run_recording_finish(&run->options->mcap, &error);
     }
     close_view(run);
     oto_client_close(run->client);
@@ -517,8 +564,18 @@ int cli_run(int argc, char **argv)
     }
     options->argument_count = 1;
     cli_parse(&argp, argc, argv, options);
+    struct oto_error error = {0};
     if (options->replay == NULL) { /* a replay cannot continue after a crash */
         add_name(options, "supervise");
+    }
+    const bool logs = options->log != NULL;
+    if (run_recording_prepare(&options->mcap, &options->log, &error) != OTO_OK) {
+        free(options);
+        return cli_say(&error);
+    }
+    if (!logs && options->log != NULL) {
+        add_name(options, "log");
+        options->arguments[options->argument_count++] = options->mcap.log;
     }
     add_name(options, "start-paused");
     add_name(options, "follow-parent");
@@ -527,7 +584,6 @@ int cli_run(int argc, char **argv)
     }
     cli_catch_signals();
     struct run run = {.options = options};
-    struct oto_error error = {0};
     char name[OTO_WORLD_NAME_BYTES];
     int code = CLI_FAILED;
     const enum oto_status named = world_name(options, name, sizeof name, &error);
@@ -543,6 +599,7 @@ int cli_run(int argc, char **argv)
         (void)cli_say(&error);
     }
     server_stop(&run.server);
+    (void)run_recording_finish(&options->mcap, &error);
     free(options);
     return run.server.exit_code != 0 ? CLI_FAILED : code;
 }

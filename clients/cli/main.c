@@ -12,11 +12,13 @@
 
 static const struct cli_command commands[] = {
     {"run", cli_run, "start a world, show it and record it"},
+    {"record", cli_record, "record a running world as an MCAP file"},
     {"ls", cli_ls, "list the running worlds' topics"},
     {"info", cli_info, "describe a topic: rate, record, fields, units"},
     {"echo", cli_echo, "print samples of a topic"},
     {"hz", cli_hz, "measure the rate of a topic"},
     {"top", cli_top, "show a live view of a running world"},
+    {"web", cli_web, "print the link of a world's page in the browser"},
     {"get", cli_get, "read the parameters of a node"},
     {"set", cli_set, "change a parameter of a running node"},
     {"pause", cli_pause, "stop the world's clock"},
@@ -39,6 +41,7 @@ static const struct cli_command commands[] = {
     {"grade", cli_grade, "measure the mount calibration on simulated drives"},
     {"plugins", cli_plugins, "list the plugins that a world can name"},
     {"params", cli_plugin_params, "list the parameters of a plugin: default, unit, accepted values"},
+    {"sweep", cli_sweep, "run a world with many values and seeds, and tabulate metrics"},
     {"parts", cli_parts, "list, show, import and export parts: data of real sensors"},
     {"sdf", cli_sdf, "convert IMUs between SDF XML and worlds"},
     {"model", cli_model, "list motion models; predict states, Jacobians and roll-outs"},

@@ -205,8 +205,26 @@ static bool is_part_name(const char *name)
            strlen(name) <= MOST_NAME;
 }
 
+/* Parts that had another name. */
+static const char *new_name(const char *name)
+{
+    static const struct {
+        const char *from, *to;
+    } renamed[] = {{"aceinna/openrtk330", "aceinna/openimu300za"}};
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        if (strcmp(renamed[i].from, name) == 0) {
+            return renamed[i].to;
+        }
+    }
+    return NULL;
+}
+
 static enum oto_status not_found(const struct places *places, const char *name, struct oto_error *error)
 {
+    const char *renamed = new_name(name);
+    if (renamed != NULL) {
+        return oto_fail(error, OTO_NOT_FOUND, "part '%s' has the name '%s'", name, renamed);
+    }
     struct names names;
     char looked[300] = "";
     size_t used = 0;

@@ -118,6 +118,18 @@ static uint32_t count_numbers(const struct oto_value *map)
     return count;
 }
 
+static enum oto_status read_term(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
+                                 struct oto_part_mode *mode, struct oto_error *error)
+{
+    if (!part_is_series(map->key)) {
+        return part_number_read(part, triad, map, &mode->numbers[mode->number_count++], error);
+    }
+    if (mode->series_count == sizeof mode->series / sizeof *mode->series) {
+        return oto_value_fail_key(map, error, OTO_CONFLICT, "%s.%s is given twice", oto_part_triad_name(triad), map->key);
+    }
+    return part_series_read(part, triad, map, &mode->series[mode->series_count++], error);
+}
+
 static enum oto_status read_numbers(const struct oto_part *part, const struct oto_value *map,
                                     struct oto_part_mode *mode, struct oto_error *error)
 {
@@ -128,8 +140,7 @@ static enum oto_status read_numbers(const struct oto_part *part, const struct ot
             return oto_value_expected(terms, error, "a map of terms");
         }
         for (uint32_t i = 0; terms != NULL && i < terms->count && status == OTO_OK; i++) {
-            status = part_number_read(part, (enum oto_part_triad)triad, terms->items[i],
-                                      &mode->numbers[mode->number_count++], error);
+            status = read_term(part, (enum oto_part_triad)triad, terms->items[i], mode, error);
         }
     }
     return status;

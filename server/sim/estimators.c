@@ -74,7 +74,7 @@ uint32_t srv_estimator_look(struct srv_sim *sim, struct srv_node *node, uint64_t
 
 void srv_estimator_absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_state_hash_absorb(&sim->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
+    srv_sim_absorb(sim, node->vehicle, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
 }
 
 void srv_estimator_prepare(struct srv_sim *sim, struct srv_node *node, struct oto_step *step)

@@ -84,13 +84,22 @@ struct srv_sim {
     uint64_t tick;        /* completed */
     struct srv_schedule schedule; /* of tick ends; at the last one completed */
     uint64_t chain;
-    struct srv_state_hash hash;
+    bool no_state_hash;
+    struct srv_state_hash *hashes; /* of each vehicle, in a tick */
     struct srv_ring events;
     struct oto_fault_label_record label; /* of the sample that is taken */
     uint64_t newest_fault;               /* highest number begun */
     struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
     struct srv_change *trials; /* swaps that are under way: filling, in shadow, on probation, or settled */
 };
+
+/* A part of a vehicle's state or samples goes into the hash chain. */
+static inline void srv_sim_absorb(struct srv_sim *sim, uint32_t vehicle, const void *data, size_t bytes)
+{
+    if (!sim->no_state_hash) {
+        srv_state_hash_absorb(&sim->hashes[vehicle], data, bytes);
+    }
+}
 
 /* Builds nodes, states and store; runs prepare and init of every instance; ticks nothing. The configuration is borrowed. */
 enum oto_status srv_sim_create(const struct srv_world_config *config, const struct srv_sim_options *options,
@@ -257,6 +266,8 @@ void srv_event_push(struct srv_sim *sim, struct oto_event_record *event);
 
 /* Around the publication of a sample of a node that has faults: what is active, each record, the label. */
 void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node);
+/* Adds the node's active disturbances to the exposure of its sample. */
+void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *input);
 void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port, uint32_t *flags);
 void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node);
 /* The timeline of the world's file, before the first tick. */

@@ -17,7 +17,7 @@ enum oto_step_status srv_input_at(void *input_context, struct oto_instant at, st
         motion->runner->looked_back(back->sim, motion, back->node, oto_instant_span_ns(at, back->at));
     }
     __atomic_store_n(&back->sim->store.header->current_node, caller, __ATOMIC_RELAXED);
-    const struct srv_exposure exposure = {back->vehicle->vibration, at};
+    const struct srv_exposure exposure = {.vibration = back->vehicle->vibration, .at = at};
     srv_environment_fill(&back->sim->environment, back->node->setup, &exposure, input);
     return OTO_STEP_OK;
 }
@@ -65,8 +65,8 @@ static inline void publish(struct srv_sim *sim, struct srv_node *node, uint32_t 
             srv_fifo_push(node, &port->ring, port->channel, &head, output->payload);
         }
         if (absorb) {
-            srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-            srv_state_hash_absorb(&sim->hash, output->payload, port->payload_bytes);
+            srv_sim_absorb(sim, node->vehicle, &head, sizeof head);
+            srv_sim_absorb(sim, node->vehicle, output->payload, port->payload_bytes);
         }
     }
     if (faulty) {
@@ -90,7 +90,7 @@ void srv_tick_publish_aside(struct srv_sim *sim, struct srv_node *node, uint32_t
 uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct srv_node *node,
                           struct oto_sensor_input *input)
 {
-    const struct srv_exposure exposure = {vehicle->vibration, srv_schedule_at(&node->schedule)};
+    const struct srv_exposure exposure = {.vibration = vehicle->vibration, .at = srv_schedule_at(&node->schedule)};
     uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
     if (srv_due_at_end(&node->due)) {
         input->truth = vehicle->truth;
@@ -98,6 +98,9 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
         flags |= OTO_SAMPLE_STALE;
     }
     srv_environment_fill(&sim->environment, node->setup, &exposure, input);
+    if (node->faults != NULL) {
+        srv_faults_disturb(node, input);
+    }
     return flags;
 }
 
@@ -109,6 +112,14 @@ static void move_all(struct srv_sim *sim, uint64_t tick)
     }
 }
 
+static void fold_chain(struct srv_sim *sim, uint64_t chain)
+{
+    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+        chain = srv_state_hash_fold(chain, srv_state_hash_end(&sim->hashes[v]));
+    }
+    sim->chain = chain;
+}
+
 void srv_sim_tick(struct srv_sim *sim)
 {
     const uint64_t tick = sim->tick;
@@ -117,7 +128,6 @@ void srv_sim_tick(struct srv_sim *sim)
         sim->remote->collect(sim);
     }
     srv_schedule_advance(&sim->schedule);
-    srv_state_hash_begin(&sim->hash, sim->chain);
     if (hosts) {
         sim->remote->request(sim, SRV_TURN_MOTIONS, tick);
     }
@@ -127,6 +137,7 @@ void srv_sim_tick(struct srv_sim *sim)
     }
     for (uint32_t v = 0; v < sim->vehicle_count; v++) {
         struct srv_vehicle *vehicle = &sim->vehicles[v];
+        srv_state_hash_begin(&sim->hashes[v], sim->chain);
         srv_truth_publish(sim, vehicle);
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
@@ -136,7 +147,7 @@ void srv_sim_tick(struct srv_sim *sim)
         }
     }
     srv_estimators_step(sim, tick);
-    sim->chain = srv_state_hash_end(&sim->hash);
+    fold_chain(sim, sim->chain);
     sim->tick = tick + 1;
     if (sim->trials != NULL) {
         srv_trials_advance(sim);
@@ -145,15 +156,15 @@ void srv_sim_tick(struct srv_sim *sim)
 
 void srv_sim_begin_chain(struct srv_sim *sim)
 {
-    srv_state_hash_begin(&sim->hash, sim->config->seed);
     for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+        srv_state_hash_begin(&sim->hashes[v], sim->config->seed);
         srv_truth_begin(sim, &sim->vehicles[v]);
-        srv_state_hash_absorb(&sim->hash, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
+        srv_sim_absorb(sim, v, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        srv_state_hash_absorb(&sim->hash, sim->nodes[i].live.abi.state, sim->nodes[i].live.hashed_bytes);
+        srv_sim_absorb(sim, sim->nodes[i].vehicle, sim->nodes[i].live.abi.state, sim->nodes[i].live.hashed_bytes);
     }
-    sim->chain = srv_state_hash_end(&sim->hash);
+    fold_chain(sim, sim->config->seed);
 }
 
 enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error)

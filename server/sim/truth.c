@@ -167,11 +167,19 @@ void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
     const struct srv_node *motion = vehicle->motion;
     struct oto_sample_head head = {
         .t_ns = sim->schedule.t_ns, .sensor_time_ns = sim->schedule.t_ns, .flags = vehicle->truth_flags};
-    srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
+    const struct oto_truth_record *truth = &vehicle->truth;
+    struct oto_truth_record shaken;
+    if (vehicle->vibration != NULL) {
+        const struct srv_exposure exposure = {.vibration = vehicle->vibration, .at = srv_schedule_at(&sim->schedule)};
+        shaken = *truth;
+        srv_truth_shake(&exposure, &shaken);
+        truth = &shaken;
+    }
+    srv_ring_push(&vehicle->ring, &head, truth);
     head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
-    srv_state_hash_absorb(&sim->hash, motion->live.abi.state, motion->live.hashed_bytes);
-    srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-    srv_state_hash_absorb(&sim->hash, &vehicle->truth, sizeof vehicle->truth);
+    srv_sim_absorb(sim, motion->vehicle, motion->live.abi.state, motion->live.hashed_bytes);
+    srv_sim_absorb(sim, motion->vehicle, &head, sizeof head);
+    srv_sim_absorb(sim, motion->vehicle, truth, sizeof *truth);
 }
 
 void srv_truth_begin(struct srv_sim *sim, struct srv_vehicle *vehicle)

@@ -1,5 +1,6 @@
 #include "world/section.h"
 
+#include <arpa/inet.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -249,6 +250,35 @@ static enum oto_status read_listen(const struct srv_key *key, const struct oto_v
     return status;
 }
 
+/* "127.0.0.1:8090" or "[::1]:8090". */
+static bool is_address(const char *text)
+{
+    unsigned char room[16];
+    char address[64], *end = NULL;
+    const char *colon = strrchr(text, ':');
+    const bool six = text[0] == '[';
+    if (colon == NULL || (six && (colon < text + 2 || colon[-1] != ']')) || colon[1] < '0' || colon[1] > '9') {
+        return false;
+    }
+    const int length = (int)(colon - text) - 2 * six;
+    (void)snprintf(address, sizeof address, "%.*s", length, text + six);
+    return length < (int)sizeof address && strtoul(colon + 1, &end, 10) <= UINT16_MAX && *end == 0 &&
+           inet_pton(six ? AF_INET6 : AF_INET, address, room) == 1;
+}
+
+static enum oto_status read_address(const struct srv_key *key, const struct oto_value *value, void *target,
+                                    struct oto_error *error)
+{
+    const char *text = NULL;
+    const enum oto_status status = oto_value_text(value, &text, error);
+    if (status != OTO_OK)
+        return status;
+    if (!is_address(text) || strlen(text) >= key->bytes)
+        return oto_value_expected(value, error, "an IP address and a port, as 127.0.0.1:8090 or [::1]:8090");
+    memcpy(at(key, target), text, strlen(text) + 1);
+    return OTO_OK;
+}
+
 static enum oto_status keep(const struct srv_key *key, const struct oto_value *value, void *target)
 {
     *(const struct oto_value **)at(key, target) = value;
@@ -321,6 +351,7 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_BOOL] = read_bool,     [SRV_FORM_WORD] = srv_word_read,   [SRV_FORM_NAME] = read_name,
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
     [SRV_FORM_TABLE] = srv_table_read,
-    [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_VALUE] = read_value,     [SRV_FORM_MAP] = read_map,
-    [SRV_FORM_LIST] = read_list,     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
+    [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_ADDRESS] = read_address, [SRV_FORM_VALUE] = read_value,
+    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map,
+    [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

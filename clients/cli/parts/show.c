@@ -92,6 +92,36 @@ static void put_axes(FILE *to, const double *axes)
     }
 }
 
+static const char *kind_of(const struct oto_part_number *number)
+{
+    return number->is_derived ? "derived" : number->is_max ? "max" : "typ";
+}
+
+/* Where the curve of a floor is known, and how far it is continued. */
+static void show_range(FILE *to, const struct oto_part_number *number)
+{
+    if (strcmp(number->term, "in_run_bias_stability") != 0 && strcmp(number->term, "bias_instability") != 0) {
+        return;
+    }
+    if (number->known_s[1] > 0.0) {
+        (void)fprintf(to, "    known from %g s to %g s; continued flat to %g s\n", number->known_s[0], number->known_s[1],
+                      fmax(number->known_s[1], OTO_PART_FLOOR_MAX_S));
+    } else {
+        (void)fprintf(to, "    no averaging times in the document; taken flat from 1 s to %g s\n", OTO_PART_FLOOR_MAX_S);
+    }
+}
+
+static void show_series(FILE *to, const struct oto_part_series *series)
+{
+    for (uint32_t k = 0; k < series->count; k++) {
+        (void)fprintf(to, "  %-22s %g %s: ", series->is_sine ? "sine" : "gauss_markov", series->at[k],
+                      series->is_sine ? "Hz" : "s");
+        put_axes(to, (double[]){series->value_u[0][k], series->value_u[1][k], series->value_u[2][k]});
+        (void)fprintf(to, " %s %s   [%s]\n", oto_part_triad_unit(series->triad), series->is_sine ? "amplitude" : "1 σ",
+                      series->source);
+    }
+}
+
 static void show_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     for (uint32_t i = 0; i < mode->number_count; i++) {
@@ -102,8 +132,20 @@ static void show_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_pa
         (void)fprintf(to, "  %-22s ", number->term);
         put_axes(to, (double[]){number->printed[0], number->printed[number->count == 3 ? 1 : 0],
                                 number->printed[number->count == 3 ? 2 : 0]});
-        (void)fprintf(to, " %s %s   [%s]%s\n", number->unit, number->is_max ? "max" : "typ", number->source,
-                      number->is_applied ? "" : " (not a parameter)");
+        (void)fprintf(to, " %s %s", number->unit, kind_of(number));
+        if (number->is_spread) {
+            (void)fprintf(to, ", ± taken as %g σ", number->sigma);
+        }
+        (void)fprintf(to, "   [%s]%s\n", number->source, number->is_applied ? "" : " (not a parameter)");
+        show_range(to, number);
+    }
+    for (uint32_t i = 0; i < mode->series_count; i++) {
+        if (mode->series[i].triad == triad) {
+            show_series(to, &mode->series[i]);
+        }
+    }
+    if (oto_part_is_noiseless(mode, triad)) {
+        (void)fprintf(to, "  simulated without noise: no document gives its white noise\n");
     }
 }
 
@@ -190,7 +232,7 @@ static void put_list(FILE *to, const double *axes)
 static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     bool first = true;
-    (void)fputs("\"numbers\": {", to);
+    (void)fprintf(to, "\"noiseless\": %s, \"numbers\": {", oto_part_is_noiseless(mode, triad) ? "true" : "false");
     for (uint32_t i = 0; i < mode->number_count; i++) {
         const struct oto_part_number *number = &mode->numbers[i];
         if (number->triad != triad) {
@@ -206,7 +248,10 @@ static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_par
         put_list(to, number->value_u);
         (void)fputs(", ", to);
         put_member(to, "unit", number->unit, true);
-        put_member(to, "is", number->is_max ? "max" : "typ", true);
+        put_member(to, "is", kind_of(number), true);
+        if (number->is_spread) {
+            (void)fprintf(to, "\"sigma\": %g, ", number->sigma);
+        }
         put_member(to, "source", number->source, false);
         (void)fputc('}', to);
     }

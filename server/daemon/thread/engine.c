@@ -240,7 +240,7 @@ enum oto_status srv_engine_load(struct srv_engine *engine, const void *state, ui
 /* Signals are the main thread's: the new thread is born with all of them blocked, but for those that its own faults are. */
 static int start_thread(struct srv_engine *engine)
 {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
     pthread_attr_t attributes;
     sigset_t all, before;
     (void)sigfillset(&all);

@@ -103,7 +103,7 @@ vehicles:
     nodes:
       - name: imu
         plugin: mems_imu
-        params: {gyroscope: {temperature_bias_rad_s_degc: 0.349, noise_density_rad_s_rthz: 0.0044}}
+        params: {gyroscope: {temperature_bias_rad_s_degc: 0.349, noise_density_rad_s_rthz: 0.0048}}
       - name: mag
         plugin: magnetometer
         params: {magnetic_field_enu_ut: [27.5550, -2.4169, -16.0849]}

@@ -122,8 +122,11 @@ static void numbers_of_a_full_sheet_become_parameters(void **state)
     assert_near(get(imu_plugin, &params, "gyroscope.unit_scale_factor_percent", 1), 3, 0);
     assert_near(get(imu_plugin, &params, "accelerometer.unit_bias_m_s2", 0), 0.060 * G0, 1e-15);
     assert_near(get(imu_plugin, &params, "accelerometer.unit_bias_m_s2", 2), 0.080 * G0, 1e-15);
-    assert_near(get(imu_plugin, &params, "accelerometer.temperature_bias_m_s2_degc", 0), 1.5e-3 * G0, 1e-17);
-    assert_near(get(imu_plugin, &params, "accelerometer.temperature_scale_factor_percent_degc", 0), 0.026, 0);
+    /* ± on the sheet: a spread for each axis and unit, no slope that all units share */
+    assert_near(get(imu_plugin, &params, "accelerometer.unit_temperature_bias_m_s2_degc", 0), 1.5e-3 * G0, 1e-17);
+    assert_near(get(imu_plugin, &params, "accelerometer.unit_temperature_scale_factor_percent_degc", 0), 0.026, 0);
+    assert_near(get(imu_plugin, &params, "accelerometer.temperature_bias_m_s2_degc", 0), 0, 0);
+    assert_near(get(imu_plugin, &params, "accelerometer.temperature_scale_factor_percent_degc", 0), 0, 0);
     assert_near(get(imu_plugin, &params, "magnetometer.resolution_ut", 0), 0.6, 0);
     assert_near(params.rate_hz, 1000, 0);
     oto_params_free(&params);
@@ -159,18 +162,60 @@ static void random_walks_and_stabilities_become_single_sided_density_and_b(void 
     assert_near(get(imu_plugin, &params, "gyroscope.noise_density_rad_s_rthz", 0), RT2 * 0.15 / 60 * DEG, 1e-18);
     assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), RT2 * 0.06 / 60, 1e-17);
     assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_rad_s", 0), 0.5 / 3600 * DEG / 0.66428, 1e-18);
-    assert_near(get(imu_plugin, &params, "gyroscope.acceleration_bias_rad_s_m_s2", 0), DEG / 3600 / G0, 1e-20);
+    assert_near(get(imu_plugin, &params, "gyroscope.unit_acceleration_bias_rad_s_m_s2", 0), DEG / 3600 / G0, 1e-20);
+    /* the sheet states a lowest point and no averaging times: the floor is continued over a day */
+    assert_near(get(imu_plugin, &params, "gyroscope.bias_instability_tau_max_s", 0), 1e5, 0);
     oto_params_free(&params);
 }
 
-static void rms_noise_is_spread_over_half_the_rate(void **state)
+static void rms_noise_of_a_sheet_is_that_of_a_sample_at_every_rate(void **state)
 {
     (void)state;
     struct oto_params params;
     apply("st/lsm6dso", "normal-8g", imu_plugin, &params);
-    assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), 2.4e-3 * G0 / sqrt(208.0 / 2),
-                1e-17);
+    assert_near(get(imu_plugin, &params, "accelerometer.noise_rms_m_s2", 0), 2.4e-3 * G0, 1e-17);
+    assert_near(get(imu_plugin, &params, "accelerometer.noise_density_m_s2_rthz", 0), 0, 0);
     oto_params_free(&params);
+}
+
+static void keep_sentence(void *context, const char *sentence)
+{
+    (void)snprintf(context, 400, "%s", sentence);
+}
+
+static void a_triad_without_noise_is_named(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    struct oto_part *part;
+    struct oto_error error = {0};
+    char sentence[400] = "";
+    assert_ok(oto_part_open("akm/ak8963", NULL, &part, &error), error);
+    assert_ok(oto_params_default(oto_plugin_descriptor(mag_plugin), &params, &error), error);
+    assert_ok(oto_part_apply(part, &part->modes[0], oto_plugin_descriptor(mag_plugin), &params, keep_sentence, sentence,
+                             &error), error);
+    assert_non_null(strstr(sentence, "the magnetometer is simulated without noise"));
+    assert_non_null(strstr(sentence, "magnetometer.noise_density_ut_rthz"));
+    oto_part_close(part);
+    oto_params_free(&params);
+    assert_int_equal(oto_part_open("aceinna/openrtk330", NULL, &part, &error), OTO_NOT_FOUND);
+    assert_non_null(strstr(error.text, "aceinna/openimu300za"));
+}
+
+static void lis3mdl_has_the_digits_of_its_sheet(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mode;
+        double lsb_gauss;
+    } rows[] = {{"4gauss", 6842}, {"8gauss", 3421}, {"12gauss", 2281}, {"16gauss", 1711}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct oto_params params;
+        apply("st/lis3mdl", rows[i].mode, mag_plugin, &params);
+        assert_near(get(mag_plugin, &params, "magnetometer.resolution_ut", 0), 100 / rows[i].lsb_gauss, 1e-15);
+        assert_near(get(mag_plugin, &params, "magnetometer.noise_rms_ut", 2), 0.41, 1e-15);
+        oto_params_free(&params);
+    }
 }
 
 static void the_smallest_of_three_ranges_holds_where_there_is_one(void **state)
@@ -208,7 +253,7 @@ static void every_term_has_the_parameter_it_names(void **state)
             (void)snprintf(named, sizeof named, "%.*s%s%s", (int)head, part_terms[i].key,
                            mark != NULL ? part_triad_key((enum oto_part_triad)triad) : "", mark != NULL ? mark + 2 : "");
             (void)snprintf(key, sizeof key, "%s.%s", oto_part_triad_name((enum oto_part_triad)triad), named);
-            const bool gyroscope_alone = strncmp(part_terms[i].name, "g_sens", 6) == 0;
+            const bool gyroscope_alone = strstr(part_terms[i].name, "g_sensitivity") != NULL;
             if (gyroscope_alone && triad != OTO_PART_GYROSCOPE) {
                 continue;
             }
@@ -277,7 +322,7 @@ static void odd_parameters_are_told_with_the_reason(void **state)
     static const struct {
         const char *key, *value, *words;
     } rows[] = {
-        {"gyroscope.noise_density_rad_s_rthz", "0.0044", "18 times that of the noisiest part"},
+        {"gyroscope.noise_density_rad_s_rthz", "0.0048", "18 times that of the noisiest part"},
         {"accelerometer.noise_density_m_s2_rthz", "4", "is it in another unit?"},
         {"accelerometer.measurement_range_m_s2", "2", "less than 1 g"},
         {"gyroscope.measurement_range_rad_s", "1e-5", "less than the rate of the Earth"},
@@ -360,7 +405,9 @@ int main(void)
         cmocka_unit_test(totals_over_temperature_are_no_slopes),
         cmocka_unit_test(a_maximum_is_three_standard_deviations),
         cmocka_unit_test(random_walks_and_stabilities_become_single_sided_density_and_b),
-        cmocka_unit_test(rms_noise_is_spread_over_half_the_rate),
+        cmocka_unit_test(rms_noise_of_a_sheet_is_that_of_a_sample_at_every_rate),
+        cmocka_unit_test(a_triad_without_noise_is_named),
+        cmocka_unit_test(lis3mdl_has_the_digits_of_its_sheet),
         cmocka_unit_test(the_smallest_of_three_ranges_holds_where_there_is_one),
         cmocka_unit_test(a_part_of_another_kind_is_refused),
         cmocka_unit_test(names_never_leave_the_library),
