@@ -8,9 +8,11 @@ elseif(CMAKE_CROSSCOMPILING OR OTOLITH_SANITIZE)
 else()
   set(OTOLITH_MAN_DIR ${CMAKE_BINARY_DIR}/man)
   set(programs otolith otolithd otolith-publisher)
-  if(TARGET otolith-web)
-    list(APPEND programs otolith-web)
-  endif()
+  foreach(program otolith-player otolith-web)
+    if(TARGET ${program})
+      list(APPEND programs ${program})
+    endif()
+  endforeach()
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man.stamp
     COMMAND ${OTOLITH_PYTHON} ${PROJECT_SOURCE_DIR}/tools/man/make_pages.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${PROJECT_SOURCE_DIR}
       ${OTOLITH_MAN_DIR}
