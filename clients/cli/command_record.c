@@ -99,7 +99,7 @@ int cli_record(int argc, char **argv)
     struct oto_error error = {0};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
-    struct oto_client *client = cli_observe(&options.common);
+    struct oto_client *client = cli_observe(&options.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }

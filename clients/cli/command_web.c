@@ -78,7 +78,7 @@ int cli_web(int argc, char **argv)
     struct cli_web_link link;
     struct oto_error error = {0};
     cli_parse(&argp, argc, argv, &options);
-    struct oto_client *client = cli_observe(&options.common);
+    struct oto_client *client = cli_observe(&options.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
