@@ -340,7 +340,7 @@ class Supervision(WebCase):
         folder.mkdir()
         for name in ("otolithd", "otolith-publisher", "otolith-plugin-host"):
             shutil.copy(self.binaries / name, folder / name)
-        plugins = self.binaries.parent / "lib/otolith/plugins"
+        plugins = next((self.binaries.parent / "lib/otolith").glob("plugins-*"))
         self.environment["OTOLITH_PLUGIN_PATH"] = str(plugins)
         log = open(self.path / "server.log", "w", encoding="utf-8")
         self.server = subprocess.Popen([folder / "otolithd", self.city], env=self.environment, stdout=log, stderr=log, cwd=self.path)

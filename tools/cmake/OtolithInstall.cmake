@@ -10,7 +10,7 @@ foreach(program otolith otolithd otolith-player otolith-publisher otolith-plugin
   endif()
 endforeach()
 get_property(plugins GLOBAL PROPERTY OTOLITH_PLUGINS)
-install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/otolith/plugins)
+install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${OTOLITH_PLUGIN_FOLDER})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/otolith/configs)
 
 # Python of Debian reads /usr/lib/python3/dist-packages and PREFIX/lib/python3.N/dist-packages of /usr/local alone; under
