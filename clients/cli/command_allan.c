@@ -265,6 +265,7 @@ static enum oto_status evaluate(struct analysis *analysis, struct oto_error *err
         column->count = allan_is_constant(column->allan) ? 0 : allan_points(column->allan, rate_hz, column->points, ALLAN_MAX_POINTS);
         allan_fit(column->points, column->count, allan_count(column->allan), &analysis->options->fit,
                   &column->fit);
+        allan_judge(column, &analysis->options->fit);
     }
     return OTO_OK;
 }

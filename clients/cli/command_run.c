@@ -60,6 +60,7 @@ static const struct argp_option rows[] = {
     {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
     {"name", 'n', "NAME", 0, "the world's name in place of the file's: two runs of one file need two names", 1},
     {"only", 'o', "PATTERN", 0, "simulate the vehicles of these names only, as car_0[0-4]*: their samples are the same", 1},
+    {"threads", 't', "N", 0, "threads that share the vehicles; samples do not depend on it", 1},
     {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
     {"restore", 'R', "FILE", 0, "start from a checkpoint; --for counts from there", 1},
     {"checkpoint", 'C', "FILE", 0, "save the state at the end of the run", 1},
@@ -211,6 +212,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'r':
     case 's':
     case 'o':
+    case 't':
     case 'P':
     case 'K':
     case 'R':

@@ -36,6 +36,7 @@ static const struct cli_command commands[] = {
     {"check", cli_check, "check a world file without running it"},
     {"doctor", cli_doctor, "check whether this machine is fit for real time"},
     {"allan", cli_allan, "Allan deviation of a CSV's columns or of a topic, with fitted coefficients"},
+    {"fit", cli_fit, "a part from a rest log, tested against the log"},
     {"plot", cli_plot, "draw columns of CSV files as SVG"},
     {"sense", cli_sense, "run a sensor plugin over a CSV of true inputs"},
     {"estimate", cli_estimate, "run an estimator plugin over recorded logs"},
@@ -46,6 +47,7 @@ static const struct cli_command commands[] = {
     {"sweep", cli_sweep, "run a world with many values and seeds, and tabulate metrics"},
     {"parts", cli_parts, "list, show, import and export parts: data of real sensors"},
     {"sdf", cli_sdf, "convert IMUs between SDF XML and worlds"},
+    {"gnss-out", cli_gnss_out, "send satellite fixes as a receiver does: NMEA 0183, UBX"},
     {"model", cli_model, "list motion models; predict states, Jacobians and roll-outs"},
     {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},
 };

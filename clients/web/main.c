@@ -148,12 +148,19 @@ static void add_protocols(struct program *program)
     program->protocol_count += WEB_FOXGLOVE_PROTOCOLS;
 }
 
+/* The port of the previous page of this world, so that a link stays valid; not where another port was asked for since. */
+static uint16_t preferred_port(const struct program *program)
+{
+    const uint16_t asked = program->options.port, last = program->tokens.port;
+    return asked == 0 || (last >= asked && last - asked < PORTS_TRIED) ? last : 0;
+}
+
 static enum oto_status open_http(struct program *program, struct oto_error *error)
 {
     const struct web_http_options http = {.loop = &program->loop,
                                           .address = program->options.address,
                                           .port = program->options.port,
-                                          .preferred_port = program->options.port != 0 ? program->tokens.port : 0,
+                                          .preferred_port = preferred_port(program),
                                           .tries = PORTS_TRIED,
                                           .origins = program->options.origins,
                                           .origin_count = program->options.origin_count,
@@ -201,22 +208,6 @@ static enum oto_status open_program(struct program *program, struct oto_error *e
     return status;
 }
 
-static void close_program(struct program *program)
-{
-    web_http_close(program->http);
-    web_page_close(program->page);
-    web_foxglove_close(program->foxglove);
-    web_world_close(program->world);
-    uv_close((uv_handle_t *)&program->terminate, NULL);
-    uv_close((uv_handle_t *)&program->interrupt, NULL);
-    uv_close((uv_handle_t *)&program->alive, NULL);
-    (void)uv_run(&program->loop, UV_RUN_DEFAULT);
-    (void)uv_loop_close(&program->loop);
-    web_page_free(program->page);
-    web_foxglove_free(program->foxglove);
-    web_world_free(program->world);
-}
-
 int main(int argc, char **argv)
 {
     static struct program program;
@@ -234,6 +225,7 @@ int main(int argc, char **argv)
     } else {
         (void)fprintf(stderr, "otolith-web: %s\n", error.text);
     }
-    close_program(&program);
-    return status == OTO_OK ? EXIT_SUCCESS : status == OTO_INVALID || status == OTO_UNSUPPORTED ? WEB_EXIT_USAGE : EXIT_FAILURE;
+    /* Connections end with the process (http.h). A port that is taken, or a missing package, would not help a restart. */
+    const bool hopeless = status == OTO_INVALID || status == OTO_UNSUPPORTED || status == OTO_CONFLICT;
+    _exit(status == OTO_OK ? EXIT_SUCCESS : hopeless ? WEB_EXIT_USAGE : EXIT_FAILURE);
 }

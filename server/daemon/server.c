@@ -473,10 +473,11 @@ static void start_web(struct srv_server *server)
     const struct srv_supervisor_hooks hooks = srv_server_web_hooks(server);
     const enum oto_status status =
         srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->web, &error);
-    if (status == OTO_NOT_FOUND) {
-        srv_server_say(NULL, "the world has no page: this build has no otolith-web, which needs libwebsockets");
-    } else if (status != OTO_OK) {
-        srv_server_warn(NULL, error.text);
+    if (status != OTO_OK) {
+        char sentence[sizeof error.text + 128];
+        (void)snprintf(sentence, sizeof sentence, "the world has no page: %s (otolith-web is built where libwebsockets is installed)",
+                       error.text);
+        srv_server_say(NULL, sentence);
     }
 }
 

@@ -106,6 +106,30 @@ static void make_number(struct making *making, const struct oto_part_number *num
     (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", fmin(values[0], fmin(values[1], values[2])));
 }
 
+/* The word of a parameter that takes words only; NULL: it takes numbers. */
+static const char *word_of(const struct oto_param *param, double value)
+{
+    for (uint32_t i = 0; param->type == OTO_PARAM_I64 && i < param->name_count; i++) {
+        if (param->names[i].value == value) {
+            return param->names[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void make_setting(struct making *making, const struct oto_part_setting *setting)
+{
+    const char *word = word_of(oto_param_find(making->descriptor, setting->key), setting->values[0]);
+    struct made *made = next(making, setting->key, setting->place);
+    if (made != NULL && setting->count > 1) {
+        make_list(made, setting->values, setting->count);
+    } else if (made != NULL && word != NULL) {
+        (void)snprintf(made->text[0], TEXT_BYTES, "%s", word);
+    } else if (made != NULL) {
+        (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", setting->values[0]);
+    }
+}
+
 /* A document states the floor of a curve over some decades at most; no part becomes better than it beyond them. */
 static void make_floor_range(struct making *making, const struct oto_part_number *number)
 {
@@ -155,6 +179,9 @@ static bool has_triad(const struct oto_plugin_descriptor *descriptor, enum oto_p
 static enum oto_status check_fits(const struct oto_part *part, const struct oto_plugin_descriptor *descriptor,
                                   struct oto_error *error)
 {
+    if (part->kind == OTO_PART_KIND_SETTINGS) {
+        return OTO_OK; /* part_settings_fit */
+    }
     const bool inertial = has_triad(descriptor, OTO_PART_ACCELEROMETER) || has_triad(descriptor, OTO_PART_GYROSCOPE);
     const bool magnetic = has_triad(descriptor, OTO_PART_MAGNETOMETER);
     const bool has_magnetometer = part_has_triad(&part->modes[0], OTO_PART_MAGNETOMETER);
@@ -175,6 +202,15 @@ static void make_all(struct making *making, const struct oto_part *part, const s
     }
     for (uint32_t i = 0; i < mode->series_count; i++) {
         make_series(making, &mode->series[i]);
+    }
+    for (uint32_t i = 0; mode->params != NULL && i < mode->params->count && making->count < MOST_VALUES; i++) {
+        /* parameters of a triad that the plugin lacks are left out, as its numbers are */
+        if (oto_param_find(making->descriptor, mode->params->items[i]->key) != NULL) {
+            making->items[making->count++] = mode->params->items[i];
+        }
+    }
+    for (uint32_t i = 0; i < mode->setting_count; i++) {
+        make_setting(making, &mode->settings[i]);
     }
     make_text(making, "psd", "single", mode->place);
     if (mode->output_rate_hz > 0) {
@@ -211,6 +247,9 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
     struct oto_value map = {
         .kind = OTO_VALUE_MAP, .file = mode->place->file, .line = mode->place->line, .column = mode->place->column};
     enum oto_status status = check_fits(part, descriptor, error);
+    if (status == OTO_OK) {
+        status = part_settings_fit(part, mode, descriptor, error);
+    }
     if (status != OTO_OK) {
         return status;
     }

@@ -22,6 +22,11 @@ struct names {
 
 static void add_place(struct places *places, const char *path)
 {
+    for (uint32_t i = 0; path != NULL && i < places->count; i++) {
+        if (strcmp(places->paths[i], path) == 0) {
+            return;
+        }
+    }
     char *copy = path != NULL && path[0] != '\0' && places->count < MOST_PLACES ? strdup(path) : NULL;
     if (copy != NULL) {
         places->paths[places->count++] = copy;

@@ -61,6 +61,19 @@ struct oto_part_series {
     const struct oto_value *place;
 };
 
+enum { OTO_PART_SETTING_VALUES = 4 };
+
+/* A number that names a parameter of the plugin, in the parameter's unit. */
+struct oto_part_setting {
+    const char *key; /* "noise_density_pa_rthz" */
+    uint32_t count;
+    double values[OTO_PART_SETTING_VALUES];
+    const char *unit;
+    const char *is; /* "typ", "max" or "derived" */
+    const char *source;
+    const struct oto_value *place;
+};
+
 struct oto_part_mode {
     const char *name;
     const char *filter;    /* NULL: not specified */
@@ -69,14 +82,21 @@ struct oto_part_mode {
     const struct oto_value *output_rate_place, *place;
     uint32_t number_count;
     struct oto_part_number *numbers;
+    const struct oto_value *params; /* parameters by their own keys, of fitted parts; NULL: none */
     uint32_t series_count;
     struct oto_part_series series[2 * OTO_PART_TRIADS];
+    uint32_t setting_count;
+    struct oto_part_setting *settings; /* of parts of kind OTO_PART_KIND_SETTINGS */
 };
+
+enum oto_part_kind { OTO_PART_KIND_MAGNETOMETER, OTO_PART_KIND_IMU, OTO_PART_KIND_SETTINGS };
 
 struct oto_part {
     const char *name; /* "tdk/icm-42688-p" */
     const char *title, *vendor;
-    bool is_imu;             /* false: a magnetometer */
+    bool is_imu;             /* kind is OTO_PART_KIND_IMU */
+    enum oto_part_kind kind;
+    const char *kind_name;   /* "imu", "magnetometer", "receiver", "pressure" */
     const char *path;        /* path of its file */
     uint32_t document_count, missing_count, mode_count, default_mode;
     struct oto_part_document *documents;

@@ -24,6 +24,13 @@ enum oto_status part_source_read(const struct oto_part *part, const struct oto_v
 /* Converts counts, which need the resolution, and checks the mode as a whole. */
 enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mode *mode, struct oto_error *error);
 
+/* Reads the `parameters` of a mode, those of `common` first. */
+enum oto_status part_settings_read(const struct oto_part *part, const struct oto_value *common, const struct oto_value *map,
+                                   struct oto_part_mode *mode, struct oto_error *error);
+/* INVALID where the plugin has not all parameters that the mode sets, in the same units. */
+enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_part_mode *mode,
+                                  const struct oto_plugin_descriptor *descriptor, struct oto_error *error);
+
 bool part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad);
 
 /* Refuses unknown keys of a map, with a suggestion. */

@@ -24,8 +24,8 @@ struct oto_plugin;
 
 /*
  * Finds a plugin's file. `name` with a '/' or ending in ".so" is a file. Otherwise NAME.so is searched in each
- * directory of OTOLITH_PLUGIN_PATH (colon-separated), in otolith/plugins beside the shared library that contains this
- * function, in ../lib/otolith/plugins beside the running executable, and in the configured install directory. Errors list every directory that was searched, and the nearest existing name.
+ * directory of OTOLITH_PLUGIN_PATH (colon-separated), in otolith/plugins-ABI beside the shared library that contains this
+ * function, in the library folder beside the running executable, and in the configured install directory. Errors list every directory that was searched, and the nearest existing name.
  */
 OTO_API enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes, struct oto_error *error);
 /* Calls `each` for every name that oto_plugin_find would find in those directories, sorted by name. */

@@ -168,6 +168,15 @@ bool srv_feed_pass(struct srv_feed *feed)
     return hurry;
 }
 
+uint64_t srv_feed_lost(const struct srv_feed *feed)
+{
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < feed->count; i++) {
+        lost += feed->readers[i].cursor.lost;
+    }
+    return lost;
+}
+
 void srv_feed_schema(struct srv_feed *feed)
 {
     for (uint32_t i = 0; i < feed->schema_count && feed->format != SRV_FEED_PLOTJUGGLER; i++) {

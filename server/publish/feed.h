@@ -24,6 +24,8 @@ void srv_feed_destroy(struct srv_feed *feed); /* NULL is allowed */
 
 /* Sends all new records. True if a ring was more than half full: the next pass should follow without a pause. */
 bool srv_feed_pass(struct srv_feed *feed);
+/* Records that were overwritten before they were read, of all channels. */
+uint64_t srv_feed_lost(const struct srv_feed *feed);
 /* Sends the schema of all channels. */
 void srv_feed_schema(struct srv_feed *feed);
 

@@ -169,6 +169,7 @@ static enum oto_status build(struct srv_sim *sim, const struct srv_sim_options *
         srv_environment_init(&sim->environment, sim->config);
         srv_schedule_init(&sim->schedule, sim->config->clock.rate_num, sim->config->clock.rate_den);
         attach_channels(sim);
+        status = srv_lanes_make(sim, options->lanes, &sim->lanes, error);
     }
     return status;
 }
@@ -207,6 +208,7 @@ void srv_sim_destroy(struct srv_sim *sim)
     for (uint32_t i = 0; i < sim->node_count; i++) {
         srv_node_finish(&sim->nodes[i]);
     }
+    srv_lanes_free(sim->lanes);
     free(sim->vehicles);
     free(sim->hashes);
     free(sim->truth_runs);

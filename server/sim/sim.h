@@ -14,6 +14,7 @@
 #include "sim/environment.h"
 #include "sim/external.h"
 #include "sim/history.h"
+#include "sim/lanes.h"
 #include "sim/node.h"
 #include "sim/remote.h"
 #include "sim/runner.h"
@@ -50,12 +51,15 @@ struct srv_sim_hooks {
     int64_t (*now_ns)(void);
     /* Whether the calling thread may enter [tick] operations; asserted in debug builds. */
     bool (*may_tick)(const void *context);
+    /* Calls work(work_context, lane) for every lane from 0 on, lane 0 on the calling thread, and returns when all are done. */
+    void (*run_lanes)(void *context, void (*work)(void *work_context, uint32_t lane), void *work_context, uint32_t lanes);
 };
 
 struct srv_sim_options {
     struct srv_sim_hooks hooks;
     bool single_steps; /* instances of one plugin are never stepped together */
     bool no_state_hash; /* the chain does not depend on states and samples */
+    uint32_t lanes;     /* that hooks.run_lanes can run at once; below 2: one */
     srv_store_make_function *make_store;
     void *store_context;
 };
@@ -82,10 +86,13 @@ struct srv_sim {
     bool over;  /* the run has ended or faulted: a swap's probation ends with it */
     /* state */
     uint64_t tick;        /* completed */
+    uint32_t moved;       /* in a tick: the vehicles before this one have moved */
     struct srv_schedule schedule; /* of tick ends; at the last one completed */
     uint64_t chain;
     bool no_state_hash;
     struct srv_state_hash *hashes; /* of each vehicle, in a tick */
+    struct srv_lanes *lanes;       /* NULL: one */
+    bool fatal;                    /* a library has reported FATAL in this tick: its other nodes stop at the tick's end */
     struct srv_ring events;
     struct oto_fault_label_record label; /* of the sample that is taken */
     uint64_t newest_fault;               /* highest number begun */
@@ -216,8 +223,8 @@ void srv_node_publish(struct srv_sim *sim, struct srv_node *node, enum oto_step_
 /* Finds the estimators among the nodes [loop]; points their inputs at the rings, again when a swap has moved ports. */
 enum oto_status srv_estimators_make(struct srv_sim *sim, struct oto_error *error);
 void srv_estimators_attach(struct srv_sim *sim);
-/* Steps those that are due in this tick, after its sensors. */
-void srv_estimators_step(struct srv_sim *sim, uint64_t tick);
+/* Steps those that are due in this tick, after its sensors: from number `first` to before `end`. */
+void srv_estimators_step(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick);
 /* Of the estimators in their order so many must have had their turn before all that this one listens to is there. */
 uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node *node);
 /* What its next step is given; the cursors stay, `after` gets where they would stand (host/inputs.h). */
@@ -279,6 +286,8 @@ enum oto_status srv_fault_clear(struct srv_sim *sim, uint32_t node, uint64_t id,
 /* The plugin that the node runs now goes into the reply. */
 void srv_reply_show_node(const struct srv_node *node, struct srv_reply *reply);
 /* Adds to a counter that other threads may write too. */
+/* Quarantines every node of a library that has reported FATAL. */
+void srv_fatal_spread(struct srv_sim *sim);
 void srv_count(struct srv_sim *sim, enum oto_counter counter, uint64_t delta);
 
 #endif

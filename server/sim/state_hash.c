@@ -2,7 +2,7 @@
 
 #include <string.h>
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #define LANES SRV_HASH_LANES
@@ -22,16 +22,6 @@ static inline uint64_t rotate(uint64_t value, unsigned by)
     return (value << by) | (value >> (64 - by));
 }
 
-static inline uint64_t word_at(const unsigned char *data)
-{
-    uint64_t word;
-    memcpy(&word, data, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
 static inline uint64_t avalanche(uint64_t value)
 {
     value = (value ^ (value >> 33)) * PRIME_2;
@@ -39,22 +29,12 @@ static inline uint64_t avalanche(uint64_t value)
     return value ^ (value >> 32);
 }
 
-static inline void absorb_word(uint64_t *lane, uint32_t i, uint64_t word, uint64_t key)
-{
-    const uint64_t mixed = word ^ key;
-    lane[i] += (mixed & UINT32_MAX) * (mixed >> 32);
-    lane[i ^ 1] += word;
-}
-
-/* Ends a piece: each lane is multiplied, so that the order of pieces matters. A bijection of each lane. */
-static inline uint64_t close_lane(uint64_t lane, uint64_t key)
-{
-    return (lane ^ (lane >> 47) ^ key) * PRIME_32;
-}
+/* A last part of a stripe is completed by zeros to a multiple of QUAD words. */
+enum { QUAD = 4 };
 
 #if defined(__SSE2__)
 
-enum { PAIRS = LANES / 2 };
+enum { PAIRS = LANES / 2, QUADS = LANES / QUAD };
 
 static inline __m128i load(const void *from)
 {
@@ -68,6 +48,7 @@ static inline __m128i absorb_pair(__m128i lanes, __m128i words, __m128i key)
     return _mm_add_epi64(_mm_add_epi64(lanes, product), _mm_shuffle_epi32(words, _MM_SHUFFLE(1, 0, 3, 2)));
 }
 
+/* Ends a piece: each lane is multiplied, so that the order of pieces matters. A bijection of each lane. */
 static inline __m128i close_pair(__m128i lanes, __m128i key)
 {
     const __m128i prime = _mm_set1_epi64x((int64_t)PRIME_32);
@@ -76,51 +57,130 @@ static inline __m128i close_pair(__m128i lanes, __m128i key)
     return _mm_add_epi64(_mm_mul_epu32(mixed, prime), _mm_slli_epi64(high, 32));
 }
 
-/* Whole stripes; returns how many. */
-static size_t absorb_stripes(uint64_t *lane, const unsigned char *at, size_t count)
+static inline __m128i load_rest(const unsigned char *at, size_t words)
 {
+    return words > 1 ? load(at) : words == 1 ? _mm_loadl_epi64((const __m128i *)(const void *)at) : _mm_setzero_si128();
+}
+
+static void absorb_by_pairs(uint64_t *lane, const unsigned char *at, size_t bytes)
+{
+    const __m128i stride = _mm_set1_epi64x((int64_t)STRIDE), length = _mm_set1_epi64x((int64_t)bytes);
+    const size_t rest = bytes % STRIPE_BYTES / 8;
     __m128i pair[PAIRS], key[PAIRS];
-    const __m128i stride = _mm_set1_epi64x((int64_t)STRIDE);
     for (int i = 0; i < PAIRS; i++) {
         pair[i] = load(lane + 2 * i);
         key[i] = load(keys + 2 * i);
     }
-    for (size_t stripe = 0; stripe < count; stripe++, at += STRIPE_BYTES) {
+    for (size_t stripe = bytes / STRIPE_BYTES; stripe > 0; stripe--, at += STRIPE_BYTES) {
         for (int i = 0; i < PAIRS; i++) {
             pair[i] = absorb_pair(pair[i], load(at + 16 * i), key[i]);
             key[i] = _mm_add_epi64(key[i], stride);
         }
     }
-    for (int i = 0; i < PAIRS; i++) {
-        _mm_store_si128((__m128i *)(void *)(lane + 2 * i), pair[i]);
+    for (size_t i = 0; i < PAIRS; i++) {
+        if (2 * i / QUAD * QUAD < rest) {
+            pair[i] = absorb_pair(pair[i], load_rest(at + 16 * i, 2 * i < rest ? rest - 2 * i : 0), key[i]);
+        }
     }
-    return count;
+    for (int i = 0; i < PAIRS; i++) {
+        const __m128i closed = close_pair(pair[i], _mm_add_epi64(load(keys + 2 * i), length));
+        _mm_store_si128((__m128i *)(void *)(lane + 2 * i), closed);
+    }
 }
 
-static void close_piece(uint64_t *lane)
+#define FOR_AVX2 __attribute__((target("avx2")))
+
+FOR_AVX2 static inline __m256i load_quad(const void *from)
 {
-    for (int i = 0; i < PAIRS; i++) {
-        __m128i *pair = (__m128i *)(void *)(lane + 2 * i);
-        _mm_store_si128(pair, close_pair(_mm_load_si128(pair), load(keys + 2 * i)));
+    return _mm256_loadu_si256((const __m256i *)from);
+}
+
+FOR_AVX2 static inline __m256i absorb_quad(__m256i lanes, __m256i words, __m256i key)
+{
+    const __m256i mixed = _mm256_xor_si256(words, key);
+    const __m256i product = _mm256_mul_epu32(mixed, _mm256_srli_epi64(mixed, 32));
+    return _mm256_add_epi64(_mm256_add_epi64(lanes, product), _mm256_shuffle_epi32(words, _MM_SHUFFLE(1, 0, 3, 2)));
+}
+
+FOR_AVX2 static inline __m256i close_quad(__m256i lanes, __m256i key)
+{
+    const __m256i prime = _mm256_set1_epi64x((int64_t)PRIME_32);
+    const __m256i mixed = _mm256_xor_si256(_mm256_xor_si256(lanes, _mm256_srli_epi64(lanes, 47)), key);
+    const __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(mixed, 32), prime);
+    return _mm256_add_epi64(_mm256_mul_epu32(mixed, prime), _mm256_slli_epi64(high, 32));
+}
+
+/* absorb_by_pairs in half the instructions. */
+FOR_AVX2 static void absorb_by_quads(uint64_t *lane, const unsigned char *at, size_t bytes)
+{
+    const __m256i stride = _mm256_set1_epi64x((int64_t)STRIDE), length = _mm256_set1_epi64x((int64_t)bytes);
+    const int64_t rest = (int64_t)(bytes % STRIPE_BYTES / 8);
+    __m256i quad[QUADS], key[QUADS];
+    for (int i = 0; i < QUADS; i++) {
+        quad[i] = load_quad(lane + QUAD * i);
+        key[i] = load_quad(keys + QUAD * i);
+    }
+    for (size_t stripe = bytes / STRIPE_BYTES; stripe > 0; stripe--, at += STRIPE_BYTES) {
+        for (int i = 0; i < QUADS; i++) {
+            quad[i] = absorb_quad(quad[i], load_quad(at + 32 * i), key[i]);
+            key[i] = _mm256_add_epi64(key[i], stride);
+        }
+    }
+    for (int i = 0; i < QUADS; i++) {
+        const __m256i there = _mm256_cmpgt_epi64(_mm256_set1_epi64x(rest - QUAD * i), _mm256_set_epi64x(3, 2, 1, 0));
+        if (QUAD * i < rest) {
+            quad[i] = absorb_quad(quad[i], _mm256_maskload_epi64((const long long *)(const void *)(at + 32 * i), there), key[i]);
+        }
+    }
+    for (int i = 0; i < QUADS; i++) {
+        const __m256i closed = close_quad(quad[i], _mm256_add_epi64(load_quad(keys + QUAD * i), length));
+        _mm256_store_si256((__m256i *)(void *)(lane + QUAD * i), closed);
+    }
+}
+
+void srv_state_hash_absorb(struct srv_state_hash *hash, const void *data, size_t bytes)
+{
+    if (__builtin_cpu_supports("avx2")) {
+        absorb_by_quads(hash->lane, data, bytes);
+    } else {
+        absorb_by_pairs(hash->lane, data, bytes);
     }
 }
 
 #else
 
-static size_t absorb_stripes(uint64_t *lane, const unsigned char *at, size_t count)
+static inline uint64_t word_at(const unsigned char *data)
 {
-    for (size_t stripe = 0; stripe < count; stripe++, at += STRIPE_BYTES) {
-        for (uint32_t i = 0; i < LANES; i++) {
-            absorb_word(lane, i, word_at(at + 8 * i), keys[i] + stripe * STRIDE);
-        }
-    }
-    return count;
+    uint64_t word;
+    memcpy(&word, data, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
 }
 
-static void close_piece(uint64_t *lane)
+static inline void absorb_word(uint64_t *lane, uint32_t i, uint64_t word, uint64_t key)
 {
+    const uint64_t mixed = word ^ key;
+    lane[i] += (mixed & UINT32_MAX) * (mixed >> 32);
+    lane[i ^ 1] += word;
+}
+
+static inline uint64_t close_lane(uint64_t lane, uint64_t key)
+{
+    return (lane ^ (lane >> 47) ^ key) * PRIME_32;
+}
+
+void srv_state_hash_absorb(struct srv_state_hash *hash, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    const size_t words = bytes / 8;
+    for (size_t i = 0; i < (words + QUAD - 1) / QUAD * QUAD; i++) {
+        const uint64_t stripe = i / LANES;
+        absorb_word(hash->lane, (uint32_t)(i % LANES), i < words ? word_at(at + 8 * i) : 0, keys[i % LANES] + stripe * STRIDE);
+    }
     for (uint32_t i = 0; i < LANES; i++) {
-        lane[i] = close_lane(lane[i], keys[i]);
+        hash->lane[i] = close_lane(hash->lane[i], keys[i] + bytes);
     }
 }
 
@@ -131,19 +191,6 @@ void srv_state_hash_begin(struct srv_state_hash *hash, uint64_t chain)
     for (uint32_t i = 0; i < LANES; i++) {
         hash->lane[i] = chain * PRIME_1 + keys[LANES - 1 - i];
     }
-}
-
-void srv_state_hash_absorb(struct srv_state_hash *hash, const void *data, size_t bytes)
-{
-    const unsigned char *at = data;
-    const size_t stripes = absorb_stripes(hash->lane, at, bytes / STRIPE_BYTES);
-    at += stripes * STRIPE_BYTES;
-    const uint32_t rest = (uint32_t)(bytes % STRIPE_BYTES / 8);
-    for (uint32_t i = 0; i < rest; i++) {
-        absorb_word(hash->lane, i, word_at(at + 8 * i), keys[i] + stripes * STRIDE);
-    }
-    hash->lane[0] += bytes * PRIME_1;
-    close_piece(hash->lane);
 }
 
 uint64_t srv_state_hash_end(const struct srv_state_hash *hash)

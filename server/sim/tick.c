@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "sim/fetch.h"
 #include "sim/fifo.h"
 #include "sim/sim.h"
 
@@ -104,11 +105,60 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
     return flags;
 }
 
-/* Requests to hosts and batches hold nodes of several vehicles: all must have moved before them. */
-static void move_all(struct srv_sim *sim, uint64_t tick)
+/* ---- vehicles ---- */
+
+/* Vehicles that move together, before their sensors: a batch takes the nodes of several. Their memory fits a cache. */
+enum { BLOCK = SRV_BLOCK, MOTIONS_AHEAD = 3 };
+
+static void move(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
 {
-    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+    const bool fetches = sim->vehicle_count >= SRV_FETCH_FROM_VEHICLES;
+    for (uint32_t v = first; v < end; v++) {
+        if (fetches) {
+            srv_fetch_sensors(&sim->vehicles[v]);
+            srv_fetch_instance(&sim->vehicles[v + MOTIONS_AHEAD < end ? v + MOTIONS_AHEAD : v].motion->live);
+        }
         srv_truth_advance(sim, &sim->vehicles[v], tick);
+    }
+    sim->moved = end;
+}
+
+static void take_sensors(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
+{
+    const bool fetches = sim->vehicle_count >= SRV_FETCH_FROM_VEHICLES;
+    for (uint32_t v = first; v < end; v++) {
+        struct srv_vehicle *vehicle = &sim->vehicles[v];
+        if (fetches && v + BLOCK < sim->vehicle_count) {
+            srv_fetch_vehicle(&sim->vehicles[v + BLOCK]);
+        }
+        srv_state_hash_begin(&sim->hashes[v], sim->chain);
+        srv_truth_publish(sim, vehicle);
+        for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
+            if (!vehicle->first_sensor[i].is_estimator) {
+                struct srv_node *node = &vehicle->first_sensor[i];
+                node->runner->take(sim, vehicle, node, tick);
+            }
+        }
+    }
+}
+
+/* Requests to plugin hosts hold nodes of several vehicles: all must have moved before them. */
+static void advance_with_hosts(struct srv_sim *sim, uint64_t tick)
+{
+    sim->remote->request(sim, SRV_TURN_MOTIONS, tick);
+    move(sim, 0, sim->vehicle_count, tick);
+    sim->remote->request(sim, SRV_TURN_SENSORS, tick);
+    take_sensors(sim, 0, sim->vehicle_count, tick);
+    sim->remote->request(sim, SRV_TURN_ESTIMATORS, tick);
+    srv_estimators_step(sim, 0, sim->estimator_count, tick);
+}
+
+static void advance(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
+{
+    for (uint32_t block = first; block < end; block += BLOCK) {
+        const uint32_t block_end = end - block > BLOCK ? block + BLOCK : end;
+        move(sim, block, block_end, tick);
+        take_sensors(sim, block, block_end, tick);
     }
 }
 
@@ -123,30 +173,21 @@ static void fold_chain(struct srv_sim *sim, uint64_t chain)
 void srv_sim_tick(struct srv_sim *sim)
 {
     const uint64_t tick = sim->tick;
-    const bool hosts = sim->remote != NULL;
-    if (hosts) {
+    if (sim->remote != NULL) {
         sim->remote->collect(sim);
     }
     srv_schedule_advance(&sim->schedule);
-    if (hosts) {
-        sim->remote->request(sim, SRV_TURN_MOTIONS, tick);
+    if (sim->remote != NULL) {
+        advance_with_hosts(sim, tick);
+    } else if (srv_lanes_apply(sim)) {
+        srv_lanes_advance(sim, advance, srv_estimators_step, tick);
+    } else {
+        advance(sim, 0, sim->vehicle_count, tick);
+        srv_estimators_step(sim, 0, sim->estimator_count, tick);
     }
-    move_all(sim, tick);
-    if (hosts) {
-        sim->remote->request(sim, SRV_TURN_SENSORS, tick);
+    if (sim->fatal) {
+        srv_fatal_spread(sim);
     }
-    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
-        struct srv_vehicle *vehicle = &sim->vehicles[v];
-        srv_state_hash_begin(&sim->hashes[v], sim->chain);
-        srv_truth_publish(sim, vehicle);
-        for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
-            if (!vehicle->first_sensor[i].is_estimator) {
-                struct srv_node *node = &vehicle->first_sensor[i];
-                node->runner->take(sim, vehicle, node, tick);
-            }
-        }
-    }
-    srv_estimators_step(sim, tick);
     fold_chain(sim, sim->chain);
     sim->tick = tick + 1;
     if (sim->trials != NULL) {

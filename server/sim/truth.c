@@ -62,17 +62,41 @@ static void take_out(struct srv_sim *sim, struct srv_node *node)
     }
 }
 
+static void take_out_library(struct srv_sim *sim, struct srv_node *nodes, uint32_t count, const struct oto_plugin_ops *ops)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (nodes[i].live.ops == ops) {
+            take_out(sim, &nodes[i]);
+        }
+    }
+}
+
 void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status,
                          const char *why)
 {
     srv_count(sim, OTO_COUNTER_ERRORS, 1);
     take_out(sim, node);
-    for (uint32_t i = 0; status == OTO_STEP_FATAL && i < sim->node_count; i++) {
-        if (sim->nodes[i].live.ops == node->live.ops) {
-            take_out(sim, &sim->nodes[i]);
-        }
+    if (status == OTO_STEP_FATAL) {
+        const struct srv_vehicle *vehicle = &sim->vehicles[node->vehicle];
+        take_out_library(sim, vehicle->motion, 1, node->live.ops);
+        take_out_library(sim, vehicle->first_sensor, vehicle->sensor_count, node->live.ops);
+        node->live.fatal = true;
+        sim->fatal = true;
     }
     srv_event_write(sim, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic, why);
+}
+
+/* Its own vehicle's nodes stop at once, the others at the end of the tick: vehicles may be advanced in any order. */
+void srv_fatal_spread(struct srv_sim *sim)
+{
+    for (uint32_t i = 0; sim->fatal && i < sim->node_count; i++) {
+        struct srv_instance *source = &sim->nodes[i].live;
+        if (source->fatal) {
+            source->fatal = false;
+            take_out_library(sim, sim->nodes, sim->node_count, source->ops);
+        }
+    }
+    sim->fatal = false;
 }
 
 /* Asks the motion node, wherever it runs. A truth that it cannot give stops it, as an error of its step does. */

@@ -152,6 +152,8 @@ static const struct srv_key world_keys[] = {
      .text = "vehicles with their motions, sensors and estimators"},
     {"only", SRV_FORM_TOPIC, AT(config.only),
      .text = "pattern of the vehicles that are simulated, such as car_0[0-4]*; they have the samples that they have in the whole world"},
+    {"threads", SRV_FORM_U32, AT(config.threads), RANGE(1, 64),
+     .text = "threads of the server that share the vehicles; samples do not depend on it; default: 1, or all processors in mode asap with 200 vehicles or more"},
     {"publish", SRV_FORM_BOOL, AT(config.publish.enabled), .section = &publish, .default_text = "true",
      .text = "publishing over the network; false: none"},
     {"web", SRV_FORM_BOOL, AT(config.web.enabled), .section = &web, .default_text = "false",

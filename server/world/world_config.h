@@ -223,6 +223,7 @@ struct srv_world_config {
     struct srv_clock_config clock;
     struct srv_environment_config environment;
     char only[OTO_TOPIC_BYTES]; /* the vehicles whose names match this pattern (base/pattern.h) are loaded; "": all */
+    uint32_t threads;  /* of the server, that tick; 0: not given */
     uint32_t vehicle_count, node_count;
     struct srv_vehicle_config *vehicles;
     struct srv_node_config *nodes; /* includes motion nodes; the motion node of a vehicle precedes its others */

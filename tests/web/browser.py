@@ -99,7 +99,7 @@ class Page:
         """Waits until a JavaScript expression is true; returns its value."""
         end = time.monotonic() + seconds
         while True:
-            value = self.run(f"(() => {{ try {{ return {expression}; }} catch (error) {{ return false; }} }})()")
+            value = self.run(f"(() => {{ try {{ const value = {expression}; return value instanceof Node ? true : value; }} catch (error) {{ return false; }} }})()")
             if value:
                 return value
             if time.monotonic() > end:

@@ -43,7 +43,7 @@ class Admission(WebCase):
         self.assertEqual(headers["referrer-policy"], "no-referrer")
         status, headers, _ = get(link.port, If_None_Match=headers["etag"])
         self.assertEqual(status, 304)
-        self.assertEqual(get(link.port, "/../page.css")[0], 404)
+        self.assertEqual(get(link.port, "/../../etc/passwd")[0], 404)
         self.assertEqual(get(link.port, "/page.css", Accept_Encoding="gzip")[1]["content-encoding"], "gzip")
 
     def test_a_foreign_host_is_refused_on_every_request(self):
@@ -69,10 +69,7 @@ class Admission(WebCase):
                 WebSocket("127.0.0.1", link.port, headers=headers)
         for protocol in (None, "", "unknown.v1", "http"):
             with self.assertRaises(Refused, msg=protocol):
-                socket_ = WebSocket("127.0.0.1", link.port, protocol=protocol)
-                socket_.send("hello")
-                socket_.receive()
-                self.fail("a connection without a known sub-protocol was served")
+                WebSocket("127.0.0.1", link.port, protocol=protocol)
         plain = socket.create_connection(("127.0.0.1", link.port))
         plain.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         self.assertNotIn(b"101", plain.recv(100))
@@ -188,7 +185,7 @@ class Data(WebCase):
     def test_every_verb_of_control_works_and_refuses_wrong_arguments(self):
         viewer = Viewer(self.start(), control=True)
         good = [("scale", 2), ("scale", 1), ("set", IMU, "taps", "true"), ("fault", IMU, "{kind: bias, value: 0.1, for_s: 1}"),
-                ("clear", IMU, 0), ("swap", IMU, "mems_imu"), ("checkpoint", "here.ckpt")]
+                ("clear", IMU, 0), ("checkpoint", "here.ckpt"), ("swap", IMU, "mems_imu")]
         for request in good:
             reply = viewer.ask(*request)
             self.assertTrue(reply["ok"], (request, reply["text"]))
@@ -313,7 +310,7 @@ class Supervision(WebCase):
         try:
             Viewer(link).close()
             return True
-        except OSError:
+        except (OSError, EOFError, Refused):
             return False
 
     def test_a_world_that_starts_again_has_the_same_link(self):
@@ -343,7 +340,7 @@ class Supervision(WebCase):
         folder.mkdir()
         for name in ("otolithd", "otolith-publisher", "otolith-plugin-host"):
             shutil.copy(self.binaries / name, folder / name)
-        plugins = self.binaries.parent / "lib/otolith/plugins"
+        plugins = next((self.binaries.parent / "lib/otolith").glob("plugins-*"))
         self.environment["OTOLITH_PLUGIN_PATH"] = str(plugins)
         log = open(self.path / "server.log", "w", encoding="utf-8")
         self.server = subprocess.Popen([folder / "otolithd", self.city], env=self.environment, stdout=log, stderr=log, cwd=self.path)

@@ -25,6 +25,7 @@ class Viewer:
         self.socket.send("\n".join(["hello", link.token, link.control if control else ""]))
         self.world = self.text("world")
         self.sent = 0
+        self.batches = []  # of the last frame, not yet returned
 
     def next(self):
         """("text", object) or ("frame", [batches])."""
@@ -53,13 +54,13 @@ class Viewer:
         self.socket.send("\n".join(["subscribe", str(number), topic, *columns]))
 
     def batch(self, acknowledge=True):
-        while True:
+        while not self.batches:
             kind, batches = self.next()
             if kind == "frame":
+                self.batches = batches
                 if acknowledge:
                     self.socket.send(f"ack\n{self.sent}")
-                if batches:
-                    return batches[0]
+        return self.batches.pop(0)
 
     def ask(self, verb, *arguments):
         self.socket.send("\n".join(["do", "7", verb, *map(str, arguments)]))

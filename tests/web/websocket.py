@@ -102,12 +102,20 @@ class WebSocket:
                 return data.decode() if kind == 1 else data
 
     def receive_until_end(self):
-        """Reads until the server closes; returns the close code, None without one."""
+        """Reads until the server closes, and answers its close frame; returns the close code, None without one."""
         try:
             while True:
                 self.receive()
         except (EOFError, ConnectionError):
-            return self.close_code
+            code = self.close_code
+        if code is not None:
+            self.send(struct.pack(">H", code), opcode=8)
+            try:
+                rest = self._take(1)
+                raise AssertionError(f"{rest} after the close frame")
+            except (EOFError, ConnectionError):
+                pass
+        return code
 
     def close(self):
         self.socket.close()

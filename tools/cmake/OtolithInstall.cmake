@@ -4,13 +4,13 @@ set(OTOLITH_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/otolith)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/otolith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS otolith_headers otolith_shared otolith_sim_shared EXPORT otolith-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(program otolith otolithd otolith-publisher otolith-plugin-host otolith-web)
+foreach(program otolith otolithd otolith-player otolith-publisher otolith-plugin-host otolith-web otolith-nats)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endforeach()
 get_property(plugins GLOBAL PROPERTY OTOLITH_PLUGINS)
-install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/otolith/plugins)
+install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${OTOLITH_PLUGIN_FOLDER})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/otolith/configs)
 
 # Python of Debian reads /usr/lib/python3/dist-packages and PREFIX/lib/python3.N/dist-packages of /usr/local alone; under

@@ -7,11 +7,17 @@ elseif(CMAKE_CROSSCOMPILING OR OTOLITH_SANITIZE)
   message(STATUS "Man pages are not built: they are made from the --help of the programs, which this build does not run")
 else()
   set(OTOLITH_MAN_DIR ${CMAKE_BINARY_DIR}/man)
+  set(programs otolith otolithd otolith-publisher)
+  foreach(program otolith-player otolith-web)
+    if(TARGET ${program})
+      list(APPEND programs ${program})
+    endif()
+  endforeach()
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man.stamp
     COMMAND ${OTOLITH_PYTHON} ${PROJECT_SOURCE_DIR}/tools/man/make_pages.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${PROJECT_SOURCE_DIR}
       ${OTOLITH_MAN_DIR}
     COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/man.stamp
-    DEPENDS otolith otolithd otolith-publisher ${PROJECT_SOURCE_DIR}/tools/man/make_pages.py
+    DEPENDS ${programs} ${PROJECT_SOURCE_DIR}/tools/man/make_pages.py
       ${PROJECT_SOURCE_DIR}/tools/man/sections.scd ${PROJECT_SOURCE_DIR}/tools/lib/help_text.py
       ${PROJECT_SOURCE_DIR}/tools/lib/schema_table.py ${PROJECT_SOURCE_DIR}/configs/world.schema.json
     COMMENT "Making the man pages" VERBATIM)
@@ -25,3 +31,8 @@ install(FILES ${completion}/candidates.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/o
 install(FILES ${completion}/otolith.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME otolith)
 install(FILES ${completion}/_otolith DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${completion}/otolith.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+# A world as a unit of the user's systemd, and the limits that real-time priority needs.
+configure_file(${PROJECT_SOURCE_DIR}/tools/units/otolith@.service.in ${CMAKE_BINARY_DIR}/otolith@.service @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/otolith@.service DESTINATION lib/systemd/user)
+install(FILES ${PROJECT_SOURCE_DIR}/tools/units/limits.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/otolith/examples)

@@ -117,8 +117,11 @@ def make_pages(binaries, source):
     add("otolith", "1", "", ["# SYNOPSIS\n\n*otolith* _COMMAND_ [_OPTION_...]\n", f"# COMMANDS\n\n{rows}"])
     for name, summary, page, subcommands in commands:
         add(f"otolith-{name}", "1", summary, write_help(page) + [write_subcommand(sub, text) for sub, text in subcommands.items()])
-    for program in ("otolithd", "otolith-publisher"):
-        add(program, "8", "", write_help(help_text.read_help(binaries / program)))
+    for program in ("otolithd", "otolith-player", "otolith-publisher", "otolith-web"):
+        if (binaries / program).exists():
+            add(program, "8", "", write_help(help_text.read_help(binaries / program)))
+        else:
+            parts.pop((program, "8"))
     add("world", "5", "", [write_keys(schema_table.read_keys(source / "configs/world.schema.json"))])
     for name, section in list(parts):
         add(name, section, "", [])

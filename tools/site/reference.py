@@ -71,18 +71,18 @@ def make_parts(otolith):
                      + table(("part", "title", "vendor", "default mode"), rows) + "\n" + details}
 
 
-WORLD_OF_RECORDS = {"truth": "The true state of a vehicle's body origin.", "imu": "ROS `sensor_msgs/Imu` without its header.",
-                    "mag": "ROS `sensor_msgs/MagneticField` without its header.", "odometry": "Wheel odometry.",
-                    "estimate": "The estimate of a vehicle's state; every estimator of motion has it.",
-                    "event": "An occurrence in a world, on `WORLD/@events`.", "fault_label": "The truth about faults in a sample, on `NODE.label`."}
+RECORDS = {"truth": "The true state of a vehicle's body origin.", "imu": "ROS `sensor_msgs/Imu` without its header.",
+           "mag": "ROS `sensor_msgs/MagneticField` without its header.", "odometry": "Wheel odometry.", "navsat": "A satellite fix, with the fields of ROS `sensor_msgs/NavSatFix`.",
+           "pressure": "Air pressure: ROS `sensor_msgs/FluidPressure`, and the temperature.", "wheels": "Counters of four wheels, and odometry.",
+           "estimate": "The estimate of a vehicle's state; every estimator of motion has it.",
+           "event": "An occurrence in a world, on `WORLD/@events`.", "fault_label": "The truth about faults in a sample, on `NODE.label`."}
 
 
-def make_records(binaries, source):
-    """From the field tables of a world that stands still at its start."""
+def describe_types(binaries, world):
+    """{record: what `otolith info` prints} of a world that stands still at its start."""
     with tempfile.TemporaryDirectory(prefix="otolith-site-") as folder:
         environment = dict(os.environ, XDG_RUNTIME_DIR=folder)
-        world = source / "configs/worlds/estimator.yaml"
-        server = subprocess.Popen([binaries / "otolithd", world, "--start-paused", "--no-publish"], env=environment, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen([binaries / "otolithd", world, "--start-paused", "--no-publish", "--set", "web=false"], env=environment, stderr=subprocess.DEVNULL)
         try:
             deadline = time.monotonic() + 60
             while not list(pathlib.Path(folder).glob("otolith/*/server.json")) and time.monotonic() < deadline and server.poll() is None:
@@ -95,12 +95,20 @@ def make_records(binaries, source):
         finally:
             server.terminate()
             server.wait()
+    return types
+
+
+def make_records(binaries, source):
+    """From the field tables of worlds that have them all."""
+    types = {}
+    for world in ("estimator", "test_car"):
+        types.update(describe_types(binaries, source / f"configs/worlds/{world}.yaml"))
     text = ("# Records\n\nThe standard records, as their field tables describe them (`otolith info TOPIC`). A plugin may publish others; they describe "
             "themselves in the same way. Every sample also has `t_ns`, `sensor_time_ns`, `seq` and `flags`.\n\n")
-    for name in sorted(types, key=lambda one: list(WORLD_OF_RECORDS).index(one) if one in WORLD_OF_RECORDS else 99):
+    for name in sorted(types, key=lambda one: list(RECORDS).index(one) if one in RECORDS else 99):
         rows = [(code(field["name"]), field["type"] + (f" × {field['count']}" if field["count"] > 1 else ""),
                  field["unit"] if field["unit"] != "1" else "", field["frame"], field["text"]) for field in types[name]["fields"]]
-        text += f"## {name}\n\n{WORLD_OF_RECORDS.get(name, '')} {types[name]['bytes']} bytes.\n\n" + table(("field", "type", "unit", "axes", "meaning"), rows) + "\n"
+        text += f"## {name}\n\n{RECORDS.get(name, '')} {types[name]['bytes']} bytes.\n\n" + table(("field", "type", "unit", "axes", "meaning"), rows) + "\n"
     return {"records": text}
 
 

@@ -88,7 +88,7 @@ static enum oto_status find_entry(struct importing *importing, const struct oto_
         }
     }
     return oto_value_fail(root, importing->error, OTO_NOT_FOUND,
-                          "no section Accelerometer, Gyroscope or Magnetometer%s%s; --entry chooses among %s",
+                          "no section Accelerometer, Gyroscope or Magnetometer, and no key of Kalibr's imu.yaml%s%s; --entry chooses among %s",
                           entry != NULL ? " in entry " : "", entry != NULL ? entry : "", names);
 }
 
@@ -325,14 +325,16 @@ enum oto_status parts_import(FILE *to, const char *path, const char *entry, cons
     struct importing importing = {.warn = warn, .warn_context = warn_context, .error = error};
     const struct oto_value *found = NULL;
     enum oto_status status = oto_document_read(path, NULL, &document, error);
-    if (status == OTO_OK) {
+    const struct oto_value *kalibr = status == OTO_OK ? parts_find_kalibr(oto_document_root(document), entry) : NULL;
+    if (status == OTO_OK && kalibr == NULL) {
         status = find_entry(&importing, oto_document_root(document), entry, &found);
     }
     if (status == OTO_OK && (importing.to = open_memstream(&text, &bytes)) == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory to import '%.256s'", path);
     }
     if (status == OTO_OK) {
-        status = put_part(&importing, path, name, found, oto_document_root(document));
+        status = kalibr != NULL ? parts_put_kalibr(importing.to, path, name, kalibr, error)
+                                : put_part(&importing, path, name, found, oto_document_root(document));
         if (fclose(importing.to) != 0 && status == OTO_OK) {
             status = oto_fail(error, OTO_NO_MEMORY, "no memory to import '%.256s'", path);
         }

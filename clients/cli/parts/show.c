@@ -169,6 +169,19 @@ static void show_noise(FILE *to, const struct oto_part_mode *mode, enum oto_part
     }
 }
 
+static void show_settings(FILE *to, const struct oto_part_mode *mode)
+{
+    (void)fputs(mode->setting_count > 0 ? "parameters\n" : "", to);
+    for (uint32_t i = 0; i < mode->setting_count; i++) {
+        const struct oto_part_setting *setting = &mode->settings[i];
+        (void)fprintf(to, "  %-32s", setting->key);
+        for (uint32_t k = 0; k < setting->count; k++) {
+            (void)fprintf(to, " %.6g", setting->values[k]);
+        }
+        (void)fprintf(to, " %s %s   [%s]\n", setting->unit, setting->is, setting->source);
+    }
+}
+
 static void show_document(FILE *to, const struct oto_part_document *document)
 {
     (void)fprintf(to, "  %s: %s", document->id, document->title);
@@ -199,6 +212,7 @@ void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mod
             show_noise(to, mode, (enum oto_part_triad)triad);
         }
     }
+    show_settings(to, mode);
     for (uint32_t i = 0; i < part->missing_count; i++) {
         (void)fprintf(to, "%s%s", i == 0 ? "no citable source for: " : ", ", part->missing[i]);
     }
@@ -299,6 +313,27 @@ static void put_documents(FILE *to, const struct oto_part *part)
     (void)fputs("}, ", to);
 }
 
+static void put_settings(FILE *to, const struct oto_part_mode *mode)
+{
+    (void)fputs("\"parameters\": {", to);
+    for (uint32_t i = 0; i < mode->setting_count; i++) {
+        const struct oto_part_setting *setting = &mode->settings[i];
+        (void)fputs(i > 0 ? ", " : "", to);
+        json_text(to, setting->key);
+        (void)fputs(": {\"values\": [", to);
+        for (uint32_t k = 0; k < setting->count; k++) {
+            (void)fputs(k > 0 ? ", " : "", to);
+            json_double(to, setting->values[k]);
+        }
+        (void)fputs("], ", to);
+        put_member(to, "unit", setting->unit, true);
+        put_member(to, "is", setting->is, true);
+        put_member(to, "source", setting->source, false);
+        (void)fputc('}', to);
+    }
+    (void)fputs("}, ", to);
+}
+
 static void put_names(FILE *to, const struct oto_part *part)
 {
     (void)fputs("\"modes\": [", to);
@@ -320,7 +355,7 @@ void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_par
     put_member(to, "part", part->name, true);
     put_member(to, "title", part->title, true);
     put_member(to, "vendor", part->vendor, true);
-    put_member(to, "kind", part->is_imu ? "imu" : "magnetometer", true);
+    put_member(to, "kind", part->kind_name, true);
     put_member(to, "mode", mode->name, true);
     (void)fputs("\"output_rate_hz\": ", to);
     json_double(to, mode->output_rate_hz > 0 ? mode->output_rate_hz : (double)NAN);
@@ -336,6 +371,9 @@ void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_par
         (void)fputs(", ", to);
         put_conventions(to, mode, (enum oto_part_triad)triad);
         (void)fputs("}, ", to);
+    }
+    if (mode->setting_count > 0) {
+        put_settings(to, mode);
     }
     put_names(to, part);
     (void)fputs("}\n", to);

@@ -96,7 +96,7 @@ export class Chart {
     const first = this.lines[0];
     this.termsButton.hidden = !first || !termsOf(this.page.world, first);
     this.termsButton.setAttribute('aria-pressed', String(this.model.terms));
-    if (this.model.terms && first) this.terms = termsOf(this.page.world, first);
+    if (this.model.terms && first) this.terms ??= termsOf(this.page.world, first);
   }
 
   usedKeys(into) {
@@ -328,7 +328,7 @@ export class Chart {
       const facts = data ? statistics(data.ring, data.column, data.ring.find(view.t0), data.ring.find(view.t1)) : null;
       const value = data ? data.ring.nearest(data.column, Number.isFinite(at) ? at : view.t1, Math.max(reach, 1.5)) : NaN;
       const numbers = [value, facts?.mean, facts?.sigma, facts?.rms, facts?.least, facts?.most];
-      for (let i = 0; i < 6; i++) cells[i].textContent = number((numbers[i] ?? NaN) * line.factor, i === 0 ? 4 : 3);
+      for (let i = 0; i < 6; i++) cells[i].textContent = number((numbers[i] ?? NaN) * line.factor, 3);
       row.hidden = this.model.terms && facts !== null && facts.least === 0 && facts.most === 0; // a term that is off
     }
   }

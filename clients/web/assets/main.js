@@ -217,7 +217,6 @@ class Page {
       this.fps = 1000 * this.drawn / (now_ms - this.fps_ms);
       this.fps_ms = now_ms;
       this.drawn = 0;
-      $('fps').textContent = number(this.fps, 2);
     }
     this.view.advance(this.world.time);
     if (this.cost_ms > COST_LIMIT_MS && this.frames % 2 === 1) return;

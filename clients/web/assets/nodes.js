@@ -47,9 +47,10 @@ export class Nodes {
       input.value = param.value;
       input.setAttribute('aria-label', param.key);
       input.onchange = async () => {
-        const reply = await this.page.ask('set', node, param.key, input.value);
-        if (reply.ok) param.value = input.value;
-        else input.value = param.value;
+        const { value: wanted } = input; // it may change before the reply
+        const reply = await this.page.ask('set', node, param.key, wanted);
+        if (reply.ok) param.value = wanted;
+        else if (input.value === wanted) input.value = param.value;
       };
       value.append(input);
     } else {

@@ -12,13 +12,14 @@ export function shown(unit, degrees) {
   return [unit.replaceAll('^2', '²').replaceAll('^3', '³').replaceAll('^4', '⁴'), 1];
 }
 
-// Four significant digits, without an exponent where that is readable.
+// A few significant digits in at most eight characters, with an exponent where zeros would fill them.
 export function number(value, digits = 4) {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e6)) return value.toExponential(digits - 2).replaceAll('-', '−').replace('e+', 'e');
-  const decimals = size === 0 ? digits - 1 : Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(size))));
-  return value.toFixed(decimals).replace('-', '−');
+  const text = size === 0 ? '0'
+    : size < 10 ** (1 - digits) || size >= 1e6 ? value.toExponential(size < 1e-9 ? 0 : 1).replace('e+', 'e')
+      : value.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(size))));
+  return text.replaceAll('-', '−');
 }
 
 export function bytes(value) {

@@ -369,22 +369,3 @@ void web_foxglove_protocols(struct web_foxglove *foxglove, struct web_protocol p
             .name = names[i], .context = foxglove, .connected = on_connected, .received = on_received, .closed = on_closed};
     }
 }
-
-void web_foxglove_close(struct web_foxglove *foxglove)
-{
-    if (foxglove != NULL) {
-        web_control_close(foxglove->control);
-        uv_close((uv_handle_t *)&foxglove->timer, NULL);
-    }
-}
-
-void web_foxglove_free(struct web_foxglove *foxglove)
-{
-    if (foxglove != NULL) {
-        web_control_free(foxglove->control);
-        fox_catalog_free(&foxglove->catalog);
-        web_text_free(&foxglove->text);
-        oto_buffer_free(&foxglove->message);
-        free(foxglove);
-    }
-}

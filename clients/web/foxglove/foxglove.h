@@ -25,7 +25,5 @@ struct web_foxglove_options {
 enum oto_status web_foxglove_open(const struct web_foxglove_options *options, struct web_foxglove **foxglove,
                                   struct oto_error *error);
 void web_foxglove_protocols(struct web_foxglove *foxglove, struct web_protocol protocols[WEB_FOXGLOVE_PROTOCOLS]);
-void web_foxglove_close(struct web_foxglove *foxglove); /* the loop closes handles afterwards; NULL is allowed */
-void web_foxglove_free(struct web_foxglove *foxglove);  /* after the loop */
 
 #endif

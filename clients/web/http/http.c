@@ -27,8 +27,9 @@ static int on_http(struct lws *wsi, enum lws_callback_reasons reason, void *sess
         return web_serve_begin(wsi, session, in);
     case LWS_CALLBACK_HTTP_WRITEABLE:
         return web_serve_continue(wsi, session);
-    case LWS_CALLBACK_HTTP_BODY: /* nothing accepts a body */
-    case LWS_CALLBACK_ESTABLISHED: /* a WebSocket without a known sub-protocol */
+    case LWS_CALLBACK_HTTP_BODY:                  /* nothing accepts a body */
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* a WebSocket without a known sub-protocol */
+    case LWS_CALLBACK_ESTABLISHED:
         return -1;
     default:
         return 0;
@@ -148,7 +149,7 @@ static enum oto_status open_a_port(struct web_http *http, struct oto_error *erro
                     options->tries, strerror(reason));
 }
 
-/* ---- open and close ---------------------------------------------------------------------------------------------- */
+/* ---- open -------------------------------------------------------------------------------------------------------- */
 
 static bool make_protocols(struct web_http *http)
 {
@@ -206,12 +207,8 @@ enum oto_status web_http_open(const struct web_http_options *options, struct web
     } else {
         status = open_a_port(made, error);
     }
-    if (status != OTO_OK) {
-        web_http_close(made);
-        return status;
-    }
     *http = made;
-    return OTO_OK;
+    return status;
 }
 
 uint16_t web_http_port(const struct web_http *http)
@@ -222,20 +219,4 @@ uint16_t web_http_port(const struct web_http *http)
 uint32_t web_http_peers(const struct web_http *http)
 {
     return http->peer_count;
-}
-
-/* With a foreign loop libwebsockets frees a context only after the loop has closed its handles, at the second call. */
-void web_http_close(struct web_http *http)
-{
-    if (http == NULL) {
-        return;
-    }
-    if (http->context != NULL) {
-        http->closing = true;
-        lws_context_destroy(http->context);
-        (void)uv_run(http->options.loop, UV_RUN_NOWAIT);
-        lws_context_destroy(http->context);
-    }
-    free(http->protocols);
-    free(http);
 }

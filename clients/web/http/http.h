@@ -58,12 +58,13 @@ struct web_http_options {
     uint32_t protocol_count;
 };
 
-/* Opens the port. OTO_CONFLICT: all of them are taken. One at a time in a process, closed before the loop ends. */
+/*
+ * Opens the port. OTO_CONFLICT: all of them are taken. Once in a process, which ends with _exit: libwebsockets 4.1.6 unloads
+ * its adapter to libuv while the loop still needs it, so that its context cannot be destroyed.
+ */
 enum oto_status web_http_open(const struct web_http_options *options, struct web_http **http, struct oto_error *error);
 uint16_t web_http_port(const struct web_http *http);
 uint32_t web_http_peers(const struct web_http *http);
-/* Ends all connections, runs the loop until they are closed, and frees everything. NULL is allowed. */
-void web_http_close(struct web_http *http);
 
 /* Queues a copy of one message. OTO_LIMIT: the queue would exceed WEB_QUEUE_MAX_BYTES, and nothing was queued. */
 enum oto_status web_peer_send(struct web_peer *peer, const void *data, size_t bytes, bool binary);

@@ -16,7 +16,7 @@ struct web_http {
     struct lws_protocols *protocols; /* [0] serves plain HTTP; the others are options.protocols; the last is empty */
     void *loops[1];
     uint16_t port;
-    bool is_loopback, closing;
+    bool is_loopback;
     char own_name[WEB_HOST_BYTES]; /* of this machine */
     struct web_peer *peers;
     uint32_t peer_count;
@@ -37,7 +37,7 @@ struct web_peer {
     struct lws *wsi;
     struct message *first, **last;
     size_t queued_bytes;
-    bool closing;
+    bool closing, close_sent;
     uint16_t close_code;
     char close_reason[124];
     char token[WEB_TOKEN_BYTES];

@@ -6,6 +6,8 @@
 
 #define BURST_MESSAGES (2.0 * WEB_MESSAGES_PER_S) /* that may arrive together, after a stall */
 #define FRAGMENT_BYTES 65536u
+#define WRITE_CLOSE ((enum lws_write_protocol)4) /* lws-write.h leaves out this number */
+#define CLOSE_S 3 /* for the peer to answer a close frame */
 
 static void take_token(struct lws *wsi, char *token, size_t room)
 {
@@ -91,10 +93,11 @@ static bool is_too_frequent(struct web_peer *peer)
 /* Fragments count as messages, so that a message of empty fragments has an end. */
 static int on_received(struct lws *wsi, struct web_peer *peer, const void *data, size_t bytes)
 {
+    const bool frequent = is_too_frequent(peer);
     if (peer->closing || peer->state == NULL) {
-        return 0;
+        return frequent ? -1 : 0; /* a peer that ignores the close frame */
     }
-    if (is_too_frequent(peer)) {
+    if (frequent) {
         web_peer_close(peer, LWS_CLOSE_STATUS_POLICY_VIOLATION, "more than 100 messages a second");
         return 0;
     }
@@ -114,11 +117,23 @@ static int on_received(struct lws *wsi, struct web_peer *peer, const void *data,
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
+/*
+ * Sends the close frame itself: with libuv, libwebsockets 4.1.6 closes the socket of a callback that returns -1 before its
+ * own close frame is sent. The answer of the peer ends the connection, or the timeout.
+ */
 static int close_now(struct lws *wsi, struct web_peer *peer)
 {
-    lws_close_reason(wsi, (enum lws_close_status)peer->close_code, (unsigned char *)peer->close_reason,
-                     strlen(peer->close_reason));
-    return -1;
+    unsigned char room[LWS_PRE + 2 + sizeof peer->close_reason];
+    const size_t bytes = strlen(peer->close_reason);
+    if (peer->close_sent) {
+        return 0;
+    }
+    peer->close_sent = true;
+    room[LWS_PRE] = (unsigned char)(peer->close_code >> 8);
+    room[LWS_PRE + 1] = (unsigned char)peer->close_code;
+    memcpy(room + LWS_PRE + 2, peer->close_reason, bytes);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_CLOSE_ACK, CLOSE_S);
+    return lws_write(wsi, room + LWS_PRE, bytes + 2, WRITE_CLOSE) < (int)bytes + 2 ? -1 : 0;
 }
 
 /* One fragment of the first message for each turn of the loop. */
@@ -196,6 +211,8 @@ int web_peer_callback(struct lws *wsi, enum lws_callback_reasons reason, void *u
         return on_established(wsi, session);
     case LWS_CALLBACK_CLOSED:
         return on_closed(session);
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: /* nonzero: no second close frame answers the one that answers ours */
+        return session->peer != NULL && session->peer->close_sent;
     case LWS_CALLBACK_RECEIVE:
         return session->peer != NULL ? on_received(wsi, session->peer, in, bytes) : -1;
     case LWS_CALLBACK_SERVER_WRITEABLE:

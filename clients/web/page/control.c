@@ -31,7 +31,6 @@ struct web_control {
     void *context;
     struct request *first, **last; /* the first one is in work */
     uint32_t count;
-    bool closing;
 };
 
 /* ---- verbs: each runs in the worker ------------------------------------------------------------------------------ */
@@ -240,17 +239,11 @@ static void after_work(uv_work_t *work, int status)
 {
     struct request *request = work->data;
     struct web_control *control = request->control;
-    if (status == 0 && !control->closing && !request->reply.failed) {
+    if (status == 0 && !request->reply.failed) {
         control->reply(control->context, request->viewer, request->reply.text, request->reply.bytes);
     }
     drop_first(control);
-    if (control->closing) {
-        while (control->first != NULL) {
-            drop_first(control);
-        }
-    } else {
-        start_first(control);
-    }
+    start_first(control);
 }
 
 static void start_first(struct web_control *control)
@@ -325,19 +318,4 @@ enum oto_status web_control_open(uv_loop_t *loop, const char *socket_path, web_c
     (void)snprintf(made->socket_path, sizeof made->socket_path, "%s", socket_path);
     *control = made;
     return OTO_OK;
-}
-
-void web_control_close(struct web_control *control)
-{
-    if (control != NULL) {
-        control->closing = true;
-        if (control->first != NULL) {
-            (void)uv_cancel((uv_req_t *)&control->first->work);
-        }
-    }
-}
-
-void web_control_free(struct web_control *control)
-{
-    free(control);
 }

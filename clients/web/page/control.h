@@ -24,8 +24,5 @@ enum oto_status web_control_open(uv_loop_t *loop, const char *socket_path, web_c
 enum oto_status web_control_request(struct web_control *control, uint64_t viewer, bool may_control, const char *number,
                                     const char *verb, const char *const *arguments, uint32_t argument_count,
                                     struct oto_error *error);
-/* Waiting requests are dropped; the loop runs until the current one is done. NULL is allowed. */
-void web_control_close(struct web_control *control);
-void web_control_free(struct web_control *control); /* after the loop */
 
 #endif

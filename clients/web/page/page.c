@@ -356,20 +356,3 @@ struct web_protocol web_page_protocol(struct web_page *page)
     return (struct web_protocol){
         .name = "otolith.v1", .context = page, .connected = on_connected, .received = on_received, .closed = on_closed};
 }
-
-void web_page_close(struct web_page *page)
-{
-    if (page != NULL) {
-        web_control_close(page->control);
-        uv_close((uv_handle_t *)&page->timer, NULL);
-    }
-}
-
-void web_page_free(struct web_page *page)
-{
-    if (page != NULL) {
-        web_control_free(page->control);
-        web_text_free(&page->text);
-        free(page);
-    }
-}

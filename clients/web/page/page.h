@@ -21,7 +21,5 @@ struct web_page_options {
 /* Options are copied; the world and the tokens must stay valid. */
 enum oto_status web_page_open(const struct web_page_options *options, struct web_page **page, struct oto_error *error);
 struct web_protocol web_page_protocol(struct web_page *page);
-void web_page_close(struct web_page *page); /* the loop closes handles afterwards; NULL is allowed */
-void web_page_free(struct web_page *page);  /* after the loop */
 
 #endif

@@ -62,21 +62,6 @@ void web_world_listen(struct web_world *world, struct web_world_listener *listen
     world->listeners = listener;
 }
 
-void web_world_close(struct web_world *world)
-{
-    if (world != NULL) {
-        uv_close((uv_handle_t *)&world->check, NULL);
-    }
-}
-
-void web_world_free(struct web_world *world)
-{
-    if (world != NULL) {
-        oto_client_close(world->client);
-        free(world);
-    }
-}
-
 struct oto_client *web_world_client(struct web_world *world)
 {
     return world->client;

@@ -19,10 +19,8 @@ struct web_world_listener {
 
 enum oto_status web_world_open(uv_loop_t *loop, const struct oto_client_options *options, struct web_world **world,
                                struct oto_error *error);
-/* The listener must stay valid until the world is closed. */
+/* The listener must stay valid. */
 void web_world_listen(struct web_world *world, struct web_world_listener *listener);
-void web_world_close(struct web_world *world); /* the loop closes a handle afterwards; NULL is allowed */
-void web_world_free(struct web_world *world);  /* after the loop */
 
 struct oto_client *web_world_client(struct web_world *world);
 bool web_world_is_over(const struct web_world *world); /* the run has ended; another may follow */

@@ -57,7 +57,8 @@ class Pages(unittest.TestCase):
             self.assertEqual(names_in_page(read(f"otolith-{name}", 1)), names_in_help(text), name)
 
     def test_every_program_has_a_page_with_the_options_of_its_help(self):
-        for name in ("otolithd", "otolith-publisher"):
+        optional = [name for name in ("otolith-player", "otolith-web") if (BIN / name).exists()]
+        for name in ("otolithd", "otolith-publisher", *optional):
             self.assertEqual(names_in_page(read(name, 8)), names_in_help(help_of(name)), name)
         self.assertIn("isolation: process", read("otolith-plugin-host", 8))
 

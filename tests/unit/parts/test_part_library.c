@@ -7,7 +7,7 @@
 #define G0 9.80665
 #define RT2 1.41421356237309504880
 
-static struct oto_plugin *imu_plugin, *mag_plugin, *odometer;
+static struct oto_plugin *imu_plugin, *mag_plugin, *gnss_plugin, *barometer_plugin, *odometer;
 
 static struct oto_plugin *open_plugin(const char *name)
 {
@@ -48,7 +48,7 @@ static void apply(const char *name, const char *mode_name, const struct oto_plug
 struct census {
     uint32_t imus, magnetometers;
     double worst[OTO_PART_TRIADS];
-    uint32_t warned;
+    uint32_t warned, others;
 };
 
 static void count_warning(void *context, const char *sentence)
@@ -59,7 +59,11 @@ static void count_warning(void *context, const char *sentence)
 
 static void bind_mode(struct census *census, const struct oto_part *part, const struct oto_part_mode *mode)
 {
-    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(part->is_imu ? imu_plugin : mag_plugin);
+    const struct oto_plugin *plugin = part->is_imu                               ? imu_plugin
+                                      : strcmp(part->kind_name, "receiver") == 0 ? gnss_plugin
+                                      : strcmp(part->kind_name, "pressure") == 0 ? barometer_plugin
+                                                                                 : mag_plugin;
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(plugin);
     struct oto_params params;
     struct oto_error error = {0};
     assert_ok(oto_params_default(descriptor, &params, &error), error);
@@ -84,7 +88,8 @@ static enum oto_status count_part(void *context, const char *name, struct oto_er
         return status;
     }
     census->imus += part->is_imu;
-    census->magnetometers += !part->is_imu;
+    census->magnetometers += part->kind == OTO_PART_KIND_MAGNETOMETER;
+    census->others += part->kind == OTO_PART_KIND_SETTINGS;
     for (uint32_t i = 0; i < part->mode_count; i++) {
         bind_mode(census, part, &part->modes[i]);
     }
@@ -100,6 +105,7 @@ static void every_mode_of_every_part_binds_and_is_plausible(void **state)
     assert_ok(oto_parts_each(count_part, &census, &error), error);
     assert_true(census.imus >= 12);
     assert_true(census.magnetometers >= 3);
+    assert_true(census.others >= 7);
     assert_int_equal(census.warned, 0);
     /* The table of implausible densities is 18 times the worst that is shipped. */
     for (int triad = 0; triad < OTO_PART_TRIADS; triad++) {
@@ -264,14 +270,28 @@ static void every_term_has_the_parameter_it_names(void **state)
     }
 }
 
+/* 0.9 Pa behind the filter of coefficient 3 (Table 8) is 0.9 sqrt(7) before it. */
+static void settings_of_a_part_are_parameters_of_its_plugin(void **state)
+{
+    (void)state;
+    struct oto_params params;
+    apply("bosch/bmp388", NULL, barometer_plugin, &params);
+    assert_near(get(barometer_plugin, &params, "noise_density_pa_rthz", 0), 0.9 * sqrt(7) / sqrt(25), 1e-6);
+    assert_near(get(barometer_plugin, &params, "iir_coefficient", 0), 3, 0);
+    oto_params_free(&params);
+    apply("u-blox/zed-f9p", NULL, gnss_plugin, &params);
+    assert_near(get(gnss_plugin, &params, "fixed.position_sigma_m", 0), 0.01 / sqrt(2 * log(2)), 1e-6);
+    oto_params_free(&params);
+}
+
 /* ---- what does not fit ---- */
 
 static void a_part_of_another_kind_is_refused(void **state)
 {
     (void)state;
-    static const char *const names[] = {"tdk/mpu-6050", "bosch/bmm150", "bosch/bmm150"};
-    const struct oto_plugin *plugins[] = {mag_plugin, imu_plugin, odometer};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"tdk/mpu-6050", "bosch/bmm150", "bosch/bmm150", "bosch/bmp388", "u-blox/zed-f9p"};
+    const struct oto_plugin *plugins[] = {mag_plugin, imu_plugin, odometer, gnss_plugin, barometer_plugin};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct oto_part *part;
         struct oto_params params;
         struct oto_error error = {0};
@@ -383,6 +403,8 @@ static int open_all(void **state)
     imu_plugin = open_plugin("mems_imu");
     mag_plugin = open_plugin("magnetometer");
     odometer = open_plugin("odometer");
+    gnss_plugin = open_plugin("gnss");
+    barometer_plugin = open_plugin("barometer");
     return 0;
 }
 
@@ -392,6 +414,8 @@ static int close_all(void **state)
     (void)oto_plugin_close(imu_plugin);
     (void)oto_plugin_close(mag_plugin);
     (void)oto_plugin_close(odometer);
+    (void)oto_plugin_close(gnss_plugin);
+    (void)oto_plugin_close(barometer_plugin);
     return 0;
 }
 
@@ -409,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_triad_without_noise_is_named),
         cmocka_unit_test(lis3mdl_has_the_digits_of_its_sheet),
         cmocka_unit_test(the_smallest_of_three_ranges_holds_where_there_is_one),
+        cmocka_unit_test(settings_of_a_part_are_parameters_of_its_plugin),
         cmocka_unit_test(a_part_of_another_kind_is_refused),
         cmocka_unit_test(names_never_leave_the_library),
         cmocka_unit_test(an_unknown_name_gets_a_suggestion_and_the_places),

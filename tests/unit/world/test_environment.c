@@ -420,7 +420,7 @@ static void the_hash_is_the_same_on_every_machine(void **unused)
     srv_state_hash_begin(&hash, 42);
     srv_state_hash_absorb(&hash, words, sizeof words);
     srv_state_hash_absorb(&hash, words, 8);
-    assert_int_equal(srv_state_hash_end(&hash), UINT64_C(0x526f97c5a0ee2f06));
+    assert_int_equal(srv_state_hash_end(&hash), UINT64_C(0xb967856ad516c8d9));
 }
 
 int main(void)
