@@ -138,7 +138,9 @@ static void continue_session(struct fox_session *session)
         subscription->lost = 0;
     }
     session->parameters.running = false;
-    fox_send_playback(session, true, "");
+    if (session->control.awaited == 0) {
+        fox_send_playback(session, NULL);
+    }
 }
 
 static void on_world_changed(void *context)

@@ -395,26 +395,33 @@ static void send_result(struct fox_session *session, uint32_t service, uint32_t 
 
 /* ---- playback control ---- */
 
-/* u8 opcode, u8 status, u64 time, f32 speed, u8 did seek, u32 length and text of the request's id. */
-void fox_send_playback(struct fox_session *session, bool did_seek, const char *id)
+/*
+ * u8 opcode, u8 status, u64 time, f32 speed, u8 did seek, u32 length and text of the request's id. What a request has set is
+ * taken from it, because the next run after a seek may not be attached yet.
+ */
+void fox_send_playback(struct fox_session *session, const struct fox_control *request)
 {
     enum { PLAYING = 0, PAUSED = 1, ENDED = 3, HEAD = 19 };
     unsigned char frame[HEAD + FOX_ID_BYTES];
     const struct oto_client *client = web_world_client(session->foxglove->options.world);
     const uint32_t state = __atomic_load_n(&oto_client_header(client)->state, __ATOMIC_ACQUIRE);
     struct oto_clock clock = {0};
-    const uint32_t length = (uint32_t)strlen(id);
     (void)oto_client_clock(client, &clock);
-    const uint64_t time_ns = clock.sim_time_ns > 0 ? (uint64_t)clock.sim_time_ns : 0;
-    const float speed = (float)clock.scale;
-    const bool at_end = clock.sim_time_ns >= session->foxglove->playback.end_ns;
+    const bool did_seek = request == NULL || request->did_seek;
+    const uint64_t now_ns = clock.sim_time_ns > 0 ? (uint64_t)clock.sim_time_ns : 0;
+    const uint64_t time_ns = request != NULL && request->did_seek ? request->seek_ns : now_ns;
+    const float speed = request != NULL ? request->speed : (float)clock.scale;
+    const bool plays = request != NULL ? request->plays : state == OTO_SERVER_RUNNING;
+    const uint32_t length = request != NULL ? (uint32_t)strlen(request->id) : 0;
     frame[0] = PLAYBACK_STATE;
-    frame[1] = state == OTO_SERVER_RUNNING ? PLAYING : at_end ? ENDED : PAUSED;
+    frame[1] = plays ? PLAYING : time_ns >= (uint64_t)session->foxglove->playback.end_ns ? ENDED : PAUSED;
     memcpy(frame + 2, &time_ns, sizeof time_ns);
     memcpy(frame + 10, &speed, sizeof speed);
     frame[14] = did_seek;
     memcpy(frame + 15, &length, sizeof length);
-    memcpy(frame + HEAD, id, length);
+    if (length > 0) {
+        memcpy(frame + HEAD, request->id, length);
+    }
     (void)web_peer_send(session->peer, frame, HEAD + length, true);
 }
 
@@ -433,28 +440,28 @@ static void control_playback(struct fox_session *session, const char *verb, cons
 static void on_playback_request(struct fox_session *session, const unsigned char *data, size_t bytes)
 {
     enum { HEAD = 19 };
-    float speed;
-    uint64_t seek_ns;
+    struct fox_control *control = &session->control;
     uint32_t length;
     char text[32];
     if (bytes < HEAD || !session->foxglove->playback.plays || session->control.awaited > 0) {
         fox_send_status(session, WARNING, "this world is live, or a request to control the playback is under way");
         return;
     }
-    memcpy(&speed, data + 2, sizeof speed);
-    memcpy(&seek_ns, data + 7, sizeof seek_ns);
+    memcpy(&control->speed, data + 2, sizeof control->speed);
+    memcpy(&control->seek_ns, data + 7, sizeof control->seek_ns);
+    control->plays = data[1] == 0;
     memcpy(&length, data + 15, sizeof length);
     length = length <= bytes - HEAD && length < FOX_ID_BYTES ? length : 0;
-    memcpy(session->control.id, data + HEAD, length);
-    session->control.id[length] = '\0';
-    session->control.did_seek = data[6] != 0;
-    if (session->control.did_seek) {
-        (void)snprintf(text, sizeof text, "%.9f", (double)seek_ns * 1e-9);
+    memcpy(control->id, data + HEAD, length);
+    control->id[length] = '\0';
+    control->did_seek = data[6] != 0;
+    if (control->did_seek) {
+        (void)snprintf(text, sizeof text, "%.9f", (double)control->seek_ns * 1e-9);
         control_playback(session, "seek", text);
     }
-    (void)snprintf(text, sizeof text, "%.6g", (double)speed);
+    (void)snprintf(text, sizeof text, "%.6g", (double)control->speed);
     control_playback(session, "scale", text);
-    control_playback(session, data[1] == 0 ? "resume" : "pause", NULL);
+    control_playback(session, control->plays ? "resume" : "pause", NULL);
 }
 
 static void take_control_reply(struct fox_session *session, bool good, const char *text)
@@ -464,7 +471,7 @@ static void take_control_reply(struct fox_session *session, bool good, const cha
     }
     session->control.awaited -= session->control.awaited > 0;
     if (session->control.awaited == 0) {
-        fox_send_playback(session, session->control.did_seek, session->control.id);
+        fox_send_playback(session, &session->control);
     }
 }
 

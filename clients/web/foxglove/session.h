@@ -36,7 +36,9 @@ struct fox_playback {
 /* A playback control request whose replies are awaited. */
 struct fox_control {
     uint32_t awaited;
-    bool did_seek, failed;
+    bool did_seek, plays;
+    float speed;
+    uint64_t seek_ns;
     char id[FOX_ID_BYTES];
 };
 
@@ -83,8 +85,8 @@ void fox_advertise_services(struct fox_session *session);
 void fox_get_parameters(struct fox_session *session, const char *id);
 /* A reply of web_control_request as JSON. */
 void fox_reply(struct fox_session *session, const char *text, size_t bytes);
-/* The state of a playback, binary. */
-void fox_send_playback(struct fox_session *session, bool did_seek, const char *id);
+/* The state of a playback, binary, in reply to a request; `request` NULL: that of the segment, after a seek by somebody else. */
+void fox_send_playback(struct fox_session *session, const struct fox_control *request);
 void fox_end_subscription(struct fox_subscription *subscription);
 
 #endif
