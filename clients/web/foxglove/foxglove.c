@@ -65,7 +65,7 @@ static enum oto_status take_world(struct web_foxglove *foxglove, struct oto_erro
     return fox_catalog_make(&foxglove->catalog, client, error);
 }
 
-/* A viewer starts anew with another session id, which is the epoch. */
+/* Another session id, which is the epoch, makes a viewer forget the previous run. */
 static void greet(struct fox_session *session)
 {
     struct web_foxglove *foxglove = session->foxglove;

@@ -47,7 +47,7 @@ static const struct bad_file {
 } bad_files[] = {
     {"", ":1:1:", {"got nothing"}},
     {"part: a/b\n", ":1:1:", {"'title' is missing"}},
-    {"part: a/b\ntitle: t\nvendor: v\nkind: gyro\n", ":4:7:", {"imu or magnetometer", "'gyro'"}},
+    {"part: a/b\ntitle: t\nvendor: v\nkind: gyro\n", ":4:7:", {"receiver or pressure", "'gyro'"}},
     {"parts: a/b\n", ":1:1:", {"no key 'parts'", "did you mean 'part'"}},
     {HEAD "modes: {}\n", ":1:1:", {"'documents' is missing"}},
     {HEAD DOCUMENTS "modes: {}\n", ":", {"at least one mode"}},
