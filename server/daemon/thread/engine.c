@@ -99,7 +99,12 @@ static bool may_tick(const void *context)
 static void run_lanes(void *context, void (*work)(void *work_context, uint32_t lane), void *work_context, uint32_t lanes)
 {
     struct srv_engine *engine = context;
-    srv_workers_run(engine->workers, work, work_context, lanes);
+    for (uint32_t lane = 0; engine->workers == NULL && lane < lanes; lane++) {
+        work(work_context, lane); /* ticks of an engine that is not started */
+    }
+    if (engine->workers != NULL) {
+        srv_workers_run(engine->workers, work, work_context, lanes);
+    }
 }
 
 static void on_host_events(void *context)
