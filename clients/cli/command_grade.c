@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "world_plugins.h"
+
 enum { MOST_JOBS = 256 };
 #define MOST_SEEDS 1000000
 
@@ -86,7 +88,8 @@ static enum oto_status hash_plan(struct grade_plan *plan, struct oto_error *erro
     enum oto_status status = OTO_OK;
     plan->hash = OTO_FNV1A64_START;
     for (uint32_t i = 0; status == OTO_OK && i < plan->world_count; i++) {
-        status = grade_hash_plugins(&plan->worlds[i], &plan->hash, error);
+        const struct grade_world *world = &plan->worlds[i];
+        status = cli_hash_plugins(world->world_path, world->world_text, world->world_length, &plan->hash, error);
     }
     for (uint32_t i = 0; i < plan->world_count; i++) {
         hash_more(plan, plan->worlds[i].text, plan->worlds[i].length);

@@ -153,6 +153,7 @@ int main(int argc, char **argv)
 {
     (void)signal(SIGCHLD, SIG_DFL); /* some launchers ignore it, which makes children unwaitable */
     (void)signal(SIGXFSZ, SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error with a sentence (EFBIG) */
+    (void)prctl(PR_SET_NAME, "otolithd"); /* a server that its supervisor starts as /proc/self/exe would be named "exe" */
     be_small();
     if (is_given(argc, argv, SRV_SUPERVISOR_OPTION)) {
         return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE
@@ -167,7 +168,6 @@ int main(int argc, char **argv)
         (void)setenv("OTOLITH_KEEP_PLUGINS", options.keep_plugins, 1);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
     if (options.checkpoint_directory != NULL) {
         srv_saves_hold(options.checkpoint_directory);
     }

@@ -440,14 +440,45 @@ static enum oto_status start_publishing(struct srv_server *server, struct oto_er
     if (!publish->enabled || publish->listen_count == 0 || server->options->no_publish) {
         return OTO_OK;
     }
-    static_assert(SRV_MAX_LISTEN <= SRV_PUBLISHER_MAX_LISTEN, "a world has no more listeners than a publisher");
-    struct srv_publisher_options options = {
-        .listen_count = publish->listen_count, .coalesce_ns = publish->coalesce_ns, .packed = publish->packed};
+    static_assert(SRV_MAX_LISTEN <= SRV_SUPERVISOR_ENDPOINTS, "a world has no more listeners than a publisher");
+    const bool datagrams = strncmp(publish->listen[0], "udp://", 6) == 0;
+    char coalesce[64];
+    (void)snprintf(coalesce, sizeof coalesce, "--coalesce-ns=%lld", (long long)publish->coalesce_ns);
+    struct srv_supervisor_options options = {.program = "otolith-publisher",
+                                             .arguments = {coalesce, datagrams         ? "--format=plotjuggler"
+                                                                   : publish->packed ? "--format=packed"
+                                                                                     : "--format=map"},
+                                             .endpoint_count = publish->listen_count,
+                                             .endpoint_option = "--listen"};
     for (uint32_t i = 0; i < publish->listen_count; i++) {
-        options.listen[i] = publish->listen[i];
+        options.endpoints[i] = publish->listen[i];
     }
     const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
-    return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->supervisor, error);
+    return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->publisher, error);
+}
+
+/* A world runs as well without its page: a failure is a sentence. */
+static void start_web(struct srv_server *server)
+{
+    const struct srv_web_config *web = &server->config.web;
+    struct oto_error error = {0};
+    if (!web->enabled || server->options->no_publish) {
+        return;
+    }
+    const struct srv_supervisor_options options = {
+        .program = "otolith-web",
+        .arguments = {"--listen", web->listen, web->read_token == SRV_READ_TOKEN_NONE ? "--read-token=none" : "--read-token=auto"},
+        .endpoint_count = 1,
+        .endpoints = {""}};
+    const struct srv_supervisor_hooks hooks = srv_server_web_hooks(server);
+    const enum oto_status status =
+        srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->web, &error);
+    if (status != OTO_OK) {
+        char sentence[sizeof error.text + 128];
+        (void)snprintf(sentence, sizeof sentence, "the world has no page: %s (otolith-web is built where libwebsockets is installed)",
+                       error.text);
+        srv_server_say(NULL, sentence);
+    }
 }
 
 /* Closes what was opened before the failure. */
@@ -510,6 +541,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         status = start_publishing(server, error);
     }
     if (status == OTO_OK) {
+        start_web(server);
         srv_server_write_facts(server);
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
@@ -532,7 +564,8 @@ void srv_server_destroy(struct srv_server *server)
     if (server->loop_open) {
         (void)uv_loop_close(&server->loop);
     }
-    srv_supervisor_destroy(server->supervisor);
+    srv_supervisor_destroy(server->publisher);
+    srv_supervisor_destroy(server->web);
     srv_control_destroy(server->control);
     srv_checkpointer_destroy(server->checkpointer);
     srv_run_observer_destroy(server->run_observer);

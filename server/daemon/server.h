@@ -22,7 +22,7 @@ enum srv_phase {
     SRV_PHASE_RUNNING = 0,
     SRV_PHASE_STOPPING, /* the tick thread is to stop */
     SRV_PHASE_DRAINING, /* lossless readers read the rest */
-    SRV_PHASE_CLOSING   /* publisher, sockets, handles */
+    SRV_PHASE_CLOSING   /* publisher, page, sockets, handles */
 };
 
 struct srv_server {
@@ -43,7 +43,8 @@ struct srv_server {
     struct srv_late_reply asked_by;  /* the client that waits for this run to serve */
     struct srv_server *next;         /* the next run of this process, ready to start; NULL: there is none */
     struct srv_restore *restoring;   /* the next run is being made; NULL: none */
-    struct srv_supervisor *supervisor; /* NULL: nothing is published */
+    struct srv_supervisor *publisher; /* NULL: nothing is published */
+    struct srv_supervisor *web;       /* NULL: the world has no page */
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;

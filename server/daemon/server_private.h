@@ -33,5 +33,6 @@ void srv_server_warn(void *context, const char *sentence);
 void srv_server_write_facts(void *server); /* server.json */
 struct srv_control_hooks srv_server_control_hooks(struct srv_server *server);
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server);
+struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server);
 
 #endif

@@ -210,7 +210,7 @@ def arguments():
     options = parser.parse_args()
     options.bin = options.bin.resolve()
     options.starts = options.flips if options.starts is None else options.starts
-    options.plugins = options.bin.parent / "lib" / "otolith" / "plugins"
+    options.plugins = next((options.bin.parent / "lib" / "otolith").glob("plugins-*"))
     return options
 
 

@@ -14,7 +14,7 @@ sys.dont_write_bytecode = True
 from damage import flipped, loader_bytes  # noqa: E402
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
-PLUGINS = BIN.parent / "lib" / "otolith" / "plugins"
+PLUGINS = next((BIN.parent / "lib" / "otolith").glob("plugins-*"))
 COUNT = 60  # for each plugin
 NODES = {"mems_imu": "car/imu", "motion_script": "car/motion", "odometer": "car/odo"}
 WORLD = """

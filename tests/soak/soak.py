@@ -84,7 +84,7 @@ class Soak:
         self.world.checkpoint(self.checkpoint_path)
 
     def plugin_file(self, plugin):
-        return pathlib.Path(OPTIONS.build, "lib", "otolith", "plugins", plugin + ".so")
+        return next(pathlib.Path(OPTIONS.build, "lib", "otolith").glob(f"plugins-*/{plugin}.so"))
 
     def own_file(self, name, data):
         """A file of these bytes. A replay loads a file that was swapped in once more: a logged world keeps all of them."""

@@ -4,93 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "otolith/rng.h"
-
-/* ---- laws ---- */
-
-struct drawing {
-    struct oto_rng_key key;
-    uint64_t element;
-    char text[1024];
-    size_t used;
-};
-
-static double uniform(struct drawing *drawing)
-{
-    return oto_u01(oto_rng_block(drawing->key, drawing->element++, 0, 0, OTO_RNG_DOMAIN_WORLD).v[0]);
-}
-
-static double normal(struct drawing *drawing)
-{
-    return oto_normal_from_bits(oto_rng_block(drawing->key, drawing->element++, 0, 0, OTO_RNG_DOMAIN_WORLD).v[0]);
-}
-
-static void put(struct drawing *drawing, const char *text)
-{
-    const int length = snprintf(drawing->text + drawing->used, sizeof drawing->text - drawing->used, "%s", text);
-    drawing->used += length > 0 ? (size_t)length : 0;
-    drawing->used = drawing->used < sizeof drawing->text ? drawing->used : sizeof drawing->text - 1;
-}
-
-/* [a, b]: a number; [[a, b], [c, d], …]: as many. */
-static enum oto_status draw_numbers(struct drawing *drawing, const struct oto_value *range, bool is_normal,
-                                    struct oto_error *error)
-{
-    double ends[2];
-    char number[40];
-    enum oto_status status = OTO_OK;
-    if (range->kind == OTO_VALUE_LIST && range->count > 0 && range->count <= 16 &&
-        range->items[0]->kind == OTO_VALUE_LIST) {
-        for (uint32_t i = 0; status == OTO_OK && i < range->count; i++) {
-            put(drawing, i == 0 ? "[" : ", ");
-            status = draw_numbers(drawing, range->items[i], is_normal, error);
-        }
-        put(drawing, "]");
-        return status;
-    }
-    if (range->kind != OTO_VALUE_LIST || range->count != 2) {
-        return oto_value_expected(range, error, is_normal ? "[mean, sigma], or a list of such" : "[low, high], or a list of such");
-    }
-    for (uint32_t i = 0; status == OTO_OK && i < 2; i++) {
-        status = oto_value_f64(range->items[i], &ends[i], error);
-    }
-    if (status == OTO_OK) {
-        const double drawn = is_normal ? ends[0] + ends[1] * normal(drawing) : ends[0] + (ends[1] - ends[0]) * uniform(drawing);
-        (void)snprintf(number, sizeof number, "%.12g", drawn);
-        put(drawing, number);
-    }
-    return status;
-}
-
-static enum oto_status draw_word(struct drawing *drawing, const struct oto_value *words, struct oto_error *error)
-{
-    const char *word;
-    if (words->kind != OTO_VALUE_LIST || words->count == 0) {
-        return oto_value_expected(words, error, "a list of words");
-    }
-    const uint32_t index = (uint32_t)(uniform(drawing) * words->count);
-    const enum oto_status status = oto_value_text(words->items[index], &word, error);
-    if (status == OTO_OK) {
-        put(drawing, word);
-    }
-    return status;
-}
-
-static enum oto_status draw_one(const struct oto_value *law, uint64_t seed, struct drawing *drawing, struct oto_error *error)
-{
-    const struct oto_value *kind = law->kind == OTO_VALUE_MAP && law->count == 1 ? law->items[0] : NULL;
-    *drawing = (struct drawing){.key = oto_rng_key_make(seed, law->key)};
-    if (kind != NULL && strcmp(kind->key, "uniform") == 0) {
-        return draw_numbers(drawing, kind, false, error);
-    }
-    if (kind != NULL && strcmp(kind->key, "normal") == 0) {
-        return draw_numbers(drawing, kind, true, error);
-    }
-    if (kind != NULL && strcmp(kind->key, "choose") == 0) {
-        return draw_word(drawing, kind, error);
-    }
-    return oto_value_expected(law, error, "{uniform: [low, high]}, {normal: [mean, sigma]} or {choose: [word, …]}");
-}
+#include "draw_value.h"
 
 /* ---- overrides ---- */
 
@@ -115,31 +29,6 @@ static enum oto_status override(struct making *making, const char *path, const c
     return oto_document_set(making->document, path, yaml, making->error);
 }
 
-/* A value as YAML in one line. */
-static void write_value(FILE *to, const struct oto_value *value)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
-    const bool is_map = value->kind == OTO_VALUE_MAP;
-    if (value->kind == OTO_VALUE_SCALAR && !value->quoted && value->text[strspn(value->text, plain)] == '\0') {
-        (void)fputs(value->text, to);
-        return;
-    }
-    if (value->kind == OTO_VALUE_SCALAR) {
-        (void)fputc('\'', to);
-        for (const char *c = value->text; *c != '\0'; c++) {
-            (void)fputs(*c == '\'' ? "''" : (const char[]){*c, '\0'}, to);
-        }
-        (void)fputc('\'', to);
-        return;
-    }
-    (void)fputc(is_map ? '{' : '[', to);
-    for (uint32_t i = 0; i < value->count; i++) {
-        (void)fprintf(to, "%s%s%s", i > 0 ? ", " : "", is_map ? value->items[i]->key : "", is_map ? ": " : "");
-        write_value(to, value->items[i]);
-    }
-    (void)fputc(is_map ? '}' : ']', to);
-}
-
 static enum oto_status override_value(struct making *making, const char *path, const struct oto_value *value)
 {
     char *text = NULL;
@@ -148,7 +37,7 @@ static enum oto_status override_value(struct making *making, const char *path, c
     if (to == NULL) {
         return oto_fail(making->error, OTO_NO_MEMORY, "no memory for the values of a drive");
     }
-    write_value(to, value);
+    cli_value_yaml(to, value);
     const bool written = fclose(to) == 0;
     const enum oto_status status = written ? override(making, path, text)
                                            : oto_fail(making->error, OTO_NO_MEMORY, "no memory for the values of a drive");
@@ -158,7 +47,7 @@ static enum oto_status override_value(struct making *making, const char *path, c
 
 static enum oto_status apply_grade(struct making *making, const struct grade_world *world, const char *style, uint64_t seed)
 {
-    struct drawing drawing;
+    char drawn[CLI_DRAWN_BYTES];
     enum oto_status status = OTO_OK;
     if (style[0] != '\0') {
         status = override(making, "vehicles.0.motion.params.generate", style);
@@ -167,9 +56,9 @@ static enum oto_status apply_grade(struct making *making, const struct grade_wor
         status = override_value(making, world->set->items[i]->key, world->set->items[i]);
     }
     for (uint32_t i = 0; status == OTO_OK && i < world->draw->count; i++) {
-        status = draw_one(world->draw->items[i], seed, &drawing, making->error);
+        status = cli_draw_value(world->draw->items[i], seed, drawn, sizeof drawn, making->error);
         if (status == OTO_OK) {
-            status = override(making, world->draw->items[i]->key, drawing.text);
+            status = override(making, world->draw->items[i]->key, drawn);
         }
     }
     return status;

@@ -59,11 +59,6 @@ enum oto_status grade_draw_make(const struct grade_world *world, const char *sty
                                 uint32_t method_count, bool histogram, struct grade_draw *draw, struct oto_error *error);
 void grade_draw_finish(struct grade_draw *draw);
 
-/* ---- plugins.c ---- */
-
-/* Adds the contents of the plugins that a world file names to a hash. */
-enum oto_status grade_hash_plugins(const struct grade_world *world, uint64_t *hash, struct oto_error *error);
-
 /* ---- drive.c ---- */
 
 struct grade_point {

@@ -1,5 +1,8 @@
-/* What the plugins of a world are, for the hash of a grade. */
-#include "grade/grade.h"
+#include "world_plugins.h"
+
+#include "document/document.h"
+#include "otolith/hash.h"
+#include "plugin/host.h"
 
 static enum oto_status hash_plugin(const struct oto_value *node, uint64_t *hash, struct oto_error *error)
 {
@@ -25,11 +28,10 @@ static enum oto_status hash_plugin(const struct oto_value *node, uint64_t *hash,
     return status;
 }
 
-enum oto_status grade_hash_plugins(const struct grade_world *world, uint64_t *hash, struct oto_error *error)
+enum oto_status cli_hash_plugins(const char *path, const char *text, size_t length, uint64_t *hash, struct oto_error *error)
 {
     struct oto_document *document;
-    enum oto_status status =
-        oto_document_parse(world->world_path, world->world_text, world->world_length, NULL, &document, error);
+    enum oto_status status = oto_document_parse(path, text, length, NULL, &document, error);
     if (status != OTO_OK) {
         return status;
     }
