@@ -10,6 +10,7 @@
 
 #include "daemon/thread/journal.h"
 #include "daemon/thread/engine_private.h"
+#include "daemon/thread/exit_trap.h"
 #include "daemon/thread/workers.h"
 #include "sim/fpu.h"
 #include "sim/checkpoint.h"
@@ -280,6 +281,9 @@ static void begin_worker(void *context)
     struct srv_rights rights = engine->rights; /* whose state is the tick thread's */
     srv_rights_prepare_thread();
     srv_fpu_pin();
+    if (engine->options.trap_exits) {
+        srv_exit_trap_set();
+    }
     srv_rights_set_thread(&rights, engine->config->clock.mode == OTO_MODE_REALTIME);
 }
 
