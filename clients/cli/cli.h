@@ -14,6 +14,8 @@
 /* Exit codes: success, failure with a sentence on stderr, error in the command line. See also cli_signal_exit_code(). */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
+enum { CLI_WORLDS_MAX = 64 }; /* running worlds that a command lists */
+
 struct cli_command {
     const char *name;
     int (*run)(int argc, char **argv); /* argv[0] is "otolith NAME" for the messages of argp */
@@ -26,6 +28,7 @@ int cli_info(int argc, char **argv);
 int cli_echo(int argc, char **argv);
 int cli_hz(int argc, char **argv);
 int cli_top(int argc, char **argv);
+int cli_web(int argc, char **argv);
 int cli_get(int argc, char **argv);
 int cli_set(int argc, char **argv);
 int cli_pause(int argc, char **argv);
@@ -37,6 +40,10 @@ int cli_checkpoint(int argc, char **argv);
 int cli_restore(int argc, char **argv);
 int cli_branch(int argc, char **argv);
 int cli_verify(int argc, char **argv);
+int cli_record(int argc, char **argv);
+int cli_play(int argc, char **argv);
+int cli_seek(int argc, char **argv);
+
 int cli_fault(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
@@ -47,9 +54,13 @@ int cli_allan(int argc, char **argv);
 int cli_calibrate(int argc, char **argv);
 int cli_grade(int argc, char **argv);
 int cli_sweep(int argc, char **argv);
+int cli_fit(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);
+int cli_gnss_out(int argc, char **argv);
+int cli_plugins(int argc, char **argv);
+int cli_plugin_params(int argc, char **argv);
 int cli_parts(int argc, char **argv);
 
 /* One line; control characters in it, line breaks included, are escaped (base/plain_text.h). For all foreign text. */
@@ -81,11 +92,16 @@ int cli_signal_exit_code(void); /* after cli_interrupted(): 130 for SIGINT, 143 
 /* False for a channel that is reserved but disabled by a parameter, and has no samples: it gets no row. */
 bool cli_is_shown(const struct oto_channel *channel);
 
+/* "" for "1", the unit of numbers without a dimension. */
+const char *cli_shown_unit(const char *unit);
+
 /* The path of a program that was built or installed beside this one. */
 enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error);
 
-/* argp_parse() with the exit codes above. Ends the program after an error in the command line. */
+/* argp_parse() with the exit codes above; "-0.5" is a number. Ends the program after an error in the command line. */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* A positional argument as it was typed. */
+char *cli_argument(char *argument);
 
 /* Options that most commands share: cli_common_argp is a child of the command's argp, its input a struct cli_common. */
 struct cli_common {
@@ -99,11 +115,12 @@ void cli_add_set(const struct argp_state *state, char **sets, uint32_t *count, u
 
 /*
  * Opens the world of --world (without it: OTOLITH_WORLD, or the only running world) with the role of --role, else the
- * role that the user has. NULL on failure, after the error is printed.
+ * role that the user has. `name`: a topic or node, whose first part may be the name of the world; or NULL. NULL on
+ * failure, after the error is printed.
  */
-struct oto_client *cli_open(const struct cli_common *common);
+struct oto_client *cli_open(const struct cli_common *common, const char *name);
 /* The same for commands that only read: without --role the role is observe. */
-struct oto_client *cli_observe(const struct cli_common *common);
+struct oto_client *cli_observe(const struct cli_common *common, const char *name);
 
 /* For a command without options of its own: parses, and checks the number of arguments. */
 struct cli_simple {

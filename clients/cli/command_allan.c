@@ -115,7 +115,8 @@ static bool wanted(const struct options *options, const char *name)
             return true;
         }
     }
-    return options->wanted_count == 0 && strcmp(name, "seq") != 0 && strstr(name, "covariance") == NULL;
+    return options->wanted_count == 0 && strcmp(name, "seq") != 0 && strcmp(name, "sensor_time_ns") != 0 &&
+           strcmp(name, "flags") != 0 && strstr(name, "covariance") == NULL;
 }
 
 static enum oto_status lay_out(struct analysis *analysis, const char *const *names, uint32_t count, struct oto_error *error)
@@ -264,6 +265,7 @@ static enum oto_status evaluate(struct analysis *analysis, struct oto_error *err
         column->count = allan_is_constant(column->allan) ? 0 : allan_points(column->allan, rate_hz, column->points, ALLAN_MAX_POINTS);
         allan_fit(column->points, column->count, allan_count(column->allan), &analysis->options->fit,
                   &column->fit);
+        allan_judge(column, &analysis->options->fit);
     }
     return OTO_OK;
 }

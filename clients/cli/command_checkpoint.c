@@ -39,7 +39,7 @@ static int ask(const struct cli_simple *simple, ask_function *function, const ch
     if (!make_absolute(simple->arguments[0], path, sizeof path)) {
         return CLI_FAILED;
     }
-    struct oto_client *client = cli_open(&simple->common);
+    struct oto_client *client = cli_open(&simple->common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -214,7 +214,7 @@ static enum oto_status save_for_branch(struct branch *branch, char *world, size_
                                        size_t checkpoint_bytes, uint64_t *tick, struct oto_error *error)
 {
     struct oto_reply reply;
-    struct oto_client *client = cli_open(&branch->common);
+    struct oto_client *client = cli_open(&branch->common, NULL);
     if (client == NULL) {
         return OTO_NOT_FOUND;
     }

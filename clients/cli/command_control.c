@@ -25,7 +25,7 @@ int cli_pause(int argc, char **argv)
 {
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "", "Stop the world's clock at the next tick boundary.", 0, 0, &simple);
-    struct oto_client *client = cli_open(&simple.common);
+    struct oto_client *client = cli_open(&simple.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -39,7 +39,7 @@ int cli_resume(int argc, char **argv)
 {
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "", "Resume the world's clock.", 0, 0, &simple);
-    struct oto_client *client = cli_open(&simple.common);
+    struct oto_client *client = cli_open(&simple.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -60,7 +60,7 @@ int cli_step(int argc, char **argv)
         (void)fprintf(stderr, "otolith: step takes a whole number of ticks from 1, not '%s'\n", simple.arguments[0]);
         return CLI_USAGE;
     }
-    struct oto_client *client = cli_open(&simple.common);
+    struct oto_client *client = cli_open(&simple.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -79,7 +79,7 @@ int cli_scale(int argc, char **argv)
         (void)cli_say(&error);
         return CLI_USAGE;
     }
-    struct oto_client *client = cli_open(&simple.common);
+    struct oto_client *client = cli_open(&simple.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -11,7 +11,7 @@
 struct options {
     struct cli_source_options source;
     uint64_t count; /* 0: until interrupted */
-    bool csv, csv_flags;
+    bool csv;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -31,7 +31,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->csv = true;
         return 0;
     case 'F':
-        options->csv = options->csv_flags = true;
+        argp_error(state, "--csv-flags: --csv has the columns sensor_time_ns and flags; use --csv");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -58,7 +58,8 @@ static void print_text(const struct oto_wire_sample *sample)
             (void)putchar(' ');
             oto_plain_text_put(stdout, text);
         }
-        cli_print_line(stdout, "%s%s", field->unit[0] != '\0' ? " " : "", field->unit);
+        const char *unit = cli_shown_unit(field->unit);
+        cli_print_line(stdout, "%s%s", unit[0] != '\0' ? " " : "", unit);
     }
 }
 
@@ -68,7 +69,7 @@ static void print_sample(const struct options *options, const struct oto_wire_sa
         json_sample(stdout, sample->type, sample->frame_id, &sample->head, sample->payload);
         (void)putchar('\n');
     } else if (options->csv) {
-        csv_sample(stdout, sample->type, &sample->head, sample->payload, options->csv_flags);
+        csv_sample(stdout, sample->type, &sample->head, sample->payload);
     } else {
         print_text(sample);
     }
@@ -109,7 +110,7 @@ static int print_all(const struct options *options, struct cli_source *source)
                            sample.topic, sample.head.seq, (double)sample.head.t_ns * 1e-9);
         }
         if (options->csv && !options->source.common.json && printed == 0) {
-            csv_header(stdout, sample.type, options->csv_flags);
+            csv_header(stdout, sample.type);
         }
         print_sample(options, &sample);
         printed++;
@@ -124,7 +125,7 @@ int cli_echo(int argc, char **argv)
 {
     static const struct argp_option rows[] = {{NULL, 'n', "N", 0, "stop after N samples", 1},
                                               {"csv", 'C', NULL, 0, "print CSV with a header line", 1},
-                                              {"csv-flags", 'F', NULL, 0, "print CSV with a last column flags", 1},
+                                              {"csv-flags", 'F', NULL, OPTION_HIDDEN, NULL, 1},
                                               {0}};
     static const struct argp_child children[] = {{&cli_source_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = rows,

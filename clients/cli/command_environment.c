@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "environment/gravity.h"
 #include "otolith/environment.h"
 
 /* The error of the series of normal gravity in height (geodesy.h) is 2e-4 m/s² there, and a percent at 850 km. */
@@ -132,7 +133,9 @@ static enum oto_status evaluate(const struct options *options, struct report *re
 
 static oto_vec3 gravity_enu(const struct report *report)
 {
-    return oto_vec3_make(0.0, 0.0, -report->gravity_m_s2);
+    const double *n = report->options->numbers;
+    const oto_vec3 gravity = srv_gravity_enu_at((oto_geodetic){n[LATITUDE] * OTO_DEG, n[LONGITUDE] * OTO_DEG, n[ALTITUDE]});
+    return isnan(report->gravity_m_s2) ? oto_vec3_make(NAN, NAN, NAN) : gravity;
 }
 
 static void json_member(const char *key, double number)
@@ -220,8 +223,9 @@ static void print_gravity_and_air(const struct report *report)
     if (isnan(report->gravity_m_s2)) {
         (void)printf("gravity          no model above %.0f m\n", MAX_GRAVITY_ALTITUDE_M);
     } else {
-        (void)printf("gravity          %.7f m/s^2   ENU [0, 0, %.7f]   (WGS-84)\n", report->gravity_m_s2,
-                     -report->gravity_m_s2);
+        const oto_vec3 g = gravity_enu(report);
+        (void)printf("gravity          %.7f m/s^2   ENU [%.7g, %.7g, %.7f]   (WGS-84)\n", report->gravity_m_s2, g.x, g.y,
+                     g.z);
     }
     if (isnan(report->air.pressure_pa)) {
         (void)printf("air              no model above %.0f m\n", OTO_ISA_MAX_ALTITUDE_M);

@@ -143,7 +143,7 @@ static enum oto_status open_output(struct estimation *this, const char *argument
     }
     const enum oto_status status = cli_output_open(&this->outputs[port], path, error);
     if (status == OTO_OK) {
-        csv_header(this->outputs[port].file, descriptor->outputs[port].type, false);
+        csv_header(this->outputs[port].file, descriptor->outputs[port].type);
     }
     return status;
 }
@@ -168,7 +168,7 @@ static enum oto_status emit(void *context, uint32_t port, const struct oto_sampl
     if (to == NULL) {
         return OTO_OK;
     }
-    csv_sample(to, oto_plugin_descriptor(oto_estimate_plugin(this->estimate))->outputs[port].type, head, payload, false);
+    csv_sample(to, oto_plugin_descriptor(oto_estimate_plugin(this->estimate))->outputs[port].type, head, payload);
     return ferror(to) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", this->outputs[port].path);
 }
 

@@ -126,7 +126,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             o->kind = argument;
             add(state, "kind", argument, true);
         } else {
-            add_term(state, argument);
+            add_term(state, cli_argument(argument));
         }
         return 0;
     case ARGP_KEY_END: finish(state); return 0;
@@ -142,7 +142,7 @@ static const struct argp fault_argp = {
     .doc = "Inject a fault between a sensor and its channel. The state and the noise of the sensor do not change.\v"
            "Kinds: stuck, dropout, intermittent (period_s, probability), bias VALUE, ramp VALUE (per second), scale FACTOR, "
            "spikes VALUE (rate_hz), noise SIGMA, saturation LEVEL, sign, axes ORDER (yxz, -xzy), delay SECONDS, "
-           "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. A negative VALUE is written value=-0.5. What was "
+           "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. What was "
            "injected is published in the channel NODE.label.",
     .children = children,
 };
@@ -153,7 +153,7 @@ int cli_fault(int argc, char **argv)
     struct oto_reply reply;
     struct oto_error error = {0};
     cli_parse(&fault_argp, argc, argv, &o);
-    struct oto_client *client = cli_open(&o.common);
+    struct oto_client *client = cli_open(&o.common, o.node);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -23,7 +23,7 @@ static void fields_as_text(const struct oto_record_type *type)
         const struct oto_field *field = &type->fields[i];
         char kind[24];
         (void)snprintf(kind, sizeof kind, field->count > 1 ? "%s[%" PRIu32 "]" : "%s", type_name(field->type), field->count);
-        cli_print_line(stdout, "  %-34s %-8s %-10s %-7s %s", field->name, kind, field->unit, field->frame, field->text);
+        cli_print_line(stdout, "  %-34s %-8s %-10s %-7s %s", field->name, kind, cli_shown_unit(field->unit), field->frame, field->text);
     }
 }
 

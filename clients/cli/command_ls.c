@@ -8,8 +8,6 @@
 
 #include "cli.h"
 
-enum { MOST_WORLDS = 64 };
-
 static void list_text(const struct oto_client *client)
 {
     cli_print_line(stdout, "%s", oto_client_header(client)->world);
@@ -54,7 +52,7 @@ static void list_json(const struct oto_client *client, bool first)
 
 static int list(const struct cli_common *common, bool first)
 {
-    struct oto_client *client = cli_observe(common);
+    struct oto_client *client = cli_observe(common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -72,10 +70,10 @@ int cli_ls(int argc, char **argv)
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "", "List the running worlds and their topics: rate, record, plugin, samples so far.", 0, 0,
                      &simple);
-    struct oto_world_entry worlds[MOST_WORLDS];
-    size_t count = oto_worlds_list(worlds, MOST_WORLDS);
+    struct oto_world_entry worlds[CLI_WORLDS_MAX];
+    size_t count = oto_worlds_list(worlds, CLI_WORLDS_MAX);
     const int reason = errno;
-    count = count < MOST_WORLDS ? count : MOST_WORLDS;
+    count = count < CLI_WORLDS_MAX ? count : CLI_WORLDS_MAX;
     int code = CLI_OK;
     bool first = true;
     const bool named = simple.common.world != NULL;

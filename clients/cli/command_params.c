@@ -27,7 +27,7 @@ static void print_param(void *context, const struct oto_param_info *info)
     } else if (listing->value_only) {
         cli_print_line(stdout, "%s", info->value);
     } else {
-        cli_print_line(stdout, "%-48s %-28s %-10s %s%s", info->key, info->value, info->unit, info->text,
+        cli_print_line(stdout, "%-48s %-28s %-10s %s%s", info->key, info->value, cli_shown_unit(info->unit), info->text,
                        info->runtime ? "" : " (fixed while running)");
     }
     listing->first = false;
@@ -37,7 +37,7 @@ int cli_get(int argc, char **argv)
 {
     struct cli_simple simple;
     cli_parse_simple(argc, argv, "NODE [PARAM]", "Read one parameter of a node, or all of them.", 1, 2, &simple);
-    struct oto_client *client = cli_observe(&simple.common);
+    struct oto_client *client = cli_observe(&simple.common, simple.arguments[0]);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -55,24 +55,13 @@ int cli_get(int argc, char **argv)
     return status == OTO_OK ? CLI_OK : cli_say(&error);
 }
 
-/* "-0.5" at the end of a line is a value, not an option. */
-static bool is_negative_number(const char *text)
-{
-    return text[0] == '-' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
-}
-
 int cli_set(int argc, char **argv)
 {
     struct cli_simple simple;
-    const bool negative = argc > 1 && is_negative_number(argv[argc - 1]);
-    const int given = negative ? 2 : 3;
-    cli_parse_simple(negative ? argc - 1 : argc, argv, "NODE PARAM VALUE",
-                     "Change a parameter of a running node at a tick boundary. VALUE is YAML, as in a world file.", given,
-                     given, &simple);
-    if (negative) {
-        simple.arguments[2] = argv[argc - 1];
-    }
-    struct oto_client *client = cli_open(&simple.common);
+    cli_parse_simple(argc, argv, "NODE PARAM VALUE",
+                     "Change a parameter of a running node at a tick boundary. VALUE is YAML, as in a world file.", 3, 3,
+                     &simple);
+    struct oto_client *client = cli_open(&simple.common, simple.arguments[0]);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -11,18 +11,22 @@
 #include "cli.h"
 #include "document/document.h"
 #include "output.h"
+#include "record/run_recording.h"
 #include "recorder.h"
 #include "server_process.h"
 #include "summary.h"
 #include "view.h"
+#include "web_link.h"
 #include "wire/run_log.h"
 
+#define PAGE_WAIT_MS 2000 /* for the page to listen */
 #define STOP_LIMIT_NS INT64_C(10000000000)
 enum { MOST_ARGUMENTS = 256, NAME_BYTES = 24, STEP_CHUNK = 256 };
 
 struct options {
     char *world_path;
     const char *replay; /* a log, in place of the world file */
+    const char *name; /* --name, or NULL */
     const char *summary, *log, *checkpoint;
     int64_t for_ns; /* 0: until interrupted */
     bool quiet, allow_loss;
@@ -33,6 +37,7 @@ struct options {
     const char *sets[MOST_ARGUMENTS]; /* PATH=VALUE */
     int set_count;
     struct recorder recorder;
+    struct run_recording mcap;
 };
 
 struct run {
@@ -43,6 +48,7 @@ struct run {
     uint64_t end_tick; /* in step mode with --for */
     int64_t started_ns; /* 0: not resumed yet */
     bool fault; /* the world stopped itself */
+    bool quit;  /* by a key */
 };
 
 /* Options of group 1 are passed to the server. */
@@ -52,6 +58,9 @@ static const struct argp_option rows[] = {
     {"scale", 'x', "X", 0, "simulated seconds per real second", 1},
     {"rate", 'r', "HZ", 0, "physics ticks per second", 1},
     {"seed", 's', "N", 0, "the world's seed, 0 to 18446744073709551615", 1},
+    {"name", 'n', "NAME", 0, "the world's name in place of the file's: two runs of one file need two names", 1},
+    {"only", 'o', "PATTERN", 0, "simulate the vehicles of these names only, as car_0[0-4]*: their samples are the same", 1},
+    {"threads", 't', "N", 0, "threads that share the vehicles; samples do not depend on it", 1},
     {"set", 'S', "PATH=VALUE", 0, "set a value of the world file: vehicles.car.nodes.imu.params.law=mems", 1},
     {"restore", 'R', "FILE", 0, "start from a checkpoint; --for counts from there", 1},
     {"checkpoint", 'C', "FILE", 0, "save the state at the end of the run", 1},
@@ -62,7 +71,8 @@ static const struct argp_option rows[] = {
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
     {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins in DIR, for perf and gdb", 1},
     {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be repeated", 2},
-    {"csv-flags", 'F', NULL, 0, "add a last column with the flags of each sample to the CSV", 2},
+    {"csv-flags", 'F', NULL, OPTION_HIDDEN, NULL, 2},
+    {"mcap", 'M', "FILE", 0, "record all topics as an MCAP file, for Foxglove, ROS 2, `otolith play` and `otolith verify`", 2},
     {"allow-loss", 'A', NULL, 0, "exit code 0 also where a paced world was too fast for --csv and samples were lost", 2},
     {"summary", 'u', "FILE", 0, "write a summary of the run as JSON", 2},
     {"quiet", 'q', NULL, 0, "no live view", 2},
@@ -109,12 +119,14 @@ static void check_outputs(const struct options *options, struct argp_state *stat
 {
     struct {
         const char *option, *path;
-    } outputs[RECORDER_MAX + 3] = {
-        {"--summary", options->summary}, {"--log", options->log}, {"--checkpoint", options->checkpoint}};
-    const uint32_t count = options->recorder.count + 3;
-    for (uint32_t i = 3; i < count; i++) {
+    } outputs[RECORDER_MAX + 4] = {{"--summary", options->summary},
+                                   {"--log", options->log},
+                                   {"--checkpoint", options->checkpoint},
+                                   {"--mcap", options->mcap.path}};
+    const uint32_t count = options->recorder.count + 4;
+    for (uint32_t i = 4; i < count; i++) {
         outputs[i].option = "--csv";
-        outputs[i].path = options->recorder.rows[i - 3].path;
+        outputs[i].path = options->recorder.rows[i - 4].path;
     }
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < i && outputs[i].path != NULL; k++) {
@@ -150,6 +162,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'm':
         options->step_mode = strcmp(argument, "step") == 0;
         break;
+    case 'n':
+        options->name = argument;
+        break;
     case 'S':
         remember_set(options, state, argument);
         break;
@@ -158,6 +173,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "%s", error.text);
         }
         return 0;
+    case 'M':
+        options->mcap.path = argument;
+        return 0;
     case 'u':
         options->summary = argument;
         return 0;
@@ -165,7 +183,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         options->quiet = true;
         return 0;
     case 'F':
-        options->recorder.with_flags = true;
+        argp_error(state, "--csv-flags: every CSV has the columns sensor_time_ns and flags; leave it out");
         return 0;
     case 'A':
         options->allow_loss = true;
@@ -193,6 +211,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'x':
     case 'r':
     case 's':
+    case 'o':
+    case 't':
     case 'P':
     case 'K':
     case 'R':
@@ -235,6 +255,9 @@ static enum oto_status apply_sets(const struct options *options, struct oto_docu
 static enum oto_status world_name(const struct options *options, char *name, size_t bytes, struct oto_error *error)
 {
     struct oto_document *document = NULL;
+    if (options->name != NULL) {
+        return (size_t)snprintf(name, bytes, "%s", options->name) < bytes ? OTO_OK : OTO_INVALID;
+    }
     if (options->replay != NULL) {
         return logged_name(options->replay, name, bytes, error);
     }
@@ -261,6 +284,16 @@ static const char *own_name(void)
         return "tools/otolith";
     }
     return cli_sibling("../../../tools/otolith", path, sizeof path, &error) == OTO_OK ? "tools/otolith" : "otolith";
+}
+
+static void print_page(struct oto_client *client)
+{
+    struct cli_web_link link;
+    struct oto_error error = {0};
+    if (cli_web_link_wait(client, PAGE_WAIT_MS, &link, &error) == OTO_OK && link.link[0] != 0) {
+        cli_print_line(stderr, "In the browser:");
+        cli_print_line(stderr, "  %s", link.link);
+    }
 }
 
 static void print_hints(struct oto_client *client)
@@ -312,9 +345,25 @@ static enum oto_status step_on(struct run *run, struct oto_error *error)
     return left > 0 ? oto_control_step(run->client, left < STEP_CHUNK ? left : STEP_CHUNK, &reply, error) : OTO_OK;
 }
 
+static enum oto_status open_view(struct run *run, struct oto_error *error)
+{
+    const enum oto_status status = view_init(&run->view, run->client, error);
+    if (status == OTO_OK && !run->options->quiet) {
+        view_keys_open(&run->view);
+    }
+    return status;
+}
+
+static void close_view(struct run *run)
+{
+    view_keys_close(&run->view);
+    view_finish(&run->view);
+}
+
 static void show(struct run *run, bool terminal, int64_t *next_ns)
 {
-    if (run->options->quiet || cli_now_ns() < *next_ns) {
+    const bool key = view_keys_take(&run->view, 0, &run->quit);
+    if (run->options->quiet || (!key && cli_now_ns() < *next_ns)) {
         return;
     }
     *next_ns = cli_now_ns() + (terminal ? 100000000 : 1000000000);
@@ -326,6 +375,12 @@ static void show(struct run *run, bool terminal, int64_t *next_ns)
     }
 }
 
+/* Writes the new samples to all recordings and returns their number. */
+static uint64_t drain(struct run *run)
+{
+    return recorder_drain(&run->options->recorder) + run_recording_drain(&run->options->mcap);
+}
+
 /*
  * After a crash, or a restore of a checkpoint, the next run of the server is attached to, and view and recording continue
  * there. OTO_CLOSED: the server has ended.
@@ -333,16 +388,19 @@ static void show(struct run *run, bool terminal, int64_t *next_ns)
 static enum oto_status reattach(struct run *run, struct oto_error *error)
 {
     struct oto_reply reply;
-    while (recorder_drain(&run->options->recorder) > 0) {
+    while (drain(run) > 0) {
         /* the rest of the run that is over */
     }
     enum oto_status status = server_reattach(&run->server, run->client, error);
     if (status == OTO_OK) {
-        view_finish(&run->view);
-        status = view_init(&run->view, run->client, error);
+        close_view(run);
+        status = open_view(run, error);
     }
     if (status == OTO_OK) {
         status = recorder_resume(&run->options->recorder, error);
+    }
+    if (status == OTO_OK) {
+        status = run_recording_resume(&run->options->mcap, error);
     }
     if (status == OTO_OK && !run->options->step_mode) {
         status = oto_control_resume(run->client, &reply, error);
@@ -359,13 +417,18 @@ static int finish_view(struct run *run, bool terminal, int code)
     return code;
 }
 
+static bool records(const struct run *run)
+{
+    return run->options->recorder.count > 0 || run->options->mcap.recording != NULL;
+}
+
 static int watch(struct run *run)
 {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
     const bool stepping = run->options->step_mode && run->options->for_ns > 0;
     int64_t next_ns = cli_now_ns() + (terminal ? 0 : 1000000000);
     struct oto_error error = {0};
-    while (!cli_interrupted() && !run_over(run)) {
+    while (!cli_interrupted() && !run->quit && !run_over(run)) {
         struct oto_clock clock = {0};
         if (oto_client_run_is_over(run->client) && !run_over(run)) {
             const bool orderly = ended_in_order(run);
@@ -378,7 +441,7 @@ static int watch(struct run *run)
             }
         }
         (void)oto_client_clock(run->client, &clock);
-        if (recorder_drain(&run->options->recorder) == 0) {
+        if (drain(run) == 0) {
             if (stepping && clock.tick >= run->end_tick) {
                 break;
             }
@@ -386,7 +449,7 @@ static int watch(struct run *run)
                 return cli_say(&error);
             }
             if (!stepping) {
-                (void)oto_client_wait_tick(run->client, clock.tick + (run->options->recorder.count > 0 ? 0 : 50), 50);
+                (void)oto_client_wait_tick(run->client, clock.tick + (records(run) ? 0 : 50), 50);
             }
         }
         show(run, terminal, &next_ns);
@@ -413,7 +476,7 @@ static void stop(struct run *run)
     run->fault = state_of(run) == OTO_SERVER_FAULT;
     (void)oto_control_shutdown(run->client, &reply, &error);
     while (!run_over(run) && !oto_client_run_is_over(run->client) && cli_now_ns() < deadline_ns) {
-        if (recorder_drain(&run->options->recorder) == 0) {
+        if (drain(run) == 0) {
             (void)usleep(1000);
         }
     }
@@ -428,7 +491,13 @@ static int report(struct run *run, int code)
     if (recorder_finish(&run->options->recorder, &error) != OTO_OK) {
         code = cli_say(&error);
     }
-    if (recorder_lost(&run->options->recorder) > 0 && !run->options->allow_loss) {
+    if (run->options->mcap.path != NULL) {
+        server_stop(&run->server); /* its log of inputs is complete then */
+    }
+    if (run_recording_finish(&run->options->mcap, &error) != OTO_OK) {
+        code = cli_say(&error);
+    }
+    if (recorder_lost(&run->options->recorder) + run->options->mcap.counts.lost > 0 && !run->options->allow_loss) {
         code = CLI_FAILED;
     }
     (void)oto_client_clock(run->client, &clock);
@@ -450,12 +519,16 @@ static int run_attached(struct run *run)
     struct oto_reply reply;
     int code = CLI_OK;
     bool interrupted = false;
-    if (view_init(&run->view, run->client, &error) != OTO_OK ||
-        recorder_start(&run->options->recorder, run->client, &error) != OTO_OK) {
+    if (open_view(run, &error) != OTO_OK ||
+        recorder_start(&run->options->recorder, run->client, &error) != OTO_OK ||
+        run_recording_start(&run->options->mcap, oto_client_header(run->client)->world, run->options->log, &error) != OTO_OK) {
         code = cli_say(&error);
     } else {
         run->end_tick = end_tick(run);
         run->started_ns = cli_now_ns();
+        if (!run->options->quiet) {
+            print_page(run->client);
+        }
         if (!run->options->quiet && isatty(STDOUT_FILENO)) {
             print_hints(run->client);
         }
@@ -471,8 +544,9 @@ static int run_attached(struct run *run)
         code = report(run, code);
     } else {
         (void)recorder_finish(&run->options->recorder, &error);
+        (void)run_recording_finish(&run->options->mcap, &error);
     }
-    view_finish(&run->view);
+    close_view(run);
     oto_client_close(run->client);
     return interrupted && code == CLI_OK ? cli_signal_exit_code() : code;
 }
@@ -482,7 +556,7 @@ int cli_run(int argc, char **argv)
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "WORLD\n--replay LOG",
-                                     .doc = "Start a world and show a live view; Ctrl-C stops it. Without a terminal one line "
+                                     .doc = "Start a world and show a live view; q or Ctrl-C stops it. Without a terminal one line "
                                             "a second is printed.\vExit codes: 0 the run reached its end; 1 it failed, or "
                                             "samples or outputs were lost; 130 after Ctrl-C, 143 after SIGTERM: all outputs "
                                             "are complete and end at the same tick."};
@@ -492,8 +566,18 @@ int cli_run(int argc, char **argv)
     }
     options->argument_count = 1;
     cli_parse(&argp, argc, argv, options);
+    struct oto_error error = {0};
     if (options->replay == NULL) { /* a replay cannot continue after a crash */
         add_name(options, "supervise");
+    }
+    const bool logs = options->log != NULL;
+    if (run_recording_prepare(&options->mcap, &options->log, &error) != OTO_OK) {
+        free(options);
+        return cli_say(&error);
+    }
+    if (!logs && options->log != NULL) {
+        add_name(options, "log");
+        options->arguments[options->argument_count++] = options->mcap.log;
     }
     add_name(options, "start-paused");
     add_name(options, "follow-parent");
@@ -502,7 +586,6 @@ int cli_run(int argc, char **argv)
     }
     cli_catch_signals();
     struct run run = {.options = options};
-    struct oto_error error = {0};
     char name[OTO_WORLD_NAME_BYTES];
     int code = CLI_FAILED;
     const enum oto_status named = world_name(options, name, sizeof name, &error);
@@ -518,6 +601,7 @@ int cli_run(int argc, char **argv)
         (void)cli_say(&error);
     }
     server_stop(&run.server);
+    (void)run_recording_finish(&options->mcap, &error);
     free(options);
     return run.server.exit_code != 0 ? CLI_FAILED : code;
 }

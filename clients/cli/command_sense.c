@@ -169,6 +169,10 @@ static void fill_setup(struct run *run)
     setup->size = sizeof *setup;
     (void)snprintf(setup->node, sizeof setup->node, NODE);
     setup->noise_key = (struct oto_rng_key){run->options->seed, oto_fnv1a64_text(OTO_FNV1A64_START, NODE)};
+    if (run->options->part != NULL || run->options->unit != 0) {
+        /* Two units in one study have noise of their own. */
+        setup->noise_key.stream = oto_fnv1a64_text(oto_fnv1a64_text(setup->noise_key.stream, "/"), unit);
+    }
     setup->unit_key = (struct oto_rng_key){0, oto_fnv1a64_text(OTO_FNV1A64_START, unit)};
     setup->q_body_from_sensor = (oto_quat){1, 0, 0, 0};
     setup->gravity_enu_m_s2 = (oto_vec3){0, 0, -sense_defaults[2]};
@@ -178,19 +182,6 @@ static void fill_setup(struct run *run)
 }
 
 /* ---- rows ---- */
-
-/* A discarded sample keeps its row, so that rows stay beside their inputs: time alone, all else empty. */
-static void write_empty(FILE *out, const struct oto_record_type *type, int64_t t_ns)
-{
-    (void)fprintf(out, "%" PRId64 ",", t_ns);
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        const uint32_t columns = type->fields[i].type == OTO_FIELD_TEXT ? 1 : type->fields[i].count;
-        for (uint32_t k = 0; k < columns; k++) {
-            (void)fputc(',', out);
-        }
-    }
-    (void)fputc('\n', out);
-}
 
 static enum oto_step_status step(struct run *run, const struct sense_row *row)
 {
@@ -208,20 +199,46 @@ static enum oto_status write_sample(struct run *run, const struct oto_row *row, 
         return sense_fail(row, error, OTO_PLUGIN, "the plugin's step failed");
     }
     if (result == OTO_STEP_DISCARD || output->emit == 0) {
-        write_empty(run->out.file, type, output->t_ns);
+        csv_empty(run->out.file, type, output->t_ns); /* so that rows stay beside their inputs */
         run->discarded++;
     } else {
         const struct oto_sample_head head = {output->t_ns, output->sensor_time_ns, ++run->seq, output->flags, type->bytes};
-        csv_sample(run->out.file, type, &head, output->payload, false);
+        csv_sample(run->out.file, type, &head, output->payload);
         run->warned += result == OTO_STEP_WARN;
     }
     run->rows++;
     return ferror(run->out.file) == 0 ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s'", run->options->out);
 }
 
+/* Warns about columns that the parameters replace by numbers of their own. */
+static void warn_ignored(const struct run *run, const double *values)
+{
+    static const struct {
+        const char *param, *columns, *word;
+        size_t first; /* of the columns, in sense_columns */
+    } rows[] = {{"temperature_degc", "temperature_degc", "world", SENSE_COLUMNS - 1},
+                {"magnetic_field_enu_ut", "mag_field_{x,y,z}_ut", "world", SENSE_COLUMNS - 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[160], sentence[320];
+        struct oto_error ignored;
+        if (isnan(values[rows[i].first]) || oto_params_get(run->instance.descriptor, rows[i].param, &run->instance.params,
+                                                           text, sizeof text, &ignored) != OTO_OK ||
+            strstr(text, rows[i].word) != NULL) {
+            continue;
+        }
+        (void)snprintf(sentence, sizeof sentence,
+                       "the column %s of the input has no effect, because the parameter %s is %.100s; --set %s=%s uses it",
+                       rows[i].columns, rows[i].param, text, rows[i].param, rows[i].word);
+        warn(NULL, sentence);
+    }
+}
+
 static enum oto_status each_row(void *context, const struct oto_row *row, struct oto_error *error)
 {
     struct run *run = context;
+    if (row->number == 0) {
+        warn_ignored(run, row->values);
+    }
     if (cli_interrupted()) {
         return oto_fail(error, OTO_CLOSED, "interrupted after %" PRIu64 " rows; nothing was written", run->rows);
     }
@@ -247,7 +264,7 @@ static enum oto_status sense(struct run *run, struct oto_error *error)
         status = cli_output_open(&run->out, run->options->out, error);
     }
     if (status == OTO_OK) {
-        csv_header(run->out.file, run->instance.descriptor->outputs[0].type, false);
+        csv_header(run->out.file, run->instance.descriptor->outputs[0].type);
         status = oto_table_each(run->options->in, sense_columns, SENSE_COLUMNS, each_row, run, error);
     }
     return cli_output_close(&run->out, status, error);
@@ -279,8 +296,9 @@ static const char doc[] =
     "Runs a sensor plugin over a CSV of true sensor-frame inputs, without a server: one output row for each input row.\v"
     "Input columns: t_s, which grows from row to row, and, where present, specific_force_{x,y,z}_m_s2 (default 0, 0, "
     "9.80665), angular_rate_{x,y,z}_rad_s (0), mag_field_{x,y,z}_ut (-2.4169, 27.5550, 16.0849) and temperature_degc (25). "
-    "Output columns: t_ns, seq and the fields of the plugin's first channel; a discarded sample leaves them empty. Row n is "
-    "sample n of the node \"" NODE "\" in a world of that seed.";
+    "Output columns: t_ns, seq, the fields of the plugin's first channel, sensor_time_ns and flags; a discarded sample leaves "
+    "them empty. Row n is sample n of the node \"" NODE "\" in a world of that seed; each part and each unit has noise of "
+    "its own.";
 
 static void require(const struct argp_state *state, const struct options *options)
 {

@@ -17,7 +17,7 @@ static const struct argp_option options[] = {
     {"probation", PROBATION, "TIME", 0, "simulated time in which a failure restores the previous plugin (1s; 0: none)", 0},
     {"shadow", SHADOW, "TIME", 0, "first run beside the previous plugin, unpublished, and report the differences (0)", 0},
     {"shadow-tolerance", TOLERANCE, "X", 0, "refuse the swap if a number of the first channel differs by more, in its unit", 0},
-    {"budget", BUDGET, "TIME", 0, "real time of a step; three longer steps in a row restore the previous plugin (half a period; 0: none)", 0},
+    {"budget", BUDGET, "TIME", 0, "real time of a step; three longer steps in a row, or one of 100 times it, restore the previous plugin (half a period; 0: none)", 0},
     {"reset-state", RESET, NULL, 0, "start with a new state, also where the state could be kept", 0},
     {"no-probe", NO_PROBE, NULL, 0, "do not try the plugin in another process first", 0},
     {"wait", WAIT, NULL, 0, "return after the probation; fail if the previous plugin was restored, or if the world is paused", 0},
@@ -211,7 +211,7 @@ int cli_swap(int argc, char **argv)
     struct request request = {.swap = OTO_SWAP_DEFAULTS};
     cli_parse(&argp, argc, argv, &request);
     make_absolute(&request);
-    struct oto_client *client = cli_open(&request.common);
+    struct oto_client *client = cli_open(&request.common, request.node);
     if (client == NULL) {
         return CLI_FAILED;
     }

@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { PERIOD_MS = 200 };
+
 struct options {
     struct cli_common common;
     struct cli_follow follow;
@@ -34,25 +36,43 @@ static enum oto_status follow(struct view *view, struct oto_client *client, cons
     if (status != OTO_OK) {
         return status;
     }
+    view_keys_close(view);
     view_finish(view);
-    return view_init(view, client, error);
+    const enum oto_status opened = view_init(view, client, error);
+    if (opened == OTO_OK) {
+        view_keys_open(view);
+    }
+    return opened;
+}
+
+static int print_json(struct view *view)
+{
+    const struct timespec pause = {0, PERIOD_MS * 1000000L};
+    view_update(view);
+    (void)nanosleep(&pause, NULL); /* a rate needs two readings */
+    view_update(view);
+    view_json(view, stdout);
+    return CLI_OK;
 }
 
 static int watch(struct view *view, struct oto_client *client, const struct cli_follow *options)
 {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
-    const struct timespec pause = {0, 200000000};
     struct oto_error error = {0};
     enum oto_status status = OTO_OK;
+    bool quit = false;
+    view_keys_open(view);
     view_update(view);
     do {
-        (void)nanosleep(&pause, NULL);
-        view_update(view);
+        if (!view_keys_take(view, PERIOD_MS, &quit)) {
+            view_update(view);
+        }
         view_draw(view, stdout);
         if (terminal && !oto_client_server_alive(client)) {
             status = follow(view, client, options, &error);
         }
-    } while (terminal && status == OTO_OK && !cli_interrupted());
+    } while (terminal && status == OTO_OK && !quit && !cli_interrupted());
+    view_keys_close(view);
     return status == OTO_OK || status == OTO_CLOSED ? CLI_OK : cli_say(&error);
 }
 
@@ -60,12 +80,14 @@ int cli_top(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.parser = parse,
-                                     .doc = "Show a live view of a running world; one snapshot where the output is no terminal.",
+                                     .doc = "Show a live view of a running world. One snapshot with --json, or where the output is no terminal.\v"
+                                            "Keys: up and down select a topic, left and right show another of its fields, PgUp and "
+                                            "PgDn turn the page, q ends.",
                                      .children = children};
     struct options options = {0};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
-    struct oto_client *client = cli_observe(&options.common);
+    struct oto_client *client = cli_observe(&options.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
@@ -73,7 +95,7 @@ int cli_top(int argc, char **argv)
     struct oto_error error = {0};
     int code = CLI_FAILED;
     if (view_init(&view, client, &error) == OTO_OK) {
-        code = watch(&view, client, &options.follow);
+        code = options.common.json ? print_json(&view) : watch(&view, client, &options.follow);
         view_finish(&view);
     } else {
         code = cli_say(&error);

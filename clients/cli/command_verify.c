@@ -1,6 +1,10 @@
-/* otolith verify A B: compares two logs and reports the first tick at which they differ. */
+/*
+ * otolith verify A B: compares two logs and reports the first tick at which they differ. otolith verify FILE.mcap: see
+ * record/prove.h.
+ */
 #include "cli.h"
 #include "json.h"
+#include "record/prove.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -247,10 +251,14 @@ static int verify(struct verification *all, const struct cli_simple *simple)
 int cli_verify(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "LOG LOG",
-                     "Compare the logs of two runs (otolith run --log): the first tick whose hashes differ, and the nodes. "
+    cli_parse_simple(argc, argv, "FILE.mcap\nLOG LOG",
+                     "Run the world of a recording again and compare every sample with the file; or compare the logs of two runs "
+                     "(otolith run --log): the first tick whose hashes differ, and the nodes. "
                      "Exit code 0: the same over their common length; 1: they differ.",
-                     2, 2, &simple);
+                     1, 2, &simple);
+    if (simple.count == 1) {
+        return prove_recording(simple.arguments[0], simple.common.json);
+    }
     struct verification *all = calloc(1, sizeof *all);
     if (all == NULL) {
         return cli_no_memory();

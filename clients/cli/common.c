@@ -64,7 +64,7 @@ enum oto_status cli_count(const char *text, uint64_t *number, struct oto_error *
     char *end;
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || text[0] == '-') {
+    if (end == text || *end != '\0' || errno != 0 || strchr(text, '-') != NULL) {
         return oto_fail(error, OTO_INVALID, "'%s' is not a whole number from 0", text);
     }
     *number = value;
@@ -166,10 +166,27 @@ int cli_signal_exit_code(void)
     return 128 + signal_seen;
 }
 
-static struct oto_client *open_as(const struct cli_common *common, const char *role)
+/* With several worlds, "two/car/imu" says which one is meant. */
+static const char *world_of(const struct cli_common *common, const char *name, struct oto_world_entry *worlds, size_t most)
 {
+    const size_t prefix = name != NULL ? strcspn(name, "/") : 0;
+    if (common->world != NULL || getenv("OTOLITH_WORLD") != NULL || prefix == 0) {
+        return common->world;
+    }
+    const size_t count = oto_worlds_list(worlds, most);
+    for (size_t i = 0; i < count && i < most; i++) {
+        if (worlds[i].alive && strlen(worlds[i].name) == prefix && strncmp(worlds[i].name, name, prefix) == 0) {
+            return worlds[i].name;
+        }
+    }
+    return NULL;
+}
+
+static struct oto_client *open_as(const struct cli_common *common, const char *name, const char *role)
+{
+    struct oto_world_entry worlds[CLI_WORLDS_MAX];
     struct oto_client_options options = {.size = sizeof options,
-                                         .world = common->world,
+                                         .world = world_of(common, name, worlds, CLI_WORLDS_MAX),
                                          .name = "otolith",
                                          .role = common->role != NULL ? common->role : role};
     struct oto_client *client = NULL;
@@ -181,19 +198,24 @@ static struct oto_client *open_as(const struct cli_common *common, const char *r
     return client;
 }
 
-struct oto_client *cli_open(const struct cli_common *common)
+struct oto_client *cli_open(const struct cli_common *common, const char *name)
 {
-    return open_as(common, NULL);
+    return open_as(common, name, NULL);
 }
 
-struct oto_client *cli_observe(const struct cli_common *common)
+struct oto_client *cli_observe(const struct cli_common *common, const char *name)
 {
-    return open_as(common, "observe");
+    return open_as(common, name, "observe");
 }
 
 bool cli_is_shown(const struct oto_channel *channel)
 {
     return (channel->flags & OTO_CHANNEL_ENABLED) != 0 || oto_ring_newest(&channel->view) > 0;
+}
+
+const char *cli_shown_unit(const char *unit)
+{
+    return strcmp(unit, "1") == 0 ? "" : unit;
 }
 
 enum oto_status cli_sibling(const char *program, char *path, size_t bytes, struct oto_error *error)
@@ -264,15 +286,39 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
         if (simple->count >= 3) {
             argp_error(state, "too many arguments: '%s'", argument);
         }
-        simple->arguments[simple->count++] = argument;
+        simple->arguments[simple->count++] = cli_argument(argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
+/*
+ * argp takes "-0.5" for an option. No option is a digit, so every number gets a space in front, which all readers of
+ * numbers skip; positional arguments lose it again in cli_argument(). The copies live as long as the program.
+ */
+static char *protect_number(char *argument)
+{
+    char *copy = NULL;
+    if (argument[0] != '-' || strspn(argument + 1, ".0123456789") == 0) {
+        return argument;
+    }
+    if (asprintf(&copy, " %s", argument) < 0) {
+        exit(cli_no_memory());
+    }
+    return copy;
+}
+
+char *cli_argument(char *argument)
+{
+    return argument[0] == ' ' && argument[1] == '-' ? argument + 1 : argument;
+}
+
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+    for (int i = 1; i < argc; i++) {
+        argv[i] = protect_number(argv[i]);
+    }
     argp_err_exit_status = CLI_USAGE;
     const error_t failed = argp_parse(argp, argc, argv, 0, NULL, input);
     if (failed != 0) {

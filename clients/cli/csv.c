@@ -8,7 +8,7 @@ static uint32_t columns_of(const struct oto_field *field)
     return field->type == OTO_FIELD_TEXT ? 1 : field->count;
 }
 
-void csv_header(FILE *to, const struct oto_record_type *type, bool with_flags)
+void csv_header(FILE *to, const struct oto_record_type *type)
 {
     (void)fputs("t_ns,seq", to);
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -18,7 +18,7 @@ void csv_header(FILE *to, const struct oto_record_type *type, bool with_flags)
             (void)fprintf(to, ",%s", name);
         }
     }
-    (void)fputs(with_flags ? ",flags\n" : "\n", to);
+    (void)fputs(",sensor_time_ns,flags\n", to);
 }
 
 void csv_cell(FILE *to, const char *text)
@@ -37,8 +37,7 @@ void csv_cell(FILE *to, const char *text)
     (void)fputc('"', to);
 }
 
-void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_sample_head *head, const void *payload,
-                bool with_flags)
+void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_sample_head *head, const void *payload)
 {
     (void)fprintf(to, "%" PRId64 ",%" PRIu64, head->t_ns, head->seq);
     for (uint32_t i = 0; i < type->field_count; i++) {
@@ -49,8 +48,16 @@ void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_s
             csv_cell(to, text);
         }
     }
-    if (with_flags) {
-        (void)fprintf(to, ",%" PRIu32, head->flags);
+    (void)fprintf(to, ",%" PRId64 ",%" PRIu32 "\n", head->sensor_time_ns, head->flags);
+}
+
+void csv_empty(FILE *to, const struct oto_record_type *type, int64_t t_ns)
+{
+    (void)fprintf(to, "%" PRId64 ",", t_ns);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        for (uint32_t element = 0; element < columns_of(&type->fields[i]); element++) {
+            (void)fputc(',', to);
+        }
     }
-    (void)fputc('\n', to);
+    (void)fputs(",,\n", to);
 }

@@ -1,18 +1,18 @@
 /*
- * Samples as CSV: t_ns, seq, then one column for each element of each field. With flags: a last column `flags`, the number
- * of the sample's OTO_SAMPLE_… bits.
+ * Samples as CSV: t_ns, seq, one column for each element of each field, then sensor_time_ns, the reading of the sensor's own
+ * clock, and flags, the number of the sample's OTO_SAMPLE_… bits.
  */
 #ifndef CLI_CSV_H
 #define CLI_CSV_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "otolith/client.h"
 
-void csv_header(FILE *to, const struct oto_record_type *type, bool with_flags);
-void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_sample_head *head, const void *payload,
-                bool with_flags);
+void csv_header(FILE *to, const struct oto_record_type *type);
+void csv_sample(FILE *to, const struct oto_record_type *type, const struct oto_sample_head *head, const void *payload);
+/* The row of a sample that does not exist: its time alone, all else empty. */
+void csv_empty(FILE *to, const struct oto_record_type *type, int64_t t_ns);
 
 /* A cell as RFC 4180 has it: quoted if it has a comma, quote or newline. */
 void csv_cell(FILE *to, const char *text);

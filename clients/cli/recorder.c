@@ -62,7 +62,7 @@ static void flush(struct recorder_row *row)
     rewind(row->lines);
 }
 
-static enum oto_status open_row(struct recorder_row *row, bool with_flags, struct oto_error *error)
+static enum oto_status open_row(struct recorder_row *row, struct oto_error *error)
 {
     row->fd = STDOUT_FILENO;
     if (strcmp(row->path, "-") != 0) {
@@ -76,7 +76,7 @@ static enum oto_status open_row(struct recorder_row *row, bool with_flags, struc
     if (row->lines == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
-    csv_header(row->lines, &row->channel->type, with_flags);
+    csv_header(row->lines, &row->channel->type);
     flush(row);
     return OTO_OK;
 }
@@ -129,7 +129,7 @@ enum oto_status recorder_start(struct recorder *recorder, struct oto_client *cli
         return oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
     for (uint32_t i = 0; i < recorder->count; i++) {
-        const enum oto_status status = open_row(&recorder->rows[i], recorder->with_flags, error);
+        const enum oto_status status = open_row(&recorder->rows[i], error);
         if (status != OTO_OK) {
             return status;
         }
@@ -156,8 +156,7 @@ static void report_gap(struct recorder_row *row, const struct oto_sample_head *h
     }
 }
 
-static void put_sample(const struct recorder *recorder, struct recorder_row *row, const struct oto_sample_head *head,
-                       const void *payload, bool has_lost)
+static void put_sample(struct recorder_row *row, const struct oto_sample_head *head, const void *payload, bool has_lost)
 {
     if (has_lost && head->seq > row->last_seq + 1) {
         report_gap(row, head);
@@ -166,7 +165,7 @@ static void put_sample(const struct recorder *recorder, struct recorder_row *row
     row->last_t_ns = head->t_ns;
     row->samples++;
     row->stale += (head->flags & OTO_SAMPLE_STALE) != 0;
-    csv_sample(row->lines, &row->channel->type, head, payload, recorder->with_flags);
+    csv_sample(row->lines, &row->channel->type, head, payload);
     if (ftello(row->lines) >= FLUSH_BYTES) {
         flush(row);
     }
@@ -177,7 +176,7 @@ static size_t drain_row(struct recorder *recorder, struct recorder_row *row)
     const size_t count = oto_reader_read(&row->reader, recorder->heads, recorder->payloads, BATCH);
     const bool has_lost = row->reader.cursor.lost != row->lost;
     for (size_t k = 0; k < count; k++) {
-        put_sample(recorder, row, &recorder->heads[k], recorder->payloads + k * row->channel->type.bytes, has_lost);
+        put_sample(row, &recorder->heads[k], recorder->payloads + k * row->channel->type.bytes, has_lost);
     }
     row->lost = row->reader.cursor.lost;
     return count;
@@ -206,7 +205,7 @@ static void report_row(const struct recorder_row *row)
     }
     if (row->stale > 0) {
         cli_print_line(stderr, "otolith: %" PRIu64 " of %" PRIu64 " samples of %s in '%s' are stale: the plugin host did not answer "
-                       "in time, and the previous record was repeated; --csv-flags marks them", row->stale, row->samples,
+                       "in time, and the previous record was repeated; column flags marks them", row->stale, row->samples,
                        row->channel->topic, row->path);
     }
 }

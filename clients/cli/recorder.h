@@ -34,7 +34,6 @@ struct recorder {
     struct oto_client *client;
     struct recorder_row rows[RECORDER_MAX];
     uint32_t count;
-    bool with_flags; /* a last column with the flags of each sample */
     bool ready; /* all files are open */
     struct oto_sample_head *heads;
     unsigned char *payloads;

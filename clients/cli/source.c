@@ -76,7 +76,7 @@ bool cli_source_open(struct cli_source *source, const struct cli_source_options 
     memset(source, 0, sizeof *source);
     source->follow = options->follow;
     if (options->connect == NULL) {
-        source->client = cli_observe(&options->common);
+        source->client = cli_observe(&options->common, options->topic);
         if (source->client == NULL) {
             return false;
         }

@@ -1,6 +1,7 @@
 /*
- * The live view of `otolith run` and `otolith top`: a row per topic with rate, samples, lost samples, last value and a
- * sparkline of the sensor above one of the truth; tick lateness, tick work and real-time factor in the head lines.
+ * The live view of `otolith run` and `otolith top`: two head lines with the clock, the lateness and the work of ticks, then
+ * a row per topic with rate, last value and unit, and a sparkline; below a sensor, the same of the truth. On a terminal it
+ * fits the window, in pages, and takes keys.
  */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
@@ -18,7 +19,7 @@ struct view_row {
     struct oto_reader reader;
     uint64_t samples; /* newest seq */
     uint64_t samples_before;
-    double rate_hz; /* per simulated second, over the last update */
+    double rate_hz; /* per simulated second, over the last second */
     double last;
     double sensor[VIEW_POINTS], reference[VIEW_POINTS];
     uint32_t points;
@@ -33,17 +34,31 @@ struct view {
     uint32_t row_count;
     struct oto_clock clock;
     int64_t sim_before_ns;
-    int drawn_lines; /* of the previous drawing, which the next one overwrites */
     unsigned char *payload;
+    uint32_t first, selected; /* topmost row and selected row, of those that are shown */
+    uint32_t shown_last;      /* last row of the page */
+    int drawn_lines;          /* of the previous drawing, which the next one overwrites */
+    bool has_keys;            /* the terminal was switched to single keys */
 };
 
 enum oto_status view_init(struct view *view, struct oto_client *client, struct oto_error *error);
 void view_finish(struct view *view);
 /* Reads new samples; to be called up to ten times a second. */
 void view_update(struct view *view);
-/* Draws over the previous drawing, cut to the terminal's width. */
+/* The row shows the next (step > 0) or the previous number of its record. */
+void view_row_next_field(struct view_row *row, int step);
+
+/* Draws over the previous drawing: a page that fits the terminal. Without a terminal: all rows, 100 columns wide. */
 void view_draw(struct view *view, FILE *to);
-/* One line for logs: time, factor, lateness, and topic=rate for each. */
+/* From now on the terminal sends single keys. Nothing happens without a terminal, or in the background. */
+void view_keys_open(struct view *view);
+/* Restores the terminal. */
+void view_keys_close(struct view *view);
+/* Waits up to `timeout_ms` for keys and applies them; true when `view` must be drawn anew or `quit` was set. */
+bool view_keys_take(struct view *view, int timeout_ms, bool *quit);
+/* One JSON object: the head lines and each topic. */
+void view_json(struct view *view, FILE *to);
+/* One line for logs: time, factor, lateness, and the rates of the first topics. */
 void view_line(struct view *view, FILE *to);
 
 /* The quantile p in (0, 1) of a histogram, in us. */

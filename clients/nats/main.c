@@ -25,7 +25,7 @@ enum { EXIT_BAD_USAGE = 2, MOST_PATTERNS = 64, DRAIN_MS = 3000, MOST_MIB = 65536
 struct options {
     struct nats_link_options link;
     const char *world;
-    enum oto_frame_format format;
+    enum srv_feed_format format;
     const char *only[MOST_PATTERNS];
     uint32_t only_count;
     int64_t coalesce_ns, wait_s;
@@ -349,8 +349,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         options->only[options->only_count++] = value;
         return 0;
     case KEY_FORMAT:
-        options->format = strcmp(value, "packed") == 0 ? OTO_FRAME_PACKED : OTO_FRAME_MAP;
-        if (options->format == OTO_FRAME_MAP && strcmp(value, "map") != 0) {
+        options->format = strcmp(value, "packed") == 0 ? SRV_FEED_PACKED : SRV_FEED_MAP;
+        if (options->format == SRV_FEED_MAP && strcmp(value, "map") != 0) {
             argp_error(state, "--format %s: map or packed is accepted", value);
         }
         return 0;

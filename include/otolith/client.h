@@ -162,9 +162,17 @@ OTO_API enum oto_status oto_control_scale(struct oto_client *client, double scal
                                           struct oto_error *error);
 OTO_API enum oto_status oto_control_mode(struct oto_client *client, const char *mode, struct oto_reply *reply,
                                          struct oto_error *error);
+/*
+ * Continues a played recording (otolith play) at a simulated time: the run ends, and another one begins there, with a new epoch.
+ * OTO_UNSUPPORTED: the world is live.
+ */
+OTO_API enum oto_status oto_control_seek(struct oto_client *client, int64_t t_ns, struct oto_reply *reply,
+                                         struct oto_error *error);
 /* `yaml` as in a world file; applied completely or not at all. */
 OTO_API enum oto_status oto_control_set(struct oto_client *client, const char *node, const char *param,
                                         const char *yaml, struct oto_reply *reply, struct oto_error *error);
+
+#define OTO_PARAM_RANGE_BYTES 64
 
 /* One parameter, described by the server. */
 struct oto_param_info {
@@ -173,6 +181,7 @@ struct oto_param_info {
     char unit[32];
     char text[160];
     bool runtime; /* may change while running */
+    char range[OTO_PARAM_RANGE_BYTES]; /* "0 to 100", or the accepted words "mems | mavs"; "": any value, or unknown */
 };
 typedef void (*oto_param_function)(void *context, const struct oto_param_info *info);
 /* param NULL: all parameters of the node. */

@@ -164,6 +164,15 @@ struct oto_instance {
     void *state;        /* descriptor.state_bytes, zeroed before init */
 };
 
+/* A disturbance from outside: an active fault of such a kind (oto_fault_is_disturbance). */
+struct oto_disturbance {
+    uint32_t kind; /* enum oto_fault_kind */
+    uint32_t id;   /* of the fault; for random numbers of its own */
+    double value;  /* now, in the kind's unit */
+    double rate_s; /* derivative of the value, per second */
+};
+#define OTO_DISTURBANCES 4
+
 /* What a sensor feels at one instant (its exposure). Vectors are in sensor axes unless their name says otherwise. */
 struct oto_sensor_input {
     oto_vec3 specific_force_sensor_m_s2;
@@ -176,6 +185,9 @@ struct oto_sensor_input {
     oto_vec3 position_sensor_enu_m;
     oto_vec3 velocity_sensor_enu_m_s;
     struct oto_truth_record truth; /* truth of the vehicle's body origin */
+    uint32_t disturbance_count;    /* 0 in exposures at other instants than the step's */
+    uint32_t reserved;
+    struct oto_disturbance disturbances[OTO_DISTURBANCES];
 };
 
 /*
@@ -239,6 +251,11 @@ struct oto_port {
 
 /* Sensors: a rate above the world's clock is accepted, with several samples in one tick. */
 #define OTO_PLUGIN_ANY_RATE (1u << 0)
+/* Sensors: the law has the disturbances of this kind; nodes of other plugins refuse faults of the kind. */
+#define OTO_PLUGIN_FEELS(kind) (1u << (kind))
+#define OTO_PLUGIN_FEELS_ALL                                                                                           \
+    (OTO_PLUGIN_FEELS(OTO_FAULT_OUTAGE) | OTO_PLUGIN_FEELS(OTO_FAULT_MULTIPATH) | OTO_PLUGIN_FEELS(OTO_FAULT_SPOOF) |  \
+     OTO_PLUGIN_FEELS(OTO_FAULT_JAM) | OTO_PLUGIN_FEELS(OTO_FAULT_DRAUGHT))
 
 struct oto_plugin_descriptor {
     uint32_t size;

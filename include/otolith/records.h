@@ -9,6 +9,8 @@
 #ifndef OTOLITH_RECORDS_H
 #define OTOLITH_RECORDS_H
 
+#include <stdbool.h>
+
 #include "otolith/channel.h"
 #include "otolith/vecmath.h"
 
@@ -50,6 +52,69 @@ struct oto_odometry_record {
     double wheel_speed_m_s[4]; /* front left, front right, rear left, rear right */
     double distance_m;         /* integral of the reported speed since the node's start, signed */
     int64_t age_ns;            /* age of the reported motion at t_ns (transport delay) */
+};
+
+/*
+ * A satellite navigation fix of an antenna: sensor_msgs/NavSatFix with velocity, accuracies and mode. Without a fix (mode
+ * none) it repeats the last position (zeros before the first), velocity and covariances are zero, accuracies are -1.
+ */
+struct oto_navsat_record {
+    int64_t utc_ns; /* of the measurement, since 1970-01-01 without leap seconds */
+    int64_t age_ns; /* age of the measurement at t_ns: it belongs to the instant t_ns - age_ns */
+    double latitude_deg, longitude_deg, altitude_m; /* altitude over the WGS-84 ellipsoid */
+    double altitude_msl_m;        /* over mean sea level: altitude_m - geoid_separation_m */
+    double geoid_separation_m;    /* of the geoid over the ellipsoid */
+    double position_covariance[9]; /* ENU, row-major */
+    oto_vec3 velocity_enu_m_s;    /* of the antenna */
+    double velocity_covariance[9]; /* ENU, row-major */
+    double ground_speed_m_s;
+    double course_deg; /* of the velocity over ground, clockwise from north, [0, 360); -1: undefined */
+    double horizontal_accuracy_m, vertical_accuracy_m, speed_accuracy_m_s, course_accuracy_deg; /* 1 sigma; -1: unknown */
+    double hdop, vdop;
+    uint16_t service;               /* sensor_msgs/NavSatStatus: 1 GPS, 2 GLONASS, 4 BeiDou, 8 Galileo, summed */
+    int8_t status;                  /* sensor_msgs/NavSatStatus: -1 no fix, 0 fix, 1 SBAS, 2 ground-based augmentation */
+    uint8_t position_covariance_type; /* sensor_msgs/NavSatFix: 0 unknown, 2 diagonal known */
+    uint8_t mode;                   /* enum oto_navsat_mode */
+    uint8_t satellites;             /* in use */
+    uint8_t spare[2];               /* always zero */
+};
+
+enum oto_navsat_mode {
+    OTO_NAVSAT_NONE = 0,
+    OTO_NAVSAT_SINGLE = 1,
+    OTO_NAVSAT_DGPS = 2,  /* code differential, SBAS included */
+    OTO_NAVSAT_FLOAT = 3, /* carrier phase, ambiguities not resolved */
+    OTO_NAVSAT_FIXED = 4, /* carrier phase, ambiguities resolved */
+    OTO_NAVSAT_MODES = 5
+};
+
+/* Air pressure and temperature: sensor_msgs/FluidPressure and sensor_msgs/Temperature. */
+struct oto_pressure_record {
+    double fluid_pressure_pa;
+    double variance_pa2; /* of the white part; 0: unknown */
+    double temperature_degc; /* of the part */
+    double temperature_variance_degc2;
+};
+
+/*
+ * Wheel encoders of a vehicle: the counters, and the odometry that the encoders' controller integrates from them:
+ * nav_msgs/Odometry in the plane. Wheels in the order front left, front right, rear left, rear right.
+ */
+struct oto_wheels_record {
+    uint32_t ticks[4];   /* counter readings, modulo 2^counter_bits */
+    int8_t direction[4]; /* 1 forward, -1 backward, 0 unknown */
+    uint32_t fitted;     /* bit i: wheel i has an encoder */
+    uint32_t counter_bits;
+    uint32_t ticks_per_turn;
+    double wheel_speed_m_s[4]; /* from the counters and the assumed radius */
+    double position_odom_m[2]; /* x, y of the mount since the node's start; axes: those of the body at the start */
+    double yaw_odom_rad;       /* not wrapped */
+    double pose_covariance[9]; /* x, y, yaw, row-major */
+    double speed_m_s;          /* signed, along body x */
+    double yaw_rate_rad_s;
+    double twist_covariance[4]; /* speed, yaw rate, row-major */
+    double distance_m;          /* signed, since the node's start */
+    int64_t age_ns;             /* age of the reported counters at t_ns */
 };
 
 /* The estimate of a vehicle's state. All estimators have this record, so that one may replace another. 400 bytes. */
@@ -111,14 +176,28 @@ struct oto_event_record {
     X(TIME_JUMP,   13, "time_jump",    "seconds added to the stamps") \
     X(TIME_JITTER, 14, "time_jitter",  "seconds added to the stamps of this sample") \
     X(REPEAT,      15, "repeat",       "how often this sample was given before") \
-    X(NAN,         16, "nan",          "nothing")
+    X(NAN,         16, "nan",          "nothing") \
+    X(OUTAGE,      17, "outage",       "nothing") \
+    X(MULTIPATH,   18, "multipath",    "metres by which the position is displaced now") \
+    X(SPOOF,       19, "spoof",        "metres by which the position is displaced now") \
+    X(JAM,         20, "jam",          "dB by which the carrier-to-noise density is lower") \
+    X(DRAUGHT,     21, "draught",      "pascals that are added to the air pressure now")
 
 enum oto_fault_kind {
 #define OTO_X(name, number, text, amount) OTO_FAULT_##name = number,
     OTO_FAULT_TABLE(OTO_X)
 #undef OTO_X
-    OTO_FAULT_MAX_ = 17
+    OTO_FAULT_MAX_ = 22
 };
+
+/*
+ * Kinds from OUTAGE on are disturbances from outside. The sensor receives them with its exposure and its law computes their
+ * effect, so that a filter smooths them and a receiver acquires its satellites anew after them.
+ */
+static inline bool oto_fault_is_disturbance(uint32_t kind)
+{
+    return kind >= OTO_FAULT_OUTAGE && kind < OTO_FAULT_MAX_;
+}
 
 static inline const char *oto_fault_kind_text(uint32_t kind)
 {
@@ -145,7 +224,7 @@ struct oto_fault_label_record {
     uint32_t kind[OTO_FAULT_LABELS];
     double amount[OTO_FAULT_LABELS];       /* see OTO_FAULT_TABLE */
     double clean[OTO_FAULT_CLEAN_NUMBERS]; /* the floating-point numbers of the first record in order, before the
-                                            * faults */
+                                            * faults; disturbances are included */
 };
 
 #define OTO_EVENT_TABLE(X) \
@@ -192,6 +271,9 @@ _Static_assert(sizeof(struct oto_truth_record) == 200, "truth record layout");
 _Static_assert(sizeof(struct oto_imu_record) == 37 * 8, "imu record layout");
 _Static_assert(sizeof(struct oto_mag_record) == 12 * 8, "mag record layout");
 _Static_assert(sizeof(struct oto_odometry_record) == 7 * 8, "odometry record layout");
+_Static_assert(sizeof(struct oto_navsat_record) == 37 * 8, "navsat record layout");
+_Static_assert(sizeof(struct oto_pressure_record) == 4 * 8, "pressure record layout");
+_Static_assert(sizeof(struct oto_wheels_record) == 28 * 8, "wheels record layout");
 _Static_assert(sizeof(struct oto_estimate_record) == 50 * 8, "estimate record layout");
 _Static_assert(sizeof(struct oto_event_record) == 240, "event record layout");
 _Static_assert(sizeof(struct oto_fault_label_record) == 480, "fault label layout");
@@ -248,6 +330,62 @@ static const struct oto_field oto_odometry_fields[] = {
 };
 static const struct oto_record_type oto_odometry_type = {
     "odometry", sizeof(struct oto_odometry_record), sizeof oto_odometry_fields / sizeof *oto_odometry_fields, oto_odometry_fields};
+
+static const struct oto_field oto_navsat_fields[] = {
+    OTO_FIELD_(struct oto_navsat_record, utc_ns, "utc_ns", OTO_FIELD_I64, 1, "ns", "", "UTC of the measurement since 1970-01-01, without leap seconds"),
+    OTO_FIELD_(struct oto_navsat_record, age_ns, "age_ns", OTO_FIELD_I64, 1, "ns", "", "age of the measurement at t_ns"),
+    OTO_FIELD_(struct oto_navsat_record, latitude_deg, "latitude", OTO_FIELD_F64, 1, "deg", "", "WGS-84 latitude"),
+    OTO_FIELD_(struct oto_navsat_record, longitude_deg, "longitude", OTO_FIELD_F64, 1, "deg", "", "WGS-84 longitude"),
+    OTO_FIELD_(struct oto_navsat_record, altitude_m, "altitude", OTO_FIELD_F64, 1, "m", "", "height over the WGS-84 ellipsoid"),
+    OTO_FIELD_(struct oto_navsat_record, altitude_msl_m, "altitude_msl", OTO_FIELD_F64, 1, "m", "", "height over mean sea level"),
+    OTO_FIELD_(struct oto_navsat_record, geoid_separation_m, "geoid_separation", OTO_FIELD_F64, 1, "m", "", "height of the geoid over the ellipsoid"),
+    OTO_FIELD_(struct oto_navsat_record, position_covariance, "position_covariance", OTO_FIELD_F64, 9, "m^2", "enu", "row-major"),
+    OTO_FIELD_XYZ_(struct oto_navsat_record, velocity_enu_m_s, "velocity", "m/s", "enu", "velocity of the antenna"),
+    OTO_FIELD_(struct oto_navsat_record, velocity_covariance, "velocity_covariance", OTO_FIELD_F64, 9, "m^2/s^2", "enu", "row-major"),
+    OTO_FIELD_(struct oto_navsat_record, ground_speed_m_s, "ground_speed", OTO_FIELD_F64, 1, "m/s", "", "horizontal speed"),
+    OTO_FIELD_(struct oto_navsat_record, course_deg, "course", OTO_FIELD_F64, 1, "deg", "", "clockwise from north; -1: undefined"),
+    OTO_FIELD_(struct oto_navsat_record, horizontal_accuracy_m, "horizontal_accuracy", OTO_FIELD_F64, 1, "m", "", "standard deviation of each horizontal axis; -1: unknown"),
+    OTO_FIELD_(struct oto_navsat_record, vertical_accuracy_m, "vertical_accuracy", OTO_FIELD_F64, 1, "m", "", "standard deviation; -1: unknown"),
+    OTO_FIELD_(struct oto_navsat_record, speed_accuracy_m_s, "speed_accuracy", OTO_FIELD_F64, 1, "m/s", "", "standard deviation; -1: unknown"),
+    OTO_FIELD_(struct oto_navsat_record, course_accuracy_deg, "course_accuracy", OTO_FIELD_F64, 1, "deg", "", "standard deviation; -1: unknown"),
+    OTO_FIELD_(struct oto_navsat_record, hdop, "hdop", OTO_FIELD_F64, 1, "1", "", "horizontal dilution of precision"),
+    OTO_FIELD_(struct oto_navsat_record, vdop, "vdop", OTO_FIELD_F64, 1, "1", "", "vertical dilution of precision"),
+    OTO_FIELD_(struct oto_navsat_record, service, "status.service", OTO_FIELD_U16, 1, "", "", "1 GPS, 2 GLONASS, 4 BeiDou, 8 Galileo, summed"),
+    OTO_FIELD_(struct oto_navsat_record, status, "status.status", OTO_FIELD_I8, 1, "", "", "-1 no fix, 0 fix, 1 SBAS, 2 ground-based augmentation"),
+    OTO_FIELD_(struct oto_navsat_record, position_covariance_type, "position_covariance_type", OTO_FIELD_U8, 1, "", "", "0 unknown, 2 diagonal known"),
+    OTO_FIELD_(struct oto_navsat_record, mode, "mode", OTO_FIELD_U8, 1, "", "", "0 none, 1 single, 2 dgps, 3 float, 4 fixed"),
+    OTO_FIELD_(struct oto_navsat_record, satellites, "satellites", OTO_FIELD_U8, 1, "", "", "satellites in use"),
+};
+static const struct oto_record_type oto_navsat_type = {
+    "navsat", sizeof(struct oto_navsat_record), sizeof oto_navsat_fields / sizeof *oto_navsat_fields, oto_navsat_fields};
+
+static const struct oto_field oto_pressure_fields[] = {
+    OTO_FIELD_(struct oto_pressure_record, fluid_pressure_pa, "fluid_pressure", OTO_FIELD_F64, 1, "Pa", "", "air pressure"),
+    OTO_FIELD_(struct oto_pressure_record, variance_pa2, "variance", OTO_FIELD_F64, 1, "Pa^2", "", "variance of the white noise; 0: unknown"),
+    OTO_FIELD_(struct oto_pressure_record, temperature_degc, "temperature", OTO_FIELD_F64, 1, "degC", "", "temperature of the part"),
+    OTO_FIELD_(struct oto_pressure_record, temperature_variance_degc2, "temperature_variance", OTO_FIELD_F64, 1, "degC^2", "", "variance of the white noise; 0: unknown"),
+};
+static const struct oto_record_type oto_pressure_type = {
+    "pressure", sizeof(struct oto_pressure_record), sizeof oto_pressure_fields / sizeof *oto_pressure_fields, oto_pressure_fields};
+
+static const struct oto_field oto_wheels_fields[] = {
+    OTO_FIELD_(struct oto_wheels_record, ticks, "ticks", OTO_FIELD_U32, 4, "", "", "counters: front left, front right, rear left, rear right"),
+    OTO_FIELD_(struct oto_wheels_record, direction, "direction", OTO_FIELD_I8, 4, "", "", "of each wheel: 1 forward, -1 backward, 0 unknown"),
+    OTO_FIELD_(struct oto_wheels_record, fitted, "fitted", OTO_FIELD_U32, 1, "", "", "bit i: wheel i has an encoder"),
+    OTO_FIELD_(struct oto_wheels_record, counter_bits, "counter_bits", OTO_FIELD_U32, 1, "", "", "width of a counter"),
+    OTO_FIELD_(struct oto_wheels_record, ticks_per_turn, "ticks_per_turn", OTO_FIELD_U32, 1, "", "", "of each wheel"),
+    OTO_FIELD_(struct oto_wheels_record, wheel_speed_m_s, "wheel_speed_m_s", OTO_FIELD_F64, 4, "m/s", "body", "from the counters and the assumed radius"),
+    OTO_FIELD_(struct oto_wheels_record, position_odom_m, "position_odom_m", OTO_FIELD_F64, 2, "m", "odom", "integrated x, y of the mount since the start"),
+    OTO_FIELD_(struct oto_wheels_record, yaw_odom_rad, "yaw_odom_rad", OTO_FIELD_F64, 1, "rad", "odom", "integrated yaw since the start, not wrapped"),
+    OTO_FIELD_(struct oto_wheels_record, pose_covariance, "pose_covariance", OTO_FIELD_F64, 9, "", "odom", "x, y, yaw, row-major, m and rad"),
+    OTO_FIELD_(struct oto_wheels_record, speed_m_s, "speed_m_s", OTO_FIELD_F64, 1, "m/s", "body", "signed vehicle speed along x"),
+    OTO_FIELD_(struct oto_wheels_record, yaw_rate_rad_s, "yaw_rate_rad_s", OTO_FIELD_F64, 1, "rad/s", "body", "from the difference of the wheels"),
+    OTO_FIELD_(struct oto_wheels_record, twist_covariance, "twist_covariance", OTO_FIELD_F64, 4, "", "body", "speed, yaw rate, row-major, m/s and rad/s"),
+    OTO_FIELD_(struct oto_wheels_record, distance_m, "distance_m", OTO_FIELD_F64, 1, "m", "body", "signed distance since the start"),
+    OTO_FIELD_(struct oto_wheels_record, age_ns, "age_ns", OTO_FIELD_I64, 1, "ns", "", "age of the counters at t_ns"),
+};
+static const struct oto_record_type oto_wheels_type = {
+    "wheels", sizeof(struct oto_wheels_record), sizeof oto_wheels_fields / sizeof *oto_wheels_fields, oto_wheels_fields};
 
 static const struct oto_field oto_estimate_fields[] = {
     OTO_FIELD_XYZ_(struct oto_estimate_record, position_enu_m, "position_enu_m", "m", "enu", "position of the body origin"),

@@ -100,7 +100,7 @@ OTO_API enum oto_status oto_sim_channel(const struct oto_sim *sim, const char *t
 /*
  * Takes up to `count` records that have not been read yet, oldest first: heads[] and, in `payloads`, channel->type->bytes
  * each. Either may be NULL. Returns how many. *lost (NULL is allowed) gets how many were overwritten unread before the first
- * of them, exactly: the channel's ring holds `capacity` records, at least one second.
+ * of them, exactly: the channel's ring holds `capacity` records, at least one second in a world of up to about 80 vehicles (history_s).
  */
 OTO_API size_t oto_sim_read(struct oto_sim *sim, uint32_t channel, struct oto_sample_head *heads, void *payloads,
                             size_t count, uint64_t *lost);

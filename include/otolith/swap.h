@@ -16,7 +16,7 @@ struct oto_swap {
     int64_t shadow_ns;       /* 0: none */
     double shadow_tolerance; /* the swap is refused if a number of the first channel differs by more; 0: any finite
                               * number is accepted */
-    int64_t budget_ns;       /* real time of a step; three steps in a row above it cause a roll-back. 0: none; -1:
+    int64_t budget_ns;       /* real time of a step; three steps in a row above it, or an excess of 100 budgets, cause a roll-back. 0: none; -1:
                               * half a tick's period */
     bool has_unit, reset_state, no_probe;
     bool wait;               /* reply at the end of the probation, with a failure if the swap was rolled back */

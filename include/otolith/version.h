@@ -6,7 +6,7 @@
 
 /* The plugin ABI. The host accepts exactly this version. */
 #define OTO_PLUGIN_ABI_MAJOR 2
-#define OTO_PLUGIN_ABI_MINOR 0
+#define OTO_PLUGIN_ABI_MINOR 1
 
 /* The shared-memory layout. A client accepts exactly its own major version; a minor version only adds at the end. */
 #define OTO_SEGMENT_MAJOR 1

@@ -1,5 +1,6 @@
 #include "num_adapter.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "num_params.h"
@@ -41,7 +42,8 @@ enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, c
 enum oto_status num_sensor_migrate(const struct num_sensor *sensor, const struct oto_instance *instance,
                                    const void *old_state, uint64_t old_bytes, uint32_t old_version)
 {
-    if (old_version != 1 || old_bytes != sensor->model_state_bytes) {
+    const uint64_t with_band = sensor->model_state_bytes + offsetof(struct num_band_state, colour);
+    if (!(old_version == 1 && old_bytes == sensor->model_state_bytes) && !(old_version == 2 && old_bytes == with_band)) {
         return OTO_VERSION;
     }
     memcpy(instance->state, old_state, old_bytes);

@@ -36,7 +36,7 @@ struct num_exposure {
  */
 struct num_sensor {
     uint32_t ports;
-    /* The state is that of the model, followed since version 2 by a struct num_band_state. */
+    /* The state is that of the model, followed since version 2 by a struct num_band_state, which version 3 extended. */
     uint64_t model_state_bytes;
     bool (*measure)(const void *data, void *state, const struct num_exposure *truth, struct oto_output *outputs);
     /* The two halves of measure: make the job for the plan's kernel; make the records after the job is done. */
@@ -60,7 +60,10 @@ enum oto_status num_sensor_prepare(const struct oto_host *host, const struct oto
 enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, const struct oto_instance *instance,
                                               const struct oto_step *step, const struct num_exposure *truth);
 
-/* Migrates a state of version 1, which had no band limit; the band limit starts settled. VERSION for other versions. */
+/*
+ * Migrates a state of version 1, which had no band limit, or of version 2, whose noise passed none: what is new starts at
+ * zero. VERSION for other versions.
+ */
 enum oto_status num_sensor_migrate(const struct num_sensor *sensor, const struct oto_instance *instance,
                                    const void *old_state, uint64_t old_bytes, uint32_t old_version);
 
@@ -77,6 +80,14 @@ static inline struct num_exposure num_sensor_expose(const struct num_sensor_plan
         truth.field_ut = own_field_ut;
     }
     return truth;
+}
+
+/* The band limit of the white noise of a node; `coloured` is storage for it. NULL: there is none. */
+static inline const struct num_coloured *num_sensor_coloured(const struct num_sensor_plan *plan,
+                                                             struct num_band_state *band, struct num_coloured *coloured)
+{
+    *coloured = (struct num_coloured){&plan->timing.band.colour, band->colour};
+    return plan->timing.band.substeps > 0 ? coloured : NULL;
 }
 
 static inline __attribute__((always_inline)) enum oto_step_status

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "num_draws.h"
 #include "otolith/detmath.h"
 #include "otolith/vecmath.h"
 
@@ -55,6 +56,66 @@ static void exponential(double m[SIZE][SIZE])
     memcpy(m, sum, sizeof sum);
 }
 
+/* Per `angle` of the filter: order 1 z0' = -w z0 + w u; order 2 z0' = w z1, z1' = -w z0 - 2 d w z1 + w u. */
+static void transition_of(const struct num_band_params *params, double angle, double m[SIZE][SIZE])
+{
+    const double first[SIZE][SIZE] = {{-angle, 0, angle, 0}, {0}, {0, 0, 0, 1}, {0}};
+    memcpy(m, first, sizeof first);
+    if (params->order == 2) {
+        m[0][0] = m[0][2] = 0.0;
+        m[0][1] = m[1][2] = angle;
+        m[1][0] = -angle;
+        m[1][1] = -2.0 * params->damping * angle;
+    }
+    exponential(m);
+}
+
+/*
+ * The stationary covariance P = A P A' + g g' by doubling: P ← P + A P A', A ← A A. The sum is complete when A has
+ * vanished, after 60 doublings at the latest.
+ */
+static void colour_covariance(const struct num_colour *colour, double p[2][2])
+{
+    double a[2][2];
+    memcpy(a, colour->transition, sizeof a);
+    for (int i = 0; i < 2; i++) {
+        p[i][0] = colour->gain[i] * colour->gain[0];
+        p[i][1] = colour->gain[i] * colour->gain[1];
+    }
+    for (int round = 0; round < 60; round++) {
+        double ap[2][2], next[2][2];
+        for (int i = 0; i < 2; i++) {
+            for (int j = 0; j < 2; j++) {
+                ap[i][j] = a[i][0] * p[0][j] + a[i][1] * p[1][j];
+                next[i][j] = a[i][0] * a[0][j] + a[i][1] * a[1][j];
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            for (int j = 0; j < 2; j++) {
+                p[i][j] += ap[i][0] * a[j][0] + ap[i][1] * a[j][1];
+            }
+        }
+        memcpy(a, next, sizeof a);
+    }
+}
+
+static void prepare_colour(const struct num_band_params *params, double angle, struct num_colour *colour)
+{
+    double m[SIZE][SIZE], p[2][2];
+    transition_of(params, angle, m);
+    for (int i = 0; i < (int)params->order; i++) {
+        colour->transition[i][0] = m[i][0];
+        colour->transition[i][1] = m[i][1];
+        colour->gain[i] = m[i][2];
+    }
+    colour_covariance(colour, p);
+    colour->variance = p[0][0];
+    colour->start[0][0] = oto_sqrt(p[0][0]);
+    colour->start[1][0] = p[1][0] / colour->start[0][0];
+    const double rest = p[1][1] - colour->start[1][0] * colour->start[1][0];
+    colour->start[1][1] = rest > 0.0 ? oto_sqrt(rest) : 0.0;
+}
+
 enum oto_status num_band_prepare(const struct num_band_params *params, double period_s, struct num_band *band,
                                  struct oto_error *error)
 {
@@ -67,15 +128,9 @@ enum oto_status num_band_prepare(const struct num_band_params *params, double pe
         return oto_fail(error, OTO_RANGE, "band_limit_hz = %g has no effect at %g Hz: expected at most %g, or 0",
                         params->limit_hz, 1.0 / period_s, 1e4 * params->limit_hz / angle);
     }
-    /* Per substep: first order z0' = -w z0 + w u; second order z0' = w z1, z1' = -w z0 - 2 d w z1 + w u. */
-    double m[SIZE][SIZE] = {{-angle, 0, angle, 0}, {0}, {0, 0, 0, 1}, {0}};
-    if (params->order == 2) {
-        m[0][0] = m[0][2] = 0.0;
-        m[0][1] = m[1][2] = angle;
-        m[1][0] = -angle;
-        m[1][1] = -2.0 * params->damping * angle;
-    }
-    exponential(m);
+    double m[SIZE][SIZE];
+    transition_of(params, angle, m);
+    prepare_colour(params, angle * (double)params->substeps, &band->colour);
     band->substeps = params->substeps;
     band->order = (int)params->order;
     for (int i = 0; i < 2; i++) {
@@ -104,5 +159,16 @@ void num_band_advance(const struct num_band *band, struct num_band_state *state,
                              band->to[k] * input[i];
         }
         state->input[i] = input[i];
+    }
+}
+
+void num_band_start_colour(const struct num_band *band, struct oto_rng_key key, uint64_t n,
+                           struct num_band_state *state)
+{
+    for (uint64_t lane = 0; lane < NUM_LANES; lane++) {
+        const double first = oto_normal_at(key, n, NUM_DRAW_COLOUR_START, OTO_RNG_DOMAIN_TURN_ON, 2 * lane);
+        const double second = oto_normal_at(key, n, NUM_DRAW_COLOUR_START, OTO_RNG_DOMAIN_TURN_ON, 2 * lane + 1);
+        state->colour[0][lane] = band->colour.start[0][0] * first;
+        state->colour[1][lane] = band->colour.start[1][0] * first + band->colour.start[1][1] * second;
     }
 }

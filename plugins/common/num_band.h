@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "num_suite.h"
 #include "otolith/status.h"
 
 #define NUM_BAND_CHANNELS 9 /* specific force, angular rate, magnetic field */
@@ -20,18 +21,30 @@ struct num_band_params {
     int64_t substeps;
 };
 
+/*
+ * The same filter on white noise, which exists once a sample and is held over the period. The states are for deviates of
+ * unit variance; the first is the output. At low frequencies the gain is 1, so the density of the noise stays.
+ */
+struct num_colour {
+    double transition[2][2], gain[2];
+    double variance;    /* of the output */
+    double start[2][2]; /* Cholesky factor of the stationary covariance */
+};
+
 /* z is the output, and for order 2 its derivative over the natural frequency. */
 struct num_band {
     int64_t substeps; /* 0: no filter */
     int order;
     double transition[2][2]; /* of z over a substep */
     double from[2], to[2];   /* contributions of the input at the start and at the end of the substep */
+    struct num_colour colour;
 };
 
 struct num_band_state {
     uint64_t n; /* number of the last sample; 0: not started */
     double z[NUM_BAND_CHANNELS][2];
     double input[NUM_BAND_CHANNELS]; /* input at the last sample */
+    double colour[2][NUM_LANES];     /* of the white noise of each lane; since state version 3 */
 };
 
 /* `period_s` between samples. Errors: RANGE. */
@@ -40,6 +53,9 @@ enum oto_status num_band_prepare(const struct num_band_params *params, double pe
 
 /* Sets the state that is settled at this input. */
 void num_band_start(struct num_band_state *state, const double input[NUM_BAND_CHANNELS]);
+/* Draws the stationary state of the white noise at sample n. */
+void num_band_start_colour(const struct num_band *band, struct oto_rng_key key, uint64_t n,
+                           struct num_band_state *state);
 /* Advances by one substep. */
 void num_band_advance(const struct num_band *band, struct num_band_state *state, const double input[NUM_BAND_CHANNELS]);
 

@@ -159,6 +159,19 @@ void num_instability_fit_single(struct num_instability *fit, double correlation_
     finish(fit, dt_s);
 }
 
+void num_instability_fit_given(struct num_instability *fit, const double *correlation_s, const double *deviation,
+                               uint32_t count, double dt_s)
+{
+    memset(fit, 0, sizeof *fit);
+    for (uint32_t i = 0; i < count; i++) {
+        if (deviation[i] > 0.0) {
+            fit->correlation_s[fit->count] = correlation_s[i];
+            fit->variance[fit->count++] = deviation[i] * deviation[i];
+        }
+    }
+    finish(fit, dt_s);
+}
+
 void num_instability_start(const struct num_instability *fit, const double *deviates, double *state)
 {
     memset(state, 0, NUM_INSTABILITY_POLES * sizeof *state);

@@ -36,6 +36,13 @@ void num_instability_fit_floor(struct num_instability *fit, double tau_min_s, do
 /* Fits one process of correlation time T whose Allan deviation has its peak at the floor. */
 void num_instability_fit_single(struct num_instability *fit, double correlation_s, double dt_s);
 
+/*
+ * `count` independent processes with given correlation times and standard deviations, those of zero left out. At most
+ * NUM_INSTABILITY_POLES.
+ */
+void num_instability_fit_given(struct num_instability *fit, const double *correlation_s, const double *deviation,
+                               uint32_t count, double dt_s);
+
 /* Draws from the stationary distribution with `count` deviates. */
 void num_instability_start(const struct num_instability *fit, const double *deviates, double *state);
 

@@ -65,6 +65,9 @@ NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint3
     sample.instability = job->instability;
     sample.measured_u = job->measured_u;
     sample.taps = job->taps;
+    sample.n = job->n;
+    sample.colour = extended ? job->colour : NULL;
+    sample.colour_state = job->colour_state;
     sample.extended = extended;
     sample.slots = slots;
     sample.active = active;

@@ -6,6 +6,7 @@
 #define NUM_KERNEL_LAW_H
 
 #include "num_kernel_draw.h"
+#include "otolith/vecmath.h"
 
 /* Values that all lane packs of one sample share. */
 struct num_sample {
@@ -19,6 +20,9 @@ struct num_sample {
     double degrees, degrees_percent; /* above 25 °C */
     double w[4];                     /* law mavs */
     double truth_u[NUM_LANES];
+    uint64_t n;
+    const struct num_colour *colour; /* extended: the band limit of white noise; NULL: none */
+    double (*colour_state)[NUM_LANES];
     num_tap_row *taps; /* NULL: taps are not wanted */
     bool extended;     /* a constant, as slots and active are: if false, the extended terms are not compiled */
 };
@@ -217,12 +221,43 @@ NUM_INLINE double num_instability_lane(uint32_t lane, const struct num_sample *s
     if (lane >= 3 * sample->active) {
         return 0.0;
     }
-    const struct num_instability *fit = &sample->plan->triads[lane / 3].instability;
+    const struct num_triad_plan *triad = &sample->plan->triads[lane / 3];
+    const struct num_instability *fit =
+        sample->extended && (triad->terms & NUM_HAS_MARKOV) != 0 ? &triad->markov[lane % 3] : &triad->instability;
     if (fit->count == 0) {
         return 0.0;
     }
     return num_instability_step(fit, sample->instability[lane],
                                 sample->deviates[3 * sample->slots * NUM_INSTABILITY + lane]);
+}
+
+/* The sines of an axis at this sample. Whole turns are taken off first, where that is exact. */
+NUM_INLINE double num_sine_lane(uint32_t lane, const struct num_sample *sample)
+{
+    double sum_u = 0.0;
+    if (lane >= 3 * sample->active) {
+        return 0.0;
+    }
+    const struct num_triad_plan *triad = &sample->plan->triads[lane / 3];
+    for (uint32_t k = 0; k < triad->sine_count; k++) {
+        const double turns = (double)(int64_t)sample->n * triad->sine_turns[k] + triad->sine_phase_turns[lane % 3][k];
+        double sine, cosine;
+        oto_sincos(OTO_TWO_PI * (turns - (double)(int64_t)turns), &sine, &cosine);
+        sum_u += triad->sine_u[lane % 3][k] * sine;
+    }
+    return sum_u;
+}
+
+/* White noise through the band limit, held over the period; advances the state. */
+NUM_INLINE num_pack num_colour_lanes(const struct num_sample *sample, uint32_t lane, num_pack deviates)
+{
+    const struct num_colour *colour = sample->colour;
+    double *z0 = &sample->colour_state[0][lane], *z1 = &sample->colour_state[1][lane];
+    const num_pack a = num_pack_load(z0), b = num_pack_load(z1);
+    const num_pack next = colour->transition[0][0] * a + colour->transition[0][1] * b + colour->gain[0] * deviates;
+    num_pack_store(z0, next);
+    num_pack_store(z1, colour->transition[1][0] * a + colour->transition[1][1] * b + colour->gain[1] * deviates);
+    return next;
 }
 
 /* A state has NUM_WALK_LANES of them. */
@@ -260,8 +295,16 @@ NUM_INLINE num_pack num_mems_random(const struct num_sample *sample, uint32_t la
         sum_u += instability_u;
         num_tap_write(sample, NUM_TAP_BIAS_INSTABILITY, lane, instability_u);
     }
+    if (sample->extended && (plan->terms & NUM_HAS_SINE) != 0) {
+        sum_u += NUM_PACK_OF(num_sine_lane, lane, sample);
+        num_tap_write(sample, NUM_TAP_BIAS_INSTABILITY, lane, sum_u);
+    }
     if ((plan->terms & NUM_HAS_WHITE) != 0) {
-        const num_pack white_u = num_pack_load(&plan->white_u[lane]) * num_deviates(sample, NUM_WHITE, lane);
+        num_pack white_u = num_pack_load(&plan->white_u[lane]) * num_deviates(sample, NUM_WHITE, lane);
+        if (sample->extended && sample->colour != NULL) {
+            white_u = num_pack_load(&plan->white_u[lane]) *
+                      num_colour_lanes(sample, lane, num_deviates(sample, NUM_WHITE, lane));
+        }
         sum_u += white_u;
         num_tap_write(sample, NUM_TAP_WHITE_NOISE, lane, white_u);
     }

@@ -6,6 +6,7 @@
 #ifndef NUM_MEASURE_H
 #define NUM_MEASURE_H
 
+#include "num_band.h"
 #include "num_suite.h"
 #include "num_taps.h"
 
@@ -19,10 +20,25 @@ struct num_suite_job {
     double *walk_u;                       /* an even number of lanes */
     double (*instability)[NUM_INSTABILITY_POLES]; /* one row a lane */
     double *measured_u;   /* NUM_LANES; those without an axis are unspecified */
+    const struct num_colour *colour;      /* extended path only: the band limit of white noise; NULL: none */
+    double (*colour_state)[NUM_LANES];
     num_tap_row *taps;    /* extended path only: every tap from the scale factor on, zeroed; NULL: taps are not
                            * wanted */
     uint32_t saturated;   /* bit `lane` for each saturated axis */
 };
+
+/* The band limit of white noise and its two states of each lane. */
+struct num_coloured {
+    const struct num_colour *colour;
+    double (*state)[NUM_LANES];
+};
+
+/* NULL: the white noise is white. */
+static inline void num_job_colour(struct num_suite_job *job, const struct num_coloured *coloured)
+{
+    job->colour = coloured != NULL ? coloured->colour : NULL;
+    job->colour_state = coloured != NULL ? coloured->state : NULL;
+}
 
 struct num_kernel {
     const char *name;

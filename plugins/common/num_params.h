@@ -37,7 +37,7 @@
     NUM_ROW(BLOCK, MEMBER.axis_misalignment_percent, TRIAD ".axis_misalignment_percent", 3, NUM_RUNTIME_VECTOR, \
             -100, 0, "%", SECTION "/Axis Misalignment", "sensitivity of an axis to each of the two others"), \
     NUM_ROW(BLOCK, MEMBER.random_walk_u_rthz, TRIAD ".random_walk_" U "_rthz", 3, NUM_RUNTIME_VECTOR, 0, 0, \
-            UNIT "/sqrt(Hz)", SECTION "/Random Walk", "K of the walk of the bias: K sqrt(t) after t seconds"), \
+            UNIT "/sqrt(s)", SECTION "/Random Walk", "K of the walk of the bias: K sqrt(t) after t seconds"), \
     NUM_ROW(BLOCK, MEMBER.temperature_bias_u_degc, TRIAD ".temperature_bias_" U "_degc", 3, NUM_RUNTIME_VECTOR, \
             -NUM_LARGE, 0, UNIT "/degC", SECTION "/Temperature Bias", "bias for each degree above 25 degC"), \
     NUM_ROW(BLOCK, MEMBER.temperature_scale_factor_percent_degc, TRIAD ".temperature_scale_factor_percent_degc", 3, \
@@ -74,7 +74,30 @@
             NULL, "law mems: scale error, times the square of T - 25 degC"), \
     NUM_ROW(BLOCK, MEMBER.temperature_scale_factor_cubic_percent_degc3, \
             TRIAD ".temperature_scale_factor_cubic_percent_degc3", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "%/degC^3", \
-            NULL, "law mems: scale error, times the cube of T - 25 degC")
+            NULL, "law mems: scale error, times the cube of T - 25 degC"), \
+    NUM_ROW(BLOCK, MEMBER.noise_rms_u, TRIAD ".noise_rms_" U, 3, NUM_RUNTIME_VECTOR, 0, 0, UNIT, NULL, \
+            "law mems: white noise of one sample at every rate, beside that of noise_density"), \
+    NUM_ROW(BLOCK, MEMBER.unit_temperature_bias_u_degc, TRIAD ".unit_temperature_bias_" U "_degc", 3, NUM_RUNTIME_VECTOR, \
+            0, 0, UNIT "/degC", NULL, "law mems: standard deviation of a slope that the unit has in every world"), \
+    NUM_ROW(BLOCK, MEMBER.unit_temperature_scale_factor_percent_degc, \
+            TRIAD ".unit_temperature_scale_factor_percent_degc", 3, NUM_RUNTIME_VECTOR, 0, 0, "%/degC", NULL, \
+            "law mems: standard deviation of a slope of the scale that the unit has in every world"), \
+    NUM_ROW(BLOCK, MEMBER.gauss_markov_tau_s, TRIAD ".gauss_markov_tau_s", NUM_INSTABILITY_POLES, OTO_PARAM_RUNTIME, 0, \
+            0, "s", NULL, "law mems: correlation times of Gauss-Markov processes, in place of bias_instability; 0: none"), \
+    NUM_ROW(BLOCK, MEMBER.gauss_markov_u[0], TRIAD ".gauss_markov_x_" U, NUM_INSTABILITY_POLES, OTO_PARAM_RUNTIME, 0, 0, \
+            UNIT, NULL, "law mems: their standard deviations on axis x"), \
+    NUM_ROW(BLOCK, MEMBER.gauss_markov_u[1], TRIAD ".gauss_markov_y_" U, NUM_INSTABILITY_POLES, OTO_PARAM_RUNTIME, 0, 0, \
+            UNIT, NULL, "law mems: their standard deviations on axis y"), \
+    NUM_ROW(BLOCK, MEMBER.gauss_markov_u[2], TRIAD ".gauss_markov_z_" U, NUM_INSTABILITY_POLES, OTO_PARAM_RUNTIME, 0, 0, \
+            UNIT, NULL, "law mems: their standard deviations on axis z"), \
+    NUM_ROW(BLOCK, MEMBER.sine_hz, TRIAD ".sine_hz", NUM_SINES, OTO_PARAM_RUNTIME, 0, 0, "Hz", NULL, \
+            "law mems: frequencies of periodic noise, of a phase that is drawn for each axis and run; 0: none"), \
+    NUM_ROW(BLOCK, MEMBER.sine_u[0], TRIAD ".sine_x_" U, NUM_SINES, OTO_PARAM_RUNTIME, 0, 0, UNIT, NULL, \
+            "law mems: their amplitudes on axis x"), \
+    NUM_ROW(BLOCK, MEMBER.sine_u[1], TRIAD ".sine_y_" U, NUM_SINES, OTO_PARAM_RUNTIME, 0, 0, UNIT, NULL, \
+            "law mems: their amplitudes on axis y"), \
+    NUM_ROW(BLOCK, MEMBER.sine_u[2], TRIAD ".sine_z_" U, NUM_SINES, OTO_PARAM_RUNTIME, 0, 0, UNIT, NULL, \
+            "law mems: their amplitudes on axis z")
 
 #define NUM_IRON_ROWS(BLOCK, MEMBER) \
     NUM_ROW(BLOCK, MEMBER.hard_iron_ut, "magnetometer.hard_iron_ut", 3, NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "uT", NULL, \

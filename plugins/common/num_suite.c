@@ -133,7 +133,10 @@ void num_suite_adapt(const struct num_suite_plan *plan, uint32_t slot, const str
         had |= old_params->bias_instability_u[i] != 0.0;
         has |= new_params->bias_instability_u[i] != 0.0;
     }
-    if (had != has || old_params->bias_instability_tau_s != new_params->bias_instability_tau_s ||
+    const bool same_markov =
+        memcmp(old_params->gauss_markov_tau_s, new_params->gauss_markov_tau_s, sizeof old_params->gauss_markov_tau_s) == 0 &&
+        memcmp(old_params->gauss_markov_u, new_params->gauss_markov_u, sizeof old_params->gauss_markov_u) == 0;
+    if (had != has || !same_markov || old_params->bias_instability_tau_s != new_params->bias_instability_tau_s ||
         old_params->bias_instability_tau_min_s != new_params->bias_instability_tau_min_s ||
         old_params->bias_instability_tau_max_s != new_params->bias_instability_tau_max_s) {
         num_suite_start(plan, slot, instability);

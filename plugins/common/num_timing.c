@@ -130,6 +130,7 @@ static enum oto_step_status feel_filtered(const struct num_timing *timing, const
         }
         if (i == 0) {
             num_band_start(state, input);
+            num_band_start_colour(band, timing->noise_key, step->n, state);
         } else {
             num_band_advance(band, state, input);
         }

@@ -51,6 +51,35 @@ static double last_code_u(double range_u, double resolution_u)
     return codes < 0x1p52 ? resolution_u * (double)(int64_t)codes : range_u;
 }
 
+static enum oto_status check_markov(const struct num_triad_params *params, enum num_triad_id id,
+                                    struct oto_error *error)
+{
+    bool any = false;
+    for (int k = 0; k < NUM_INSTABILITY_POLES; k++) {
+        for (int i = 0; i < 3; i++) {
+            any |= params->gauss_markov_u[i][k] != 0.0;
+            if (params->gauss_markov_u[i][k] != 0.0 && !(params->gauss_markov_tau_s[k] > 0.0)) {
+                return oto_fail(error, OTO_RANGE, "%s.gauss_markov_%c[%d] = %g has no correlation time: expected "
+                                "gauss_markov_tau_s[%d] above 0", num_triad_name(id), "xyz"[i], k,
+                                params->gauss_markov_u[i][k], k);
+            }
+        }
+    }
+    for (int k = 0; k < NUM_SINES; k++) {
+        for (int i = 0; i < 3; i++) {
+            if (params->sine_u[i][k] != 0.0 && !(params->sine_hz[k] > 0.0)) {
+                return oto_fail(error, OTO_RANGE, "%s.sine_%c[%d] = %g has no frequency: expected sine_hz[%d] above 0",
+                                num_triad_name(id), "xyz"[i], k, params->sine_u[i][k], k);
+            }
+        }
+    }
+    if (any && any_of(params->bias_instability_u, 3)) {
+        return oto_fail(error, OTO_INVALID, "%s.bias_instability and %s.gauss_markov: one of them is accepted, the floor "
+                        "or the processes", num_triad_name(id), num_triad_name(id));
+    }
+    return OTO_OK;
+}
+
 static enum oto_status plan_output(const struct num_triad_params *params, enum num_law law, enum num_triad_id id,
                                    struct num_triad_plan *plan, struct oto_error *error)
 {
@@ -130,31 +159,81 @@ static void plan_matrix(const struct num_triad_params *params, const struct num_
     }
 }
 
-static void plan_noise(const struct num_triad_params *params, const struct num_law_params *law, double rate_hz,
+/* A density of zero leaves the rms alone, and an rms of zero the density, to the bit. */
+static double white_variance(double density, double rms, double bandwidth_hz)
+{
+    return bandwidth_hz * density * density + rms * rms;
+}
+
+static void plan_white(const struct num_triad_params *params, const struct num_law_params *law, double rate_hz,
                        struct num_triad_plan *plan)
 {
     const double bandwidth_hz = law->psd == NUM_PSD_DOUBLE ? rate_hz : 0.5 * rate_hz;
     const double root_bandwidth = oto_sqrt(bandwidth_hz);
-    const double root_period = oto_sqrt(1.0 / rate_hz);
     for (int i = 0; i < 3; i++) {
-        const double density = params->noise_density_u_rthz[i];
-        plan->white_u[i] = root_bandwidth * density;
-        plan->white_variance_u2[i] = bandwidth_hz * density * density;
+        const double density = params->noise_density_u_rthz[i], rms = params->noise_rms_u[i];
+        plan->white_variance_u2[i] = white_variance(density, rms, bandwidth_hz);
+        plan->white_u[i] = rms > 0.0 ? oto_sqrt(plan->white_variance_u2[i]) : root_bandwidth * density;
+    }
+}
+
+static void plan_instability(const struct num_triad_params *params, double rate_hz, struct num_triad_plan *plan)
+{
+    const double dt_s = 1.0 / rate_hz;
+    if ((plan->terms & NUM_HAS_MARKOV) != 0) {
+        for (int i = 0; i < 3; i++) {
+            num_instability_fit_given(&plan->markov[i], params->gauss_markov_tau_s, params->gauss_markov_u[i],
+                                      NUM_INSTABILITY_POLES, dt_s);
+            plan->instability_u[i] = 1.0;
+        }
+    } else if (params->bias_instability_tau_s > 0.0) {
+        num_instability_fit_single(&plan->instability, params->bias_instability_tau_s, dt_s);
+    } else {
+        num_instability_fit_floor(&plan->instability, params->bias_instability_tau_min_s,
+                                  params->bias_instability_tau_max_s, dt_s);
+    }
+}
+
+static void plan_noise(const struct num_triad_params *params, const struct num_law_params *law, double rate_hz,
+                       struct num_triad_plan *plan)
+{
+    const double root_period = oto_sqrt(1.0 / rate_hz);
+    plan_white(params, law, rate_hz, plan);
+    for (int i = 0; i < 3; i++) {
         plan->instability_u[i] = params->bias_instability_u[i];
         plan->walk_u[i] = params->random_walk_u_rthz[i] * root_period;
     }
     plan->terms |= (any_of(plan->white_u, 3) ? NUM_HAS_WHITE : 0) |
                    (any_of(plan->instability_u, 3) ? NUM_HAS_INSTABILITY : 0) |
                    (any_of(plan->walk_u, 3) ? NUM_HAS_WALK : 0);
-    if ((plan->terms & NUM_HAS_INSTABILITY) == 0) {
-        return;
+    if (any_of(params->gauss_markov_u[0], 3 * NUM_INSTABILITY_POLES)) {
+        plan->terms |= NUM_HAS_INSTABILITY | NUM_HAS_MARKOV;
     }
-    if (params->bias_instability_tau_s > 0.0) {
-        num_instability_fit_single(&plan->instability, params->bias_instability_tau_s, 1.0 / rate_hz);
-    } else {
-        num_instability_fit_floor(&plan->instability, params->bias_instability_tau_min_s,
-                                  params->bias_instability_tau_max_s, 1.0 / rate_hz);
+    if ((plan->terms & NUM_HAS_INSTABILITY) != 0) {
+        plan_instability(params, rate_hz, plan);
     }
+}
+
+/* Each axis and run has its own phase. */
+static void plan_sines(const struct num_triad_params *params, const struct num_triad_place *place,
+                       struct num_triad_plan *plan)
+{
+    for (int k = 0; k < NUM_SINES; k++) {
+        const uint32_t at = plan->sine_count;
+        if (params->sine_u[0][k] == 0.0 && params->sine_u[1][k] == 0.0 && params->sine_u[2][k] == 0.0) {
+            continue;
+        }
+        plan->sine_turns[at] = params->sine_hz[k] / place->rate_hz;
+        for (int i = 0; i < 3; i++) {
+            const uint64_t draw = (3 * (uint64_t)place->id + (uint64_t)i) * NUM_SINES + (uint64_t)k;
+            const oto_philox_block block =
+                oto_rng_block(place->noise_key, 0, draw, NUM_DRAW_SINE_PHASE, OTO_RNG_DOMAIN_TURN_ON);
+            plan->sine_phase_turns[i][at] = oto_u01(block.v[0]);
+            plan->sine_u[i][at] = params->sine_u[i][k];
+        }
+        plan->sine_count++;
+    }
+    plan->terms |= plan->sine_count > 0 ? NUM_HAS_SINE : 0;
 }
 
 /* FS 1e-6 (q (x/FS)^2 + c (x/FS)^3) as factors of x^2 and x^3. */
@@ -197,6 +276,12 @@ static void plan_curves(const struct num_triad_params *params, const struct num_
                    (curved ? NUM_HAS_THERMAL_CURVE : 0) | (law->self_heating_degc != 0.0 ? NUM_HAS_SELF_HEATING : 0);
 }
 
+/* What a unit has for a given standard deviation; none is drawn, and nothing is added, for zero. */
+static double spread(double deviation, const struct num_triad_place *place, uint64_t term, int axis)
+{
+    return deviation != 0.0 ? deviation * once(place->unit_key, term, OTO_RNG_DOMAIN_UNIT, place->id, axis) : 0.0;
+}
+
 static void plan_mems(const struct num_triad_params *params, const struct num_law_params *law,
                       const struct num_triad_place *place, struct num_triad_plan *plan)
 {
@@ -209,7 +294,13 @@ static void plan_mems(const struct num_triad_params *params, const struct num_la
             params->constant_bias_u[i] + params->turn_on_bias_u[i] * turn_on + params->unit_bias_u[i] * unit;
         plan->turn_on_bias_u[i] = params->turn_on_bias_u[i] * turn_on;
         plan->unit_bias_u[i] = params->unit_bias_u[i] * unit;
-        plan->g_sensitivity_u_m_s2[i] = params->acceleration_bias_u_m_s2[i];
+        plan->g_sensitivity_u_m_s2[i] =
+            params->acceleration_bias_u_m_s2[i] +
+            spread(params->unit_acceleration_bias_u_m_s2[i], place, NUM_DRAW_UNIT_G_SENSITIVITY, i);
+        plan->thermal_bias_u_degc[i] +=
+            spread(params->unit_temperature_bias_u_degc[i], place, NUM_DRAW_UNIT_SLOPE, i);
+        plan->thermal_scale_percent_degc[i] +=
+            spread(params->unit_temperature_scale_factor_percent_degc[i], place, NUM_DRAW_UNIT_SCALE_SLOPE, i);
     }
     plan->terms |= (any_of(plan->g_sensitivity_u_m_s2, 3) ? NUM_HAS_G_SENSITIVITY : 0) |
                    (any_of(plan->thermal_bias_u_degc, 3) ? NUM_HAS_THERMAL : 0) |
@@ -225,6 +316,9 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
     if (status == OTO_OK) {
         status = check_instability(params, place->id, error);
     }
+    if (status == OTO_OK) {
+        status = check_markov(params, place->id, error);
+    }
     if (status != OTO_OK) {
         return status;
     }
@@ -237,6 +331,7 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
     } else {
         plan_mems(params, law, place, plan);
         plan_curves(params, law, plan);
+        plan_sines(params, place, plan);
         status = plan_nonlinearity(params, place->id, plan, error);
     }
     return status;
@@ -251,6 +346,7 @@ void num_triad_start(const struct num_triad_plan *plan, const struct num_triad_p
             deviates[i] = oto_normal_at(place->noise_key, 0, NUM_DRAW_INSTABILITY_START, OTO_RNG_DOMAIN_TURN_ON,
                                         (3 * (uint64_t)place->id + axis) * NUM_INSTABILITY_POLES + i);
         }
-        num_instability_start(&plan->instability, deviates, instability[axis]);
+        num_instability_start((plan->terms & NUM_HAS_MARKOV) != 0 ? &plan->markov[axis] : &plan->instability, deviates,
+                              instability[axis]);
     }
 }

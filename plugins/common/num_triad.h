@@ -36,6 +36,8 @@ struct num_law_params {
     double self_heating_tau_s; /* time constant: the rise is 1 - exp(-t/tau) of the final one; 0: at once */
 };
 
+#define NUM_SINES 4
+
 /* The parameters of a triad, as a member of a plugin's parameter block. All zero is an ideal sensor. */
 struct num_triad_params {
     double measurement_range_u; /* 0: unlimited */
@@ -63,6 +65,14 @@ struct num_triad_params {
     double temperature_scale_factor_quadratic_percent_degc2[3], temperature_scale_factor_cubic_percent_degc3[3];
     double acceleration_cross_u_m_s2[6]; /* g-sensitivity across axes: xy xz yx yz zx zy */
     double unit_cross_axis_percent[3]; /* standard deviation from unit to unit of both cross terms of a row */
+    double noise_rms_u[3];             /* white noise of a sample at any rate, beside that of the density */
+    /* Standard deviations from unit to unit. */
+    double unit_temperature_bias_u_degc[3], unit_temperature_scale_factor_percent_degc[3];
+    double unit_acceleration_bias_u_m_s2[3];
+    /* Gauss-Markov processes: correlation times (0: unused) and the standard deviations of each axis. */
+    double gauss_markov_tau_s[NUM_INSTABILITY_POLES], gauss_markov_u[3][NUM_INSTABILITY_POLES];
+    /* Sines of a random phase: frequencies (0: unused) and the amplitudes of each axis. */
+    double sine_hz[NUM_SINES], sine_u[3][NUM_SINES];
 };
 
 /* The place of a triad, fixed for the life of an instance. */
@@ -87,8 +97,10 @@ struct num_triad_place {
 #define NUM_HAS_THERMAL_CURVE (1u << 9)
 #define NUM_HAS_SELF_HEATING (1u << 10)
 #define NUM_HAS_G_CROSS (1u << 11)
+#define NUM_HAS_MARKOV (1u << 12) /* the instability is that of the given processes, one fit for each axis */
+#define NUM_HAS_SINE (1u << 13)
 #define NUM_HAS_EXTENDED \
-    (NUM_HAS_G_CROSS | NUM_HAS_NONLINEARITY | NUM_HAS_G2_SENSITIVITY | NUM_HAS_THERMAL_CURVE | NUM_HAS_SELF_HEATING)
+    (NUM_HAS_G_CROSS | NUM_HAS_MARKOV | NUM_HAS_SINE | NUM_HAS_NONLINEARITY | NUM_HAS_G2_SENSITIVITY | NUM_HAS_THERMAL_CURVE | NUM_HAS_SELF_HEATING)
 
 /* The derived constants of one triad. Prepare makes them; a suite packs them into its lanes. */
 struct num_triad_plan {
@@ -107,7 +119,11 @@ struct num_triad_plan {
     /* law mems */
     double matrix[3][3]; /* takes true axes to measured ones */
     double g_sensitivity_u_m_s2[3];
-    struct num_instability instability;
+    struct num_instability instability; /* of all axes, unless terms has NUM_HAS_MARKOV */
+    struct num_instability markov[3];
+    uint32_t sine_count;
+    double sine_turns[NUM_SINES]; /* in a sample period */
+    double sine_phase_turns[3][NUM_SINES], sine_u[3][NUM_SINES];
     double turn_on_bias_u[3], unit_bias_u[3]; /* as drawn */
     double quadratic_1_u[3], cubic_1_u2[3];   /* non-linearity */
     double g2_sensitivity_u_m2_s4[3];

@@ -227,7 +227,28 @@ enum num_outcome ins_filter_magnetometer(const struct ins_plan *plan, struct ins
 
 /* ---- position ---- */
 
-/* p + R l; an older fix tells of p − v Δ. */
+/* While aligning: where a point of the body is. */
+static void keep_fix(struct ins_alignment *alignment, oto_vec3 position_enu_m, oto_vec3 sigma_m, oto_vec3 body_m,
+                     oto_vec3 correlated_m)
+{
+    alignment->fix_enu_m = position_enu_m;
+    alignment->fix_sigma_m = sigma_m;
+    alignment->fix_body_m = body_m;
+    alignment->fix_correlated_m = correlated_m;
+    alignment->fixes++;
+}
+
+/* The rows p + R l of a point of the body; an older fix tells of p − v Δ. */
+static void position_rows(const struct past *past, oto_vec3 position_enu_m, oto_vec3 body_m, struct num_kalman_row *row)
+{
+    const oto_vec3 expected = oto_vec3_add(past->position_enu_m, oto_mat3_mul_vec(past->r, body_m));
+    diagonal(row, 0.0);
+    oto_vec3_to_array(oto_vec3_sub(position_enu_m, expected), row->innovation);
+    ins_put(row->jacobian, 0, INS_P, oto_mat3_identity());
+    ins_put(row->jacobian, 0, INS_V, oto_mat3_scale(oto_mat3_identity(), -past->age_s));
+    ins_put(row->jacobian, 0, INS_THETA, oto_mat3_scale(oto_mat3_mul(past->r, oto_mat3_skew(body_m)), -1.0));
+}
+
 enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
                                      oto_vec3 position_enu_m)
 {
@@ -237,20 +258,72 @@ enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_sta
         return admitted;
     }
     if (state->running == 0) {
-        state->alignment.fix_enu_m = position_enu_m;
-        state->alignment.fixes++;
+        const oto_vec3 sigma_m = oto_vec3_from_array(plan->params.position_fix_sigma_m);
+        keep_fix(&state->alignment, position_enu_m, sigma_m, plan->fix_body_m, oto_vec3_zero());
         return NUM_USED;
     }
     const struct past past = past_of(plan, state, t_ns);
-    const oto_vec3 expected = oto_vec3_add(past.position_enu_m, oto_mat3_mul_vec(past.r, plan->fix_body_m));
-    diagonal(&row, 0.0);
+    position_rows(&past, position_enu_m, plan->fix_body_m, &row);
     row.gate = plan->position_gate;
     for (uint32_t i = 0; i < 3; i++) {
         row.noise[i * 4] = plan->params.position_fix_sigma_m[i] * plan->params.position_fix_sigma_m[i];
     }
-    oto_vec3_to_array(oto_vec3_sub(position_enu_m, expected), row.innovation);
-    ins_put(row.jacobian, 0, INS_P, oto_mat3_identity());
-    ins_put(row.jacobian, 0, INS_V, oto_mat3_scale(oto_mat3_identity(), -past.age_s));
-    ins_put(row.jacobian, 0, INS_THETA, oto_mat3_scale(oto_mat3_mul(past.r, oto_mat3_skew(plan->fix_body_m)), -1.0));
     return ins_correct(state, INS_ROW_POSITION, t_ns, &row);
+}
+
+/* ---- satellite fixes ---- */
+
+/* The correlated error of another mode is another one: unit variance, no correlation with the other states. */
+static void forget_fix_error(struct ins_state *state)
+{
+    state->fix_error = oto_vec3_zero();
+    for (uint32_t i = INS_FIX; i < INS_FIX + 3; i++) {
+        for (uint32_t k = 0; k < INS_STATES; k++) {
+            state->p[i * INS_STATES + k] = state->p[k * INS_STATES + i] = i == k ? 1.0 : 0.0;
+        }
+    }
+}
+
+/* Standard deviations of the correlated part of a fix. */
+static oto_vec3 correlated_sigma(const struct ins_plan *plan, const struct ins_fix *fix)
+{
+    const double share = plan->params.gnss_correlated_share;
+    const oto_vec3 v = fix->variance_enu_m2;
+    return oto_vec3_make(oto_sqrt(share * v.x), oto_sqrt(share * v.y), oto_sqrt(share * v.z));
+}
+
+/* p + R l + D u, D the correlated deviations; the rest of the variance is white. */
+enum num_outcome ins_filter_fix(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
+                                const struct ins_fix *fix)
+{
+    struct num_kalman_row row;
+    const oto_vec3 position_enu_m = oto_enu_from_geodetic(plan->origin, fix->place), v = fix->variance_enu_m2;
+    const bool good = oto_vec3_is_finite(position_enu_m) && v.x > 0.0 && v.y > 0.0 && v.z > 0.0 && oto_vec3_is_finite(v);
+    const enum num_outcome admitted = admit(plan, state, INS_ROW_GNSS, t_ns, good);
+    if (admitted != NUM_USED) {
+        return admitted;
+    }
+    const oto_vec3 correlated_m = correlated_sigma(plan, fix);
+    if (fix->mode != state->fix_mode) {
+        forget_fix_error(state);
+        state->fix_mode = fix->mode;
+    }
+    if (state->running == 0) {
+        const oto_vec3 sigma_m = oto_vec3_make(oto_sqrt(v.x), oto_sqrt(v.y), oto_sqrt(v.z));
+        keep_fix(&state->alignment, position_enu_m, sigma_m, plan->antenna_body_m, correlated_m);
+        return NUM_USED;
+    }
+    const struct past past = past_of(plan, state, t_ns);
+    const double white = 1.0 - plan->params.gnss_correlated_share, variance[3] = {v.x, v.y, v.z};
+    double deviation[3], error[3];
+    oto_vec3_to_array(correlated_m, deviation);
+    oto_vec3_to_array(state->fix_error, error);
+    position_rows(&past, position_enu_m, plan->antenna_body_m, &row);
+    row.gate = plan->gnss_gate;
+    for (uint32_t i = 0; i < 3; i++) {
+        row.innovation[i] -= deviation[i] * error[i];
+        row.jacobian[i * INS_STATES + INS_FIX + i] = deviation[i];
+        row.noise[i * 4] = white * variance[i];
+    }
+    return ins_correct(state, INS_ROW_GNSS, t_ns, &row);
 }

@@ -8,11 +8,13 @@
 
 void ins_align_restart(struct ins_state *state)
 {
-    const oto_vec3 fix = state->alignment.fix_enu_m;
-    const uint64_t fixes = state->alignment.fixes;
+    const struct ins_alignment before = state->alignment;
     memset(&state->alignment, 0, sizeof state->alignment);
-    state->alignment.fix_enu_m = fix;
-    state->alignment.fixes = fixes;
+    state->alignment.fix_enu_m = before.fix_enu_m;
+    state->alignment.fix_sigma_m = before.fix_sigma_m;
+    state->alignment.fix_body_m = before.fix_body_m;
+    state->alignment.fix_correlated_m = before.fix_correlated_m;
+    state->alignment.fixes = before.fixes;
 }
 
 static bool is_still(const struct ins_plan *plan, const struct ins_state *state)
@@ -77,6 +79,21 @@ static void set_variance(struct ins_state *state, uint32_t place, double sigma)
     state->p[place * (INS_STATES + 1)] = sigma * sigma;
 }
 
+/* The error of the fix is that of the position, with the other sign: δp = −D u − w. */
+static void start_at_fix(struct ins_state *state)
+{
+    double sigma_m[3], correlated_m[3];
+    oto_vec3_to_array(state->alignment.fix_sigma_m, sigma_m);
+    oto_vec3_to_array(state->alignment.fix_correlated_m, correlated_m);
+    for (uint32_t i = 0; i < 3; i++) {
+        set_variance(state, INS_P + i, sigma_m[i]);
+        if (correlated_m[i] > 0.0) {
+            state->p[(INS_P + i) * INS_STATES + INS_FIX + i] = state->p[(INS_FIX + i) * INS_STATES + INS_P + i] =
+                -correlated_m[i];
+        }
+    }
+}
+
 static void finish(const struct ins_plan *plan, struct ins_state *state)
 {
     const struct ins_params *p = &plan->params;
@@ -86,15 +103,15 @@ static void finish(const struct ins_plan *plan, struct ins_state *state)
     const bool by_field = p->heading == INS_HEADING_MAGNETOMETER;
     const oto_quat q = levelled(plan, state, force);
     const bool fixed = p->position_from_fix != 0 && a->fixes > 0;
-    const oto_vec3 lever = fixed ? oto_vec3_neg(plan->fix_body_m) : plan->imu_body_m;
+    const oto_vec3 lever = fixed ? oto_vec3_neg(a->fix_body_m) : plan->imu_body_m;
     const oto_vec3 place = fixed ? a->fix_enu_m : oto_vec3_from_array(p->position_enu_m);
     struct num_kalman_row heading;
     num_strapdown_start(&state->nav, q, oto_vec3_zero(), oto_vec3_add(place, oto_quat_rotate(q, lever)));
     set_variance(state, INS_THETA, TILT_PRIOR_RAD);
     set_variance(state, INS_THETA + 1, TILT_PRIOR_RAD);
     set_variance(state, INS_THETA + 2, by_field ? HEADING_PRIOR_RAD : p->rpy_sigma_deg[2] * OTO_DEG);
-    for (uint32_t i = 0; fixed && i < 3; i++) {
-        set_variance(state, INS_P + i, p->position_fix_sigma_m[i]);
+    if (fixed) {
+        start_at_fix(state);
     }
     state->running = 1;
     state->used_ns = state->time_ns;

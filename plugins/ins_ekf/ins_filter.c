@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "num_cholesky.h"
+
 #define MOST_SUBSTEPS 64
 
 static double seconds(int64_t ns)
@@ -22,6 +24,9 @@ void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
     state->scale = 1.0;
     state->odometer_ns = state->still_since_ns = state->nonholonomic_ns = state->still_ns = INT64_MIN;
     state->truths.nees = -1.0;
+    for (uint32_t i = 0; i < INS_PARTS; i++) {
+        state->part_nees[i] = -1.0;
+    }
     for (uint32_t i = 0; i < 3; i++) {
         const double sigmas[5] = {p->position_sigma_m[i], p->velocity_sigma_m_s, p->rpy_sigma_deg[i] * OTO_DEG,
                                   plan->gyroscope.bias_sigma_u, plan->accelerometer.bias_sigma_u};
@@ -30,6 +35,9 @@ void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
         }
     }
     state->p[INS_SCALE * (INS_STATES + 1)] = p->odometer_scale_sigma * p->odometer_scale_sigma;
+    for (uint32_t i = 0; plan->has_gnss && i < 3; i++) {
+        state->p[(INS_FIX + i) * (INS_STATES + 1)] = 1.0;
+    }
 }
 
 /* ---- propagation ---- */
@@ -42,8 +50,9 @@ static void add_noise(const struct ins_plan *plan, double dt_s, double *p)
     } blocks[] = {{INS_V, plan->accelerometer.noise_psd},
                   {INS_THETA, plan->gyroscope.noise_psd},
                   {INS_BG, plan->gyroscope.bias_psd},
-                  {INS_BA, plan->accelerometer.bias_psd}};
-    for (uint32_t b = 0; b < 4; b++) {
+                  {INS_BA, plan->accelerometer.bias_psd},
+                  {INS_FIX, plan->has_gnss ? 2.0 * plan->fix_rate_1_s : 0.0}};
+    for (uint32_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
         for (uint32_t i = 0; i < 3; i++) {
             p[(blocks[b].place + i) * (INS_STATES + 1)] += blocks[b].psd * dt_s;
         }
@@ -84,6 +93,7 @@ static void transition(const struct ins_plan *plan, const struct ins_state *stat
     ins_put(f, INS_BG, INS_BG, oto_mat3_scale(identity, oto_exp(-plan->gyroscope.bias_rate_1_s * dt_s)));
     ins_put(f, INS_BA, INS_BA, oto_mat3_scale(identity, oto_exp(-plan->accelerometer.bias_rate_1_s * dt_s)));
     f[INS_SCALE * (INS_STATES + 1)] = 1.0;
+    ins_put(f, INS_FIX, INS_FIX, oto_mat3_scale(identity, oto_exp(-plan->fix_rate_1_s * dt_s)));
 }
 
 /* Biases that forget go back to what is known of them. */
@@ -113,6 +123,7 @@ static void propagate(const struct ins_plan *plan, struct ins_state *state, cons
     num_strapdown_advance(&state->nav, &delta, dt_s, plan->gravity_enu_m_s2, plan->earth_rate_enu_rad_s);
     state->gyro_bias = relaxed(state->gyro_bias, &plan->gyroscope, dt_s);
     state->accel_bias = relaxed(state->accel_bias, &plan->accelerometer, dt_s);
+    state->fix_error = oto_vec3_scale(state->fix_error, oto_exp(-plan->fix_rate_1_s * dt_s));
 }
 
 static struct num_strapdown_sample mix(const struct num_strapdown_sample *a, const struct num_strapdown_sample *b, double s)
@@ -204,6 +215,7 @@ static void inject(struct ins_state *state, const double *dx)
     state->gyro_bias = oto_vec3_add(state->gyro_bias, oto_vec3_from_array(dx + INS_BG));
     state->accel_bias = oto_vec3_add(state->accel_bias, oto_vec3_from_array(dx + INS_BA));
     state->scale += dx[INS_SCALE];
+    state->fix_error = oto_vec3_add(state->fix_error, oto_vec3_from_array(dx + INS_FIX));
     for (uint32_t i = 0; i < INS_STATES; i++) {
         g[i * (INS_STATES + 1)] = 1.0;
     }
@@ -243,6 +255,19 @@ void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state
     ins_put(j, 6, INS_THETA, oto_mat3_identity());
 }
 
+/* Normalised error squared of three of the nine errors; -1: their covariance has no inverse. */
+static double nees_of_block(const double *covariance, const double *error, uint32_t first)
+{
+    double p[9], e[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        e[i] = error[first + i];
+        for (uint32_t k = 0; k < 3; k++) {
+            p[3 * i + k] = covariance[9 * (first + i) + first + k];
+        }
+    }
+    return num_cholesky(3, p) ? num_cholesky_distance(3, p, e) : -1.0;
+}
+
 void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, oto_vec3 position_enu_m,
                       oto_vec3 velocity_enu_m_s, oto_quat q_enu_from_body)
 {
@@ -272,6 +297,9 @@ void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int6
                 part[a * 9 + b] += jp[a * INS_STATES + k] * j[b * INS_STATES + k];
             }
         }
+    }
+    for (uint32_t block = 0; block < INS_PARTS; block++) {
+        state->part_nees[block] = nees_of_block(part, e, 3 * block);
     }
     num_filter_add_nees(&state->truths, 9, part, e);
 }

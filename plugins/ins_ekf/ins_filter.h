@@ -3,7 +3,8 @@
  * does not change, `ins_state` is all that does: plain data. Pure; nothing is allocated. Equations: README.md.
  *
  * The error is of the IMU's place, truth minus estimate; attitude errors are small turns about body axes:
- *   p = p̂ + δp,  v = v̂ + δv,  q = q̂ ⊗ exp(δθ),  b = b̂ + δb,  s = ŝ + δs
+ *   p = p̂ + δp,  v = v̂ + δv,  q = q̂ ⊗ exp(δθ),  b = b̂ + δb,  s = ŝ + δs,  u = û + δu
+ * u is the correlated error of satellite fixes in its own standard deviations.
  */
 #ifndef INS_FILTER_H
 #define INS_FILTER_H
@@ -11,9 +12,13 @@
 #include "ins_params.h"
 #include "num_filter.h"
 #include "num_strapdown.h"
+#include "otolith/geodesy.h"
 
 /* Places of the error state. */
-enum { INS_P = 0, INS_V = 3, INS_THETA = 6, INS_BG = 9, INS_BA = 12, INS_SCALE = 15, INS_STATES = 16 };
+enum { INS_P = 0, INS_V = 3, INS_THETA = 6, INS_BG = 9, INS_BA = 12, INS_SCALE = 15, INS_FIX = 16, INS_STATES = 19 };
+
+/* The parts of the error that are compared with the truth. */
+enum ins_part { INS_PART_POSITION, INS_PART_VELOCITY, INS_PART_ATTITUDE, INS_PARTS };
 
 /* The kinds of measurements, as rows of the port "innovation". */
 enum ins_row {
@@ -24,6 +29,7 @@ enum ins_row {
     INS_ROW_ZERO_VELOCITY,
     INS_ROW_ZERO_RATE,
     INS_ROW_IMU, /* its samples, and levelling */
+    INS_ROW_GNSS,
     INS_ROWS
 };
 
@@ -46,8 +52,11 @@ struct ins_plan {
     oto_vec3 odometer_body_m, fix_body_m; /* from the IMU */
     oto_vec3 nonholonomic_body_m;
     double imu_rate_hz;
-    double odometer_gate, nonholonomic_gate, magnetometer_gate, position_gate;
-    bool has_odometer, has_magnetometer;
+    double odometer_gate, nonholonomic_gate, magnetometer_gate, position_gate, gnss_gate;
+    oto_vec3 antenna_body_m; /* from the IMU */
+    double fix_rate_1_s;     /* of the correlated error of satellite fixes: 1/tau */
+    oto_geodetic origin;
+    bool has_odometer, has_magnetometer, has_gnss;
 };
 
 struct ins_alignment {
@@ -56,7 +65,8 @@ struct ins_alignment {
     oto_vec3 rate_sum, force_sum; /* sensor axes */
     uint64_t fields, fixes;
     oto_vec3 field_sum; /* body axes */
-    oto_vec3 fix_enu_m;
+    oto_vec3 fix_enu_m, fix_sigma_m, fix_body_m; /* of the last fix; the point of the body that it is of */
+    oto_vec3 fix_correlated_m;                   /* the part of fix_sigma_m that is correlated */
 };
 
 struct ins_state {
@@ -66,6 +76,8 @@ struct ins_state {
     struct num_strapdown nav; /* of the IMU's place */
     oto_vec3 gyro_bias, accel_bias; /* sensor axes */
     double scale;
+    oto_vec3 fix_error;  /* correlated error of satellite fixes, in standard deviations */
+    uint64_t fix_mode;   /* of the last satellite fix; 0: none yet */
     double p[INS_STATES * INS_STATES];
     struct num_strapdown_sample sample; /* the last one, sensor axes, as measured */
     struct ins_alignment alignment;
@@ -76,6 +88,14 @@ struct ins_state {
     double nis, nis_rows;
     int64_t used_ns;
     struct num_filter_truths truths;
+    double part_nees[INS_PARTS]; /* of the last truth; -1: none yet */
+};
+
+/* A satellite fix. */
+struct ins_fix {
+    oto_geodetic place;
+    oto_vec3 variance_enu_m2;
+    uint64_t mode; /* fixes of different modes have independent errors */
 };
 
 void ins_filter_init(const struct ins_plan *plan, struct ins_state *state);
@@ -87,6 +107,8 @@ enum num_outcome ins_filter_magnetometer(const struct ins_plan *plan, struct ins
                                          oto_vec3 field_body_t);
 enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
                                      oto_vec3 position_enu_m);
+enum num_outcome ins_filter_fix(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
+                                const struct ins_fix *fix);
 /* Of the body origin; counts only at the very time of an IMU sample. */
 void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, oto_vec3 position_enu_m,
                       oto_vec3 velocity_enu_m_s, oto_quat q_enu_from_body);

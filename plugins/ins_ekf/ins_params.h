@@ -46,12 +46,13 @@ struct ins_params {
     double nonholonomic_rate_hz, nonholonomic_position_m[3], nonholonomic_sigma_m_s[2], nonholonomic_gate;
     double still_rate_hz, still_threshold_m_s, still_s, still_sigma_m_s, still_sigma_rad_s;
     double magnetometer_sigma_deg, magnetometer_declination_deg, magnetometer_magnitude_percent, magnetometer_gate;
+    double gnss_position_m[3], gnss_correlated_share, gnss_tau_s, gnss_gate;
     double position_fix_m[3], position_fix_sigma_m[3], position_fix_gate;
     /* time */
     double late_limit_s, max_imu_gap_s, gap_accel_m_s2, gap_rate_rad_s;
 };
 
-enum { INS_PARAM_COUNT = 51 };
+enum { INS_PARAM_COUNT = 55 };
 extern const struct oto_param ins_param_table[INS_PARAM_COUNT];
 
 #endif

@@ -8,6 +8,10 @@ static const char *const imu_fields[] = {"angular_velocity.x",    "angular_veloc
                                          "linear_acceleration.x", "linear_acceleration.y", "linear_acceleration.z", NULL};
 static const char *const mag_fields[] = {"magnetic_field.x", "magnetic_field.y", "magnetic_field.z", NULL};
 static const char *const fix_fields[] = {"position_enu_m.x", "position_enu_m.y", "position_enu_m.z", NULL};
+static const char *const gnss_fields[] = {"status.status", "latitude", "longitude", "altitude", NULL};
+static const char *const gnss_numbers[] = {"status.status",         "latitude",              "longitude",
+                                           "altitude",              "position_covariance.0", "position_covariance.4",
+                                           "position_covariance.8", NULL};
 static const char *const truth_fields[] = {
     "position_enu_m.x",   "position_enu_m.y",   "position_enu_m.z",  "velocity_enu_m_s.x", "velocity_enu_m_s.y",
     "velocity_enu_m_s.z", "q_enu_from_body.w", "q_enu_from_body.x", "q_enu_from_body.y",  "q_enu_from_body.z", NULL};
@@ -17,6 +21,7 @@ const struct oto_input_port ins_inputs[INS_INPUTS] = {
     [INS_ODOMETER] = {"odometer", "speed along body x", NULL, OTO_INPUT_OPTIONAL, 0},
     [INS_MAGNETOMETER] = {"magnetometer", "magnetic field", mag_fields, OTO_INPUT_OPTIONAL, 0},
     [INS_POSITION] = {"position", "position fixes", fix_fields, OTO_INPUT_OPTIONAL, 0},
+    [INS_GNSS] = {"gnss", "satellite fixes", gnss_fields, OTO_INPUT_OPTIONAL, 0},
     [INS_TRUTH] = {"truth", "what the estimate is compared with", truth_fields, OTO_INPUT_OPTIONAL, 0},
 };
 
@@ -26,13 +31,16 @@ static enum oto_status plan_source(const struct oto_setup *setup, const struct i
     uint32_t index;
     const struct oto_input_binding *input = oto_input_find(setup, ins_inputs[kind].name, &index);
     const char *const odometer_fields[] = {params->odometer_field, NULL};
-    const char *const *names = kind == INS_ODOMETER ? odometer_fields : ins_inputs[kind].fields;
+    const char *const *names = kind == INS_ODOMETER ? odometer_fields
+                               : kind == INS_GNSS   ? gnss_numbers
+                                                    : ins_inputs[kind].fields;
     struct ins_source *source = &prepared->sources[kind];
     if (input == NULL) {
         return OTO_OK;
     }
     source->bound = true;
-    source->has_age = kind == INS_ODOMETER && num_number_find(input->type, "age_ns", &source->age);
+    source->has_age = (kind == INS_ODOMETER || kind == INS_GNSS) && num_number_find(input->type, "age_ns", &source->age);
+    source->has_mode = kind == INS_GNSS && num_number_find(input->type, "mode", &source->mode);
     prepared->kinds[index] = kind;
     for (uint32_t i = 0; names[i] != NULL; i++) {
         if (!num_number_find(input->type, names[i], &source->numbers[i])) {
@@ -116,6 +124,7 @@ static void plan_mounts(const struct oto_setup *setup, const struct ins_params *
     plan->body_from_sensor = oto_mat3_from_quat(plan->q_body_from_sensor);
     plan->odometer_body_m = place_of(setup, params->odometer_position_m, "odometer", plan);
     plan->fix_body_m = place_of(setup, params->position_fix_m, "position", plan);
+    plan->antenna_body_m = place_of(setup, params->gnss_position_m, "gnss", plan);
     plan->nonholonomic_body_m = oto_vec3_sub(oto_vec3_from_array(params->nonholonomic_position_m), plan->imu_body_m);
     prepared->q_body_from_magnetometer = mag != NULL ? mag->q_body_from_sensor : oto_quat_identity();
 }
@@ -131,6 +140,9 @@ enum oto_status ins_plan_make(const struct oto_host *host, const struct oto_setu
     plan->params = *params;
     plan->has_odometer = prepared->sources[INS_ODOMETER].bound;
     plan->has_magnetometer = prepared->sources[INS_MAGNETOMETER].bound;
+    plan->has_gnss = prepared->sources[INS_GNSS].bound;
+    plan->fix_rate_1_s = plan->has_gnss ? 1.0 / params->gnss_tau_s : 0.0;
+    plan->origin = (oto_geodetic){setup->origin_latitude_rad, setup->origin_longitude_rad, setup->origin_altitude_m};
     plan->gravity_enu_m_s2 = setup->gravity_enu_m_s2;
     if (params->earth_rate != 0) {
         plan->earth_rate_enu_rad_s = oto_earth_rate_enu_rad_s(setup->origin_latitude_rad);
@@ -140,6 +152,7 @@ enum oto_status ins_plan_make(const struct oto_host *host, const struct oto_setu
     plan->nonholonomic_gate = gate_of(params->nonholonomic_gate, 2);
     plan->magnetometer_gate = gate_of(params->magnetometer_gate, 1);
     plan->position_gate = gate_of(params->position_fix_gate, 3);
+    plan->gnss_gate = gate_of(params->gnss_gate, 3);
     if (!prepared->sources[INS_IMU].bound) {
         host->warn(host->context, "ins_ekf: no channel is bound to the input 'imu'; nothing will be estimated");
     }

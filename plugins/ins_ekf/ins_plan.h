@@ -6,15 +6,15 @@
 #include "num_input.h"
 
 /* In the order of the plugin's table. */
-enum ins_input { INS_IMU, INS_ODOMETER, INS_MAGNETOMETER, INS_POSITION, INS_TRUTH, INS_INPUTS };
+enum ins_input { INS_IMU, INS_ODOMETER, INS_MAGNETOMETER, INS_POSITION, INS_TRUTH, INS_GNSS, INS_INPUTS };
 
 enum { INS_MOST_NUMBERS = 10 }; /* of one input: the truth's position, velocity, attitude */
 
 struct ins_source {
     bool bound;
-    bool has_age;
+    bool has_age, has_mode;
     struct num_number numbers[INS_MOST_NUMBERS];
-    struct num_number age;
+    struct num_number age, mode;
 };
 
 struct ins_prepared {

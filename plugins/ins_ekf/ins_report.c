@@ -12,7 +12,25 @@ const struct oto_model_quantity ins_state_quantities[INS_STATES] = {
     TRIAD("gyro_bias_sensor_rad_s", "rad/s", "sensor", "bias of the gyroscope"),
     TRIAD("accel_bias_sensor_m_s2", "m/s2", "sensor", "bias of the accelerometer"),
     {"speed_scale", "1", "", "what the odometer reads over the speed"},
+    TRIAD("fix_error", "1", "enu", "correlated error of satellite fixes, in its standard deviations"),
 };
+
+static const struct oto_field nees_fields[] = {
+    OTO_FIELD_(struct ins_nees_record, part[INS_PART_POSITION], "position", OTO_FIELD_F64, 1, "1", "", "of 3 degrees; -1: no truth yet"),
+    OTO_FIELD_(struct ins_nees_record, part[INS_PART_VELOCITY], "velocity", OTO_FIELD_F64, 1, "1", "", "of 3 degrees; -1: no truth yet"),
+    OTO_FIELD_(struct ins_nees_record, part[INS_PART_ATTITUDE], "attitude", OTO_FIELD_F64, 1, "1", "", "of 3 degrees; -1: no truth yet"),
+    OTO_FIELD_(struct ins_nees_record, all, "all", OTO_FIELD_F64, 1, "1", "", "of 9 degrees; -1: no truth yet"),
+};
+const struct oto_record_type ins_nees_type = {"ins_nees", sizeof(struct ins_nees_record),
+                                              sizeof nees_fields / sizeof *nees_fields, nees_fields};
+
+void ins_report_nees(const struct ins_state *state, struct ins_nees_record *record)
+{
+    for (uint32_t i = 0; i < INS_PARTS; i++) {
+        record->part[i] = state->part_nees[i];
+    }
+    record->all = state->truths.nees;
+}
 
 static oto_vec3 sigmas(const struct ins_state *state, uint32_t place)
 {
@@ -66,17 +84,20 @@ void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *st
 
 void ins_report_state(const struct ins_plan *plan, const struct ins_state *state, struct num_filter_state_record *record)
 {
-    (void)plan;
+    const uint32_t states = ins_reported_states(plan);
     oto_vec3_to_array(state->nav.position_enu_m, record->state + INS_P);
     oto_vec3_to_array(state->nav.velocity_enu_m_s, record->state + INS_V);
     oto_vec3_to_array(oto_rpy_from_quat(state->nav.q_enu_from_body), record->state + INS_THETA);
     oto_vec3_to_array(state->gyro_bias, record->state + INS_BG);
     oto_vec3_to_array(state->accel_bias, record->state + INS_BA);
     record->state[INS_SCALE] = state->scale;
-    for (uint32_t i = 0; i < INS_STATES; i++) {
+    if (plan->has_gnss) {
+        oto_vec3_to_array(state->fix_error, record->state + INS_FIX);
+    }
+    for (uint32_t i = 0; i < states; i++) {
         record->sigma[i] = num_sigma(state->p[i * (INS_STATES + 1)]);
     }
-    num_filter_report_truths(&state->truths, INS_STATES, record);
-    record->size = INS_STATES;
+    num_filter_report_truths(&state->truths, states, record);
+    record->size = states;
     record->model_hash = oto_fnv1a64_text(OTO_FNV1A64_START, "ins_ekf");
 }

@@ -47,6 +47,16 @@ static enum num_outcome take_position(const struct ins_prepared *prepared, struc
     return ins_filter_position(&prepared->plan, state, t_ns, oto_vec3_from_array(z));
 }
 
+/* status, latitude, longitude, altitude, variances; and the mode, where the record has one */
+static enum num_outcome take_gnss(const struct ins_prepared *prepared, struct ins_state *state, int64_t t_ns,
+                                  const double *z)
+{
+    const struct ins_fix fix = {.place = {z[1] * OTO_DEG, z[2] * OTO_DEG, z[3]},
+                                .variance_enu_m2 = {z[4], z[5], z[6]},
+                                .mode = z[7] > 0.0 ? (uint64_t)z[7] : (uint64_t)(z[0] + 1.0)};
+    return z[0] < 0.0 ? NUM_USED : ins_filter_fix(&prepared->plan, state, t_ns, &fix);
+}
+
 static enum num_outcome take_truth(const struct ins_prepared *prepared, struct ins_state *state, int64_t t_ns,
                                    const double *z)
 {
@@ -65,6 +75,7 @@ static const struct {
     [INS_MAGNETOMETER] = {3, INS_ROW_MAGNETOMETER, take_magnetometer},
     [INS_POSITION] = {3, INS_ROW_POSITION, take_position},
     [INS_TRUTH] = {10, INS_ROW_IMU, take_truth},
+    [INS_GNSS] = {7, INS_ROW_GNSS, take_gnss},
 };
 
 static enum num_outcome take_sample(const struct ins_prepared *prepared, struct ins_state *state,
@@ -80,6 +91,9 @@ static enum num_outcome take_sample(const struct ins_prepared *prepared, struct 
     }
     for (uint32_t i = 0; i < takers[kind].numbers; i++) {
         z[i] = num_number_of(&source->numbers[i], sample->payload);
+    }
+    if (kind == INS_GNSS) {
+        z[takers[kind].numbers] = source->has_mode ? num_number_of(&source->mode, sample->payload) : 0.0;
     }
     return takers[kind].take(prepared, state, t_ns, z);
 }
@@ -97,6 +111,9 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     ins_report_estimate(&prepared->plan, state, step->at.t_ns, (struct oto_estimate_record *)step->outputs[0].payload);
     if (step->outputs[1].emit != 0) {
         ins_report_state(&prepared->plan, state, (struct num_filter_state_record *)step->outputs[1].payload);
+    }
+    if (step->outputs[3].emit != 0) {
+        ins_report_nees(state, (struct ins_nees_record *)step->outputs[3].payload);
     }
     if (step->outputs[2].emit != 0) {
         num_filter_report(state->rows, INS_ROWS, (struct num_filter_innovation_record *)step->outputs[2].payload);
@@ -122,11 +139,11 @@ static const struct oto_port outputs[] = {
     {"", &oto_estimate_type, OTO_PORT_ALWAYS, 0},
     {"state", &num_filter_state_type, OTO_PORT_ALWAYS, 0},
     {"innovation", &num_filter_innovation_type, OTO_PORT_ALWAYS, 0},
+    {"nees", &ins_nees_type, OTO_PORT_ALWAYS, 0},
 };
 static const struct oto_model_quantity *states(const void *data, uint32_t *count)
 {
-    (void)data;
-    *count = INS_STATES;
+    *count = ins_reported_states(&((const struct ins_prepared *)data)->plan);
     return ins_state_quantities;
 }
 
@@ -141,16 +158,16 @@ static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
     .id = "ins_ekf",
     .kind = OTO_KIND_ESTIMATOR,
-    .version = "1.0.0",
-    .text = "error-state inertial navigation, aided by odometer, constraint, position and magnetometer",
+    .version = "1.1.0",
+    .text = "error-state inertial navigation, aided by odometer, constraint, satellite fixes, position and magnetometer",
     .outputs = outputs,
     .output_count = sizeof outputs / sizeof *outputs,
     .param_count = INS_PARAM_COUNT,
     .params = ins_param_table,
     .params_bytes = sizeof(struct ins_params),
     .state_bytes = sizeof(struct ins_state),
-    .state_version = 1,
-    .migrates_from = 1,
+    .state_version = 2,
+    .migrates_from = 2,
 };
 
 static const struct oto_plugin_ops ops = {

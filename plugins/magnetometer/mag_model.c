@@ -40,6 +40,13 @@ void mag_adapt(const struct mag_plan *plan, const struct mag_params *old_params,
     num_suite_adapt(&plan->suite, 0, &old_params->magnetometer, &new_params->magnetometer, state->instability);
 }
 
+void mag_limit_band(struct mag_plan *plan, double part)
+{
+    for (int i = 0; i < 9; i++) {
+        plan->covariance_t2[i] *= part;
+    }
+}
+
 bool mag_state_is_finite(const struct mag_state *state)
 {
     return num_suite_is_finite(state->walk_u, state->instability, 3);
@@ -95,8 +102,8 @@ bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t 
 }
 
 bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
-                          oto_vec3 felt_ut, double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated,
-                          struct mag_taps *taps)
+                          oto_vec3 felt_ut, double temperature_degc, const struct num_coloured *coloured,
+                          struct oto_mag_record *mag, uint32_t *saturated, struct mag_taps *taps)
 {
     const double sum = field_ut.x + field_ut.y + field_ut.z + felt_ut.x + felt_ut.y + felt_ut.z + temperature_degc;
     if (!(sum - sum == 0.0)) {
@@ -109,6 +116,7 @@ bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, 
     oto_vec3_to_array(felt_ut, felt);
     fill_job(plan, state, n, felt, temperature_degc, measured_u, &job);
     job.taps = rows;
+    num_job_colour(&job, coloured);
     if (taps != NULL) {
         oto_vec3_to_array(field_ut, rows[NUM_TAP_TRUTH]);
         oto_vec3_to_array(oto_vec3_sub(felt_ut, field_ut), rows[NUM_TAP_SAMPLING]);

@@ -43,6 +43,8 @@ enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, str
 void mag_init(const struct mag_plan *plan, struct mag_state *state);
 void mag_adapt(const struct mag_plan *plan, const struct mag_params *old_params, const struct mag_params *new_params,
                struct mag_state *state);
+/* The band limit leaves this part of the white variance: scales the covariance of the record. */
+void mag_limit_band(struct mag_plan *plan, double part);
 bool mag_state_is_finite(const struct mag_state *state);
 
 /*
@@ -64,10 +66,11 @@ void mag_finish(const struct mag_plan *plan, const struct num_suite_job *job, st
 
 /*
  * As mag_measure with every term; the bits are the same if the terms are zero. `felt_ut` is the exposure after boxcar
- * and delay, or the true field itself; taps are zeroed, or NULL.
+ * and delay, or the true field itself; `coloured` is the band limit of the white noise, or NULL; taps are zeroed, or
+ * NULL.
  */
 bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
-                          oto_vec3 felt_ut, double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated,
-                          struct mag_taps *taps);
+                          oto_vec3 felt_ut, double temperature_degc, const struct num_coloured *coloured,
+                          struct oto_mag_record *mag, uint32_t *saturated, struct mag_taps *taps);
 
 #endif

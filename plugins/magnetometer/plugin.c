@@ -13,7 +13,7 @@ struct mag_block {
 
 struct mag_node_state {
     struct mag_state model;
-    struct num_band_state band; /* since version 2 */
+    struct num_band_state band; /* since version 2; with the white noise since version 3 */
 };
 
 struct mag_prepared {
@@ -57,6 +57,9 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     if (status == OTO_OK) {
         status = num_sensor_prepare(host, setup, &all->timing, plan->extended, false, own->magnetic_field_enu_ut,
                                     &prepared->sensor, error);
+    }
+    if (status == OTO_OK && prepared->sensor.timing.band.substeps > 0) {
+        mag_limit_band(plan, prepared->sensor.timing.band.colour.variance);
     }
     prepared->taps = own->taps != 0;
     if (status == OTO_OK) {
@@ -110,9 +113,12 @@ static enum oto_step_status measure_extended(const void *data, void *state, cons
 {
     const bool taps = ((const struct mag_prepared *)data)->taps;
     struct oto_output *outputs = step->outputs;
+    struct num_coloured coloured;
     return mag_measure_extended(plan_of(data), (struct mag_state *)state, truth->n, *truth->field_ut, *felt->field_ut,
-                                felt->input->temperature_degc, (struct oto_mag_record *)outputs[PORT_MAG].payload,
-                                &outputs[PORT_MAG].flags,
+                                felt->input->temperature_degc,
+                                num_sensor_coloured(&((const struct mag_prepared *)data)->sensor,
+                                                    &((struct mag_node_state *)state)->band, &coloured),
+                                (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
                                 taps ? (struct mag_taps *)outputs[PORT_TAPS].payload : NULL)
                ? OTO_STEP_OK
                : OTO_STEP_DISCARD;
@@ -157,7 +163,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
     .id = "magnetometer",
     .kind = OTO_KIND_SENSOR,
-    .version = "1.1.0",
+    .version = "1.2.0",
     .text = "three-axis magnetometer with the errors of MEMS parts",
     .outputs = outputs,
     .output_count = PORTS,
@@ -165,7 +171,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct mag_block),
     .state_bytes = sizeof(struct mag_node_state),
-    .state_version = 2,
+    .state_version = 3,
     .migrates_from = 1,
 };
 

@@ -59,6 +59,15 @@ void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params,
     }
 }
 
+void imu_limit_band(struct imu_plan *plan, double part)
+{
+    for (int i = 0; i < 9; i++) {
+        plan->force_covariance[i] *= part;
+        plan->rate_covariance[i] *= part;
+        plan->field_covariance_t2[i] *= part;
+    }
+}
+
 bool imu_state_is_finite(const struct imu_state *state)
 {
     return num_suite_is_finite(state->walk_u, state->instability, 3 * SLOTS);
@@ -165,8 +174,9 @@ static void close_taps(const num_tap_row *rows, const struct oto_imu_record *imu
 }
 
 bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
-                          const struct imu_truth *felt, struct oto_imu_record *imu, uint32_t *imu_saturated,
-                          struct oto_mag_record *mag, uint32_t *mag_saturated, struct imu_taps *taps)
+                          const struct imu_truth *felt, const struct num_coloured *coloured, struct oto_imu_record *imu,
+                          uint32_t *imu_saturated, struct oto_mag_record *mag, uint32_t *mag_saturated,
+                          struct imu_taps *taps)
 {
     if (!is_finite(truth) || !is_finite(felt)) {
         return false;
@@ -178,6 +188,7 @@ bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, 
     fill_job(plan, state, truth, measured_u, &there);
     fill_job(plan, state, felt, measured_u, &job);
     job.taps = rows;
+    num_job_colour(&job, coloured);
     if (taps != NULL) {
         tap_input(&there, &job, plan->has_magnetometer ? 3 * SLOTS : 3 * SLOT_MAGNETOMETER, rows);
     }

@@ -59,6 +59,8 @@ enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, str
 void imu_init(const struct imu_plan *plan, struct imu_state *state);
 void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params, const struct imu_params *new_params,
                struct imu_state *state);
+/* The band limit leaves this part of the white variance: scales the covariances of the records. */
+void imu_limit_band(struct imu_plan *plan, double part);
 bool imu_state_is_finite(const struct imu_state *state);
 
 /*
@@ -82,10 +84,11 @@ void imu_finish(const struct imu_plan *plan, const struct num_suite_job *job, st
 
 /*
  * As imu_measure with every term; the bits are the same if the terms are zero. `felt` is the exposure after boxcar and
- * delay, or the truth itself; taps are zeroed, or NULL.
+ * delay, or the truth itself; `coloured` is the band limit of the white noise, or NULL; taps are zeroed, or NULL.
  */
 bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
-                          const struct imu_truth *felt, struct oto_imu_record *imu, uint32_t *imu_saturated,
-                          struct oto_mag_record *mag, uint32_t *mag_saturated, struct imu_taps *taps);
+                          const struct imu_truth *felt, const struct num_coloured *coloured, struct oto_imu_record *imu,
+                          uint32_t *imu_saturated, struct oto_mag_record *mag, uint32_t *mag_saturated,
+                          struct imu_taps *taps);
 
 #endif

@@ -15,7 +15,7 @@ struct imu_block {
 
 struct imu_node_state {
     struct imu_state model;
-    struct num_band_state band; /* since version 2 */
+    struct num_band_state band; /* since version 2; with the white noise since version 3 */
 };
 
 struct imu_prepared {
@@ -41,6 +41,9 @@ static const struct oto_param params[] = {
     NUM_ROW(struct imu_params, gyroscope.acceleration_bias_u_m_s2, "gyroscope.acceleration_bias_rad_s_m_s2", 3,
             NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "(rad/s)/(m/s^2)", "Gyroscope/Acceleration Bias",
             "g-sensitivity, axis by axis; law mems only (MAVS reads it and never applies it)"),
+    NUM_ROW(struct imu_params, gyroscope.unit_acceleration_bias_u_m_s2, "gyroscope.unit_acceleration_bias_rad_s_m_s2", 3,
+            NUM_RUNTIME_VECTOR, 0, 0, "(rad/s)/(m/s^2)", NULL,
+            "law mems: standard deviation of a g-sensitivity that the unit has in every world"),
     NUM_ROW(struct imu_params, gyroscope.acceleration_cross_u_m_s2, "gyroscope.acceleration_cross_rad_s_m_s2", 6,
             NUM_RUNTIME_VECTOR, -NUM_LARGE, 0, "(rad/s)/(m/s^2)", NULL,
             "law mems: g-sensitivity across axes, xy xz yx yz zx zy: xy is what force along y adds to the rate about x"),
@@ -106,6 +109,9 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
         status = num_sensor_prepare(host, setup, &all->timing, plan->extended, all->delta != 0,
                                     own->magnetometer_enable != 0 ? own->magnetic_field_enu_ut : NULL,
                                     &prepared->sensor, error);
+    }
+    if (status == OTO_OK && prepared->sensor.timing.band.substeps > 0) {
+        imu_limit_band(plan, prepared->sensor.timing.band.colour.variance);
     }
     prepared->taps = own->taps != 0;
     prepared->delta = all->delta != 0;
@@ -191,8 +197,10 @@ static enum oto_step_status measure_extended(const void *data, void *state, cons
     const struct imu_truth truth = truth_of(exposure), felt = truth_of(exposure_felt);
     struct oto_output *outputs = step->outputs;
     struct oto_imu_record *imu = (struct oto_imu_record *)outputs[PORT_IMU].payload;
-    if (!imu_measure_extended(&prepared->plan, (struct imu_state *)state, &truth, &felt, imu, &outputs[PORT_IMU].flags,
-                              (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
+    struct num_coloured coloured;
+    if (!imu_measure_extended(&prepared->plan, (struct imu_state *)state, &truth, &felt,
+                              num_sensor_coloured(&prepared->sensor, &((struct imu_node_state *)state)->band, &coloured),
+                              imu, &outputs[PORT_IMU].flags, (struct oto_mag_record *)outputs[PORT_MAG].payload, &outputs[PORT_MAG].flags,
                               prepared->taps ? (struct imu_taps *)outputs[PORT_TAPS].payload : NULL)) {
         return OTO_STEP_DISCARD;
     }
@@ -244,7 +252,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
     .id = "mems_imu",
     .kind = OTO_KIND_SENSOR,
-    .version = "1.1.0",
+    .version = "1.2.0",
     .text = "accelerometer, gyroscope and optional magnetometer with the errors of MEMS parts",
     .outputs = outputs,
     .output_count = PORTS,
@@ -252,7 +260,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct imu_block),
     .state_bytes = sizeof(struct imu_node_state),
-    .state_version = 2,
+    .state_version = 3,
     .migrates_from = 1,
 };
 

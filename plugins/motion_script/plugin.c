@@ -81,7 +81,7 @@ static const struct oto_param params[] = {
     BODY("road.bank_deg", bank_deg, 1, 0, -30, 30, 0, "deg", "mean bank, positive where the left side is higher"),
     BODY("road.bank_rms_deg", bank_rms_deg, 1, 0, 0, 10, 0, "deg", "of the random bank"),
     BODY("road.correlation_length_m", correlation_length_m, 1, 0, 1, 1e6, 150, "m", "distance over which the autocorrelation of grade and bank falls to 1/e"),
-    BODY("road.crown_deg", crown_deg, 1, 0, 0, 10, 0, "deg", "cross slope towards the road's edge, on the side of traffic_side"),
+    BODY("road.crown_deg", crown_deg, 1, 0, -10, 10, 0, "deg", "cross slope towards the road's edge, on the side of traffic_side"),
     {.key = "road.traffic_side", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct params, chassis.traffic_side),
      .minimum = -1, .maximum = 1, .default_value = 1, .unit = "", .names = sides, .name_count = 2,
      .text = "side of the crown: right, which banks to the right, or left"},

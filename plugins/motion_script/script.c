@@ -151,6 +151,21 @@ const struct script_piece *script_piece_at(const struct script_piece *pieces, ui
 }
 
 /*
+ * As script_piece_at: from the piece at the begin of the instant's part of the lap. A search of all pieces would wait for
+ * memory at each of its steps where many vehicles have scripts.
+ */
+static const struct script_piece *piece_in_lap(const struct script *script, int64_t in_lap_ns)
+{
+    const double part = (double)in_lap_ns * script->parts_per_ns;
+    uint32_t i = script->first_piece[part < SCRIPT_PARTS - 1 ? (uint32_t)part : SCRIPT_PARTS - 1];
+    while (i > 0 && script->pieces[i].start_ns > in_lap_ns)
+        i--;
+    while (i + 1 < script->piece_count && script->pieces[i + 1].start_ns <= in_lap_ns)
+        i++;
+    return &script->pieces[i];
+}
+
+/*
  * Lap n is lap 0 rotated by n·turn about the start and moved by Σ_{k<n} R(k·turn) d, where d leads from start to end.
  * The sum is sin(n·turn/2)/sin(turn/2) R((n-1)·turn/2) d.
  */
@@ -188,7 +203,7 @@ void script_instant_at(const struct script *script, struct oto_instant at, struc
     if (in_lap_ns >= script->period_ns) {
         instant_after_end(&script->end, ((double)(in_lap_ns - script->period_ns) + at.sub_ns) * 1e-9, now);
     } else {
-        const struct script_piece *piece = script_piece_at(script->pieces, script->piece_count, in_lap_ns);
+        const struct script_piece *piece = piece_in_lap(script, in_lap_ns);
         script_instant_in(piece, ((double)(in_lap_ns - piece->start_ns) + at.sub_ns) * 1e-9, now);
     }
     if (lap > 0)

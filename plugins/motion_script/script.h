@@ -78,6 +78,8 @@ struct script_instant {
     double heading_rad, turn_rate_rad_s, turn_accel_rad_s2, turn_jerk_rad_s3;
 };
 
+#define SCRIPT_PARTS 64 /* of a lap: where to look for the piece of an instant */
+
 struct script {
     struct script_anchor start, end; /* `end` of one lap */
     double height_m;
@@ -85,6 +87,8 @@ struct script {
     uint32_t piece_count;
     struct script_piece *pieces;
     int64_t period_ns;
+    double parts_per_ns;
+    uint32_t first_piece[SCRIPT_PARTS]; /* the last piece that begins at or before each part of the lap */
     double lap_turn_rad; /* rotation from one lap to the next, in [-pi, pi] */
 };
 

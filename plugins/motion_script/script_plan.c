@@ -352,6 +352,16 @@ enum oto_status script_plan_segments(struct script_sink *sink, struct script_anc
 }
 
 /* Computes the start of the next lap, and checks that laps can be joined. */
+static void index_parts(struct script *script)
+{
+    script->parts_per_ns = SCRIPT_PARTS / (double)script->period_ns;
+    for (int64_t i = 0; i < SCRIPT_PARTS; i++) {
+        const int64_t begin_ns = (int64_t)((double)i / script->parts_per_ns);
+        script->first_piece[i] =
+            (uint32_t)(script_piece_at(script->pieces, script->piece_count, begin_ns) - script->pieces);
+    }
+}
+
 static enum oto_status close_script(struct script *script, struct oto_error *error)
 {
     double turn_rad = oto_wrap_pi(script->end.heading_rad - script->start.heading_rad);
@@ -364,6 +374,7 @@ static enum oto_status close_script(struct script *script, struct oto_error *err
                         "segments: they end at %g m/s but begin again at speed_m_s %g; add a segment that leads back, "
                         "or set repeat to false",
                         script->end.speed_m_s, script->start.speed_m_s);
+    index_parts(script);
     return OTO_OK;
 }
 

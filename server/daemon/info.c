@@ -56,12 +56,24 @@ static void put_member(struct sheet *sheet, const char *key, const char *text)
 static void put_endpoints(struct sheet *sheet, const struct srv_server *server)
 {
     put(sheet, "\"endpoints\": [");
-    const uint32_t count = server->supervisor != NULL ? server->config.publish.listen_count : 0;
+    const uint32_t count = server->publisher != NULL ? server->config.publish.listen_count : 0;
     for (uint32_t i = 0; i < count; i++) {
         put(sheet, "%s", i > 0 ? ", " : "");
-        put_text(sheet, srv_supervisor_endpoint(server->supervisor, i));
+        put_text(sheet, srv_supervisor_endpoint(server->publisher, i));
     }
     put(sheet, "]");
+}
+
+/* The link of the page with its read token, and the file with both tokens; "" before the page listens and without one. */
+static void put_page(struct sheet *sheet, const struct srv_server *server)
+{
+    const char *link = server->web != NULL ? srv_supervisor_endpoint(server->web, 0) : "";
+    char tokens[160] = "";
+    if (link[0] != 0) {
+        (void)snprintf(tokens, sizeof tokens, "%s.web", server->runtime.path);
+    }
+    put_member(sheet, "page", link);
+    put_member(sheet, "page_tokens", tokens);
 }
 
 static void put_identity(struct sheet *sheet, const struct srv_server *server)
@@ -74,6 +86,7 @@ static void put_identity(struct sheet *sheet, const struct srv_server *server)
     char path[128] = "";
     (void)srv_runtime_dir_path(&server->runtime, "control.sock", path, sizeof path);
     put_member(sheet, "control", path);
+    put_page(sheet, server);
     put_endpoints(sheet, server);
 }
 
@@ -172,6 +185,8 @@ static void put_origin(struct sheet *sheet, const struct srv_server *server)
     const struct srv_options *options = server->options;
     char absolute[PATH_MAX];
     put_member(sheet, "file", realpath(options->world_path, absolute) != NULL ? absolute : options->world_path);
+    const bool logs = options->log_path != NULL && realpath(options->log_path, absolute) != NULL;
+    put_member(sheet, "log", logs ? absolute : "");
     put(sheet, "\"overrides\": [");
     for (uint32_t i = 0; i < options->override_count; i++) {
         char set[1024];
@@ -195,10 +210,11 @@ bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
     put_clock(&sheet, server);
     put_member(&sheet, "privileges", server->privileges);
     put_origin(&sheet, server);
-    const bool publishes = server->supervisor != NULL;
+    const bool publishes = server->publisher != NULL;
+    put(&sheet, "\"web_pid\": %ld, ", server->web != NULL ? (long)srv_supervisor_pid(server->web) : 0L);
     put(&sheet, "\"publisher_pid\": %ld, \"publisher_restarts\": %llu, \"clients\": %u, \"nodes\": %u",
-        publishes ? (long)srv_supervisor_pid(server->supervisor) : 0L,
-        publishes ? (unsigned long long)srv_supervisor_restarts(server->supervisor) : 0ULL,
+        publishes ? (long)srv_supervisor_pid(server->publisher) : 0L,
+        publishes ? (unsigned long long)srv_supervisor_restarts(server->publisher) : 0ULL,
         srv_control_connection_count(server->control), srv_engine_node_count(server->engine));
     put_checkpoints(&sheet, server);
     put_hosts(&sheet, server);

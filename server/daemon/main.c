@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/supervise/supervisor.h"
 #include "daemon/supervise/saves.h"
 #include "options.h"
 #include "server_private.h"
+
+#define RESTART_ATTEMPTS 20u
+#define RESTART_PAUSE_MS 250
 
 static int fail(const struct oto_error *error)
 {
@@ -44,14 +48,69 @@ static void be_small(void)
     (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
 }
 
-/* Runs `server` to its end; the exit code. */
-static int run(struct srv_server *server, enum oto_status loaded, struct oto_error *error)
+/* False: a signal asks the process to end. Signals are blocked between two runs. */
+static bool pause_before_restart(void)
 {
-    if (loaded == OTO_OK && server->options->check) {
-        return say_checked(server);
+    static const struct timespec pause = {.tv_nsec = RESTART_PAUSE_MS * 1000000L};
+    sigset_t ends;
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)sigaddset(&ends, SIGINT);
+    (void)sigaddset(&ends, SIGHUP);
+    return sigtimedwait(&ends, NULL, &pause) < 0;
+}
+
+/*
+ * The run before a restored one has ended when the restored one starts. Where that fails, for lack of a descriptor for
+ * example, it is made again for some seconds. Destroys `failed`; NULL: it stays failed.
+ */
+static struct srv_server *make_again(struct srv_server *failed, uint32_t *attempts, struct oto_error *error)
+{
+    if (*attempts == 0) {
+        (void)fprintf(stderr, "otolithd: the restored world cannot start: %s; it is tried again\n", error->text);
     }
-    const enum oto_status status = loaded == OTO_OK ? srv_server_run(server, error) : loaded;
-    return status == OTO_OK ? server->exit_code : fail(error);
+    while ((*attempts)++ < RESTART_ATTEMPTS && pause_before_restart()) {
+        struct srv_server *next = srv_server_create_again(failed);
+        if (next == NULL) {
+            break;
+        }
+        srv_server_destroy(failed);
+        failed = next;
+        *error = (struct oto_error){0};
+        if (srv_server_load_from(next, NULL, error) == OTO_OK) {
+            return next;
+        }
+    }
+    srv_late_reply_send(&failed->asked_by, OTO_IO, 0, error->text);
+    srv_server_destroy(failed);
+    return NULL;
+}
+
+/* Runs `server` and those that restores start after it; the exit code. Destroys them. */
+static int run_from(struct srv_server *server, struct oto_error *error)
+{
+    uint32_t attempts = 0;
+    for (;;) {
+        const enum oto_status status = srv_server_run(server, error);
+        struct srv_server *next = server->next;
+        if (status != OTO_OK && server->run > 0) {
+            server = make_again(server, &attempts, error);
+            if (server == NULL) { /* the crash page has no mark of an end: a supervising parent restarts the world */
+                return fail(error);
+            }
+            continue;
+        }
+        const int code = status == OTO_OK ? server->exit_code : fail(error);
+        if (code != EXIT_SUCCESS || next == NULL) {
+            srv_crash_page_ends(server->crash_page);
+            srv_server_destroy(next);
+            srv_server_destroy(server);
+            return code;
+        }
+        srv_server_destroy(server);
+        server = next;
+        attempts = 0;
+    }
 }
 
 /* Runs the worlds of this process in turn: each `restore` ends one run and starts the next. */
@@ -59,21 +118,16 @@ static int run_all(const struct srv_options *options)
 {
     struct oto_error error = {0};
     struct srv_server *server = srv_server_create(options, 0);
-    enum oto_status loaded =
+    const enum oto_status loaded =
         server != NULL ? srv_server_load(server, &error) : oto_fail(&error, OTO_NO_MEMORY, "out of memory");
-    struct srv_crash_page *page = NULL;
-    int code = EXIT_FAILURE;
-    while (server != NULL) {
-        code = run(server, loaded, &error);
-        struct srv_server *next = code == EXIT_SUCCESS ? server->next : NULL;
-        page = server->crash_page;
-        if (next == NULL) {
-            srv_server_destroy(server->next);
-        }
-        srv_server_destroy(server);
-        server = next;
+    if (loaded == OTO_OK && !options->check) {
+        return run_from(server, &error);
     }
-    srv_crash_page_ends(page);
+    const int code = loaded == OTO_OK ? say_checked(server) : fail(&error);
+    if (server != NULL) {
+        srv_crash_page_ends(server->crash_page);
+    }
+    srv_server_destroy(server);
     return code;
 }
 
@@ -99,6 +153,7 @@ int main(int argc, char **argv)
 {
     (void)signal(SIGCHLD, SIG_DFL); /* some launchers ignore it, which makes children unwaitable */
     (void)signal(SIGXFSZ, SIG_IGN); /* a file beyond RLIMIT_FSIZE is an error with a sentence (EFBIG) */
+    (void)prctl(PR_SET_NAME, "otolithd"); /* a server that its supervisor starts as /proc/self/exe would be named "exe" */
     be_small();
     if (is_given(argc, argv, SRV_SUPERVISOR_OPTION)) {
         return is_given(argc, argv, "--follow-parent") && !follow_parent() ? EXIT_FAILURE
@@ -113,7 +168,6 @@ int main(int argc, char **argv)
         (void)setenv("OTOLITH_KEEP_PLUGINS", options.keep_plugins, 1);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* beyond RLIMIT_FSIZE a write fails with EFBIG, which is reported */
     if (options.checkpoint_directory != NULL) {
         srv_saves_hold(options.checkpoint_directory);
     }

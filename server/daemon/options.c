@@ -7,7 +7,7 @@
 enum {
     KEY_SET = 's', KEY_MODE = 'm', KEY_SCALE = 'x', KEY_RATE = 'r', KEY_SEED = 1000, KEY_FOR, KEY_PAUSED, KEY_CHECK,
     KEY_SCHEMA, KEY_SUPERVISE, KEY_CRASH_PAGE, KEY_SAVES, KEY_AGAIN, KEY_QUARANTINE, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW,
-    KEY_LOG, KEY_LOG_HASHES, KEY_REPLAY, KEY_ANYWAY
+    KEY_LOG, KEY_LOG_HASHES, KEY_REPLAY, KEY_ANYWAY, KEY_ONLY, KEY_THREADS
 };
 
 static const struct argp_option rows[] = {
@@ -16,6 +16,8 @@ static const struct argp_option rows[] = {
     {"scale", KEY_SCALE, "X", 0, "Simulated seconds in a real second", 0},
     {"rate", KEY_RATE, "HZ", 0, "Ticks in a simulated second, also as a fraction: 60000/1001", 0},
     {"seed", KEY_SEED, "N", 0, "Seed of all noise, 0 to 18446744073709551615", 0},
+    {"only", KEY_ONLY, "PATTERN", 0, "Simulate the vehicles of these names only, as car_0[0-4]*: their samples are the same", 0},
+    {"threads", KEY_THREADS, "N", 0, "Threads that share the vehicles, 1 to 64; samples do not depend on it", 0},
     {"for", KEY_FOR, "DURATION", 0, "End after this simulated time: 10s, 500ms, 2min", 0},
     {"restore", KEY_RESTORE, "FILE", 0, "Go on from a checkpoint; --for counts from there", 0},
     {"checkpoint", KEY_CHECKPOINT, "FILE", 0, "Save the state at the end of the run", 0},
@@ -46,6 +48,8 @@ static const struct {
                   {KEY_SCALE, "clock.scale"},
                   {KEY_RATE, "clock.rate_hz"},
                   {KEY_SEED, "seed"},
+                  {KEY_ONLY, "only"},
+                  {KEY_THREADS, "threads"},
                   {KEY_NAME, "world"}};
 
 static const struct {
@@ -107,8 +111,8 @@ static bool take_shorthand(int key, const char *value, struct argp_state *state)
             struct srv_options *options = state->input;
             add_override(state, shorthands[i].path, value);
             options->mode_given = options->mode_given || key == KEY_MODE;
-            if (key == KEY_RATE || key == KEY_SEED) {
-                options->fixed = key == KEY_RATE ? "--rate" : "--seed";
+            if (key == KEY_RATE || key == KEY_SEED || key == KEY_ONLY) {
+                options->fixed = key == KEY_RATE ? "--rate" : key == KEY_SEED ? "--seed" : "--only";
             }
             return true;
         }

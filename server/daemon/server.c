@@ -31,11 +31,26 @@ struct srv_server *srv_server_create(const struct srv_options *options, uint32_t
     return server;
 }
 
+struct srv_server *srv_server_create_again(struct srv_server *failed)
+{
+    struct srv_server *again = srv_server_create(failed->options, failed->run + 1);
+    if (again != NULL) {
+        again->crash_page = failed->crash_page;
+        again->began_with = failed->began_with;
+        again->beginning = failed->beginning;
+        again->asked_by = failed->asked_by;
+        failed->began_with = NULL;
+        failed->beginning = (struct srv_checkpoint){0};
+        failed->asked_by.fd = -1;
+    }
+    return again;
+}
+
 static enum oto_status read_checkpoint(struct srv_server *server, struct oto_error *error)
 {
     struct srv_clock_config *clock = &server->config.clock;
     struct srv_checkpoint *beginning = &server->beginning;
-    enum oto_status status = srv_checkpoint_read(server->began_with, beginning, error);
+    enum oto_status status = beginning->state == NULL ? srv_checkpoint_read(server->began_with, beginning, error) : OTO_OK;
     if (status == OTO_OK) {
         status = srv_checkpoint_configure(beginning, &server->config, srv_server_warn, NULL, error);
     }
@@ -75,6 +90,7 @@ static enum oto_status make_engine(struct srv_server *server, struct oto_error *
 {
     struct srv_engine_options options = {.start_paused = server->options->start_paused,
                                          .journal_every = journal_every(server),
+                                         .trap_exits = server->crash_page != NULL,
                                          .replay = server->replay != NULL};
     enum oto_status status = OTO_OK;
     if (getrandom(&options.epoch, sizeof options.epoch, 0) != (ssize_t)sizeof options.epoch) {
@@ -229,6 +245,7 @@ static void look_at_worker(struct srv_server *server)
         srv_server_say(NULL, sentence);
         srv_control_refuse_waiting(server->control, sentence);
         srv_checkpointer_refuse_waiting(server->checkpointer);
+        srv_server_give_up_restore(server);
     }
     server->worker_stuck = stuck;
 }
@@ -423,14 +440,45 @@ static enum oto_status start_publishing(struct srv_server *server, struct oto_er
     if (!publish->enabled || publish->listen_count == 0 || server->options->no_publish) {
         return OTO_OK;
     }
-    static_assert(SRV_MAX_LISTEN <= SRV_PUBLISHER_MAX_LISTEN, "a world has no more listeners than a publisher");
-    struct srv_publisher_options options = {
-        .listen_count = publish->listen_count, .coalesce_ns = publish->coalesce_ns, .packed = publish->packed};
+    static_assert(SRV_MAX_LISTEN <= SRV_SUPERVISOR_ENDPOINTS, "a world has no more listeners than a publisher");
+    const bool datagrams = strncmp(publish->listen[0], "udp://", 6) == 0;
+    char coalesce[64];
+    (void)snprintf(coalesce, sizeof coalesce, "--coalesce-ns=%lld", (long long)publish->coalesce_ns);
+    struct srv_supervisor_options options = {.program = "otolith-publisher",
+                                             .arguments = {coalesce, datagrams         ? "--format=plotjuggler"
+                                                                   : publish->packed ? "--format=packed"
+                                                                                     : "--format=map"},
+                                             .endpoint_count = publish->listen_count,
+                                             .endpoint_option = "--listen"};
     for (uint32_t i = 0; i < publish->listen_count; i++) {
-        options.listen[i] = publish->listen[i];
+        options.endpoints[i] = publish->listen[i];
     }
     const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
-    return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->supervisor, error);
+    return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->publisher, error);
+}
+
+/* A world runs as well without its page: a failure is a sentence. */
+static void start_web(struct srv_server *server)
+{
+    const struct srv_web_config *web = &server->config.web;
+    struct oto_error error = {0};
+    if (!web->enabled || server->options->no_publish) {
+        return;
+    }
+    const struct srv_supervisor_options options = {
+        .program = "otolith-web",
+        .arguments = {"--listen", web->listen, web->read_token == SRV_READ_TOKEN_NONE ? "--read-token=none" : "--read-token=auto"},
+        .endpoint_count = 1,
+        .endpoints = {""}};
+    const struct srv_supervisor_hooks hooks = srv_server_web_hooks(server);
+    const enum oto_status status =
+        srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->web, &error);
+    if (status != OTO_OK) {
+        char sentence[sizeof error.text + 128];
+        (void)snprintf(sentence, sizeof sentence, "the world has no page: %s (otolith-web is built where libwebsockets is installed)",
+                       error.text);
+        srv_server_say(NULL, sentence);
+    }
 }
 
 /* Closes what was opened before the failure. */
@@ -493,6 +541,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         status = start_publishing(server, error);
     }
     if (status == OTO_OK) {
+        start_web(server);
         srv_server_write_facts(server);
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
@@ -501,7 +550,6 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         srv_late_reply_send(&server->asked_by, OTO_OK, server->beginning.tick, "restored");
         srv_checkpoint_finish(&server->beginning);
     } else {
-        srv_late_reply_send(&server->asked_by, error->status, 0, error->text);
         unwind(server);
     }
     (void)uv_run(&server->loop, UV_RUN_DEFAULT);
@@ -516,7 +564,8 @@ void srv_server_destroy(struct srv_server *server)
     if (server->loop_open) {
         (void)uv_loop_close(&server->loop);
     }
-    srv_supervisor_destroy(server->supervisor);
+    srv_supervisor_destroy(server->publisher);
+    srv_supervisor_destroy(server->web);
     srv_control_destroy(server->control);
     srv_checkpointer_destroy(server->checkpointer);
     srv_run_observer_destroy(server->run_observer);

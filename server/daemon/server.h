@@ -22,7 +22,7 @@ enum srv_phase {
     SRV_PHASE_RUNNING = 0,
     SRV_PHASE_STOPPING, /* the tick thread is to stop */
     SRV_PHASE_DRAINING, /* lossless readers read the rest */
-    SRV_PHASE_CLOSING   /* publisher, sockets, handles */
+    SRV_PHASE_CLOSING   /* publisher, page, sockets, handles */
 };
 
 struct srv_server {
@@ -42,8 +42,9 @@ struct srv_server {
     struct srv_checkpoint beginning; /* its content, until the run serves */
     struct srv_late_reply asked_by;  /* the client that waits for this run to serve */
     struct srv_server *next;         /* the next run of this process, ready to start; NULL: there is none */
-    bool restoring;                  /* the next run is being made */
-    struct srv_supervisor *supervisor; /* NULL: nothing is published */
+    struct srv_restore *restoring;   /* the next run is being made; NULL: none */
+    struct srv_supervisor *publisher; /* NULL: nothing is published */
+    struct srv_supervisor *web;       /* NULL: the world has no page */
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
@@ -60,9 +61,11 @@ struct srv_server {
 
 /* Run number `run` of this process; NULL: no memory. */
 struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
+/* A run in place of one that a restore asked for and that could not start, with its checkpoint and its client. */
+struct srv_server *srv_server_create_again(struct srv_server *failed);
 /* Loads the world and makes the engine, from the checkpoint that the options name; nothing ticks yet. */
 enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);
-/* The same, from another checkpoint. [any thread, one at a time] */
+/* The same, from another checkpoint; NULL: from what the run already has. [any thread, one at a time] */
 enum oto_status srv_server_load_from(struct srv_server *server, const char *restore_path, struct oto_error *error);
 /* Takes the world's name, starts ticking, serving and publishing, and returns when all has ended. */
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error);

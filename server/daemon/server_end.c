@@ -35,8 +35,11 @@ void srv_server_close_handles(struct srv_server *server)
 {
     enter_phase(server, SRV_PHASE_CLOSING, 0);
     srv_server_hold_signals(SIG_BLOCK); /* without a handle the next signal would kill the process, and its directory would stay */
-    if (server->supervisor != NULL) {
-        srv_supervisor_stop(server->supervisor);
+    if (server->publisher != NULL) {
+        srv_supervisor_stop(server->publisher);
+    }
+    if (server->web != NULL) {
+        srv_supervisor_stop(server->web);
     }
     srv_control_stop(server->control);
     srv_checkpointer_stop(server->checkpointer);
@@ -52,13 +55,19 @@ void srv_server_close_handles(struct srv_server *server)
     server->handles_open = false;
 }
 
+static void kill_child(const struct srv_supervisor *child)
+{
+    if (child != NULL && srv_supervisor_pid(child) != 0) {
+        (void)kill(srv_supervisor_pid(child), SIGKILL);
+    }
+}
+
 /* A thread that is stuck in a plugin cannot be joined: the runtime directory is removed, and the process ends. */
 static void give_up(struct srv_server *server, const char *sentence)
 {
     srv_server_say(NULL, sentence);
-    if (server->supervisor != NULL && srv_supervisor_pid(server->supervisor) != 0) {
-        (void)kill(srv_supervisor_pid(server->supervisor), SIGKILL);
-    }
+    kill_child(server->publisher);
+    kill_child(server->web);
     srv_runtime_dir_release(&server->runtime);
     if (server->next == NULL) { /* else the supervising parent restarts the world */
         srv_crash_page_ends(server->crash_page);

@@ -55,13 +55,36 @@ void srv_server_write_facts(void *context)
     }
 }
 
-static void on_publisher_event(void *context, uint32_t severity, int64_t value, const char *sentence)
+static void report_child(struct srv_server *server, const char *source, uint32_t severity, int64_t value, const char *sentence)
 {
-    struct srv_server *server = context;
     if (server->phase == SRV_PHASE_RUNNING) {
         srv_server_say(NULL, sentence);
     }
-    srv_command_queue_event(server->command_queue, OTO_EVENT_PUBLISHER, severity, value, "publisher", sentence);
+    srv_command_queue_event(server->command_queue, OTO_EVENT_PUBLISHER, severity, value, source, sentence);
+}
+
+static void on_publisher_event(void *context, uint32_t severity, int64_t value, const char *sentence)
+{
+    report_child(context, "publisher", severity, value, sentence);
+}
+
+static void on_web_event(void *context, uint32_t severity, int64_t value, const char *sentence)
+{
+    report_child(context, "web", severity, value, sentence);
+}
+
+static void on_web_restart(void *context)
+{
+    (void)context; /* its events report it */
+}
+
+static void on_web_link(void *context)
+{
+    struct srv_server *server = context;
+    if (!server->options->follow_parent) { /* `otolith run` prints the link itself */
+        (void)fprintf(stderr, "otolithd: %s in the browser: %s\n", server->config.name, srv_supervisor_endpoint(server->web, 0));
+    }
+    srv_server_write_facts(server);
 }
 
 static void on_publisher_restart(void *context)
@@ -86,4 +109,9 @@ struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server)
 {
     return (struct srv_supervisor_hooks){server, on_publisher_event, on_publisher_restart, srv_server_write_facts};
+}
+
+struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server)
+{
+    return (struct srv_supervisor_hooks){server, on_web_event, on_web_restart, on_web_link};
 }

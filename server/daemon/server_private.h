@@ -22,6 +22,8 @@ void srv_server_close_handles(struct srv_server *server);
 
 /* Makes the next run while this one continues. Then this run ends, or the request is refused. */
 void srv_server_restore(void *server, const struct srv_restore_request *request);
+/* The worker does not return: replies to the request, if there is one. */
+void srv_server_give_up_restore(struct srv_server *server);
 
 /* ---- server_hooks.c ---- */
 
@@ -31,5 +33,6 @@ void srv_server_warn(void *context, const char *sentence);
 void srv_server_write_facts(void *server); /* server.json */
 struct srv_control_hooks srv_server_control_hooks(struct srv_server *server);
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server);
+struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server);
 
 #endif

@@ -58,6 +58,18 @@ OTO_API const struct oto_value *oto_document_root(const struct oto_document *doc
 OTO_API enum oto_status oto_document_set(struct oto_document *document, const char *path, const char *yaml,
                                  struct oto_error *error);
 
+/*
+ * Moves a value of the document to a dotted path below `base`, as oto_document_set puts one there. It keeps its place in the
+ * file, where errors are shown.
+ */
+OTO_API enum oto_status oto_document_move(struct oto_document *document, const struct oto_value *base, const char *path,
+                                  const struct oto_value *value, struct oto_error *error);
+/*
+ * Makes a value of the document a scalar with room for a text of `bytes`, NUL included, which the caller may write again
+ * and again: for values that depend on an index. The room lives as long as the document. NULL: out of memory.
+ */
+OTO_API char *oto_document_rewritable(struct oto_document *document, const struct oto_value *value, size_t bytes);
+
 /* The value of a key in a map; NULL if the key is absent or the value is no map. */
 OTO_API const struct oto_value *oto_value_get(const struct oto_value *map, const char *key);
 /* Fills error with "file:line:column: error: <sentence>". Returns status. */

@@ -5,11 +5,15 @@ struct setting {
     const char *path; /* as the user wrote it */
     struct oto_error *error;
     struct oto_value *value; /* the value to set */
+    bool from_file;          /* the value is part of the file; errors have its place */
 };
 
 static enum oto_status fail(struct setting *setting, enum oto_status status, const char *what, const char *word,
                             const char *more)
 {
+    if (setting->from_file)
+        return oto_value_fail(setting->value, setting->error, status, "%s '%.80s'%s%.120s", what, word,
+                              *more ? ", accepted: " : "", more);
     return oto_fail(setting->error, status, "--set %.200s: error: %s '%.80s'%s%.120s", setting->path, what, word,
                     *more ? ", accepted: " : "", more);
 }
@@ -158,19 +162,50 @@ static enum oto_status parse_value(struct setting *setting, const char *yaml)
     return status;
 }
 
+static enum oto_status put_below(struct setting *setting, struct oto_value *container)
+{
+    const char *path = setting->path;
+    enum oto_status status = OTO_OK;
+    size_t depth = 0;
+    if (container->kind == OTO_VALUE_SCALAR)
+        return fail(setting, OTO_INVALID, "nothing can be set inside the value", container->text, "");
+    while (status == OTO_OK && container != NULL) {
+        if (++depth > oto_document_default_limits.depth)
+            return fail(setting, OTO_LIMIT, "a path with more than 32 keys, got", path, "");
+        status = descend(setting, &container, &path);
+    }
+    return status;
+}
+
 enum oto_status oto_document_set(struct oto_document *document, const char *path, const char *yaml,
                                  struct oto_error *error)
 {
     struct setting setting = {.document = document, .path = path, .error = error};
-    struct oto_value *container = document->root;
-    size_t depth = 0;
-    enum oto_status status = parse_value(&setting, yaml);
-    if (status == OTO_OK && container->kind == OTO_VALUE_SCALAR)
-        return fail(&setting, OTO_INVALID, "nothing can be set inside the value", container->text, "");
-    while (status == OTO_OK && container != NULL) {
-        if (++depth > oto_document_default_limits.depth)
-            return fail(&setting, OTO_LIMIT, "a path with more than 32 keys, got", path, "");
-        status = descend(&setting, &container, &path);
+    const enum oto_status status = parse_value(&setting, yaml);
+    return status == OTO_OK ? put_below(&setting, document->root) : status;
+}
+
+/* The document's own values are not constant; callers only see them so. */
+static struct oto_value *own(const struct oto_value *value)
+{
+    return (struct oto_value *)(uintptr_t)value;
+}
+
+enum oto_status oto_document_move(struct oto_document *document, const struct oto_value *base, const char *path,
+                                  const struct oto_value *value, struct oto_error *error)
+{
+    struct setting setting = {.document = document, .path = path, .error = error, .value = own(value), .from_file = true};
+    return put_below(&setting, own(base));
+}
+
+char *oto_document_rewritable(struct oto_document *document, const struct oto_value *value, size_t bytes)
+{
+    char *text = doc_arena_alloc(&document->arena, bytes);
+    if (text != NULL) {
+        own(value)->kind = OTO_VALUE_SCALAR;
+        own(value)->count = 0;
+        own(value)->quoted = false; /* "{i}" has quotes only because of YAML */
+        own(value)->text = text;
     }
-    return status;
+    return text;
 }

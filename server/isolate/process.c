@@ -54,7 +54,8 @@ static int spawn(const char *program, int control_fd, pid_t *pid)
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawnattr_setpgroup(&attributes, 0); /* so that what a plugin starts is ended with it */
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     failed = failed != 0 ? failed : posix_spawn(pid, program, &actions, &attributes, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
@@ -129,19 +130,20 @@ enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struc
     return OTO_OK;
 }
 
+/* The end of the process counts as well: a child of it may hold its end of the connection open. */
 enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message)
 {
     for (;;) {
-        struct pollfd ready = {.fd = process->control_fd, .events = POLLIN};
+        struct pollfd ready[] = {{.fd = process->control_fd, .events = POLLIN}, {.fd = process->pid_fd, .events = POLLIN}};
         const int64_t left_ms = (deadline_ns - srv_now_ns()) / 1000000;
-        const int got = left_ms > 0 ? poll(&ready, 1, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms) : 0;
+        const int got = left_ms > 0 ? poll(ready, 2, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms) : 0;
         if (got < 0 && errno == EINTR) {
             continue;
         }
         if (got == 0) {
             return OTO_TIMEOUT;
         }
-        const ssize_t heard = got > 0 ? recv(process->control_fd, message, sizeof *message, 0) : -1;
+        const ssize_t heard = got > 0 ? recv(process->control_fd, message, sizeof *message, MSG_DONTWAIT) : -1;
         if (heard < 0 && errno == EINTR) {
             continue;
         }
@@ -171,6 +173,7 @@ void srv_host_end_text(const struct srv_host_process *process, char *text, size_
 void srv_host_process_end(struct srv_host_process *process)
 {
     if (process->pid > 0) {
+        (void)kill(-process->pid, SIGKILL); /* its children too: a process that crashed cannot end them */
         (void)kill(process->pid, SIGKILL);
         while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR) {
         }

@@ -7,15 +7,15 @@
 
 #include "private.h"
 
-enum { MOST_VALUES = 512, TEXT_BYTES = 32, KEY_BYTES = 96, MOST_AXES = 3 };
+enum { MOST_VALUES = 512, TEXT_BYTES = 32, KEY_BYTES = 96, MOST_AXES = 3, MOST_ELEMENTS = OTO_PART_SERIES };
 
 /* One value of the map under construction; the elements of a list follow it. */
 struct made {
     struct oto_value value;
-    struct oto_value elements[MOST_AXES];
-    struct oto_value *pointers[MOST_AXES];
+    struct oto_value elements[MOST_ELEMENTS];
+    struct oto_value *pointers[MOST_ELEMENTS];
     char key[KEY_BYTES];
-    char text[MOST_AXES][TEXT_BYTES];
+    char text[MOST_ELEMENTS][TEXT_BYTES];
 };
 
 struct making {
@@ -25,17 +25,10 @@ struct making {
     uint32_t count;
 };
 
-double part_parameter_value(const struct oto_part_number *number, const struct part_term *term,
-                            const struct oto_part_mode *mode, int axis)
+double part_parameter_value(const struct oto_part_number *number, const struct part_term *term, int axis)
 {
-    double value = number->value_u[axis] * term->scale;
-    if (term->use == PART_USE_SPREAD && number->is_max) {
-        value /= 3; /* a maximum counts as three standard deviations, a typical value as one */
-    }
-    if (strcmp(term->name, "noise_rms") == 0) {
-        value /= sqrt(mode->output_rate_hz); /* sigma = density sqrt(rate / 2) */
-    }
-    return value;
+    const double value = number->value_u[axis] * term->scale;
+    return term->use == PART_USE_SPREAD ? value / number->sigma : value;
 }
 
 static struct made *next(struct making *making, const char *key, const struct oto_value *place)
@@ -65,13 +58,13 @@ static void make_text(struct making *making, const char *key, const char *text, 
     }
 }
 
-static void make_list(struct made *made, const double *values)
+static void make_list(struct made *made, const double *values, uint32_t count)
 {
     made->value.kind = OTO_VALUE_LIST;
     made->value.text = NULL;
-    made->value.count = MOST_AXES;
+    made->value.count = count;
     made->value.items = made->pointers;
-    for (int i = 0; i < MOST_AXES; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         (void)snprintf(made->text[i], TEXT_BYTES, "%.17g", values[i]);
         made->elements[i] = made->value;
         made->elements[i].kind = OTO_VALUE_SCALAR;
@@ -83,7 +76,7 @@ static void make_list(struct made *made, const double *values)
     }
 }
 
-static void make_number(struct making *making, const struct oto_part_mode *mode, const struct oto_part_number *number)
+static void make_number(struct making *making, const struct oto_part_number *number)
 {
     const struct part_term *term = part_term_find(number->term);
     char format[KEY_BYTES], key[KEY_BYTES];
@@ -103,14 +96,77 @@ static void make_number(struct making *making, const struct oto_part_mode *mode,
         return;
     }
     for (int axis = 0; axis < MOST_AXES; axis++) {
-        values[axis] = part_parameter_value(number, term, mode, axis);
+        values[axis] = part_parameter_value(number, term, axis);
     }
     if (param->count == MOST_AXES) {
-        make_list(made, values);
+        make_list(made, values, MOST_AXES);
         return;
     }
     /* The plugin has one number for all axes: take the smallest range and the finest resolution. */
     (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", fmin(values[0], fmin(values[1], values[2])));
+}
+
+/* The word of a parameter that takes words only; NULL: it takes numbers. */
+static const char *word_of(const struct oto_param *param, double value)
+{
+    for (uint32_t i = 0; param->type == OTO_PARAM_I64 && i < param->name_count; i++) {
+        if (param->names[i].value == value) {
+            return param->names[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void make_setting(struct making *making, const struct oto_part_setting *setting)
+{
+    const char *word = word_of(oto_param_find(making->descriptor, setting->key), setting->values[0]);
+    struct made *made = next(making, setting->key, setting->place);
+    if (made != NULL && setting->count > 1) {
+        make_list(made, setting->values, setting->count);
+    } else if (made != NULL && word != NULL) {
+        (void)snprintf(made->text[0], TEXT_BYTES, "%s", word);
+    } else if (made != NULL) {
+        (void)snprintf(made->text[0], TEXT_BYTES, "%.17g", setting->values[0]);
+    }
+}
+
+/* A document states the floor of a curve over some decades at most; no part becomes better than it beyond them. */
+static void make_floor_range(struct making *making, const struct oto_part_number *number)
+{
+    char key[KEY_BYTES], text[TEXT_BYTES];
+    if (part_term_find(number->term)->use != PART_USE_INSTABILITY) {
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%.17g", fmax(number->known_s[1], OTO_PART_FLOOR_MAX_S));
+    (void)snprintf(key, sizeof key, "%s.bias_instability_tau_max_s", oto_part_triad_name(number->triad));
+    make_text(making, key, text, number->place);
+    if (number->known_s[0] > 0.0) {
+        (void)snprintf(text, sizeof text, "%.17g", number->known_s[0]);
+        (void)snprintf(key, sizeof key, "%s.bias_instability_tau_min_s", oto_part_triad_name(number->triad));
+        make_text(making, key, text, number->place);
+    }
+}
+
+/* Lists of the parameter's full length; the terms that are not used are zero. */
+static void make_series(struct making *making, const struct oto_part_series *series)
+{
+    const char *name = series->is_sine ? "sine" : "gauss_markov";
+    char key[KEY_BYTES];
+    for (int list = 0; list < 4; list++) {
+        if (list == 0) {
+            (void)snprintf(key, sizeof key, "%s.%s_%s", oto_part_triad_name(series->triad), name,
+                           series->is_sine ? "hz" : "tau_s");
+        } else {
+            (void)snprintf(key, sizeof key, "%s.%s_%c_%s", oto_part_triad_name(series->triad), name, "xyz"[list - 1],
+                           part_triad_key(series->triad));
+        }
+        const struct oto_param *param = oto_param_find(making->descriptor, key);
+        struct made *made = param != NULL ? next(making, key, series->place) : NULL;
+        if (made != NULL) {
+            make_list(made, list == 0 ? series->at : series->value_u[list - 1],
+                      param->count < MOST_ELEMENTS ? param->count : MOST_ELEMENTS);
+        }
+    }
 }
 
 static bool has_triad(const struct oto_plugin_descriptor *descriptor, enum oto_part_triad triad)
@@ -123,6 +179,9 @@ static bool has_triad(const struct oto_plugin_descriptor *descriptor, enum oto_p
 static enum oto_status check_fits(const struct oto_part *part, const struct oto_plugin_descriptor *descriptor,
                                   struct oto_error *error)
 {
+    if (part->kind == OTO_PART_KIND_SETTINGS) {
+        return OTO_OK; /* part_settings_fit */
+    }
     const bool inertial = has_triad(descriptor, OTO_PART_ACCELEROMETER) || has_triad(descriptor, OTO_PART_GYROSCOPE);
     const bool magnetic = has_triad(descriptor, OTO_PART_MAGNETOMETER);
     const bool has_magnetometer = part_has_triad(&part->modes[0], OTO_PART_MAGNETOMETER);
@@ -138,7 +197,20 @@ static void make_all(struct making *making, const struct oto_part *part, const s
 {
     char text[TEXT_BYTES];
     for (uint32_t i = 0; i < mode->number_count; i++) {
-        make_number(making, mode, &mode->numbers[i]);
+        make_number(making, &mode->numbers[i]);
+        make_floor_range(making, &mode->numbers[i]);
+    }
+    for (uint32_t i = 0; i < mode->series_count; i++) {
+        make_series(making, &mode->series[i]);
+    }
+    for (uint32_t i = 0; mode->params != NULL && i < mode->params->count && making->count < MOST_VALUES; i++) {
+        /* parameters of a triad that the plugin lacks are left out, as its numbers are */
+        if (oto_param_find(making->descriptor, mode->params->items[i]->key) != NULL) {
+            making->items[making->count++] = mode->params->items[i];
+        }
+    }
+    for (uint32_t i = 0; i < mode->setting_count; i++) {
+        make_setting(making, &mode->settings[i]);
     }
     make_text(making, "psd", "single", mode->place);
     if (mode->output_rate_hz > 0) {
@@ -150,6 +222,23 @@ static void make_all(struct making *making, const struct oto_part *part, const s
     }
 }
 
+static void warn_noiseless(const struct oto_part *part, const struct oto_part_mode *mode,
+                           const struct oto_plugin_descriptor *descriptor, oto_warn_function warn, void *warn_context)
+{
+    for (int triad = 0; triad < OTO_PART_TRIADS && warn != NULL; triad++) {
+        char sentence[320];
+        if (!has_triad(descriptor, (enum oto_part_triad)triad) || !oto_part_is_noiseless(mode, (enum oto_part_triad)triad)) {
+            continue;
+        }
+        (void)snprintf(sentence, sizeof sentence,
+                       "part '%.80s', mode '%.48s': the %s is simulated without noise, because no document gives its white "
+                       "noise; set %s.noise_density_%s_rthz",
+                       part->name, mode->name, oto_part_triad_name((enum oto_part_triad)triad),
+                       oto_part_triad_name((enum oto_part_triad)triad), part_triad_key((enum oto_part_triad)triad));
+        warn(warn_context, sentence);
+    }
+}
+
 enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_part_mode *mode,
                                const struct oto_plugin_descriptor *descriptor, struct oto_params *params,
                                oto_warn_function warn, void *warn_context, struct oto_error *error)
@@ -158,6 +247,9 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
     struct oto_value map = {
         .kind = OTO_VALUE_MAP, .file = mode->place->file, .line = mode->place->line, .column = mode->place->column};
     enum oto_status status = check_fits(part, descriptor, error);
+    if (status == OTO_OK) {
+        status = part_settings_fit(part, mode, descriptor, error);
+    }
     if (status != OTO_OK) {
         return status;
     }
@@ -167,6 +259,7 @@ enum oto_status oto_part_apply(const struct oto_part *part, const struct oto_par
         make_all(&making, part, mode);
         map.count = making.count;
         map.items = making.items;
+        warn_noiseless(part, mode, descriptor, warn, warn_context);
         status = oto_params_apply(descriptor, &map, params, warn, warn_context, error);
     } else {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the parameters of part '%s'", part->name);
@@ -183,7 +276,9 @@ void oto_part_noise(const struct oto_part_mode *mode, enum oto_part_triad triad,
         const struct oto_part_number *number = &mode->numbers[i];
         const struct part_term *term = part_term_find(number->term);
         const bool is_walk = strcmp(term->name, "rate_random_walk") == 0;
-        double *into = term->use == PART_USE_WHITE         ? noise->white_u_rthz
+        const bool is_rms = strcmp(term->name, "noise_rms") == 0;
+        double *into = is_rms                              ? noise->rms_u
+                       : term->use == PART_USE_WHITE       ? noise->white_u_rthz
                        : term->use == PART_USE_INSTABILITY ? noise->instability_u
                        : is_walk                           ? noise->walk_u_rts
                                                            : NULL;
@@ -191,9 +286,13 @@ void oto_part_noise(const struct oto_part_mode *mode, enum oto_part_triad triad,
             continue;
         }
         for (int axis = 0; axis < MOST_AXES; axis++) {
-            into[axis] = part_parameter_value(number, term, mode, axis);
+            into[axis] = part_parameter_value(number, term, axis);
         }
-        noise->has_white |= term->use == PART_USE_WHITE;
+        noise->has_rms |= is_rms;
+        for (int axis = 0; axis < MOST_AXES && is_rms && mode->output_rate_hz > 0; axis++) {
+            noise->white_u_rthz[axis] = noise->rms_u[axis] / sqrt(mode->output_rate_hz / 2);
+        }
+        noise->has_white |= term->use == PART_USE_WHITE && (!is_rms || mode->output_rate_hz > 0);
         noise->has_instability |= term->use == PART_USE_INSTABILITY;
         noise->has_walk |= is_walk;
     }

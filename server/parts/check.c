@@ -90,6 +90,21 @@ static bool is_said_missing(const struct oto_part *part, enum oto_part_triad tri
     return false;
 }
 
+static const struct oto_part_series *part_markov(const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    for (uint32_t i = 0; i < mode->series_count; i++) {
+        if (mode->series[i].triad == triad && !mode->series[i].is_sine) {
+            return &mode->series[i];
+        }
+    }
+    return NULL;
+}
+
+bool oto_part_is_noiseless(const struct oto_part_mode *mode, enum oto_part_triad triad)
+{
+    return part_has_triad(mode, triad) && of_use(mode, triad, PART_USE_WHITE) == NULL && part_markov(mode, triad) == NULL;
+}
+
 /* Requires range and noise of each triad, or an entry in `missing`, so that no term is zero by omission. */
 static enum oto_status check_complete(const struct oto_part *part, const struct oto_part_mode *mode,
                                       enum oto_part_triad triad, struct oto_error *error)
@@ -100,7 +115,8 @@ static enum oto_status check_complete(const struct oto_part *part, const struct 
     } needed[] = {
         {PART_USE_RANGE, "range"}, {PART_USE_WHITE, "noise_density"}, {PART_USE_INSTABILITY, "in_run_bias_stability"}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        if (of_use(mode, triad, needed[i].use) == NULL && !is_said_missing(part, triad, needed[i].term)) {
+        const bool is_fitted = needed[i].use == PART_USE_INSTABILITY && part_markov(mode, triad) != NULL;
+        if (of_use(mode, triad, needed[i].use) == NULL && !is_fitted && !is_said_missing(part, triad, needed[i].term)) {
             return oto_value_fail(
                 mode->place, error, OTO_INVALID,
                 "mode '%.48s' has no %s.%s, and `missing` does not list it", mode->name,
@@ -115,16 +131,10 @@ static enum oto_status check_triad(const struct oto_part *part, const struct oto
 {
     const struct oto_part_number *range = oto_part_number(mode, triad, "range");
     const struct oto_part_number *digit = oto_part_number(mode, triad, "resolution");
-    const struct oto_part_number *white = of_use(mode, triad, PART_USE_WHITE);
     if (range != NULL && digit != NULL && digit->value_u[0] > range->value_u[0]) {
         return oto_value_fail(
             digit->place, error, OTO_RANGE, "mode '%.48s': the resolution is %g %s, more than the range of %g %s",
             mode->name, digit->value_u[0], oto_part_triad_unit(triad), range->value_u[0], oto_part_triad_unit(triad));
-    }
-    if (white != NULL && strcmp(white->term, "noise_rms") == 0 && mode->output_rate_hz <= 0) {
-        return oto_value_fail(white->place, error, OTO_INVALID,
-                              "noise_rms is the noise of one sample, but mode '%.48s' has no output_rate to convert it",
-                              mode->name);
     }
     return check_complete(part, mode, triad, error);
 }
@@ -151,6 +161,14 @@ enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mod
     }
     if (status == OTO_OK) {
         status = convert_counts(mode, error);
+    }
+    for (uint32_t i = 0; i < mode->series_count && status == OTO_OK; i++) {
+        const struct oto_part_series *series = &mode->series[i];
+        const struct oto_part_number *floor = of_use(mode, series->triad, PART_USE_INSTABILITY);
+        if (!series->is_sine && floor != NULL) {
+            status = oto_value_fail_key(series->place, error, OTO_CONFLICT, "%s.gauss_markov and %s: one of them is accepted",
+                                        oto_part_triad_name(series->triad), floor->term);
+        }
     }
     for (int triad = 0; triad < OTO_PART_TRIADS && status == OTO_OK; triad++) {
         const bool needed = part->is_imu ? triad != OTO_PART_MAGNETOMETER : triad == OTO_PART_MAGNETOMETER;

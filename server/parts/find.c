@@ -22,6 +22,11 @@ struct names {
 
 static void add_place(struct places *places, const char *path)
 {
+    for (uint32_t i = 0; path != NULL && i < places->count; i++) {
+        if (strcmp(places->paths[i], path) == 0) {
+            return;
+        }
+    }
     char *copy = path != NULL && path[0] != '\0' && places->count < MOST_PLACES ? strdup(path) : NULL;
     if (copy != NULL) {
         places->paths[places->count++] = copy;
@@ -72,8 +77,8 @@ static void places_init(struct places *places, const char *near)
     memset(places, 0, sizeof *places);
     add_environment(places);
     add_near(places, near);
-    add_place(places, OTO_SOURCE_PARTS_DIR);
     add_installed(places);
+    add_place(places, OTO_SOURCE_PARTS_DIR);
     add_place(places, OTO_INSTALL_PARTS_DIR);
 }
 
@@ -200,8 +205,26 @@ static bool is_part_name(const char *name)
            strlen(name) <= MOST_NAME;
 }
 
+/* Parts that had another name. */
+static const char *new_name(const char *name)
+{
+    static const struct {
+        const char *from, *to;
+    } renamed[] = {{"aceinna/openrtk330", "aceinna/openimu300za"}};
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        if (strcmp(renamed[i].from, name) == 0) {
+            return renamed[i].to;
+        }
+    }
+    return NULL;
+}
+
 static enum oto_status not_found(const struct places *places, const char *name, struct oto_error *error)
 {
+    const char *renamed = new_name(name);
+    if (renamed != NULL) {
+        return oto_fail(error, OTO_NOT_FOUND, "part '%s' has the name '%s'", name, renamed);
+    }
     struct names names;
     char looked[300] = "";
     size_t used = 0;

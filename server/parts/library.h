@@ -38,9 +38,39 @@ struct oto_part_number {
     double printed[3];
     const char *unit; /* as printed in the document */
     bool is_max;
+    bool is_derived;    /* from other numbers, as `source` explains */
+    bool is_spread;     /* ± printed: a standard deviation is drawn from it for each axis and unit */
+    double sigma;       /* of a spread: how many standard deviations the number is; typ 1, max 3, or as the file states */
+    double known_s[2];  /* averaging times to which the document's Allan curve is known; 0: not stated */
     const char *source; /* "ds p.8 Table 1": document id, then the place in the document */
     bool is_applied;    /* false: the number is information only and sets no parameter */
     double value_u[3];  /* in the triad's unit; always three */
+    const struct oto_value *place;
+};
+
+enum { OTO_PART_SERIES = 8 }; /* most terms of a series */
+
+/* Terms of a fitted part that come in numbers: Gauss-Markov processes, and sines. */
+struct oto_part_series {
+    enum oto_part_triad triad;
+    bool is_sine; /* false: Gauss-Markov */
+    uint32_t count;
+    double at[OTO_PART_SERIES];         /* correlation times, s; or frequencies, Hz */
+    double value_u[3][OTO_PART_SERIES]; /* standard deviations; or amplitudes */
+    const char *source;
+    const struct oto_value *place;
+};
+
+enum { OTO_PART_SETTING_VALUES = 4 };
+
+/* A number that names a parameter of the plugin, in the parameter's unit. */
+struct oto_part_setting {
+    const char *key; /* "noise_density_pa_rthz" */
+    uint32_t count;
+    double values[OTO_PART_SETTING_VALUES];
+    const char *unit;
+    const char *is; /* "typ", "max" or "derived" */
+    const char *source;
     const struct oto_value *place;
 };
 
@@ -52,12 +82,21 @@ struct oto_part_mode {
     const struct oto_value *output_rate_place, *place;
     uint32_t number_count;
     struct oto_part_number *numbers;
+    const struct oto_value *params; /* parameters by their own keys, of fitted parts; NULL: none */
+    uint32_t series_count;
+    struct oto_part_series series[2 * OTO_PART_TRIADS];
+    uint32_t setting_count;
+    struct oto_part_setting *settings; /* of parts of kind OTO_PART_KIND_SETTINGS */
 };
+
+enum oto_part_kind { OTO_PART_KIND_MAGNETOMETER, OTO_PART_KIND_IMU, OTO_PART_KIND_SETTINGS };
 
 struct oto_part {
     const char *name; /* "tdk/icm-42688-p" */
     const char *title, *vendor;
-    bool is_imu;             /* false: a magnetometer */
+    bool is_imu;             /* kind is OTO_PART_KIND_IMU */
+    enum oto_part_kind kind;
+    const char *kind_name;   /* "imu", "magnetometer", "receiver", "pressure" */
     const char *path;        /* path of its file */
     uint32_t document_count, missing_count, mode_count, default_mode;
     struct oto_part_document *documents;
@@ -100,11 +139,18 @@ OTO_API enum oto_status oto_part_apply(const struct oto_part *part, const struct
 /* The noise of a triad in one convention. The other conventions differ by √2 and units. */
 struct oto_part_noise {
     bool has_white, has_instability, has_walk;
-    double white_u_rthz[3];  /* single-sided density as in data sheets; Allan's N is this / √2 */
+    double white_u_rthz[3];  /* single-sided density as in data sheets; Allan's N is this / √2; of an rms, at the mode's
+                              * output rate */
+    bool has_rms;
+    double rms_u[3];         /* noise of one sample at every rate */
     double instability_u[3]; /* B of IEEE Std 952: the Allan floor is 0.664 B */
     double walk_u_rts[3];    /* K */
 };
 OTO_API void oto_part_noise(const struct oto_part_mode *mode, enum oto_part_triad triad, struct oto_part_noise *noise);
+/* True if nothing in the mode gives the triad white or correlated noise: it is simulated without noise. */
+OTO_API bool oto_part_is_noiseless(const struct oto_part_mode *mode, enum oto_part_triad triad);
+/* The averaging time to which a part's flicker floor is continued, where its document states nothing. */
+#define OTO_PART_FLOOR_MAX_S 1e5
 #define OTO_PART_ALLAN_FLOOR 0.66428 /* sqrt(2 ln 2 / π): floor over B */
 
 /* Warns about parameters that are probably wrong. Each sentence names the parameter, its value, and the reason. */

@@ -3,7 +3,8 @@
 
 #include "private.h"
 
-static const char *const entry_keys[] = {"value", "min", "max", "unit", "is", "source", "over_degc", "note"};
+static const char *const entry_keys[] = {"value", "min", "max", "unit", "is", "source", "over_degc",
+                                         "sigma", "known_s", "note"};
 
 enum oto_status part_check_keys(const struct oto_value *map, const char *const *keys, size_t count,
                                 struct oto_error *error)
@@ -109,10 +110,11 @@ static enum oto_status read_kind(const struct oto_value *map, struct oto_part_nu
         return status;
     }
     number->is_max = value->kind == OTO_VALUE_SCALAR && strcmp(value->text, "max") == 0;
-    if (number->is_max || (value->kind == OTO_VALUE_SCALAR && strcmp(value->text, "typ") == 0)) {
+    number->is_derived = value->kind == OTO_VALUE_SCALAR && strcmp(value->text, "derived") == 0;
+    if (number->is_max || number->is_derived || (value->kind == OTO_VALUE_SCALAR && strcmp(value->text, "typ") == 0)) {
         return OTO_OK;
     }
-    return oto_value_expected(value, error, "typ or max");
+    return oto_value_expected(value, error, "typ, max or derived");
 }
 
 static enum oto_status check_sign(const struct oto_value *map, const struct part_term *term,
@@ -123,8 +125,10 @@ static enum oto_status check_sign(const struct oto_value *map, const struct part
         const double printed = number->printed[i];
         if ((printed < 0 && (term->flags & PART_MAY_BE_NEGATIVE) == 0) ||
             (printed == 0 && (term->flags & PART_MUST_BE_POSITIVE) != 0)) {
-            return oto_value_fail(given != NULL ? given : map, error, OTO_RANGE, "%s is %g; %s is accepted", term->name,
-                                  printed, (term->flags & PART_MUST_BE_POSITIVE) != 0 ? "more than 0" : "0 or more");
+            return oto_value_fail(given != NULL ? given : map, error, OTO_RANGE, "%s is %g; %s is accepted%s", term->name,
+                                  printed, (term->flags & PART_MUST_BE_POSITIVE) != 0 ? "more than 0" : "0 or more",
+                                  term->use == PART_USE_SPREAD ? ", a spread of unknown sign; a known value is a "
+                                                                 "`constant_` term" : "");
         }
     }
     return OTO_OK;
@@ -175,6 +179,46 @@ static enum oto_status read_unit(const struct oto_value *map, const struct part_
     return OTO_OK;
 }
 
+/* What a spread counts as: `sigma`, or one standard deviation of a typical value and three of a maximum. */
+static enum oto_status read_sigma(const struct oto_value *map, const struct part_term *term,
+                                  struct oto_part_number *number, struct oto_error *error)
+{
+    const struct oto_value *sigma = oto_value_get(map, "sigma");
+    number->is_spread = term->use == PART_USE_SPREAD;
+    number->sigma = number->is_max ? 3.0 : 1.0;
+    if (sigma == NULL) {
+        return OTO_OK;
+    }
+    if (!number->is_spread) {
+        return oto_value_fail_key(sigma, error, OTO_CONFLICT, "%s is no spread: remove `sigma`", term->name);
+    }
+    const enum oto_status status = oto_value_f64(sigma, &number->sigma, error);
+    if (status == OTO_OK && !(number->sigma >= 1.0 && number->sigma <= 6.0)) {
+        return oto_value_fail(sigma, error, OTO_RANGE, "sigma is %g; from 1 to 6 standard deviations are accepted",
+                              number->sigma);
+    }
+    return status;
+}
+
+static enum oto_status read_known(const struct oto_value *map, const struct part_term *term,
+                                  struct oto_part_number *number, struct oto_error *error)
+{
+    const struct oto_value *known = oto_value_get(map, "known_s");
+    if (known == NULL) {
+        return OTO_OK;
+    }
+    if (term->use != PART_USE_INSTABILITY) {
+        return oto_value_fail_key(known, error, OTO_CONFLICT, "%s has no averaging times: remove `known_s`", term->name);
+    }
+    if (known->kind != OTO_VALUE_LIST || known->count != 2 ||
+        oto_value_f64(known->items[0], &number->known_s[0], NULL) != OTO_OK ||
+        oto_value_f64(known->items[1], &number->known_s[1], NULL) != OTO_OK ||
+        !(number->known_s[0] > 0.0 && number->known_s[1] >= number->known_s[0])) {
+        return oto_value_expected(known, error, "[from, to] in seconds, the averaging times to which the curve is known");
+    }
+    return OTO_OK;
+}
+
 enum oto_status part_number_read(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
                                  struct oto_part_number *number, struct oto_error *error)
 {
@@ -206,6 +250,12 @@ enum oto_status part_number_read(const struct oto_part *part, enum oto_part_tria
     }
     if (status == OTO_OK) {
         status = read_total(map, term, error);
+    }
+    if (status == OTO_OK) {
+        status = read_sigma(map, term, number, error);
+    }
+    if (status == OTO_OK) {
+        status = read_known(map, term, number, error);
     }
     return status == OTO_OK ? part_source_read(part, map, &number->source, error) : status;
 }

@@ -19,7 +19,7 @@ static const struct {
     const char *origin;
 } worst_density[OTO_PART_TRIADS] = {
     {400 * 9.80665e-6, "MPU-6050, 400 µg/√Hz"},
-    {0.014 * 3.14159265358979323846 / 180, "BMG160 in CISS, 0.014 °/s/√Hz"},
+    {0.015 * 3.14159265358979323846 / 180, "ICM-20948, 0.015 °/s/√Hz"},
     {2.5 * 1.41421356237309504880 / 10, "BMC150 in CISS, 2.5 µT rms at 100 Hz"},
 };
 

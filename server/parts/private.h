@@ -14,11 +14,22 @@ struct part_file {
 /* Reads one number of a triad: `map` is its entry {value, unit, is, source}. */
 enum oto_status part_number_read(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
                                  struct oto_part_number *number, struct oto_error *error);
+/* True for the terms that come in numbers: gauss_markov and sine. */
+bool part_is_series(const char *term);
+enum oto_status part_series_read(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
+                                 struct oto_part_series *series, struct oto_error *error);
 /* Reads a source such as "ds p.8": the first word is the id of a document, and a place must follow. */
 enum oto_status part_source_read(const struct oto_part *part, const struct oto_value *map, const char **source,
                                  struct oto_error *error);
 /* Converts counts, which need the resolution, and checks the mode as a whole. */
 enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mode *mode, struct oto_error *error);
+
+/* Reads the `parameters` of a mode, those of `common` first. */
+enum oto_status part_settings_read(const struct oto_part *part, const struct oto_value *common, const struct oto_value *map,
+                                   struct oto_part_mode *mode, struct oto_error *error);
+/* INVALID where the plugin has not all parameters that the mode sets, in the same units. */
+enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_part_mode *mode,
+                                  const struct oto_plugin_descriptor *descriptor, struct oto_error *error);
 
 bool part_has_triad(const struct oto_part_mode *mode, enum oto_part_triad triad);
 
@@ -30,7 +41,6 @@ enum oto_status part_require(const struct oto_value *map, const char *key, const
                              struct oto_error *error);
 
 /* Converts a number to the value of the plugin's parameter. */
-double part_parameter_value(const struct oto_part_number *number, const struct part_term *term,
-                            const struct oto_part_mode *mode, int axis);
+double part_parameter_value(const struct oto_part_number *number, const struct part_term *term, int axis);
 
 #endif

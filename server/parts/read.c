@@ -82,6 +82,12 @@ static bool is_missing_name(const char *name)
     return strcmp(name, "output_rate") == 0;
 }
 
+/* Parts of settings name parameters. */
+static bool may_be_missing(const struct oto_part *part, const char *name)
+{
+    return part->kind == OTO_PART_KIND_SETTINGS ? name[0] != '\0' : is_missing_name(name);
+}
+
 static enum oto_status read_missing(const struct oto_value *root, struct oto_part *part, struct oto_error *error)
 {
     const struct oto_value *list = oto_value_get(root, "missing");
@@ -98,7 +104,7 @@ static enum oto_status read_missing(const struct oto_value *root, struct oto_par
     }
     for (uint32_t i = 0; i < list->count && status == OTO_OK; i++) {
         status = oto_value_text(list->items[i], &part->missing[i], error);
-        if (status == OTO_OK && !is_missing_name(part->missing[i])) {
+        if (status == OTO_OK && !may_be_missing(part, part->missing[i])) {
             status = oto_value_expected(list->items[i], error, "a triad, a dot and a term, as gyroscope.noise_density");
         }
         part->missing_count += status == OTO_OK;
@@ -118,6 +124,18 @@ static uint32_t count_numbers(const struct oto_value *map)
     return count;
 }
 
+static enum oto_status read_term(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
+                                 struct oto_part_mode *mode, struct oto_error *error)
+{
+    if (!part_is_series(map->key)) {
+        return part_number_read(part, triad, map, &mode->numbers[mode->number_count++], error);
+    }
+    if (mode->series_count == sizeof mode->series / sizeof *mode->series) {
+        return oto_value_fail_key(map, error, OTO_CONFLICT, "%s.%s is given twice", oto_part_triad_name(triad), map->key);
+    }
+    return part_series_read(part, triad, map, &mode->series[mode->series_count++], error);
+}
+
 static enum oto_status read_numbers(const struct oto_part *part, const struct oto_value *map,
                                     struct oto_part_mode *mode, struct oto_error *error)
 {
@@ -128,8 +146,7 @@ static enum oto_status read_numbers(const struct oto_part *part, const struct ot
             return oto_value_expected(terms, error, "a map of terms");
         }
         for (uint32_t i = 0; terms != NULL && i < terms->count && status == OTO_OK; i++) {
-            status = part_number_read(part, (enum oto_part_triad)triad, terms->items[i],
-                                      &mode->numbers[mode->number_count++], error);
+            status = read_term(part, (enum oto_part_triad)triad, terms->items[i], mode, error);
         }
     }
     return status;
@@ -166,12 +183,17 @@ static enum oto_status read_rate(const struct oto_part *part, const struct oto_v
 static enum oto_status read_mode(const struct oto_part *part, const struct oto_value *common,
                                  const struct oto_value *map, struct oto_part_mode *mode, struct oto_error *error)
 {
-    static const char *const keys[] = {"filter", "output_rate", "accelerometer", "gyroscope", "magnetometer", "note"};
+    static const char *const keys[] = {"filter", "output_rate", "accelerometer", "gyroscope", "magnetometer", "params",
+                                       "note", "parameters"};
     enum oto_status status = part_check_keys(map, keys, sizeof keys / sizeof *keys, error);
     if (status != OTO_OK) {
         return status;
     }
     mode->name = map->key;
+    mode->params = oto_value_get(map, "params");
+    if (mode->params != NULL && mode->params->kind != OTO_VALUE_MAP) {
+        return oto_value_expected(mode->params, error, "a map of parameters by their keys");
+    }
     mode->place = map;
     mode->numbers = calloc((size_t)count_numbers(map) + count_numbers(common) + 1, sizeof *mode->numbers);
     if (mode->numbers == NULL) {
@@ -187,12 +209,15 @@ static enum oto_status read_mode(const struct oto_part *part, const struct oto_v
     if (status == OTO_OK) {
         status = read_rate(part, oto_value_get(map, "output_rate") != NULL ? map : common, mode, error);
     }
-    return status == OTO_OK ? part_mode_check(part, mode, error) : status;
+    if (status == OTO_OK) {
+        status = part_settings_read(part, common, map, mode, error);
+    }
+    return status == OTO_OK && part->kind != OTO_PART_KIND_SETTINGS ? part_mode_check(part, mode, error) : status;
 }
 
 static enum oto_status read_modes(const struct oto_value *root, struct oto_part *part, struct oto_error *error)
 {
-    static const char *const common_keys[] = {"output_rate", "accelerometer", "gyroscope", "magnetometer"};
+    static const char *const common_keys[] = {"output_rate", "accelerometer", "gyroscope", "magnetometer", "parameters"};
     const struct oto_value *common = oto_value_get(root, "common"), *map;
     enum oto_status status = part_require(root, "modes", &map, error);
     if (status == OTO_OK && common != NULL) {
@@ -262,16 +287,27 @@ static enum oto_status read_default(const struct oto_value *root, struct oto_par
 
 static enum oto_status read_kind(const struct oto_value *root, struct oto_part *part, struct oto_error *error)
 {
+    static const struct {
+        const char *name;
+        enum oto_part_kind kind;
+    } kinds[] = {{"imu", OTO_PART_KIND_IMU},
+                 {"magnetometer", OTO_PART_KIND_MAGNETOMETER},
+                 {"receiver", OTO_PART_KIND_SETTINGS},
+                 {"pressure", OTO_PART_KIND_SETTINGS}};
     const struct oto_value *value;
     const enum oto_status status = part_require(root, "kind", &value, error);
     if (status != OTO_OK) {
         return status;
     }
-    part->is_imu = value->kind == OTO_VALUE_SCALAR && strcmp(value->text, "imu") == 0;
-    if (part->is_imu || (value->kind == OTO_VALUE_SCALAR && strcmp(value->text, "magnetometer") == 0)) {
-        return OTO_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (value->kind == OTO_VALUE_SCALAR && strcmp(value->text, kinds[i].name) == 0) {
+            part->kind = kinds[i].kind;
+            part->kind_name = kinds[i].name;
+            part->is_imu = part->kind == OTO_PART_KIND_IMU;
+            return OTO_OK;
+        }
     }
-    return oto_value_expected(value, error, "imu or magnetometer");
+    return oto_value_expected(value, error, "imu, magnetometer, receiver or pressure");
 }
 
 static enum oto_status read_root(const struct oto_value *root, struct oto_part *part, struct oto_error *error)
@@ -318,6 +354,7 @@ void oto_part_close(struct oto_part *part)
     }
     for (uint32_t i = 0; i < part->mode_count; i++) {
         free(part->modes[i].numbers);
+        free(part->modes[i].settings);
     }
     free(part->modes);
     free(part->missing);

@@ -8,16 +8,15 @@
 #include "base/beside.h"
 #include "plugin/host.h"
 
-#ifndef OTO_INSTALL_PLUGIN_DIR
-#define OTO_INSTALL_PLUGIN_DIR "/usr/lib/otolith/plugins"
-#endif
+enum { PATH_BYTES = 4096, OWN_DIRECTORIES = 4, MAX_DIRECTORIES = 32 + OWN_DIRECTORIES, MAX_CANDIDATES = 256, LISTED_BYTES = 260 };
 
-enum { PATH_BYTES = 4096, OWN_DIRECTORIES = 3, MAX_DIRECTORIES = 32 + OWN_DIRECTORIES, MAX_CANDIDATES = 256, LISTED_BYTES = 260 };
-
-/* The directories in order: those of OTOLITH_PLUGIN_PATH, beside the library, beside the program, the installed one. */
+/*
+ * The directories in order: those of OTOLITH_PLUGIN_PATH, beside the library, beside the program (in the build tree, and as
+ * installed, where libraries may have a folder for the architecture), the installed one.
+ */
 struct places {
     char *environment; /* a copy, split at the colons */
-    char library[PATH_BYTES], program[PATH_BYTES];
+    char library[PATH_BYTES], built[PATH_BYTES], moved[PATH_BYTES];
     uint32_t count;
     const char *directories[MAX_DIRECTORIES];
 };
@@ -50,10 +49,12 @@ static enum oto_status places_init(struct places *places, struct oto_error *erro
             add_place(places, word);
         }
     }
-    (void)srv_beside_library("otolith/plugins", places->library, sizeof places->library);
-    (void)srv_beside_program("../lib/otolith/plugins", places->program, sizeof places->program);
+    (void)srv_beside_library(OTO_PLUGIN_FOLDER, places->library, sizeof places->library);
+    (void)srv_beside_program("../lib/" OTO_PLUGIN_FOLDER, places->built, sizeof places->built);
+    (void)srv_beside_program(OTO_LIBRARIES_FROM_PROGRAM "/" OTO_PLUGIN_FOLDER, places->moved, sizeof places->moved);
     add_place(places, places->library);
-    add_place(places, places->program);
+    add_place(places, places->built);
+    add_place(places, places->moved);
     add_place(places, OTO_INSTALL_PLUGIN_DIR);
     return OTO_OK;
 }

@@ -24,8 +24,8 @@ struct oto_plugin;
 
 /*
  * Finds a plugin's file. `name` with a '/' or ending in ".so" is a file. Otherwise NAME.so is searched in each
- * directory of OTOLITH_PLUGIN_PATH (colon-separated), in otolith/plugins beside the shared library that contains this
- * function, in ../lib/otolith/plugins beside the running executable, and in the configured install directory. Errors list every directory that was searched, and the nearest existing name.
+ * directory of OTOLITH_PLUGIN_PATH (colon-separated), in otolith/plugins-ABI beside the shared library that contains this
+ * function, in the library folder beside the running executable, and in the configured install directory. Errors list every directory that was searched, and the nearest existing name.
  */
 OTO_API enum oto_status oto_plugin_find(const char *name, char *path, size_t path_bytes, struct oto_error *error);
 /* Calls `each` for every name that oto_plugin_find would find in those directories, sorted by name. */
@@ -90,7 +90,7 @@ typedef enum oto_status srv_open_plugin_function(const char *path, bool isolated
 
 /* A bound parameter block, and what binding found. */
 struct oto_params {
-    void *block; /* descriptor.params_bytes */
+    void *block; /* descriptor.params_bytes; made by oto_params_default only */
     uint64_t bytes;
     double rate_hz; /* value of the parameter flagged OTO_PARAM_RATE; 0: not set */
 };
@@ -115,6 +115,7 @@ OTO_API enum oto_status oto_params_set(const struct oto_plugin_descriptor *descr
 /* Writes one parameter as YAML flow text into `text`. */
 OTO_API enum oto_status oto_params_get(const struct oto_plugin_descriptor *descriptor, const char *key,
                                const struct oto_params *params, char *text, size_t text_bytes, struct oto_error *error);
+/* Copies share their values until oto_params_apply or oto_params_set changes one of them. */
 OTO_API enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params *to, struct oto_error *error);
 OTO_API void oto_params_free(struct oto_params *params);
 OTO_API const struct oto_param *oto_param_find(const struct oto_plugin_descriptor *descriptor, const char *key);

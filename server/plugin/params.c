@@ -99,14 +99,35 @@ static void update_rate(const struct oto_plugin_descriptor *descriptor, struct o
     params->rate_hz = isfinite(params->rate_hz) ? params->rate_hz : 0;
 }
 
+/* In front of a block. Copies share the block until one of them changes. */
+struct shared {
+    uint64_t holders;
+    _Alignas(16) unsigned char block[];
+};
+
+static struct shared *shared_of(const struct oto_params *params)
+{
+    return (struct shared *)(void *)((unsigned char *)params->block - offsetof(struct shared, block));
+}
+
+static enum oto_status make_block(struct oto_params *params, const char *plugin, struct oto_error *error)
+{
+    struct shared *shared = calloc(1, sizeof *shared + (params->bytes > 0 ? params->bytes : 8));
+    if (shared == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu bytes of parameters of plugin '%s'",
+                        (unsigned long long)params->bytes, plugin);
+    }
+    shared->holders = 1;
+    params->block = shared->block;
+    return OTO_OK;
+}
+
 enum oto_status oto_params_default(const struct oto_plugin_descriptor *descriptor, struct oto_params *params,
                                    struct oto_error *error)
 {
     *params = (struct oto_params){.bytes = descriptor->params_bytes};
-    params->block = calloc(1, params->bytes > 0 ? params->bytes : 8);
-    if (params->block == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu bytes of parameters of plugin '%s'",
-                        (unsigned long long)params->bytes, descriptor->id);
+    if (make_block(params, descriptor->id, error) != OTO_OK) {
+        return OTO_NO_MEMORY;
     }
     param_fill_defaults(table_of(descriptor), params->block);
     update_rate(descriptor, params);
@@ -115,21 +136,33 @@ enum oto_status oto_params_default(const struct oto_plugin_descriptor *descripto
 
 enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params *to, struct oto_error *error)
 {
-    *to = (struct oto_params){.bytes = from->bytes, .rate_hz = from->rate_hz};
-    to->block = malloc(from->bytes > 0 ? from->bytes : 8);
-    if (to->block == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu bytes of parameters", (unsigned long long)from->bytes);
-    }
-    memcpy(to->block, from->block, from->bytes);
+    (void)error;
+    (void)__atomic_add_fetch(&shared_of(from)->holders, 1, __ATOMIC_RELAXED);
+    *to = *from;
     return OTO_OK;
+}
+
+/* A block of its own with the same values. */
+static enum oto_status copy_block(const struct oto_plugin_descriptor *descriptor, const struct oto_params *from,
+                                  struct oto_params *to, struct oto_error *error)
+{
+    *to = (struct oto_params){.bytes = from->bytes, .rate_hz = from->rate_hz};
+    const enum oto_status status = make_block(to, descriptor->id, error);
+    if (status == OTO_OK) {
+        memcpy(to->block, from->block, from->bytes);
+    }
+    return status;
 }
 
 void oto_params_free(struct oto_params *params)
 {
-    if (params != NULL) {
-        free(params->block);
-        *params = (struct oto_params){0};
+    if (params == NULL) {
+        return;
     }
+    if (params->block != NULL && __atomic_sub_fetch(&shared_of(params)->holders, 1, __ATOMIC_ACQ_REL) == 0) {
+        free(shared_of(params));
+    }
+    *params = (struct oto_params){0};
 }
 
 const struct oto_param *oto_param_find(const struct oto_plugin_descriptor *descriptor, const char *key)
@@ -143,12 +176,18 @@ const struct oto_param *oto_param_find(const struct oto_plugin_descriptor *descr
     return NULL;
 }
 
-/* Takes `changed` over the block of `params` if all went well, else drops it. */
+/* Takes `changed` in place of `params` if all went well, else drops it. A block that nobody shares stays where it is. */
 static enum oto_status finish_change(const struct oto_plugin_descriptor *descriptor, enum oto_status status,
                                      struct oto_params *changed, struct oto_params *params)
 {
-    if (status == OTO_OK) {
+    if (status == OTO_OK && __atomic_load_n(&shared_of(params)->holders, __ATOMIC_ACQUIRE) == 1) {
         memcpy(params->block, changed->block, params->bytes);
+    } else if (status == OTO_OK) {
+        const struct oto_params shared = *params;
+        *params = *changed;
+        *changed = shared;
+    }
+    if (status == OTO_OK) {
         update_rate(descriptor, params);
     }
     oto_params_free(changed);
@@ -164,7 +203,7 @@ enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor,
     struct oto_params changed;
     (void)warn;
     (void)warn_context;
-    if (oto_params_copy(params, &changed, error) != OTO_OK) {
+    if (copy_block(descriptor, params, &changed, error) != OTO_OK) {
         return OTO_NO_MEMORY;
     }
     const enum oto_status status = param_bind_map(&binding, table_of(descriptor), &root, map, changed.block);
@@ -202,7 +241,7 @@ enum oto_status oto_params_set(const struct oto_plugin_descriptor *descriptor, c
     if (status != OTO_OK) {
         return status;
     }
-    status = oto_params_copy(params, &changed, error);
+    status = copy_block(descriptor, params, &changed, error);
     if (status == OTO_OK) {
         status = set_value(&binding, table_of(descriptor), key, oto_document_root(document), changed.block);
         status = finish_change(descriptor, status, &changed, params);

@@ -3,13 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/frame_plotjuggler.h"
+
 #define BATCH_BYTES (128u << 10) /* limit of the payload bytes in one frame */
 #define BATCH_SAMPLES 1024u
+#define DATAGRAM_BYTES 60000u /* of a frame for PlotJuggler; a datagram has at most 65507 */
+#define MAP_GROWTH 4u /* a record with names is at most so many times its payload, and these bytes for each field */
+#define FIELD_NAME_BYTES 64u
 
 struct srv_feed {
     srv_feed_sink sink;
     void *context;
-    enum oto_frame_format format;
+    enum srv_feed_format format;
     uint64_t epoch;
     uint32_t count;
     struct oto_reader *readers;
@@ -20,9 +25,10 @@ struct srv_feed {
     uint32_t schema_count;
 };
 
-static uint32_t batch_of(const struct oto_channel *channel)
+static uint32_t batch_of(const struct srv_feed *feed, const struct oto_channel *channel)
 {
-    const uint32_t fits = BATCH_BYTES / channel->type.bytes;
+    const uint32_t named = OTO_TOPIC_BYTES + MAP_GROWTH * channel->type.bytes + FIELD_NAME_BYTES * channel->type.field_count;
+    const uint32_t fits = feed->format == SRV_FEED_PLOTJUGGLER ? DATAGRAM_BYTES / named : BATCH_BYTES / channel->type.bytes;
     return fits == 0 ? 1 : fits < BATCH_SAMPLES ? fits : BATCH_SAMPLES;
 }
 
@@ -67,7 +73,7 @@ static uint32_t make_readers(struct oto_reader *readers, const struct oto_client
     return count;
 }
 
-enum oto_status srv_feed_create(const struct oto_client *client, enum oto_frame_format format, srv_feed_sink sink,
+enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_format format, srv_feed_sink sink,
                                 void *context, struct srv_feed **feed, struct oto_error *error)
 {
     struct srv_feed *made = calloc(1, sizeof *made);
@@ -131,8 +137,12 @@ static void send_batch(struct srv_feed *feed, const struct oto_channel *channel,
             continue;
         }
         const unsigned char *payloads = feed->payloads + (size_t)first * channel->type.bytes;
-        if (oto_frame_encode(&feed->frame, channel, feed->epoch, feed->format, feed->heads + first, payloads,
-                             i - first) == OTO_OK) {
+        const enum oto_status status =
+            feed->format == SRV_FEED_PLOTJUGGLER
+                ? oto_frame_encode_plotjuggler(&feed->frame, channel, feed->heads + first, payloads, i - first)
+                : oto_frame_encode(&feed->frame, channel, feed->epoch, (enum oto_frame_format)feed->format, feed->heads + first,
+                                   payloads, i - first);
+        if (status == OTO_OK) {
             feed->sink(feed->context, feed->frame.data, feed->frame.bytes);
         }
         first = i;
@@ -144,7 +154,7 @@ bool srv_feed_pass(struct srv_feed *feed)
     bool hurry = false;
     for (uint32_t i = 0; i < feed->count; i++) {
         struct oto_reader *reader = &feed->readers[i];
-        const uint32_t batch = batch_of(reader->channel);
+        const uint32_t batch = batch_of(feed, reader->channel);
         size_t total = 0, got;
         do {
             got = oto_reader_read(reader, feed->heads, feed->payloads, batch);
@@ -169,7 +179,7 @@ uint64_t srv_feed_lost(const struct srv_feed *feed)
 
 void srv_feed_schema(struct srv_feed *feed)
 {
-    for (uint32_t i = 0; i < feed->schema_count; i++) {
+    for (uint32_t i = 0; i < feed->schema_count && feed->format != SRV_FEED_PLOTJUGGLER; i++) {
         feed->sink(feed->context, feed->schema[i].data, feed->schema[i].bytes);
     }
 }

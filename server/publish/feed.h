@@ -14,8 +14,11 @@ struct srv_feed;
 
 typedef void (*srv_feed_sink)(void *context, const void *data, size_t bytes);
 
+/* The formats of the wire, and that of PlotJuggler, whose frames fit a datagram. */
+enum srv_feed_format { SRV_FEED_MAP = OTO_FRAME_MAP, SRV_FEED_PACKED = OTO_FRAME_PACKED, SRV_FEED_PLOTJUGGLER };
+
 /* Starts after the newest record: a restarted publisher continues with the ring's seq. The client is borrowed. */
-enum oto_status srv_feed_create(const struct oto_client *client, enum oto_frame_format format, srv_feed_sink sink,
+enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_format format, srv_feed_sink sink,
                                 void *context, struct srv_feed **feed, struct oto_error *error);
 void srv_feed_destroy(struct srv_feed *feed); /* NULL is allowed */
 

@@ -16,6 +16,7 @@
 
 #include "otolith/client.h"
 #include "otolith/version.h"
+#include "publish/datagram.h"
 #include "publish/feed.h"
 #include "publish/socket.h"
 
@@ -39,7 +40,7 @@ struct options {
     const char *listen[LISTEN_MAX];
     uint32_t listen_count;
     int64_t coalesce_ns;
-    enum oto_frame_format format;
+    enum srv_feed_format format;
     pid_t parent;
 };
 
@@ -47,6 +48,7 @@ struct publisher {
     struct options options;
     struct oto_client *client;
     struct srv_pub *pub;
+    struct srv_datagram datagram; /* of the format plotjuggler */
     struct srv_feed *feed;
     int signal_fd;
     int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
@@ -57,9 +59,9 @@ struct publisher {
 
 static const struct argp_option option_table[] = {
     {"socket", 's', "PATH", 0, "the world's control socket", 0},
-    {"listen", 'l', "URL", 0, "ipc://PATH or tcp://ADDRESS:PORT; at most 8 times", 0},
+    {"listen", 'l', "URL", 0, "ipc://PATH or tcp://ADDRESS:PORT, with the format plotjuggler udp://ADDRESS:PORT; at most 8 times", 0},
     {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: a frame for each tick", 0},
-    {"format", KEY_FORMAT, "map|packed", 0, "encoding of samples", 0},
+    {"format", KEY_FORMAT, "map|packed|plotjuggler", 0, "encoding of samples", 0},
     {"parent", KEY_PARENT, "PID", 0, "pid of the parent: end when it ends", 0},
     {0}};
 
@@ -84,9 +86,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         }
         return 0;
     case KEY_FORMAT:
-        options->format = strcmp(value, "packed") == 0 ? OTO_FRAME_PACKED : OTO_FRAME_MAP;
-        if (options->format == OTO_FRAME_MAP && strcmp(value, "map") != 0) {
-            argp_error(state, "--format %s: map or packed is accepted", value);
+        options->format = strcmp(value, "packed") == 0        ? SRV_FEED_PACKED
+                          : strcmp(value, "plotjuggler") == 0 ? SRV_FEED_PLOTJUGGLER
+                                                              : SRV_FEED_MAP;
+        if (options->format == SRV_FEED_MAP && strcmp(value, "map") != 0) {
+            argp_error(state, "--format %s: map, packed or plotjuggler is accepted", value);
         }
         return 0;
     case KEY_PARENT:
@@ -233,7 +237,12 @@ static bool follow_parent(pid_t parent)
 
 static void sink(void *context, const void *data, size_t bytes)
 {
-    srv_pub_send(context, data, bytes);
+    struct publisher *publisher = context;
+    if (publisher->options.format == SRV_FEED_PLOTJUGGLER) {
+        srv_datagram_send(&publisher->datagram, data, bytes);
+    } else {
+        srv_pub_send(publisher->pub, data, bytes);
+    }
 }
 
 /* The queue holds the frames of one second, so that a subscriber may be busy that long before frames are dropped. */
@@ -249,6 +258,20 @@ static uint32_t queue_depth(const struct publisher *publisher)
     return frames_hz < QUEUE_MIN ? QUEUE_MIN : frames_hz > QUEUE_MAX ? QUEUE_MAX : (uint32_t)frames_hz;
 }
 
+/* PlotJuggler listens, and the publisher sends. */
+static enum oto_status open_target(struct publisher *publisher, uint32_t index, struct oto_error *error)
+{
+    const char *url = publisher->options.listen[index];
+    if (publisher->options.format != SRV_FEED_PLOTJUGGLER) {
+        return srv_pub_listen(publisher->pub, url, error);
+    }
+    const enum oto_status status = srv_datagram_open(&publisher->datagram, url, error);
+    if (status == OTO_OK) {
+        report_endpoint(NULL, index, url);
+    }
+    return status;
+}
+
 static enum oto_status open_socket(struct publisher *publisher, struct oto_error *error)
 {
     const struct srv_pub_options options = {
@@ -259,7 +282,7 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
     };
     enum oto_status status = srv_pub_open(&options, &publisher->pub, error);
     for (uint32_t i = 0; i < publisher->options.listen_count && status == OTO_OK; i++) {
-        status = srv_pub_listen(publisher->pub, publisher->options.listen[i], error);
+        status = open_target(publisher, i, error);
     }
     return status;
 }
@@ -273,8 +296,7 @@ static enum oto_status open_publisher(struct publisher *publisher, struct oto_er
         status = open_socket(publisher, error);
     }
     if (status == OTO_OK) {
-        status = srv_feed_create(publisher->client, publisher->options.format, sink, publisher->pub, &publisher->feed,
-                                 error);
+        status = srv_feed_create(publisher->client, publisher->options.format, sink, publisher, &publisher->feed, error);
     }
     return status;
 }
@@ -363,6 +385,7 @@ static void close_publisher(struct publisher *publisher)
 {
     (void)alarm(CLOSE_LIMIT_S);
     srv_pub_close(publisher->pub);
+    srv_datagram_close(&publisher->datagram);
     srv_feed_destroy(publisher->feed);
     oto_client_close(publisher->client);
 }

@@ -17,19 +17,22 @@
 #define PAUSE_MAX_MS 2000
 #define PROVEN_MS 5000 /* after this lifetime the back-off is reset */
 #define KILL_AFTER_MS 1000
-#define SILENCE_FIRST_MS 10000 /* nng 1.5.2 can hang: a publisher that is silent for this time is killed; its successor
-                             * may be silent twice as long */
+#define SILENCE_FIRST_MS 10000 /* nng 1.5.2 can hang: a program that is silent for this time is killed; its successor may be
+                              * silent twice as long */
 #define EXIT_USAGE 2 /* exit code for wrong arguments: a restart would not help */
-#define ARGUMENTS_MAX (12 + 2 * SRV_PUBLISHER_MAX_LISTEN)
+#define ARGUMENTS_MAX (SRV_SUPERVISOR_ARGUMENTS + 4 + 2 * SRV_SUPERVISOR_ENDPOINTS)
 #define URL_BYTES 256
 
 struct srv_supervisor {
     uv_loop_t *loop;
-    struct srv_publisher_options options;
     struct srv_supervisor_hooks hooks;
+    char name[32]; /* of the program */
     char program[512];
     char directory[128];
-    char endpoints[SRV_PUBLISHER_MAX_LISTEN][URL_BYTES];
+    char *arguments[SRV_SUPERVISOR_ARGUMENTS]; /* owned; the last is NULL */
+    const char *endpoint_option;
+    uint32_t endpoint_count;
+    char endpoints[SRV_SUPERVISOR_ENDPOINTS][URL_BYTES];
     uv_timer_t timer; /* one timer: the back-off, the wait for the next report, or the wait before SIGKILL */
     uv_poll_t exit_poll, text_poll;
     bool exit_open, text_open;
@@ -46,7 +49,7 @@ static void spawn_or_retry(struct srv_supervisor *supervisor);
 static void await_word(struct srv_supervisor *supervisor);
 
 /*
- * ---- reports of the publisher --------------------------------------------------------------------------------------
+ * ---- reports of the program ----------------------------------------------------------------------------------------
  */
 
 static void on_line(struct srv_supervisor *supervisor, const char *line)
@@ -57,7 +60,7 @@ static void on_line(struct srv_supervisor *supervisor, const char *line)
     }
     if (strncmp(line, "endpoint ", 9) == 0) {
         const unsigned long index = strtoul(line + 9, &url, 10);
-        if (index < supervisor->options.listen_count && *url == ' ') {
+        if (index < supervisor->endpoint_count && *url == ' ') {
             char *known = supervisor->endpoints[index];
             if (strcmp(known, url + 1) != 0) {
                 (void)snprintf(known, URL_BYTES, "%s", url + 1);
@@ -119,16 +122,16 @@ static void on_text(uv_poll_t *poll, int status, int events)
  * ---- exit ----------------------------------------------------------------------------------------------------------
  */
 
-static void describe_exit(const siginfo_t *facts, char *sentence, size_t bytes)
+static void describe_exit(const char *name, const siginfo_t *facts, char *sentence, size_t bytes)
 {
     if (facts->si_code == CLD_EXITED) {
-        (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) ended with code %d", (long)facts->si_pid,
+        (void)snprintf(sentence, bytes, "%s (pid %ld) ended with code %d", name, (long)facts->si_pid,
                        facts->si_status);
     } else if (facts->si_code != 0) {
-        (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) was killed by signal %d", (long)facts->si_pid,
+        (void)snprintf(sentence, bytes, "%s (pid %ld) was killed by signal %d", name, (long)facts->si_pid,
                        facts->si_status);
     } else {
-        (void)snprintf(sentence, bytes, "otolith-publisher (pid %ld) ended; its exit status is unknown", (long)facts->si_pid);
+        (void)snprintf(sentence, bytes, "%s (pid %ld) ended; its exit status is unknown", name, (long)facts->si_pid);
     }
 }
 
@@ -140,10 +143,11 @@ static void after_pause(uv_timer_t *timer)
 static void plan_restart(struct srv_supervisor *supervisor, const siginfo_t *facts)
 {
     char sentence[152];
-    describe_exit(facts, sentence, sizeof sentence);
+    describe_exit(supervisor->name, facts, sentence, sizeof sentence);
     supervisor->hooks.event(supervisor->hooks.context, 1, facts->si_pid, sentence);
     if (facts->si_code == CLD_EXITED && facts->si_status == EXIT_USAGE) {
-        supervisor->hooks.event(supervisor->hooks.context, 2, 0, "the publisher cannot start: see its message; it is not restarted");
+        (void)snprintf(sentence, sizeof sentence, "%s cannot start: see its message; it is not restarted", supervisor->name);
+        supervisor->hooks.event(supervisor->hooks.context, 2, 0, sentence);
         supervisor->stopping = true;
         return;
     }
@@ -188,19 +192,19 @@ static void on_exit_ready(uv_poll_t *poll, int status, int events)
  * ---- start ---------------------------------------------------------------------------------------------------------
  */
 
-static void fill_arguments(const struct srv_supervisor *supervisor, char **arguments, char room[4][160])
+static void fill_arguments(const struct srv_supervisor *supervisor, char **arguments, char room[2][160])
 {
     size_t count = 0;
     (void)snprintf(room[0], sizeof room[0], "--socket=%s/control.sock", supervisor->directory);
-    (void)snprintf(room[1], sizeof room[1], "--coalesce-ns=%lld", (long long)supervisor->options.coalesce_ns);
-    (void)snprintf(room[2], sizeof room[2], "--format=%s", supervisor->options.packed ? "packed" : "map");
-    (void)snprintf(room[3], sizeof room[3], "--parent=%ld", (long)getpid());
+    (void)snprintf(room[1], sizeof room[1], "--parent=%ld", (long)getpid());
     arguments[count++] = (char *)(uintptr_t)supervisor->program;
-    for (size_t i = 0; i < 4; i++) {
-        arguments[count++] = room[i];
+    arguments[count++] = room[0];
+    arguments[count++] = room[1];
+    for (size_t i = 0; supervisor->arguments[i] != NULL; i++) {
+        arguments[count++] = supervisor->arguments[i];
     }
-    for (uint32_t i = 0; i < supervisor->options.listen_count; i++) {
-        arguments[count++] = (char *)(uintptr_t)"--listen";
+    for (uint32_t i = 0; supervisor->endpoint_option != NULL && i < supervisor->endpoint_count; i++) {
+        arguments[count++] = (char *)(uintptr_t)supervisor->endpoint_option;
         arguments[count++] = (char *)(uintptr_t)supervisor->endpoints[i];
     }
     arguments[count] = NULL;
@@ -208,7 +212,7 @@ static void fill_arguments(const struct srv_supervisor *supervisor, char **argum
 
 static int spawn(struct srv_supervisor *supervisor, int text_fd)
 {
-    char room[4][160];
+    char room[2][160];
     char *arguments[ARGUMENTS_MAX];
     fill_arguments(supervisor, arguments, room);
     posix_spawn_file_actions_t actions;
@@ -230,7 +234,7 @@ static int spawn(struct srv_supervisor *supervisor, int text_fd)
     return failed;
 }
 
-/* Returns 0 or an errno. A publisher whose reports cannot be read is killed, and restarts as after any exit. */
+/* Returns 0 or an errno. A program whose reports cannot be read is killed, and restarts as after any exit. */
 static int watch(struct srv_supervisor *supervisor)
 {
     supervisor->pid_fd = pidfd_open(supervisor->pid, 0);
@@ -265,7 +269,7 @@ static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-        return oto_fail(error, OTO_IO, "the publisher cannot be started: %s", strerror(errno));
+        return oto_fail(error, OTO_IO, "%s cannot be started: %s", supervisor->name, strerror(errno));
     }
     const int unborn = spawn(supervisor, ends[1]);
     (void)close(ends[1]);
@@ -282,7 +286,7 @@ static enum oto_status start(struct srv_supervisor *supervisor, struct oto_error
     supervisor->pid = 0;
     (void)close(ends[0]);
     supervisor->text_fd = -1;
-    return oto_fail(error, OTO_IO, "the publisher %s cannot be %s: %s", supervisor->program,
+    return oto_fail(error, OTO_IO, "%s cannot be %s: %s", supervisor->program,
                     unborn != 0 ? "started" : "watched", strerror(unborn != 0 ? unborn : unwatched));
 }
 
@@ -290,9 +294,10 @@ static void on_mute(uv_timer_t *timer)
 {
     struct srv_supervisor *supervisor = timer->data;
     if (supervisor->pid != 0) {
+        char sentence[96];
         supervisor->silence_ms *= 2;
-        supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid,
-                                "otolith-publisher does not report any more and is killed");
+        (void)snprintf(sentence, sizeof sentence, "%s does not report any more and is killed", supervisor->name);
+        supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid, sentence);
         (void)kill(supervisor->pid, SIGKILL);
     }
 }
@@ -302,7 +307,7 @@ static void await_word(struct srv_supervisor *supervisor)
     (void)uv_timer_start(&supervisor->timer, on_mute, supervisor->silence_ms, 0);
 }
 
-/* Called at the end of the back-off and after the old handles are closed; the later of the two starts the publisher. */
+/* Called at the end of the back-off and after the old handles are closed; the later of the two starts the program. */
 static void spawn_or_retry(struct srv_supervisor *supervisor)
 {
     if (supervisor->stopping || supervisor->pid != 0 || supervisor->text_fd >= 0 || supervisor->pid_fd >= 0 ||
@@ -319,7 +324,7 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
     }
     await_word(supervisor);
     char sentence[152];
-    (void)snprintf(sentence, sizeof sentence, "otolith-publisher restarted (pid %ld)", (long)supervisor->pid);
+    (void)snprintf(sentence, sizeof sentence, "%s restarted (pid %ld)", supervisor->name, (long)supervisor->pid);
     supervisor->hooks.event(supervisor->hooks.context, 0, (int64_t)supervisor->restarts, sentence);
 }
 
@@ -327,37 +332,55 @@ static void spawn_or_retry(struct srv_supervisor *supervisor)
  * ---- supervision ---------------------------------------------------------------------------------------------------
  */
 
-enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publisher_options *options, const char *directory,
+static bool copy_options(struct srv_supervisor *supervisor, const struct srv_supervisor_options *options)
+{
+    (void)snprintf(supervisor->name, sizeof supervisor->name, "%s", options->program);
+    supervisor->endpoint_option = options->endpoint_option;
+    supervisor->endpoint_count = options->endpoint_count;
+    for (uint32_t i = 0; i < options->endpoint_count; i++) {
+        if (strcmp(options->endpoints[i], "ipc") == 0) {
+            (void)snprintf(supervisor->endpoints[i], URL_BYTES, "ipc://%s/pub.ipc", supervisor->directory);
+        } else {
+            (void)snprintf(supervisor->endpoints[i], URL_BYTES, "%s", options->endpoints[i]);
+        }
+    }
+    for (uint32_t i = 0; i + 1 < SRV_SUPERVISOR_ARGUMENTS && options->arguments[i] != NULL; i++) {
+        supervisor->arguments[i] = strdup(options->arguments[i]);
+        if (supervisor->arguments[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_supervisor_options *options, const char *directory,
                                      const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
                                      struct oto_error *error)
 {
     struct srv_supervisor *made = calloc(1, sizeof *made);
     if (made == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "out of memory for the publisher");
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory for %s", options->program);
     }
-    if (!srv_beside_program("otolith-publisher", made->program, sizeof made->program)) {
+    if (!srv_beside_program(options->program, made->program, sizeof made->program)) {
         const int reason = errno;
         free(made);
-        return oto_fail(error, OTO_NOT_FOUND, "otolith-publisher is not found beside otolithd: %s", strerror(reason));
+        return oto_fail(error, OTO_NOT_FOUND, "%s is not found beside otolithd: %s", options->program, strerror(reason));
     }
     made->loop = loop;
-    made->options = *options;
     made->hooks = *hooks;
     made->pid_fd = made->text_fd = -1;
     made->pause_ms = PAUSE_FIRST_MS;
     made->silence_ms = SILENCE_FIRST_MS;
     made->timer.data = made->exit_poll.data = made->text_poll.data = made;
     (void)snprintf(made->directory, sizeof made->directory, "%s", directory);
-    for (uint32_t i = 0; i < options->listen_count; i++) {
-        if (strcmp(options->listen[i], "ipc") == 0) {
-            (void)snprintf(made->endpoints[i], URL_BYTES, "ipc://%s/pub.ipc", directory);
-        } else {
-            (void)snprintf(made->endpoints[i], URL_BYTES, "%s", options->listen[i]);
-        }
+    enum oto_status status = OTO_OK;
+    if (!copy_options(made, options)) {
+        status = oto_fail(error, OTO_NO_MEMORY, "out of memory for %s", options->program);
+    } else {
+        status = start(made, error);
     }
-    const enum oto_status status = start(made, error);
     if (status != OTO_OK) {
-        free(made);
+        srv_supervisor_destroy(made);
         return status;
     }
     (void)uv_timer_init(loop, &made->timer);
@@ -387,6 +410,9 @@ void srv_supervisor_stop(struct srv_supervisor *supervisor)
 
 void srv_supervisor_destroy(struct srv_supervisor *supervisor)
 {
+    for (uint32_t i = 0; supervisor != NULL && supervisor->arguments[i] != NULL; i++) {
+        free(supervisor->arguments[i]);
+    }
     free(supervisor);
 }
 

@@ -1,6 +1,9 @@
 /*
- * The supervisor of the publisher: starts otolith-publisher, reads its reports, and restarts it with a back-off. It is
- * spawned without fork, so that no page of the tick thread is copied. [loop]
+ * The supervisor of a child that reads the world, as the publisher and the page do: starts its program, reads its reports,
+ * and restarts it with a back-off. It is spawned without fork, so that no page of the tick thread is copied. [loop]
+ *
+ * A program takes --socket=PATH and --parent=PID, ends with code 2 where a restart would not help, and writes lines to its
+ * standard output: "endpoint INDEX URL", "event SENTENCE", and "alive" at least every second.
  */
 #ifndef SRV_SUPERVISOR_H
 #define SRV_SUPERVISOR_H
@@ -14,13 +17,16 @@
 
 struct srv_supervisor;
 
-#define SRV_PUBLISHER_MAX_LISTEN 8
+#define SRV_SUPERVISOR_ENDPOINTS 8
+#define SRV_SUPERVISOR_ARGUMENTS 24
 
-struct srv_publisher_options {
-    uint32_t listen_count;
-    const char *listen[SRV_PUBLISHER_MAX_LISTEN]; /* URLs; "ipc" is pub.ipc in the runtime directory. Used during the start alone */
-    int64_t coalesce_ns; /* see the command line of otolith-publisher */
-    bool packed;
+/* Used during the start alone. */
+struct srv_supervisor_options {
+    const char *program; /* beside otolithd: "otolith-publisher" */
+    const char *arguments[SRV_SUPERVISOR_ARGUMENTS]; /* beside --socket and --parent; the last is NULL */
+    uint32_t endpoint_count;
+    const char *endpoints[SRV_SUPERVISOR_ENDPOINTS]; /* URLs; "ipc" is pub.ipc in the runtime directory; "": not known yet */
+    const char *endpoint_option; /* precedes each endpoint on the command line: "--listen"; NULL: endpoints are only reported */
 };
 
 struct srv_supervisor_hooks {
@@ -32,11 +38,11 @@ struct srv_supervisor_hooks {
     void (*endpoints_changed)(void *context);
 };
 
-/* `directory` is the runtime directory, which contains the ipc and control sockets. */
-enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_publisher_options *options, const char *directory,
+/* `directory` is the runtime directory, which contains the ipc and control sockets. OTO_NOT_FOUND: no such program. */
+enum oto_status srv_supervisor_start(uv_loop_t *loop, const struct srv_supervisor_options *options, const char *directory,
                                      const struct srv_supervisor_hooks *hooks, struct srv_supervisor **supervisor,
                                      struct oto_error *error);
-/* Ends the publisher (SIGTERM, after a second SIGKILL) and closes all handles. The loop runs until both are done. */
+/* Ends the program (SIGTERM, after a second SIGKILL) and closes all handles. The loop runs until both are done. */
 void srv_supervisor_stop(struct srv_supervisor *supervisor);
 void srv_supervisor_destroy(struct srv_supervisor *supervisor); /* call it after the loop has ended; NULL is allowed */
 

@@ -93,6 +93,7 @@ struct srv_trial {
     bool over_budget;
     const char *failure; /* NULL: none; static text */
     uint32_t slow_in_a_row;
+    int64_t excess_ns; /* of the step times over the budget: what quicker steps have not made up for */
     int64_t step_sum_ns, step_max_ns; /* of the candidate; of this machine, for the record only */
     uint64_t steps;
     int64_t any_from_ns; /* of the vehicle, before the flip */

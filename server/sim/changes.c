@@ -140,7 +140,8 @@ static void make_inputs(const struct srv_sim *sim, const struct srv_node *node, 
         input->at.t_ns = srv_instant_ns(seq, clock->rate_num, clock->rate_den, &rest);
         input->at.sub_ns = (double)rest / (double)clock->rate_num;
         input->n = seq;
-        const struct srv_exposure exposure = {vehicle->vibration, input->at};
+        const struct srv_exposure exposure = {
+            .vibration = vehicle->vibration, .at = input->at, .is_turned = true};
         srv_environment_fill(&sim->environment, node->setup, &exposure, &input->input);
     }
 }

@@ -5,7 +5,7 @@
 
 #include "sim/state_hash.h"
 
-#define VERSION 3u
+#define VERSION 4u
 static const char magic[8] = {'O', 'T', 'O', 'C', 'K', 'P', 'T', '1'};
 
 struct header {
@@ -24,7 +24,7 @@ static uint64_t padded(uint64_t bytes)
 /* Of bytes that are followed by zeros up to a multiple of 8. */
 static uint64_t hash_of(const void *data, uint64_t bytes)
 {
-    struct srv_state_hash hash = {.off = false};
+    struct srv_state_hash hash;
     srv_state_hash_begin(&hash, bytes);
     srv_state_hash_absorb(&hash, data, padded(bytes));
     return srv_state_hash_end(&hash);

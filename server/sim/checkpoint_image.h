@@ -3,7 +3,7 @@
  * its state (sim/checkpoint.h), each with its hash (A20). Pure. [loop]
  *
  *   0  magic "OTOCKPT1"      32  hash of the header, this field as 0
- *   8  version (3)           40  bytes of the description     56  hash of the description
+ *   8  version (4)           40  bytes of the description     56  hash of the description
  *  16  tick                  48  bytes of the state           64  hash of the state
  *  24  hash chain            72  spare (0)
  *  80  description, then state, each padded with zeros to 8 bytes

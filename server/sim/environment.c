@@ -2,40 +2,9 @@
 
 #include <string.h>
 
+#include "environment/gravity.h"
 #include "otolith/environment.h"
 #include "sim/vibration.h"
-
-/* Zonal harmonics of the WGS-84 normal field: J2 defined, J4 and J6 from it by Heiskanen & Moritz (1967), eq. 2-92:
- * J2n = (-1)^(n+1) 3 e^2n / ((2n+1)(2n+3)) (1 - n + 5 n J2 / e²). */
-#define J2 1.0826298213133048e-3
-#define J4 -2.3709112005345e-6
-#define J6 6.0834706264e-9
-
-/*
- * Gradient of the normal potential at an ECEF place: GM/r Σ -J_n (a/r)^n P_n(z/r), and ω²/2 (x² + y²). With u = z/r,
- * the gradient of r^-(n+1) P_n(u) is r^-(n+2) (P_n' ẑ - ((n+1) P_n + u P_n') r̂).
- */
-static oto_vec3 normal_gravity_ecef(oto_vec3 p)
-{
-    const double r_sq = oto_vec3_norm_sq(p);
-    const double r = oto_sqrt(r_sq);
-    const double u = p.z / r, u2 = u * u;
-    const double q = OTO_WGS84_A_M * OTO_WGS84_A_M / r_sq;
-    const double p2 = 0.5 * (3.0 * u2 - 1.0), d2 = 3.0 * u;
-    const double p4 = 0.125 * (35.0 * u2 * u2 - 30.0 * u2 + 3.0), d4 = 0.5 * u * (35.0 * u2 - 15.0);
-    const double p6 = 0.0625 * (231.0 * u2 * u2 * u2 - 315.0 * u2 * u2 + 105.0 * u2 - 5.0);
-    const double d6 = 0.125 * u * (693.0 * u2 * u2 - 630.0 * u2 + 105.0);
-    const double j2 = -J2 * q, j4 = -J4 * q * q, j6 = -J6 * q * q * q;
-    const double along_z = j2 * d2 + j4 * d4 + j6 * d6;
-    const double along_r = -1.0 - (j2 * (3.0 * p2 + u * d2) + j4 * (5.0 * p4 + u * d4) + j6 * (7.0 * p6 + u * d6));
-    const double k = OTO_WGS84_GM_M3_S2 / r_sq;
-    const double spin = OTO_WGS84_EARTH_RATE_RAD_S * OTO_WGS84_EARTH_RATE_RAD_S;
-    oto_vec3 g = oto_vec3_scale(p, k * along_r / r);
-    g.z += k * along_z;
-    g.x += spin * p.x;
-    g.y += spin * p.y;
-    return g;
-}
 
 static void init_air(struct srv_environment *environment, const struct srv_environment_config *config)
 {
@@ -70,7 +39,7 @@ void srv_environment_init(struct srv_environment *environment, const struct srv_
     environment->changes = environment->earth_turns || environment->air_varies || environment->field_follows_place;
     environment->origin_ecef_m = oto_ecef_from_geodetic(origin);
     environment->q_enu_from_ecef = oto_q_enu_from_ecef(origin.lat_rad, origin.lon_rad);
-    environment->model_at_origin_ecef_m_s2 = normal_gravity_ecef(environment->origin_ecef_m);
+    environment->model_at_origin_ecef_m_s2 = srv_gravity_ecef_m_s2(environment->origin_ecef_m);
 }
 
 oto_vec3 srv_gravity_enu_m_s2(const struct srv_environment *environment, oto_vec3 position_enu_m)
@@ -80,7 +49,7 @@ oto_vec3 srv_gravity_enu_m_s2(const struct srv_environment *environment, oto_vec
     }
     const oto_quat q = environment->q_enu_from_ecef;
     const oto_vec3 place = oto_vec3_add(environment->origin_ecef_m, oto_quat_rotate_inv(q, position_enu_m));
-    const oto_vec3 difference = oto_vec3_sub(normal_gravity_ecef(place), environment->model_at_origin_ecef_m_s2);
+    const oto_vec3 difference = oto_vec3_sub(srv_gravity_ecef_m_s2(place), environment->model_at_origin_ecef_m_s2);
     return oto_vec3_add(environment->gravity_enu_m_s2, oto_quat_rotate(q, difference));
 }
 
@@ -126,11 +95,12 @@ static void fill_air(const struct srv_environment *environment, double t_s, stru
     input->pressure_pa = air.pressure_pa;
 }
 
-/* How the body turns, vibration included. */
-static void turn_body(const struct srv_shake *shake, oto_vec3 *w, oto_vec3 *alpha)
+void srv_truth_shake(const struct srv_exposure *exposure, struct oto_truth_record *truth)
 {
-    *w = oto_vec3_add(*w, shake->rate_rad_s);
-    *alpha = oto_vec3_add(*alpha, shake->angular_accel_rad_s2);
+    const struct srv_shake shake = srv_vibration_at(exposure->vibration, seconds_of(exposure));
+    if (shake.turns) {
+        srv_shake_turn(&shake, truth);
+    }
 }
 
 /* From motion relative to the Earth's axes to inertial: 2 Ω × v, and the rates that a gyroscope adds, in body axes. */
@@ -151,14 +121,16 @@ static inline __attribute__((always_inline)) void fill(const struct srv_environm
 {
     const struct oto_truth_record *truth = &input->truth;
     const oto_vec3 r = setup->mount_position_body_m;
-    oto_vec3 w = truth->angular_rate_body_rad_s, alpha = truth->angular_accel_body_rad_s2;
-    const oto_quat q_enu_from_body = truth->q_enu_from_body;
-    const oto_quat q_sensor_from_body = oto_quat_conj(setup->q_body_from_sensor);
     struct srv_shake shake;
     if (changes && exposure->vibration != NULL) {
         shake = srv_vibration_at(exposure->vibration, seconds_of(exposure));
-        turn_body(&shake, &w, &alpha);
+        if (shake.turns && !exposure->is_turned) {
+            srv_shake_turn(&shake, &input->truth);
+        }
     }
+    oto_vec3 w = truth->angular_rate_body_rad_s, alpha = truth->angular_accel_body_rad_s2;
+    const oto_quat q_enu_from_body = truth->q_enu_from_body;
+    const oto_quat q_sensor_from_body = oto_quat_conj(setup->q_body_from_sensor);
     const oto_vec3 w_cross_r = oto_vec3_cross(w, r);
     const oto_vec3 lever = oto_vec3_add(oto_vec3_cross(alpha, r), oto_vec3_cross(w, w_cross_r));
     input->position_sensor_enu_m = oto_vec3_add(truth->position_enu_m, oto_quat_rotate(q_enu_from_body, r));
@@ -198,6 +170,7 @@ static __attribute__((noinline)) void fill_changing(const struct srv_environment
 void srv_environment_fill(const struct srv_environment *environment, const struct oto_setup *setup,
                           const struct srv_exposure *exposure, struct oto_sensor_input *input)
 {
+    input->disturbance_count = input->reserved = 0;
     if (environment->changes || exposure->vibration != NULL) {
         fill_changing(environment, setup, exposure, input);
     } else {

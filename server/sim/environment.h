@@ -42,9 +42,13 @@ oto_vec3 srv_mag_field_enu_ut(const struct srv_environment *environment, oto_vec
 struct srv_exposure {
     const struct srv_vibration *vibration;
     struct oto_instant at;
+    bool is_turned; /* the truth is a published one: vibration has turned its body already */
 };
 
-/* `input->truth` is set; fills the rest for a sensor mounted as `setup` says. */
+/* The truth of a shaken body at an instant, as it is published. */
+void srv_truth_shake(const struct srv_exposure *exposure, struct oto_truth_record *truth);
+
+/* `input->truth` is set; turns its body by the vibration and fills the rest for a sensor mounted as in `setup`. */
 void srv_environment_fill(const struct srv_environment *environment, const struct oto_setup *setup,
                           const struct srv_exposure *exposure, struct oto_sensor_input *input);
 

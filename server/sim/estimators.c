@@ -74,7 +74,7 @@ uint32_t srv_estimator_look(struct srv_sim *sim, struct srv_node *node, uint64_t
 
 void srv_estimator_absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_state_hash_absorb(&sim->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
+    srv_sim_absorb(sim, node->vehicle, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
 }
 
 void srv_estimator_prepare(struct srv_sim *sim, struct srv_node *node, struct oto_step *step)
@@ -85,12 +85,9 @@ void srv_estimator_prepare(struct srv_sim *sim, struct srv_node *node, struct ot
     tell_lost(sim, node, node->inputs.lost - lost);
 }
 
-void srv_estimators_step(struct srv_sim *sim, uint64_t tick)
+void srv_estimators_step(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
 {
-    if (sim->remote != NULL) {
-        sim->remote->request(sim, SRV_TURN_ESTIMATORS, tick);
-    }
-    for (uint32_t i = 0; i < sim->estimator_count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         struct srv_node *node = sim->estimators[i];
         node->runner->take(sim, &sim->vehicles[node->config->vehicle], node, tick);
     }

@@ -299,6 +299,27 @@ static double not_a_number(struct srv_fault *fault, const struct srv_fault_momen
     return 0.0;
 }
 
+/* The sensor's law has made the effect. */
+static double disturbance(struct srv_fault *fault, const struct srv_fault_moment *moment, struct oto_output *output)
+{
+    (void)output;
+    return srv_fault_disturbance(fault, moment->t_ns).value;
+}
+
+struct oto_disturbance srv_fault_disturbance(const struct srv_fault *fault, int64_t t_ns)
+{
+    const double elapsed_s = (double)(t_ns - fault->from_ns) * 1e-9, decay_s = (double)fault->spec.period_ns * 1e-9;
+    struct oto_disturbance now = {fault->spec.kind, (uint32_t)fault->spec.id, fault->spec.value, 0.0};
+    if (fault->spec.kind == OTO_FAULT_SPOOF) {
+        now.rate_s = fault->spec.value;
+        now.value = fault->spec.value * elapsed_s;
+    } else if (fault->spec.kind == OTO_FAULT_MULTIPATH || fault->spec.kind == OTO_FAULT_DRAUGHT) {
+        now.value = fault->spec.value * oto_exp(-elapsed_s / decay_s);
+        now.rate_s = -now.value / decay_s;
+    }
+    return now;
+}
+
 static law_function *const laws[OTO_FAULT_MAX_] = {
     [OTO_FAULT_STUCK] = stuck,         [OTO_FAULT_DROPOUT] = dropout,
     [OTO_FAULT_INTERMITTENT] = intermittent, [OTO_FAULT_BIAS] = bias,
@@ -308,6 +329,9 @@ static law_function *const laws[OTO_FAULT_MAX_] = {
     [OTO_FAULT_AXES] = axes,           [OTO_FAULT_DELAY] = delay,
     [OTO_FAULT_TIME_JUMP] = time_jump, [OTO_FAULT_TIME_JITTER] = time_jitter,
     [OTO_FAULT_REPEAT] = repeat,       [OTO_FAULT_NAN] = not_a_number,
+    [OTO_FAULT_OUTAGE] = disturbance,  [OTO_FAULT_MULTIPATH] = disturbance,
+    [OTO_FAULT_SPOOF] = disturbance,   [OTO_FAULT_JAM] = disturbance,
+    [OTO_FAULT_DRAUGHT] = disturbance,
 };
 
 double srv_fault_apply(struct srv_fault *fault, const struct srv_fault_moment *moment, struct oto_output *output)

@@ -58,6 +58,9 @@ static inline bool srv_fault_is_active(const struct srv_fault *fault, int64_t t_
     return t_ns >= fault->from_ns && t_ns < fault->until_ns;
 }
 
+/* The disturbance that an active fault of such a kind is at an instant. */
+struct oto_disturbance srv_fault_disturbance(const struct srv_fault *fault, int64_t t_ns);
+
 /* Does to the output of its port what the fault does; returns the label's amount. */
 double srv_fault_apply(struct srv_fault *fault, const struct srv_fault_moment *moment, struct oto_output *output);
 

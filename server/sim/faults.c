@@ -61,6 +61,16 @@ void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node)
     }
 }
 
+void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *input)
+{
+    for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
+        if (oto_fault_is_disturbance(fault->spec.kind) && srv_fault_is_active(fault, node->schedule.t_ns) &&
+            input->disturbance_count < OTO_DISTURBANCES) {
+            input->disturbances[input->disturbance_count++] = srv_fault_disturbance(fault, node->schedule.t_ns);
+        }
+    }
+}
+
 /* The floating-point numbers of a record, as far as there is room. */
 static void copy_clean(const struct srv_port *port, const void *payload, double *clean)
 {
@@ -123,8 +133,8 @@ void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node)
     uint32_t *shown = &sim->store.directory[node->label_channel].flags;
     __atomic_store_n(shown, __atomic_load_n(shown, __ATOMIC_RELAXED) | OTO_CHANNEL_ENABLED, __ATOMIC_RELAXED);
     srv_fifo_push(node, &node->label_ring, node->label_channel, &head, label);
-    srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-    srv_state_hash_absorb(&sim->hash, label, sizeof *label);
+    srv_sim_absorb(sim, node->vehicle, &head, sizeof head);
+    srv_sim_absorb(sim, node->vehicle, label, sizeof *label);
 }
 
 /* ---- commands ---- */

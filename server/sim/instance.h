@@ -36,6 +36,7 @@ struct srv_instance {
     uint32_t motion_flags;
     uint32_t port_count;
     bool quarantined;
+    bool fatal; /* its step said FATAL in this tick */
     uint64_t state_bytes;  /* of the descriptor */
     uint64_t hashed_bytes; /* rounded up to whole words; the rest is zero */
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];

@@ -118,12 +118,21 @@ static uint64_t count_fields(const struct srv_segment_plan *plan)
     return fields;
 }
 
-static void place_rings(struct srv_layout *layout, uint32_t channel_count)
+uint64_t srv_ring_bytes(uint32_t slots, uint32_t payload_bytes)
 {
+    const uint64_t stride = round_up(sizeof(struct oto_ring_slot) + payload_bytes, SLOT_ALIGN);
+    return sizeof(struct oto_ring) + round_up_power(slots) * stride;
+}
+
+/* Rings in use lie next to each other; a ring without memory has pages of its own. */
+static void place_rings(const struct srv_segment_plan *plan, struct srv_layout *layout)
+{
+    const uint32_t channel_count = plan->channel_count;
     uint64_t offset = layout->directory_offset + channel_count * sizeof *layout->directory;
     for (uint32_t i = 0; i < channel_count; i++) {
         struct oto_segment_channel *channel = &layout->directory[i];
-        offset = round_up(offset, OTO_SEGMENT_PAGE);
+        const bool beside = i > 0 && !plan->channels[i - 1].asleep && !plan->channels[i].asleep;
+        offset = round_up(offset, beside ? SLOT_ALIGN : OTO_SEGMENT_PAGE);
         channel->ring_offset = offset;
         offset += sizeof(struct oto_ring) + (uint64_t)channel->capacity * channel->slot_stride;
     }
@@ -143,7 +152,7 @@ static enum oto_status fill_layout(const struct srv_segment_plan *plan, struct s
     layout->field_offset = OTO_SEGMENT_HEADER_BYTES;
     layout->directory_offset =
         round_up(layout->field_offset + layout->field_count * sizeof *layout->fields, OTO_SEGMENT_PAGE);
-    place_rings(layout, plan->channel_count);
+    place_rings(plan, layout);
     if (layout->bytes > OTO_SEGMENT_MAX_BYTES) {
         return oto_fail(error, OTO_LIMIT,
                         "the world's %u channels need a segment of %.1f GiB; at most %.0f GiB are accepted: make rings "

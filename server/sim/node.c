@@ -163,6 +163,7 @@ enum oto_status srv_node_init(const struct srv_world_config *world, uint32_t ind
     memset(node, 0, sizeof *node);
     node->index = index;
     node->config = &world->nodes[index];
+    node->vehicle = node->config->vehicle;
     struct oto_plugin *replacement = node->config->replacement.plugin;
     srv_instance_bind(&node->live, oto_plugin_hold(replacement != NULL ? replacement : node->config->plugin));
     enum oto_status status = name_node(world, node, error);
@@ -225,12 +226,13 @@ static enum oto_status name_channel(const struct srv_node *node, const char *por
     return OTO_OK;
 }
 
-/* Slots for at least one second of records, and for what a FIFO hands out twice. */
-static uint32_t wanted_capacity(const struct srv_node *node, uint32_t least, uint64_t rate_num, uint64_t rate_den)
+#define SMALL_WORLD_SLOTS 1024u
+
+/* Slots for one second of records, and for what a FIFO hands out twice. */
+static uint32_t slots_of_second(const struct srv_node *node, uint64_t rate_num, uint64_t rate_den)
 {
     const uint64_t second = rate_num / rate_den + 1 + 2 * (uint64_t)node->config->fifo_samples;
-    const uint64_t wanted = second > least ? second : least;
-    return wanted > UINT32_MAX ? UINT32_MAX : (uint32_t)wanted;
+    return second > UINT32_MAX ? UINT32_MAX : (uint32_t)second;
 }
 
 /* The channel behind those of the ports. A second of labels is enough: they are short of sight, not a log. */
@@ -238,7 +240,7 @@ static enum oto_status describe_label(const struct srv_node *node, struct srv_ch
                                       struct oto_error *error)
 {
     spec->type = &oto_fault_label_type;
-    spec->capacity = wanted_capacity(node, 0, spec->rate_num, spec->rate_den);
+    spec->least = 0;
     return name_channel(node, "label", spec, error);
 }
 
@@ -266,7 +268,9 @@ enum oto_status srv_node_describe(const struct srv_world_config *world, const st
     spec->type = port != NULL ? port->type : &oto_truth_type;
     spec->rate_num = motion ? world->clock.rate_num : node->config->rate_num;
     spec->rate_den = motion ? world->clock.rate_den : node->config->rate_den;
-    spec->capacity = wanted_capacity(node, world->ring_capacity, spec->rate_num, spec->rate_den);
+    spec->capacity = slots_of_second(node, spec->rate_num, spec->rate_den);
+    spec->least = world->ring_capacity > 0 ? world->ring_capacity : SMALL_WORLD_SLOTS;
+    spec->burst = 2 * node->config->fifo_samples;
     spec->node_index = node->index;
     spec->flags = motion ? OTO_CHANNEL_TRUTH | OTO_CHANNEL_ENABLED : 0;
     spec->asleep = port != NULL && !is_filled(node, channel);

@@ -24,6 +24,7 @@ struct srv_runner; /* sim/runner.h */
 struct srv_node {
     /* read by each step */
     uint32_t index;
+    uint32_t vehicle; /* index */
     bool labelled; /* there is a channel of fault labels, after those of the ports */
     bool is_estimator; /* stepped after all sensors of the tick */
     uint32_t estimators_before; /* estimators that are stepped before this one */

@@ -30,5 +30,8 @@ enum oto_status oto_sim_make_(const struct oto_sim *owner, oto_warn_function war
 void oto_sim_drop_(struct srv_sim *sim);
 /* Takes another simulator: cursors begin behind its newest records, and no truth is given. */
 void oto_sim_take_(struct oto_sim *owner, struct srv_sim *sim);
+/* A swap whose options are worked out, as a log has them; for programs that replay a log without a server. */
+enum oto_status oto_sim_swap_as_(struct oto_sim *sim, uint32_t index, const char *node, const struct srv_swap_options *options,
+                                 struct oto_error *error);
 
 #endif

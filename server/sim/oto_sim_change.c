@@ -68,24 +68,13 @@ static enum oto_status command_node(struct oto_sim *sim, enum srv_command_kind k
     return refused(&reply, "swap", node, error);
 }
 
-static enum oto_status make_swap(struct oto_sim *sim, uint32_t index, const struct oto_swap *swap,
+static enum oto_status make_swap(struct oto_sim *sim, uint32_t index, const struct srv_swap_options *options,
                                  struct srv_node_change **change, struct oto_error *error)
 {
-    const struct srv_swap_options options = {.plugin = swap->plugin,
-                                             .params_path = swap->params,
-                                             .part = swap->part,
-                                             .mode = swap->mode,
-                                             .unit_given = swap->has_unit,
-                                             .unit = swap->unit,
-                                             .reset_state = swap->reset_state,
-                                             .probation_ns = swap->probation_ns,
-                                             .shadow_ns = swap->shadow_ns,
-                                             .shadow_tolerance = swap->shadow_tolerance,
-                                             .pace = SRV_SWAP_AT_ONCE};
     struct srv_change_base base = {0};
     enum oto_status status = srv_change_base_of(sim->sim, index, &base, error);
     if (status == OTO_OK) {
-        status = srv_sim_swap_load(sim->sim, &base, &options, change, error);
+        status = srv_sim_swap_load(sim->sim, &base, options, change, error);
     }
     if (status == OTO_OK) {
         status = srv_sim_swap_ready(sim->sim, &base, *change, error);
@@ -108,13 +97,31 @@ static bool apply_swap(struct oto_sim *sim, struct srv_node_change *change, stru
     return false;
 }
 
+enum oto_status oto_sim_swap_as_(struct oto_sim *sim, uint32_t index, const char *node, const struct srv_swap_options *options,
+                                 struct oto_error *error)
+{
+    const uint32_t mode = srv_fpu_read();
+    struct srv_node_change *change = NULL;
+    srv_fpu_pin();
+    enum oto_status status = make_swap(sim, index, options, &change, error);
+    bool kept = false;
+    if (status == OTO_OK) {
+        struct srv_reply reply = {.kind = SRV_COMMAND_SWAP, .change = change, .tick = sim->sim->tick};
+        kept = apply_swap(sim, change, &reply);
+        status = refused(&reply, "swap", node, error);
+    }
+    if (!kept) {
+        (void)srv_change_free(change);
+    }
+    srv_fpu_write(mode);
+    return status;
+}
+
 enum oto_status oto_sim_swap(struct oto_sim *sim, const char *node, const struct oto_swap *swap, struct oto_error *error)
 {
     struct oto_error unused = {0};
     error = error != NULL ? error : &unused;
-    const uint32_t mode = srv_fpu_read();
     const uint32_t index = srv_sim_node_find(sim->sim, node, error);
-    struct srv_node_change *change = NULL;
     if (index == UINT32_MAX) {
         return OTO_NOT_FOUND;
     }
@@ -127,19 +134,18 @@ enum oto_status oto_sim_swap(struct oto_sim *sim, const char *node, const struct
     if (swap->plugin == NULL) {
         return oto_fail(error, OTO_INVALID, "a swap names a plugin");
     }
-    srv_fpu_pin();
-    enum oto_status status = make_swap(sim, index, swap, &change, error);
-    bool kept = false;
-    if (status == OTO_OK) {
-        struct srv_reply reply = {.kind = SRV_COMMAND_SWAP, .change = change, .tick = sim->sim->tick};
-        kept = apply_swap(sim, change, &reply);
-        status = refused(&reply, "swap", node, error);
-    }
-    if (!kept) {
-        (void)srv_change_free(change);
-    }
-    srv_fpu_write(mode);
-    return status;
+    const struct srv_swap_options options = {.plugin = swap->plugin,
+                                             .params_path = swap->params,
+                                             .part = swap->part,
+                                             .mode = swap->mode,
+                                             .unit_given = swap->has_unit,
+                                             .unit = swap->unit,
+                                             .reset_state = swap->reset_state,
+                                             .probation_ns = swap->probation_ns,
+                                             .shadow_ns = swap->shadow_ns,
+                                             .shadow_tolerance = swap->shadow_tolerance,
+                                             .pace = SRV_SWAP_AT_ONCE};
+    return oto_sim_swap_as_(sim, index, node, &options, error);
 }
 
 /* ---- faults ---- */

@@ -26,7 +26,7 @@ static bool is_ready(const struct srv_node *node, const struct oto_plugin_ops *o
 static uint32_t gather(const struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick,
                        struct item *items)
 {
-    const struct srv_vehicle *end = &sim->vehicles[sim->vehicle_count];
+    const struct srv_vehicle *end = &sim->vehicles[sim->moved];
     uint32_t count = 0, reach = REACH;
     for (uint32_t i = (uint32_t)(first - vehicle->first_sensor); vehicle < end; vehicle++, i = 0) {
         for (; i < vehicle->sensor_count; i++) {

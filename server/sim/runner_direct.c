@@ -32,7 +32,7 @@ void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct s
 
 void srv_node_absorb(struct srv_sim *sim, const struct srv_node *node)
 {
-    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
+    srv_sim_absorb(sim, node->vehicle, node->live.abi.state, node->live.hashed_bytes);
     if (node->is_estimator) {
         srv_estimator_absorb(sim, node);
     }

@@ -5,7 +5,8 @@
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 
-#define SLOW_STEPS 3u /* in a row: one may be the machine's fault */
+#define SLOW_STEPS 3u       /* in a row: one may be the machine's fault */
+#define EXCESS_BUDGETS 100 /* budgets by which steps may exceed their own: a hundredth step of 805 ms is too slow as well */
 
 /* ---- a candidate's step ---- */
 
@@ -98,7 +99,12 @@ static void keep_time(struct srv_change *change, int64_t took_ns)
     trial->step_sum_ns += took_ns;
     trial->step_max_ns = took_ns > trial->step_max_ns ? took_ns : trial->step_max_ns;
     trial->slow_in_a_row = change->budget_ns > 0 && took_ns > change->budget_ns ? trial->slow_in_a_row + 1 : 0;
-    trial->over_budget = trial->over_budget || trial->slow_in_a_row >= SLOW_STEPS;
+    if (change->budget_ns > 0) {
+        const int64_t excess_ns = trial->excess_ns + took_ns - change->budget_ns;
+        trial->excess_ns = excess_ns > 0 ? excess_ns : 0;
+    }
+    trial->over_budget = trial->over_budget || trial->slow_in_a_row >= SLOW_STEPS ||
+                         trial->excess_ns / EXCESS_BUDGETS > change->budget_ns;
 }
 
 /* NULL, or what it did wrong. */
@@ -136,7 +142,7 @@ static const struct srv_sample *silence(const struct srv_pair_side *runner)
 static void absorb_cursors(struct srv_sim *sim, const struct srv_node *node)
 {
     if (node->is_estimator) {
-        srv_state_hash_absorb(&sim->hash, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
+        srv_sim_absorb(sim, node->vehicle, node->inputs.cursors, node->inputs.count * sizeof *node->inputs.cursors);
     }
 }
 
@@ -148,7 +154,7 @@ static void finish_sample(struct srv_sim *sim, struct srv_node *node, enum oto_s
         sim->remote->repeat(sim, node->member, silent);
         return;
     }
-    srv_state_hash_absorb(&sim->hash, node->live.abi.state, node->live.hashed_bytes);
+    srv_sim_absorb(sim, node->vehicle, node->live.abi.state, node->live.hashed_bytes);
     absorb_cursors(sim, node);
     if (is_good(status)) {
         srv_tick_publish(sim, node, flags | (status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0));
@@ -211,7 +217,7 @@ static void absorb_before(struct srv_sim *sim, const struct srv_node *node, enum
 {
     struct srv_change *change = node->trial;
     struct srv_instance *before = &change->instance;
-    srv_state_hash_absorb(&sim->hash, before->abi.state, before->hashed_bytes);
+    srv_sim_absorb(sim, node->vehicle, before->abi.state, before->hashed_bytes);
     absorb_cursors(sim, node);
     flags |= status == OTO_STEP_WARN ? OTO_SAMPLE_WARN : 0;
     for (uint32_t i = 0; is_good(status) && i < before->port_count; i++) {
@@ -226,8 +232,8 @@ static void absorb_before(struct srv_sim *sim, const struct srv_node *node, enum
                                              .seq = ++change->trial.seq[i],
                                              .flags = output->flags | flags | (finite ? 0 : OTO_SAMPLE_NON_FINITE),
                                              .bytes = port->payload_bytes};
-        srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-        srv_state_hash_absorb(&sim->hash, output->payload, port->payload_bytes);
+        srv_sim_absorb(sim, node->vehicle, &head, sizeof head);
+        srv_sim_absorb(sim, node->vehicle, output->payload, port->payload_bytes);
     }
 }
 

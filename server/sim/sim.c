@@ -69,6 +69,16 @@ static void describe_events(const struct srv_world_config *config, struct srv_ch
     spec->flags = OTO_CHANNEL_EVENTS | OTO_CHANNEL_ENABLED;
 }
 
+static void keep_inputs(const struct srv_sim *sim, struct srv_channel_spec *specs)
+{
+    for (uint32_t e = 0; e < sim->estimator_count; e++) {
+        const struct srv_node_config *config = sim->estimators[e]->config;
+        for (uint32_t i = 0; i < config->input_count; i++) {
+            specs[sim->first_channels[config->inputs[i].node] + config->inputs[i].port].kept = true;
+        }
+    }
+}
+
 static enum oto_status make_store(struct srv_sim *sim, const struct srv_sim_options *options, struct oto_error *error)
 {
     const struct srv_world_config *config = sim->config;
@@ -83,6 +93,8 @@ static enum oto_status make_store(struct srv_sim *sim, const struct srv_sim_opti
             status = srv_node_describe(config, &sim->nodes[n], i, &specs[first + i], error);
         }
     }
+    keep_inputs(sim, specs);
+    srv_rings_size(config, specs, sim->event_channel);
     describe_events(config, &specs[sim->event_channel]);
     const struct srv_segment_plan plan = {.world = config->name,
                                           .seed = config->seed,
@@ -102,8 +114,9 @@ static enum oto_status make_vehicles(struct srv_sim *sim, struct oto_error *erro
     const struct srv_world_config *config = sim->config;
     enum oto_status status = OTO_OK;
     sim->vehicles = calloc(config->vehicle_count, sizeof *sim->vehicles);
+    sim->hashes = srv_state_alloc(config->vehicle_count * sizeof *sim->hashes);
     sim->truth_runs = calloc(oto_truth_type.field_count, sizeof *sim->truth_runs);
-    if (sim->vehicles == NULL || sim->truth_runs == NULL) {
+    if (sim->vehicles == NULL || sim->hashes == NULL || sim->truth_runs == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %u vehicles", config->vehicle_count);
     }
     sim->truth_run_count = oto_float_runs(&oto_truth_type, sim->truth_runs);
@@ -156,6 +169,7 @@ static enum oto_status build(struct srv_sim *sim, const struct srv_sim_options *
         srv_environment_init(&sim->environment, sim->config);
         srv_schedule_init(&sim->schedule, sim->config->clock.rate_num, sim->config->clock.rate_den);
         attach_channels(sim);
+        status = srv_lanes_make(sim, options->lanes, &sim->lanes, error);
     }
     return status;
 }
@@ -171,7 +185,7 @@ enum oto_status srv_sim_create(const struct srv_world_config *config, const stru
     sim->config = config;
     sim->hooks = options->hooks;
     sim->single_steps = options->single_steps;
-    sim->hash.off = options->no_state_hash;
+    sim->no_state_hash = options->no_state_hash;
     const enum oto_status status = build(sim, options, warn, warn_context, error);
     if (status != OTO_OK) {
         srv_sim_destroy(sim);
@@ -194,7 +208,9 @@ void srv_sim_destroy(struct srv_sim *sim)
     for (uint32_t i = 0; i < sim->node_count; i++) {
         srv_node_finish(&sim->nodes[i]);
     }
+    srv_lanes_free(sim->lanes);
     free(sim->vehicles);
+    free(sim->hashes);
     free(sim->truth_runs);
     free(sim->nodes);
     free(sim->estimators);
@@ -251,7 +267,7 @@ struct srv_fault *srv_sim_fault_make(const struct srv_sim *sim, uint32_t node, c
 uint64_t srv_sim_node_hash(const struct srv_sim *sim, const struct srv_node *node)
 {
     const struct srv_vehicle *vehicle = &sim->vehicles[node->config->vehicle];
-    struct srv_state_hash hash = {.off = false};
+    struct srv_state_hash hash;
     srv_state_hash_begin(&hash, node->index);
     srv_state_hash_absorb(&hash, node->live.abi.state, node->live.hashed_bytes);
     if (vehicle->motion == node) {

@@ -14,6 +14,7 @@
 #include "sim/environment.h"
 #include "sim/external.h"
 #include "sim/history.h"
+#include "sim/lanes.h"
 #include "sim/node.h"
 #include "sim/remote.h"
 #include "sim/runner.h"
@@ -50,12 +51,15 @@ struct srv_sim_hooks {
     int64_t (*now_ns)(void);
     /* Whether the calling thread may enter [tick] operations; asserted in debug builds. */
     bool (*may_tick)(const void *context);
+    /* Calls work(work_context, lane) for every lane from 0 on, lane 0 on the calling thread, and returns when all are done. */
+    void (*run_lanes)(void *context, void (*work)(void *work_context, uint32_t lane), void *work_context, uint32_t lanes);
 };
 
 struct srv_sim_options {
     struct srv_sim_hooks hooks;
     bool single_steps; /* instances of one plugin are never stepped together */
     bool no_state_hash; /* the chain does not depend on states and samples */
+    uint32_t lanes;     /* that hooks.run_lanes can run at once; below 2: one */
     srv_store_make_function *make_store;
     void *store_context;
 };
@@ -82,15 +86,27 @@ struct srv_sim {
     bool over;  /* the run has ended or faulted: a swap's probation ends with it */
     /* state */
     uint64_t tick;        /* completed */
+    uint32_t moved;       /* in a tick: the vehicles before this one have moved */
     struct srv_schedule schedule; /* of tick ends; at the last one completed */
     uint64_t chain;
-    struct srv_state_hash hash;
+    bool no_state_hash;
+    struct srv_state_hash *hashes; /* of each vehicle, in a tick */
+    struct srv_lanes *lanes;       /* NULL: one */
+    bool fatal;                    /* a library has reported FATAL in this tick: its other nodes stop at the tick's end */
     struct srv_ring events;
     struct oto_fault_label_record label; /* of the sample that is taken */
     uint64_t newest_fault;               /* highest number begun */
     struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
     struct srv_change *trials; /* swaps that are under way: filling, in shadow, on probation, or settled */
 };
+
+/* A part of a vehicle's state or samples goes into the hash chain. */
+static inline void srv_sim_absorb(struct srv_sim *sim, uint32_t vehicle, const void *data, size_t bytes)
+{
+    if (!sim->no_state_hash) {
+        srv_state_hash_absorb(&sim->hashes[vehicle], data, bytes);
+    }
+}
 
 /* Builds nodes, states and store; runs prepare and init of every instance; ticks nothing. The configuration is borrowed. */
 enum oto_status srv_sim_create(const struct srv_world_config *config, const struct srv_sim_options *options,
@@ -207,8 +223,8 @@ void srv_node_publish(struct srv_sim *sim, struct srv_node *node, enum oto_step_
 /* Finds the estimators among the nodes [loop]; points their inputs at the rings, again when a swap has moved ports. */
 enum oto_status srv_estimators_make(struct srv_sim *sim, struct oto_error *error);
 void srv_estimators_attach(struct srv_sim *sim);
-/* Steps those that are due in this tick, after its sensors. */
-void srv_estimators_step(struct srv_sim *sim, uint64_t tick);
+/* Steps those that are due in this tick, after its sensors: from number `first` to before `end`. */
+void srv_estimators_step(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick);
 /* Of the estimators in their order so many must have had their turn before all that this one listens to is there. */
 uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node *node);
 /* What its next step is given; the cursors stay, `after` gets where they would stand (host/inputs.h). */
@@ -257,6 +273,8 @@ void srv_event_push(struct srv_sim *sim, struct oto_event_record *event);
 
 /* Around the publication of a sample of a node that has faults: what is active, each record, the label. */
 void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node);
+/* Adds the node's active disturbances to the exposure of its sample. */
+void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *input);
 void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port, uint32_t *flags);
 void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node);
 /* The timeline of the world's file, before the first tick. */
@@ -268,6 +286,8 @@ enum oto_status srv_fault_clear(struct srv_sim *sim, uint32_t node, uint64_t id,
 /* The plugin that the node runs now goes into the reply. */
 void srv_reply_show_node(const struct srv_node *node, struct srv_reply *reply);
 /* Adds to a counter that other threads may write too. */
+/* Quarantines every node of a library that has reported FATAL. */
+void srv_fatal_spread(struct srv_sim *sim);
 void srv_count(struct srv_sim *sim, enum oto_counter counter, uint64_t delta);
 
 #endif

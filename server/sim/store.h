@@ -20,7 +20,10 @@ struct srv_channel_spec {
     const char *frame_id;
     const struct oto_record_type *type;
     uint64_t rate_num, rate_den; /* 0/1 for events */
-    uint32_t capacity;           /* wanted slots; rounded up to a power of two */
+    uint32_t capacity;           /* wanted slots, rounded up to a power of two; before srv_rings_size those of one second */
+    uint32_t least;              /* slots of the ring in a world that is small */
+    uint32_t burst;              /* records that may be published at once */
+    bool kept;                   /* an estimator reads it: never less than a second */
     uint32_t node_index;
     uint32_t flags;
     bool asleep; /* no memory is reserved for its records before srv_store_reserve */
@@ -46,6 +49,12 @@ struct srv_layout {
 enum oto_status srv_layout_make(const struct srv_segment_plan *plan, struct srv_layout *layout,
                                 struct oto_error *error);
 void srv_layout_finish(struct srv_layout *layout);
+
+/* Bytes of a ring with at least so many slots. */
+uint64_t srv_ring_bytes(uint32_t slots, uint32_t payload_bytes);
+struct srv_world_config;
+/* Sets the capacity of each channel, from what the world gives or from a budget. */
+void srv_rings_size(const struct srv_world_config *config, struct srv_channel_spec *specs, uint32_t count);
 
 struct srv_store {
     struct oto_segment_header *header;

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "sim/fetch.h"
 #include "sim/fifo.h"
 #include "sim/sim.h"
 
@@ -17,7 +18,7 @@ enum oto_step_status srv_input_at(void *input_context, struct oto_instant at, st
         motion->runner->looked_back(back->sim, motion, back->node, oto_instant_span_ns(at, back->at));
     }
     __atomic_store_n(&back->sim->store.header->current_node, caller, __ATOMIC_RELAXED);
-    const struct srv_exposure exposure = {back->vehicle->vibration, at};
+    const struct srv_exposure exposure = {.vibration = back->vehicle->vibration, .at = at};
     srv_environment_fill(&back->sim->environment, back->node->setup, &exposure, input);
     return OTO_STEP_OK;
 }
@@ -65,8 +66,8 @@ static inline void publish(struct srv_sim *sim, struct srv_node *node, uint32_t 
             srv_fifo_push(node, &port->ring, port->channel, &head, output->payload);
         }
         if (absorb) {
-            srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-            srv_state_hash_absorb(&sim->hash, output->payload, port->payload_bytes);
+            srv_sim_absorb(sim, node->vehicle, &head, sizeof head);
+            srv_sim_absorb(sim, node->vehicle, output->payload, port->payload_bytes);
         }
     }
     if (faulty) {
@@ -90,7 +91,7 @@ void srv_tick_publish_aside(struct srv_sim *sim, struct srv_node *node, uint32_t
 uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct srv_node *node,
                           struct oto_sensor_input *input)
 {
-    const struct srv_exposure exposure = {vehicle->vibration, srv_schedule_at(&node->schedule)};
+    const struct srv_exposure exposure = {.vibration = vehicle->vibration, .at = srv_schedule_at(&node->schedule)};
     uint32_t flags = vehicle->stale ? OTO_SAMPLE_STALE : 0;
     if (srv_due_at_end(&node->due)) {
         input->truth = vehicle->truth;
@@ -98,35 +99,39 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
         flags |= OTO_SAMPLE_STALE;
     }
     srv_environment_fill(&sim->environment, node->setup, &exposure, input);
+    if (node->faults != NULL) {
+        srv_faults_disturb(node, input);
+    }
     return flags;
 }
 
-/* Requests to hosts and batches hold nodes of several vehicles: all must have moved before them. */
-static void move_all(struct srv_sim *sim, uint64_t tick)
+/* ---- vehicles ---- */
+
+/* Vehicles that move together, before their sensors: a batch takes the nodes of several. Their memory fits a cache. */
+enum { BLOCK = SRV_BLOCK, MOTIONS_AHEAD = 3 };
+
+static void move(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
 {
-    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+    const bool fetches = sim->vehicle_count >= SRV_FETCH_FROM_VEHICLES;
+    for (uint32_t v = first; v < end; v++) {
+        if (fetches) {
+            srv_fetch_sensors(&sim->vehicles[v]);
+            srv_fetch_instance(&sim->vehicles[v + MOTIONS_AHEAD < end ? v + MOTIONS_AHEAD : v].motion->live);
+        }
         srv_truth_advance(sim, &sim->vehicles[v], tick);
     }
+    sim->moved = end;
 }
 
-void srv_sim_tick(struct srv_sim *sim)
+static void take_sensors(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
 {
-    const uint64_t tick = sim->tick;
-    const bool hosts = sim->remote != NULL;
-    if (hosts) {
-        sim->remote->collect(sim);
-    }
-    srv_schedule_advance(&sim->schedule);
-    srv_state_hash_begin(&sim->hash, sim->chain);
-    if (hosts) {
-        sim->remote->request(sim, SRV_TURN_MOTIONS, tick);
-    }
-    move_all(sim, tick);
-    if (hosts) {
-        sim->remote->request(sim, SRV_TURN_SENSORS, tick);
-    }
-    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+    const bool fetches = sim->vehicle_count >= SRV_FETCH_FROM_VEHICLES;
+    for (uint32_t v = first; v < end; v++) {
         struct srv_vehicle *vehicle = &sim->vehicles[v];
+        if (fetches && v + BLOCK < sim->vehicle_count) {
+            srv_fetch_vehicle(&sim->vehicles[v + BLOCK]);
+        }
+        srv_state_hash_begin(&sim->hashes[v], sim->chain);
         srv_truth_publish(sim, vehicle);
         for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
             if (!vehicle->first_sensor[i].is_estimator) {
@@ -135,8 +140,55 @@ void srv_sim_tick(struct srv_sim *sim)
             }
         }
     }
-    srv_estimators_step(sim, tick);
-    sim->chain = srv_state_hash_end(&sim->hash);
+}
+
+/* Requests to plugin hosts hold nodes of several vehicles: all must have moved before them. */
+static void advance_with_hosts(struct srv_sim *sim, uint64_t tick)
+{
+    sim->remote->request(sim, SRV_TURN_MOTIONS, tick);
+    move(sim, 0, sim->vehicle_count, tick);
+    sim->remote->request(sim, SRV_TURN_SENSORS, tick);
+    take_sensors(sim, 0, sim->vehicle_count, tick);
+    sim->remote->request(sim, SRV_TURN_ESTIMATORS, tick);
+    srv_estimators_step(sim, 0, sim->estimator_count, tick);
+}
+
+static void advance(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
+{
+    for (uint32_t block = first; block < end; block += BLOCK) {
+        const uint32_t block_end = end - block > BLOCK ? block + BLOCK : end;
+        move(sim, block, block_end, tick);
+        take_sensors(sim, block, block_end, tick);
+    }
+}
+
+static void fold_chain(struct srv_sim *sim, uint64_t chain)
+{
+    for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+        chain = srv_state_hash_fold(chain, srv_state_hash_end(&sim->hashes[v]));
+    }
+    sim->chain = chain;
+}
+
+void srv_sim_tick(struct srv_sim *sim)
+{
+    const uint64_t tick = sim->tick;
+    if (sim->remote != NULL) {
+        sim->remote->collect(sim);
+    }
+    srv_schedule_advance(&sim->schedule);
+    if (sim->remote != NULL) {
+        advance_with_hosts(sim, tick);
+    } else if (srv_lanes_apply(sim)) {
+        srv_lanes_advance(sim, advance, srv_estimators_step, tick);
+    } else {
+        advance(sim, 0, sim->vehicle_count, tick);
+        srv_estimators_step(sim, 0, sim->estimator_count, tick);
+    }
+    if (sim->fatal) {
+        srv_fatal_spread(sim);
+    }
+    fold_chain(sim, sim->chain);
     sim->tick = tick + 1;
     if (sim->trials != NULL) {
         srv_trials_advance(sim);
@@ -145,15 +197,15 @@ void srv_sim_tick(struct srv_sim *sim)
 
 void srv_sim_begin_chain(struct srv_sim *sim)
 {
-    srv_state_hash_begin(&sim->hash, sim->config->seed);
     for (uint32_t v = 0; v < sim->vehicle_count; v++) {
+        srv_state_hash_begin(&sim->hashes[v], sim->config->seed);
         srv_truth_begin(sim, &sim->vehicles[v]);
-        srv_state_hash_absorb(&sim->hash, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
+        srv_sim_absorb(sim, v, &sim->vehicles[v].truth_zero, sizeof(struct oto_truth_record));
     }
     for (uint32_t i = 0; i < sim->node_count; i++) {
-        srv_state_hash_absorb(&sim->hash, sim->nodes[i].live.abi.state, sim->nodes[i].live.hashed_bytes);
+        srv_sim_absorb(sim, sim->nodes[i].vehicle, sim->nodes[i].live.abi.state, sim->nodes[i].live.hashed_bytes);
     }
-    sim->chain = srv_state_hash_end(&sim->hash);
+    fold_chain(sim, sim->config->seed);
 }
 
 enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error)

@@ -62,17 +62,41 @@ static void take_out(struct srv_sim *sim, struct srv_node *node)
     }
 }
 
+static void take_out_library(struct srv_sim *sim, struct srv_node *nodes, uint32_t count, const struct oto_plugin_ops *ops)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (nodes[i].live.ops == ops) {
+            take_out(sim, &nodes[i]);
+        }
+    }
+}
+
 void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status,
                          const char *why)
 {
     srv_count(sim, OTO_COUNTER_ERRORS, 1);
     take_out(sim, node);
-    for (uint32_t i = 0; status == OTO_STEP_FATAL && i < sim->node_count; i++) {
-        if (sim->nodes[i].live.ops == node->live.ops) {
-            take_out(sim, &sim->nodes[i]);
-        }
+    if (status == OTO_STEP_FATAL) {
+        const struct srv_vehicle *vehicle = &sim->vehicles[node->vehicle];
+        take_out_library(sim, vehicle->motion, 1, node->live.ops);
+        take_out_library(sim, vehicle->first_sensor, vehicle->sensor_count, node->live.ops);
+        node->live.fatal = true;
+        sim->fatal = true;
     }
     srv_event_write(sim, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic, why);
+}
+
+/* Its own vehicle's nodes stop at once, the others at the end of the tick: vehicles may be advanced in any order. */
+void srv_fatal_spread(struct srv_sim *sim)
+{
+    for (uint32_t i = 0; sim->fatal && i < sim->node_count; i++) {
+        struct srv_instance *source = &sim->nodes[i].live;
+        if (source->fatal) {
+            source->fatal = false;
+            take_out_library(sim, sim->nodes, sim->node_count, source->ops);
+        }
+    }
+    sim->fatal = false;
 }
 
 /* Asks the motion node, wherever it runs. A truth that it cannot give stops it, as an error of its step does. */
@@ -167,11 +191,19 @@ void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
     const struct srv_node *motion = vehicle->motion;
     struct oto_sample_head head = {
         .t_ns = sim->schedule.t_ns, .sensor_time_ns = sim->schedule.t_ns, .flags = vehicle->truth_flags};
-    srv_ring_push(&vehicle->ring, &head, &vehicle->truth);
+    const struct oto_truth_record *truth = &vehicle->truth;
+    struct oto_truth_record shaken;
+    if (vehicle->vibration != NULL) {
+        const struct srv_exposure exposure = {.vibration = vehicle->vibration, .at = srv_schedule_at(&sim->schedule)};
+        shaken = *truth;
+        srv_truth_shake(&exposure, &shaken);
+        truth = &shaken;
+    }
+    srv_ring_push(&vehicle->ring, &head, truth);
     head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
-    srv_state_hash_absorb(&sim->hash, motion->live.abi.state, motion->live.hashed_bytes);
-    srv_state_hash_absorb(&sim->hash, &head, sizeof head);
-    srv_state_hash_absorb(&sim->hash, &vehicle->truth, sizeof vehicle->truth);
+    srv_sim_absorb(sim, motion->vehicle, motion->live.abi.state, motion->live.hashed_bytes);
+    srv_sim_absorb(sim, motion->vehicle, &head, sizeof head);
+    srv_sim_absorb(sim, motion->vehicle, truth, sizeof *truth);
 }
 
 void srv_truth_begin(struct srv_sim *sim, struct srv_vehicle *vehicle)

@@ -2,6 +2,7 @@
 #ifndef SRV_CONFIG_BINDER_H
 #define SRV_CONFIG_BINDER_H
 
+#include "world/copies.h"
 #include "world/raw.h"
 #include "parts/library.h"
 
@@ -25,11 +26,19 @@ struct srv_part_cache {
 };
 void srv_part_cache_finish(struct srv_part_cache *cache);
 
+/* The entry of the file that a vehicle comes from. */
+struct srv_vehicle_origin {
+    uint32_t entry, index;
+};
+
 struct srv_binder {
     const struct srv_world_source *source;
     struct srv_world_config *config;
     struct srv_plugin_cache plugins;
     struct srv_part_cache parts;
+    struct srv_copies *copies; /* of each entry of `vehicles` */
+    uint32_t copies_count;
+    struct srv_vehicle_origin *origins; /* of each vehicle that is loaded */
     uint64_t vibration_lines; /* sum over all vehicles so far */
     oto_warn_function warn;
     void *warn_context;
@@ -51,6 +60,9 @@ enum oto_status srv_participant_named(struct srv_binder *binder, const struct ot
 enum oto_status srv_check_participants(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Loads, binds and checks vehicles and their nodes. */
 enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_value *vehicles);
+/* Writes the values of a vehicle that depend on its index into the tree, to read them again. */
+void srv_select_vehicle(const struct srv_binder *binder, uint32_t vehicle);
+void srv_binder_finish(struct srv_binder *binder);
 /* Reads the vibration of a vehicle. After a failure the allocated rows belong to the vehicle and are freed with it. */
 enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_value *list,
                                    struct srv_vehicle_config *vehicle);

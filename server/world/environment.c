@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "environment/gravity.h"
 #include "world/binder.h"
 
 /* The value of a key in the file; NULL if the default applies. */
@@ -140,8 +141,8 @@ enum oto_status srv_resolve_environment(struct srv_raw_world *raw, struct oto_er
     struct srv_world_config *config = &raw->config;
     config->environment.gravity_wgs84 = raw->gravity == SRV_GRAVITY_WGS84;
     if (config->environment.gravity_wgs84)
-        config->environment.gravity_enu_m_s2 =
-            oto_vec3_make(0, 0, -oto_gravity_wgs84(config->origin_latitude_rad, config->origin_altitude_m));
+        config->environment.gravity_enu_m_s2 = srv_gravity_enu_at((oto_geodetic){
+            config->origin_latitude_rad, config->origin_longitude_rad, config->origin_altitude_m});
     enum oto_status status = resolve_field(raw, error);
     return status == OTO_OK ? resolve_air(raw, error) : status;
 }

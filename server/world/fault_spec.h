@@ -25,7 +25,7 @@ struct srv_fault_spec {
                                           * measured quantities */
     int64_t at_ns, for_ns; /* simulated start and duration; a start in the past means now */
     double value, rate_hz, probability;
-    int64_t period_ns;
+    int64_t period_ns; /* INTERMITTENT: the period; MULTIPATH, DRAUGHT: time constant of the decay */
     uint32_t count;
     uint32_t axis[3]; /* AXES: output axis i is input axis axis[i] times sign */
     double axis_sign[3];

@@ -15,7 +15,7 @@ struct srv_raw_fault {
     int32_t kind;
     const struct oto_value *fields, *channel, *axes;
     double value, rate_hz, probability;
-    int64_t at_ns, for_ns, period_ns;
+    int64_t at_ns, for_ns, period_ns, decay_ns;
     uint32_t count;
 };
 
@@ -31,7 +31,7 @@ static const struct srv_key fault_keys[] = {
      .word_count = sizeof kinds / sizeof *kinds, .text = "what goes wrong"},
     {"value", SRV_FORM_F64, AT(value), .minimum = -1e300, .maximum = 1e300,
      .text = "bias, spikes, noise (1 sigma), saturation: in the field's unit; ramp: per second; scale: the factor; delay, "
-             "time_jump, time_jitter (1 sigma): seconds"},
+             "time_jump, time_jitter (1 sigma): seconds; multipath: metres at the start; spoof: m/s; jam: dB; draught: Pa at the start"},
     {"fields", SRV_FORM_VALUE, AT(fields),
      .text = "names of fields, or their beginnings before a dot, separated by commas; default: all measured quantities"},
     {"channel", SRV_FORM_VALUE, AT(channel), .text = "the node's channel; default: the first"},
@@ -42,6 +42,8 @@ static const struct srv_key fault_keys[] = {
      .text = "spikes: mean number per second"},
     {"period_s", SRV_FORM_NS, AT(period_ns), RANGE(1e-6, 1e6), .scale = 1e9, .unit = "s", .default_text = "0.1",
      .text = "intermittent: period that is lost or kept as a whole"},
+    {"decay_s", SRV_FORM_NS, AT(decay_ns), RANGE(1e-3, 1e6), .scale = 1e9, .unit = "s", .default_text = "10",
+     .text = "multipath, draught: time constant with which the value decays"},
     {"probability", SRV_FORM_F64, AT(probability), RANGE(0, 1), .default_text = "0.5",
      .text = "intermittent: probability that a period is lost"},
     {"count", SRV_FORM_U32, AT(count), RANGE(2, 1000000), .unit = "samples", .default_text = "2",
@@ -61,6 +63,8 @@ static const struct {
     [OTO_FAULT_NOISE] = {true, 0, 1e300},      [OTO_FAULT_SATURATION] = {true, 0, 1e300},
     [OTO_FAULT_DELAY] = {true, 0, SRV_FAULT_MAX_DELAY_S}, [OTO_FAULT_TIME_JUMP] = {true, -1e6, 1e6},
     [OTO_FAULT_TIME_JITTER] = {true, 0, 1e3},
+    [OTO_FAULT_MULTIPATH] = {true, 0, 1e4},    [OTO_FAULT_SPOOF] = {true, 0, 1e4},
+    [OTO_FAULT_JAM] = {true, 0, 200},          [OTO_FAULT_DRAUGHT] = {true, -1e5, 1e5},
 };
 /* clang-format on */
 
@@ -218,7 +222,7 @@ static void take_numbers(const struct oto_value *map, const struct srv_raw_fault
     spec->value = raw->value;
     spec->rate_hz = raw->rate_hz;
     spec->probability = raw->probability;
-    spec->period_ns = raw->period_ns;
+    spec->period_ns = raw->kind == OTO_FAULT_MULTIPATH || raw->kind == OTO_FAULT_DRAUGHT ? raw->decay_ns : raw->period_ns;
     spec->count = raw->count;
     spec->at_ns = raw->at_ns;
     spec->for_ns = oto_value_get(map, "for_s") != NULL ? raw->for_ns : SRV_FAULT_FOR_EVER;
@@ -237,6 +241,11 @@ enum oto_status srv_fault_spec_read(const struct oto_value *map, const struct ot
     enum oto_status status = srv_section_read(&srv_section_fault, map, &raw, error);
     if (status == OTO_OK) {
         status = check_value(map, &raw, error);
+    }
+    if (status == OTO_OK && oto_fault_is_disturbance((uint32_t)raw.kind) &&
+        (descriptor->flags & OTO_PLUGIN_FEELS((uint32_t)raw.kind)) == 0) {
+        status = oto_value_fail(map, error, OTO_UNSUPPORTED, "plugin '%s' does not simulate faults of kind %s", descriptor->id,
+                                oto_fault_kind_text((uint32_t)raw.kind));
     }
     if (status == OTO_OK) {
         status = find_port(raw.channel, descriptor, &spec->port, error);

@@ -1,5 +1,6 @@
 #include "world/section.h"
 
+#include <arpa/inet.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -187,15 +188,28 @@ static enum oto_status read_date(const struct srv_key *key, const struct oto_val
     return status == OTO_OK ? OTO_OK : oto_value_fail(value, error, status, "%s: %s", key->name, why.text);
 }
 
+/* HOST:PORT, where an IPv6 HOST is in brackets; port 0: the kernel chooses. */
+static bool has_port(const char *address)
+{
+    const char *bracket = strchr(address, ']'), *colon = strrchr(bracket != NULL ? bracket : address, ':');
+    if (colon == NULL || colon == address)
+        return false;
+    const size_t digits = strspn(colon + 1, "0123456789");
+    return digits > 0 && digits <= 5 && colon[1 + digits] == '\0' && strtol(colon + 1, NULL, 10) <= 65535;
+}
+
 static const char *url_complaint(const char *url)
 {
-    static const char *const schemes[] = {"tcp://", "ipc://"};
+    static const char *const schemes[] = {"tcp://", "ipc://", "udp://"};
     if (strcmp(url, "ipc") == 0)
         return NULL;
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0')
-            return strlen(url) < sizeof((struct srv_publish_config *)0)->listen[0] ? NULL : "a shorter URL";
-    return "ipc, ipc://PATH or tcp://HOST:PORT";
+        if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0') {
+            if (strlen(url) >= sizeof((struct srv_publish_config *)0)->listen[0])
+                return "a shorter URL";
+            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + 6) ? "tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535" : NULL;
+        }
+    return "ipc, ipc://PATH, tcp://HOST:PORT or udp://HOST:PORT";
 }
 
 static enum oto_status add_listen(struct srv_publish_config *publish, const struct oto_value *value,
@@ -234,6 +248,35 @@ static enum oto_status read_listen(const struct srv_key *key, const struct oto_v
     for (uint32_t i = 0; i < value->count && status == OTO_OK; i++)
         status = add_listen(publish, value->items[i], error);
     return status;
+}
+
+/* "127.0.0.1:8090" or "[::1]:8090". */
+static bool is_address(const char *text)
+{
+    unsigned char room[16];
+    char address[64], *end = NULL;
+    const char *colon = strrchr(text, ':');
+    const bool six = text[0] == '[';
+    if (colon == NULL || (six && (colon < text + 2 || colon[-1] != ']')) || colon[1] < '0' || colon[1] > '9') {
+        return false;
+    }
+    const int length = (int)(colon - text) - 2 * six;
+    (void)snprintf(address, sizeof address, "%.*s", length, text + six);
+    return length < (int)sizeof address && strtoul(colon + 1, &end, 10) <= UINT16_MAX && *end == 0 &&
+           inet_pton(six ? AF_INET6 : AF_INET, address, room) == 1;
+}
+
+static enum oto_status read_address(const struct srv_key *key, const struct oto_value *value, void *target,
+                                    struct oto_error *error)
+{
+    const char *text = NULL;
+    const enum oto_status status = oto_value_text(value, &text, error);
+    if (status != OTO_OK)
+        return status;
+    if (!is_address(text) || strlen(text) >= key->bytes)
+        return oto_value_expected(value, error, "an IP address and a port, as 127.0.0.1:8090 or [::1]:8090");
+    memcpy(at(key, target), text, strlen(text) + 1);
+    return OTO_OK;
 }
 
 static enum oto_status keep(const struct srv_key *key, const struct oto_value *value, void *target)
@@ -308,6 +351,7 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_BOOL] = read_bool,     [SRV_FORM_WORD] = srv_word_read,   [SRV_FORM_NAME] = read_name,
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
     [SRV_FORM_TABLE] = srv_table_read,
-    [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_VALUE] = read_value,     [SRV_FORM_MAP] = read_map,
-    [SRV_FORM_LIST] = read_list,     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
+    [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_ADDRESS] = read_address, [SRV_FORM_VALUE] = read_value,
+    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map,
+    [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

@@ -261,6 +261,7 @@ static enum oto_status bind_node(struct srv_binder *binder, uint32_t index)
 {
     struct srv_node_config *node = &binder->config->nodes[index];
     const struct oto_value *map = oto_value_get(node->place, "inputs");
+    srv_select_vehicle(binder, node->vehicle);
     const uint32_t given = map != NULL ? map->count : 0;
     if (given > OTO_ESTIMATOR_MAX_INPUTS)
         return oto_value_fail(map, binder->error, OTO_LIMIT, "%u inputs, at most %d are accepted", given,

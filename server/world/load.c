@@ -43,6 +43,31 @@ static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, stru
     return OTO_OK;
 }
 
+/* Without a token a page is for this machine alone. */
+static enum oto_status check_web(const struct srv_raw_world *raw, const struct oto_value *root, struct oto_error *error)
+{
+    const struct srv_web_config *web = &raw->config.web;
+    const bool loopback = strncmp(web->listen, "127.", 4) == 0 || strncmp(web->listen, "[::1]:", 6) == 0;
+    return loopback || web->read_token == SRV_READ_TOKEN_AUTO
+               ? OTO_OK
+               : oto_value_fail(oto_value_get(root, "web"), error, OTO_INVALID,
+                                "`read_token: none` is accepted on loopback only, and %s can be reached from other machines: "
+                                "use `read_token: auto`, or listen on 127.0.0.1", web->listen);
+}
+
+/* PlotJuggler reads datagrams, and nothing else does. */
+static enum oto_status check_publish(const struct srv_raw_world *raw, const struct oto_value *root, struct oto_error *error)
+{
+    const struct srv_publish_config *publish = &raw->config.publish;
+    const bool plotjuggler = raw->packed == 2;
+    for (uint32_t i = 0; i < publish->listen_count; i++)
+        if ((strncmp(publish->listen[i], "udp://", 6) == 0) != plotjuggler)
+            return oto_value_fail(oto_value_get(root, "publish"), error, OTO_INVALID,
+                                  plotjuggler ? "format: plotjuggler sends to udp://HOST:PORT, and '%s' is no such address"
+                                              : "'%s' needs `format: plotjuggler`", publish->listen[i]);
+    return OTO_OK;
+}
+
 static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *error)
 {
     const struct oto_value *root = oto_document_root(raw->config.document);
@@ -50,8 +75,12 @@ static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *e
     enum oto_status status = srv_section_read(&srv_section_world, root, raw, error);
     if (status != OTO_OK)
         return status;
-    raw->config.publish.packed = raw->packed != 0;
-    status = take_checkpoint_directory(raw, error);
+    raw->config.publish.packed = raw->packed == 1;
+    status = check_publish(raw, root, error);
+    if (status == OTO_OK)
+        status = take_checkpoint_directory(raw, error);
+    if (status == OTO_OK)
+        status = check_web(raw, root, error);
     return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
 }
 
@@ -86,8 +115,7 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
         status = srv_bind_inputs(&binder);
     if (status == OTO_OK)
         status = srv_check_topics(&binder);
-    srv_plugin_cache_finish(&binder.plugins);
-    srv_part_cache_finish(&binder.parts);
+    srv_binder_finish(&binder);
     if (status != OTO_OK)
         srv_world_config_finish(config);
     return status;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/pattern.h"
 #include "world/section.h"
 
 static int by_name_then_place(const void *a, const void *b)
@@ -95,61 +96,210 @@ static enum oto_status load_node(struct srv_binder *binder, uint32_t vehicle, co
     return srv_bind_node(binder, &raw, map, false, node);
 }
 
-/* Loads the motion node first, then the others in their order. */
-static enum oto_status load_vehicle(struct srv_binder *binder, uint32_t index, const struct srv_raw_vehicle *raw)
+/* ---- one vehicle ---- */
+
+static enum oto_status copy_faults(struct srv_binder *binder, const struct srv_node_config *from, struct srv_node_config *to)
+{
+    if (from->fault_count == 0)
+        return OTO_OK;
+    to->faults = malloc(from->fault_count * sizeof *to->faults);
+    if (to->faults == NULL)
+        return no_memory(binder);
+    memcpy(to->faults, from->faults, from->fault_count * sizeof *to->faults);
+    return OTO_OK;
+}
+
+/* A node that is equal in every vehicle of the entry: bound once, its parameters shared. */
+static enum oto_status copy_node(struct srv_binder *binder, const struct srv_node_config *from, uint32_t vehicle,
+                                 struct srv_node_config *to)
+{
+    const char *own_frame = binder->config->vehicles[from->vehicle].name;
+    const size_t bytes = strlen(own_frame);
+    *to = *from;
+    to->vehicle = vehicle;
+    to->plugin = oto_plugin_hold(from->plugin);
+    to->faults = NULL;
+    if (strncmp(from->frame_id, own_frame, bytes) == 0 && (from->frame_id[bytes] == '/' || from->frame_id[bytes] == '\0'))
+        (void)snprintf(to->frame_id, sizeof to->frame_id, "%.31s%.31s", binder->config->vehicles[vehicle].name,
+                       from->frame_id + bytes);
+    const enum oto_status status = oto_params_copy(&from->params, &to->params, binder->error);
+    return status == OTO_OK ? copy_faults(binder, from, to) : status;
+}
+
+/* The entry whose vehicles are being loaded. */
+struct entry {
+    const struct srv_raw_vehicle *raw;
+    const struct srv_copies *copies;
+    const struct srv_vehicle_config *first; /* its first vehicle that is loaded; NULL: this one */
+};
+
+/* Nodes that differ from vehicle to vehicle are bound for each, the others once. A participant counts its vehicles. */
+static enum oto_status load_part(struct srv_binder *binder, const struct entry *entry, uint32_t vehicle,
+                                 const struct oto_value *map, bool is_motion)
 {
     struct srv_world_config *config = binder->config;
+    const struct srv_vehicle_config *now = &config->vehicles[vehicle];
+    struct srv_node_config *node = &config->nodes[config->node_count++];
+    const bool again = entry->first == NULL || srv_copies_vary(entry->copies, map) || entry->first->participant != 0;
+    if (!again)
+        return copy_node(binder, &config->nodes[entry->first->motion + (uint32_t)(node - &config->nodes[now->motion])],
+                         vehicle, node);
+    return is_motion ? load_motion(binder, vehicle, map, node) : load_node(binder, vehicle, map, node);
+}
+
+/* Loads the motion node first, then the others in their order. */
+static enum oto_status load_vehicle(struct srv_binder *binder, const struct entry *entry, uint32_t index)
+{
+    struct srv_world_config *config = binder->config;
+    const struct srv_raw_vehicle *raw = entry->raw;
     struct srv_vehicle_config *vehicle = &config->vehicles[index];
-    memcpy(vehicle->name, raw->name, sizeof vehicle->name);
     vehicle->motion = config->node_count;
     vehicle->first_node = config->node_count + 1;
-    enum oto_status status = load_motion(binder, index, raw->motion, &config->nodes[config->node_count++]);
+    enum oto_status status = load_part(binder, entry, index, raw->motion, true);
     if (status == OTO_OK && raw->vibration != NULL)
         status = srv_load_vibration(binder, raw->vibration, vehicle);
     for (uint32_t i = 0; status == OTO_OK && raw->nodes != NULL && i < raw->nodes->count; i++) {
-        status = load_node(binder, index, raw->nodes->items[i], &config->nodes[config->node_count++]);
+        status = load_part(binder, entry, index, raw->nodes->items[i], false);
         vehicle->node_count++;
     }
-    return status == OTO_OK && raw->nodes != NULL ? check_names(binder, raw->nodes, "nodes of a vehicle") : status;
+    return status == OTO_OK && raw->nodes != NULL && entry->first == NULL ? check_names(binder, raw->nodes, "nodes of a vehicle")
+                                                                          : status;
 }
 
-static enum oto_status read_vehicles(struct srv_binder *binder, const struct oto_value *list,
-                                     struct srv_raw_vehicle *raws, uint64_t *nodes)
+/* ---- the list ---- */
+
+/* What the file says, before any vehicle is made. */
+struct list {
+    const struct oto_value *list;
+    struct srv_raw_vehicle *raws;
+    uint64_t vehicles, nodes; /* of all entries, or of those that are loaded */
+};
+
+static bool is_wanted(const struct srv_binder *binder, const char *name)
+{
+    const char *only = binder->config->only;
+    return only[0] == '\0' || srv_pattern_matches(only, name);
+}
+
+static enum oto_status count_entry(struct srv_binder *binder, struct list *list, uint32_t i)
+{
+    const struct srv_copies *copies = &binder->copies[i];
+    const uint32_t each = 1 + (list->raws[i].nodes != NULL ? list->raws[i].nodes->count : 0);
+    char name[SRV_NAME_BYTES];
+    for (uint32_t k = 0; k < srv_copies_count(copies); k++) {
+        srv_copies_name(copies, list->raws[i].name, k, name);
+        if (is_wanted(binder, name)) {
+            list->vehicles++;
+            list->nodes += each;
+        }
+    }
+    if (list->vehicles > SRV_MAX_VEHICLES)
+        return oto_value_fail(list->list->items[i], binder->error, OTO_LIMIT, "more than %d vehicles, the most that is accepted",
+                              SRV_MAX_VEHICLES);
+    return list->nodes <= SRV_MAX_NODES ? OTO_OK
+                                        : oto_value_fail(list->list->items[i], binder->error, OTO_LIMIT,
+                                                         "more than %d nodes, the most that is accepted", SRV_MAX_NODES);
+}
+
+static enum oto_status read_vehicles(struct srv_binder *binder, struct list *list)
 {
     enum oto_status status = OTO_OK;
-    for (uint32_t i = 0; i < list->count && status == OTO_OK; i++) {
-        status = srv_section_read(&srv_section_vehicle, list->items[i], &raws[i], binder->error);
-        *nodes += 1 + (raws[i].nodes != NULL ? raws[i].nodes->count : 0);
-        if (status == OTO_OK && *nodes > SRV_MAX_NODES)
-            status = oto_value_fail(list->items[i], binder->error, OTO_LIMIT,
-                                    "more than %d nodes, the most that is accepted", SRV_MAX_NODES);
+    for (uint32_t i = 0; i < list->list->count && status == OTO_OK; i++) {
+        status = srv_section_read(&srv_section_vehicle, list->list->items[i], &list->raws[i], binder->error);
+        if (status == OTO_OK)
+            status = srv_copies_make(binder->config->document, list->list->items[i], &list->raws[i], &binder->copies[i],
+                                     binder->error);
+        if (status == OTO_OK)
+            status = count_entry(binder, list, i);
     }
-    return status == OTO_OK ? check_names(binder, list, "vehicles") : status;
+    return status;
+}
+
+static enum oto_status make_room(struct srv_binder *binder, const struct list *list)
+{
+    struct srv_world_config *config = binder->config;
+    if (list->vehicles == 0) {
+        char name[SRV_NAME_BYTES];
+        srv_copies_name(&binder->copies[0], list->raws[0].name, 0, name);
+        return oto_value_fail(list->list, binder->error, OTO_NOT_FOUND,
+                              "no vehicle matches '%.96s'; a pattern of names such as '%s' is accepted", config->only, name);
+    }
+    config->vehicles = calloc(list->vehicles, sizeof *config->vehicles);
+    config->nodes = calloc(list->nodes, sizeof *config->nodes);
+    binder->origins = calloc(list->vehicles, sizeof *binder->origins);
+    return config->vehicles != NULL && config->nodes != NULL && binder->origins != NULL ? OTO_OK : no_memory(binder);
+}
+
+static enum oto_status load_entry(struct srv_binder *binder, const struct list *list, uint32_t i)
+{
+    struct srv_world_config *config = binder->config;
+    struct entry entry = {&list->raws[i], &binder->copies[i], NULL};
+    enum oto_status status = OTO_OK;
+    for (uint32_t k = 0; k < srv_copies_count(entry.copies) && status == OTO_OK; k++) {
+        struct srv_vehicle_config *vehicle = &config->vehicles[config->vehicle_count];
+        char name[SRV_NAME_BYTES];
+        srv_copies_name(entry.copies, entry.raw->name, k, name);
+        if (!is_wanted(binder, name))
+            continue;
+        memcpy(vehicle->name, name, sizeof vehicle->name);
+        binder->origins[config->vehicle_count] = (struct srv_vehicle_origin){i, k};
+        srv_copies_select(entry.copies, k);
+        status = load_vehicle(binder, &entry, config->vehicle_count++);
+        entry.first = entry.first != NULL ? entry.first : vehicle;
+    }
+    return status;
+}
+
+static enum oto_status check_vehicle_names(struct srv_binder *binder, const struct oto_value *list)
+{
+    const struct srv_world_config *config = binder->config;
+    struct srv_named *names = malloc((size_t)config->vehicle_count * sizeof *names);
+    if (names == NULL)
+        return no_memory(binder);
+    for (uint32_t v = 0; v < config->vehicle_count; v++)
+        names[v] = (struct srv_named){config->vehicles[v].name, oto_value_get(list->items[binder->origins[v].entry], "name")};
+    const enum oto_status status = srv_check_unique(names, config->vehicle_count, "vehicles", binder->error);
+    free(names);
+    return status;
+}
+
+static enum oto_status load_list(struct srv_binder *binder, struct list *list)
+{
+    enum oto_status status = read_vehicles(binder, list);
+    if (status == OTO_OK)
+        status = make_room(binder, list);
+    for (uint32_t i = 0; i < list->list->count && status == OTO_OK; i++)
+        status = load_entry(binder, list, i);
+    return status == OTO_OK ? check_vehicle_names(binder, list->list) : status;
 }
 
 enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_value *list)
 {
-    struct srv_world_config *config = binder->config;
-    uint64_t nodes = 0;
     if (list->count == 0)
         return oto_value_fail(list, binder->error, OTO_INVALID, "expected at least one vehicle, got an empty list");
     if (list->count > SRV_MAX_VEHICLES)
         return oto_value_fail(list, binder->error, OTO_LIMIT, "%u vehicles, at most %d are accepted", list->count,
                               SRV_MAX_VEHICLES);
-    struct srv_raw_vehicle *raws = calloc(list->count, sizeof *raws);
-    if (raws == NULL)
-        return no_memory(binder);
-    enum oto_status status = read_vehicles(binder, list, raws, &nodes);
-    if (status == OTO_OK) {
-        config->vehicles = calloc(list->count, sizeof *config->vehicles);
-        config->nodes = calloc(nodes, sizeof *config->nodes);
-        if (config->vehicles == NULL || config->nodes == NULL)
-            status = no_memory(binder);
-    }
-    for (uint32_t i = 0; i < list->count && status == OTO_OK; i++) {
-        config->vehicle_count++;
-        status = load_vehicle(binder, i, &raws[i]);
-    }
-    free(raws);
+    struct list read = {.list = list, .raws = calloc(list->count, sizeof *read.raws)};
+    binder->copies = calloc(list->count, sizeof *binder->copies);
+    binder->copies_count = list->count;
+    const enum oto_status status = read.raws != NULL && binder->copies != NULL ? load_list(binder, &read) : no_memory(binder);
+    free(read.raws);
     return status;
+}
+
+void srv_select_vehicle(const struct srv_binder *binder, uint32_t vehicle)
+{
+    const struct srv_vehicle_origin *origin = &binder->origins[vehicle];
+    srv_copies_select(&binder->copies[origin->entry], origin->index);
+}
+
+void srv_binder_finish(struct srv_binder *binder)
+{
+    for (uint32_t i = 0; binder->copies != NULL && i < binder->copies_count; i++)
+        srv_copies_finish(&binder->copies[i]);
+    free(binder->copies);
+    free(binder->origins);
+    srv_plugin_cache_finish(&binder->plugins);
+    srv_part_cache_finish(&binder->parts);
 }

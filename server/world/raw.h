@@ -27,6 +27,8 @@ enum oto_status srv_resolve_environment(struct srv_raw_world *raw, struct oto_er
 
 struct srv_raw_vehicle {
     char name[SRV_NAME_BYTES];
+    uint32_t count; /* 0: not given */
+    const struct oto_value *spread; /* NULL: not given */
     const struct oto_value *motion, *nodes, *vibration;
 };
 

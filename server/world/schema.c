@@ -99,7 +99,7 @@ static void write_alternatives(struct srv_json *json, const struct srv_key *key)
 static void write_default(struct srv_json *json, const struct srv_key *key)
 {
     const char *text = key->default_text;
-    bool literal = strspn(text, "0123456789.-+e") == strlen(text) || *text == '[' || strcmp(text, "true") == 0;
+    bool literal = strspn(text, "0123456789.-+e") == strlen(text) || *text == '[' || key->form == SRV_FORM_BOOL;
     if (literal && key->form != SRV_FORM_DATE)
         srv_json_raw(json, "default", text);
     else

@@ -31,13 +31,18 @@ static enum oto_status unknown_key(const struct srv_section *section, const stru
                               section->name, list);
 }
 
+/* Its section is a map whose keys are members of the same struct. */
+static bool is_in_place(const struct srv_key *key)
+{
+    return key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST && key->form != SRV_FORM_SPREAD;
+}
+
 static enum oto_status read_key(const struct srv_key *key, const struct oto_value *value, void *target,
                                 struct oto_error *error)
 {
     if ((key->flags & SRV_KEY_MAY_BE_NULL) != 0 && oto_value_is_null(value))
         return OTO_OK;
-    bool in_place = key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST;
-    if (in_place && value->kind == OTO_VALUE_MAP) {
+    if (is_in_place(key) && value->kind == OTO_VALUE_MAP) {
         if (key->form == SRV_FORM_BOOL)
             *(bool *)((char *)target + key->offset) = true;
         return srv_section_read(key->section, value, target, error);
@@ -96,7 +101,7 @@ void srv_section_defaults(const struct srv_section *section, void *target)
         const struct srv_key *key = &section->keys[i];
         if (key->default_text != NULL)
             set_default(key, target);
-        if (key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST)
+        if (is_in_place(key))
             srv_section_defaults(key->section, target);
     }
 }

@@ -25,9 +25,11 @@ enum srv_form {
     SRV_FORM_TABLE,   /* struct srv_table: a number, or rows [x, number] */
     SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
     SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
+    SRV_FORM_ADDRESS, /* char[bytes]: an IP address and a port */
     SRV_FORM_VALUE,   /* const struct oto_value *: any value; the loader reads it */
     SRV_FORM_MAP,     /* const struct oto_value *: a map; without `section` the plugin defines its keys */
     SRV_FORM_LIST,    /* const struct oto_value *: a list of maps, each of `section` */
+    SRV_FORM_SPREAD,  /* const struct oto_value *: a map of paths to rules of `section`, or lists of rules and numbers */
     SRV_FORM_SECTION, /* a map whose keys are members of the same struct */
     SRV_FORM_LATER,   /* a known key that is refused with `text` */
     SRV_FORM_COUNT
@@ -68,7 +70,7 @@ extern const struct srv_section srv_section_world, srv_section_vehicle, srv_sect
     srv_section_fault;
 extern const struct srv_section srv_section_vibration, srv_section_sine, srv_section_psd, srv_section_noise,
     srv_section_engine,
-    srv_section_order, srv_section_participant, srv_section_role;
+    srv_section_order, srv_section_participant, srv_section_role, srv_section_spread;
 
 void srv_section_defaults(const struct srv_section *section, void *target);
 /* Reads a map into a struct with defaults. Unknown, refused and missing keys are errors. */

@@ -92,16 +92,25 @@ static const struct srv_key environment_keys[] = {
 };
 static const struct srv_section environment = {"environment", "environment of the vehicles", KEYS(environment_keys)};
 
-static const struct srv_word formats[] = {{"map", 0, NULL}, {"packed", 1, NULL}};
+static const struct srv_word formats[] = {{"map", 0, NULL}, {"packed", 1, NULL}, {"plotjuggler", 2, NULL}};
 static const struct srv_key publish_keys[] = {
     {"listen", SRV_FORM_LISTEN, AT(config.publish), .default_text = "ipc",
-     .text = "listen addresses for subscribers: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT"},
+     .text = "listen addresses for subscribers: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT; with the format plotjuggler addresses to send to: udp://HOST:PORT"},
     {"coalesce_ms", SRV_FORM_NS, AT(config.publish.coalesce_ns), RANGE(0, 1000), .scale = 1e6, .unit = "ms",
      .default_text = "5", .text = "time whose samples share a frame; 0: a frame for each tick"},
     {"format", SRV_FORM_WORD, AT(packed), WORDS(formats), .default_text = "map",
-     .text = "map: msgpack with named fields; packed: raw records with a schema frame"},
+     .text = "map: msgpack with named fields; packed: raw records with a schema frame; plotjuggler: msgpack over UDP as PlotJuggler reads it"},
 };
 static const struct srv_section publish = {"publish", "publishing over the network", KEYS(publish_keys)};
+
+static const struct srv_word read_tokens[] = {{"auto", SRV_READ_TOKEN_AUTO, NULL}, {"none", SRV_READ_TOKEN_NONE, NULL}};
+static const struct srv_key web_keys[] = {
+    {"listen", SRV_FORM_ADDRESS, AT(config.web.listen), .default_text = "127.0.0.1:8090",
+     .text = "address and port of the page; if the port is taken, one of the next 15 is used; port 0: any port"},
+    {"read_token", SRV_FORM_WORD, AT(config.web.read_token), WORDS(read_tokens), .default_text = "auto",
+     .text = "auto: reading needs the token of the printed link; none: everybody who reaches the port may read, on loopback only"},
+};
+static const struct srv_section web = {"web", "the page in the browser", KEYS(web_keys)};
 
 static const struct srv_key checkpoint_keys[] = {
     {"every_s", SRV_FORM_NS, AT(config.checkpoint.every_ns), RANGE(0.1, 1e7), .scale = 1e9, .unit = "s",
@@ -141,12 +150,20 @@ static const struct srv_key world_keys[] = {
     {"environment", SRV_FORM_SECTION, .section = &environment, .text = "environment of the vehicles"},
     {"vehicles", SRV_FORM_LIST, AT(vehicles), .flags = SRV_KEY_REQUIRED, .section = &srv_section_vehicle,
      .text = "vehicles with their motions, sensors and estimators"},
+    {"only", SRV_FORM_TOPIC, AT(config.only),
+     .text = "pattern of the vehicles that are simulated, such as car_0[0-4]*; they have the samples that they have in the whole world"},
+    {"threads", SRV_FORM_U32, AT(config.threads), RANGE(1, 64),
+     .text = "threads of the server that share the vehicles; samples do not depend on it; default: 1, or all processors in mode asap with 200 vehicles or more"},
     {"publish", SRV_FORM_BOOL, AT(config.publish.enabled), .section = &publish, .default_text = "true",
      .text = "publishing over the network; false: none"},
+    {"web", SRV_FORM_BOOL, AT(config.web.enabled), .section = &web, .default_text = "false",
+     .text = "a page in the browser with live plots, on loopback unless `listen` says otherwise; control needs a second token"},
     {"checkpoint", SRV_FORM_SECTION, .section = &checkpoint, .text = "periodic checkpoints of the world's state"},
     {"control", SRV_FORM_SECTION, .section = &control, .text = "users that may control the world"},
+    {"history_s", SRV_FORM_NS, AT(config.history_ns), RANGE(0.001, 10000), .scale = 1e9, .unit = "s",
+     .text = "time that is kept of each channel in shared memory; default: 1 s, less where the rings of all vehicles would take more than 64 MiB and 40 KiB a vehicle; estimators' inputs: at least 1 s"},
     {"ring_capacity", SRV_FORM_U32, AT(config.ring_capacity), RANGE(2, 1048576), .unit = "samples",
-     .default_text = "1024", .text = "at least this many samples of each channel are kept in shared memory"},
+     .text = "at least one second and this many samples of each channel are kept; default: 1024 in a world below 64 MiB"},
     {"recorder", SRV_FORM_LATER, .text = "record with `otolith run --csv` or from a client"},
     {"participants", SRV_FORM_LIST, AT(participants), .section = &srv_section_participant,
      .text = "other processes that give truth to vehicles, or run in step with the ticks"},

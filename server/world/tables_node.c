@@ -1,4 +1,4 @@
-#include "world/raw.h"
+#include "world/copies.h"
 #include "world/section.h"
 
 /* clang-format off */
@@ -101,8 +101,24 @@ static const struct srv_key participant_keys[] = {
 const struct srv_section srv_section_participant = {"a participant", "another process that takes part in the ticks",
                                                     KEYS(participant_keys)};
 
+static const struct srv_key spread_keys[] = {
+    {"first", SRV_FORM_F64, AT(srv_spread_rule, first), .scale = 1, .default_text = "0", .text = "value of vehicle 0"},
+    {"step", SRV_FORM_F64, AT(srv_spread_rule, step), .scale = 1, .default_text = "0", .text = "difference from one to the next"},
+    {"every", SRV_FORM_U32, AT(srv_spread_rule, every), .minimum = 1, .maximum = SRV_MAX_VEHICLES, .default_text = "1",
+     .text = "number of vehicles in a row that have the same value"},
+    {"wrap", SRV_FORM_U32, AT(srv_spread_rule, wrap), .maximum = SRV_MAX_VEHICLES, .default_text = "0",
+     .text = "number of different values, then the first again; 0: no limit"},
+};
+const struct srv_section srv_section_spread = {"a rule of spread", "a number for each vehicle: first + step * (i / every mod wrap)",
+                                               KEYS(spread_keys)};
+
 static const struct srv_key vehicle_keys[] = {
-    {"name", SRV_FORM_NAME, AT(srv_raw_vehicle, name), .flags = SRV_KEY_REQUIRED, .text = "name of the vehicle in topics"},
+    {"name", SRV_FORM_NAME, AT(srv_raw_vehicle, name), .flags = SRV_KEY_REQUIRED,
+     .text = "name of the vehicle in topics; with count: NAME_0000, NAME_0001, ..."},
+    {"count", SRV_FORM_U32, AT(srv_raw_vehicle, count), .minimum = 1, .maximum = SRV_MAX_VEHICLES,
+     .text = "number of such vehicles; in texts below motion, nodes and vibration {i} is the index, from 0"},
+    {"spread", SRV_FORM_SPREAD, AT(srv_raw_vehicle, spread), .section = &srv_section_spread,
+     .text = "numbers that differ: a path such as motion.params.position_enu_m or nodes.imu.unit, and its rule"},
     {"motion", SRV_FORM_MAP, AT(srv_raw_vehicle, motion), .flags = SRV_KEY_REQUIRED, .section = &srv_section_motion,
      .text = "motion of the vehicle; its channel is the truth, world/vehicle/motion"},
     {"nodes", SRV_FORM_LIST, AT(srv_raw_vehicle, nodes), .section = &srv_section_node,

@@ -185,6 +185,15 @@ struct srv_publish_config {
     bool packed;
 };
 
+enum srv_read_token { SRV_READ_TOKEN_AUTO = 0, SRV_READ_TOKEN_NONE };
+
+/* The page in the browser. */
+struct srv_web_config {
+    bool enabled;
+    char listen[72];    /* ADDRESS:PORT */
+    int32_t read_token; /* enum srv_read_token */
+};
+
 /* What a client may do; each role includes the roles before it. */
 enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_ADMIN };
 
@@ -213,15 +222,19 @@ struct srv_world_config {
     int64_t date_days; /* since 1970-01-01 */
     struct srv_clock_config clock;
     struct srv_environment_config environment;
+    char only[OTO_TOPIC_BYTES]; /* the vehicles whose names match this pattern (base/pattern.h) are loaded; "": all */
+    uint32_t threads;  /* of the server, that tick; 0: not given */
     uint32_t vehicle_count, node_count;
     struct srv_vehicle_config *vehicles;
     struct srv_node_config *nodes; /* includes motion nodes; the motion node of a vehicle precedes its others */
     uint32_t participant_count;
     struct srv_participant_config *participants; /* inputs are applied in this order */
     struct srv_publish_config publish;
+    struct srv_web_config web;
     struct srv_checkpoint_config checkpoint;
     struct srv_control_config control;
-    uint32_t ring_capacity;          /* slots of a channel's ring, default 1024, at least one second */
+    uint32_t ring_capacity;          /* least slots of a channel's ring, beside those of one second; 0: not given */
+    int64_t history_ns;              /* time that a ring holds; 0: not given */
     srv_open_plugin_function *open_plugin; /* also for swaps and checkpoints; never NULL */
     struct oto_document *document;   /* owned */
 };

@@ -83,6 +83,8 @@ void bench_calibration(struct bench_context *context);
 void bench_clients(struct bench_context *context);
 void bench_crash(struct bench_context *context);
 void bench_checkpoint(struct bench_context *context);
+void bench_fleet(struct bench_context *context);
+void bench_record(struct bench_context *context);
 void bench_footprint(struct bench_context *context);
 
 #endif

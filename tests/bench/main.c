@@ -23,11 +23,13 @@ static const struct {
     {"estimator", bench_estimator, "one step of ekf and ins_ekf"},
     {"calibration", bench_calibration, "one IMU sample of mount_calibration, both methods"},
     {"isolated", bench_isolated, "a tick with three sensors, or their motion, in a plugin host"},
+    {"fleet", bench_fleet, "a vehicle and tick in worlds of 1 to 10 000 vehicles, and its memory"},
     {"motion", bench_motion, "the truth of 1000 vehicles for one tick of 1 ms"},
     {"swap", bench_swap, "a swap, from the request until it is live, and the tick in which it happens"},
     {"checkpoint", bench_checkpoint, "what a checkpoint costs the tick thread, a MiB of state"},
     {"clients", bench_clients, "work of a tick beside a stopped, dying or hostile client"},
     {"crash", bench_crash, "from a crash to the event that names it, and to the first tick of the next server"},
+    {"record", bench_record, "IMU records a second into an MCAP file, plain and with zstd"},
     {"footprint", bench_footprint, "resident memory and time to the first tick"},
 };
 

@@ -2,15 +2,19 @@
 import collections
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.dont_write_bytecode = True
+
+from damage import flipped, loader_bytes  # noqa: E402
+
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
-PLUGINS = BIN.parent / "lib" / "otolith" / "plugins"
+PLUGINS = next((BIN.parent / "lib" / "otolith").glob("plugins-*"))
 COUNT = 60  # for each plugin
 NODES = {"mems_imu": "car/imu", "motion_script": "car/motion", "odometer": "car/odo"}
 WORLD = """
@@ -24,21 +28,6 @@ vehicles:
       - {name: odo, plugin: odometer, rate_hz: 100}
 publish: false
 """
-# Tables and texts that the loader reads, without .init and .fini: code can be damaged in ways that only its run shows.
-SECTIONS = (".gnu.hash", ".dynsym", ".dynstr", ".gnu.version", ".gnu.version_r", ".rela.dyn", ".rela.plt", ".dynamic",
-            ".init_array", ".fini_array")
-
-
-def loader_bytes(path):
-    """The offsets of the headers and of the sections above."""
-    text = subprocess.run(["readelf", "-SlW", path], capture_output=True, text=True, check=True).stdout
-    program_headers = int(re.search(r"There are (\d+) program headers", text)[1])
-    ranges = [range(0, 64), range(64, 64 + 56 * program_headers)]
-    for name, offset, size in re.findall(r"\] (\.\S+)\s+\S+\s+[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", text):
-        if name in SECTIONS:
-            ranges.append(range(int(offset, 16), int(offset, 16) + int(size, 16)))
-    return ranges
-
 
 class DamagedPlugins(unittest.TestCase):
     def setUp(self):
@@ -52,10 +41,8 @@ class DamagedPlugins(unittest.TestCase):
         self.directory.cleanup()
 
     def damage(self, plugin, chance, ranges):
-        data = bytearray((PLUGINS / f"{plugin}.so").read_bytes())
         at, bit = chance.choice(chance.choice(ranges)), chance.randrange(8)
-        data[at] ^= 1 << bit
-        (self.path / "damaged.so").write_bytes(data)
+        (self.path / "damaged.so").write_bytes(flipped(PLUGINS / f"{plugin}.so", at, bit))
         return f"{plugin}, byte {at:#x}, bit {bit}"
 
     def otolith(self, *words):

@@ -1,6 +1,7 @@
 /* Plugins that get stuck or crash: what the server still does. */
 #include "oto_test.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "world_process.h"
@@ -67,6 +68,20 @@ static void a_plugin_that_refuses_ends_the_start_with_its_reason(void **state)
     }
 }
 
+struct stuck_set {
+    struct oto_client *client;
+    enum oto_status status;
+    struct oto_error error;
+};
+
+static void *set_endless(void *argument)
+{
+    struct stuck_set *job = argument;
+    struct oto_reply reply;
+    job->status = oto_control_set(job->client, "car/odd", "trouble", "endless", &reply, &job->error);
+    return NULL;
+}
+
 /* "trouble: endless": a `prepare` that does not return holds the worker. */
 static void a_prepare_that_never_returns_is_named_and_the_server_still_ends(void **state)
 {
@@ -75,22 +90,24 @@ static void a_prepare_that_never_returns_is_named_and_the_server_still_ends(void
     struct oto_error error = {0};
     world_start(world, (const char *const[]){"--no-publish", NULL});
     struct oto_client *client = world_attach(world, "test"), *other = world_attach(world, "other");
-    const struct oto_client_options hasty = {.size = sizeof hasty, .world = WORLD_NAME, .name = "hasty", .timeout_ms = 50};
-    struct oto_client *stuck = NULL;
-    assert_ok(oto_client_open(&hasty, &stuck, &error), error);
-    assert_int_equal(oto_control_set(stuck, "car/odd", "trouble", "endless", &reply, &error), OTO_TIMEOUT);
-    /* What waits behind it is refused at last, and later requests at once. */
-    assert_int_equal(oto_control_set(client, "car/odd", "increment", "2", &reply, &error), OTO_CONFLICT);
+    struct stuck_set job = {.client = world_attach(world, "stuck")};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, set_endless, &job), 0);
+    /* What waits behind it is refused at last, the stuck request has its reply, and later requests are refused at once. */
+    wait_for(oto_control_set(client, "car/odd", "increment", "2", &reply, &error) == OTO_CONFLICT);
     assert_non_null(strstr(error.text, "'set car/odd' has not returned"));
     assert_int_equal(oto_control_set(other, "car/odd", "increment", "2", &reply, &error), OTO_CONFLICT);
     assert_int_equal(oto_control_checkpoint(other, "/tmp/never.ckpt", &reply, &error), OTO_CONFLICT);
     assert_int_equal(oto_control_restore(other, "/tmp/never.ckpt", &reply, &error), OTO_CONFLICT);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(job.status, OTO_TIMEOUT);
+    assert_non_null(strstr(job.error.text, "it has not returned for 10 s and is given up"));
     const uint64_t tick = world_tick(client);
     wait_for(world_tick(client) > tick);
     assert_int_equal(world_stop(world), 1);
     world_assert_said(world, "'set car/odd' does not return (a stuck plugin or disk); the process ends without it");
     assert_false(world_left_something(world));
-    oto_client_close(stuck);
+    oto_client_close(job.client);
     oto_client_close(other);
     oto_client_close(client);
 }

@@ -34,9 +34,9 @@ seconds=$(LD_LIBRARY_PATH=$(pkg-config --variable=libdir otolith-sim) "$work/sim
 [ "$(grep -c '200 samples, 0 lost' <<<"$seconds")" = 3 ] || fail "sim_imu said: $seconds"
 [ "$("$work/plugin/sim_imu" "$city")" = "$seconds" ] || fail "find_package and pkg-config give different programs"
 if [ -e /usr/bin/python3 ]; then
-  PYTHONPATH=$work/stage/lib/python3/dist-packages /usr/bin/python3 -W ignore -c \
+  PYTHONPATH=$(echo "$work"/stage/lib/python3.*/dist-packages) /usr/bin/python3 -W ignore -c \
     "import otolith; otolith.Sim('$parts').step(10); otolith.Model('catr')" || fail "the installed Python package does not run"
-  missing=$(PYTHONPATH=$work/stage/lib/python3/dist-packages /usr/bin/python3 -c \
+  missing=$(PYTHONPATH=$(echo "$work"/stage/lib/python3.*/dist-packages) /usr/bin/python3 -c \
     "import otolith; otolith.Sim('$city', set={'vehicles.car.nodes.imu.part': 'nobody/nothing'})" 2>&1) && fail "a part of nobody is found"
   [[ $missing == *"$work/stage/share/otolith/configs/parts"* ]] || fail "parts are not searched beside the library: $missing"
 fi
@@ -54,6 +54,6 @@ WORLD
 mkdir -m 700 "$work/run"
 XDG_RUNTIME_DIR=$work/run "$work/stage/bin/otolith" run "$work/world.yaml" --for 2s --quiet --no-publish \
   --csv outoftree/car/thermometer="$work/out.csv" || fail "the world did not run"
-[ "$(head -n 1 "$work/out.csv")" = "t_ns,seq,temperature_degc" ] || fail "header: $(head -n 1 "$work/out.csv")"
+[ "$(head -n 1 "$work/out.csv")" = "t_ns,seq,temperature_degc,sensor_time_ns,flags" ] || fail "header: $(head -n 1 "$work/out.csv")"
 [ "$(tail -n 1 "$work/out.csv")" = "2000000000,20,26.5" ] || fail "last sample: $(tail -n 1 "$work/out.csv")"
 echo "a plugin built out of the tree runs in the installed server, and a world in programs built out of the tree"

@@ -259,8 +259,10 @@ static void columns_are_the_channels_fields_and_the_rate_is_said(void **state)
     write_truth();
     assert_int_equal(SENSE("--plugin", "template", "--set", "noise_std_degc=0", "--set", "params.bias_degc=1", "--set",
                            "lag_s=0", "--in", at("truth.csv"), "--out", "-"), 0);
-    assert_string_equal(read_text("stdout"), "t_ns,seq,temperature_degc\n10000000,1,21\n20000000,2,22\n30000000,3,23\n"
-                                             "40000000,4,24\n50000000,5,25\n60000000,6,26\n");
+    assert_string_equal(read_text("stdout"), "t_ns,seq,temperature_degc,sensor_time_ns,flags\n"
+                                             "10000000,1,21,10000000,0\n20000000,2,22,20000000,0\n"
+                                             "30000000,3,23,30000000,0\n40000000,4,24,40000000,0\n"
+                                             "50000000,5,25,50000000,0\n60000000,6,26,60000000,0\n");
     assert_said("fs = 100 Hz, from the median step of t_s");
     assert_int_equal(SENSE("--plugin", "template", "--rate", "60000/1001", "--in", at("truth.csv"), "--out", "-"), 0);
     assert_said("fs = 59.9400599401 Hz");
@@ -282,13 +284,38 @@ static void noise_is_the_seeds(void **state)
     assert_string_not_equal(first, read_text("a.csv"));
 }
 
+static void units_and_parts_have_noise_of_their_own(void **state)
+{
+    (void)state;
+    static char outputs[4][1 << 16];
+    static const char *const units[] = {"0", "1", "1"};
+    write_truth();
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(SENSE("--plugin", "template", "--unit", units[i], "--in", at("truth.csv"), "--out", at("a.csv")), 0);
+        (void)snprintf(outputs[i], sizeof outputs[i], "%s", read_text("a.csv"));
+    }
+    assert_string_not_equal(outputs[0], outputs[1]);
+    assert_string_equal(outputs[1], outputs[2]);
+}
+
+static void a_column_that_a_parameter_replaces_is_named(void **state)
+{
+    (void)state;
+    write_truth();
+    assert_int_equal(SENSE("--plugin", "mems_imu", "--set", "temperature_degc=20", "--in", at("truth.csv"), "--out",
+                           at("a.csv")), 0);
+    assert_said("--set temperature_degc=world uses it");
+    assert_int_equal(SENSE("--plugin", "mems_imu", "--in", at("truth.csv"), "--out", at("a.csv")), 0);
+    assert_null(strstr(read_text("stderr"), "has no effect"));
+}
+
 static void a_discarded_sample_keeps_its_row_and_uses_no_seq(void **state)
 {
     (void)state;
     write_truth();
     assert_int_equal(SENSE("--plugin", OTO_TEST_PLUGIN_DIR "/trouble_discard.so", "--set", "at=6", "--in", at("truth.csv"),
                            "--out", "-"), 0);
-    assert_non_null(strstr(read_text("stdout"), "\n50000000,5,5,5\n60000000,,,\n"));
+    assert_non_null(strstr(read_text("stdout"), "\n50000000,5,5,5,50000000,0\n60000000,,,,,\n"));
     assert_said("6 rows, 1 discarded");
 }
 
@@ -381,6 +408,8 @@ int main(void)
         cmocka_unit_test(the_rows_of_mavs_with_w_given_are_met),
         cmocka_unit_test(columns_are_the_channels_fields_and_the_rate_is_said),
         cmocka_unit_test(noise_is_the_seeds),
+        cmocka_unit_test(units_and_parts_have_noise_of_their_own),
+        cmocka_unit_test(a_column_that_a_parameter_replaces_is_named),
         cmocka_unit_test(a_discarded_sample_keeps_its_row_and_uses_no_seq),
         cmocka_unit_test(what_is_wrong_is_named_and_leaves_no_file),
         cmocka_unit_test(wrong_rows_are_named_by_line),

@@ -1,15 +1,24 @@
 """What the soak does to a world: each action takes the Soak and may refuse to go, but not leave it broken."""
+import contextlib
 import os
 import signal
+import socket
 import time
 
 import otolith
 
+from damage import NAME_SECTIONS, flipped, loader_bytes
 from processes import Violation, end, wait_for
 
 FAULTS = [("bias", {"value": 0.1}), ("stuck", {}), ("dropout", {}), ("noise", {"value": 0.05}), ("sign", {}), ("nan", {}),
           ("delay", {"value": 0.1}), ("repeat", {"count": 3}), ("time_jitter", {"value": 0.001}),
           ("scale", {"value": 1.1}), ("saturation", {"value": 1.0}), ("spikes", {"value": 5, "rate_hz": 2})]
+MOTIONS = ("motion_script", "motion_catr", "motion_ctrv", "motion_linear_xyzrpy", "motion_rigid_body_6dof")
+DAMAGED = {"car/imu": "mems_imu", "car/mag": "magnetometer", "car/odo": "odometer", "car/motion": "motion_script"}
+SUBSCRIBER = b"\0SP\0\0\x21\0\0"  # the handshake of nng's sub
+GREETINGS = (b"", SUBSCRIBER[:3], SUBSCRIBER, b"\0SP\0\0\x30\0\0", b"GET / HTTP/1.1\r\n\r\n", SUBSCRIBER + b"\1" + b"\xff" * 8,
+             SUBSCRIBER + b"\1\0\0\0\0\0\0\0\4abcd")
+PUBLISHER_KIB = 64 * 1024
 
 
 # ---- that change the state ----
@@ -32,6 +41,27 @@ def swap_back(soak):
 
 def swap_shadowed(soak):
     soak.must_or_refuse("swap", "car/imu", "mems_imu", "--shadow", "50ms", "--probation", "50ms")
+
+
+def swap_motion(soak):
+    soak.world.swap("car/motion", soak.random.choice(MOTIONS))
+
+
+def swap_damaged(soak):
+    """One changed bit in names and versions: refused, or without an effect. In code it would be a plugin of its own."""
+    node = soak.random.choice(sorted(DAMAGED))
+    plugin = soak.plugin_file(DAMAGED[node])
+    at = soak.random.choice(soak.random.choice(loader_bytes(plugin, NAME_SECTIONS)))
+    path = soak.own_file("damaged.so", flipped(plugin, at, soak.random.randrange(8)))
+    try:
+        soak.world.swap(node, path)
+    except otolith.OtolithError as refusal:
+        os.unlink(path)
+        if not any(words in str(refusal) for words in ("refused", "cannot be loaded", "the probe of", "under way")):
+            raise Violation(f"{DAMAGED[node]}.so, byte {at:#x}: a refusal that does not say why: {refusal}") from None
+        soak.done["swap_damaged, refused"] += 1
+        return
+    soak.world.swap(node, DAMAGED[node])
 
 
 def set_parameter(soak):
@@ -147,6 +177,50 @@ def subscribe(soak):
     wait_for(served, "a new subscriber gets no samples")
 
 
+def publisher_kib(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith("VmRSS:")), 0)
+    return 0
+
+
+def hostile_subscribers(soak):
+    """Connections that close at once, stop within the handshake, speak another protocol, lie about lengths or stay silent."""
+    address = f"{soak.runtime}/otolith/{soak.server.world}/pub.ipc"
+    for _ in range(soak.random.choice((10, 100, 400))):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.setblocking(False)
+        with contextlib.suppress(OSError):
+            connection.connect(address)
+            connection.send(soak.random.choice(GREETINGS))
+        if soak.random.random() < 0.1:
+            soak.silent.append(connection)
+        else:
+            connection.close()
+    while len(soak.silent) > 60:
+        soak.silent.pop(0).close()
+    subscribe(soak)
+    for pid in soak.server.named_children("otolith-publisher"):
+        if publisher_kib(pid) > PUBLISHER_KIB:
+            raise Violation(f"the publisher of '{soak.server.world}' takes {publisher_kib(pid)} KiB")
+
+
+def ask_for_damaged(soak):
+    """Files that are refused whatever the chance: the run must not notice."""
+    node = soak.random.choice(sorted(DAMAGED))
+    data = soak.plugin_file(DAMAGED[node]).read_bytes()
+    for damaged in (data[:soak.random.randrange(4096)], bytes([data[0] ^ 1]) + data[1:], data[:18] + b"\0" + data[19:],
+                    data.replace(b"otolith_plugin\0", b"otolith_plugim\0")):
+        path = soak.own_file("refused.so", damaged)
+        try:
+            soak.world.swap(node, path)
+        except otolith.OtolithError as refusal:
+            os.unlink(path)
+            if not str(refusal):
+                raise Violation("a damaged plugin was refused without a sentence") from None
+        else:
+            raise Violation("a damaged plugin was accepted")
+
+
 def kill_publisher(soak):
     for pid in soak.server.named_children("otolith-publisher"):
         os.kill(pid, signal.SIGKILL)
@@ -166,6 +240,8 @@ def ask_nonsense(soak):
             raise Violation("nonsense was accepted")
 
 
-DISTURBING = [swap_same, swap_rebuilt, swap_other, swap_back, swap_shadowed, set_parameter, fault, clear_faults,
-              pause_and_step, scale, mode, kill_host, stop_host, restore, kill_server]
-OUTSIDE = [checkpoint, join, leave_rudely, stop_client, subscribe, kill_publisher, ask_nonsense]
+RECORDED = [swap_same, swap_rebuilt, swap_other, swap_back, swap_shadowed, swap_motion, swap_damaged, set_parameter, fault,
+            clear_faults, pause_and_step, scale, mode, restore]  # of which a log contains every effect
+DISTURBING = RECORDED + [kill_host, stop_host, kill_server]
+OUTSIDE = [checkpoint, join, leave_rudely, stop_client, subscribe, hostile_subscribers, kill_publisher, ask_for_damaged,
+           ask_nonsense]

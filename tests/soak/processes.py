@@ -1,4 +1,5 @@
 """The programs under test: started in a runtime directory of their own, looked at through /proc, ended by pid."""
+import contextlib
 import os
 import re
 import signal
@@ -114,9 +115,13 @@ class Server:
         return code
 
     def kill(self):
+        """The supervising parent first: it would restart the server."""
         if self.alive():
             self.process.kill()
             self.process.wait()
+            if self.pid != self.process.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGTERM)
         self.log.close()
 
 

@@ -4,6 +4,7 @@ import argparse
 import collections
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -15,6 +16,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 RESIDENT_GROWTH_KIB = 6 * 1024  # arenas of malloc and pages touched late; a leak of 10 KiB a swap is more in 5 minutes
+SWAPPED_FILES = 10  # the plugin and the previous plugin of five nodes, each with a descriptor and about six mappings
 
 
 def duration(text):
@@ -35,7 +37,8 @@ def arguments():
 
 OPTIONS = arguments()
 os.environ["OTOLITH_LIBRARY"] = os.path.join(OPTIONS.build, "lib", "libotolith.so")
-sys.path[:0] = [HERE, os.path.join(ROOT, "clients", "python")]
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "support"), os.path.join(ROOT, "clients", "python")]
+sys.dont_write_bytecode = True
 
 import otolith  # noqa: E402
 import actions  # noqa: E402
@@ -48,11 +51,12 @@ class Soak:
     def __init__(self, runtime, world_file, seed, own_clients, *options):
         """own_clients: what stays connected, the publisher and this program among them."""
         self.own_clients = own_clients
+        self.logged = "--log" in options
         self.runtime, self.file = runtime, os.path.join(HERE, world_file)
         self.random = random.Random(seed)
         self.server = Server(os.path.join(OPTIONS.build, "bin"), runtime, self.file, options)
         self.checkpoint_path = os.path.join(runtime, self.server.world + ".ckpt")
-        self.stopped, self.copies = [], 0
+        self.stopped, self.silent, self.files, self.copies = [], [], 0, 0
         self.done, self.refused = collections.Counter(), collections.Counter()
         self.world, self.events = None, None
         self.killed_at = -1000.0
@@ -79,15 +83,24 @@ class Soak:
     def take_checkpoint(self):
         self.world.checkpoint(self.checkpoint_path)
 
+    def plugin_file(self, plugin):
+        return next(pathlib.Path(OPTIONS.build, "lib", "otolith").glob(f"plugins-*/{plugin}.so"))
+
+    def own_file(self, name, data):
+        """A file of these bytes. A replay loads a file that was swapped in once more: a logged world keeps all of them."""
+        self.files += 1
+        folder = os.path.join(self.runtime, f"{self.server.world}-files", str(self.files) if self.logged else "")
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, name)
+        with open(path + ".new", "wb") as file:
+            file.write(data)
+        os.rename(path + ".new", path)
+        return path
+
     def rebuilt_plugin(self):
         """The plugin as somebody would have built it anew: another file, other bytes, the same code."""
         self.copies += 1
-        path = os.path.join(self.runtime, "mems_imu.so")
-        shutil.copy(os.path.join(OPTIONS.build, "lib", "otolith", "plugins", "mems_imu.so"), path + ".new")
-        with open(path + ".new", "ab") as file:
-            file.write(b"\0" * self.copies)
-        os.rename(path + ".new", path)
-        return path
+        return self.own_file("mems_imu.so", self.plugin_file("mems_imu").read_bytes() + b"\0" * (self.copies % 100))
 
     def must_or_refuse(self, *command):
         code, _, text = self.server.cli(*command)
@@ -126,11 +139,17 @@ class Soak:
             if not 1 <= event["kind"] <= 21 or not event["text"]:
                 raise Violation(f"an event that makes no sense: {event}")
 
-    def calm(self):
-        """Ends what was begun, so that figures can be compared; returns them."""
+    def let_go(self):
         for client in self.stopped:
             end(client)
+        for connection in self.silent:
+            connection.close()
         self.stopped.clear()
+        self.silent.clear()
+
+    def calm(self):
+        """Ends what was begun, so that figures can be compared; returns them."""
+        self.let_go()
         for node in ("car/mag", "car/odo"):
             try:
                 self.world.clear_faults(node)
@@ -147,8 +166,7 @@ class Soak:
         return lowest
 
     def stop(self):
-        for client in self.stopped:
-            end(client)
+        self.let_go()
         self.world.close()
         code = self.server.stop()
         if code != 0:
@@ -165,7 +183,7 @@ def check_done(soak, wanted):
 
 def compare_flat(world, before, after):
     """Descriptors, threads and mappings as before; memory not much more."""
-    room = {"rss_kib": RESIDENT_GROWTH_KIB, "descriptors": 4, "mappings": 24, "threads": 0}
+    room = {"rss_kib": RESIDENT_GROWTH_KIB, "descriptors": SWAPPED_FILES, "mappings": 6 * SWAPPED_FILES, "threads": 0}
     grown = [f"{key} {before[key]} -> {after[key]}" for key in room if after[key] > before[key] + room[key]]
     if grown:
         raise Violation(f"'{world}' grows: {', '.join(grown)}")
@@ -191,81 +209,102 @@ def check_hash(soak):
     return clock.tick
 
 
-def start_reader(world, channel, period_ns):
-    return subprocess.Popen([sys.executable, os.path.join(HERE, "reader.py"), world, channel, str(period_ns)],
+def check_replay(soak):
+    """Each run of the logged world, replayed from its log; returns how many there were."""
+    logs = sorted(pathlib.Path(soak.runtime).glob("logged.runlog*"), key=lambda path: path.stat().st_mtime)
+    logs = [log for log in logs if log.suffix != ".ckpt"]
+    for log in logs:
+        done = subprocess.run([os.path.join(OPTIONS.build, "bin", "otolith"), "run", "--replay", log, "--mode", "asap",
+                               "--no-publish", "--quiet"], capture_output=True, text=True, timeout=3600, check=False)
+        if done.returncode != 0 or "the same as logged" not in done.stderr:
+            raise Violation(f"the replay of {log.name} ended with {done.returncode}: {done.stderr}")
+    return len(logs)
+
+
+def start_reader(program, *arguments):
+    return subprocess.Popen([sys.executable, "-B", os.path.join(HERE, program), *arguments],
                             env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "clients", "python")),
                             stdout=subprocess.PIPE, text=True)
 
 
-def finish_reader(reader):
+def finish_reader(reader, what):
     reader.terminate()
     account = json.loads(reader.communicate(timeout=120)[0])
     if account["violations"]:
-        raise Violation("the reader that never sleeps: " + "; ".join(account["violations"]))
+        raise Violation(f"{what}: " + "; ".join(account["violations"]))
     if account["samples"] == 0:
-        raise Violation("the reader that never sleeps got nothing")
+        raise Violation(f"{what} got nothing")
     return account
 
 
-def treat(shaken, watched, seconds):
+def treat(worlds, seconds):
     """Every action once, to warm up; then at random until the time is over. Returns the figures of both calms."""
     choice = random.Random(OPTIONS.seed)
-    for action in actions.DISTURBING + actions.OUTSIDE:
-        shaken.act(action)
-        shaken.check()
-    for action in actions.OUTSIDE:
-        watched.act(action)
-        watched.check()
-    before = {soak: soak.calm() for soak in (shaken, watched)}
+    for soak, own in worlds:
+        for action in own + actions.OUTSIDE:
+            soak.act(action)
+            soak.check()
+    before = {soak: soak.calm() for soak, _ in worlds}
+    chances = [(soak, group) for soak, own in worlds for group in (own, own, actions.OUTSIDE) if group]
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        soak, action = choice.choice([(shaken, actions.DISTURBING), (shaken, actions.OUTSIDE), (shaken, actions.DISTURBING),
-                                      (watched, actions.OUTSIDE)])
-        soak.act(choice.choice(action))
+        soak, group = choice.choice(chances)
+        soak.act(choice.choice(group))
         soak.check()
-    return before, {soak: soak.calm() for soak in (shaken, watched)}
+    return before, {soak: soak.calm() for soak, _ in worlds}
 
 
-def report(soaks, before, after, account, ticks):
+def report(soaks, before, after, accounts, ticks, replayed):
     for soak in soaks:
         print(f"{soak.server.world}: {sum(soak.done.values())} actions done, {sum(soak.refused.values())} refused")
         print("  figures " + ", ".join(f"{key} {before[soak][key]} -> {after[soak][key]}" for key in before[soak]))
         print("  " + ", ".join(f"{name} {count}" for name, count in sorted(soak.done.items())))
         for sentence, count in sorted(soak.refused.items()):
             print(f"  refused {count}: {sentence}")
-    print(f"reader: {account['samples']} samples, attached {account['epochs']} times, {account['lost']} told as lost, none missing")
+    for what, account in accounts.items():
+        print(f"{what}: {account['samples']} samples, {account['epochs']} runs, {account['lost']} reported as lost, none missing")
     print(f"hash: as undisturbed after {ticks} ticks")
+    print(f"replay: {replayed} runs of the logged world, each the same as logged")
+
+
+def check_end(worlds, readers, before, after):
+    """What can be said only at the end; prints the report."""
+    soaks = [soak for soak, _ in worlds]
+    for soak, own in worlds:
+        check_done(soak, own + actions.OUTSIDE)
+    watched, logged = soaks[1:]
+    ticks = check_hash(watched)
+    accounts = {what: finish_reader(reader, what) for what, reader in readers.items()}
+    for soak in soaks:
+        compare_flat(soak.server.world, before[soak], after[soak])
+        soak.stop()
+    wait_for(lambda: not strangers(OPTIONS.runtime), "processes are left behind")
+    report(soaks, before, after, accounts, ticks, check_replay(logged))
 
 
 def run(runtime):
-    shaken = watched = reader = None
+    soaks, readers = [], {}
     try:
-        shaken = Soak(runtime, "soak.yaml", OPTIONS.seed, 3, "--supervise")
-        watched = Soak(runtime, "watched.yaml", OPTIONS.seed + 1, 2)
-        reader = start_reader("soak", "car/imu", 5_000_000)
-        before, after = treat(shaken, watched, OPTIONS.seconds)
-        check_done(shaken, actions.DISTURBING + actions.OUTSIDE)
-        check_done(watched, actions.OUTSIDE)
-        ticks = check_hash(watched)
-        account = finish_reader(reader)
-        for soak in (shaken, watched):
-            compare_flat(soak.server.world, before[soak], after[soak])
-            soak.stop()
-        wait_for(lambda: not strangers(runtime), "processes are left behind")
-        report((shaken, watched), before, after, account, ticks)
+        soaks.append(Soak(runtime, "soak.yaml", OPTIONS.seed, 3, "--supervise"))
+        soaks.append(Soak(runtime, "watched.yaml", OPTIONS.seed + 1, 2))
+        soaks.append(Soak(runtime, "logged.yaml", OPTIONS.seed + 2, 2, "--log", os.path.join(runtime, "logged.runlog")))
+        readers["reader"] = start_reader("reader.py", "soak", "car/imu", "5000000")
+        readers["subscriber"] = start_reader("subscriber.py", f"ipc://{runtime}/otolith/watched/pub.ipc", "watched/car/imu",
+                                             "5000000")
+        worlds = list(zip(soaks, (actions.DISTURBING, [], actions.RECORDED)))
+        check_end(worlds, readers, *treat(worlds, OPTIONS.seconds))
     finally:
-        if reader is not None:
+        for reader in readers.values():
             end(reader)
-        for soak in filter(None, (shaken, watched)):
-            for client in soak.stopped:
-                end(client)
+        for soak in soaks:
+            soak.let_go()
             soak.server.kill()
 
 
 def main():
     OPTIONS.seed = OPTIONS.seed if OPTIONS.seed is not None else random.SystemRandom().randrange(1 << 32)
     print(f"soak: {OPTIONS.seconds:g} s, --seed {OPTIONS.seed}", flush=True)
-    runtime = tempfile.mkdtemp(prefix="otolith-soak-")
+    OPTIONS.runtime = runtime = tempfile.mkdtemp(prefix="otolith-soak-")
     os.environ["XDG_RUNTIME_DIR"] = runtime
     try:
         run(runtime)

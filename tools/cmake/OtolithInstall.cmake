@@ -4,16 +4,26 @@ set(OTOLITH_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/otolith)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/otolith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS otolith_headers otolith_shared otolith_sim_shared EXPORT otolith-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(program otolith otolithd otolith-publisher otolith-plugin-host otolith-nats)
+foreach(program otolith otolithd otolith-player otolith-publisher otolith-plugin-host otolith-web otolith-nats)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endforeach()
 get_property(plugins GLOBAL PROPERTY OTOLITH_PLUGINS)
-install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/otolith/plugins)
+install(TARGETS ${plugins} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${OTOLITH_PLUGIN_FOLDER})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/otolith/configs)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/clients/python/otolith
-  DESTINATION lib/python3/dist-packages PATTERN __pycache__ EXCLUDE)
+
+# Python of Debian reads /usr/lib/python3/dist-packages and PREFIX/lib/python3.N/dist-packages of /usr/local alone; under
+# another prefix PYTHONPATH has to name the folder.
+execute_process(COMMAND /usr/bin/python3 -c "import sys; print('%d.%d' % sys.version_info[:2])"
+  OUTPUT_VARIABLE python_version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+install(CODE "
+  set(folder lib/python${python_version}/dist-packages)
+  if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
+    set(folder lib/python3/dist-packages)
+  endif()
+  file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${folder}\" TYPE DIRECTORY
+    FILES \"${PROJECT_SOURCE_DIR}/clients/python/otolith\" PATTERN __pycache__ EXCLUDE)")
 
 install(EXPORT otolith-targets NAMESPACE otolith:: DESTINATION ${OTOLITH_CMAKE_DIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/tools/cmake/otolith-config.cmake.in

@@ -3,6 +3,7 @@
 #define CLI_ALLAN_REPORT_H
 
 #include "allan.h"
+#include "fit/model.h"
 
 enum { ALLAN_NAME_BYTES = 64 };
 
@@ -13,7 +14,13 @@ struct allan_column {
     struct allan_point points[ALLAN_MAX_POINTS];
     size_t count;
     struct allan_fit fit;
+    double worst, worst_s;  /* largest deviation of the fit from the curve where the curve is known, relative; at worst_s */
+    bool is_off;            /* the terms do not fit */
+    struct fit_model model; /* then: white noise, Gauss-Markov processes and K, which do better */
 };
+
+/* Compares the fit with the curve, and fits correlated noise where it is off. */
+void allan_judge(struct allan_column *column, const struct allan_fit_options *options);
 
 /* {"columns": {NAME: {tau_s, adev, lo, hi, N, B, K, …}}}; `constants`: also constant columns, with empty arrays. */
 void allan_print_json(const struct allan_column *columns, uint32_t count, bool constants);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "environment/gravity.h"
 #include "estimate/estimate.h"
 #include "otolith/environment.h"
 
@@ -161,6 +162,7 @@ enum oto_status estimate_origin(struct oto_setup *setup, const char *argument, s
     setup->origin_latitude_rad = n[0] * OTO_PI / 180;
     setup->origin_longitude_rad = n[1] * OTO_PI / 180;
     setup->origin_altitude_m = n[2];
-    setup->gravity_enu_m_s2 = oto_vec3_make(0.0, 0.0, -oto_gravity_wgs84(setup->origin_latitude_rad, n[2]));
+    setup->gravity_enu_m_s2 =
+        srv_gravity_enu_at((oto_geodetic){setup->origin_latitude_rad, setup->origin_longitude_rad, n[2]});
     return OTO_OK;
 }

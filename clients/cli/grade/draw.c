@@ -105,6 +105,28 @@ static enum oto_status read_mount(const struct oto_value *vehicle, const struct 
     return status;
 }
 
+static enum oto_status number_of(const struct oto_value *map, const char *key, double *number, struct oto_error *error)
+{
+    const struct oto_value *value = oto_value_get(map, key);
+    *number = 0.0;
+    return value != NULL ? oto_value_f64(value, number, error) : OTO_OK;
+}
+
+/* What the road is tilted by everywhere: its bank, and the crown towards the side of the traffic. */
+static enum oto_status read_road(const struct oto_value *vehicle, double *roll_deg, struct oto_error *error)
+{
+    double bank_deg, crown_deg;
+    const struct oto_value *road = oto_value_get(oto_value_get(oto_value_get(vehicle, "motion"), "params"), "road");
+    enum oto_status status = number_of(road, "bank_deg", &bank_deg, error);
+    if (status == OTO_OK) {
+        status = number_of(road, "crown_deg", &crown_deg, error);
+    }
+    if (status == OTO_OK) {
+        *roll_deg = bank_deg + (is_text(oto_value_get(road, "traffic_side"), "left") ? -crown_deg : crown_deg);
+    }
+    return status;
+}
+
 static enum oto_status set_method(struct making *making, uint32_t index, const char *vehicle, const char *node,
                                   const char *method, bool histogram)
 {
@@ -132,6 +154,9 @@ static enum oto_status add_methods(struct making *making, const char *const *met
         return oto_fail(making->error, OTO_NOT_FOUND, "a grade's world has one vehicle, with a node of the plugin mount_calibration");
     }
     enum oto_status status = read_mount(vehicle, calibration, making->draw->true_rpy_deg, making->error);
+    if (status == OTO_OK) {
+        status = read_road(vehicle, &making->draw->road_roll_deg, making->error);
+    }
     if (status == OTO_OK) {
         status = oto_value_text(oto_value_get(calibration, "name"), &name, making->error);
     }

@@ -25,9 +25,31 @@ static double as_kept(double deg)
     return round(deg * 1e6) / 1e6;
 }
 
-static void keep(struct grade_point *point, const struct oto_mount_calibration_record *record)
+const double grade_axis_threshold_deg[OTO_CALIBRATION_AXES] = {GRADE_THRESHOLD_DEG, GRADE_THRESHOLD_DEG, GRADE_THRESHOLD_DEG,
+                                                               GRADE_ABSOLUTE_DEG};
+const char *const grade_axis_names[OTO_CALIBRATION_AXES] = {"pitch", "yaw", "roll_repeatable", "roll_absolute"};
+
+/* Pitch and yaw as rotations about the vehicle's axes, the rolls as angles. */
+static void axis_errors(const struct grade_chunk *chunk, const struct oto_mount_calibration_record *record, double *errors_deg)
+{
+    const double *t = chunk->true_rpy_deg, *value = record->axis_value_deg;
+    const oto_quat q_true = oto_quat_from_rpy(t[0] * OTO_DEG, t[1] * OTO_DEG, t[2] * OTO_DEG);
+    const oto_vec3 error = oto_quat_to_rotvec(oto_quat_mul(record->q_body_from_sensor, oto_quat_conj(q_true)));
+    errors_deg[OTO_CALIBRATION_PITCH] = error.y / OTO_DEG;
+    errors_deg[OTO_CALIBRATION_YAW] = error.z / OTO_DEG;
+    errors_deg[OTO_CALIBRATION_ROLL_ABSOLUTE] = remainder(value[OTO_CALIBRATION_ROLL_ABSOLUTE] - t[0], 360.0);
+    errors_deg[OTO_CALIBRATION_ROLL_REPEATABLE] =
+        remainder(value[OTO_CALIBRATION_ROLL_REPEATABLE] - t[0] - chunk->road_roll_deg, 360.0);
+}
+
+static void keep(struct grade_point *point, const double *errors_deg, const struct oto_mount_calibration_record *record)
 {
     *point = (struct grade_point){.state = record->state, .known = 1, .percent = record->percent};
+    for (uint32_t i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        point->axes |= record->axis_accepted[i] != 0 ? 1u << i : 0;
+        point->axis_error_deg[i] = as_kept(errors_deg[i]);
+        point->axis_bound_deg[i] = as_kept(record->axis_bound_deg[i]);
+    }
     for (int i = 0; i < 3; i++) {
         point->rpy_deg[i] = as_kept(record->rpy_deg[i]);
         point->bound_deg[i] = as_kept(record->bound_3sigma_deg[i]);
@@ -37,6 +59,13 @@ static void keep(struct grade_point *point, const struct oto_mount_calibration_r
 static void look(struct watch *watch, double t_s, const struct oto_mount_calibration_record *record)
 {
     struct grade_chunk *chunk = watch->chunk;
+    double errors_deg[OTO_CALIBRATION_AXES];
+    axis_errors(chunk, record, errors_deg);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        if (record->axis_accepted[i] != 0) {
+            chunk->worst_axis_deg[i] = fmax(chunk->worst_axis_deg[i], fabs(errors_deg[i]));
+        }
+    }
     if (record->state == OTO_CALIBRATION_ACCEPTED) {
         chunk->first_accepted_s = chunk->first_accepted_s < 0.0 ? t_s : chunk->first_accepted_s;
         for (int i = 0; i < 3; i++) {
@@ -44,7 +73,7 @@ static void look(struct watch *watch, double t_s, const struct oto_mount_calibra
         }
     }
     if (watch->next < GRADE_TIMES && t_s > 60.0 * grade_minutes(watch->next) - 1e-6) {
-        keep(&chunk->points[watch->next++], record);
+        keep(&chunk->points[watch->next++], errors_deg, record);
     }
 }
 
@@ -83,6 +112,7 @@ static enum oto_status watch_methods(const struct oto_sim *sim, const struct gra
         status = oto_sim_channel(sim, draw->calibrations[m], &channel, error);
         watches[m] = (struct watch){.chunk = &chunks[m], .channel = channel.index};
         chunks[m].first_accepted_s = -1.0;
+        chunks[m].road_roll_deg = draw->road_roll_deg;
         for (int i = 0; i < 3; i++) {
             chunks[m].true_rpy_deg[i] = as_kept(draw->true_rpy_deg[i]);
         }
@@ -101,6 +131,9 @@ static enum oto_status run_drive(struct oto_sim *sim, struct watch *watches, uin
     }
     for (uint32_t m = 0; m < count; m++) {
         watches[m].chunk->worst_deg = as_kept(watches[m].chunk->worst_deg);
+        for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+            watches[m].chunk->worst_axis_deg[i] = as_kept(watches[m].chunk->worst_axis_deg[i]);
+        }
     }
     return status;
 }

@@ -17,6 +17,7 @@ enum {
     GRADE_TIMES = 27 /* 2, 2.5, … 15 minutes */
 };
 #define GRADE_THRESHOLD_DEG 0.30
+#define GRADE_ABSOLUTE_DEG 0.60 /* threshold of the roll to gravity */
 #define GRADE_DRIVE_S 900.0
 
 static inline double grade_minutes(int time)
@@ -48,6 +49,7 @@ struct grade_draw {
     uint32_t count;
     char calibrations[GRADE_MOST_METHODS][128]; /* "vehicle/node" of the calibration by each method */
     double true_rpy_deg[3];                     /* of the IMU's mount */
+    double road_roll_deg;                       /* of the mean road, which the repeatable roll takes as level */
 };
 /*
  * Draws the values of one seed. The world's mount_calibration runs the first method; a copy of it, with the method's name, is
@@ -62,17 +64,22 @@ void grade_draw_finish(struct grade_draw *draw);
 struct grade_point {
     uint32_t state, known; /* known: the drive was that long */
     double percent, rpy_deg[3], bound_deg[3];
+    uint32_t axes; /* accepted ones, bits by enum oto_calibration_axis */
+    double axis_error_deg[OTO_CALIBRATION_AXES], axis_bound_deg[OTO_CALIBRATION_AXES];
 };
 
 /* One drive by one method. */
 struct grade_chunk {
     uint32_t world, style, method;
     uint64_t seed;
-    double true_rpy_deg[3];
+    double true_rpy_deg[3], road_roll_deg;
     struct grade_point points[GRADE_TIMES];
     double first_accepted_s; /* negative: never */
     double worst_deg;        /* largest error of any angle at any time at which it was accepted */
+    double worst_axis_deg[OTO_CALIBRATION_AXES]; /* of each axis, while that axis was accepted */
 };
+extern const double grade_axis_threshold_deg[OTO_CALIBRATION_AXES];
+extern const char *const grade_axis_names[OTO_CALIBRATION_AXES];
 double grade_error_deg(const struct grade_chunk *chunk, int time, int angle);
 
 /* ---- store.c ---- */
@@ -131,13 +138,20 @@ struct grade_score {
     double mean_error_deg[3], mean_all_deg[3]; /* of the accepted, of all */
     double coverage[3];               /* share of accepted whose error is within its 3-sigma bound */
     double coverage_all[3];
+    struct grade_axis_score {
+        uint64_t accepted, wrong, covered; /* covered: the error is inside the bound, accepted or not */
+        double mean_deg;                   /* of the absolute error, accepted or not */
+    } axes[OTO_CALIBRATION_AXES];
 };
 struct grade_summary {
     struct grade_score scores[GRADE_TIMES];
     uint64_t chunks, false_drives; /* drives that were accepted and wrong at any time */
+    uint64_t false_axis_drives[OTO_CALIBRATION_AXES];
     double worst_deg;
     double recall_50_min, recall_75_min; /* NaN: not reached */
 };
+/* Upper 95 % limit of a share of which `count` of `all` were seen (Clopper and Pearson, one-sided). */
+double grade_share_below(uint64_t count, uint64_t all);
 void grade_summarise(const struct grade_plan *plan, const struct grade_store *store, uint32_t world, uint32_t style,
                      uint32_t method, struct grade_summary *summary);
 enum oto_status grade_write_summaries(const struct grade_plan *plan, const struct grade_store *store,

@@ -110,15 +110,24 @@ static double recall_of(const void *context, int index)
     return ((const struct grade_summary *)context)->scores[index].recall;
 }
 
-static double precision_of(const void *context, int index)
+struct axis_curve {
+    const struct grade_summary *summary;
+    int axis;
+};
+
+static double axis_recall_of(const void *context, int index)
 {
-    return ((const struct grade_summary *)context)->scores[index].precision;
+    const struct axis_curve *curve = context;
+    const struct grade_score *score = &curve->summary->scores[index];
+    return (double)score->axes[curve->axis].accepted / (double)score->chunks;
 }
 
-static double within_of(const void *context, int index)
+/* NaN, and not drawn, where nothing was accepted. */
+static double axis_precision_of(const void *context, int index)
 {
-    const struct grade_score *score = &((const struct grade_summary *)context)->scores[index];
-    return (double)score->within / (double)score->chunks;
+    const struct axis_curve *curve = context;
+    const struct grade_axis_score *score = &curve->summary->scores[index].axes[curve->axis];
+    return 1.0 - (double)score->wrong / (double)score->accepted;
 }
 
 static double recall_of_driveworks(const void *context, int index)
@@ -127,60 +136,71 @@ static double recall_of_driveworks(const void *context, int index)
     return grade_driveworks[index].recall;
 }
 
+static const char *const axis_titles[OTO_CALIBRATION_AXES] = {"pitch", "yaw", "roll to the mean road", "roll to gravity"};
+
+/* Rows of the legend used so far. */
+static int draw_axis_recalls(const struct panel *panel, const struct grade_summary *summary)
+{
+    char style[96], text[96];
+    for (int axis = 0; axis < OTO_CALIBRATION_AXES; axis++) {
+        const struct axis_curve curve = {summary, axis};
+        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='2'", svg_colour((size_t)axis));
+        draw_curve(panel, axis_recall_of, &curve, GRADE_TIMES, style);
+        (void)snprintf(text, sizeof text, "%s (%.1f°), recall", axis_titles[axis], grade_axis_threshold_deg[axis]);
+        draw_entry(panel, 2 * axis, style, text);
+        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='2' stroke-dasharray='6 4'", svg_colour((size_t)axis));
+        draw_curve(panel, axis_precision_of, &curve, GRADE_TIMES, style);
+        (void)snprintf(text, sizeof text, "%s, precision", axis_titles[axis]);
+        draw_entry(panel, 2 * axis + 1, style, text);
+    }
+    return 2 * OTO_CALIBRATION_AXES;
+}
+
 static void draw_recalls(const struct panel *panel, const struct grade_plan *plan, const struct grade_summary *summaries)
 {
     char style[96], text[96];
-    int row = 0;
+    int row = draw_axis_recalls(panel, &summaries[0]);
     for (uint32_t m = 0; m < plan->method_count; m++) {
-        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='2'", svg_colour(m));
+        (void)snprintf(style, sizeof style, "stroke='black' stroke-width='1' stroke-dasharray='%u 3'", 8 - 5 * m);
         draw_curve(panel, recall_of, &summaries[m], GRADE_TIMES, style);
-        (void)snprintf(text, sizeof text, "%s, recall", plan->methods[m]);
-        draw_entry(panel, row++, style, text);
-        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='2' stroke-dasharray='6 4'", svg_colour(m));
-        draw_curve(panel, precision_of, &summaries[m], GRADE_TIMES, style);
-        (void)snprintf(text, sizeof text, "%s, precision", plan->methods[m]);
-        draw_entry(panel, row++, style, text);
-        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='1'", svg_colour(m));
-        draw_curve(panel, within_of, &summaries[m], GRADE_TIMES, style);
-        (void)snprintf(text, sizeof text, "%s, within 0.30°, accepted or not", plan->methods[m]);
+        (void)snprintf(text, sizeof text, "%s, all three angles, recall", plan->methods[m]);
         draw_entry(panel, row++, style, text);
     }
     draw_curve(panel, recall_of_driveworks, NULL, grade_driveworks_count, "stroke='" DRIVEWORKS_COLOUR "' stroke-width='2'");
     draw_entry(panel, row++, "stroke='" DRIVEWORKS_COLOUR "' stroke-width='2'", "DriveWorks, recall");
-    draw_entry(panel, row++, "stroke='none'", "(its precision is 1;");
-    draw_entry(panel, row, "stroke='none'", "its own data)");
+    draw_entry(panel, row++, "stroke='none'", "(its precision is 1, of 13 to 27");
+    draw_entry(panel, row, "stroke='none'", "accepted chunks of its own data)");
 }
 
-enum error_source { ACCEPTED, ALL, DRIVEWORKS, SOURCES };
-
 struct error_curve {
-    const struct grade_summary *summary;
-    enum error_source source;
-    int angle;
+    const struct grade_summary *summary; /* NULL: DriveWorks */
+    int angle; /* an axis, or roll, pitch, yaw of DriveWorks */
 };
 
 static double error_of(const void *context, int index)
 {
     const struct error_curve *curve = context;
-    const struct grade_score *score = &curve->summary->scores[index];
-    const double *const errors_deg[SOURCES] = {score->mean_error_deg, score->mean_all_deg, grade_driveworks[index].error_deg};
-    return errors_deg[curve->source][curve->angle];
+    return curve->summary != NULL ? curve->summary->scores[index].axes[curve->angle].mean_deg
+                                  : grade_driveworks[index].error_deg[curve->angle];
 }
 
-static void draw_errors(const struct panel *panel, const char *method, const struct grade_summary *summary)
+static void draw_errors(const struct panel *panel, const struct grade_summary *summary)
 {
     static const char *const angles[] = {"roll", "pitch", "yaw"};
-    static const char *const kinds[SOURCES] = {"stroke-width='2.5'", "stroke-width='1'", "stroke-width='1' stroke-dasharray='3 3'"};
+    static const int axis_of[] = {OTO_CALIBRATION_ROLL_REPEATABLE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
     char style[96], text[96];
-    for (int source = 0; source < SOURCES; source++) {
-        for (int angle = 0; angle < 3; angle++) {
-            const struct error_curve curve = {summary, (enum error_source)source, angle};
-            (void)snprintf(style, sizeof style, "stroke='%s' %s", svg_colour((size_t)angle), kinds[source]);
-            (void)snprintf(text, sizeof text, "%s%s, %s", source == DRIVEWORKS ? "DriveWorks" : method, source == ALL ? ", all" : "",
-                           angles[angle]);
-            draw_curve(panel, error_of, &curve, GRADE_TIMES, style);
-            draw_entry(panel, 3 * source + angle, style, text);
-        }
+    for (int axis = 0; axis < OTO_CALIBRATION_AXES; axis++) {
+        const struct error_curve curve = {summary, axis};
+        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='2'", svg_colour((size_t)axis));
+        draw_curve(panel, error_of, &curve, GRADE_TIMES, style);
+        draw_entry(panel, axis, style, axis_titles[axis]);
+    }
+    for (int angle = 0; angle < 3; angle++) {
+        const struct error_curve curve = {NULL, angle};
+        (void)snprintf(style, sizeof style, "stroke='%s' stroke-width='1' stroke-dasharray='3 3'", svg_colour((size_t)axis_of[angle]));
+        (void)snprintf(text, sizeof text, "DriveWorks, accepted, %s", angles[angle]);
+        draw_curve(panel, error_of, &curve, GRADE_TIMES, style);
+        draw_entry(panel, OTO_CALIBRATION_AXES + angle, style, text);
     }
 }
 
@@ -206,15 +226,15 @@ enum oto_status grade_plot_curves(const struct grade_plan *plan, const struct gr
         return status;
     }
     const struct panel upper = {output.file, {WIDTH, HEIGHT, LEFT, RIGHT, 70, 460}, 2.0, 15.0, 0.0, 1.0};
-    const struct panel lower = {output.file, {WIDTH, HEIGHT, LEFT, RIGHT, 530, 60}, 2.0, 15.0, 0.0, 0.3};
+    const struct panel lower = {output.file, {WIDTH, HEIGHT, LEFT, RIGHT, 530, 60}, 2.0, 15.0, 0.0, 0.6};
     title_of(plan, world, style, summaries[0].chunks, title, sizeof title);
     svg_begin(output.file, &upper.page, HEIGHT, title);
     draw_grid(&upper, 1.0, 0.1, 1);
-    draw_names(&upper, "Precision and recall, 0.30° in every angle", "length of a chunk, min", "share");
+    draw_names(&upper, "Precision and recall by axis", "length of a chunk, min", "share");
     draw_recalls(&upper, plan, summaries);
-    draw_grid(&lower, 1.0, 0.05, 2);
-    draw_names(&lower, "Mean absolute error of the accepted, and of all", "length of a chunk, min", "deg");
-    draw_errors(&lower, plan->methods[0], &summaries[0]);
+    draw_grid(&lower, 1.0, 0.1, 1);
+    draw_names(&lower, "Mean absolute error of all chunks", "length of a chunk, min", "deg");
+    draw_errors(&lower, &summaries[0]);
     (void)fputs("</svg>\n", output.file);
     return cli_output_close(&output, OTO_OK, error);
 }

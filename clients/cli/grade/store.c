@@ -14,7 +14,9 @@
 #include "output.h"
 
 static const char header[] = "world,traffic,seed,method,minute,state,percent,true_roll_deg,true_pitch_deg,true_yaw_deg,roll_deg,"
-                             "pitch_deg,yaw_deg,bound_roll_deg,bound_pitch_deg,bound_yaw_deg,first_accepted_s,worst_accepted_deg\n";
+                             "pitch_deg,yaw_deg,bound_roll_deg,bound_pitch_deg,bound_yaw_deg,first_accepted_s,worst_accepted_deg";
+static const char *const axis_columns[] = {"accepted", "error_deg", "bound_deg", "worst_accepted_deg"};
+enum { NUMBERS = 12 + 4 * OTO_CALIBRATION_AXES }; /* of a row, behind the state */
 
 static const char *style_name(const char *style)
 {
@@ -35,15 +37,31 @@ uint64_t grade_drive_index(const struct grade_plan *plan, uint32_t world, uint32
 
 /* ---- rows ---- */
 
+static void write_header(FILE *to)
+{
+    (void)fputs(header, to);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        for (size_t c = 0; c < sizeof axis_columns / sizeof *axis_columns; c++) {
+            (void)fprintf(to, ",%s_%s", grade_axis_names[i], axis_columns[c]);
+        }
+    }
+    (void)fputc('\n', to);
+}
+
 static void write_chunk(FILE *to, const struct grade_plan *plan, const struct grade_chunk *chunk)
 {
     for (int i = 0; i < GRADE_TIMES; i++) {
         const struct grade_point *point = &chunk->points[i];
         const double *t = chunk->true_rpy_deg, *r = point->rpy_deg, *b = point->bound_deg;
-        (void)fprintf(to, "%s,%s,%" PRIu64 ",%s,%.1f,%s,%.4g,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.1f,%.6f\n",
+        (void)fprintf(to, "%s,%s,%" PRIu64 ",%s,%.1f,%s,%.4g,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.1f,%.6f",
                       plan->worlds[chunk->world].name, style_name(plan->styles[chunk->style]), chunk->seed,
                       plan->methods[chunk->method], grade_minutes(i), calibrate_state_name(point->state), point->percent, t[0],
                       t[1], t[2], r[0], r[1], r[2], b[0], b[1], b[2], chunk->first_accepted_s, chunk->worst_deg);
+        for (int axis = 0; axis < OTO_CALIBRATION_AXES; axis++) {
+            (void)fprintf(to, ",%u,%.6f,%.6f,%.6f", point->axes >> axis & 1u, point->axis_error_deg[axis],
+                          point->axis_bound_deg[axis], chunk->worst_axis_deg[axis]);
+        }
+        (void)fputc('\n', to);
     }
 }
 
@@ -85,18 +103,50 @@ static uint32_t state_of(const char *name)
     return state;
 }
 
+/* ",1,2,3\n" with exactly so many numbers. */
+static bool take_numbers(const char *text, double *numbers)
+{
+    for (int i = 0; i < NUMBERS; i++) {
+        char *end = NULL;
+        if (*text != ',') {
+            return false;
+        }
+        numbers[i] = strtod(text + 1, &end);
+        if (end == text + 1) {
+            return false;
+        }
+        text = end;
+    }
+    return strcmp(text, "\n") == 0;
+}
+
+static void fill_point(struct grade_chunk *chunk, int time, uint32_t state, const double *n)
+{
+    struct grade_point *point = &chunk->points[time];
+    *point = (struct grade_point){.known = 1, .state = state, .percent = n[0]};
+    memcpy(chunk->true_rpy_deg, n + 1, sizeof chunk->true_rpy_deg);
+    memcpy(point->rpy_deg, n + 4, sizeof point->rpy_deg);
+    memcpy(point->bound_deg, n + 7, sizeof point->bound_deg);
+    chunk->first_accepted_s = n[10];
+    chunk->worst_deg = n[11];
+    for (uint32_t i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        const double *axis = n + 12 + 4 * (size_t)i;
+        point->axes |= axis[0] != 0.0 ? 1u << i : 0;
+        point->axis_error_deg[i] = axis[1];
+        point->axis_bound_deg[i] = axis[2];
+        chunk->worst_axis_deg[i] = axis[3];
+    }
+}
+
 /* A row of this plan goes to its place; others, and torn ones, are left out. */
 static void take_row(const struct grade_plan *plan, struct grade_store *store, const char *line)
 {
     struct words words;
-    struct grade_point point = {.known = 1};
     uint64_t seed;
-    double minute, t[3], first_s, worst;
-    double *r = point.rpy_deg, *b = point.bound_deg;
-    char end;
-    if (sscanf(line, "%47[^,],%15[^,],%" SCNu64 ",%15[^,],%lf,%15[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf%c", words.world,
-               words.style, &seed, words.method, &minute, words.state, &point.percent, &t[0], &t[1], &t[2], &r[0], &r[1], &r[2],
-               &b[0], &b[1], &b[2], &first_s, &worst, &end) != 19 || end != '\n') {
+    double minute, numbers[NUMBERS];
+    int used = 0;
+    if (sscanf(line, "%47[^,],%15[^,],%" SCNu64 ",%15[^,],%lf,%15[^,]%n", words.world, words.style, &seed, words.method, &minute,
+               words.state, &used) != 6 || !take_numbers(line + used, numbers)) {
         return;
     }
     const uint32_t world = world_of(plan, words.world), style = index_of(words.style, plan->styles, plan->style_count);
@@ -108,15 +158,11 @@ static void take_row(const struct grade_plan *plan, struct grade_store *store, c
     }
     const uint64_t drive = grade_drive_index(plan, world, style, seed - plan->first_seed);
     struct grade_chunk *chunk = &store->chunks[drive * plan->method_count + method];
-    point.state = state_of(words.state);
     chunk->world = world;
     chunk->style = style;
     chunk->method = method;
     chunk->seed = seed;
-    chunk->first_accepted_s = first_s;
-    chunk->worst_deg = worst;
-    memcpy(chunk->true_rpy_deg, t, sizeof t);
-    chunk->points[time] = point;
+    fill_point(chunk, time, state_of(words.state), numbers);
 }
 
 static bool is_whole(const struct grade_plan *plan, const struct grade_store *store, uint64_t drive)
@@ -246,7 +292,7 @@ enum oto_status grade_store_open(const struct grade_plan *plan, struct grade_sto
         status = cli_output_open(&output, path, error);
     }
     if (status == OTO_OK) {
-        (void)fputs(header, output.file);
+        write_header(output.file);
         for (uint64_t i = 0; i < store->drives; i++) {
             if (store->done[i]) {
                 write_drive(output.file, plan, store, i);

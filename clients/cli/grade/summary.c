@@ -10,6 +10,19 @@
 
 static const char *const angles[] = {"roll", "pitch", "yaw"};
 
+static void count_axes(struct grade_score *score, const struct grade_point *point)
+{
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        struct grade_axis_score *axis = &score->axes[i];
+        const bool accepted = (point->axes >> i & 1u) != 0;
+        const double error_deg = fabs(point->axis_error_deg[i]);
+        axis->accepted += accepted;
+        axis->wrong += accepted && error_deg > grade_axis_threshold_deg[i];
+        axis->covered += error_deg <= point->axis_bound_deg[i];
+        axis->mean_deg += error_deg;
+    }
+}
+
 static void count(struct grade_score *score, const struct grade_chunk *chunk, int time)
 {
     const struct grade_point *point = &chunk->points[time];
@@ -28,6 +41,7 @@ static void count(struct grade_score *score, const struct grade_chunk *chunk, in
     }
     score->wrong += accepted && wrong;
     score->within += !wrong;
+    count_axes(score, point);
 }
 
 static void divide(struct grade_score *score)
@@ -41,6 +55,39 @@ static void divide(struct grade_score *score)
         score->mean_error_deg[i] = accepted > 0.0 ? score->mean_error_deg[i] / accepted : NAN;
         score->coverage[i] = accepted > 0.0 ? score->coverage[i] / accepted : NAN;
     }
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        score->axes[i].mean_deg = all > 0.0 ? score->axes[i].mean_deg / all : NAN;
+    }
+}
+
+/* P(at most `count` of `all`) where each is one with probability p. */
+static double binomial_tail(uint64_t count, uint64_t all, double p)
+{
+    double sum = 0.0;
+    for (uint64_t k = 0; k <= count; k++) {
+        sum += exp(lgamma((double)all + 1.0) - lgamma((double)k + 1.0) - lgamma((double)(all - k) + 1.0) +
+                   (double)k * log(p) + (double)(all - k) * log1p(-p));
+    }
+    return sum;
+}
+
+double grade_share_below(uint64_t count, uint64_t all)
+{
+    double low = 0.0, high = 1.0;
+    if (count >= all) {
+        return 1.0;
+    }
+    for (int i = 0; i < 50; i++) { /* halvings */
+        const double middle = 0.5 * (low + high);
+        *(binomial_tail(count, all, middle) > 0.05 ? &low : &high) = middle;
+    }
+    return high;
+}
+
+/* Lower 95 % limit of a share. */
+static double share_above(uint64_t count, uint64_t all)
+{
+    return 1.0 - grade_share_below(all - count, all);
 }
 
 /* Where the curve of recall first reaches a share, linear between its points. */
@@ -68,6 +115,9 @@ void grade_summarise(const struct grade_plan *plan, const struct grade_store *st
         summary->chunks++;
         summary->false_drives += chunk->worst_deg > GRADE_THRESHOLD_DEG;
         summary->worst_deg = fmax(summary->worst_deg, chunk->worst_deg);
+        for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+            summary->false_axis_drives[i] += chunk->worst_axis_deg[i] > grade_axis_threshold_deg[i];
+        }
         for (int i = 0; i < GRADE_TIMES; i++) {
             count(&summary->scores[i], chunk, i);
         }
@@ -81,9 +131,27 @@ void grade_summarise(const struct grade_plan *plan, const struct grade_store *st
 
 /* ---- text ---- */
 
+static const int shown[] = {0, 4, 6, 10, 12, 18, 22, 26}; /* 2, 4, 5, 7, 8, 11, 13, 15 minutes */
+
+static void print_axis(FILE *to, const struct grade_summary *summary, int axis)
+{
+    (void)fprintf(to, "  %s: accepted wrongly (> %.2f deg) at some time in %" PRIu64 " of %" PRIu64 " drives (95 %%: below %.2f %%)\n",
+                  grade_axis_names[axis], grade_axis_threshold_deg[axis], summary->false_axis_drives[axis], summary->chunks,
+                  100.0 * grade_share_below(summary->false_axis_drives[axis], summary->chunks));
+    (void)fprintf(to, "  %6s %7s %8s %9s %8s %12s %9s\n", "min", "recall", "95 %: >", "precision", "95 %: >", "mean |error|", "in bound");
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const struct grade_score *score = &summary->scores[shown[i]];
+        const struct grade_axis_score *s = &score->axes[axis];
+        const uint64_t right = s->accepted - s->wrong;
+        (void)fprintf(to, "  %6.1f %7.3f %8.3f %9.4f %8.4f %12.3f %9.4f\n", grade_minutes(shown[i]),
+                      (double)s->accepted / (double)score->chunks, share_above(s->accepted, score->chunks),
+                      (double)right / (double)s->accepted, share_above(right, s->accepted), s->mean_deg,
+                      (double)s->covered / (double)score->chunks);
+    }
+}
+
 void grade_print_summary(FILE *to, const char *title, const struct grade_summary *summary)
 {
-    static const int shown[] = {0, 4, 6, 10, 12, 18, 22, 26}; /* 2, 4, 5, 7, 8, 11, 13, 15 minutes */
     (void)fprintf(to, "%s: %" PRIu64 " drives, %" PRIu64 " accepted wrongly at some time, worst error while accepted %.3f deg\n", title,
                   summary->chunks, summary->false_drives, summary->worst_deg);
     (void)fprintf(to, "  %6s %7s %9s %10s  %7s  %-23s  %s\n", "min", "recall", "precision", "accepted", "within",
@@ -97,6 +165,9 @@ void grade_print_summary(FILE *to, const char *title, const struct grade_summary
     }
     (void)fprintf(to, "  recall reaches 0.50 at %.2f min and 0.75 at %.2f min (DriveWorks: 9.50 and 12.88)\n", summary->recall_50_min,
                   summary->recall_75_min);
+    for (int axis = 0; axis < OTO_CALIBRATION_AXES; axis++) {
+        print_axis(to, summary, axis);
+    }
 }
 
 /* ---- files ---- */
@@ -130,7 +201,11 @@ static void csv_rows(FILE *to, const struct grade_plan *plan, uint32_t world, ui
     if (first) {
         (void)fputs("world,traffic,method,minute,chunks,accepted,wrong,within,recall,precision,mean_abs_err_roll_deg,mean_abs_err_pitch_deg,"
                     "mean_abs_err_yaw_deg,coverage_roll,coverage_pitch,coverage_yaw,all_mean_abs_err_roll_deg,"
-                    "all_mean_abs_err_pitch_deg,all_mean_abs_err_yaw_deg,all_coverage_roll,all_coverage_pitch,all_coverage_yaw\n", to);
+                    "all_mean_abs_err_pitch_deg,all_mean_abs_err_yaw_deg,all_coverage_roll,all_coverage_pitch,all_coverage_yaw", to);
+        for (int a = 0; a < OTO_CALIBRATION_AXES; a++) {
+            (void)fprintf(to, ",%1$s_accepted,%1$s_wrong,%1$s_in_bound,%1$s_mean_abs_err_deg", grade_axis_names[a]);
+        }
+        (void)fputc('\n', to);
     }
     for (int i = 0; i < GRADE_TIMES; i++) {
         const struct grade_score *s = &summary->scores[i];
@@ -140,6 +215,10 @@ static void csv_rows(FILE *to, const struct grade_plan *plan, uint32_t world, ui
         const double *groups[] = {s->mean_error_deg, s->coverage, s->mean_all_deg, s->coverage_all};
         for (int g = 0; g < 4; g++) {
             (void)fprintf(to, ",%.6g,%.6g,%.6g", groups[g][0], groups[g][1], groups[g][2]);
+        }
+        for (int a = 0; a < OTO_CALIBRATION_AXES; a++) {
+            const struct grade_axis_score *axis = &s->axes[a];
+            (void)fprintf(to, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.6g", axis->accepted, axis->wrong, axis->covered, axis->mean_deg);
         }
         (void)fputc('\n', to);
     }
@@ -161,6 +240,21 @@ static void json_angles(FILE *to, const char *key, const double *numbers)
     (void)fputc('}', to);
 }
 
+static void json_axes(FILE *to, const struct grade_score *score)
+{
+    (void)fputs(", \"axes\": {", to);
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        const struct grade_axis_score *axis = &score->axes[i];
+        (void)fprintf(to, "%s\"%s\": {\"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"in_bound\": %" PRIu64, i > 0 ? ", " : "",
+                      grade_axis_names[i], axis->accepted, axis->wrong, axis->covered);
+        json_number(to, "mean_abs_error_deg", axis->mean_deg);
+        json_number(to, "recall_above", share_above(axis->accepted, score->chunks));
+        json_number(to, "precision_above", axis->accepted > 0 ? share_above(axis->accepted - axis->wrong, axis->accepted) : NAN);
+        (void)fputc('}', to);
+    }
+    (void)fputc('}', to);
+}
+
 static void json_time(FILE *to, int time, const struct grade_score *score)
 {
     (void)fprintf(to, "%s\n      {\"minute\": %.1f, \"chunks\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"within\": %" PRIu64,
@@ -171,6 +265,7 @@ static void json_time(FILE *to, int time, const struct grade_score *score)
     json_angles(to, "coverage_3sigma", score->coverage);
     json_angles(to, "all_mean_abs_error_deg", score->mean_all_deg);
     json_angles(to, "all_coverage_3sigma", score->coverage_all);
+    json_axes(to, score);
     (void)fputc('}', to);
 }
 
@@ -189,6 +284,10 @@ static void json_summary(FILE *to, const struct grade_plan *plan, uint32_t world
                   style_name(plan, style), plan->methods[method], summary->chunks, summary->false_drives);
     json_number(to, "worst_error_while_accepted_deg", summary->worst_deg);
     json_number(to, "false_acceptance_rate_below_with_95_percent_confidence", false_rate_below(summary));
+    for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
+        (void)fprintf(to, ", \"drives_with_%s_accepted_wrongly_at_any_time\": %" PRIu64, grade_axis_names[i],
+                      summary->false_axis_drives[i]);
+    }
     json_number(to, "recall_50_min", summary->recall_50_min);
     json_number(to, "recall_75_min", summary->recall_75_min);
     (void)fputs(", \"times\": [", to);

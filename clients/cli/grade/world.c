@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/beside.h"
+
 
 enum { PATH_BYTES = 4096 };
 
@@ -98,22 +100,13 @@ void grade_world_close(struct grade_world *world)
     *world = (struct grade_world){0};
 }
 
-/* PREFIX/bin/otolith: PREFIX/share/otolith/configs/grades; and the checkout that the program was built from. */
+/* Installed beside this program, else in the checkout that the program was built from. */
 enum oto_status grade_world_find(const char *name, char *path, size_t bytes, struct oto_error *error)
 {
-    char program[PATH_BYTES];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(program, '/');
-        *(slash != NULL ? slash : program) = '\0';
-    }
-    (void)snprintf(path, bytes, "%s/calibration_%.64s.yaml", OTO_SOURCE_GRADES_DIR, name);
-    if (access(path, R_OK) == 0) {
-        return OTO_OK;
-    }
-    (void)snprintf(path, bytes, "%.3000s/share/otolith/configs/grades/calibration_%.64s.yaml", program, name);
-    return access(path, R_OK) == 0
-               ? OTO_OK
-               : oto_fail(error, OTO_NOT_FOUND, "there is no grade '%.64s' in %s; give its file", name, OTO_SOURCE_GRADES_DIR);
+    char folder[PATH_BYTES];
+    const bool installed = srv_beside_program("../share/otolith/configs/grades", folder, sizeof folder) && access(folder, R_OK) == 0;
+    (void)snprintf(path, bytes, "%.3000s/calibration_%.64s.yaml", installed ? folder : OTO_SOURCE_GRADES_DIR, name);
+    return access(path, R_OK) == 0 ? OTO_OK
+                                   : oto_fail(error, OTO_NOT_FOUND, "there is no grade '%.64s' in %.256s; give its file", name,
+                                              installed ? folder : OTO_SOURCE_GRADES_DIR);
 }

@@ -102,7 +102,11 @@ enum oto_status parts_export(FILE *to, enum parts_format format, const struct ot
                              const struct oto_part_mode *mode, double rate_hz, struct oto_error *error)
 {
     const double rate = rate_hz > 0 ? rate_hz : mode->output_rate_hz;
-    if (rate <= 0) {
+    if (part->kind == OTO_PART_KIND_SETTINGS) {
+        return oto_fail(error, OTO_INVALID, "part '%s' is of kind %s; Kalibr and SDF describe IMUs and magnetometers", part->name,
+                        part->kind_name);
+    }
+    if (rate <= 0 && format != PARTS_MATLAB) {
         return oto_fail(error, OTO_INVALID, "part '%s' gives no output rate in mode '%s': give one with --rate HZ",
                         part->name, mode->name);
     }
@@ -110,6 +114,10 @@ enum oto_status parts_export(FILE *to, enum parts_format format, const struct ot
         return oto_fail(error, OTO_INVALID, "part '%s' is a magnetometer; Kalibr's imu.yaml describes IMUs",
                         part->name);
     }
-    (format == PARTS_KALIBR ? kalibr : sdf)(to, part, mode, rate);
+    if (format == PARTS_MATLAB || format == PARTS_MAVS) {
+        parts_export_json(to, format == PARTS_MAVS, part, mode, rate);
+    } else {
+        (format == PARTS_KALIBR ? kalibr : sdf)(to, part, mode, rate);
+    }
     return OTO_OK;
 }

@@ -7,6 +7,8 @@
 #include "json.h"
 #include "parts.h"
 
+#define RT2 1.41421356237309504880
+
 /* The quantity of a field and its units in both kinds of file. */
 static const struct field {
     const char *matlab, *mavs, *term;
@@ -19,9 +21,9 @@ static const struct field {
     {"NoiseDensity", "Noise Density", "noise_density", {"m/s²/√Hz", "rad/s/√Hz", "µT/√Hz"}},
     {"BiasInstability", "Bias Instability", "bias_instability", {"m/s²", "rad/s", "µT"}},
     {"RandomWalk", "Random Walk", "rate_random_walk", {"m/s²/√s", "rad/s/√s", "µT/√s"}},
-    {"TemperatureBias", "Temperature Bias", "zero_offset_slope", {"m/s²/°C", "rad/s/°C", "µT/°C"}},
-    {"TemperatureScaleFactor", "Temperature Scale Factor", "scale_slope", {"%/°C", "%/°C", "%/°C"}},
-    {"AccelerationBias", "Acceleration Bias", "g_sensitivity", {NULL, "rad/s/(m/s²)", NULL}},
+    {"TemperatureBias", "Temperature Bias", "constant_slope", {"m/s²/°C", "rad/s/°C", "µT/°C"}},
+    {"TemperatureScaleFactor", "Temperature Scale Factor", "constant_scale_slope", {"%/°C", "%/°C", "%/°C"}},
+    {"AccelerationBias", "Acceleration Bias", "constant_g_sensitivity", {NULL, "rad/s/(m/s²)", NULL}},
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
@@ -86,7 +88,7 @@ static enum oto_status find_entry(struct importing *importing, const struct oto_
         }
     }
     return oto_value_fail(root, importing->error, OTO_NOT_FOUND,
-                          "no section Accelerometer, Gyroscope or Magnetometer%s%s; --entry chooses among %s",
+                          "no section Accelerometer, Gyroscope or Magnetometer, and no key of Kalibr's imu.yaml%s%s; --entry chooses among %s",
                           entry != NULL ? " in entry " : "", entry != NULL ? entry : "", names);
 }
 
@@ -212,6 +214,17 @@ static enum oto_status read_noise_type(struct importing *importing, const struct
     return OTO_OK;
 }
 
+/*
+ * Both files scale the step of the walk as their noise, by √(2/fs): their number is K/√2. MATLAB's 'single-sided' scales it
+ * by √(1/fs).
+ */
+static void scale_walk(const struct importing *importing, double axes[3])
+{
+    for (int i = 0; i < 3 && !importing->is_two_sided; i++) {
+        axes[i] *= RT2;
+    }
+}
+
 static enum oto_status put_section(struct importing *importing, int triad)
 {
     const struct oto_value *section = importing->triads[triad];
@@ -235,6 +248,9 @@ static enum oto_status put_section(struct importing *importing, int triad)
         status = read_field(value, axes, importing->error);
         if (status != OTO_OK) {
             break;
+        }
+        if (strcmp(field->term, "rate_random_walk") == 0) {
+            scale_walk(importing, axes);
         }
         const bool is_n = importing->is_two_sided && strcmp(field->term, "noise_density") == 0;
         (void)fprintf(importing->to, "      %s: {value: ", is_n ? "allan_n" : field->term);
@@ -309,14 +325,16 @@ enum oto_status parts_import(FILE *to, const char *path, const char *entry, cons
     struct importing importing = {.warn = warn, .warn_context = warn_context, .error = error};
     const struct oto_value *found = NULL;
     enum oto_status status = oto_document_read(path, NULL, &document, error);
-    if (status == OTO_OK) {
+    const struct oto_value *kalibr = status == OTO_OK ? parts_find_kalibr(oto_document_root(document), entry) : NULL;
+    if (status == OTO_OK && kalibr == NULL) {
         status = find_entry(&importing, oto_document_root(document), entry, &found);
     }
     if (status == OTO_OK && (importing.to = open_memstream(&text, &bytes)) == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "no memory to import '%.256s'", path);
     }
     if (status == OTO_OK) {
-        status = put_part(&importing, path, name, found, oto_document_root(document));
+        status = kalibr != NULL ? parts_put_kalibr(importing.to, path, name, kalibr, error)
+                                : put_part(&importing, path, name, found, oto_document_root(document));
         if (fclose(importing.to) != 0 && status == OTO_OK) {
             status = oto_fail(error, OTO_NO_MEMORY, "no memory to import '%.256s'", path);
         }

@@ -92,6 +92,36 @@ static void put_axes(FILE *to, const double *axes)
     }
 }
 
+static const char *kind_of(const struct oto_part_number *number)
+{
+    return number->is_derived ? "derived" : number->is_max ? "max" : "typ";
+}
+
+/* Where the curve of a floor is known, and how far it is continued. */
+static void show_range(FILE *to, const struct oto_part_number *number)
+{
+    if (strcmp(number->term, "in_run_bias_stability") != 0 && strcmp(number->term, "bias_instability") != 0) {
+        return;
+    }
+    if (number->known_s[1] > 0.0) {
+        (void)fprintf(to, "    known from %g s to %g s; continued flat to %g s\n", number->known_s[0], number->known_s[1],
+                      fmax(number->known_s[1], OTO_PART_FLOOR_MAX_S));
+    } else {
+        (void)fprintf(to, "    no averaging times in the document; taken flat from 1 s to %g s\n", OTO_PART_FLOOR_MAX_S);
+    }
+}
+
+static void show_series(FILE *to, const struct oto_part_series *series)
+{
+    for (uint32_t k = 0; k < series->count; k++) {
+        (void)fprintf(to, "  %-22s %g %s: ", series->is_sine ? "sine" : "gauss_markov", series->at[k],
+                      series->is_sine ? "Hz" : "s");
+        put_axes(to, (double[]){series->value_u[0][k], series->value_u[1][k], series->value_u[2][k]});
+        (void)fprintf(to, " %s %s   [%s]\n", oto_part_triad_unit(series->triad), series->is_sine ? "amplitude" : "1 σ",
+                      series->source);
+    }
+}
+
 static void show_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     for (uint32_t i = 0; i < mode->number_count; i++) {
@@ -102,8 +132,20 @@ static void show_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_pa
         (void)fprintf(to, "  %-22s ", number->term);
         put_axes(to, (double[]){number->printed[0], number->printed[number->count == 3 ? 1 : 0],
                                 number->printed[number->count == 3 ? 2 : 0]});
-        (void)fprintf(to, " %s %s   [%s]%s\n", number->unit, number->is_max ? "max" : "typ", number->source,
-                      number->is_applied ? "" : " (not a parameter)");
+        (void)fprintf(to, " %s %s", number->unit, kind_of(number));
+        if (number->is_spread) {
+            (void)fprintf(to, ", ± taken as %g σ", number->sigma);
+        }
+        (void)fprintf(to, "   [%s]%s\n", number->source, number->is_applied ? "" : " (not a parameter)");
+        show_range(to, number);
+    }
+    for (uint32_t i = 0; i < mode->series_count; i++) {
+        if (mode->series[i].triad == triad) {
+            show_series(to, &mode->series[i]);
+        }
+    }
+    if (oto_part_is_noiseless(mode, triad)) {
+        (void)fprintf(to, "  simulated without noise: no document gives its white noise\n");
     }
 }
 
@@ -124,6 +166,19 @@ static void show_noise(FILE *to, const struct oto_part_mode *mode, enum oto_part
             (void)fprintf(to, "no source [%s]", conventions[i].unit);
         }
         (void)fprintf(to, "   %s\n", conventions[i].text);
+    }
+}
+
+static void show_settings(FILE *to, const struct oto_part_mode *mode)
+{
+    (void)fputs(mode->setting_count > 0 ? "parameters\n" : "", to);
+    for (uint32_t i = 0; i < mode->setting_count; i++) {
+        const struct oto_part_setting *setting = &mode->settings[i];
+        (void)fprintf(to, "  %-32s", setting->key);
+        for (uint32_t k = 0; k < setting->count; k++) {
+            (void)fprintf(to, " %.6g", setting->values[k]);
+        }
+        (void)fprintf(to, " %s %s   [%s]\n", setting->unit, setting->is, setting->source);
     }
 }
 
@@ -157,6 +212,7 @@ void parts_show(FILE *to, const struct oto_part *part, const struct oto_part_mod
             show_noise(to, mode, (enum oto_part_triad)triad);
         }
     }
+    show_settings(to, mode);
     for (uint32_t i = 0; i < part->missing_count; i++) {
         (void)fprintf(to, "%s%s", i == 0 ? "no citable source for: " : ", ", part->missing[i]);
     }
@@ -190,7 +246,7 @@ static void put_list(FILE *to, const double *axes)
 static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_part_triad triad)
 {
     bool first = true;
-    (void)fputs("\"numbers\": {", to);
+    (void)fprintf(to, "\"noiseless\": %s, \"numbers\": {", oto_part_is_noiseless(mode, triad) ? "true" : "false");
     for (uint32_t i = 0; i < mode->number_count; i++) {
         const struct oto_part_number *number = &mode->numbers[i];
         if (number->triad != triad) {
@@ -206,7 +262,10 @@ static void put_numbers(FILE *to, const struct oto_part_mode *mode, enum oto_par
         put_list(to, number->value_u);
         (void)fputs(", ", to);
         put_member(to, "unit", number->unit, true);
-        put_member(to, "is", number->is_max ? "max" : "typ", true);
+        put_member(to, "is", kind_of(number), true);
+        if (number->is_spread) {
+            (void)fprintf(to, "\"sigma\": %g, ", number->sigma);
+        }
         put_member(to, "source", number->source, false);
         (void)fputc('}', to);
     }
@@ -254,6 +313,27 @@ static void put_documents(FILE *to, const struct oto_part *part)
     (void)fputs("}, ", to);
 }
 
+static void put_settings(FILE *to, const struct oto_part_mode *mode)
+{
+    (void)fputs("\"parameters\": {", to);
+    for (uint32_t i = 0; i < mode->setting_count; i++) {
+        const struct oto_part_setting *setting = &mode->settings[i];
+        (void)fputs(i > 0 ? ", " : "", to);
+        json_text(to, setting->key);
+        (void)fputs(": {\"values\": [", to);
+        for (uint32_t k = 0; k < setting->count; k++) {
+            (void)fputs(k > 0 ? ", " : "", to);
+            json_double(to, setting->values[k]);
+        }
+        (void)fputs("], ", to);
+        put_member(to, "unit", setting->unit, true);
+        put_member(to, "is", setting->is, true);
+        put_member(to, "source", setting->source, false);
+        (void)fputc('}', to);
+    }
+    (void)fputs("}, ", to);
+}
+
 static void put_names(FILE *to, const struct oto_part *part)
 {
     (void)fputs("\"modes\": [", to);
@@ -275,7 +355,7 @@ void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_par
     put_member(to, "part", part->name, true);
     put_member(to, "title", part->title, true);
     put_member(to, "vendor", part->vendor, true);
-    put_member(to, "kind", part->is_imu ? "imu" : "magnetometer", true);
+    put_member(to, "kind", part->kind_name, true);
     put_member(to, "mode", mode->name, true);
     (void)fputs("\"output_rate_hz\": ", to);
     json_double(to, mode->output_rate_hz > 0 ? mode->output_rate_hz : (double)NAN);
@@ -291,6 +371,9 @@ void parts_show_json(FILE *to, const struct oto_part *part, const struct oto_par
         (void)fputs(", ", to);
         put_conventions(to, mode, (enum oto_part_triad)triad);
         (void)fputs("}, ", to);
+    }
+    if (mode->setting_count > 0) {
+        put_settings(to, mode);
     }
     put_names(to, part);
     (void)fputs("}\n", to);

@@ -83,6 +83,13 @@ enum oto_status oto_control_scale(struct oto_client *client, double scale, struc
     return ask(client, &request, reply, error);
 }
 
+enum oto_status oto_control_seek(struct oto_client *client, int64_t t_ns, struct oto_reply *reply, struct oto_error *error)
+{
+    struct oto_message_writer request = oto_control_request(&client->control, "seek");
+    oto_message_add_f64(&request, "t_s", (double)t_ns * 1e-9);
+    return ask(client, &request, reply, error);
+}
+
 enum oto_status oto_control_mode(struct oto_client *client, const char *mode, struct oto_reply *reply,
                                  struct oto_error *error)
 {
@@ -225,6 +232,7 @@ enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_
 /* The parallel lists of a reply to `get`. */
 struct param_lists {
     const struct oto_argument *keys, *values, *units, *texts, *runtime;
+    const struct oto_argument *ranges; /* NULL: of an older server */
     uint64_t total;
 };
 
@@ -243,6 +251,11 @@ static enum oto_status take_lists(const struct oto_message *reply, struct param_
             return oto_fail(error, OTO_CORRUPT, "the server's table of parameters is malformed");
         }
     }
+    lists->ranges = oto_message_find(reply, "ranges");
+    if (lists->ranges != NULL &&
+        (lists->ranges->count != lists->keys->count || lists->ranges->kind != OTO_ARGUMENT_TEXT_LIST)) {
+        lists->ranges = NULL;
+    }
     lists->total = lists->keys->count;
     (void)oto_message_u64(reply, "total", &lists->total, NULL);
     return OTO_OK;
@@ -256,6 +269,7 @@ static void give_param(const struct param_lists *lists, uint32_t i, oto_param_fu
     (void)snprintf(info.unit, sizeof info.unit, "%s", lists->units->text_list[i]);
     (void)snprintf(info.text, sizeof info.text, "%s", lists->texts->text_list[i]);
     info.runtime = lists->runtime->u64_list[i] != 0;
+    (void)snprintf(info.range, sizeof info.range, "%s", lists->ranges != NULL ? lists->ranges->text_list[i] : "");
     each(context, &info);
 }
 

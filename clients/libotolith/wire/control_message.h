@@ -11,6 +11,7 @@
  *   wake {on: bool}
  *   info {}                                   text: JSON
  *   pause {} resume {} step {ticks: u64} scale {scale: f64} mode {mode: text} shutdown {}
+ *   seek {t_s: f64}                          of a played recording: the run ends, another begins there
  *   get {node: text, param: text or absent}   keys, values, units, texts: lists of text; runtime: list of u64
  *                                             (a node's table in parts: `first` (u64) is the start, `total` is the count)
  *   set {node: text, param: text, value: text}

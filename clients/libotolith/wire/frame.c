@@ -1,4 +1,5 @@
 #include "wire/frame_buffer.h"
+#include "wire/frame_plotjuggler.h"
 
 #define NS_PER_S 1000000000
 
@@ -200,6 +201,26 @@ enum oto_status oto_frame_encode(struct oto_buffer *buffer, const struct oto_cha
     for (uint32_t i = 0; i < count && writer.status == OTO_OK; i++) {
         pack_record(&writer, channel, members, &heads[i],
                     (const unsigned char *)payloads + (size_t)i * channel->type.bytes);
+    }
+    return writer.status;
+}
+
+enum oto_status oto_frame_encode_plotjuggler(struct oto_buffer *buffer, const struct oto_channel *channel,
+                                             const struct oto_sample_head *heads, const void *payloads, uint32_t count)
+{
+    struct oto_frame_writer writer = {buffer, OTO_OK};
+    msgpack_packer packer = oto_frame_packer(&writer);
+    const struct group all = {0, channel->type.field_count, 0};
+    const uint32_t members = member_count(channel->type.fields, &all);
+    buffer->bytes = 0;
+    (void)msgpack_pack_array(&packer, count);
+    for (uint32_t i = 0; i < count && writer.status == OTO_OK; i++) {
+        (void)msgpack_pack_map(&packer, 2);
+        OTO_FRAME_KEY(&packer, "stamp");
+        (void)msgpack_pack_double(&packer, (double)heads[i].t_ns * 1e-9);
+        oto_pack_text(&packer, channel->topic);
+        (void)msgpack_pack_map(&packer, members);
+        pack_members(&writer, channel->type.fields, &all, (const unsigned char *)payloads + (size_t)i * channel->type.bytes);
     }
     return writer.status;
 }

@@ -15,7 +15,7 @@
 #include "otolith/status.h"
 
 #define OTO_RUN_LOG_FORMAT "otolith-log"
-#define OTO_RUN_LOG_VERSION 1u
+#define OTO_RUN_LOG_VERSION 2u
 #define OTO_RUN_LOG_MEMBERS 24u
 #define OTO_RUN_LOG_LINE_BYTES (4u << 20)
 

@@ -8,8 +8,9 @@ from ._model import Model
 from ._participant import TRUTH, Participant
 from ._sim import Event, Samples, Sim, SimChannel
 from ._subscriber import Sample, Subscriber
+from ._version import VERSION
 from ._world import Channel, Param, Reader, Reply, World, worlds
 
 __all__ = ["Channel", "Closed", "Event", "Model", "NotFound", "OtolithError", "Param", "Participant", "Reader", "Reply", "Sample",
            "Samples", "Sim", "SimChannel", "Subscriber", "TRUTH", "Timeout", "World", "worlds"]
-__version__ = "0.1.0"
+__version__ = VERSION

@@ -1,13 +1,17 @@
 """Statuses of libotolith as exceptions; the text is the library's sentence."""
+from __future__ import annotations
+
+from typing import Optional
+
 from . import _library as c
 
 
 class OtolithError(Exception):
     """Something failed; `status` is the number of enum oto_status."""
 
-    def __init__(self, text, status):
+    def __init__(self, text: str, status: int):
         super().__init__(text)
-        self.status = status
+        self.status: int = status
 
 
 class NotFound(OtolithError, LookupError):
@@ -22,10 +26,10 @@ class Closed(OtolithError, ConnectionError):
     """The world has ended, or its server has died."""
 
 
-_CLASSES = {c.NOT_FOUND: NotFound, c.TIMEOUT: Timeout, c.CLOSED: Closed}
+_CLASSES: dict[int, type[OtolithError]] = {c.NOT_FOUND: NotFound, c.TIMEOUT: Timeout, c.CLOSED: Closed}
 
 
-def check(status, error=None, what=""):
+def check(status: int, error: Optional[c.Error] = None, what: str = "") -> None:
     """Raises unless `status` is OK."""
     if status != c.OK:
         text = error.text.decode(errors="replace") if error is not None and error.text else ""

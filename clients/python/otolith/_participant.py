@@ -1,10 +1,14 @@
 """Taking part in a world: giving vehicles their truth, keeping step with its ticks, or driving its clock."""
+from __future__ import annotations
+
 import ctypes as ct
+import os
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _library as c
-from ._errors import OtolithError, check
+from ._errors import Closed, check
 from ._world import World, _encode
 
 _RECORD = 25  # doubles of struct oto_truth_record; the last five are spare
@@ -21,12 +25,15 @@ class Participant:
     One participant of a world, by the name that its file gives it; for one thread. It leaves when it is closed.
 
     `step_n`: ticks of one answer; `answer_s`: how long a tick waits for it; `on_timeout`: "hold" or "drop" in place of the
-    world's policy. None: as the world file says. `world` names the world, as for World.
+    world's policy. None: as the world file has it. `world` names the world, as for World. Raises NotFound without such a world, and
+    OtolithError if the server refuses the participant.
     """
 
-    def __init__(self, name, world=None, *, role=None, step_n=None, answer_s=None, on_timeout=None, timeout_s=5.0,
-                 socket_path=None):
-        self._handle = self.world = None
+    def __init__(self, name: str, world: Optional[str] = None, *, role: Optional[str] = None, step_n: Optional[int] = None,
+                 answer_s: Optional[float] = None, on_timeout: Optional[str] = None, timeout_s: float = 5.0,
+                 socket_path: Union[str, os.PathLike, None] = None):
+        self._handle: Optional[ct.c_void_p] = None
+        self.world: World = None  # type: ignore[assignment]  # until the participant has joined
         handle, error = ct.c_void_p(), c.Error()
         options = c.ParticipantOptions(ct.sizeof(c.ParticipantOptions), max(1, int(timeout_s * 1000)), _encode(world),
                                        _encode(socket_path), _encode(name), _encode(role), step_n or 0,
@@ -39,10 +46,10 @@ class Participant:
         self.vehicles = [c.lib.oto_participant_vehicle(handle, i).decode() for i in range(count)]
         self._grant, self._error = c.Grant(), c.Error()
         self._refs = ct.byref(self._grant), ct.byref(self._error)
-        self._truth = (ct.c_double * _RECORD)()
+        self._truth: Any = (ct.c_double * _RECORD)()
         self._address = ct.addressof(self._truth)
 
-    def close(self):
+    def close(self) -> None:
         """Leaves the world."""
         if self.world is not None:
             self.world.close()
@@ -50,24 +57,24 @@ class Participant:
             c.lib.oto_participant_leave(self._handle)
             self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> Participant:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()
 
-    def _open(self):
+    def _open(self) -> ct.c_void_p:
         if self._handle is None:
-            raise OtolithError("the participant has left", c.CLOSED)
+            raise Closed("the participant has left", c.CLOSED)
         return self._handle
 
-    def _index(self, vehicle):
+    def _index(self, vehicle: Union[int, str]) -> int:
         return vehicle if isinstance(vehicle, int) else self.vehicles.index(vehicle)
 
-    def wait(self, timeout_s=10.0):
+    def wait(self, timeout_s: float = 10.0) -> c.Grant:
         """The next grant: tick, until, t_ns, until_ns, dt_s. Raises Timeout, Closed, or OtolithError that says why the
         last answer was refused; another try is then granted. The object is filled anew by the next wait."""
         handle, left_ms = self._open(), int(timeout_s * 1000)
@@ -79,13 +86,15 @@ class Participant:
             if status != c.TIMEOUT or left_ms <= 0:
                 check(status, self._error)
 
-    def truth(self, vehicle=0):
+    def truth(self, vehicle: Union[int, str] = 0) -> np.void:
         """The vehicle's truth at grant.tick, as the server has it: a scalar of dtype TRUTH."""
         address = c.lib.oto_participant_truth(self._open(), self._index(vehicle))
         return np.frombuffer(ct.string_at(address, TRUTH.itemsize), TRUTH)[0]
 
-    def set(self, position_enu_m, velocity_enu_m_s, q_enu_from_body, angular_rate_body_rad_s, accel_enu_m_s2=None,
-            angular_accel_body_rad_s2=None, longitudinal_speed_m_s=None, *, vehicle=0, continues=False, jumps=False):
+    def set(self, position_enu_m: Sequence[float], velocity_enu_m_s: Sequence[float], q_enu_from_body: Sequence[float],
+            angular_rate_body_rad_s: Sequence[float], accel_enu_m_s2: Optional[Sequence[float]] = None,
+            angular_accel_body_rad_s2: Optional[Sequence[float]] = None, longitudinal_speed_m_s: Optional[float] = None, *,
+            vehicle: Union[int, str] = 0, continues: bool = False, jumps: bool = False) -> None:
         """
         The vehicle's truth at grant.until. The quaternion is (w, x, y, z). Accelerations that are not given follow from the
         velocities. `continues`: the first record continues truth(); `jumps`: a later one does not continue the previous one.
@@ -106,7 +115,7 @@ class Participant:
         if status != c.OK:
             check(status, None, f"setting the truth of vehicle {vehicle}")
 
-    def done(self, tick=None):
+    def done(self, tick: Optional[int] = None) -> None:
         """Answers for the grant, or only up to `tick` of it."""
         status = c.lib.oto_participant_done(self._open(), self._grant.until if tick is None else tick)
         if status != c.OK:
@@ -115,11 +124,12 @@ class Participant:
     # ---- the clock's master, in mode external ----
 
     @property
-    def completed(self):
+    def completed(self) -> int:
+        """Number of completed ticks."""
         return c.lib.oto_participant_completed(self._open())
 
-    def run(self, ticks=1, timeout_s=10.0):
-        """Lets so many ticks be made, and waits until they are."""
+    def run(self, ticks: int = 1, timeout_s: float = 10.0) -> int:
+        """Grants `ticks` ticks, waits until they are completed, and returns the tick then. Raises Timeout."""
         until, error, left_ms = self.completed + ticks, c.Error(), int(timeout_s * 1000)
         check(c.lib.oto_participant_run_until(self._open(), until, ct.byref(error)), error)
         while True:

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _dtype
 from . import _library as c
-from ._errors import NotFound, OtolithError, check
+from ._errors import Closed, NotFound, OtolithError, check
 from ._participant import (_CONTINUES, _HAS_ACCEL, _HAS_ANGULAR_ACCEL, _HAS_SPEED, _JUMPS, _RECORD, TRUTH)
 
 _MOST_TICKS = 2**63 - 2
@@ -70,7 +70,8 @@ class SimChannel:
         self._forget()
 
     def _forget(self) -> None:
-        self._lost, self._kept = 0, []
+        self._lost = 0
+        self._kept: list[np.ndarray] = []
 
     def _keep(self, samples: np.ndarray) -> None:
         if len(samples) > 0:
@@ -90,7 +91,8 @@ class Samples(collections.abc.Mapping):
     __slots__ = ("_sim", "_move", "_arrays")
 
     def __init__(self, sim: Sim):
-        self._sim, self._move, self._arrays = sim, sim._move, {}
+        self._sim, self._move = sim, sim._move
+        self._arrays: dict[int, np.ndarray] = {}
 
     def __getitem__(self, topic: str) -> np.ndarray:
         sim = self._sim
@@ -105,12 +107,13 @@ class Samples(collections.abc.Mapping):
 
     def __contains__(self, topic: object) -> bool:
         try:
-            self._sim.channel(topic)
+            self._sim.channel(str(topic))
         except NotFound:
             return False
         return True
 
     def get(self, topic: str, default: Any = None) -> Any:
+        """The samples of a topic, or `default` without such a topic."""
         return self[topic] if topic in self else default
 
     def __iter__(self) -> Iterator[str]:
@@ -181,7 +184,7 @@ class Sim:
 
     def _open(self) -> ct.c_void_p:
         if self._handle is None:
-            raise OtolithError("the world is closed", c.CLOSED)
+            raise Closed("the world is closed", c.CLOSED)
         return self._handle
 
     def _call(self, function: Any, *arguments: Any) -> None:
@@ -245,6 +248,7 @@ class Sim:
 
     @property
     def seed(self) -> int:
+        """The seed of this run."""
         return c.sim.oto_sim_seed(self._open())
 
     @property

@@ -1,56 +1,67 @@
 """Samples over nng, from this machine or another."""
-import collections
+from __future__ import annotations
+
 import ctypes as ct
 import time
+from typing import Any, Iterator, NamedTuple, Optional
 
 import numpy as np
 
 from . import _dtype
 from . import _library as c
-from ._errors import OtolithError, check
+from ._errors import Closed, check
 
-Sample = collections.namedtuple("Sample", "topic frame_id lost epoch data")
+class Sample(NamedTuple):
+    """One sample: `lost` is the number of samples missing before it, `data` a scalar of the channel's dtype."""
+
+    topic: str
+    frame_id: str
+    lost: int
+    epoch: int
+    data: np.void
 
 
 class Subscriber:
     """
-    Subscribes to a topic, or to all below a prefix that ends in '/'. Iterating gives samples for ever; `data` is a
-    scalar of the channel's dtype, `lost` how many are missing before it.
+    Subscribes to a topic, or to all topics below a prefix that ends in '/', at `url`: "ipc:///PATH" or "tcp://HOST:PORT".
+    Iterating gives samples without end. `corrupt` is the number of frames that could not be decoded. Raises OtolithError for an
+    address that cannot be used.
     """
 
-    def __init__(self, url, topic=""):
-        self._handle = None
+    def __init__(self, url: str, topic: str = ""):
+        self._handle: Optional[ct.c_void_p] = None
         handle, error = ct.c_void_p(), c.Error()
         check(c.lib.oto_subscriber_open(url.encode(), topic.encode(), ct.byref(handle), ct.byref(error)), error)
         self._handle = handle
-        self._dtypes = {}
-        self.corrupt = 0  # frames that could not be decoded
+        self._dtypes: dict[Any, np.dtype] = {}
+        self.corrupt: int = 0  # frames that could not be decoded
 
-    def close(self):
+    def close(self) -> None:
+        """Ends the subscription."""
         if self._handle is not None:
             c.lib.oto_subscriber_close(self._handle)
             self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> Subscriber:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()
 
-    def _dtype_of(self, sample):
+    def _dtype_of(self, sample: c.WireSample) -> np.dtype:
         record_type = sample.type.contents
         key = (sample.topic, tuple((f.name, f.type, f.count, f.offset) for f in _dtype.fields_of(record_type)))
         if key not in self._dtypes:
             self._dtypes[key] = _dtype.sample_dtype(record_type)
         return self._dtypes[key]
 
-    def next(self, timeout_s=5.0):
-        """The next sample; Timeout if none comes."""
+    def next(self, timeout_s: float = 5.0) -> Sample:
+        """The next sample. Raises Timeout if there is none within `timeout_s` seconds of real time."""
         if self._handle is None:
-            raise OtolithError("the subscriber is closed", c.CLOSED)
+            raise Closed("the subscriber is closed", c.CLOSED)
         sample, error = c.WireSample(), c.Error()
         until = time.monotonic() + timeout_s
         status = c.CORRUPT
@@ -63,6 +74,6 @@ class Subscriber:
         return Sample(sample.topic.decode(), sample.frame_id.decode(errors="replace"), sample.lost, sample.epoch,
                       np.frombuffer(raw, self._dtype_of(sample))[0])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Sample]:
         while True:
             yield self.next()

@@ -1,4 +1,6 @@
 """A running world: its channels in shared memory, its clock, and control over it."""
+from __future__ import annotations
+
 import collections
 import contextlib
 import ctypes as ct
@@ -6,39 +8,58 @@ import json
 import os
 import time
 import weakref
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Union, overload
 
 import numpy as np
 
 from . import _dtype
 from . import _library as c
-from ._errors import Closed, OtolithError, Timeout, check
+from ._errors import Closed, Timeout, check
 
 _MOST_TICKS = 2**63 - 2
 
-Param = collections.namedtuple("Param", "key value unit text runtime")
-Reply = collections.namedtuple("Reply", "tick text")
+_Path = Union[str, os.PathLike]
 
 
-def worlds():
+class Param(NamedTuple):
+    """A parameter of a node: its value as text, and whether it may change while the world runs."""
+
+    key: str
+    value: str
+    unit: str
+    text: str
+    runtime: bool
+
+
+class Reply(NamedTuple):
+    """The reply to a change: the tick from which it holds, and the server's sentence."""
+
+    tick: int
+    text: str
+
+
+def worlds() -> list[str]:
     """Names of the worlds that run for this user."""
     entries = (c.WorldEntry * 256)()
     count = min(c.lib.oto_worlds_list(entries, len(entries)), len(entries))
     return sorted(entry.name.decode() for entry in entries[:count] if entry.alive)
 
 
-def _encode(text):
+def _encode(text: Any) -> Optional[bytes]:
     return None if text is None else str(text).encode()
 
 
 class World:
     """
     A client of one world, for one thread. `world` None: OTOLITH_WORLD, else the only running world. With `follow_s` it
-    reattaches if the world restarts within that time (see `reattach`), and then calls `on_restart(world)`.
+    reattaches if the world restarts within that time (see `reattach`), and then calls `on_restart(world)`. `channels` lists its
+    channels; `epoch` identifies the run. Raises NotFound without such a world, OtolithError if the server refuses the role.
     """
 
-    def __init__(self, world=None, *, timeout_s=5.0, name=None, socket_path=None, role=None, follow_s=None,
-                 on_restart=None):
-        self._handle = None
+    def __init__(self, world: Optional[str] = None, *, timeout_s: float = 5.0, name: Optional[str] = None,
+                 socket_path: Optional[_Path] = None, role: Optional[str] = None, follow_s: Optional[float] = None,
+                 on_restart: Optional[Callable[[World], Any]] = None):
+        self._handle: Optional[ct.c_void_p] = None
         self.follow_s, self.on_restart = follow_s, on_restart
         handle, error = ct.c_void_p(), c.Error()
         options = c.ClientOptions(ct.sizeof(c.ClientOptions), max(1, int(timeout_s * 1000)), _encode(world),
@@ -47,19 +68,21 @@ class World:
         self._take(handle, True)
 
     @classmethod
-    def _borrow(cls, handle):
+    def _borrow(cls, handle: ct.c_void_p) -> World:
         """A world whose client another object closes."""
         world = cls.__new__(cls)
         world.follow_s = world.on_restart = None
         world._take(handle, False)
         return world
 
-    def _take(self, handle, owned):
+    def _take(self, handle: ct.c_void_p, owned: bool) -> None:
         self._handle, self._owned = handle, owned
-        self._known, self._readers, self._lossless = {}, weakref.WeakSet(), None
+        self._known: dict[int, Channel] = {}
+        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+        self._lossless: Optional[_Lossless] = None
         self._list_channels()
 
-    def _list_channels(self):
+    def _list_channels(self) -> None:
         """Those of the run attached to. One that was there before stays the same object."""
         pointers = [c.lib.oto_client_channel(self._handle, i)
                     for i in range(c.lib.oto_client_channel_count(self._handle))]
@@ -69,32 +92,33 @@ class World:
             address = ct.addressof(pointer.contents)
             if address not in self._known:
                 self._known[address] = Channel(self, pointer)
-        self.channels = [self._known[ct.addressof(pointer.contents)] for pointer in pointers]
-        self.epoch = self.channels[0].epoch
+        self.channels: list[Channel] = [self._known[ct.addressof(pointer.contents)] for pointer in pointers]
+        self.epoch: int = self.channels[0].epoch
 
-    def close(self):
-        """Lets go of the world; channels and readers of it must not be used afterwards."""
+    def close(self) -> None:
+        """Detaches from the world; channels and readers of it must not be used afterwards."""
         if self._handle is not None and self._owned:
             c.lib.oto_client_close(self._handle)
         self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> World:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()
 
     @property
-    def handle(self):
+    def handle(self) -> ct.c_void_p:
+        """The C library's handle. Raises OtolithError after `close`."""
         if self._handle is None:
-            raise OtolithError("the world is closed", c.CLOSED)
+            raise Closed("the world is closed", c.CLOSED)
         return self._handle
 
-    def __getitem__(self, topic):
-        """A channel by its topic, or by its node's name, with or without the leading "world/"."""
+    def __getitem__(self, topic: str) -> Channel:
+        """A channel by its topic, or by its node's name, with or without the leading "world/". Raises NotFound."""
         error = c.Error()
         found = c.lib.oto_client_find(self.handle, topic.encode(), ct.byref(error))
         if not found:
@@ -102,10 +126,11 @@ class World:
         return self.channels[found.contents.index]
 
     @property
-    def alive(self):
+    def alive(self) -> bool:
+        """Whether the server of this run still lives."""
         return bool(c.lib.oto_client_server_alive(self.handle))
 
-    def reattach(self, timeout_s=10.0):
+    def reattach(self, timeout_s: float = 10.0) -> int:
         """
         Waits until the run is over (its server died, restored a checkpoint or ended) and the world has restarted, and
         attaches to the new run: channels and readers stay valid, `epoch` changes. Unread samples of the old run are read
@@ -130,7 +155,7 @@ class World:
             self.on_restart(self)
         return self.epoch
 
-    def _follow(self, sentence):
+    def _follow(self, sentence: str) -> None:
         """The run is over: reattaches to the next run if `follow_s` is set."""
         if self.follow_s is None:
             raise Closed(sentence, c.CLOSED)
@@ -139,15 +164,15 @@ class World:
         except Timeout as none:
             raise Closed(f"{sentence}, and did not restart within {self.follow_s:g} s", c.CLOSED) from none
 
-    def clock(self):
+    def clock(self) -> Optional[c.Clock]:
         """The newest reading of the clock (tick, sim_time_ns, real_time_factor, …); None before the first tick."""
         clock = c.Clock()
         return clock if c.lib.oto_client_clock(self.handle, ct.byref(clock)) == c.OK else None
 
-    def wait_tick(self, tick=None, timeout_s=1.0):
+    def wait_tick(self, tick: Optional[int] = None, timeout_s: float = 1.0) -> Optional[c.Clock]:
         """
         Waits for the tick after `tick` (None: after the newest) and returns the clock then. With `follow_s` that may be
-        the first tick of another run, which `epoch` tells.
+        the first tick of another run, which `epoch` shows. Raises Timeout after `timeout_s` of real time, Closed when the run is over.
         """
         if tick is None:
             clock = self.clock()
@@ -163,78 +188,93 @@ class World:
 
     # ---- control: every change holds from the tick that the reply names ----
 
-    def _ask(self, name, *arguments):
+    def _ask(self, name: str, *arguments: Any) -> Reply:
         reply, error = c.Reply(), c.Error()
         check(getattr(c.lib, name)(self.handle, *arguments, ct.byref(reply), ct.byref(error)), error)
         return Reply(reply.tick, reply.text.decode(errors="replace"))
 
-    def pause(self):
+    def pause(self) -> Reply:
+        """Stops the clock at the next tick boundary."""
         return self._ask("oto_control_pause")
 
-    def resume(self):
+    def resume(self) -> Reply:
+        """Resumes the clock."""
         return self._ask("oto_control_resume")
 
-    def step(self, ticks=1):
+    def step(self, ticks: int = 1) -> Reply:
         """Runs that many ticks, pauses, and returns when they are done."""
         if not 1 <= ticks <= _MOST_TICKS:
             raise ValueError(f"step: {ticks} ticks; 1 to {_MOST_TICKS} are accepted")
         return self._ask("oto_control_step", ticks)
 
-    def scale(self, scale):
+    def scale(self, scale: float) -> Reply:
+        """Sets the simulated seconds per real second."""
         return self._ask("oto_control_scale", scale)
 
-    def mode(self, mode):
+    def mode(self, mode: str) -> Reply:
+        """Sets the clock's mode: realtime, asap, step, lockstep or external."""
         return self._ask("oto_control_mode", mode.encode())
 
-    def set(self, node, param, value):
+    def set(self, node: str, param: str, value: Any) -> Reply:
         """Sets one parameter; a value that is no text is written as JSON, which is YAML."""
         text = value if isinstance(value, str) else json.dumps(value)
         return self._ask("oto_control_set", node.encode(), param.encode(), text.encode())
 
-    def get(self, node, param=None):
-        """The parameters of a node by key; of one alone if it is named."""
-        found, error = {}, c.Error()
+    @overload
+    def get(self, node: str) -> dict[str, Param]: ...
 
-        def each(_, info):
+    @overload
+    def get(self, node: str, param: str) -> Param: ...
+
+    def get(self, node: str, param: Optional[str] = None) -> Union[dict[str, Param], Param]:
+        """All parameters of a node, as a dict from key to Param; one Param if it is named. Raises NotFound."""
+        error = c.Error()
+        found: dict[str, Param] = {}
+
+        def each(_: Any, info: Any) -> None:
             fields = info.contents
-            texts = (getattr(fields, name).decode(errors="replace") for name in ("key", "value", "unit", "text"))
-            entry = Param(*texts, bool(fields.runtime))
+            key, value, unit, text = (getattr(fields, name).decode(errors="replace") for name in ("key", "value", "unit", "text"))
+            entry = Param(key, value, unit, text, bool(fields.runtime))
             found[entry.key] = entry
 
         check(c.lib.oto_control_get(self.handle, node.encode(), _encode(param), c.PARAM_FUNCTION(each),
                                     None, ct.byref(error)), error)
-        return found if param is None else next(iter(found.values()))
+        if param is None:
+            return found
+        [entry] = found.values()
+        return entry
 
-    def swap(self, node, plugin):
+    def swap(self, node: str, plugin: _Path) -> Reply:
         """Replaces the plugin of a node by that of a file, while it runs."""
         return self._ask("oto_control_swap", node.encode(), str(plugin).encode())
 
-    def checkpoint(self, path):
-        """Saves the world's state at a tick boundary; the reply's tick says which."""
+    def checkpoint(self, path: _Path) -> Reply:
+        """Saves the world's state at a tick boundary, which the reply names."""
         return self._ask("oto_control_checkpoint", os.fsencode(os.path.abspath(path)))
 
-    def restore(self, path):
-        """The world goes on from a checkpoint, as a new run: open it again."""
+    def restore(self, path: _Path) -> Reply:
+        """Restores the world from a checkpoint, as a new run: use `reattach`, or open it again."""
         return self._ask("oto_control_restore", os.fsencode(os.path.abspath(path)))
 
-    def fault(self, node, kind, **terms):
+    def fault(self, node: str, kind: str, **terms: Any) -> Reply:
         """Injects a fault into a sensor's samples: fault("car/imu", "bias", value=0.1, fields="angular_velocity.x",
         for_s=5). The terms are those of a world's `faults:`. Returns a reply whose text is "fault NUMBER"."""
         return self._ask("oto_control_fault", node.encode(), json.dumps({"kind": kind, **terms}).encode())
 
-    def clear_faults(self, node, fault=0):
+    def clear_faults(self, node: str, fault: int = 0) -> Reply:
         """Ends one fault of a node by its number, or all of them."""
         return self._ask("oto_control_clear_faults", node.encode(), fault)
 
-    def shutdown(self):
+    def shutdown(self) -> Reply:
+        """Ends the run in order."""
         return self._ask("oto_control_shutdown")
 
-    def info(self):
+    def info(self) -> dict[str, Any]:
         """The server's own facts: endpoints, drivers, privileges, options."""
         return json.loads(self._ask("oto_control_info").text)
 
     @contextlib.contextmanager
-    def lossless(self, *channels):
+    def lossless(self, *channels: Union[str, Channel]) -> Iterator[list[Reader]]:
         """
         Within it the world (in modes asap and step) waits for the readers given: `with world.lossless("car/imu") as
         (imu,): samples = imu.read()`. What a reader has read it acknowledges at once. Do not wait for ticks by control
@@ -255,50 +295,59 @@ class World:
 class _Lossless:
     """Readers that acknowledge together, as the server wants it."""
 
-    def __init__(self, world, readers):
+    def __init__(self, world: World, readers: list[Reader]):
         self._world, self._readers = world, readers
         self._next = (ct.c_uint64 * len(readers))()
         for reader in readers:
             reader.group = self
 
-    def begin(self):
+    def begin(self) -> None:
         """Asks the server for it, also that of another run."""
         pointers = (ct.POINTER(c.Channel) * len(self._readers))(*(reader.channel.pointer for reader in self._readers))
         error = c.Error()
         check(c.lib.oto_lossless_begin(self._world.handle, pointers, len(self._readers), ct.byref(error)), error)
         self.acknowledge()
 
-    def acknowledge(self):
+    def acknowledge(self) -> None:
         for i, reader in enumerate(self._readers):
             self._next[i] = reader.next_seq
         c.lib.oto_lossless_acknowledge(self._world.handle, self._next, len(self._readers))
 
 
 class Channel:
-    """A channel of a world: `dtype` is that of its samples."""
+    """
+    A channel of a world: `topic`, `node`, `plugin`, `type_name`, `dtype` of its samples, `units` by field, `rate_hz` (0: events),
+    `capacity` of its ring in samples.
+    """
 
-    def __init__(self, world, pointer):
+    topic: str
+    node: str
+    plugin: str
+    plugin_version: str
+    frame_id: str
+
+    def __init__(self, world: World, pointer: Any):
         self.world, self.pointer = world, pointer
         self._take_facts()
         facts = pointer.contents
         self.type_name = facts.type.name.decode()
         self.payload_bytes = facts.type.bytes
-        self.dtype = _dtype.sample_dtype(facts.type)
-        self.units = {field.name.decode(): field.unit.decode(errors="replace")
+        self.dtype: np.dtype = _dtype.sample_dtype(facts.type)
+        self.units: dict[str, str] = {field.name.decode(): field.unit.decode(errors="replace")
                       for field in _dtype.fields_of(facts.type)}
 
-    def _take_facts(self):
-        """What another run may tell differently; `epoch` is that of the last run that had the channel."""
+    def _take_facts(self) -> None:
+        """What another run may change; `epoch` is that of the last run that had the channel."""
         facts = self.pointer.contents
         for name in ("topic", "node", "plugin", "plugin_version", "frame_id"):
             setattr(self, name, getattr(facts, name).decode(errors="replace"))
         self.rate_hz = facts.rate_num / facts.rate_den
         self.capacity, self.epoch, self.lineage = facts.capacity, facts.epoch, facts.lineage
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Channel {self.topic} ({self.type_name}, {self.rate_hz:g} Hz)>"
 
-    def latest(self):
+    def latest(self) -> Optional[np.void]:
         """The newest sample, a scalar of `dtype`; None before the first."""
         self.world.handle
         buffer = np.zeros(1, self.dtype)
@@ -310,54 +359,59 @@ class Channel:
         check(status, None, self.topic)
         return buffer[0]
 
-    def reader(self, from_oldest=False):
-        """Reads every sample from now on, or from the oldest that still stands."""
+    def reader(self, from_oldest: bool = False) -> Reader:
+        """Reads every sample from now on, or from the oldest that is still in the ring."""
         return Reader(self, from_oldest)
 
 
 class Reader:
     """
-    A place in a channel. `lost` counts the samples that were overwritten before they were read. `epoch` is that of the run
-    of which `read` gave samples last; while `lineage` stays the same, runs continue each other and `seq` goes on.
+    A position in a channel. `epoch` is that of the run of which `read` returned samples last; while `lineage` stays the same, runs
+    continue each other and `seq` continues.
     """
 
-    def __init__(self, channel, from_oldest=False):
+    def __init__(self, channel: Channel, from_oldest: bool = False):
         channel.world.handle
-        self.channel, self.group = channel, None
+        self.channel = channel
+        self.group: Optional[_Lossless] = None
         self._reader = c.lib.oto_reader_make(channel.pointer, 0 if from_oldest else 1)
-        self._room, self._rest = 0, collections.deque()
-        self.epoch, self.lineage = channel.epoch, channel.lineage
+        self._room = 0
+        self._rest: collections.deque[tuple[np.ndarray, int, int]] = collections.deque()
+        self.epoch: int = channel.epoch
+        self.lineage: int = channel.lineage
         channel.world._readers.add(self)
 
     @property
-    def lost(self):
+    def lost(self) -> int:
+        """Number of samples that were overwritten before they were read."""
         return self._reader.cursor.lost
 
     @property
-    def next_seq(self):
+    def next_seq(self) -> int:
+        """The `seq` of the sample that is read next."""
         return c.lib.oto_reader_position(ct.byref(self._reader))
 
-    def _make_room(self, count):
+    def _make_room(self, count: int) -> None:
         if count > self._room:
             self._heads = np.empty(count, _dtype.HEAD)
             self._payloads = np.empty((count, self.channel.payload_bytes), np.uint8)
             self._room = count
 
-    def _keep_rest(self):
-        """Before the memory of a run that is over goes: what stands there unread. It is read first."""
+    def _keep_rest(self) -> None:
+        """Keeps what is unread in the memory of a run that is over; it is read first."""
         while len(samples := self._take(self.channel.capacity)) > 0:
             self._rest.append((samples, self.channel.epoch, self._reader.lineage))
 
-    def _take(self, count):
+    def _take(self, count: int) -> np.ndarray:
         self._make_room(count)
         done = c.lib.oto_reader_read(ct.byref(self._reader), self._heads.ctypes.data, self._payloads.ctypes.data,
                                      count)
         return _dtype.join(self._heads[:done], self._payloads[:done]).reshape(-1).view(self.channel.dtype)
 
-    def read(self, count=None):
+    def read(self, count: Optional[int] = None) -> np.ndarray:
         """
-        All new samples, at most `count` (None: the ring's size), as one structured array; it may be empty. They are always
-        of one run.
+        All new samples, at most `count` (None: the ring's size), oldest first: a structured array of shape (n,) of the channel's
+        dtype; n may be 0. They are always of one run.
         """
         self.channel.world.handle
         count = self.channel.capacity if count is None else count
@@ -373,8 +427,11 @@ class Reader:
                 self.group.acknowledge()
         return samples
 
-    def collect(self, count, timeout_s=10.0):
-        """Waits until `count` samples have come, and returns them."""
+    def collect(self, count: int, timeout_s: float = 10.0) -> np.ndarray:
+        """
+        Waits for `count` samples and returns them, shape (count,). Raises Timeout if no tick is made within `timeout_s` of real time,
+        Closed if the run is over and `follow_s` of the world is not set.
+        """
         samples, got, world = np.empty(count, self.channel.dtype), 0, self.channel.world
         while got < count:
             clock = world.clock()

@@ -242,10 +242,21 @@ void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
     srv_checkpointer_retry(checkpointer); /* replies to a request that waits for plugin hosts */
 }
 
+static void ignore(void *context, enum oto_status status, uint64_t tick, const char *text)
+{
+    (void)context;
+    (void)status;
+    (void)tick;
+    (void)text;
+}
+
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer)
 {
-    if (checkpointer->jobs != NULL && checkpointer->jobs->work.data != NULL) {
-        (void)uv_cancel((uv_req_t *)&checkpointer->jobs->work); /* fails for one that runs */
+    struct job *job = checkpointer->jobs;
+    if (job != NULL && job->work.data != NULL && uv_cancel((uv_req_t *)&job->work) != 0) { /* it runs */
+        job->done(job->context, OTO_TIMEOUT, job->tick, "the file has not been written for 10 s, as by a stuck disk: the "
+                  "checkpoint may be complete later");
+        job->done = ignore;
     }
 }
 

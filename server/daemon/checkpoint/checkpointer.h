@@ -36,7 +36,10 @@ struct srv_checkpointer *srv_checkpointer_create(struct srv_worker *worker, stru
  * seconds the request is refused.
  */
 void srv_checkpointer_retry(struct srv_checkpointer *checkpointer);
-/* Refuses the request whose file the worker has not started to write. */
+/*
+ * The worker does not return: refuses the request whose file it has not started to write, and replies to the one whose file
+ * is being written.
+ */
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer);
 /* Requests that wait are answered CLOSED; a file that is being written is finished before the loop runs out. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer);

@@ -408,6 +408,7 @@ void srv_control_destroy(struct srv_control *control)
 
 void srv_control_refuse_waiting(struct srv_control *control, const char *why)
 {
+    srv_loader_give_up_running(control->loader, OTO_TIMEOUT, SRV_WORKER_GIVEN_UP);
     srv_loader_refuse_waiting(control->loader, OTO_CONFLICT, why);
 }
 

@@ -62,7 +62,7 @@ enum oto_status srv_control_create(uv_loop_t *loop, struct srv_engine *engine, s
 void srv_control_stop(struct srv_control *control);
 void srv_control_destroy(struct srv_control *control); /* after the loop has run out; NULL is allowed */
 
-/* Refuses requests that wait for the worker with this sentence; the running job continues. */
+/* Refuses requests that wait for the worker, and the one that the worker does not return from; `why` is of the former. */
 void srv_control_refuse_waiting(struct srv_control *control, const char *why);
 uint32_t srv_control_connection_count(const struct srv_control *control);
 /* Whether a lossless reader has records that it has not acknowledged. */

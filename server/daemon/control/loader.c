@@ -129,6 +129,9 @@ static void on_worked(uv_work_t *work_request, int uv_status)
         srv_job_drop(job);
     } else if (job->status != OTO_OK) {
         srv_job_refuse(job);
+    } else if (!job->swap && job->cancelled) {
+        job->status = OTO_CLOSED;
+        srv_job_refuse(job);
     } else if (!job->swap) {
         send_set(job);
     } else if (job->stage == SRV_JOB_LOADING) {
@@ -234,6 +237,16 @@ void srv_loader_refuse_waiting(struct srv_loader *loader, enum oto_status status
         if (job->stage == SRV_JOB_WAITING) {
             srv_job_answer(job, status, 0, why);
             srv_job_drop(job);
+        }
+    }
+}
+
+void srv_loader_give_up_running(struct srv_loader *loader, enum oto_status status, const char *why)
+{
+    for (struct srv_job *job = loader->jobs; job != NULL; job = job->next) {
+        if (job->stage == SRV_JOB_LOADING || job->stage == SRV_JOB_TRYING) {
+            srv_job_answer(job, status, 0, why);
+            job->cancelled = true;
         }
     }
 }

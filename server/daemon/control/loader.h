@@ -13,6 +13,8 @@
 /* `probe` is called before each swap unless the swap disables it; NULL: no probe. */
 struct srv_loader *srv_loader_create(struct srv_worker *worker, struct srv_engine *engine,
                                      struct srv_command_queue *command_queue, srv_probe_function *probe);
+/* Replies to the request whose job the worker does not return from; the job changes nothing when it returns. */
+void srv_loader_give_up_running(struct srv_loader *loader, enum oto_status status, const char *why);
 /* Refuses requests that have not started. */
 void srv_loader_refuse_waiting(struct srv_loader *loader, enum oto_status status, const char *why);
 /* Accepts no more work, and refuses requests that have not started. */

@@ -2,7 +2,10 @@
 #include "daemon/control/loader.h"
 #include "daemon/control/request.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "otolith/client.h"
 
 /* One part of a node's table; its texts fill about half of a message. */
 #define PART 48
@@ -11,8 +14,24 @@ struct part {
     const char *keys[PART], *values[PART], *units[PART], *texts[PART];
     uint64_t runtime[PART];
     char value_room[PART][512];
+    const char *ranges[PART];
+    char range_room[PART][OTO_PARAM_RANGE_BYTES];
     uint32_t count;
 };
+
+/* "0 to 100", the accepted words "mems | mavs", or "" for any value. */
+static void describe_range(const struct oto_param *param, char text[OTO_PARAM_RANGE_BYTES])
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (uint32_t i = 0; param != NULL && i < param->name_count && used < OTO_PARAM_RANGE_BYTES; i++) {
+        const int length = snprintf(text + used, OTO_PARAM_RANGE_BYTES - used, "%s%s", i > 0 ? " | " : "", param->names[i].name);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    if (used == 0 && param != NULL && (param->minimum != 0.0 || param->maximum != 0.0)) {
+        (void)snprintf(text, OTO_PARAM_RANGE_BYTES, "%g to %g", param->minimum, param->maximum);
+    }
+}
 
 static const struct oto_param *visible(const struct oto_plugin_descriptor *descriptor, uint64_t *index)
 {
@@ -38,6 +57,8 @@ static enum oto_status add(struct part *part, const struct oto_plugin_descriptor
     part->values[i] = status == OTO_OK ? part->value_room[i] : "(long)";
     part->units[i] = param != NULL && param->unit != NULL ? param->unit : "";
     part->texts[i] = param != NULL && param->text != NULL ? param->text : "";
+    describe_range(param, part->range_room[i]);
+    part->ranges[i] = part->range_room[i];
     part->runtime[i] = param != NULL && (param->flags & OTO_PARAM_RUNTIME) != 0;
     part->count++;
     return OTO_OK;
@@ -52,6 +73,7 @@ static void send_part(struct srv_request *request, const struct part *part, uint
     oto_message_add_text_list(&writer, "values", part->values, part->count);
     oto_message_add_text_list(&writer, "units", part->units, part->count);
     oto_message_add_text_list(&writer, "texts", part->texts, part->count);
+    oto_message_add_text_list(&writer, "ranges", part->ranges, part->count);
     oto_message_add_u64_list(&writer, "runtime", part->runtime, part->count);
     srv_reply_send(request, &writer, -1);
 }

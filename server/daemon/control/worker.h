@@ -10,7 +10,8 @@
 #include <uv.h>
 
 #define SRV_WORKER_JOBS 4             /* one of the loader, one of the checkpointer, one restore */
-#define SRV_WORKER_PATIENCE_MS 10000u /* after which others are not left to wait */
+#define SRV_WORKER_PATIENCE_MS 10000u /* after which nobody is left to wait */
+#define SRV_WORKER_GIVEN_UP "it has not returned for 10 s and is given up; if it returns later it changes nothing"
 
 struct srv_worker {
     uv_loop_t *loop;

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "base/sealed_memory.h"
+#include "daemon/thread/exit_trap.h"
 
-/* Handlers of signals and of an exit get no argument of their own: this is the one mutable global of the program. */
+/* Handlers of signals get no argument of their own: this is the one mutable global of the program. */
 static struct {
     struct srv_crash_page *page;
     const struct srv_engine *engine;
-    bool at_exit; /* on_exit_call is registered */
 } watched;
 
-static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
 
 int srv_crash_page_make(struct srv_crash_page **page, struct oto_error *error)
 {
@@ -105,21 +105,21 @@ static void record(int signal, const siginfo_t *facts)
     __atomic_store_n(&page->signal, (uint32_t)signal, __ATOMIC_RELEASE);
 }
 
-/* Restores the default action: a fault repeats after the handler returns, a sent signal is raised again. */
+/*
+ * Restores the default action: a fault repeats after the handler returns, a sent signal is raised again. A step that would
+ * end the process, by exit() or by the bare system call, is named and then ends it.
+ */
 static void on_deadly(int signal, siginfo_t *facts, void *context)
 {
-    (void)context;
-    record(signal, facts);
-    if (facts->si_code <= 0 || signal == SIGABRT) {
-        (void)raise(signal);
+    if (signal == SIGSYS && srv_exit_trap_caught(facts)) {
+        if (watched.page != NULL) {
+            name_node(watched.page, watched.engine, srv_engine_stepping_node(watched.engine));
+        }
+        srv_exit_trap_let_go(context);
     }
-}
-
-/* Runs on the thread that called exit(): a step, or the main thread, which steps no node. */
-static void on_exit_call(void)
-{
-    if (watched.page != NULL) {
-        name_node(watched.page, watched.engine, srv_engine_stepping_node(watched.engine));
+    record(signal, facts);
+    if (facts->si_code <= 0 || signal == SIGABRT || signal == SIGSYS) {
+        (void)raise(signal);
     }
 }
 
@@ -131,10 +131,6 @@ enum oto_status srv_crash_watch(struct srv_crash_page *page, const struct srv_en
     watched.engine = engine;
     if (page == NULL) {
         return OTO_OK;
-    }
-    watched.at_exit = watched.at_exit || atexit(on_exit_call) == 0;
-    if (!watched.at_exit) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for a function that is called at an exit");
     }
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
         if (sigaction(deadly[i], &action, NULL) != 0) {

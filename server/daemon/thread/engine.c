@@ -10,6 +10,8 @@
 
 #include "daemon/thread/journal.h"
 #include "daemon/thread/engine_private.h"
+#include "daemon/thread/workers.h"
+#include "sim/fpu.h"
 #include "sim/checkpoint.h"
 
 #define STOP_TIMEOUT_NS INT64_C(2000000000)
@@ -94,6 +96,12 @@ static bool may_tick(const void *context)
     return !engine->on_thread || pthread_equal(pthread_self(), engine->tick_identity);
 }
 
+static void run_lanes(void *context, void (*work)(void *work_context, uint32_t lane), void *work_context, uint32_t lanes)
+{
+    struct srv_engine *engine = context;
+    srv_workers_run(engine->workers, work, work_context, lanes);
+}
+
 static void on_host_events(void *context)
 {
     struct srv_engine *engine = context;
@@ -104,7 +112,8 @@ static enum oto_status make_sim(struct srv_engine *engine, oto_warn_function war
                                 struct oto_error *error)
 {
     const struct srv_sim_options options = {
-        .hooks = {engine, on_reply, on_over_budget, srv_now_ns, may_tick},
+        .hooks = {engine, on_reply, on_over_budget, srv_now_ns, may_tick, run_lanes},
+        .lanes = srv_workers_wanted(engine->config),
         .single_steps = engine->options.single_steps,
         .make_store = make_segment,
         .store_context = engine};
@@ -237,10 +246,9 @@ enum oto_status srv_engine_load(struct srv_engine *engine, const void *state, ui
 
 /* ---- start and stop ---- */
 
-/* Signals are the main thread's: the new thread is born with all of them blocked, but for those that its own faults are. */
-static int start_thread(struct srv_engine *engine)
+int srv_thread_start(pthread_t *thread, void *(*body)(void *argument), void *argument)
 {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
     pthread_attr_t attributes;
     sigset_t all, before;
     (void)sigfillset(&all);
@@ -254,10 +262,26 @@ static int start_thread(struct srv_engine *engine)
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)pthread_attr_setguardsize(&attributes, GUARD_BYTES);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    result = pthread_create(&engine->thread, &attributes, srv_tick_thread, engine);
+    result = pthread_create(thread, &attributes, body, argument);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     return result;
+}
+
+/* The workers run as the tick thread does. */
+static void begin_worker(void *context)
+{
+    const struct srv_engine *engine = context;
+    struct srv_rights rights = engine->rights; /* whose state is the tick thread's */
+    srv_rights_prepare_thread();
+    srv_fpu_pin();
+    srv_rights_set_thread(&rights, engine->config->clock.mode == OTO_MODE_REALTIME);
+}
+
+static enum oto_status start_workers(struct srv_engine *engine, struct oto_error *error)
+{
+    const uint32_t lanes = srv_lanes_count(engine->sim->lanes);
+    return lanes > 1 ? srv_workers_start(lanes - 1, begin_worker, engine, &engine->workers, error) : OTO_OK;
 }
 
 static void say_rights(struct srv_engine *engine, char *privileges, size_t privileges_bytes)
@@ -283,7 +307,11 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
         return oto_fail(error, OTO_INVALID, "world '%s' ticks already", engine->config->name);
     }
     srv_rights_take(&engine->rights, clock->fifo_priority, clock->mode == OTO_MODE_REALTIME);
-    const int result = start_thread(engine);
+    const enum oto_status status = start_workers(engine, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const int result = srv_thread_start(&engine->thread, srv_tick_thread, engine);
     if (result != 0) {
         return oto_fail(error, OTO_IO, "cannot start the tick thread (%s)", strerror(result));
     }
@@ -355,6 +383,7 @@ void srv_engine_destroy(struct srv_engine *engine)
         say_closing(engine); /* a stuck step still uses everything: it is left to the end of the process */
         return;
     }
+    srv_workers_stop(engine->workers);
     drop_queues(engine);
     srv_isolation_destroy(engine->sim);
     srv_participants_close(engine);

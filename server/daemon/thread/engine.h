@@ -26,6 +26,7 @@ struct srv_engine_options {
     bool single_steps;     /* nodes of one plugin are never stepped together */
     int64_t watchdog_ns;   /* 0: max(250 ms, 50 periods) */
     uint64_t journal_every; /* 0: no journal (world/journal.h); else the ticks between its hashes */
+    bool trap_exits;        /* a step that ends the process raises SIGSYS (exit_trap.h), which srv_crash_watch handles */
     bool replay;            /* ticks run up to the limit of srv_engine_allow, on the inputs of a log */
 };
 

@@ -51,6 +51,7 @@ struct srv_engine {
     struct srv_participants participants; /* the tick thread's after the start */
     struct srv_journal *journal; /* NULL: nothing is logged */
     struct srv_feed *feed;       /* NULL: this is no replay */
+    struct srv_workers *workers; /* NULL: the tick thread is alone */
 
     /* tick thread */
     enum oto_clock_mode mode;
@@ -121,6 +122,9 @@ void srv_commands_apply(struct srv_engine *engine);
 void srv_reply_send_now(struct srv_engine *engine, const struct srv_reply *reply);
 /* Answers a `step` that waits, if any. */
 void srv_commands_finish_step(struct srv_engine *engine, enum oto_status status, const char *reason);
+
+/* Signals are the main thread's: the new thread has all of them blocked, but for those that its own faults are. An errno. */
+int srv_thread_start(pthread_t *thread, void *(*body)(void *argument), void *argument);
 
 /* ---- thread.c, pace.c ---- */
 

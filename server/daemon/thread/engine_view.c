@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "daemon/thread/engine_private.h"
+#include "daemon/thread/workers.h"
 
 int srv_engine_segment_fd(const struct srv_engine *engine)
 {
@@ -116,7 +117,9 @@ struct srv_fault *srv_engine_fault_make(struct srv_engine *engine, uint32_t node
 uint32_t srv_engine_stepping_node(const struct srv_engine *engine)
 {
     const bool ticks = engine->on_thread && pthread_equal(pthread_self(), engine->tick_identity);
-    const uint32_t node = ticks ? __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED) : 0;
+    const uint32_t lane = srv_worker_lane();
+    const uint32_t node = lane > 0 ? srv_lanes_stepping_node(engine->sim->lanes, lane)
+                          : ticks  ? __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED) : 0;
     return node <= engine->sim->node_count ? node : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/fpu.h"
 #include "daemon/thread/engine_private.h"
+#include "daemon/thread/exit_trap.h"
 #include "daemon/thread/journal.h"
 
 static bool may_tick(const struct srv_engine *engine)
@@ -186,6 +187,9 @@ static void begin(struct srv_engine *engine)
     engine->on_thread = true;
     srv_rights_prepare_thread();
     srv_fpu_pin();
+    if (engine->options.trap_exits) {
+        srv_exit_trap_set();
+    }
     srv_rights_set_thread(&engine->rights, engine->mode == OTO_MODE_REALTIME);
     srv_event_write(engine->sim, OTO_EVENT_STARTED, 0, (int64_t)engine->sim->node_count, "clock", "started");
     engine->now_ns = srv_now_ns();

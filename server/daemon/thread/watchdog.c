@@ -15,9 +15,19 @@ static int64_t timeout_ns(const struct srv_engine *engine)
     return periods_ns > WATCHDOG_LEAST_NS ? periods_ns : WATCHDOG_LEAST_NS;
 }
 
+/* Of the tick thread, else of a worker for which it waits. */
+static uint32_t stepping_node(const struct srv_engine *engine)
+{
+    uint32_t node = __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED);
+    for (uint32_t lane = 1; node == 0 && lane < srv_lanes_count(engine->sim->lanes); lane++) {
+        node = srv_lanes_stepping_node(engine->sim->lanes, lane);
+    }
+    return node;
+}
+
 static void describe(const struct srv_engine *engine, uint64_t tick, int64_t stuck_ns, char *sentence, size_t bytes)
 {
-    const uint32_t breadcrumb = __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED);
+    const uint32_t breadcrumb = stepping_node(engine);
     const double stuck_s = (double)stuck_ns * 1e-9;
     if (breadcrumb == 0 || breadcrumb > engine->sim->node_count) {
         (void)snprintf(sentence, bytes, "tick %llu has been under way for %.2f s, outside any plugin",

@@ -74,7 +74,7 @@ class World:
         self.file.write_text(text)
         self.injector = Injector(PRELOAD, depth)
         self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path), **self.injector.environment,
-                                OTOLITH_PLUGIN_PATH=str(BUILD / "lib" / "otolith" / "plugins"))
+                                OTOLITH_PLUGIN_PATH=str(next((BUILD / "lib" / "otolith").glob("plugins-*"))))
         self.environment.pop("OTOLITH_WORLD", None)
         os.environ["XDG_RUNTIME_DIR"] = str(self.path)
         self.server = self.client = None

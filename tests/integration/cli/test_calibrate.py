@@ -351,6 +351,22 @@ class Grade(unittest.TestCase):
     def test_D29_a_drive_is_that_of_the_server_to_the_digit(self):
         self.check_against_the_server(self.make_grade(), [])
 
+    def test_axes_are_counted_also_where_the_road_falls_to_its_middle(self):
+        grade = self.make_grade(draw="{vehicles.car.motion.params.road.crown_deg: {uniform: [-0.5, -0.1]}}")
+        self.grade("--world", grade, "--seeds", 2, "--method", "joint", "--out", "out")
+        found, = json.loads((self.path / "out/summary.json").read_text())["grades"]
+        last = found["times"][-1]["axes"]
+        self.assertEqual(list(last), ["pitch", "yaw", "roll_repeatable", "roll_absolute"])
+        for name, axis in last.items():
+            self.assertEqual(found[f"drives_with_{name}_accepted_wrongly_at_any_time"], 0)
+            self.assertLessEqual(axis["wrong"], axis["accepted"])
+        self.assertEqual((last["pitch"]["accepted"], last["yaw"]["accepted"]), (2, 2))
+        # One-sided, of two of two: the root of 0.05.
+        self.assertAlmostEqual(last["pitch"]["recall_above"], 0.05 ** 0.5, places=6)
+        with open(self.path / "out/chunks.csv", newline="") as rows:
+            row = list(csv.DictReader(rows))[-1]
+        self.assertLess(abs(float(row["roll_repeatable_error_deg"])), float(row["roll_repeatable_bound_deg"]))
+
     def check_against_the_server(self, grade, settings):
         self.grade("--world", grade, "--seeds", 1, "--first-seed", 77, "--method", "joint", "--out", "out")
         call(self.path, "run", "world.yaml", "--set", "seed=77", *settings, "--mode", "asap", "--for", "150s", "--quiet", "--csv",

@@ -147,6 +147,37 @@ class Live(Case):
             self.otolith("echo", imu, "-n", 1, "--role", role)
         self.assertIn("--role takes observe, operate or admin, not 'king'", self.otolith("ls", "--role", "king", code=2))
 
+    def test_a_topic_or_node_names_its_world_when_several_run(self):
+        self.start()
+        other = subprocess.Popen([OTOLITH, "run", str(self.world), "--quiet", "--name", "second"], env=self.environment,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            self.until(lambda: self.call("echo", "second/car/imu", "-n", 1).returncode == 0, "the second world")
+            self.assertIn("2 worlds are running", self.otolith("echo", "car/imu", "-n", 1, code=1))
+            self.otolith("set", "second/car/imu", "accelerometer.constant_bias_m_s2", "[-100, 0, 0]")
+            self.assertLess(self.sample("second/car/imu")["linear_acceleration"]["x"], -90)
+            self.assertGreater(self.sample("clitest/car/imu")["linear_acceleration"]["x"], -90)
+            self.otolith("fault", "second/car/imu", "bias", -5, "--field", "linear_acceleration.y")
+            self.assertEqual(json.loads(self.otolith("top", "--json", "--world", "second"))["world"], "second")
+        finally:
+            other.terminate()
+            other.wait(timeout=30)
+
+    def test_a_negative_number_is_no_option_wherever_it_stands(self):
+        self.start()
+        self.otolith("set", "car/imu", "accelerometer.constant_bias_m_s2.1", -100, "--world", "clitest")
+        self.assertLess(self.sample()["linear_acceleration"]["y"], -90.0)
+        self.assertIn("'-1'", self.otolith("step", -1, code=2))
+        self.assertIn("'-2'", self.otolith("scale", -2, code=2))
+
+    def test_top_prints_json_with_each_topic(self):
+        self.start()
+        view = json.loads(self.otolith("top", "--json"))
+        topics = {row["topic"]: row for row in view["topics"]}
+        self.assertEqual(view["state"], "running")
+        self.assertEqual(topics["clitest/car/imu"]["unit"], "m/s^2")
+        self.assertIsInstance(topics["clitest/car/odo"]["last"], (int, float))
+
     def test_mistakes_are_answered_with_what_would_be_right(self):
         self.start()
         self.assertIn("clitest/car/imu", self.otolith("echo", "clitest/car/imv", "-n", 1, code=1))
@@ -157,6 +188,19 @@ class Live(Case):
         self.otolith("step", "x", code=2)
         self.assertIn("runs already", self.otolith("run", self.world, "--for", "1s", code=1))
         self.assertEqual(self.otolith("get", "car/imu", "accelerometer.constant_bias_m_s2").strip(), "[0, 0, 0]")
+
+
+class Plugins(Case):
+    def test_plugins_and_their_parameters_are_listed(self):
+        plugins = {row["plugin"]: row for row in json.loads(self.otolith("plugins", "--json"))}
+        self.assertEqual(plugins["mems_imu"]["kind"], "sensor")
+        self.assertEqual(plugins["motion_script"]["kind"], "motion")
+        self.assertIn("mount_calibration", self.otolith("plugins"))
+        params = {row["param"]: row for row in json.loads(self.otolith("params", "mems_imu", "--json"))}
+        self.assertEqual(params["law"]["accepted"], "mems|mavs")
+        self.assertEqual(params["temperature_degc"]["accepted"], "-273.15 to 1000|world")
+        self.assertEqual(params["accelerometer.constant_bias_m_s2"]["default"], "[0, 0, 0]")
+        self.assertIn("there is no plugin 'nope'", self.otolith("params", "nope", code=1))
 
 
 class Runs(Case):
@@ -199,6 +243,13 @@ class Runs(Case):
             self.otolith("run", self.world, "--for", "1s", code=1)
         self.world.write_text(WORLD)
         self.otolith("check", self.world)
+
+    def test_an_address_to_listen_on_has_a_port(self):
+        for address in ("tcp://127.0.0.1", "tcp://127.0.0.1:99999", "tcp://127.0.0.1:x", "tcp://:80", "tcp://[::1]"):
+            said = self.otolith("check", self.world, "--set", f"publish.listen=[\"{address}\"]", code=1)
+            self.assertIn("a port of 0 to 65535", said, address)
+        for address in ("tcp://127.0.0.1:0", "tcp://[::1]:5555"):
+            self.otolith("check", self.world, "--set", f"publish.listen=[\"{address}\"]")
 
     def test_nothing_is_left_behind(self):
         self.summary("--mode", "asap")

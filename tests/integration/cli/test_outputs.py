@@ -166,7 +166,7 @@ class Losses(Case):
     @needs_hosts
     def test_stale_samples_are_counted_and_can_be_marked(self):
         path, summary = self.path / "imu.csv", self.path / "summary.json"
-        run = self.spawn("--set", "vehicles.car.nodes.imu.isolation=process", "--csv", f"car/imu={path}", "--csv-flags",
+        run = self.spawn("--set", "vehicles.car.nodes.imu.isolation=process", "--csv", f"car/imu={path}",
                          "--summary", summary)
         host = self.until_value(lambda: json.loads(self.otolith("info", "car/imu", "--json")).get("plugin_host", {}).get("pid"))
         self.until(lambda: path.exists() and path.stat().st_size > 10000, "the first samples")

@@ -103,7 +103,7 @@ vehicles:
     nodes:
       - name: imu
         plugin: mems_imu
-        params: {gyroscope: {temperature_bias_rad_s_degc: 0.349, noise_density_rad_s_rthz: 0.0044}}
+        params: {gyroscope: {temperature_bias_rad_s_degc: 0.349, noise_density_rad_s_rthz: 0.0048}}
       - name: mag
         plugin: magnetometer
         params: {magnetic_field_enu_ut: [27.5550, -2.4169, -16.0849]}
@@ -124,6 +124,64 @@ vehicles:
         done = subprocess.run([BIN / "otolith", "check", world], env=self.environment, capture_output=True, text=True,
                               timeout=60)
         self.assertNotIn("odd.yaml:3:", done.stderr)  # the same field in the right axes
+
+    WALKING = '''part: my/walking
+title: a part with every term of noise
+vendor: mine
+kind: imu
+documents: {log: {title: a log}}
+missing: [accelerometer.in_run_bias_stability, accelerometer.range]
+modes:
+  one:
+    output_rate: {value: 200, unit: Hz, is: typ, source: log stamps}
+    gyroscope:
+      range: {value: 5, unit: rad/s, is: typ, source: log x}
+      noise_density: {value: [1e-3, 2e-3, 3e-3], unit: rad/s/√Hz, is: typ, source: log x}
+      bias_instability: {value: 1e-4, unit: rad/s, is: typ, source: log x}
+      rate_random_walk: {value: [1e-6, 2e-6, 4e-6], unit: rad/s/√s, is: typ, source: log x}
+    accelerometer:
+      noise_density: {value: 0.01, unit: m/s²/√Hz, is: typ, source: log x}
+      rate_random_walk: {value: 2e-5, unit: m/s²/√s, is: typ, source: log x}
+'''
+
+    def exchange(self, form):
+        path, sent, back = self.path / "walking.yaml", self.path / f"sent.{form}", self.path / "back.yaml"
+        path.write_text(self.WALKING)
+        sent.write_text(self.otolith("parts", "export", path, "--format", form))
+        back.write_text(self.otolith("parts", "import", sent, "--name", "my/back"))
+        return sent.read_text(), json.loads(self.otolith("parts", back, "--json"))
+
+    def test_matlab_and_mavs_files_carry_the_walk_over_the_root_of_two_and_come_back(self):
+        for form, section, key in (("matlab", lambda file: file["my/walking"], "RandomWalk"), ("mavs", lambda file: file, "Random Walk")):
+            text, back = self.exchange(form)
+            walk = section(json.loads(text))["Gyroscope"][key]
+            for sent, k in zip(walk, (1e-6, 2e-6, 4e-6)):
+                self.assertAlmostEqual(sent * math.sqrt(2) / k, 1, delta=1e-12)
+            noise = back["gyroscope"]["noise"]
+            for got, k in zip(noise["k_rad_s2_rthz"], (1e-6, 2e-6, 4e-6)):
+                self.assertAlmostEqual(got / k, 1, delta=1e-12)
+            for got, density in zip(noise["density_single_rad_s_rthz"], (1e-3, 2e-3, 3e-3)):
+                self.assertAlmostEqual(got / density, 1, delta=1e-12)
+            self.assertAlmostEqual(noise["b_rad_s"][0], 1e-4, delta=1e-16)
+            self.assertAlmostEqual(back["accelerometer"]["noise"]["k_m_s3_rthz"][0], 2e-5, delta=1e-17)
+
+    def test_kalibr_files_come_back_with_the_noise_of_the_worst_axis(self):
+        _, back = self.exchange("kalibr")
+        noise = back["gyroscope"]["noise"]
+        self.assertAlmostEqual(noise["density_single_rad_s_rthz"][0], 3e-3, delta=1e-11)
+        self.assertAlmostEqual(noise["k_rad_s2_rthz"][1], 4e-6, delta=1e-14)
+        self.assertEqual(back["output_rate_hz"], 200)
+
+    def test_the_file_of_allan_variance_ros_is_a_part(self):
+        path, back = self.path / "imu.yaml", self.path / "back.yaml"
+        path.write_text("#Accelerometer\naccelerometer_noise_density: 0.0014 \naccelerometer_random_walk: 8.0e-05 \n\n#Gyroscope\n"
+                        "gyroscope_noise_density: 0.00016 \ngyroscope_random_walk: 9.0e-06 \n\n"
+                        "rostopic: '/sensors/imu' #Make sure this is correct\nupdate_rate: 400.0 #Make sure this is correct\n")
+        back.write_text(self.otolith("parts", "import", path))
+        part = json.loads(self.otolith("parts", back, "--json"))
+        self.assertAlmostEqual(part["accelerometer"]["noise"]["density_double_m_s2_rthz"][2], 0.0014, delta=1e-15)
+        self.assertAlmostEqual(part["gyroscope"]["noise"]["k_rad_s2_rthz"][0], 9e-6, delta=1e-17)
+        self.assertEqual(part["output_rate_hz"], 400)
 
     def test_the_example_of_the_readme_is_a_part(self):
         readme = (SOURCE / "configs/parts/README.md").read_text()

@@ -4,11 +4,13 @@ import fcntl
 import json
 import os
 import pathlib
+import queue
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -179,6 +181,46 @@ class Supervised(unittest.TestCase):
         self.assertEqual(self.process.wait(timeout=60), 128 + signal.SIGSEGV)
         self.assertIn("third time within a minute", self.said())
 
+    def restore_where_no_run_can_start(self, *options):
+        """A runtime directory that others may write to is refused; the file keeps it there between two runs."""
+        self.start("otolithd", *options, self.world)
+        first, base = self.until(self.running, "the world"), self.path / "otolith"
+        replies = queue.Queue()
+
+        def restore(world):
+            try:
+                replies.put(world.restore(self.path / "a.ckpt").text)
+            except otolith.OtolithError as refusal:
+                replies.put(str(refusal))
+
+        with otolith.World("guarded", timeout_s=60) as world:
+            world.checkpoint(self.path / "a.ckpt")
+            (base / "kept").touch()
+            base.chmod(0o777)
+            client = threading.Thread(target=restore, args=(world,))
+            client.start()
+            self.until(lambda: "the restored world cannot start" in self.said(), "the failure")
+            yield first
+            client.join(60)
+        yield replies.get(timeout=1)
+
+    def test_a_restored_run_that_cannot_start_is_tried_again(self):
+        steps = self.restore_where_no_run_can_start()
+        first = next(steps)
+        (self.path / "otolith").chmod(0o700)
+        again = self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.assertEqual((next(steps), again["pid"]), ("restored", first["pid"]))
+        self.assertIn("it must be 0700", self.said())
+
+    def test_a_restored_run_that_never_starts_is_left_to_the_supervisor(self):
+        steps = self.restore_where_no_run_can_start("--supervise")
+        first = next(steps)
+        self.until(lambda: "ended with code 1 and not in order" in self.said(), "the end of the server")
+        (self.path / "otolith").chmod(0o700)
+        self.until(lambda: self.running(first["epoch"]), "the next run")
+        self.assertIn("it must be 0700", next(steps))
+        self.assertIsNone(self.process.poll())
+
     def test_an_orderly_end_is_one(self):
         self.start("otolithd", "--supervise", self.world)
         facts = self.until(self.running, "the world")
@@ -187,15 +229,21 @@ class Supervised(unittest.TestCase):
         self.assertRaises(ProcessLookupError, os.kill, facts["pid"], 0)
         self.assertFalse(list(self.path.glob("otolith-saves-*")))
 
-    def test_the_plugin_that_called_exit_is_named_and_left_out(self):
-        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_quit.so"))
+    def assert_exit_is_named(self, plugin):
+        self.world.write_text(self.world.read_text().replace("counter.so", plugin))
         self.start("otolithd", "--supervise", self.world)
         self.until(lambda: "the node is quarantined" in self.said(), "the crash")
         self.assertIn("ended with code 0 and not in order in the step of 'car/bad'", self.said())
         self.until(lambda: self.samples("guarded/car/imu") > 30, "samples of the next run")
 
+    def test_the_plugin_that_called_exit_is_named_and_left_out(self):
+        self.assert_exit_is_named("hostile_step_quit.so")
+
+    def test_the_plugin_that_ended_the_process_by_a_bare_system_call_is_named_and_left_out(self):
+        self.assert_exit_is_named("hostile_step_exit.so")
+
     def test_an_exit_that_a_plugin_made_is_a_crash(self):
-        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_step_exit.so"))
+        self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_exit.so"))
         self.start("otolithd", "--supervise", self.world)
         self.assertEqual(self.process.wait(timeout=60), 1)
         self.assertEqual(self.said().count("ended with code 0 and not in order"), 3)

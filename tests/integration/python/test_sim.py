@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -258,7 +259,7 @@ class Changing(unittest.TestCase):
             plain.step(500)
             self.assertEqual(self.sim.state_hash, plain.state_hash)
         before = self.sim.read("car/imu")
-        self.sim.swap("car/imu", os.path.join(os.path.dirname(SIM_LIBRARY), "otolith", "plugins", "sdf_imu.so"))
+        self.sim.swap("car/imu", next(pathlib.Path(SIM_LIBRARY).parent.glob("otolith/plugins-*/sdf_imu.so")))
         after = self.sim.step(100)["car/imu"]
         self.assertEqual(after["seq"][0], before["seq"][-1] + 1)
         self.sim.swap("car/imu", undo=True)

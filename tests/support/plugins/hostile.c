@@ -83,6 +83,16 @@ static void deed_daemon(void)
         (void)call(SYS_exit_group, 0, 0, 0);
     }
 }
+/* A process that outlives the crash. */
+static void deed_fork_and_crash(void)
+{
+    const int64_t minute[2] = {60, 0};
+    if (call(SYS_clone, 17, 0, 0) == 0) {
+        (void)call(SYS_nanosleep, (long)(uintptr_t)minute, 0, 0);
+        (void)call(SYS_exit_group, 0, 0, 0);
+    }
+    deed_null();
+}
 static void deed_timer(void)
 {
     int32_t timer;
@@ -236,7 +246,7 @@ void at_load(void)
 static void (*const deeds[])(void) __attribute__((unused)) = {
     deed_null,  deed_divide, deed_abort,   deed_exit,  deed_loop,  deed_open,   deed_socket, deed_fork,   deed_ptrace,
     deed_kill,  deed_write,  deed_exec,    deed_handler, deed_stack, deed_float, deed_malloc, deed_nothing,
-    deed_change, deed_reach,  deed_daemon, deed_timer, deed_alarm,
+    deed_change, deed_reach,  deed_daemon, deed_timer, deed_alarm, deed_fork_and_crash,
 #ifdef HOSTILE_KNOWS_MAILBOX
     deed_flood, deed_scribble,
 #endif

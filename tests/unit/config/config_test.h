@@ -4,6 +4,10 @@
 
 #include "oto_test.h"
 
+#include <ftw.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "world_file.h"
 
 struct heard {
@@ -16,6 +20,29 @@ static inline void hear(void *context, const char *sentence)
     struct heard *heard = context;
     heard->warnings++;
     (void)snprintf(heard->last, sizeof heard->last, "%s", sentence);
+}
+
+static char config_folder[] = "/tmp/otolith-config-XXXXXX";
+
+/* A group's setup: its files are written to a folder of its own, wherever the test is started. */
+static inline int enter_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(config_folder) != NULL ? chdir(config_folder) : -1;
+}
+
+static inline int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place)
+{
+    (void)facts;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static inline int leave_folder(void **state)
+{
+    (void)state;
+    return chdir("/") != 0 ? -1 : nftw(config_folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static inline void write_text(const char *path, const char *text)

@@ -44,6 +44,18 @@ static void the_default_world_is_the_documented_one(void **state)
     srv_world_config_finish(&config);
 }
 
+static void the_fleet_is_ten_thousand_cars_on_a_grid(void **state)
+{
+    (void)state;
+    struct srv_world_config config;
+    load_example("fleet.yaml", &config);
+    assert_int_equal(config.vehicle_count, 10000);
+    assert_param(find_node(&config, "car_0000", "motion"), "position_enu_m", 0, 0);
+    assert_param(find_node(&config, "car_9999", "motion"), "position_enu_m", 495, 0);
+    assert_string_equal(find_node(&config, "car_9999", "imu")->part_unit, "tdk/icm-42688-p/9999");
+    srv_world_config_finish(&config);
+}
+
 static void the_unity_world_has_a_sensor_above_its_clock(void **state)
 {
     (void)state;
@@ -234,6 +246,7 @@ int main(void)
         cmocka_unit_test(the_world_of_estimators_binds_two_of_them_to_its_sensors),
         cmocka_unit_test(the_proving_ground_has_three_kinds_of_motion),
         cmocka_unit_test(the_smallest_world_loads),
+        cmocka_unit_test(the_fleet_is_ten_thousand_cars_on_a_grid),
         cmocka_unit_test(the_unity_world_has_a_sensor_above_its_clock),
         cmocka_unit_test(the_recorded_drive_takes_the_path_of_its_recording),
         cmocka_unit_test(A2_an_unknown_kind_of_sensor_is_refused),
@@ -241,5 +254,5 @@ int main(void)
         cmocka_unit_test(A13_A27_the_documents_world_gives_temperature_and_sine_to_both_sensors),
         cmocka_unit_test(A20_a_mavs_sensor_file_configures_every_section_of_the_right_sensor),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

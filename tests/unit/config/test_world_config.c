@@ -51,7 +51,8 @@ static void the_smallest_world_has_the_documented_defaults(void **state)
     assert_string_equal(config.publish.listen[0], "ipc");
     assert_int_equal(config.publish.coalesce_ns, 5000000);
     assert_false(config.publish.packed);
-    assert_int_equal(config.ring_capacity, 1024);
+    assert_int_equal(config.ring_capacity, 0);
+    assert_int_equal(config.history_ns, 0);
     assert_int_equal(config.vehicle_count, 1);
     assert_int_equal(config.node_count, 1);
     assert_string_equal(config.nodes[0].name, "motion");
@@ -348,5 +349,5 @@ int main(void)
         cmocka_unit_test(inputs_are_found_by_every_name_that_a_channel_has),
         cmocka_unit_test(ten_thousand_vehicles_are_loaded),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -26,7 +26,7 @@ static struct oto_sensor_input feel(const struct felt_world *world, oto_vec3 pos
 {
     struct oto_sensor_input input;
     struct oto_setup setup;
-    const struct srv_exposure exposure = {&world->config.vehicles[0].vibration, {t_ns, 0.0}};
+    const struct srv_exposure exposure = {.vibration = &world->config.vehicles[0].vibration, .at = {t_ns, 0.0}};
     memset(&setup, 0, sizeof setup);
     memset(&input, 0, sizeof input);
     setup.mount_position_body_m = mount_m;
@@ -181,6 +181,119 @@ static void an_angular_sine_turns_the_sensor_and_swings_its_mount(void **state)
     srv_world_config_finish(&world.config);
 }
 
+/* The figures: 0.5 rad/s at 2 Hz about the pitch axis swings gravity by g · 0.5 / (4 π). */
+static void an_angular_sine_swings_attitude_and_gravity(void **state)
+{
+    (void)state;
+    struct felt_world world;
+    begin(&world, "world: w\nenvironment: {gravity: [0, 0, -9.80665]}\n"
+                  CAR("[{sine: {frequency_hz: 2, rate_body_rad_s: [0, 0.5, 0]}}]"));
+    double most = 0, least = 0;
+    for (int i = 0; i < 500; i++) {
+        const struct oto_sensor_input input = feel_at(&world, i / 1000.0);
+        const double angle = -0.5 / (4 * OTO_PI) * cos(4 * OTO_PI * i / 1000.0);
+        assert_near(oto_quat_to_rotvec(input.truth.q_enu_from_body).y, angle, 1e-9);
+        assert_near(oto_quat_to_rotvec(input.q_enu_from_sensor).y, angle, 1e-9);
+        assert_near(input.specific_force_sensor_m_s2.x, -9.80665 * sin(angle), 1e-7);
+        most = fmax(most, input.specific_force_sensor_m_s2.x);
+        least = fmin(least, input.specific_force_sensor_m_s2.x);
+    }
+    assert_near(most, 0.39, 0.005);
+    assert_near(least, -0.39, 0.005);
+    srv_world_config_finish(&world.config);
+}
+
+/*
+ * Angles of 0.1° about two axes, 90° apart at 50 Hz: their rates, integrated, turn the body by 98.7 °/h. The truth's
+ * attitude is the integral of its own rates, so it does not drift, and the gyroscope measures the rate of the cone.
+ */
+static void the_attitude_of_a_coning_body_is_the_integral_of_its_rates(void **state)
+{
+    (void)state;
+    struct felt_world world;
+    const double amplitude = 0.1 * OTO_PI / 180 * 2 * OTO_PI * 50; /* of an angle of 0.1° */
+    char text[256];
+    (void)snprintf(text, sizeof text, CALM "vehicles: [{name: car, motion: {plugin: still}, vibration: [{sine: {frequency_hz: 50, "
+                   "rate_body_rad_s: [%.12g, %.12g, 0], phase_deg: [0, 90, 0]}}]}]\n", amplitude, amplitude);
+    begin(&world, text);
+    const double h = 1e-5;
+    oto_quat q = feel_at(&world, 0).truth.q_enu_from_body;
+    double mean = 0;
+    for (int i = 0; i < 2000; i++) { /* one period, by the midpoint rule */
+        const struct oto_sensor_input input = feel(&world, oto_vec3_zero(), 10000 * i + 5000, oto_vec3_zero());
+        q = oto_quat_mul(q, oto_quat_from_rotvec(oto_vec3_scale(input.truth.angular_rate_body_rad_s, h)));
+        mean += input.angular_rate_sensor_rad_s.z / 2000;
+    }
+    const struct oto_sensor_input end = feel(&world, oto_vec3_zero(), 20000000, oto_vec3_zero());
+    const oto_vec3 miss = oto_quat_to_rotvec(oto_quat_mul(oto_quat_conj(end.truth.q_enu_from_body), q));
+    assert_near(oto_vec3_norm(miss), 0, 1e-9);
+    assert_near(fabs(mean) * 180 / OTO_PI * 3600, 98.7, 0.05); /* ½ Ω θ² = ½ 2π 50 (0.1°)² */
+    srv_world_config_finish(&world.config);
+}
+
+static void the_rates_of_a_shaken_truth_are_the_derivatives_of_its_attitude(void **state)
+{
+    (void)state;
+    static const double scales[] = {0.01, 0.5, 3}; /* of the angle: both branches of the factors */
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        struct oto_truth_record truths[3];
+        const double h = 1e-5, k = scales[i];
+        for (int side = -1; side <= 1; side++) {
+            const double t = 0.7 + side * h;
+            const struct srv_shake shake = {
+                .turns = true,
+                .angle_rad = {k * sin(t), k * cos(2 * t), k * sin(3 * t + 1)},
+                .angle_rate_rad_s = {k * cos(t), -2 * k * sin(2 * t), 3 * k * cos(3 * t + 1)},
+                .angle_accel_rad_s2 = {-k * sin(t), -4 * k * cos(2 * t), -9 * k * sin(3 * t + 1)}};
+            const oto_vec3 spin = {0.3, -0.2, 0.5};
+            struct oto_truth_record *truth = &truths[side + 1];
+            memset(truth, 0, sizeof *truth);
+            truth->q_enu_from_body = oto_quat_from_rotvec(oto_vec3_scale(spin, t));
+            truth->angular_rate_body_rad_s = spin;
+            srv_shake_turn(&shake, truth);
+        }
+        const oto_vec3 turned =
+            oto_quat_to_rotvec(oto_quat_mul(oto_quat_conj(truths[0].q_enu_from_body), truths[2].q_enu_from_body));
+        const oto_vec3 sped = oto_vec3_sub(truths[2].angular_rate_body_rad_s, truths[0].angular_rate_body_rad_s);
+        const oto_vec3 rate = truths[1].angular_rate_body_rad_s, accel = truths[1].angular_accel_body_rad_s2;
+        assert_near(oto_vec3_norm(oto_vec3_sub(oto_vec3_scale(turned, 0.5 / h), rate)), 0, 1e-7);
+        assert_near(oto_vec3_norm(oto_vec3_sub(oto_vec3_scale(sped, 0.5 / h), accel)), 0, 1e-6);
+    }
+}
+
+/* An engine of constant amplitudes that stands does not turn the body, and nothing is infinite. */
+static void an_engine_that_stops_turns_the_body_no_more(void **state)
+{
+    (void)state;
+    struct felt_world world;
+    begin(&world, CALM CAR("[{engine: {rpm: [[0, 600], [1, 0]], orders: [{order: 1, rate_body_rad_s: [0, 0.1, 0]}]}}]"));
+    const struct oto_sensor_input still = feel_at(&world, 2), running = feel_at(&world, 0.1);
+    assert_near(still.angular_rate_sensor_rad_s.y, 0, 0);
+    assert_near(oto_quat_to_rotvec(still.truth.q_enu_from_body).y, 0, 0);
+    assert_true(fabs(running.angular_rate_sensor_rad_s.y) > 0.01);
+    srv_world_config_finish(&world.config);
+}
+
+/* Groves (2013), eq. 2.140: -8.08e-9 h sin 2L to the north. */
+static void gravity_turns_towards_the_equator_with_height(void **state)
+{
+    (void)state;
+    struct felt_world world;
+    begin(&world, "world: w\norigin: {latitude_deg: 45, longitude_deg: 11, altitude_m: 10000}\n"
+                  "environment: {gravity: wgs84}\n" CAR("[]"));
+    const struct oto_sensor_input high = feel_at(&world, 0);
+    assert_near(high.specific_force_sensor_m_s2.y, 8.08e-9 * 1e4, 1e-6);
+    assert_near(high.specific_force_sensor_m_s2.x, 0, 0);
+    srv_world_config_finish(&world.config);
+    begin(&world, "world: w\norigin: {latitude_deg: 45, longitude_deg: 11, altitude_m: 0}\n"
+                  "environment: {gravity: wgs84}\n" CAR("[]"));
+    assert_near(feel_at(&world, 0).specific_force_sensor_m_s2.y, 0, 0);
+    /* the same place from below */
+    assert_near(feel(&world, oto_vec3_make(0, 0, 1e4), 0, oto_vec3_zero()).specific_force_sensor_m_s2.y,
+                high.specific_force_sensor_m_s2.y, 1e-9);
+    srv_world_config_finish(&world.config);
+}
+
 /* 600 rpm to 3000 in 4 s: after t of them 10 t + 5 t² revolutions; then 50 a second. */
 static void engine_orders_follow_the_integral_of_the_speed(void **state)
 {
@@ -208,8 +321,12 @@ static void unbalance_grows_with_the_square_of_the_speed_and_its_rates_stay_deri
     const double t = 2.2, h = 1e-6, rpm = 600 + 600 * t, gain = (rpm / 1500) * (rpm / 1500);
     const struct srv_shake at = srv_vibration_at(vibration, t);
     assert_near(at.accel_m_s2.x, gain * sin(2 * OTO_PI * (10 * t + 5 * t * t)), 1e-12);
-    const double slope = (srv_vibration_at(vibration, t + h).rate_rad_s.y - srv_vibration_at(vibration, t - h).rate_rad_s.y) / (2 * h);
-    assert_near(at.angular_accel_rad_s2.y, slope, 1e-4); /* h²/6 of the third derivative: (2 π 32 Hz)³ 0.2 h²/6 */
+    const struct srv_shake after = srv_vibration_at(vibration, t + h), before = srv_vibration_at(vibration, t - h);
+    /* h²/6 of the third derivative: (2 π 32 Hz)³ 0.2 h²/6 */
+    assert_near(at.angle_rate_rad_s.y, (after.angle_rad.y - before.angle_rad.y) / (2 * h), 1e-4);
+    assert_near(at.angle_accel_rad_s2.y, (after.angle_rate_rad_s.y - before.angle_rate_rad_s.y) / (2 * h), 1e-4);
+    /* the rate is the line's but for the change of the amplitude with the speed, 10 rpm/s over 2 π 32 Hz */
+    assert_near(at.angle_rate_rad_s.y, 0.1 * gain * sin(2 * OTO_PI * (10 * t + 5 * t * t) + OTO_PI / 9), 1e-3);
     srv_world_config_finish(&world.config);
 }
 
@@ -392,10 +509,15 @@ int main(void)
         cmocka_unit_test(an_angular_sine_turns_the_sensor_and_swings_its_mount),
         cmocka_unit_test(engine_orders_follow_the_integral_of_the_speed),
         cmocka_unit_test(unbalance_grows_with_the_square_of_the_speed_and_its_rates_stay_derivatives),
+        cmocka_unit_test(an_angular_sine_swings_attitude_and_gravity),
+        cmocka_unit_test(the_attitude_of_a_coning_body_is_the_integral_of_its_rates),
+        cmocka_unit_test(the_rates_of_a_shaken_truth_are_the_derivatives_of_its_attitude),
+        cmocka_unit_test(an_engine_that_stops_turns_the_body_no_more),
+        cmocka_unit_test(gravity_turns_towards_the_equator_with_height),
         cmocka_unit_test(random_vibration_has_the_spectrum_and_the_rms_of_its_profile),
         cmocka_unit_test(random_vibration_depends_on_seed_vehicle_and_axis_alone),
         cmocka_unit_test(noise_is_white_or_its_difference_and_each_value_holds_around_its_instant),
         cmocka_unit_test(another_seed_draws_the_vibration_of_a_file_with_that_seed),
     };
-    return cmocka_run_group_tests_name("world environment", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("world environment", tests, enter_folder, leave_folder);
 }

@@ -405,5 +405,5 @@ int main(void)
         cmocka_unit_test(settings_are_refused_with_their_path),
         cmocka_unit_test(a_world_that_is_not_there_is_named),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

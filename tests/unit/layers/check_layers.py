@@ -25,7 +25,7 @@ KNOWN_NAMES = set()
 TABLE_HEADING = "## Allowed includes"
 ROOTS = ("server", "clients", "plugins", "include")
 # Folders that a quoted include may start from, besides the folder of the file; they are the -I options of the build.
-SEARCH = ("include", "server", "clients/libotolith", "clients/cli", "plugins/common", "plugins")
+SEARCH = ("include", "server", "clients", "clients/libotolith", "clients/cli", "plugins/common", "plugins")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(otolith/[^>]+)>)', re.M)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 

@@ -7,7 +7,7 @@
 
 #include "wire/run_log.h"
 
-#define HEADER "{\"entry\": \"header\", \"format\": \"otolith-log\", \"version\": 1}\n"
+#define HEADER "{\"entry\": \"header\", \"format\": \"otolith-log\", \"version\": 2}\n"
 
 static enum oto_status parse(const char *text, struct oto_run_log_line *line, struct oto_error *error)
 {
@@ -176,7 +176,7 @@ static void a_file_that_is_no_log_is_refused(void **state)
     (void)state;
     static const char *const bad[] = {"", "\n", "world: demo\n", "{\"entry\": \"start\"}\n",
                                       "{\"entry\": \"header\", \"format\": \"otolith-log\"}\n",
-                                      "{\"entry\": \"header\", \"format\": \"otolith-log\", \"version\": 2}\n",
+                                      "{\"entry\": \"header\", \"format\": \"otolith-log\", \"version\": 3}\n",
                                       "{\"entry\": \"header\", \"format\": \"other\", \"version\": 1}\n"};
     struct oto_error error;
     unsigned entries;

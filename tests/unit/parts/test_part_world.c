@@ -33,6 +33,17 @@ static void assert_text(const struct srv_node_config *node, const char *key, dou
     assert_near(strtod(text + (text[0] == '['), NULL), value, 1e-12 * fabs(value));
 }
 
+/* So many warnings, each of a triad that no document gives noise for. */
+static void assert_only_noiseless(int count)
+{
+    int found = 0;
+    for (const char *line = told; *line != '\0'; line = strchr(line, '\n') + 1) {
+        assert_non_null(strstr(line, "the magnetometer is simulated without noise"));
+        found++;
+    }
+    assert_int_equal(found, count);
+}
+
 static void a_part_comes_before_the_nodes_own_parameters(void **state)
 {
     (void)state;
@@ -56,7 +67,7 @@ static void a_part_comes_before_the_nodes_own_parameters(void **state)
     assert_int_equal(a->rate_num, 1000 * a->rate_den); /* the part's */
     assert_int_equal(b->rate_num, 100 * b->rate_den);  /* the node's */
     assert_int_equal(c->rate_num, 100 * c->rate_den);
-    assert_string_equal(told, "");
+    assert_only_noiseless(3);
     srv_world_config_finish(&config);
 }
 
@@ -118,7 +129,7 @@ static void odd_parameters_are_told_at_the_node(void **state)
     srv_world_config_finish(&config);
 }
 
-static void the_example_of_real_parts_loads_without_a_warning(void **state)
+static void the_example_of_real_parts_warns_of_what_has_no_noise_alone(void **state)
 {
     (void)state;
     struct srv_world_config config;
@@ -130,7 +141,7 @@ static void the_example_of_real_parts_loads_without_a_warning(void **state)
     assert_string_equal(config.nodes[2].part_unit, "tdk/mpu-9250/18");
     assert_text(&config.nodes[5], "magnetometer.measurement_range_ut", 190);
     assert_int_equal(config.nodes[4].rate_num, 100 * config.nodes[4].rate_den);
-    assert_string_equal(told, "");
+    assert_only_noiseless(3); /* the magnetometers of two MPU-9250, and the AK09916 */
     srv_world_config_finish(&config);
 }
 
@@ -156,7 +167,7 @@ int main(void)
         cmocka_unit_test(bad_parts_are_refused_with_their_place),
         cmocka_unit_test(a_part_beside_the_world_is_found_and_its_errors_stand_in_it),
         cmocka_unit_test(odd_parameters_are_told_at_the_node),
-        cmocka_unit_test(the_example_of_real_parts_loads_without_a_warning),
+        cmocka_unit_test(the_example_of_real_parts_warns_of_what_has_no_noise_alone),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,6 +1,10 @@
 /* Candidates of a swap are tried in another process: what they do wrong is said, and stays there. */
 #include "fixture.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 #include "sim/node.h"
 #include "isolate/probe.h"
 
@@ -187,6 +191,19 @@ static void a_crash_names_the_function(void **unused)
     assert_non_null(strstr(trial.result.backtrace, "deed_null"));
 }
 
+/* The orphan becomes a child of this process. It would end by itself after a minute, and not by a signal. */
+static void what_a_candidate_started_before_it_crashed_is_ended(void **unused)
+{
+    (void)unused;
+    const struct bad crash = {"hostile_prepare_fork_and_crash", SRV_START_COLD, "SIGSEGV"};
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    expect(&crash, OTO_PLUGIN, 0);
+    int end = 0;
+    assert_true(waitpid(-1, &end, 0) > 0);
+    assert_true(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+}
+
 static void one_without_end_is_ended_in_time(void **unused)
 {
     (void)unused;
@@ -219,6 +236,7 @@ int main(void)
         cmocka_unit_test(what_a_candidate_does_wrong_is_said),
         cmocka_unit_test(calls_that_a_tick_may_not_make_are_noticed),
         cmocka_unit_test(a_crash_names_the_function),
+        cmocka_unit_test(what_a_candidate_started_before_it_crashed_is_ended),
         cmocka_unit_test(one_without_end_is_ended_in_time),
         cmocka_unit_test(without_a_plugin_host_nothing_is_tried),
     };

@@ -15,12 +15,13 @@ struct rig {
     struct oto_estimate_record estimate;
     struct num_filter_state_record state;
     struct num_filter_innovation_record innovation;
+    double nees[4];
 };
 
 static void rig_open(struct rig *rig)
 {
     static const struct oto_record_type *const types[] = {&oto_imu_type, &oto_odometry_type, &oto_mag_type, &fix_type,
-                                                          &oto_truth_type};
+                                                          &oto_truth_type, &oto_navsat_type};
     memset(rig, 0, sizeof *rig);
     mini_open(&rig->host, 100, 1);
     (void)strcpy(((struct ins_params *)rig->host.params)->odometer_field, "speed_m_s");
@@ -31,8 +32,17 @@ static void rig_open(struct rig *rig)
     rig->bindings[INS_IMU].mount_position_body_m = oto_vec3_make(0.3, -0.2, 0.5);
     rig->bindings[INS_IMU].q_body_from_sensor = oto_quat_from_rpy(0.1, -0.2, 1.2);
     rig->host.setup.estimator.inputs = rig->bindings;
-    rig->host.setup.estimator.input_count = INS_INPUTS;
+    rig->host.setup.estimator.input_count = INS_GNSS; /* all others; see bind_gnss */
+    rig->host.setup.origin_latitude_rad = 48 * OTO_DEG;
+    rig->host.setup.origin_longitude_rad = 11 * OTO_DEG;
+    rig->host.setup.origin_altitude_m = 500;
     mini_set(&rig->host, "nonholonomic.rate_hz", 0);
+}
+
+static void bind_gnss(struct rig *rig)
+{
+    rig->host.setup.estimator.input_count = INS_INPUTS;
+    rig->bindings[INS_GNSS].mount_position_body_m = oto_vec3_make(-0.5, 0.2, 1.4);
 }
 
 static const struct ins_plan *plan_of(const struct rig *rig)
@@ -48,8 +58,8 @@ static struct ins_state *state_of(struct rig *rig)
 static enum oto_step_status give(struct rig *rig, uint32_t input, int64_t t_ns, int64_t now_ns, const void *payload)
 {
     const struct oto_input_sample sample = {.input = input, .seq = 1, .t_ns = t_ns, .sensor_time_ns = t_ns, .payload = payload};
-    struct oto_output outputs[3] = {{&rig->estimate, now_ns, now_ns, 0, 1}, {&rig->state, now_ns, now_ns, 0, 1},
-                                    {&rig->innovation, now_ns, now_ns, 0, 1}};
+    struct oto_output outputs[4] = {{&rig->estimate, now_ns, now_ns, 0, 1}, {&rig->state, now_ns, now_ns, 0, 1},
+                                    {&rig->innovation, now_ns, now_ns, 0, 1}, {rig->nees, now_ns, now_ns, 0, 1}};
     const struct oto_step step = {.size = sizeof step, .at = {now_ns, 0.0}, .outputs = outputs,
                                   .estimator = {.samples = &sample, .sample_count = payload != NULL}};
     memset(&rig->estimate, 0, sizeof rig->estimate);
@@ -90,6 +100,8 @@ static void set_moving(struct rig *rig)
     state->gyro_bias = oto_vec3_make(0.01, -0.02, 0.015);
     state->accel_bias = oto_vec3_make(0.1, 0.2, -0.1);
     state->scale = 1.02;
+    state->fix_error = oto_vec3_make(0.4, -0.3, 0.2);
+    state->fix_mode = OTO_NAVSAT_SINGLE;
     state->sample = (struct num_strapdown_sample){{0.3, -0.2, 0.4}, {1.0, 2.0, 9.5}};
     memset(state->p, 0, sizeof state->p);
 }
@@ -104,6 +116,7 @@ static void perturb(struct ins_state *state, uint32_t place, double h)
     state->gyro_bias = oto_vec3_add(state->gyro_bias, oto_vec3_from_array(d + INS_BG));
     state->accel_bias = oto_vec3_add(state->accel_bias, oto_vec3_from_array(d + INS_BA));
     state->scale += d[INS_SCALE];
+    state->fix_error = oto_vec3_add(state->fix_error, oto_vec3_from_array(d + INS_FIX));
 }
 
 static void difference(const struct ins_state *a, const struct ins_state *b, double *d)
@@ -114,6 +127,7 @@ static void difference(const struct ins_state *a, const struct ins_state *b, dou
     oto_vec3_to_array(oto_vec3_sub(a->gyro_bias, b->gyro_bias), d + INS_BG);
     oto_vec3_to_array(oto_vec3_sub(a->accel_bias, b->accel_bias), d + INS_BA);
     d[INS_SCALE] = a->scale - b->scale;
+    oto_vec3_to_array(oto_vec3_sub(a->fix_error, b->fix_error), d + INS_FIX);
 }
 
 /* With P = e eᵀ and no noise P' is (F e)(F e)ᵀ; of a step dt F is exact to third order in dt. */
@@ -124,9 +138,12 @@ static void the_error_moves_as_the_covariance_says(void **unused)
     const double h = 1e-5;
     (void)unused;
     rig_open(&rig);
+    bind_gnss(&rig);
     mini_set(&rig.host, "gyroscope.bias_tau_s", 50);
+    mini_set(&rig.host, "gnss.tau_s", 0.5);
     mini_start(&rig.host);
     struct ins_plan plan = *plan_of(&rig);
+    plan.has_gnss = false; /* its noise; the error decays all the same */
     plan.gyroscope.noise_psd = plan.gyroscope.bias_psd = plan.accelerometer.noise_psd = plan.accelerometer.bias_psd = 0;
     for (uint32_t j = 0; j < INS_STATES; j++) {
         struct ins_state plus, minus, middle;
@@ -155,6 +172,10 @@ static enum num_outcome aid(const struct ins_plan *plan, struct ins_state *state
     case INS_ROW_ODOMETER: return ins_filter_odometer(plan, state, state->time_ns, 7.0);
     case INS_ROW_MAGNETOMETER: return ins_filter_magnetometer(plan, state, state->time_ns, oto_vec3_make(2e-5, -1e-5, -3e-5));
     case INS_ROW_POSITION: return ins_filter_position(plan, state, state->time_ns - age_ns, oto_vec3_make(9, 18, 31));
+    case INS_ROW_GNSS: {
+        const struct ins_fix fix = {oto_geodetic_from_enu(plan->origin, oto_vec3_make(9, 18, 31)), {1, 1, 1}, OTO_NAVSAT_SINGLE};
+        return ins_filter_fix(plan, state, state->time_ns - age_ns, &fix);
+    }
     default: ins_say_what_holds(plan, state); return NUM_USED;
     }
 }
@@ -168,11 +189,14 @@ static void each_aid_has_its_derivatives(void **unused)
         int64_t age_ns;
         double tolerance; /* of an old fix what turned the lever arm since then is left out */
     } aids[] = {{INS_ROW_ODOMETER, 1, 0, 2e-5}, {INS_ROW_NONHOLONOMIC, 2, 0, 2e-5}, {INS_ROW_MAGNETOMETER, 1, 0, 2e-5},
-                {INS_ROW_POSITION, 3, 0, 2e-5}, {INS_ROW_POSITION, 3, 20000000, 0.04}};
+                {INS_ROW_POSITION, 3, 0, 2e-5}, {INS_ROW_POSITION, 3, 20000000, 0.04},
+                {INS_ROW_GNSS, 3, 0, 2e-3}}; /* the white part of its variance is 1e-6 */
     struct rig rig;
     const double h = 1e-5;
     (void)unused;
     rig_open(&rig);
+    bind_gnss(&rig);
+    mini_set(&rig.host, "gnss.correlated_share", 0.999999);
     mini_set(&rig.host, "nonholonomic.rate_hz", 10);
     mini_set(&rig.host, "nonholonomic.sigma_m_s", 1e-6);
     mini_set3(&rig.host, "nonholonomic.position_m", -1.2, 0.1, -0.3);
@@ -183,7 +207,7 @@ static void each_aid_has_its_derivatives(void **unused)
     mini_set(&rig.host, "magnetometer.sigma_deg", 1e-5);
     mini_set(&rig.host, "magnetometer.magnitude_percent", 0);
     mini_start(&rig.host);
-    for (uint32_t r = 0; r < 5; r++) {
+    for (size_t r = 0; r < sizeof aids / sizeof *aids; r++) {
         const enum ins_row row = aids[r].row;
         for (uint32_t j = 0; j < INS_STATES; j++) {
             struct ins_state plus, minus, middle;
@@ -202,6 +226,86 @@ static void each_aid_has_its_derivatives(void **unused)
             }
         }
     }
+    mini_close(&rig.host);
+}
+
+static struct oto_navsat_record fix_at(const struct rig *rig, oto_vec3 antenna_enu_m, double variance_m2, uint8_t mode)
+{
+    const struct oto_setup *setup = &rig->host.setup;
+    const oto_geodetic origin = {setup->origin_latitude_rad, setup->origin_longitude_rad, setup->origin_altitude_m};
+    const oto_geodetic place = oto_geodetic_from_enu(origin, antenna_enu_m);
+    struct oto_navsat_record fix;
+    memset(&fix, 0, sizeof fix);
+    fix.latitude_deg = place.lat_rad / OTO_DEG;
+    fix.longitude_deg = place.lon_rad / OTO_DEG;
+    fix.altitude_m = place.alt_m;
+    fix.mode = mode;
+    fix.status = mode == OTO_NAVSAT_NONE ? -1 : 0;
+    fix.position_covariance[0] = fix.position_covariance[4] = fix.position_covariance[8] = variance_m2;
+    return fix;
+}
+
+static void a_satellite_fix_places_the_antenna_and_starts_the_position(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    bind_gnss(&rig);
+    mini_set(&rig.host, "initial.position_from_fix", 1);
+    mini_set(&rig.host, "gnss.correlated_share", 0.75);
+    mini_start(&rig.host);
+    const struct oto_navsat_record fix = fix_at(&rig, oto_vec3_make(119.5, 70.2, 3.4), 4, OTO_NAVSAT_SINGLE);
+    (void)give(&rig, INS_GNSS, 0, 0, &fix);
+    give_rest(&rig, 0, 1010, oto_quat_identity());
+    assert_int_equal(rig.estimate.status, OTO_ESTIMATE_RUNNING);
+    assert_near(oto_vec3_norm(oto_vec3_sub(rig.estimate.position_enu_m, oto_vec3_make(120, 70, 2))), 0, 0.01);
+    assert_near(rig.estimate.position_sigma_enu_m.x, 2, 0.05); /* and the heading's part of the lever arm */
+    /* the correlated part of the fix, sqrt(3) m, is the same error: P(p, u) = -sqrt(3) */
+    assert_near(state_of(&rig)->p[(INS_P + 1) * INS_STATES + INS_FIX + 1], -sqrt(3.0), 0.05);
+    mini_close(&rig.host);
+}
+
+/* Many fixes of one receiver do not average their correlated error away. */
+static void fixes_do_not_average_below_their_correlated_error(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    bind_gnss(&rig);
+    mini_set(&rig.host, "initial.position_from_fix", 1);
+    mini_set(&rig.host, "gnss.correlated_share", 0.75);
+    mini_set(&rig.host, "gnss.tau_s", 1e6);
+    mini_start(&rig.host);
+    const struct oto_navsat_record fix = fix_at(&rig, oto_vec3_make(-0.5, 0.2, 1.4), 4, OTO_NAVSAT_SINGLE);
+    (void)give(&rig, INS_GNSS, 0, 0, &fix);
+    for (int t = 0; t <= 20000; t += 100) {
+        give_rest(&rig, t, t + 90, oto_quat_identity());
+        assert_true(give(&rig, INS_GNSS, (t + 90) * ms, (t + 90) * ms, &fix) <= OTO_STEP_OK);
+    }
+    assert_true(rig.estimate.position_sigma_enu_m.x > 1.7 && rig.estimate.position_sigma_enu_m.x < 2);
+    mini_close(&rig.host);
+}
+
+static void a_record_without_a_fix_changes_nothing_and_another_mode_has_another_error(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    bind_gnss(&rig);
+    mini_start(&rig.host);
+    set_moving(&rig);
+    struct ins_state *state = state_of(&rig);
+    for (uint32_t i = 0; i < INS_STATES; i++) {
+        state->p[i * (INS_STATES + 1)] = 0.01;
+    }
+    const struct ins_state before = *state;
+    struct oto_navsat_record fix = fix_at(&rig, oto_vec3_make(9, 20, 31), 0, OTO_NAVSAT_NONE);
+    assert_int_equal(give(&rig, INS_GNSS, 0, 0, &fix), OTO_STEP_OK);
+    assert_memory_equal(state, &before, sizeof before);
+    fix = fix_at(&rig, oto_vec3_make(9, 20, 31), 100, OTO_NAVSAT_FIXED);
+    assert_int_equal(give(&rig, INS_GNSS, 0, 0, &fix), OTO_STEP_OK);
+    assert_int_equal(state->fix_mode, OTO_NAVSAT_FIXED);
+    assert_true(state->p[INS_FIX * (INS_STATES + 1)] > 0.4 && oto_vec3_norm(state->fix_error) < 1);
     mini_close(&rig.host);
 }
 
@@ -487,11 +591,11 @@ static void a_copied_state_goes_on_to_the_same_bits(void **unused)
 
 static void its_inputs_stand_as_those_of_the_ekf(void **unused)
 {
-    static const char *const names[] = {"imu", "odometer", "magnetometer", "position", "truth"};
+    static const char *const names[] = {"imu", "odometer", "magnetometer", "position", "truth", "gnss"};
     const struct oto_estimator_extension *estimator = otolith_plugin.extension(OTO_EXTENSION_ESTIMATOR);
     (void)unused;
-    assert_int_equal(estimator->input_count, 5);
-    for (uint32_t i = 0; i < 5; i++) {
+    assert_int_equal(estimator->input_count, 6); /* the first five are those of ekf */
+    for (uint32_t i = 0; i < 6; i++) {
         assert_string_equal(estimator->inputs[i].name, names[i]);
     }
     assert_true(oto_record_type_hash(otolith_plugin.descriptor->outputs[0].type) == oto_record_type_hash(&oto_estimate_type));
@@ -524,6 +628,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_moves_as_the_covariance_says),
         cmocka_unit_test(each_aid_has_its_derivatives),
+        cmocka_unit_test(a_satellite_fix_places_the_antenna_and_starts_the_position),
+        cmocka_unit_test(fixes_do_not_average_below_their_correlated_error),
+        cmocka_unit_test(a_record_without_a_fix_changes_nothing_and_another_mode_has_another_error),
         cmocka_unit_test(a_speed_shows_nothing_of_the_heading),
         cmocka_unit_test(rest_gives_tilt_heading_and_gyroscope_bias),
         cmocka_unit_test(declination_turns_the_heading),

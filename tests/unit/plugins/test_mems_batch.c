@@ -205,7 +205,7 @@ static void the_kernel_for_avx2_gives_the_same_bits_with_every_term_and_every_ta
             for (int i = 0; i < 2; i++) {
                 struct unit *unit = &units[i][0];
                 memset(&unit->made, 0, sizeof unit->made);
-                assert_true(imu_measure_extended(&unit->plan, &unit->state, &truth, &truth, &unit->made.imu,
+                assert_true(imu_measure_extended(&unit->plan, &unit->state, &truth, &truth, NULL, &unit->made.imu,
                                                  &unit->made.imu_saturated, &unit->made.mag, &unit->made.mag_saturated,
                                                  &unit->made.taps));
             }

@@ -45,7 +45,7 @@ static void a_schema_too_large_for_a_frame_comes_in_several_and_is_learnt(void *
     struct oto_error error = {0};
     struct srv_feed *feed;
     assert_ok(oto_stream_init(&stream, "", &error), error);
-    assert_ok(srv_feed_create(&client, OTO_FRAME_MAP, count_and_give, NULL, &feed, &error), error);
+    assert_ok(srv_feed_create(&client, SRV_FEED_MAP, count_and_give, NULL, &feed, &error), error);
     for (uint32_t round = 0; round < 2; round++) {
         frames = 0;
         srv_feed_schema(feed);
@@ -71,7 +71,7 @@ static void a_channel_too_large_for_any_frame_is_refused(void **state)
     struct oto_client client = make_client(&type);
     struct oto_error error = {0};
     struct srv_feed *feed = NULL;
-    assert_int_equal(srv_feed_create(&client, OTO_FRAME_MAP, count_and_give, NULL, &feed, &error), OTO_LIMIT);
+    assert_int_equal(srv_feed_create(&client, SRV_FEED_MAP, count_and_give, NULL, &feed, &error), OTO_LIMIT);
     assert_non_null(strstr(error.text, "the schema frame cannot be made"));
     assert_null(feed);
     oto_channel_book_finish(&client.book);

@@ -7,6 +7,7 @@
 #include "otolith/mailbox.h"
 #include "otolith/sim.h"
 
+#define FLEET OTO_SOURCE_DIR "/configs/worlds/fleet.yaml"
 #define CITY OTO_SOURCE_DIR "/configs/worlds/city_drive.yaml"
 
 static struct oto_sim *open_world(const char *path, const char *const *overrides, uint32_t count)
@@ -47,6 +48,38 @@ static void two_worlds_side_by_side_are_equal_and_independent(void **unused)
     oto_sim_close(a);
     step(b, 1);
     oto_sim_close(b);
+}
+
+/* Every record of a vehicle in a part of a world is that of the whole. */
+static void a_part_of_a_fleet_has_the_bits_of_the_whole(void **unused)
+{
+    static const char *const fleet[] = {"vehicles.car.count=6", "clock.rate_hz=200", "vehicles.car.nodes.imu.rate_hz=200"};
+    static const char *const shards[][4] = {
+        {"vehicles.car.count=6", "clock.rate_hz=200", "vehicles.car.nodes.imu.rate_hz=200", "only=car_000[0-3]"},
+        {"vehicles.car.count=6", "clock.rate_hz=200", "vehicles.car.nodes.imu.rate_hz=200", "only=car_0004,car_0005"}};
+    struct oto_sim *whole = open_world(FLEET, fleet, 3);
+    uint32_t compared = 0;
+    (void)unused;
+    step(whole, 300);
+    for (int i = 0; i < 2; i++) {
+        struct oto_sim *part = open_world(FLEET, shards[i], 4);
+        step(part, 300);
+        for (uint32_t c = 0; c < oto_sim_channel_count(part); c++) {
+            static unsigned char a[300][4096], b[300][4096];
+            struct oto_sim_channel channel;
+            struct oto_error error = {0};
+            assert_ok(oto_sim_channel_at(part, c, &channel, &error), error);
+            const size_t count = oto_sim_read_samples(part, c, a, 300, NULL);
+            if ((channel.flags & OTO_CHANNEL_EVENTS) == 0) {
+                assert_int_equal(oto_sim_read_samples(whole, channel_of(whole, channel.topic), b, 300, NULL), count);
+                assert_memory_equal(a, b, count * (sizeof(struct oto_sample_head) + channel.type->bytes));
+                compared += count == 300;
+            }
+        }
+        oto_sim_close(part);
+    }
+    assert_int_equal(compared, 12); /* truth and IMU of six cars */
+    oto_sim_close(whole);
 }
 
 static void records_are_read_once_and_lost_ones_are_counted_exactly(void **unused)
@@ -330,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_worlds_side_by_side_are_equal_and_independent),
+        cmocka_unit_test(a_part_of_a_fleet_has_the_bits_of_the_whole),
         cmocka_unit_test(records_are_read_once_and_lost_ones_are_counted_exactly),
         cmocka_unit_test(samples_are_heads_and_records_side_by_side),
         cmocka_unit_test(a_reset_world_is_one_that_was_opened_with_that_seed),

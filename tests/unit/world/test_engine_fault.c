@@ -394,6 +394,7 @@ static void what_makes_no_sense_is_refused_with_its_place(void **unused)
         {"{kind: bias, value: 1, fro_s: 1}", "did you mean 'for_s'?"},
         {"{kind: bias, value: 1, channel: extra}", "name its fields"},
         {"[kind, bias]", "expected"},
+        {"{kind: outage}", "does not simulate faults of kind outage"},
     };
     begin(&clean);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

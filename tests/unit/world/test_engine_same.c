@@ -61,7 +61,7 @@ static void every_mode_and_driver_gives_the_same_hash_chain(void **unused)
 }
 
 /* Known once: whatever changes it (a compiler, a level of optimisation, a machine) has changed a result. */
-#define KNOWN_CHAIN UINT64_C(0x6ad2ea01e97c21ee)
+#define KNOWN_CHAIN UINT64_C(0xa623706997e8bea8)
 
 static void the_hash_chain_is_the_known_one_however_it_was_compiled(void **unused)
 {
@@ -127,7 +127,7 @@ static uint64_t run_changing(enum oto_clock_mode mode, double scale)
     return finish(&fixture);
 }
 
-#define KNOWN_CHANGING_CHAIN UINT64_C(0x3bec448be50bf88f)
+#define KNOWN_CHANGING_CHAIN UINT64_C(0x1478beeb21e61a97)
 
 static void a_world_that_shakes_warms_and_turns_gives_the_known_chain_in_every_mode(void **unused)
 {

@@ -174,6 +174,7 @@ static void what_fails_on_probation_is_rolled_back_as_if_it_had_never_been(void 
     rolls_back("{increment: 10, trouble: fatal, at: 15}", "fatal", 0, 14, hash);
     rolls_back("{increment: 10, trouble: error, at: 11}", "an error", 0, 10, hash);
     rolls_back("{increment: 10, trouble: slow, slow_ms: 3, at: 15}", "budget", 1000000, 17, hash);
+    rolls_back("{increment: 10, trouble: slow, slow_ms: 110, at: 15}", "budget", 1000000, 15, hash); /* one is enough */
 }
 
 static void a_changed_floating_point_mode_rolls_back(void **unused)

@@ -384,7 +384,7 @@ static void the_past_at_a_tick_is_that_ticks_truth(void **unused)
 
 static uint64_t hash_of(const uint64_t *words, size_t count, uint64_t chain)
 {
-    struct srv_state_hash hash = {.off = false};
+    struct srv_state_hash hash;
     srv_state_hash_begin(&hash, chain);
     srv_state_hash_absorb(&hash, words, 8 * count);
     return srv_state_hash_end(&hash);
@@ -416,11 +416,11 @@ static void the_hash_is_the_same_on_every_machine(void **unused)
     for (uint64_t i = 0; i < 7; i++) {
         words[i] = i * UINT64_C(0x0123456789abcdef);
     }
-    struct srv_state_hash hash = {.off = false};
+    struct srv_state_hash hash;
     srv_state_hash_begin(&hash, 42);
     srv_state_hash_absorb(&hash, words, sizeof words);
     srv_state_hash_absorb(&hash, words, 8);
-    assert_int_equal(srv_state_hash_end(&hash), UINT64_C(0xea0d3956cb4f6c55));
+    assert_int_equal(srv_state_hash_end(&hash), UINT64_C(0xb967856ad516c8d9));
 }
 
 int main(void)

@@ -1,0 +1,123 @@
+/* otolith record: records a running world as an MCAP file. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+#include "record/recording.h"
+
+enum { MOST_TOPICS = 256 };
+
+struct options {
+    struct cli_common common;
+    const char *topics[MOST_TOPICS];
+    struct recording_options recording;
+};
+
+static const struct argp_option rows[] = {
+    {"output", 'o', "FILE", 0, "the recording (WORLD.mcap)", 0},
+    {"for", 'f', "DURATION", 0, "end after this simulated time (60s, 2min)", 0},
+    {"uncompressed", 'u', NULL, 0, "chunks without zstd: larger, and three times as fast", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct oto_error error;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->common;
+        return 0;
+    case 'o':
+        options->recording.path = argument;
+        return 0;
+    case 'f':
+        if (cli_duration(argument, &options->recording.for_ns, &error) != OTO_OK || options->recording.for_ns == 0) {
+            argp_error(state, "--for takes a duration, for example 60s, not '%s'", argument);
+        }
+        return 0;
+    case 'u':
+        options->recording.plain = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->recording.topic_count == MOST_TOPICS) {
+            argp_error(state, "at most %d topics; without any all are recorded", (int)MOST_TOPICS);
+        }
+        options->topics[options->recording.topic_count++] = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* After a crash or a restored checkpoint the recording continues in the next run. OTO_CLOSED: there is none. */
+static enum oto_status follow(struct oto_client *client, struct recording *recording, struct oto_error *error)
+{
+    uint64_t count = 1;
+    enum oto_status status = OTO_OK;
+    while (status == OTO_OK && count > 0) {
+        status = recording_drain(recording, &count, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_client_reattach(client, 2000, error) == OTO_OK ? recording_resume(recording, error) : OTO_CLOSED;
+    }
+    return status;
+}
+
+static enum oto_status record(struct oto_client *client, struct recording *recording, struct oto_error *error)
+{
+    enum oto_status status = OTO_OK;
+    while (status == OTO_OK && !cli_interrupted()) {
+        struct oto_clock clock = {0};
+        uint64_t count = 0;
+        const bool over = oto_client_run_is_over(client);
+        (void)oto_client_clock(client, &clock);
+        status = recording_drain(recording, &count, error);
+        if (status == OTO_OK && count == 0 && over) {
+            status = follow(client, recording, error);
+        } else if (status == OTO_OK && count == 0) {
+            (void)oto_client_wait_tick(client, clock.tick, 50);
+        }
+    }
+    return status == OTO_CLOSED ? OTO_OK : status;
+}
+
+int cli_record(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        .options = rows,
+        .parser = parse,
+        .args_doc = "[TOPIC...]",
+        .doc = "Record topics of a running world, or all of them, as an MCAP file that Foxglove, Lichtblick, PlotJuggler and ROS 2 "
+               "read, that `otolith play` serves again, and whose samples `otolith verify` computes again. Ctrl-C ends it."
+               "\vExit codes: 0 all samples are in the file; 1 it failed, or samples were lost.",
+        .children = children};
+    static struct options options;
+    char path[OTO_WORLD_NAME_BYTES + 8];
+    struct recording *recording = NULL;
+    struct oto_error error = {0};
+    cli_parse(&argp, argc, argv, &options);
+    cli_catch_signals();
+    struct oto_client *client = cli_observe(&options.common, NULL);
+    if (client == NULL) {
+        return CLI_FAILED;
+    }
+    (void)snprintf(path, sizeof path, "%s.mcap", oto_client_header(client)->world);
+    options.recording.path = options.recording.path != NULL ? options.recording.path : path;
+    options.recording.topics = options.topics;
+    enum oto_status status = recording_open(&options.recording, client, &recording, &error);
+    if (status != OTO_OK) {
+        oto_client_close(client);
+        return cli_say(&error);
+    }
+    const enum oto_status recorded = record(client, recording, &error);
+    const struct recording_counts counts = recording_counts(recording);
+    status = recording_close(recording, recorded == OTO_OK ? &error : &(struct oto_error){0});
+    oto_client_close(client);
+    if (recorded != OTO_OK || status != OTO_OK) {
+        return cli_say(&error);
+    }
+    cli_print_line(stderr, "%s: %" PRIu64 " samples, %" PRIu64 " lost", options.recording.path, counts.samples, counts.lost);
+    return counts.lost > 0 ? CLI_FAILED : CLI_OK;
+}

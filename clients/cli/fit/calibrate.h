@@ -1,0 +1,46 @@
+/*
+ * Deterministic errors from calibration records: scale factor, misalignment and bias of the accelerometer from six positions,
+ * with the g-sensitivity of the gyroscope; scale factor and misalignment of the gyroscope from a rate table; thermal
+ * polynomials from a temperature run. Least squares with standard errors.
+ */
+#ifndef CLI_FIT_CALIBRATE_H
+#define CLI_FIT_CALIBRATE_H
+
+#include "fit/fit.h"
+
+/* y = matrix x + bias, in the unit of the triad; standard errors beside them. */
+struct fit_affine {
+    bool is_there;
+    double matrix[3][3], matrix_se[3][3];
+    double bias[3], bias_se[3];
+    double rms[3]; /* of the residuals */
+};
+
+/* bias(T) = c0 + c1 d + c2 d² + c3 d³, d = T - 25 °C. Terms that Bayes' criterion leaves out are 0. */
+struct fit_thermal {
+    bool is_there;
+    double c[3][4], se[3][4];
+    double from_degc, to_degc;
+};
+
+struct fit_calibration {
+    struct fit_affine accelerometer, gyroscope; /* the gyroscope's of a rate table */
+    struct fit_affine g_sensitivity;            /* of the gyroscope, x is the specific force */
+    struct fit_thermal thermal[OTO_PART_TRIADS];
+};
+
+/* A rest in each of the six positions, each axis up and down; samples between them are left out. */
+enum oto_status fit_positions(struct fit_calibration *calibration, const char *path, const struct fit_log_options *options,
+                              struct oto_error *error);
+/* Columns reference_{x,y,z}_rad_s beside those of the gyroscope. */
+enum oto_status fit_rate_table(struct fit_calibration *calibration, const char *path, const struct fit_log_options *options,
+                               struct oto_error *error);
+/* A column temperature_degc beside those of a sensor at rest. */
+enum oto_status fit_temperature(struct fit_calibration *calibration, const char *path, const struct fit_log_options *options,
+                                struct oto_error *error);
+
+/* The parameters of the mode, as `params:` of a part file; nothing if there are none. */
+void fit_calibration_write(FILE *to, const struct fit_calibration *calibration);
+void fit_calibration_report(FILE *to, const struct fit_calibration *calibration);
+
+#endif

@@ -1,0 +1,244 @@
+/* What a fit found, for people and as JSON. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "fit/fit.h"
+#include "json.h"
+
+#define DEG (180.0 / 3.14159265358979323846)
+#define G0 9.80665
+#define FLOOR 0.66428247026796006
+/* Deviations that differ by less agree, whatever their intervals are: the model's own error. */
+#define AGREES 0.02
+#define QUANTILE_95 1.96
+
+const struct fit_units *fit_units_of(enum oto_part_triad triad)
+{
+    static const struct fit_units units[OTO_PART_TRIADS] = {
+        {60.0, 1e6 / G0, 1e6 / G0, "m/s/√h", "µg", "µg/√s"},
+        {60.0 * DEG, 3600.0 * DEG, 216000.0 * DEG, "°/√h", "°/h", "°/h/√h"},
+        {1e3, 1e3, 1e3, "nT√s", "nT", "nT/√s"},
+    };
+    return &units[triad];
+}
+
+/* Simulated over measured deviation, less one. */
+static double miss_at(const struct fit_axis *axis, size_t p)
+{
+    return sqrt(axis->simulated_u2[p]) / axis->points[p].adev - 1.0;
+}
+
+static bool is_compared(const struct fit_log *log, const struct fit_axis *axis, size_t p)
+{
+    return axis->points[p].m >= 2 && axis->points[p].tau_s <= log->tau_max_s * (1.0 + 1e-9);
+}
+
+/* Whether the 95 % intervals of log and simulation overlap. */
+static bool agrees(const struct fit_axis *axis, size_t p)
+{
+    const double half = QUANTILE_95 * axis->spread_u2[p];
+    const double low = sqrt(fmax(axis->simulated_u2[p] - half, 0.0)), high = sqrt(axis->simulated_u2[p] + half);
+    return fabs(miss_at(axis, p)) <= AGREES || (low <= axis->points[p].hi && high >= axis->points[p].lo);
+}
+
+static double worst_miss(const struct fit_log *log, const struct fit_axis *axis, double *tau_s)
+{
+    double worst = 0.0;
+    *tau_s = 0.0;
+    for (size_t p = 0; p < axis->count; p++) {
+        if (is_compared(log, axis, p) && fabs(miss_at(axis, p)) > fabs(worst)) {
+            worst = miss_at(axis, p);
+            *tau_s = axis->points[p].tau_s;
+        }
+    }
+    return worst;
+}
+
+static void put_value(FILE *to, const char *name, double value, double error, const char *unit)
+{
+    (void)fprintf(to, "    %-26s %.4g %s", name, value, unit);
+    if (isfinite(error)) {
+        (void)fprintf(to, " ± %.2g %%", 100.0 * error);
+    }
+    (void)fputc('\n', to);
+}
+
+/* One sentence for each range of averaging times that does not agree. Returns their number. */
+static uint32_t put_disagreement(FILE *to, const struct fit_log *log, const struct fit_axis *axis)
+{
+    uint32_t ranges = 0;
+    for (size_t p = 0; p < axis->count; p++) {
+        double worst = 0.0;
+        const size_t from = p;
+        for (; p < axis->count && is_compared(log, axis, p) && !agrees(axis, p); p++) {
+            worst = fabs(miss_at(axis, p)) > fabs(worst) ? miss_at(axis, p) : worst;
+        }
+        if (p > from) {
+            (void)fprintf(to, "    does not fit from %.3g s to %.3g s: the simulated deviation is up to %.1f %% %s the log's\n",
+                          axis->points[from].tau_s, axis->points[p - 1].tau_s, 100.0 * fabs(worst),
+                          worst > 0.0 ? "above" : "below");
+            ranges++;
+        }
+    }
+    return ranges;
+}
+
+static void put_terms(FILE *to, const struct fit_log *log, const struct fit_triad *triad, const struct fit_axis *axis)
+{
+    const struct fit_units *units = fit_units_of(triad->id);
+    const struct fit_model *model = &axis->model;
+    const char *unit = oto_part_triad_unit(triad->id);
+    char name[64];
+    put_value(to, "N", fit_model_n(model, log->rate_hz) * units->n_factor, axis->n_error, units->n_unit);
+    if (model->walk_u > 0.0) {
+        put_value(to, "K", model->walk_u * units->k_factor, axis->walk_error, units->k_unit);
+    }
+    if (model->floor_u > 0.0) {
+        (void)snprintf(name, sizeof name, "B, %g s to %g s", model->floor_s[0], model->floor_s[1]);
+        put_value(to, name, model->floor_u * units->b_factor, NAN, units->b_unit);
+    }
+    for (int k = 0; k < FIT_MARKOVS; k++) {
+        if (model->markov_u[k] > 0.0) {
+            (void)snprintf(name, sizeof name, "Gauss-Markov, %.3g s", model->markov_s[k]);
+            put_value(to, name, model->markov_u[k], axis->markov_error[k], unit);
+        }
+    }
+    for (int k = 0; k < FIT_SINES; k++) {
+        if (model->sine_u[k] > 0.0) {
+            (void)snprintf(name, sizeof name, "sine, %.4g Hz", model->sine_hz[k]);
+            put_value(to, name, model->sine_u[k], axis->sine_error[k], unit);
+        }
+    }
+}
+
+/* The lowest point of the measured curve, as data sheets give it. */
+static void put_lowest(FILE *to, const struct fit_triad *triad, const struct fit_axis *axis)
+{
+    const struct fit_units *units = fit_units_of(triad->id);
+    size_t lowest = 0;
+    for (size_t p = 1; p < axis->count; p++) {
+        lowest = axis->points[p].adev < axis->points[lowest].adev ? p : lowest;
+    }
+    (void)fprintf(to, "    %-26s %.4g %s at %.3g s (B = %.4g %s)\n", "lowest deviation",
+                  axis->points[lowest].adev * units->b_factor, units->b_unit, axis->points[lowest].tau_s,
+                  axis->points[lowest].adev / FLOOR * units->b_factor, units->b_unit);
+}
+
+static void put_triad(FILE *to, const struct fit_log *log, const struct fit_triad *triad, uint32_t *disagreeing)
+{
+    (void)fprintf(to, "%s: model %s", oto_part_triad_name(triad->id), fit_kind_name(triad->kind));
+    for (int kind = 0; kind < FIT_KINDS; kind++) {
+        double bic = 0.0;
+        for (int i = 0; i < 3; i++) {
+            bic += triad->axes[i].models[kind].bic;
+        }
+        (void)fprintf(to, "%s%s %.0f", kind == 0 ? "   (BIC: " : "; ", fit_kind_name((enum fit_kind)kind), bic);
+    }
+    (void)fprintf(to, ")\n");
+    if (triad->resolution_u > 0.0) {
+        (void)fprintf(to, "  resolution %.4g %s\n", triad->resolution_u, oto_part_triad_unit(triad->id));
+    }
+    for (int i = 0; i < 3; i++) {
+        const struct fit_axis *axis = &triad->axes[i];
+        double tau_s;
+        (void)fprintf(to, "  %s, mean %.4g %s\n", axis->column, axis->mean_u, oto_part_triad_unit(triad->id));
+        put_terms(to, log, triad, axis);
+        put_lowest(to, triad, axis);
+        const double worst = worst_miss(log, axis, &tau_s);
+        (void)fprintf(to, "    %-26s within %.1f %% of the log from %.3g s to %.3g s (worst at %.3g s)\n", "simulated deviation",
+                      100.0 * fabs(worst), 2.0 / log->rate_hz, log->tau_max_s, tau_s);
+        *disagreeing += put_disagreement(to, log, axis) > 0;
+    }
+}
+
+uint32_t fit_report(FILE *to, const struct fit_log *log)
+{
+    uint32_t disagreeing = 0;
+    (void)fprintf(to, "%s: %" PRIu64 " samples at %.10g Hz\n", log->path, log->rows, log->rate_hz);
+    for (int id = 0; id < OTO_PART_TRIADS; id++) {
+        if (log->triads[id].is_there) {
+            put_triad(to, log, &log->triads[id], &disagreeing);
+        }
+    }
+    return disagreeing;
+}
+
+/* ---- JSON ---- */
+
+static void put_series(FILE *to, const char *key, const double *at, const double *values, const double *errors, size_t count)
+{
+    bool first = true;
+    (void)fprintf(to, ", \"%s\": [", key);
+    for (size_t k = 0; k < count; k++) {
+        if (values[k] > 0.0) {
+            (void)fputs(first ? "[" : ", [", to);
+            first = false;
+            json_double(to, at[k]);
+            (void)fputs(", ", to);
+            json_double(to, values[k]);
+            (void)fputs(", ", to);
+            json_double(to, errors[k]);
+            (void)fputc(']', to);
+        }
+    }
+    (void)fputc(']', to);
+}
+
+static void put_points(FILE *to, const struct fit_axis *axis)
+{
+    static const char *const keys[] = {"tau_s", "adev", "simulated"};
+    for (int column = 0; column < 3; column++) {
+        (void)fprintf(to, ", \"%s\": [", keys[column]);
+        for (size_t p = 0; p < axis->count; p++) {
+            (void)fputs(p > 0 ? ", " : "", to);
+            json_double(to, column == 0   ? axis->points[p].tau_s
+                            : column == 1 ? axis->points[p].adev
+                                          : sqrt(axis->simulated_u2[p]));
+        }
+        (void)fputc(']', to);
+    }
+}
+
+static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_axis *axis)
+{
+    const struct {
+        const char *key;
+        double value;
+    } members[] = {{"mean", axis->mean_u}, {"N", fit_model_n(&axis->model, log->rate_hz)}, {"N_relative_error", axis->n_error},
+                   {"white", axis->model.white_u},
+                   {"K", axis->model.walk_u}, {"K_relative_error", axis->walk_error}, {"B", axis->model.floor_u},
+                   {"B_from_s", axis->model.floor_s[0]}, {"B_to_s", axis->model.floor_s[1]}, {"chi2", axis->model.chi2}};
+    double tau_s;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        (void)fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "{", members[i].key);
+        json_double(to, members[i].value);
+    }
+    put_series(to, "gauss_markov", axis->model.markov_s, axis->model.markov_u, axis->markov_error, FIT_MARKOVS);
+    put_series(to, "sine", axis->model.sine_hz, axis->model.sine_u, axis->sine_error, FIT_SINES);
+    (void)fputs(", \"worst\": ", to);
+    json_double(to, worst_miss(log, axis, &tau_s));
+    (void)fputs(", \"worst_tau_s\": ", to);
+    json_double(to, tau_s);
+    put_points(to, axis);
+    (void)fputc('}', to);
+}
+
+void fit_report_json(FILE *to, const struct fit_log *log)
+{
+    bool first = true;
+    (void)fprintf(to, "{\"samples\": %" PRIu64 ", \"rate_hz\": ", log->rows);
+    json_double(to, log->rate_hz);
+    (void)fputs(", \"columns\": {", to);
+    for (int i = 0; i < 3 * OTO_PART_TRIADS; i++) {
+        const struct fit_triad *triad = &log->triads[i / 3];
+        if (triad->is_there) {
+            (void)fputs(first ? "" : ", ", to);
+            first = false;
+            json_text(to, triad->axes[i % 3].column);
+            (void)fprintf(to, ": ");
+            put_axis_json(to, log, &triad->axes[i % 3]);
+        }
+    }
+    (void)fputs("}}\n", to);
+}

@@ -1,0 +1,299 @@
+#include "record/prove.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "recording/names.h"
+#include "recording/recorded.h"
+#include "record/rerun.h"
+
+/* A recorded channel and the computed one of the same topic. */
+struct pair {
+    bool computed; /* the world has it, with the same record type */
+    uint32_t index; /* in the world */
+    uint64_t first_seq, samples;
+};
+
+/* The first sample that is not the computed one. */
+struct difference {
+    bool found;
+    const struct recorded_channel *channel;
+    uint64_t seq;
+    int64_t t_ns;
+    char text[320];
+};
+
+struct proof {
+    struct recorded *recorded;
+    struct rerun *rerun;
+    struct pair *pairs;
+    struct oto_buffer message;
+    uint64_t same, missing; /* samples; missing: not in the file, between samples that are */
+    struct difference difference;
+    bool over; /* the world has reached its end */
+    _Alignas(8) unsigned char payload[OTO_RECORD_MAX_BYTES];
+};
+
+/* ---- channels ---- */
+
+static enum oto_status match_channels(struct proof *proof, struct oto_error *error)
+{
+    const struct recorded *recorded = proof->recorded;
+    proof->pairs = calloc((size_t)recorded->count + 1, sizeof *proof->pairs);
+    if (proof->pairs == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
+    }
+    for (uint32_t i = 0; i < recorded->count; i++) {
+        const struct oto_channel *channel = recorded->channels[i].channel;
+        struct oto_sim_channel computed;
+        struct oto_error ignored;
+        if (strcmp(channel->type.name, "event") != 0 &&
+            oto_sim_channel(rerun_sim(proof->rerun), channel->topic, &computed, &ignored) == OTO_OK &&
+            strcmp(computed.topic, channel->topic) == 0 && oto_record_type_hash(computed.type) == channel->type_hash) {
+            proof->pairs[i].computed = true;
+            proof->pairs[i].index = computed.index;
+        }
+    }
+    return OTO_OK;
+}
+
+/* ---- samples ---- */
+
+static void describe_field(const struct oto_record_type *type, const void *recorded, const void *computed, char *text, size_t bytes)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct oto_field *field = &type->fields[i];
+        for (uint32_t k = 0; k < (field->type == OTO_FIELD_TEXT ? 1 : field->count); k++) {
+            char column[64], was[64], is[64];
+            (void)oto_field_column(field, k, column, sizeof column);
+            (void)oto_field_format(field, recorded, k, was, sizeof was);
+            (void)oto_field_format(field, computed, k, is, sizeof is);
+            if (strcmp(was, is) != 0) {
+                (void)snprintf(text, bytes, "%.60s: %.60s was recorded, %.60s is computed", column, was, is);
+                return;
+            }
+        }
+    }
+    (void)snprintf(text, bytes, "its time, flags or sensor time");
+}
+
+static void note(struct proof *proof, const struct recorded_sample *sample, const char *text)
+{
+    proof->difference = (struct difference){.found = true,
+                                            .channel = &proof->recorded->channels[sample->index],
+                                            .seq = sample->head.seq,
+                                            .t_ns = sample->head.t_ns};
+    (void)snprintf(proof->difference.text, sizeof proof->difference.text, "%s", text);
+}
+
+static enum oto_status compare(struct proof *proof, const struct recorded_sample *sample, const struct oto_sample_head *head)
+{
+    const struct recorded_channel *channel = &proof->recorded->channels[sample->index];
+    const bool encoded = oto_ros_encode(channel->ros, channel->channel->frame_id, head, proof->payload, &proof->message) == OTO_OK;
+    if (encoded && proof->message.bytes == sample->bytes && memcmp(proof->message.data, sample->message, sample->bytes) == 0 &&
+        head->flags == sample->head.flags && head->sensor_time_ns == sample->head.sensor_time_ns) {
+        proof->same++;
+        return OTO_OK;
+    }
+    char text[sizeof proof->difference.text];
+    describe_field(&channel->channel->type, sample->payload, proof->payload, text, sizeof text);
+    note(proof, sample, text);
+    return OTO_OK;
+}
+
+/* Runs the world until it has computed the sample, at most two seconds past its time. */
+static enum oto_status prove_sample(struct proof *proof, const struct recorded_sample *sample, struct oto_error *error)
+{
+    const struct pair *pair = &proof->pairs[sample->index];
+    const int64_t last_ns = sample->head.t_ns + 2000000000;
+    struct oto_sample_head head;
+    enum oto_status status;
+    while ((status = rerun_record(proof->rerun, pair->index, sample->head.seq, &head, proof->payload)) == OTO_AGAIN &&
+           !proof->over && oto_sim_time_ns(rerun_sim(proof->rerun)) < last_ns) {
+        status = rerun_tick(proof->rerun, error);
+        proof->over = status == OTO_CLOSED;
+        if (status != OTO_OK && status != OTO_CLOSED) {
+            return status;
+        }
+    }
+    if (status == OTO_OK) {
+        return compare(proof, sample, &head);
+    }
+    note(proof, sample, status == OTO_LAPPED ? "it is not in the order in which the world computes it" : "the world does not compute it");
+    return OTO_OK;
+}
+
+static void count(struct pair *pair, uint64_t seq)
+{
+    pair->first_seq = pair->samples == 0 || seq < pair->first_seq ? seq : pair->first_seq;
+    pair->samples++;
+}
+
+static enum oto_status prove(struct proof *proof, struct oto_error *error)
+{
+    struct recorded_sample sample;
+    enum oto_status status = OTO_OK;
+    while (!proof->difference.found && (status = recorded_next(proof->recorded, &sample, error)) == OTO_OK) {
+        struct pair *pair = &proof->pairs[sample.index];
+        if (!pair->computed) {
+            continue;
+        }
+        count(pair, sample.head.seq);
+        status = prove_sample(proof, &sample, error);
+        if (status != OTO_OK) {
+            return status;
+        }
+    }
+    for (uint32_t i = 0; i < proof->recorded->count; i++) {
+        const struct pair *pair = &proof->pairs[i];
+        const uint64_t last = proof->recorded->channels[i].last_seq;
+        proof->missing += pair->computed && pair->samples > 0 && last >= pair->first_seq
+                              ? last - pair->first_seq + 1 - pair->samples
+                              : 0;
+    }
+    return status == OTO_CLOSED ? OTO_OK : status;
+}
+
+/* The hashes of the boundaries that the samples did not reach. */
+static enum oto_status finish(struct proof *proof, struct oto_error *error)
+{
+    const struct rerun_facts *facts = rerun_facts(proof->rerun);
+    enum oto_status status = OTO_OK;
+    while (status == OTO_OK && !proof->difference.found && !proof->over && oto_sim_tick(rerun_sim(proof->rerun)) <= facts->last_tick) {
+        status = rerun_tick(proof->rerun, error);
+    }
+    return status == OTO_CLOSED ? OTO_OK : status;
+}
+
+/* ---- the result ---- */
+
+static bool is_proven(const struct proof *proof)
+{
+    return !proof->difference.found && !rerun_facts(proof->rerun)->differs && proof->same > 0;
+}
+
+static void print_json(const struct proof *proof)
+{
+    const struct rerun_facts *facts = rerun_facts(proof->rerun);
+    const struct oto_mcap_facts *file = oto_mcap_reader_facts(proof->recorded->reader);
+    (void)printf("{\"same\": %s, \"samples\": %" PRIu64 ", \"missing\": %" PRIu64 ", \"inputs\": %" PRIu64 ", \"hashes\": %" PRIu64
+                 ", \"complete\": %s, \"damaged_chunks\": %u, \"first_difference\": ",
+                 is_proven(proof) ? "true" : "false", proof->same, proof->missing, facts->inputs, facts->hashes,
+                 file->has_summary ? "true" : "false", file->damaged_chunks);
+    if (proof->difference.found) {
+        (void)printf("{\"topic\": ");
+        json_text(stdout, proof->difference.channel->channel->topic);
+        (void)printf(", \"seq\": %" PRIu64 ", \"t_ns\": %" PRId64 ", \"text\": ", proof->difference.seq, proof->difference.t_ns);
+        json_text(stdout, proof->difference.text);
+        (void)printf("}}\n");
+    } else {
+        (void)printf("null}\n");
+    }
+}
+
+static void print_remarks(const struct proof *proof, const char *path)
+{
+    const struct rerun_facts *facts = rerun_facts(proof->rerun);
+    const struct oto_mcap_facts *file = oto_mcap_reader_facts(proof->recorded->reader);
+    if (!file->has_summary) {
+        cli_print_line(stderr, "otolith: '%s' was not finished: %" PRIu64 " of its %" PRIu64 " bytes are complete, and were read", path,
+                       file->complete_bytes, file->file_bytes);
+    }
+    if (file->damaged_chunks > 0) {
+        cli_print_line(stderr, "otolith: %u of %u chunks of '%s' are damaged, and were left out", file->damaged_chunks,
+                       file->chunk_count, path);
+    }
+    if (facts->world_changed) {
+        cli_print_line(stderr, "otolith: the world file has changed since; the copy in the recording was run");
+    }
+    if (!is_proven(proof) && facts->inputs_unknown) {
+        cli_print_line(stderr, "otolith: the world wrote no log of its inputs (--log), so changes while it ran are not in the recording");
+    }
+}
+
+static void print_text(const struct proof *proof, const char *path)
+{
+    const struct rerun_facts *facts = rerun_facts(proof->rerun);
+    if (proof->difference.found) {
+        cli_print_line(stdout, "differs: sample %" PRIu64 " of %s at %.9g s; %s; %" PRIu64 " samples before it are the same",
+                       proof->difference.seq, proof->difference.channel->channel->topic, (double)proof->difference.t_ns * 1e-9,
+                       proof->difference.text, proof->same);
+    } else if (facts->differs) {
+        cli_print_line(stdout, "differs: the hash chain at tick %" PRIu64 "; all %" PRIu64 " recorded samples are the same",
+                       facts->differs_tick, proof->same);
+    } else {
+        cli_print_line(stdout, "verified: %" PRIu64 " samples of '%s' are the same, bit for bit; %" PRIu64 " hashes of the state too; %" PRIu64
+                       " inputs were applied; %" PRIu64 " samples are missing in the file",
+                       proof->same, path, facts->hashes, facts->inputs, proof->missing);
+    }
+}
+
+/* ---- opening ---- */
+
+static enum oto_status open_proof(struct proof *proof, const char *path, struct oto_error *error)
+{
+    char *inputs = NULL, *world = NULL;
+    size_t inputs_bytes = 0, world_bytes = 0;
+    enum oto_status status = recorded_open(path, &proof->recorded, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    oto_mcap_reader_as_written(proof->recorded->reader);
+    status = recorded_attachments(proof->recorded, RECORDING_INPUTS, &inputs, &inputs_bytes, error);
+    if (status == OTO_OK) {
+        status = recorded_attachments(proof->recorded, RECORDING_WORLD, &world, &world_bytes, error);
+    }
+    if (status == OTO_OK && inputs == NULL) {
+        status = oto_fail(error, OTO_UNSUPPORTED, "'%.256s' does not name its world: the attachment '" RECORDING_INPUTS "' is missing", path);
+    }
+    if (status == OTO_OK) {
+        status = rerun_open(inputs, inputs_bytes, world, world_bytes, &proof->rerun, error);
+    }
+    free(inputs);
+    free(world);
+    return status == OTO_OK ? match_channels(proof, error) : status;
+}
+
+static void close_proof(struct proof *proof)
+{
+    recorded_close(proof->recorded);
+    rerun_close(proof->rerun);
+    oto_buffer_free(&proof->message);
+    free(proof->pairs);
+    free(proof);
+}
+
+int prove_recording(const char *path, bool json)
+{
+    struct proof *proof = calloc(1, sizeof *proof);
+    struct oto_error error = {0};
+    if (proof == NULL) {
+        return cli_no_memory();
+    }
+    enum oto_status status = open_proof(proof, path, &error);
+    if (status == OTO_OK) {
+        status = prove(proof, &error);
+    }
+    if (status == OTO_OK) {
+        status = finish(proof, &error);
+    }
+    if (status == OTO_OK && !proof->difference.found && proof->same == 0) {
+        status = oto_fail(&error, OTO_INVALID, "'%.256s' has no sample of a channel that its world computes", path);
+    }
+    int code = CLI_FAILED;
+    if (status != OTO_OK) {
+        code = cli_say(&error);
+    } else {
+        if (json) {
+            print_json(proof);
+        } else {
+            print_text(proof, path);
+        }
+        print_remarks(proof, path);
+        code = is_proven(proof) ? CLI_OK : CLI_FAILED;
+    }
+    close_proof(proof);
+    return code;
+}

@@ -1,0 +1,446 @@
+#include "record/recording_private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "otolith/version.h"
+
+#define CHUNK_BYTES (1u << 20)
+#define FLUSH_NS INT64_C(1000000000)      /* real time */
+#define VIEW_PERIOD_NS INT64_C(10000000)  /* simulated */
+#define DIAGNOSTICS_PERIOD_NS INT64_C(1000000000)
+#define ZSTD_LEVEL 1
+enum { BATCH = 256 };
+
+/* ---- channels ---- */
+
+enum oto_status recording_add_channel(struct recording *recording, uint16_t schema, const char *topic, uint16_t *id,
+                                      struct oto_error *error)
+{
+    static const struct oto_mcap_pair metadata[] = {{"offered_qos_profiles", ""}, {"topic_type_hash", ""}};
+    const struct oto_mcap_channel_spec spec = {
+        .schema = schema, .topic = topic, .message_encoding = "cdr", .metadata = metadata, .metadata_count = 2};
+    return oto_mcap_add_channel(recording->writer, &spec, id, error);
+}
+
+static enum oto_status add_type(struct recording *recording, const struct oto_ros_type *ros, uint16_t *schema,
+                                struct oto_error *error)
+{
+    const char *definition = oto_ros_type_definition(ros);
+    return oto_mcap_add_schema(recording->writer, oto_ros_type_name(ros), "ros2msg", definition, strlen(definition), schema,
+                               error);
+}
+
+static enum oto_status add_view_channel(struct recording *recording, enum oto_ros_view view, const char *topic, uint16_t *id,
+                                        struct oto_error *error)
+{
+    const char *definition = oto_ros_view_definition(view);
+    enum oto_status status = OTO_OK;
+    if (recording->schemas[view] == 0) {
+        status = oto_mcap_add_schema(recording->writer, oto_ros_view_name(view), "ros2msg", definition, strlen(definition),
+                                     &recording->schemas[view], error);
+    }
+    return status == OTO_OK ? recording_add_channel(recording, recording->schemas[view], topic, id, error) : status;
+}
+
+/* All vehicles share /tf, all events /rosout. */
+static enum oto_status add_view(struct recording *recording, struct recording_row *row, enum oto_ros_view view,
+                                struct oto_error *error)
+{
+    char topic[OTO_ROS_TOPIC_BYTES + 16];
+    struct recording_view *to = &row->views[row->view_count];
+    const char *below = view == OTO_ROS_ODOMETRY ? "odometry" : view == OTO_ROS_FIX ? "fix" : view == OTO_ROS_PRESSURE ? "pressure" : NULL;
+    if (below != NULL) {
+        (void)snprintf(topic, sizeof topic, "%s/%s", row->topic, below);
+    } else {
+        (void)snprintf(topic, sizeof topic, "%s", view == OTO_ROS_TRANSFORM ? "/tf" : "/rosout");
+        for (uint32_t i = 0; i < recording->count; i++) {
+            const struct recording_row *other = &recording->rows[i];
+            for (uint32_t k = 0; k < other->view_count; k++) {
+                to->id = other->views[k].view == view ? other->views[k].id : to->id;
+            }
+        }
+    }
+    to->view = view;
+    const enum oto_status status = to->id != 0 ? OTO_OK : add_view_channel(recording, view, topic, &to->id, error);
+    row->view_count += status == OTO_OK;
+    return status;
+}
+
+static enum oto_status add_row(struct recording *recording, uint32_t index, struct oto_error *error)
+{
+    static const enum oto_ros_view views[] = {OTO_ROS_TRANSFORM, OTO_ROS_ODOMETRY, OTO_ROS_FIX, OTO_ROS_PRESSURE, OTO_ROS_LOG};
+    struct recording_row *row = &recording->rows[index];
+    uint16_t schema = 0;
+    oto_ros_topic(oto_client_header(recording->client)->world, row->channel->topic, row->topic);
+    for (uint32_t i = 0; i < index; i++) {
+        if (strcmp(recording->rows[i].topic, row->topic) == 0) {
+            return oto_fail(error, OTO_CONFLICT, "the topics '%s' and '%s' are both '%s' in ROS: record them into two files",
+                            recording->rows[i].channel->topic, row->channel->topic, row->topic);
+        }
+    }
+    enum oto_status status = oto_ros_type_make(&row->channel->type, &row->ros, error);
+    for (uint32_t i = 0; i < index && status == OTO_OK && schema == 0; i++) { /* channels of one type share a schema */
+        const struct recording_row *other = &recording->rows[i];
+        schema = other->channel->type_hash == row->channel->type_hash ? other->schema : 0;
+    }
+    if (status == OTO_OK && schema == 0) {
+        status = add_type(recording, row->ros, &schema, error);
+    }
+    row->schema = schema;
+    if (status == OTO_OK) {
+        status = recording_add_channel(recording, schema, row->topic, &row->id, error);
+    }
+    for (size_t i = 0; i < sizeof views / sizeof *views && status == OTO_OK; i++) {
+        if (oto_ros_view_of(views[i], &row->channel->type)) {
+            status = add_view(recording, row, views[i], error);
+        }
+    }
+    return status;
+}
+
+static enum oto_status choose_rows(struct recording *recording, const struct recording_options *options,
+                                   struct oto_error *error)
+{
+    const uint32_t all = oto_client_channel_count(recording->client);
+    recording->rows = calloc((size_t)all + 1, sizeof *recording->rows);
+    if (recording->rows == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", all);
+    }
+    for (uint32_t i = 0; i < all && options->topic_count == 0; i++) {
+        const struct oto_channel *channel = oto_client_channel(recording->client, i);
+        if (cli_is_shown(channel)) {
+            recording->rows[recording->count++].channel = channel;
+        }
+    }
+    for (uint32_t i = 0; i < options->topic_count; i++) {
+        const struct oto_channel *channel = oto_client_find(recording->client, options->topics[i], error);
+        if (channel == NULL) {
+            return error->status;
+        }
+        bool twice = false;
+        for (uint32_t k = 0; k < recording->count; k++) {
+            twice = twice || recording->rows[k].channel == channel;
+        }
+        if (!twice) {
+            recording->rows[recording->count++].channel = channel;
+        }
+    }
+    return OTO_OK;
+}
+
+static enum oto_status add_channels(struct recording *recording, struct oto_error *error)
+{
+    enum oto_status status = oto_ros_type_make(&oto_ros_head_type, &recording->head_type, error);
+    for (uint32_t i = 0; i < recording->count && status == OTO_OK; i++) {
+        status = add_row(recording, i, error);
+        recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_OLDEST);
+    }
+    if (status == OTO_OK) {
+        status = add_view_channel(recording, OTO_ROS_CLOCK, "/clock", &recording->clock_id, error);
+    }
+    return status == OTO_OK
+               ? add_view_channel(recording, OTO_ROS_DIAGNOSTICS, "/diagnostics", &recording->diagnostics_id, error)
+               : status;
+}
+
+/* ---- opening ---- */
+
+static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
+{
+    const struct oto_channel **channels = calloc((size_t)recording->count + 1, sizeof *channels);
+    if (channels == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", recording->count);
+    }
+    for (uint32_t i = 0; i < recording->count; i++) {
+        channels[i] = recording->rows[i].channel;
+    }
+    const enum oto_status status = oto_lossless_begin(recording->client, channels, recording->count, error);
+    free(channels);
+    return status;
+}
+
+static enum oto_status open_file(struct recording *recording, const struct recording_options *options,
+                                 struct oto_error *error)
+{
+    const enum oto_status status = oto_output_file_open(&recording->output, options->path, OTO_OUTPUT_IN_PLACE, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    const struct oto_mcap_options mcap = {.fd = fileno(recording->output.file),
+                                          .path = options->path,
+                                          .profile = "ros2",
+                                          .library = "otolith " OTO_VERSION_STRING,
+                                          .parts = OTO_MCAP_ALL_PARTS,
+                                          .zstd_level = options->plain ? 0 : ZSTD_LEVEL,
+                                          .chunk_bytes = CHUNK_BYTES};
+    return oto_mcap_writer_open(&mcap, &recording->writer, error);
+}
+
+/* The file is truncated only after all topics are found. */
+static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
+{
+    struct oto_clock clock = {0};
+    enum oto_status status = choose_rows(recording, options, error);
+    if (status == OTO_OK) {
+        status = open_file(recording, options, error);
+    }
+    if (status == OTO_OK) {
+        status = recording_attach_origin(recording, options, error);
+    }
+    if (status == OTO_OK) {
+        status = add_channels(recording, error);
+    }
+    if (status == OTO_OK) {
+        status = begin_lossless(recording, error);
+    }
+    (void)oto_client_clock(recording->client, &clock);
+    recording->start_ns = clock.sim_time_ns;
+    recording->has_end = options->for_ns > 0;
+    recording->end_ns = clock.sim_time_ns + options->for_ns;
+    recording->flush_ns = cli_now_ns() + FLUSH_NS;
+    return status;
+}
+
+static void release(struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->count; i++) {
+        oto_ros_type_free(recording->rows[i].ros);
+    }
+    oto_ros_type_free(recording->head_type);
+    oto_mcap_writer_close(recording->writer);
+    oto_buffer_free(&recording->message);
+    free(recording->rows);
+    free(recording->heads);
+    free(recording->payloads);
+    free(recording->log_path);
+    free(recording);
+}
+
+enum oto_status recording_open(const struct recording_options *options, struct oto_client *client, struct recording **out,
+                               struct oto_error *error)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    struct oto_error ignored;
+    *out = NULL;
+    if (recording == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
+    }
+    recording->client = client;
+    recording->heads = malloc(BATCH * sizeof *recording->heads);
+    recording->payloads = malloc((size_t)BATCH * OTO_RECORD_MAX_BYTES);
+    const enum oto_status status = recording->heads != NULL && recording->payloads != NULL
+                                       ? start(recording, options, error)
+                                       : oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
+    if (status != OTO_OK) {
+        (void)oto_output_file_close(&recording->output, OTO_OK, &ignored);
+        release(recording);
+        return status;
+    }
+    *out = recording;
+    return OTO_OK;
+}
+
+enum oto_status recording_resume(struct recording *recording, struct oto_error *error)
+{
+    return begin_lossless(recording, error);
+}
+
+/* ---- samples ---- */
+
+static enum oto_status put(struct recording *recording, uint16_t channel, const struct oto_sample_head *head,
+                           struct oto_error *error)
+{
+    const uint64_t time_ns = head->t_ns > 0 ? (uint64_t)head->t_ns : 0;
+    const struct oto_mcap_message message = {.channel = channel,
+                                             .sequence = (uint32_t)head->seq,
+                                             .log_time_ns = time_ns,
+                                             .publish_time_ns = time_ns,
+                                             .data = recording->message.data,
+                                             .bytes = recording->message.bytes};
+    recording->last_ns = time_ns > recording->last_ns ? time_ns : recording->last_ns;
+    return oto_mcap_write(recording->writer, &message, error);
+}
+
+/* The part of a sample head that a standard message has no room for, where it is not the usual. */
+static enum oto_status put_head(struct recording *recording, struct recording_row *row, const struct oto_sample_head *head,
+                                struct oto_error *error)
+{
+    char topic[OTO_ROS_TOPIC_BYTES + 8];
+    if (oto_ros_type_has_sample_head(row->ros) || (head->flags == 0 && head->sensor_time_ns == head->t_ns)) {
+        return OTO_OK;
+    }
+    enum oto_status status = OTO_OK;
+    if (recording->head_schema == 0) {
+        status = add_type(recording, recording->head_type, &recording->head_schema, error);
+    }
+    if (status == OTO_OK && row->head_id == 0) {
+        (void)snprintf(topic, sizeof topic, "%s" RECORDING_HEAD, row->topic);
+        status = recording_add_channel(recording, recording->head_schema, topic, &row->head_id, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_ros_encode(recording->head_type, row->channel->frame_id, head, NULL, &recording->message);
+    }
+    return status == OTO_OK ? put(recording, row->head_id, head, error) : status;
+}
+
+static enum oto_status put_clock(struct recording *recording, const struct oto_sample_head *head, struct oto_error *error)
+{
+    if (head->t_ns < recording->next_clock_ns) {
+        return OTO_OK;
+    }
+    recording->next_clock_ns = head->t_ns + VIEW_PERIOD_NS;
+    (void)oto_ros_view_encode(OTO_ROS_CLOCK, NULL, "", head, NULL, &recording->message);
+    return put(recording, recording->clock_id, head, error);
+}
+
+static enum oto_status put_views(struct recording *recording, struct recording_row *row, const struct oto_sample_head *head,
+                                 const void *payload, struct oto_error *error)
+{
+    enum oto_status status = put_clock(recording, head, error);
+    for (uint32_t i = 0; i < row->view_count && status == OTO_OK; i++) {
+        struct recording_view *view = &row->views[i];
+        if (view->view != OTO_ROS_LOG && head->t_ns < view->next_ns) {
+            continue;
+        }
+        view->next_ns = head->t_ns + VIEW_PERIOD_NS;
+        (void)oto_ros_view_encode(view->view, &row->channel->type, row->channel->frame_id, head, payload, &recording->message);
+        status = put(recording, view->id, head, error);
+    }
+    return status;
+}
+
+/* The head goes first, so that a reader has it when the sample comes. */
+static enum oto_status put_sample(struct recording *recording, struct recording_row *row, const struct oto_sample_head *head,
+                                  const void *payload, struct oto_error *error)
+{
+    enum oto_status status = put_head(recording, row, head, error);
+    if (status == OTO_OK &&
+        (status = oto_ros_encode(row->ros, row->channel->frame_id, head, payload, &recording->message)) != OTO_OK) {
+        return oto_fail(error, status, "a sample of %s at %.9g s cannot be a ROS message: its stamp has 32 bits of seconds",
+                        row->channel->topic, (double)head->t_ns * 1e-9);
+    }
+    if (status == OTO_OK) {
+        status = put(recording, row->id, head, error);
+    }
+    recording->samples += status == OTO_OK;
+    return status == OTO_OK ? put_views(recording, row, head, payload, error) : status;
+}
+
+static enum oto_status drain_row(struct recording *recording, struct recording_row *row, uint64_t *total,
+                                 struct oto_error *error)
+{
+    const size_t count = row->over ? 0 : oto_reader_read(&row->reader, recording->heads, recording->payloads, BATCH);
+    enum oto_status status = OTO_OK;
+    for (size_t i = 0; i < count && status == OTO_OK && !row->over; i++) {
+        const struct oto_sample_head *head = &recording->heads[i];
+        row->over = recording->has_end && head->t_ns > recording->end_ns;
+        if (!row->over) {
+            status = put_sample(recording, row, head, recording->payloads + i * row->channel->type.bytes, error);
+        }
+    }
+    *total += count;
+    return status;
+}
+
+static void acknowledge(struct recording *recording)
+{
+    uint64_t next[1024];
+    const uint32_t most = sizeof next / sizeof *next;
+    for (uint32_t i = 0; i < recording->count && i < most; i++) {
+        next[i] = oto_reader_position(&recording->rows[i].reader);
+    }
+    (void)oto_lossless_acknowledge(recording->client, next, recording->count < most ? recording->count : most);
+}
+
+/* Once a second of real time what is in memory goes to the file. */
+static enum oto_status flush_when_due(struct recording *recording, struct oto_error *error)
+{
+    const int64_t now_ns = cli_now_ns();
+    struct oto_clock clock = {0};
+    if (now_ns < recording->flush_ns) {
+        return OTO_OK;
+    }
+    recording->flush_ns = now_ns + FLUSH_NS;
+    (void)oto_client_clock(recording->client, &clock);
+    enum oto_status status = OTO_OK;
+    if (clock.sim_time_ns >= recording->next_diagnostics_ns) {
+        recording->next_diagnostics_ns = clock.sim_time_ns + DIAGNOSTICS_PERIOD_NS;
+        status = recording_put_diagnostics(recording, clock.sim_time_ns, error);
+    }
+    if (status == OTO_OK) {
+        status = recording_attach_log(recording, error);
+    }
+    return status == OTO_OK ? oto_mcap_flush(recording->writer, error) : status;
+}
+
+static bool is_over(const struct recording *recording)
+{
+    struct oto_clock clock = {0};
+    (void)oto_client_clock(recording->client, &clock);
+    return recording->has_end && clock.sim_time_ns >= recording->end_ns;
+}
+
+enum oto_status recording_drain(struct recording *recording, uint64_t *count, struct oto_error *error)
+{
+    const bool over = is_over(recording); /* read before the samples, so that none is missing */
+    *count = 0;
+    for (uint32_t i = 0; i < recording->count && recording->status == OTO_OK; i++) {
+        recording->status = drain_row(recording, &recording->rows[i], count, &recording->error);
+    }
+    if (recording->status == OTO_OK) {
+        recording->status = flush_when_due(recording, &recording->error);
+    }
+    if (*count > 0) {
+        acknowledge(recording);
+    }
+    if (recording->status != OTO_OK) {
+        *error = recording->error;
+        return recording->status;
+    }
+    return over && *count == 0 ? OTO_CLOSED : OTO_OK;
+}
+
+/* ---- the end ---- */
+
+struct recording_counts recording_counts(const struct recording *recording)
+{
+    struct recording_counts counts = {.samples = recording->samples, .bytes = oto_mcap_writer_bytes(recording->writer)};
+    for (uint32_t i = 0; i < recording->count; i++) {
+        counts.lost += recording->rows[i].reader.cursor.lost;
+    }
+    return counts;
+}
+
+static void report_lost(const struct recording *recording)
+{
+    for (uint32_t i = 0; i < recording->count; i++) {
+        const struct recording_row *row = &recording->rows[i];
+        if (row->reader.cursor.lost > 0) {
+            cli_print_line(stderr, "otolith: '%s' lacks %" PRIu64 " samples of %s: the recording was too slow for the world",
+                           recording->output.path, row->reader.cursor.lost, row->channel->topic);
+        }
+    }
+}
+
+enum oto_status recording_close(struct recording *recording, struct oto_error *error)
+{
+    uint64_t count;
+    while (recording->status == OTO_OK && recording_drain(recording, &count, error) == OTO_OK && count > 0) {
+    }
+    if (recording->status == OTO_OK) {
+        recording->status = recording_attach_log(recording, &recording->error);
+    }
+    if (recording->status == OTO_OK) {
+        recording->status = recording_add_end(recording, &recording->error);
+    }
+    if (recording->status == OTO_OK) {
+        recording->status = oto_mcap_writer_finish(recording->writer, &recording->error);
+    }
+    report_lost(recording);
+    *error = recording->error;
+    const enum oto_status status = oto_output_file_close(&recording->output, recording->status, error);
+    release(recording);
+    return status;
+}

@@ -1,0 +1,306 @@
+/* What a recording holds beside samples: the origin of the world, its inputs, facts of the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "document/document.h"
+#include "otolith/hash.h"
+#include "otolith/version.h"
+#include "record/recording_private.h"
+#include "wire/run_log.h"
+
+#define LOG_PART_BYTES (4u << 20)
+
+static uint64_t sim_now_ns(const struct recording *recording)
+{
+    struct oto_clock clock = {0};
+    (void)oto_client_clock(recording->client, &clock);
+    return clock.sim_time_ns > 0 ? (uint64_t)clock.sim_time_ns : 0;
+}
+
+static enum oto_status attach(struct recording *recording, const char *name, const char *media_type, const void *data,
+                              size_t bytes, struct oto_error *error)
+{
+    const uint64_t now_ns = sim_now_ns(recording);
+    const struct oto_mcap_attachment attachment = {now_ns, now_ns, name, media_type, data, bytes};
+    return oto_mcap_attach(recording->writer, &attachment, error);
+}
+
+static enum oto_status no_memory(struct oto_error *error)
+{
+    return oto_fail(error, OTO_NO_MEMORY, "no memory for a recording");
+}
+
+/* ---- origin ---- */
+
+static const char *text_of(const struct oto_value *facts, const char *key)
+{
+    const struct oto_value *value = oto_value_get(facts, key);
+    return value != NULL && value->kind == OTO_VALUE_SCALAR ? value->text : NULL;
+}
+
+/* A log without entries, for a world that writes none: it names the world, its seed and its overrides. */
+static enum oto_status attach_start(struct recording *recording, const struct oto_value *facts, const char *world_path,
+                                    uint64_t world_hash, struct oto_error *error)
+{
+    const struct oto_segment_header *header = oto_client_header(recording->client);
+    const struct oto_value *overrides = oto_value_get(facts, "overrides");
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    if (to == NULL) {
+        return no_memory(error);
+    }
+    oto_run_log_put_begin(to, "header");
+    oto_run_log_put_text(to, "format", OTO_RUN_LOG_FORMAT);
+    oto_run_log_put_number(to, "version", OTO_RUN_LOG_VERSION);
+    oto_run_log_put_text(to, "otolith", OTO_VERSION_STRING);
+    oto_run_log_put_text(to, "world", header->world);
+    oto_run_log_put_number(to, "seed", header->seed);
+    oto_run_log_put_number(to, "hashes_every", 1);
+    oto_run_log_put_text(to, "file", world_path);
+    oto_run_log_put_words(to, "file_hash", &world_hash, 1);
+    oto_run_log_put_truth(to, "inputs_unknown", true);
+    oto_run_log_put_end(to);
+    for (uint32_t i = 0; overrides != NULL && overrides->kind == OTO_VALUE_LIST && i < overrides->count; i++) {
+        char *path = strdup(overrides->items[i]->text), *equals = path != NULL ? strchr(path, '=') : NULL;
+        if (equals != NULL) {
+            *equals = '\0';
+            oto_run_log_put_begin(to, "override");
+            oto_run_log_put_text(to, "path", path);
+            oto_run_log_put_text(to, "value", equals + 1);
+            oto_run_log_put_end(to);
+        }
+        free(path);
+    }
+    oto_run_log_put_begin(to, "start");
+    oto_run_log_put_end(to);
+    const enum oto_status status = fclose(to) == 0
+                                       ? attach(recording, RECORDING_INPUTS, "application/jsonl", text, bytes, error)
+                                       : no_memory(error);
+    free(text);
+    return status;
+}
+
+static enum oto_status attach_world(struct recording *recording, const struct recording_options *options,
+                                    struct oto_error *error)
+{
+    struct oto_document *document = NULL;
+    struct oto_reply reply;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum oto_status status = oto_control_info(recording->client, &reply, error);
+    if (status == OTO_OK) {
+        status = oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, error);
+    }
+    const struct oto_value *facts = status == OTO_OK ? oto_document_root(document) : NULL;
+    const char *path = facts != NULL ? text_of(facts, "file") : NULL;
+    if (status == OTO_OK && path != NULL && cli_read_file(path, &text, &bytes, error) == OTO_OK) {
+        const char *log = options->log_path != NULL ? options->log_path : text_of(facts, "log");
+        status = attach(recording, RECORDING_WORLD, "application/yaml", text, bytes, error);
+        if (status == OTO_OK && log != NULL && log[0] != '\0') {
+            recording->log_path = strdup(log);
+            status = recording->log_path != NULL ? recording_attach_log(recording, error) : no_memory(error);
+        } else if (status == OTO_OK) {
+            status = attach_start(recording, facts, path, oto_fnv1a64_more(OTO_FNV1A64_START, text, bytes), error);
+        }
+    }
+    free(text);
+    oto_document_close(document);
+    return status;
+}
+
+/* All channels of the world, so that a topic that is not recorded still has its name and type. */
+static enum oto_status attach_schema(struct recording *recording, struct oto_error *error)
+{
+    const struct oto_segment_header *header = oto_client_header(recording->client);
+    const uint32_t total = oto_client_channel_count(recording->client);
+    struct oto_channel *channels = calloc((size_t)total + 1, sizeof *channels);
+    struct oto_buffer frame = {0};
+    enum oto_status status = channels != NULL ? OTO_OK : no_memory(error);
+    for (uint32_t i = 0; i < total && status == OTO_OK; i++) {
+        channels[i] = *oto_client_channel(recording->client, i);
+    }
+    uint32_t share = total;
+    for (uint32_t done = 0; done < total && status == OTO_OK;) {
+        const uint32_t part = total - done < share ? total - done : share;
+        status = oto_frame_encode_schema_part(&frame, header->world, header->epoch, channels + done, part, total);
+        if (status == OTO_LIMIT && share > 1) {
+            share = (share + 1) / 2;
+            status = OTO_OK;
+        } else if (status == OTO_OK) {
+            status = attach(recording, RECORDING_SCHEMA, "application/msgpack", frame.data, frame.bytes, error);
+            done += part;
+        } else {
+            status = oto_fail(error, status, "the schema of the world cannot be recorded: %s", oto_status_text(status));
+        }
+    }
+    oto_buffer_free(&frame);
+    free(channels);
+    return status;
+}
+
+static void put_parameter(void *context, const struct oto_param_info *info)
+{
+    FILE *to = context;
+    (void)fprintf(to, "  %s: %s%s%s\n", info->key, info->value, info->unit[0] != '\0' ? "  # " : "", info->unit);
+}
+
+static enum oto_status attach_parameters(struct recording *recording, struct oto_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    struct oto_error refused;
+    const char *last = "";
+    for (uint32_t i = 0; to != NULL && i < oto_client_channel_count(recording->client); i++) {
+        const struct oto_channel *channel = oto_client_channel(recording->client, i);
+        if (strcmp(channel->node, last) != 0 && channel->node_index != UINT32_MAX) {
+            (void)fprintf(to, "%s:  # %s %s\n", channel->node, channel->plugin, channel->plugin_version);
+            (void)oto_control_get(recording->client, channel->node, NULL, put_parameter, to, &refused);
+        }
+        last = channel->node;
+    }
+    const enum oto_status status = to != NULL && fclose(to) == 0
+                                       ? attach(recording, RECORDING_PARAMETERS, "application/yaml", text, bytes, error)
+                                       : no_memory(error);
+    free(text);
+    return status;
+}
+
+enum oto_status recording_attach_origin(struct recording *recording, const struct recording_options *options,
+                                        struct oto_error *error)
+{
+    const struct oto_segment_header *header = oto_client_header(recording->client);
+    char epoch[24], lineage[24], seed[24], rate[48];
+    (void)snprintf(epoch, sizeof epoch, "%016" PRIx64, header->epoch);
+    (void)snprintf(lineage, sizeof lineage, "%016" PRIx64, header->lineage);
+    (void)snprintf(seed, sizeof seed, "%" PRIu64, header->seed);
+    (void)snprintf(rate, sizeof rate, "%" PRIu64 "/%" PRIu64, header->rate_num, header->rate_den);
+    const struct oto_mcap_pair pairs[] = {{"event", "start"},     {"version", OTO_VERSION_STRING}, {"world", header->world},
+                                          {"epoch", epoch},       {"lineage", lineage},            {"seed", seed},
+                                          {"base_rate_hz", rate}};
+    enum oto_status status =
+        oto_mcap_add_metadata(recording->writer, RECORDING_METADATA, pairs, sizeof pairs / sizeof *pairs, error);
+    if (status == OTO_OK) {
+        status = attach_world(recording, options, error);
+    }
+    if (status == OTO_OK) {
+        status = attach_schema(recording, error);
+    }
+    return status == OTO_OK ? attach_parameters(recording, error) : status;
+}
+
+/* ---- inputs ---- */
+
+/* The next part of the log: whole lines. 0: there is none. */
+static size_t read_lines(int fd, uint64_t offset, char *text, size_t room)
+{
+    const ssize_t got = pread(fd, text, room, (off_t)offset);
+    size_t bytes = got > 0 ? (size_t)got : 0;
+    while (bytes > 0 && text[bytes - 1] != '\n') {
+        bytes--;
+    }
+    return bytes;
+}
+
+enum oto_status recording_attach_log(struct recording *recording, struct oto_error *error)
+{
+    const int fd = recording->log_path != NULL ? open(recording->log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    char *text = fd >= 0 ? malloc(LOG_PART_BYTES) : NULL;
+    enum oto_status status = OTO_OK;
+    size_t bytes = 0;
+    while (text != NULL && status == OTO_OK &&
+           (bytes = read_lines(fd, recording->log_offset, text, LOG_PART_BYTES)) > 0) {
+        status = attach(recording, RECORDING_INPUTS, "application/jsonl", text, bytes, error);
+        recording->log_offset += bytes;
+    }
+    free(text);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
+}
+
+/* ---- the end ---- */
+
+enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error)
+{
+    const struct oto_segment_header *header = oto_client_header(recording->client);
+    static const enum oto_counter troubles[] = {OTO_COUNTER_OVERRUNS, OTO_COUNTER_ERRORS, OTO_COUNTER_STALE,
+                                                OTO_COUNTER_QUARANTINED};
+    const char *keys[OTO_COUNTER_COUNT];
+    uint64_t values[OTO_COUNTER_COUNT];
+    struct oto_ros_diagnostics facts = {
+        .name = header->world, .message = "no trouble", .keys = keys, .values = values, .count = OTO_COUNTER_COUNT};
+    for (uint32_t i = 0; i < OTO_COUNTER_COUNT; i++) {
+        keys[i] = oto_counter_text(i);
+        values[i] = __atomic_load_n(&header->counter[i], __ATOMIC_RELAXED);
+    }
+    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
+        if (values[troubles[i]] > 0) {
+            facts.level = 1;
+            facts.message = "overruns, plugin errors, stale samples or quarantined nodes: see the values";
+        }
+    }
+    const struct oto_sample_head head = {.t_ns = t_ns};
+    (void)oto_ros_view_encode(OTO_ROS_DIAGNOSTICS, NULL, "", &head, &facts, &recording->message);
+    const struct oto_mcap_message message = {.channel = recording->diagnostics_id,
+                                             .log_time_ns = (uint64_t)t_ns,
+                                             .publish_time_ns = (uint64_t)t_ns,
+                                             .data = recording->message.data,
+                                             .bytes = recording->message.bytes};
+    return oto_mcap_write(recording->writer, &message, error);
+}
+
+/* What `ros2 bag info` prints; the file is its own, so that no metadata.yaml is needed beside it. */
+static enum oto_status add_rosbag2(struct recording *recording, struct oto_error *error)
+{
+    const uint64_t start_ns = recording->start_ns > 0 ? (uint64_t)recording->start_ns : 0;
+    const uint64_t end_ns = recording->last_ns > start_ns ? recording->last_ns : start_ns;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes);
+    if (to == NULL) {
+        return no_memory(error);
+    }
+    (void)fprintf(to,
+                  "rosbag2_bagfile_information:\n  version: 8\n  storage_identifier: mcap\n  duration:\n    nanoseconds: %" PRIu64
+                  "\n  starting_time:\n    nanoseconds_since_epoch: %" PRIu64 "\n  message_count: %" PRIu64
+                  "\n  compression_format: \"\"\n  compression_mode: \"\"\n  relative_file_paths: []\n  files: []\n"
+                  "  custom_data: ~\n  ros_distro: \"\"\n  topics_with_message_count:\n",
+                  end_ns - start_ns, start_ns, oto_mcap_writer_messages(recording->writer, 0));
+    for (uint32_t i = 0; i < recording->count; i++) {
+        const struct recording_row *row = &recording->rows[i];
+        (void)fprintf(to,
+                      "    - topic_metadata:\n        name: %s\n        type: %s\n        serialization_format: cdr\n"
+                      "        offered_qos_profiles: []\n        type_description_hash: \"\"\n      message_count: %" PRIu64 "\n",
+                      row->topic, oto_ros_type_name(row->ros), oto_mcap_writer_messages(recording->writer, row->id));
+    }
+    const bool whole = fclose(to) == 0;
+    const struct oto_mcap_pair pair = {"serialized_metadata", text};
+    const enum oto_status status =
+        whole ? oto_mcap_add_metadata(recording->writer, "rosbag2", &pair, 1, error) : no_memory(error);
+    free(text);
+    return status;
+}
+
+enum oto_status recording_add_end(struct recording *recording, struct oto_error *error)
+{
+    struct oto_clock clock = {0};
+    char tick[24], chain[24], samples[24], lost[24];
+    (void)oto_client_clock(recording->client, &clock);
+    (void)snprintf(tick, sizeof tick, "%" PRIu64, clock.tick);
+    (void)snprintf(chain, sizeof chain, "%016" PRIx64, clock.state_hash);
+    (void)snprintf(samples, sizeof samples, "%" PRIu64, recording->samples);
+    (void)snprintf(lost, sizeof lost, "%" PRIu64, recording_counts(recording).lost);
+    const struct oto_mcap_pair pairs[] = {
+        {"event", "end"}, {"tick", tick}, {"state_hash", chain}, {"samples", samples}, {"lost", lost}};
+    const enum oto_status status =
+        oto_mcap_add_metadata(recording->writer, RECORDING_METADATA, pairs, sizeof pairs / sizeof *pairs, error);
+    return status == OTO_OK ? add_rosbag2(recording, error) : status;
+}

@@ -1,0 +1,74 @@
+/* Shared by the files of a recording. */
+#ifndef CLI_RECORD_RECORDING_PRIVATE_H
+#define CLI_RECORD_RECORDING_PRIVATE_H
+
+#include "base/output_file.h"
+#include "mcap/writer.h"
+#include "recording/names.h"
+#include "record/recording.h"
+#include "wire/ros_topic.h"
+#include "wire/ros.h"
+
+enum { RECORDING_MOST_VIEWS = 2 };
+
+/* A view of a channel: a standard message beside its records, at most 100 times a simulated second. */
+struct recording_view {
+    enum oto_ros_view view;
+    uint16_t id;
+    int64_t next_ns;
+};
+
+struct recording_row {
+    const struct oto_channel *channel;
+    struct oto_reader reader;
+    struct oto_ros_type *ros;
+    char topic[OTO_ROS_TOPIC_BYTES];
+    uint16_t schema, id;
+    uint16_t head_id; /* of the sample heads that the message has no room for; 0: none yet */
+    struct recording_view views[RECORDING_MOST_VIEWS];
+    uint32_t view_count;
+    bool over; /* beyond the end of the recording */
+};
+
+struct recording {
+    struct oto_client *client;
+    struct oto_output_file output;
+    struct oto_mcap_writer *writer;
+    struct oto_ros_type *head_type;
+    struct recording_row *rows;
+    uint32_t count;
+    uint16_t schemas[OTO_ROS_DIAGNOSTICS + 1]; /* of views; 0: not added yet */
+    uint16_t head_schema, clock_id, diagnostics_id;
+    int64_t next_clock_ns, next_diagnostics_ns;
+    int64_t start_ns, end_ns; /* simulated; end 0: none */
+    bool has_end;
+    int64_t flush_ns; /* real time of the next flush */
+    struct oto_sample_head *heads;
+    unsigned char *payloads;
+    struct oto_buffer message;
+    uint64_t samples, lost, last_ns;
+    enum oto_status status; /* of the first failure; nothing is written after it */
+    struct oto_error error;
+    /* the log of inputs */
+    char *log_path;
+    uint64_t log_offset;
+    uint32_t log_parts;
+};
+
+/* Adds a channel of the profile ros2. */
+enum oto_status recording_add_channel(struct recording *recording, uint16_t schema, const char *topic, uint16_t *id,
+                                      struct oto_error *error);
+
+/* ---- recording_facts.c: what is in the file beside samples ---- */
+
+/* World file, field tables, parameters, start of the run. */
+enum oto_status recording_attach_origin(struct recording *recording, const struct recording_options *options,
+                                        struct oto_error *error);
+/* The whole lines that the log of inputs has grown by. */
+enum oto_status recording_attach_log(struct recording *recording, struct oto_error *error);
+/* Facts of the end, and what rosbag2 reads. */
+enum oto_status recording_add_end(struct recording *recording, struct oto_error *error);
+/* A DiagnosticArray of the world's counters. */
+enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error);
+
+#endif

@@ -1,0 +1,107 @@
+#include "record/run_recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REATTACH_MS 5000
+
+enum oto_status run_recording_prepare(struct run_recording *run, const char **log, struct oto_error *error)
+{
+    const char *base = getenv("TMPDIR");
+    if (run->path == NULL || *log != NULL) {
+        return OTO_OK;
+    }
+    (void)snprintf(run->directory, sizeof run->directory, "%s/otolith-run.XXXXXX", base != NULL && base[0] != '\0' ? base : "/tmp");
+    if (mkdtemp(run->directory) == NULL) {
+        const int reason = errno;
+        const enum oto_status status =
+            oto_fail(error, OTO_IO, "cannot make the temporary directory '%s': %s", run->directory, strerror(reason));
+        run->directory[0] = '\0';
+        return status;
+    }
+    (void)snprintf(run->log, sizeof run->log, "%s/inputs", run->directory);
+    *log = run->log;
+    return OTO_OK;
+}
+
+enum oto_status run_recording_start(struct run_recording *run, const char *world, const char *log, struct oto_error *error)
+{
+    const struct oto_client_options client = {.size = sizeof client, .world = world, .name = "otolith run --mcap"};
+    const struct recording_options options = {.path = run->path, .log_path = log};
+    if (run->path == NULL) {
+        return OTO_OK;
+    }
+    enum oto_status status = oto_client_open(&client, &run->client, error);
+    if (status == OTO_OK && (status = recording_open(&options, run->client, &run->recording, error)) != OTO_OK) {
+        oto_client_close(run->client);
+        run->client = NULL;
+    }
+    return status;
+}
+
+/* The connection ends too, so that the world does not wait for a recording that has failed. */
+static void end(struct run_recording *run)
+{
+    struct oto_error error = {0};
+    if (run->recording == NULL) {
+        return;
+    }
+    run->counts = recording_counts(run->recording);
+    const enum oto_status closed = recording_close(run->recording, &error);
+    run->recording = NULL;
+    oto_client_close(run->client);
+    run->client = NULL;
+    if (run->status == OTO_OK && closed != OTO_OK) {
+        run->status = closed;
+        run->error = error;
+    }
+}
+
+uint64_t run_recording_drain(struct run_recording *run)
+{
+    uint64_t count = 0;
+    if (run->recording == NULL) {
+        return 0;
+    }
+    run->status = recording_drain(run->recording, &count, &run->error);
+    if (run->status != OTO_OK) {
+        end(run);
+    }
+    return count;
+}
+
+enum oto_status run_recording_resume(struct run_recording *run, struct oto_error *error)
+{
+    if (run->recording == NULL) {
+        return OTO_OK;
+    }
+    const enum oto_status status = oto_client_reattach(run->client, REATTACH_MS, error);
+    return status == OTO_OK ? recording_resume(run->recording, error) : status;
+}
+
+enum oto_status run_recording_finish(struct run_recording *run, struct oto_error *error)
+{
+    while (run_recording_drain(run) > 0) {
+    }
+    end(run);
+    if (run->directory[0] != '\0') {
+        (void)unlink(run->log);
+        for (int i = 1; i < 1000; i++) { /* logs of runs after a crash, each with its checkpoint */
+            char path[sizeof run->log + 16];
+            (void)snprintf(path, sizeof path, "%s.%d", run->log, i);
+            if (unlink(path) != 0) {
+                break;
+            }
+            (void)snprintf(path, sizeof path, "%s.%d.ckpt", run->log, i);
+            (void)unlink(path);
+        }
+        (void)rmdir(run->directory);
+    }
+    if (run->status != OTO_OK) {
+        *error = run->error;
+    }
+    return run->status;
+}

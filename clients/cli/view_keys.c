@@ -1,0 +1,125 @@
+/* The keys of the live view. */
+#include <poll.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "view.h"
+
+static struct termios saved; /* of the one terminal that a process has */
+
+void view_keys_open(struct view *view)
+{
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0 || tcgetpgrp(STDIN_FILENO) != getpgrp() ||
+        tcgetattr(STDIN_FILENO, &saved) != 0) {
+        return;
+    }
+    struct termios single = saved;
+    single.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    single.c_cc[VMIN] = 0;
+    single.c_cc[VTIME] = 0;
+    view->has_keys = tcsetattr(STDIN_FILENO, TCSANOW, &single) == 0;
+}
+
+void view_keys_close(struct view *view)
+{
+    if (view->has_keys) {
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &saved);
+        view->has_keys = false;
+    }
+}
+
+enum key { KEY_NONE, KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_PAGE_UP, KEY_PAGE_DOWN, KEY_HOME, KEY_END, KEY_QUIT };
+
+static const struct {
+    const char *bytes;
+    enum key key;
+} sequences[] = {
+    {"\033[A", KEY_UP},       {"\033OA", KEY_UP},          {"k", KEY_UP},    {"\033[B", KEY_DOWN}, {"\033OB", KEY_DOWN},
+    {"j", KEY_DOWN},          {"\033[D", KEY_LEFT},        {"\033OD", KEY_LEFT}, {"h", KEY_LEFT},  {"\033[C", KEY_RIGHT},
+    {"\033OC", KEY_RIGHT},    {"l", KEY_RIGHT},            {"\033[5~", KEY_PAGE_UP}, {"b", KEY_PAGE_UP},
+    {"\033[6~", KEY_PAGE_DOWN}, {" ", KEY_PAGE_DOWN},      {"\033[H", KEY_HOME}, {"\033[1~", KEY_HOME}, {"g", KEY_HOME},
+    {"\033[F", KEY_END},      {"\033[4~", KEY_END},        {"G", KEY_END},   {"q", KEY_QUIT},
+};
+
+/* The key at the beginning of `text`, which has `length` bytes; `used`: how many of them belong to it. */
+static enum key next_key(const char *text, size_t length, size_t *used)
+{
+    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++) {
+        const size_t bytes = strlen(sequences[i].bytes);
+        if (bytes <= length && memcmp(text, sequences[i].bytes, bytes) == 0) {
+            *used = bytes;
+            return sequences[i].key;
+        }
+    }
+    *used = 1;
+    return KEY_NONE;
+}
+
+static struct view_row *selected_row(struct view *view)
+{
+    uint32_t index = view->selected;
+    for (uint32_t i = 0; i < view->row_count; i++) {
+        if (cli_is_shown(view->rows[i].channel) && index-- == 0) {
+            return &view->rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* view_draw() limits the selection to the rows that there are. */
+static void apply(struct view *view, enum key key)
+{
+    const uint32_t page = view->shown_last - view->first + 1;
+    struct view_row *row = selected_row(view);
+    switch (key) {
+    case KEY_UP:
+        view->selected -= view->selected > 0;
+        break;
+    case KEY_DOWN:
+        view->selected++;
+        break;
+    case KEY_LEFT:
+    case KEY_RIGHT:
+        if (row != NULL) {
+            view_row_next_field(row, key == KEY_RIGHT ? 1 : -1);
+        }
+        break;
+    case KEY_PAGE_UP:
+        view->selected = view->first > page ? view->first - page : 0;
+        view->first = view->selected;
+        break;
+    case KEY_PAGE_DOWN:
+        view->selected = view->shown_last + 1;
+        view->first = view->selected < view->row_count ? view->selected : view->first;
+        break;
+    case KEY_HOME:
+        view->selected = 0;
+        break;
+    case KEY_END:
+        view->selected = view->row_count;
+        break;
+    default:
+        break;
+    }
+}
+
+bool view_keys_take(struct view *view, int timeout_ms, bool *quit)
+{
+    struct pollfd keyboard = {.fd = STDIN_FILENO, .events = POLLIN};
+    char text[64];
+    if (poll(&keyboard, view->has_keys ? 1 : 0, timeout_ms) <= 0) {
+        return false;
+    }
+    const ssize_t length = read(STDIN_FILENO, text, sizeof text);
+    if (length <= 0) { /* the terminal is gone */
+        *quit = true;
+        return true;
+    }
+    for (size_t at = 0, used = 0; at < (size_t)length; at += used) {
+        const enum key key = next_key(text + at, (size_t)length - at, &used);
+        *quit = *quit || key == KEY_QUIT;
+        apply(view, key);
+    }
+    return true;
+}

@@ -1,0 +1,12 @@
+/* Names of what a recording holds beside messages. */
+#ifndef CLI_RECORD_NAMES_H
+#define CLI_RECORD_NAMES_H
+
+#define RECORDING_WORLD "world"               /* attachment: the world file */
+#define RECORDING_SCHEMA "schema.msgpack"     /* attachments: the schema frames of otolith/frame.h */
+#define RECORDING_PARAMETERS "parameters.yaml" /* attachment: parameters of all nodes when the recording began */
+#define RECORDING_INPUTS "inputs.jsonl"       /* attachments: the log of inputs, in parts of whole lines */
+#define RECORDING_METADATA "otolith"          /* metadata of the start and of the end */
+#define RECORDING_HEAD "/head"                /* a topic's sample heads: behind its name */
+
+#endif

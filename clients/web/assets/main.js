@@ -1,0 +1,331 @@
+// The page: puts link, world, charts and panels together, and draws once a frame of the screen.
+
+import { Chart } from './chart.js';
+import { Events } from './events.js';
+import { Keys } from './keys.js';
+import { Link } from './link.js';
+import { Nodes } from './nodes.js';
+import { Scene } from './scene.js';
+import { Spectra } from './spectra.js';
+import { Theme } from './theme.js';
+import { Topics } from './topics.js';
+import { View } from './view.js';
+import { World } from './world.js';
+import { WINDOWS_S, defaultCharts, readLayout, writeLayout } from './layout.js';
+import { clock, number } from './units.js';
+
+const TABLES_MS = 200;
+const COST_LIMIT_MS = 14; // drawing that takes longer is done in every second frame
+
+const $ = (id) => document.getElementById(id);
+
+class Page {
+  constructor() {
+    this.layout = readLayout();
+    this.theme = new Theme();
+    this.theme.apply(this.layout.theme);
+    this.charts = [];
+    this.active = null;
+    this.view = new View(this.layout.span, () => this.#viewChanged());
+    this.link = new Link({
+      state: (text) => this.#showState(text),
+      refused: (reason) => this.askToken(`The server refused this page: ${reason}.`),
+      world: (message) => this.world.describe(message),
+      status: (message) => this.world.take(message),
+      events: (message) => this.world.takeEvents(message),
+      reply: (message) => this.toast(message.text, !message.ok),
+      frame: (time) => { this.world.time = time; },
+      batch: (id, lost, times, columns) => this.world.batch(id, lost, times, columns),
+    });
+    this.world = new World(this.link);
+    this.topics = new Topics(this, $('topics'), $('search'));
+    this.scene = new Scene(this, $('panel-view'));
+    this.events = new Events(this, $('panel-events'), $('count'));
+    this.nodes = new Nodes(this, $('panel-nodes'));
+    this.spectra = new Spectra(this, $('panel-analysis'));
+    this.frames = 0;
+    this.cost_ms = 0;
+    this.tables_ms = 0;
+    this.fps = 0;
+    this.fps_ms = performance.now();
+    this.world.on('world', (facts) => this.#worldChanged(facts));
+    this.world.on('status', (status) => this.#statusChanged(status));
+    this.world.on('event', () => { this.view.dirty = true; });
+    this.theme.listeners.push(() => this.#restyle());
+    this.#bindTools();
+    this.keys = new Keys(this);
+    this.showPanel(this.layout.panel);
+    this.link.connect();
+    requestAnimationFrame((now) => this.#onFrame(now));
+  }
+
+  // ---- world ----
+
+  #worldChanged({ restarted, continues }) {
+    document.title = `${this.world.name} · otolith`;
+    $('world').textContent = this.world.name;
+    $('world').title = `otolith ${this.world.version}, seed ${this.world.seed}, epoch ${this.world.epoch}`;
+    $('run').hidden = !this.world.control;
+    $('unlock').hidden = this.world.control;
+    this.topics.build();
+    if (this.charts.length === 0) {
+      for (const model of this.layout.charts ?? defaultCharts(this.world)) this.addChart(model, true);
+    } else {
+      for (const chart of this.charts) chart.bind();
+    }
+    this.activate(this.charts[0] ?? null);
+    this.scene.build();
+    this.nodes.build();
+    this.changed();
+    if (restarted) {
+      this.view.follow();
+      this.toast(continues ? 'the world restarted and continues' : 'the world restarted from its start');
+    }
+  }
+
+  #showState(text) {
+    const pill = $('state');
+    if (pill.textContent !== text) {
+      pill.textContent = text === 'lost' ? 'no connection' : text === 'over' ? 'ended' : text;
+      pill.className = `pill ${text}`;
+    }
+  }
+
+  #statusChanged(status) {
+    this.#showState(status.state);
+    const { counters, lateness, work } = status;
+    $('factor').textContent = status.state === 'running' ? `×${number(status.real_time_factor, 3)}` : '×0';
+    $('lateness').textContent = lateness.p99_us === null ? '–' : `${number(lateness.p99_us, 3)} µs`;
+    $('work').textContent = work.p50_us === null ? '–' : `${number(work.p50_us, 3)} µs`;
+    $('late').textContent = counters.ticks > 0 ? `${number(100 * counters.late_ticks / counters.ticks, 2)} %` : '–';
+    $('late').title = `${counters.late_ticks} of ${counters.ticks}`;
+    $('late').classList.toggle('warning', counters.late_ticks > 0.01 * counters.ticks);
+    $('lost').textContent = String(this.world.lost);
+    $('lost').classList.toggle('warning', this.world.lost > 0);
+    $('pause').textContent = status.state === 'paused' ? 'Resume' : 'Pause';
+    if (document.activeElement !== $('scale')) $('scale').value = String(+status.scale.toPrecision(4));
+    this.topics.update();
+    if (this.charts.some((chart) => chart.lines.some((line) => !line.truth))) {
+      for (const chart of this.charts) chart.bindTruth();
+    }
+  }
+
+  // ---- charts ----
+
+  addChart(model = { series: [], terms: false }, quiet = false) {
+    const chart = new Chart(this, model);
+    this.charts.push(chart);
+    $('stack').append(chart.element);
+    if (!quiet) {
+      this.activate(chart);
+      chart.element.scrollIntoView({ block: 'nearest' });
+      this.changed();
+    }
+    return chart;
+  }
+
+  remove(chart) {
+    this.charts = this.charts.filter((each) => each !== chart);
+    chart.destroy();
+    if (this.active === chart) this.activate(this.charts.at(-1) ?? null);
+    this.changed();
+  }
+
+  activate(chart) {
+    if (this.active === chart && chart?.element.classList.contains('active')) return;
+    this.active?.element.classList.remove('active');
+    this.active = chart;
+    chart?.element.classList.add('active');
+    this.topics.mark();
+  }
+
+  isPlotted(topic, column) {
+    return this.active?.model.series.some((line) => line.topic === topic && line.column === column) ?? false;
+  }
+
+  toggleField(topic, column) {
+    const chart = this.active && !this.active.model.terms ? this.active : this.addChart();
+    const { series } = chart.model, index = series.findIndex((line) => line.topic === topic && line.column === column);
+    if (index >= 0) series.splice(index, 1);
+    else series.push({ topic, column });
+    chart.bind();
+    this.topics.mark();
+    this.changed();
+  }
+
+  async toggleTerms(chart) {
+    if (chart.model.terms) {
+      this.remove(chart);
+      return;
+    }
+    const line = chart.lines[0], channel = this.world.byTopic.get(line.topic);
+    const taps = this.world.byTopic.get(`${channel.node}.taps`);
+    if (taps && taps.seq === 0) {
+      if (!this.world.control) {
+        this.toast(`the taps of ${channel.node} are off; otolith set ${channel.node} taps true turns them on`, true);
+        return;
+      }
+      if (!(await this.ask('set', channel.node, 'taps', 'true')).ok) return;
+    }
+    const model = { series: [{ topic: line.topic, column: line.column }], terms: true };
+    this.charts.splice(this.charts.indexOf(chart) + 1, 0, new Chart(this, model));
+    chart.element.after(this.charts[this.charts.indexOf(chart) + 1].element);
+    this.changed();
+  }
+
+  // Fields, charts or the layout changed: the URL and the subscriptions follow.
+  changed() {
+    this.layout.span = this.view.span;
+    writeLayout({ ...this.layout, charts: this.charts.map((chart) => chart.model).filter((model) => model.series.length > 0) });
+    this.fieldsChanged();
+    this.view.dirty = true;
+  }
+
+  fieldsChanged() {
+    const used = new Set();
+    for (const part of [...this.charts, this.scene, this.spectra]) part?.usedKeys(used);
+    this.world.keep(used);
+  }
+
+  select(line) {
+    this.spectra.select(line);
+    this.showPanel('analysis');
+  }
+
+  // ---- view ----
+
+  #viewChanged() {
+    $('follow').setAttribute('aria-pressed', String(this.view.following));
+    $('follow').textContent = this.view.following ? 'Follow' : 'Held';
+    const known = WINDOWS_S.includes(this.view.span);
+    $('span').value = known ? String(this.view.span) : '';
+    if (this.layout.span !== this.view.span) this.changed();
+  }
+
+  cursorMoved() {
+    this.tables_ms = Math.min(this.tables_ms, performance.now() - TABLES_MS + 30);
+  }
+
+  cursorTime() {
+    return this.charts.map((chart) => chart.cursor).find(Number.isFinite) ?? NaN;
+  }
+
+  #onFrame(now_ms) {
+    requestAnimationFrame((next) => this.#onFrame(next));
+    this.frames++;
+    if (now_ms - this.fps_ms >= 1000) {
+      this.fps = 1000 * this.drawn / (now_ms - this.fps_ms);
+      this.fps_ms = now_ms;
+      this.drawn = 0;
+    }
+    this.view.advance(this.world.time);
+    if (this.cost_ms > COST_LIMIT_MS && this.frames % 2 === 1) return;
+    this.drawn = (this.drawn ?? 0) + 1;
+    const start = performance.now();
+    if (this.view.dirty) {
+      this.view.dirty = false;
+      $('time').textContent = clock(this.world.time);
+      for (const chart of this.charts) if (chart.visible) chart.redraw();
+      this.scene.redraw(this.view.following ? this.world.time : this.view.t1);
+    }
+    if (now_ms - this.tables_ms >= TABLES_MS) {
+      this.tables_ms = now_ms;
+      for (const chart of this.charts) if (chart.visible) chart.updateTable();
+      this.events.update();
+      this.spectra.update(now_ms);
+    }
+    this.cost_ms += 0.1 * (performance.now() - start - this.cost_ms);
+  }
+
+  // ---- tools ----
+
+  async ask(...request) {
+    const reply = await this.link.request(...request);
+    this.toast(reply.text || `${request[0]}: done`, !reply.ok);
+    return reply;
+  }
+
+  toast(text, failed = false) {
+    const element = $('toast');
+    element.textContent = text;
+    element.className = `shown ${failed ? 'failed' : ''}`;
+    clearTimeout(this.toastTimer);
+    this.toastTimer = setTimeout(() => { element.className = ''; }, failed ? 6000 : 2500);
+  }
+
+  askToken(why) {
+    $('why').textContent = why;
+    $('read-token').value = this.link.token;
+    $('control-token').value = this.link.control;
+    if (!$('tokens').open) $('tokens').showModal();
+  }
+
+  pauseWorld() {
+    if (this.world.control) this.ask(this.world.status?.state === 'paused' ? 'resume' : 'pause');
+  }
+
+  stepWorld() {
+    if (this.world.control) this.ask('step', $('ticks').value);
+  }
+
+  toggleDegrees() {
+    this.layout.degrees = !this.layout.degrees;
+    this.#showDegrees();
+    for (const chart of this.charts) chart.bind();
+    this.changed();
+  }
+
+  #showDegrees() {
+    $('degrees').textContent = this.layout.degrees ? 'deg' : 'rad';
+    $('degrees').setAttribute('aria-pressed', String(this.layout.degrees));
+  }
+
+  toggleTheme() {
+    this.layout.theme = this.theme.name === 'dark' ? 'light' : 'dark';
+    this.theme.apply(this.layout.theme);
+    this.changed();
+  }
+
+  #restyle() {
+    for (const chart of this.charts) chart.bind();
+    this.spectra.restyle();
+    this.view.dirty = true;
+  }
+
+  showPanel(name) {
+    for (const tab of document.querySelectorAll('[role=tab]')) {
+      const chosen = tab.dataset.panel === name;
+      tab.setAttribute('aria-selected', String(chosen));
+      $(`panel-${tab.dataset.panel}`).hidden = !chosen;
+    }
+    this.layout.panel = name;
+    this.events.serial = -1;
+    if (name === 'nodes' && this.world.name !== '') this.nodes.load();
+    if (this.charts.length > 0) this.changed();
+  }
+
+  #bindTools() {
+    $('span').replaceChildren(new Option('custom', '', false, false), ...WINDOWS_S.map((span) => new Option(span < 60 ? `${span} s` : `${span / 60} min`, String(span))));
+    $('span').options[0].hidden = true;
+    $('span').value = String(this.layout.span);
+    $('span').onchange = () => this.view.setSpan(Number($('span').value));
+    $('follow').onclick = () => this.view.toggle();
+    $('degrees').onclick = () => this.toggleDegrees();
+    $('theme').onclick = () => this.toggleTheme();
+    $('add').onclick = () => this.addChart();
+    $('help').onclick = () => $('keys').showModal();
+    $('unlock').onclick = () => this.askToken('Control needs the control token.');
+    $('pause').onclick = () => this.pauseWorld();
+    $('step').onclick = () => this.stepWorld();
+    $('scale').onchange = () => this.ask('scale', $('scale').value);
+    $('checkpoint').onclick = () => this.ask('checkpoint', `${this.world.name}-${this.world.status?.tick ?? 0}.ckpt`);
+    $('link').onclick = () => navigator.clipboard.writeText(location.href).then(() => this.toast('the link of this layout is copied'));
+    $('tokens').onclose = () => {
+      if ($('tokens').returnValue === 'ok') this.link.setTokens($('read-token').value.trim(), $('control-token').value.trim());
+    };
+    for (const tab of document.querySelectorAll('[role=tab]')) tab.onclick = () => this.showPanel(tab.dataset.panel);
+    this.#showDegrees();
+  }
+}
+
+globalThis.otolith = new Page(); // for the console

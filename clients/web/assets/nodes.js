@@ -1,0 +1,100 @@
+// A node: its parameters with units and ranges, and with the control token: set, swap, fault.
+
+export class Nodes {
+  constructor(page, element) {
+    this.page = page;
+    this.element = element;
+    element.innerHTML = '<h3>Node <select aria-label="node"></select></h3><div class="actions"></div><input type="search" placeholder="find a parameter" aria-label="find a parameter"><p class="dim"></p><table class="params"><tbody></tbody></table>';
+    this.choice = element.querySelector('select');
+    this.actions = element.querySelector('.actions');
+    this.search = element.querySelector('input[type=search]');
+    this.note = element.querySelector('p');
+    this.body = element.querySelector('tbody');
+    this.choice.onchange = () => this.load();
+    this.search.oninput = () => this.#filter();
+  }
+
+  build() {
+    const before = this.choice.value;
+    const nodes = [...new Set(this.page.world.channels.filter((channel) => !channel.events).map((channel) => channel.node))];
+    this.choice.replaceChildren(...nodes.map((node) => new Option(node.replace(`${this.page.world.name}/`, ''), node)));
+    const first = nodes.find((node) => this.page.world.channels.some((channel) => channel.node === node && !channel.truth));
+    this.choice.value = nodes.includes(before) ? before : first ?? nodes[0] ?? '';
+    this.#buildActions();
+    if (!this.element.hidden) this.load();
+    else this.body.replaceChildren();
+  }
+
+  async load() {
+    const node = this.choice.value;
+    const reply = await this.page.link.request('get', node);
+    if (node !== this.choice.value) return;
+    const plugin = this.page.world.channels.find((channel) => channel.node === node)?.plugin ?? '';
+    this.note.textContent = reply.ok ? `${plugin}: ${reply.params.length} parameters` : reply.text;
+    this.body.replaceChildren(...(reply.params ?? []).map((param) => this.#row(node, param)));
+    this.#filter();
+  }
+
+  #row(node, param) {
+    const row = document.createElement('tr'), name = row.insertCell(), value = row.insertCell();
+    const text = document.createElement('small');
+    text.textContent = [param.text, param.unit && `unit ${param.unit}`, param.range && `range ${param.range}`,
+      !param.runtime && 'fixed while running'].filter(Boolean).join(' · ');
+    name.append(param.key, text);
+    row.dataset.text = `${param.key} ${param.text}`.toLowerCase();
+    if (param.runtime && this.page.world.control) {
+      const input = document.createElement('input');
+      input.value = param.value;
+      input.setAttribute('aria-label', param.key);
+      input.onchange = async () => {
+        const { value: wanted } = input; // it may change before the reply
+        const reply = await this.page.ask('set', node, param.key, wanted);
+        if (reply.ok) param.value = wanted;
+        else if (input.value === wanted) input.value = param.value;
+      };
+      value.append(input);
+    } else {
+      const bold = document.createElement('b');
+      bold.textContent = param.value;
+      value.append(bold);
+    }
+    return row;
+  }
+
+  #filter() {
+    const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of this.body.rows) row.hidden = !words.every((word) => row.dataset.text.includes(word));
+  }
+
+  #form(html, submit) {
+    const form = document.createElement('form');
+    form.innerHTML = html;
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      submit(form.elements, event.submitter?.value);
+    };
+    return form;
+  }
+
+  #buildActions() {
+    this.actions.hidden = !this.page.world.control;
+    if (this.actions.hidden) return;
+    const swap = this.#form('<input name="plugin" placeholder="plugin" aria-label="plugin"><input name="part" placeholder="or part: vendor/part" aria-label="part"><button>Swap</button><button value="undo" title="go back to the plugin before the last swap">Undo</button>',
+      async (fields, action) => {
+        const values = action === 'undo' ? ['', ''] : [fields.plugin.value.trim(), fields.part.value.trim()];
+        const reply = await this.page.ask('swap', this.choice.value, ...values);
+        if (reply.ok) this.load();
+      });
+    const fault = this.#form('<select name="kind" aria-label="kind of fault"><option>bias</option><option>scale</option><option>noise</option><option>ramp</option><option>spikes</option><option>stuck</option><option>dropout</option><option>delay</option><option>nan</option></select><input name="value" value="0.5" aria-label="value" title="value"><input name="field" placeholder="all fields" aria-label="field"><input name="seconds" value="5" aria-label="seconds" title="simulated seconds"><button>Fault</button><button value="clear" title="end all faults of this node">Clear</button>',
+      (fields, action) => {
+        if (action === 'clear') return this.page.ask('clear', this.choice.value, '0');
+        const kind = fields.kind.value;
+        const plain = ['stuck', 'dropout', 'nan'].includes(kind);
+        const parts = [`kind: ${kind}`, `for_s: ${Number(fields.seconds.value) || 5}`];
+        if (!plain) parts.push(`value: ${Number(fields.value.value)}`);
+        if (fields.field.value.trim() !== '') parts.push(`fields: ${JSON.stringify(fields.field.value.trim())}`);
+        return this.page.ask('fault', this.choice.value, `{${parts.join(', ')}}`);
+      });
+    this.actions.replaceChildren(swap, fault);
+  }
+}

@@ -1,0 +1,142 @@
+// Samples of one subscription in typed arrays: times, columns, and the minima and maxima of blocks of samples, so that a
+// long window is drawn without reading every sample. The oldest samples are overwritten.
+
+const BLOCK = 64; // samples; a power of two
+
+export class Ring {
+  constructor(columns, capacity) {
+    this.columns = columns;
+    this.capacity = capacity; // a power of two, at least BLOCK
+    this.mask = capacity - 1;
+    this.count = 0; // samples ever appended; sample i stands at i & mask
+    this.lost = 0;
+    this.t = new Float64Array(capacity);
+    this.values = columns.map(() => new Float64Array(capacity));
+    this.gap = new Uint8Array(capacity); // 1: samples were lost before this one
+    this.low = columns.map(() => new Float64Array(capacity / BLOCK));
+    this.high = columns.map(() => new Float64Array(capacity / BLOCK));
+  }
+
+  get first() { // index of the oldest sample; one block is being overwritten
+    return Math.max(0, this.count - this.capacity + BLOCK);
+  }
+
+  get lastTime() {
+    return this.count > 0 ? this.t[(this.count - 1) & this.mask] : -Infinity;
+  }
+
+  clear() {
+    this.count = 0;
+    this.lost = 0;
+  }
+
+  // Times must grow. Samples that are known already, after a reconnection, are skipped.
+  append(times, columns, lost) {
+    let start = 0;
+    const last = this.lastTime;
+    while (start < times.length && times[start] <= last) start++;
+    if (start === times.length) return;
+    const from = this.count;
+    this.gap[from & this.mask] = lost > 0 && from > 0 ? 1 : 0;
+    this.lost += from > 0 ? lost : 0;
+    this.#copy(this.t, times, start);
+    for (let c = 0; c < this.values.length; c++) this.#copy(this.values[c], columns[c], start);
+    this.count += times.length - start;
+    for (let i = from + 1; i < this.count; i++) this.gap[i & this.mask] = 0;
+    this.#summarise(from);
+  }
+
+  #copy(to, from, start) {
+    let at = this.count & this.mask;
+    for (let i = start; i < from.length;) {
+      const part = Math.min(from.length - i, this.capacity - at);
+      to.set(from.subarray(i, i + part), at);
+      i += part;
+      at = 0;
+    }
+  }
+
+  // Minima and maxima of the blocks that became complete.
+  #summarise(from) {
+    const blockMask = this.capacity / BLOCK - 1;
+    for (let block = Math.floor(from / BLOCK); (block + 1) * BLOCK <= this.count; block++) {
+      const start = (block * BLOCK) & this.mask;
+      for (let c = 0; c < this.values.length; c++) {
+        const values = this.values[c];
+        let low = Infinity, high = -Infinity;
+        for (let i = start; i < start + BLOCK; i++) {
+          const value = values[i];
+          if (value < low) low = value;
+          if (value > high) high = value;
+        }
+        this.low[c][block & blockMask] = low;
+        this.high[c][block & blockMask] = high;
+      }
+    }
+  }
+
+  // Index of the first sample with a time of at least `time`.
+  find(time) {
+    let low = this.first, high = this.count;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.t[middle & this.mask] < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  // Value of the sample nearest to a time; NaN where there is none within `reach`.
+  nearest(column, time, reach) {
+    const i = this.find(time);
+    let best = NaN, distance = reach;
+    for (const k of [i - 1, i]) {
+      if (k >= this.first && k < this.count && Math.abs(this.t[k & this.mask] - time) <= distance) {
+        distance = Math.abs(this.t[k & this.mask] - time);
+        best = this.values[column][k & this.mask];
+      }
+    }
+    return best;
+  }
+
+  // A copy of a column from index `from` to `to`, for analysis.
+  slice(array, from, to) {
+    const out = new Float64Array(Math.max(0, to - from));
+    for (let i = from; i < to; i++) out[i - from] = array[i & this.mask];
+    return out;
+  }
+
+  // Fills low[] and high[] with the range of each of `bins` equal parts of [t0, t1]; NaN where a part has no sample.
+  // broken[k] is 1 where samples were lost. Returns the range of all.
+  bins(column, t0, t1, bins, low, high, broken) {
+    low.fill(NaN, 0, bins);
+    high.fill(NaN, 0, bins);
+    broken.fill(0, 0, bins);
+    const from = Math.max(this.first, this.find(t0) - 1), to = Math.min(this.count, this.find(t1) + 1);
+    const values = this.values[column], scale = bins / (t1 - t0), mask = this.mask;
+    const dense = (to - from) / bins > 4 * BLOCK;
+    const blockMask = this.capacity / BLOCK - 1;
+    let least = Infinity, most = -Infinity;
+    for (let i = from; i < to;) {
+      const whole = dense && i % BLOCK === 0 && i + BLOCK <= to;
+      const a = whole ? this.low[column][(i / BLOCK) & blockMask] : values[i & mask];
+      const b = whole ? this.high[column][(i / BLOCK) & blockMask] : a;
+      let k = Math.floor((this.t[i & mask] - t0) * scale);
+      k = k < 0 ? 0 : k >= bins ? bins - 1 : k;
+      if (!(low[k] <= a)) low[k] = a;
+      if (!(high[k] >= b)) high[k] = b;
+      if (this.gap[i & mask]) broken[k] = 1;
+      if (a < least) least = a;
+      if (b > most) most = b;
+      i += whole ? BLOCK : 1;
+    }
+    return [least, most];
+  }
+}
+
+// Capacity for a rate: ten minutes, at most 131072 samples.
+export function capacityFor(rateHz) {
+  let capacity = 2048;
+  while (capacity < 131072 && capacity < (rateHz || 10) * 600) capacity *= 2;
+  return capacity;
+}

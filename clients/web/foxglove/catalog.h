@@ -1,0 +1,34 @@
+/*
+ * The channels of a run as Foxglove has them: each record as its ROS message, and the standard views beside it. Made for each
+ * run. [loop]
+ */
+#ifndef WEB_FOXGLOVE_CATALOG_H
+#define WEB_FOXGLOVE_CATALOG_H
+
+#include "otolith/client.h"
+#include "page/text.h"
+#include "wire/ros.h"
+#include "wire/ros_topic.h"
+
+struct fox_channel {
+    const struct oto_channel **sources; /* the truths of all vehicles share /tf; else one */
+    uint32_t source_count;
+    struct oto_ros_type *ros; /* NULL: a view */
+    enum oto_ros_view view;
+    char topic[OTO_ROS_TOPIC_BYTES + 16];
+};
+
+struct fox_catalog {
+    struct fox_channel *channels; /* their ids are the indices */
+    uint32_t count;
+};
+
+enum oto_status fox_catalog_make(struct fox_catalog *catalog, const struct oto_client *client, struct oto_error *error);
+void fox_catalog_free(struct fox_catalog *catalog); /* zeroed is allowed */
+/* {"op":"advertise",…} of all channels. */
+void fox_catalog_advertise(const struct fox_catalog *catalog, struct web_text *text);
+/* One record of the source as the message of a channel. */
+enum oto_status fox_catalog_encode(const struct fox_channel *channel, uint32_t source, const struct oto_sample_head *head,
+                                   const void *payload, struct oto_buffer *message);
+
+#endif

@@ -1,0 +1,466 @@
+/* Messages of a viewer. JSON is read by the bounded parser of documents. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "foxglove/session.h"
+
+enum { INFO = 0, WARNING = 1, ERROR = 2 };
+enum { SERVICE_CALL = 2, SERVICE_RESPONSE = 3 }; /* opcodes of binary messages */
+
+static const char *text_of(const struct oto_value *map, const char *key)
+{
+    const struct oto_value *value = oto_value_get(map, key);
+    return value != NULL && value->kind == OTO_VALUE_SCALAR ? value->text : "";
+}
+
+static bool number_of(const struct oto_value *map, const char *key, uint32_t *number)
+{
+    const struct oto_value *value = oto_value_get(map, key);
+    uint64_t wide = 0;
+    struct oto_error ignored;
+    if (value == NULL || oto_value_u64(value, &wide, &ignored) != OTO_OK || wide > UINT32_MAX) {
+        return false;
+    }
+    *number = (uint32_t)wide;
+    return true;
+}
+
+static const struct oto_value *list_of(const struct oto_value *map, const char *key)
+{
+    const struct oto_value *value = oto_value_get(map, key);
+    return value != NULL && value->kind == OTO_VALUE_LIST ? value : NULL;
+}
+
+/* ---- subscriptions ---- */
+
+void fox_end_subscription(struct fox_subscription *subscription)
+{
+    free(subscription->readers);
+    *subscription = (struct fox_subscription){0};
+}
+
+static struct fox_subscription *find_subscription(struct fox_session *session, uint32_t id)
+{
+    struct fox_subscription *unused = NULL;
+    for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
+        struct fox_subscription *subscription = &session->subscriptions[i];
+        if (subscription->used && subscription->id == id) {
+            return subscription;
+        }
+        unused = unused == NULL && !subscription->used ? subscription : unused;
+    }
+    return unused;
+}
+
+static void subscribe(struct fox_session *session, uint32_t id, uint32_t channel_id)
+{
+    const struct fox_catalog *catalog = &session->foxglove->catalog;
+    struct fox_subscription *subscription = find_subscription(session, id);
+    if (subscription == NULL || channel_id >= catalog->count) {
+        fox_send_status(session, ERROR, subscription == NULL ? "at most 64 subscriptions are accepted" : "there is no such channel");
+        return;
+    }
+    const struct fox_channel *channel = &catalog->channels[channel_id];
+    fox_end_subscription(subscription);
+    struct oto_reader *readers = calloc(channel->source_count, sizeof *readers);
+    if (readers == NULL) {
+        fox_send_status(session, ERROR, "otolith-web is out of memory");
+        return;
+    }
+    for (uint32_t i = 0; i < channel->source_count; i++) {
+        readers[i] = oto_reader_make(channel->sources[i], OTO_READ_FROM_OLDEST); /* a plot starts full */
+    }
+    *subscription = (struct fox_subscription){.used = true, .id = id, .channel = channel_id, .readers = readers};
+}
+
+static void on_subscribe(struct fox_session *session, const struct oto_value *message)
+{
+    const struct oto_value *list = list_of(message, "subscriptions");
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        uint32_t id, channel;
+        if (number_of(list->items[i], "id", &id) && number_of(list->items[i], "channelId", &channel)) {
+            subscribe(session, id, channel);
+        }
+    }
+}
+
+static void on_unsubscribe(struct fox_session *session, const struct oto_value *message)
+{
+    const struct oto_value *list = list_of(message, "subscriptionIds");
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        uint64_t id;
+        struct oto_error ignored;
+        if (oto_value_u64(list->items[i], &id, &ignored) == OTO_OK && id <= UINT32_MAX) {
+            struct fox_subscription *subscription = find_subscription(session, (uint32_t)id);
+            if (subscription != NULL && subscription->used) {
+                fox_end_subscription(subscription);
+            }
+        }
+    }
+}
+
+/* ---- parameters: "car/imu:accelerometer.constant_bias_m_s2" ---- */
+
+static void ask_node(struct fox_session *session)
+{
+    struct web_foxglove *foxglove = session->foxglove;
+    struct oto_error error = {0};
+    const char *node = foxglove->nodes[session->parameters.node];
+    if (web_control_request(foxglove->control, session->number, session->may_control, "p", "get", &node, 1, &error) != OTO_OK) {
+        session->parameters.running = false;
+        fox_send_status(session, WARNING, error.text);
+    }
+}
+
+void fox_get_parameters(struct fox_session *session, const char *id)
+{
+    struct fox_parameters *parameters = &session->parameters;
+    if (parameters->running || session->foxglove->node_count == 0) {
+        return;
+    }
+    parameters->running = true;
+    parameters->node = 0;
+    (void)snprintf(parameters->id, sizeof parameters->id, "%s", id);
+    web_text_clear(&parameters->values);
+    ask_node(session);
+}
+
+/* A value in JSON: YAML's numbers, truths and lists of numbers are the same there; everything else is a string. */
+static void put_value(struct web_text *text, const char *value)
+{
+    char *end;
+    const double number = strtod(value, &end);
+    const bool list = value[0] == '[' && value[strspn(value, "[]0123456789.,eE-+ ")] == '\0';
+    if (*value != '\0' && *end == '\0' && isfinite(number)) {
+        web_text_number(text, number);
+    } else if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0 || list) {
+        web_text_add(text, "%s", value);
+    } else {
+        web_text_string(text, value);
+    }
+}
+
+static void send_parameters(struct fox_session *session)
+{
+    struct web_text *text = &session->foxglove->text;
+    struct fox_parameters *parameters = &session->parameters;
+    web_text_clear(text);
+    web_text_trim(&parameters->values);
+    web_text_add(text, "{\"op\":\"parameterValues\",");
+    if (parameters->id[0] != '\0') {
+        web_text_member(text, "id", parameters->id);
+    }
+    web_text_add(text, "\"parameters\":[%s]}", parameters->values.bytes > 0 ? parameters->values.text : "");
+    fox_send_text(session);
+}
+
+static void take_parameters(struct fox_session *session, const struct oto_value *reply)
+{
+    struct web_foxglove *foxglove = session->foxglove;
+    struct fox_parameters *parameters = &session->parameters;
+    const struct oto_value *list = list_of(reply, "params");
+    char name[256];
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        (void)snprintf(name, sizeof name, "%.120s:%.120s", foxglove->nodes[parameters->node], text_of(list->items[i], "key"));
+        web_text_add(&parameters->values, "{");
+        web_text_member(&parameters->values, "name", name);
+        web_text_add(&parameters->values, "\"value\":");
+        put_value(&parameters->values, text_of(list->items[i], "value"));
+        web_text_add(&parameters->values, "},");
+    }
+    if (++parameters->node < foxglove->node_count) {
+        ask_node(session);
+        return;
+    }
+    parameters->running = false;
+    send_parameters(session);
+}
+
+static void on_get_parameters(struct fox_session *session, const struct oto_value *message)
+{
+    fox_get_parameters(session, text_of(message, "id"));
+}
+
+/* A JSON value as YAML. */
+static void yaml_of(const struct oto_value *value, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s", value->kind == OTO_VALUE_SCALAR ? value->text : "[");
+    for (uint32_t i = 0; value->kind == OTO_VALUE_LIST && i < value->count && used < bytes; i++) {
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i > 0 ? ", " : "",
+                                 value->items[i]->kind == OTO_VALUE_SCALAR ? value->items[i]->text : "");
+    }
+    if (value->kind == OTO_VALUE_LIST && used < bytes) {
+        (void)snprintf(text + used, bytes - used, "]");
+    }
+}
+
+static void on_set_parameters(struct fox_session *session, const struct oto_value *message)
+{
+    const struct oto_value *list = list_of(message, "parameters");
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        char node[256], yaml[512] = "";
+        const struct oto_value *value = oto_value_get(list->items[i], "value");
+        (void)snprintf(node, sizeof node, "%s", text_of(list->items[i], "name"));
+        char *key = strchr(node, ':');
+        struct oto_error error = {0};
+        if (key == NULL || value == NULL) {
+            fox_send_status(session, ERROR, "a parameter is named NODE:KEY and has a value");
+            continue;
+        }
+        *key++ = '\0';
+        yaml_of(value, yaml, sizeof yaml);
+        const char *arguments[] = {node, key, yaml};
+        if (web_control_request(session->foxglove->control, session->number, session->may_control, "s", "set", arguments, 3,
+                                &error) != OTO_OK) {
+            fox_send_status(session, ERROR, error.text);
+        }
+    }
+    if (text_of(message, "id")[0] != '\0') {
+        fox_get_parameters(session, text_of(message, "id"));
+    }
+}
+
+static void on_subscribe_parameters(struct fox_session *session, const struct oto_value *message)
+{
+    (void)message;
+    session->wants_parameters = true;
+}
+
+static void on_unsubscribe_parameters(struct fox_session *session, const struct oto_value *message)
+{
+    const struct oto_value *list = list_of(message, "parameterNames");
+    session->wants_parameters = session->wants_parameters && list != NULL && list->count > 0;
+}
+
+/* ---- the connection graph ---- */
+
+static void on_subscribe_graph(struct fox_session *session, const struct oto_value *message)
+{
+    struct web_foxglove *foxglove = session->foxglove;
+    struct web_text *text = &foxglove->text;
+    (void)message;
+    session->wants_graph = true;
+    web_text_clear(text);
+    web_text_add(text, "{\"op\":\"connectionGraphUpdate\",\"publishedTopics\":[");
+    for (uint32_t i = 0; i < foxglove->catalog.count; i++) {
+        const struct fox_channel *channel = &foxglove->catalog.channels[i];
+        web_text_add(text, "{");
+        web_text_member(text, "name", channel->topic);
+        web_text_add(text, "\"publisherIds\":[");
+        for (uint32_t k = 0; k < channel->source_count; k++) {
+            web_text_string(text, channel->sources[k]->node);
+            web_text_add(text, ",");
+        }
+        web_text_trim(text);
+        web_text_add(text, "]},");
+    }
+    web_text_trim(text);
+    web_text_add(text, "],\"subscribedTopics\":[],\"advertisedServices\":[],\"removedTopics\":[],\"removedServices\":[]}");
+    fox_send_text(session);
+}
+
+static void on_unsubscribe_graph(struct fox_session *session, const struct oto_value *message)
+{
+    (void)message;
+    session->wants_graph = false;
+}
+
+/* ---- services: the requests that a page makes too, with their arguments as members of a JSON object ---- */
+
+static const struct {
+    const char *name, *verb, *type;
+    const char *arguments[3];
+} services[] = {{"/pause", "pause", "otolith_msgs/srv/Pause", {NULL}},
+                {"/resume", "resume", "otolith_msgs/srv/Resume", {NULL}},
+                {"/step", "step", "otolith_msgs/srv/Step", {"ticks", NULL}},
+                {"/scale", "scale", "otolith_msgs/srv/Scale", {"scale", NULL}},
+                {"/swap", "swap", "otolith_msgs/srv/Swap", {"node", "plugin", NULL}},
+                {"/fault", "fault", "otolith_msgs/srv/Fault", {"node", "spec", NULL}},
+                {"/clear_faults", "clear", "otolith_msgs/srv/ClearFaults", {"node", "fault", NULL}}};
+enum { SERVICES = sizeof services / sizeof *services };
+
+static void put_schema(struct web_text *text, const char *key, const char *name, const char *const *members)
+{
+    web_text_add(text, "\"%s\":{\"encoding\":\"json\",\"schemaEncoding\":\"jsonschema\",", key);
+    web_text_member(text, "schemaName", name);
+    web_text_add(text, "\"schema\":\"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{");
+    for (uint32_t i = 0; members[i] != NULL; i++) {
+        web_text_add(text, "%s\\\"%s\\\":{}", i > 0 ? "," : "", members[i]);
+    }
+    web_text_add(text, "}}\"}");
+}
+
+void fox_advertise_services(struct fox_session *session)
+{
+    static const char *const result[] = {"text", "tick", NULL};
+    struct web_text *text = &session->foxglove->text;
+    web_text_clear(text);
+    web_text_add(text, "{\"op\":\"advertiseServices\",\"services\":[");
+    for (uint32_t i = 0; i < SERVICES; i++) {
+        web_text_add(text, "%s{\"id\":%u,", i > 0 ? "," : "", i);
+        web_text_member(text, "name", services[i].name);
+        web_text_member(text, "type", services[i].type);
+        put_schema(text, "request", services[i].type, services[i].arguments);
+        web_text_add(text, ",");
+        put_schema(text, "response", "otolith_msgs/srv/Result", result);
+        web_text_add(text, "}");
+    }
+    web_text_add(text, "]}");
+    fox_send_text(session);
+}
+
+static void send_failure(struct fox_session *session, uint32_t service, uint32_t call, const char *message)
+{
+    struct web_text *text = &session->foxglove->text;
+    web_text_clear(text);
+    web_text_add(text, "{\"op\":\"serviceCallFailure\",\"serviceId\":%u,\"callId\":%u,\"message\":", service, call);
+    web_text_string(text, message);
+    web_text_add(text, "}");
+    fox_send_text(session);
+}
+
+static void call_service(struct fox_session *session, uint32_t service, uint32_t call, const struct oto_value *request)
+{
+    char number[32], values[3][512];
+    const char *arguments[3] = {values[0], values[1], values[2]};
+    uint32_t count = 0;
+    struct oto_error error = {0};
+    for (; services[service].arguments[count] != NULL; count++) {
+        const struct oto_value *value = oto_value_get(request, services[service].arguments[count]);
+        if (value == NULL) {
+            send_failure(session, service, call, "an argument is missing; the schema of the request names them");
+            return;
+        }
+        yaml_of(value, values[count], sizeof values[count]);
+    }
+    (void)snprintf(number, sizeof number, "c%u:%u", service, call);
+    if (web_control_request(session->foxglove->control, session->number, session->may_control, number, services[service].verb,
+                            arguments, count, &error) != OTO_OK) {
+        send_failure(session, service, call, error.text);
+    }
+}
+
+/* u8 opcode, u32 service, u32 call, u32 length and text of the encoding, payload. */
+static void on_service_call(struct fox_session *session, const unsigned char *data, size_t bytes)
+{
+    uint32_t service, call, length;
+    struct oto_document *document = NULL;
+    struct oto_error error = {0};
+    enum { HEAD = 13 };
+    if (bytes < HEAD) {
+        fox_send_status(session, ERROR, "a service call is not complete");
+        return;
+    }
+    memcpy(&service, data + 1, sizeof service);
+    memcpy(&call, data + 5, sizeof call);
+    memcpy(&length, data + 9, sizeof length);
+    const bool json = length == 4 && bytes >= HEAD + 4 && memcmp(data + HEAD, "json", 4) == 0;
+    if (service >= SERVICES || !json) {
+        send_failure(session, service, call, service >= SERVICES ? "there is no such service" : "requests are accepted as json");
+        return;
+    }
+    const char *payload = (const char *)data + HEAD + 4;
+    const size_t payload_bytes = bytes - HEAD - 4;
+    const bool empty = services[service].arguments[0] == NULL;
+    if (!empty && oto_document_parse("request", payload, payload_bytes, NULL, &document, &error) != OTO_OK) {
+        send_failure(session, service, call, error.text);
+        return;
+    }
+    call_service(session, service, call, empty ? NULL : oto_document_root(document));
+    oto_document_close(document);
+}
+
+static void send_result(struct fox_session *session, uint32_t service, uint32_t call, const struct oto_value *reply)
+{
+    struct web_text *text = &session->foxglove->text;
+    unsigned char *frame = session->foxglove->frame;
+    const uint32_t length = 4;
+    web_text_clear(text);
+    web_text_add(text, "{\"text\":");
+    web_text_string(text, text_of(reply, "text"));
+    web_text_add(text, ",\"tick\":%s}", text_of(reply, "tick"));
+    if (text->failed || text->bytes + 17 > sizeof session->foxglove->frame) {
+        send_failure(session, service, call, "the reply is too long");
+        return;
+    }
+    frame[0] = SERVICE_RESPONSE;
+    memcpy(frame + 1, &service, sizeof service);
+    memcpy(frame + 5, &call, sizeof call);
+    memcpy(frame + 9, &length, sizeof length);
+    memcpy(frame + 13, "json", 4);
+    memcpy(frame + 17, text->text, text->bytes);
+    (void)web_peer_send(session->peer, frame, 17 + text->bytes, true);
+}
+
+void fox_reply(struct fox_session *session, const char *text, size_t bytes)
+{
+    struct oto_document *document = NULL;
+    struct oto_error error = {0};
+    uint32_t service, call;
+    if (oto_document_parse("reply", text, bytes, NULL, &document, &error) != OTO_OK) {
+        session->parameters.running = false;
+        fox_send_status(session, ERROR, error.text);
+        return;
+    }
+    const struct oto_value *reply = oto_document_root(document);
+    const char *number = text_of(reply, "request");
+    const bool good = strcmp(text_of(reply, "ok"), "true") == 0;
+    if (number[0] == 'p') {
+        take_parameters(session, reply);
+    } else if (number[0] == 'c' && sscanf(number, "c%u:%u", &service, &call) == 2) {
+        if (good) {
+            send_result(session, service, call, reply);
+        } else {
+            send_failure(session, service, call, text_of(reply, "text"));
+        }
+    } else if (!good) {
+        fox_send_status(session, ERROR, text_of(reply, "text"));
+    }
+    oto_document_close(document);
+}
+
+/* ---- dispatch ---- */
+
+static const struct {
+    const char *op;
+    void (*take)(struct fox_session *session, const struct oto_value *message);
+} messages[] = {{"subscribe", on_subscribe},
+                {"unsubscribe", on_unsubscribe},
+                {"getParameters", on_get_parameters},
+                {"setParameters", on_set_parameters},
+                {"subscribeParameterUpdates", on_subscribe_parameters},
+                {"unsubscribeParameterUpdates", on_unsubscribe_parameters},
+                {"subscribeConnectionGraph", on_subscribe_graph},
+                {"unsubscribeConnectionGraph", on_unsubscribe_graph}};
+
+void fox_receive(struct fox_session *session, const void *data, size_t bytes, bool binary)
+{
+    struct oto_document *document = NULL;
+    struct oto_error error = {0};
+    if (binary) {
+        if (bytes > 0 && *(const unsigned char *)data == SERVICE_CALL) {
+            on_service_call(session, data, bytes);
+        } else {
+            fox_send_status(session, WARNING, "of binary messages, service calls alone are accepted");
+        }
+        return;
+    }
+    if (oto_document_parse("message", data, bytes, NULL, &document, &error) != OTO_OK) {
+        fox_send_status(session, ERROR, error.text);
+        return;
+    }
+    const struct oto_value *message = oto_document_root(document);
+    const char *op = text_of(message, "op");
+    bool known = false;
+    for (size_t i = 0; i < sizeof messages / sizeof *messages && !known; i++) {
+        known = strcmp(op, messages[i].op) == 0;
+        if (known) {
+            messages[i].take(session, message);
+        }
+    }
+    if (!known) {
+        fox_send_status(session, WARNING, "the message is not supported: clients cannot publish, and there are no assets");
+    }
+    oto_document_close(document);
+}

@@ -1,0 +1,72 @@
+/* One connected viewer: subscriptions, requests for parameters, calls of services. Shared by the files of this folder. [loop] */
+#ifndef WEB_FOXGLOVE_SESSION_H
+#define WEB_FOXGLOVE_SESSION_H
+
+#include "document/document.h"
+#include "foxglove/catalog.h"
+#include "foxglove/foxglove.h"
+#include "page/control.h"
+
+#define FOX_SUBSCRIPTIONS 64u
+#define FOX_ID_BYTES 64u
+#define FOX_NODES_MAX 1024u
+
+struct fox_subscription {
+    bool used;
+    uint32_t id, channel;
+    struct oto_reader *readers; /* of each source */
+    int64_t next_view_ns;
+    uint64_t lost; /* reported */
+};
+
+/* A request for the parameters of all nodes: they are asked for one after the other, and sent together. */
+struct fox_parameters {
+    bool running;
+    uint32_t node; /* the one that is asked for */
+    char id[FOX_ID_BYTES];
+    struct web_text values;
+};
+
+struct fox_session {
+    struct fox_session *previous, *next;
+    struct web_foxglove *foxglove;
+    struct web_peer *peer;
+    uint64_t number;
+    bool admitted, may_control;
+    bool wants_parameters, wants_graph;
+    struct fox_subscription subscriptions[FOX_SUBSCRIPTIONS];
+    struct fox_parameters parameters;
+};
+
+struct web_foxglove {
+    struct web_foxglove_options options;
+    struct web_world_listener listener;
+    struct web_control *control;
+    struct fox_session *sessions;
+    uint64_t session_count; /* numbers the sessions */
+    struct fox_catalog catalog;
+    const char *nodes[FOX_NODES_MAX]; /* names, of the client's channels */
+    uint32_t node_count;
+    struct oto_reader events; /* parameters that anybody has set */
+    bool has_events;
+    uv_timer_t timer;
+    struct web_text text;
+    struct oto_buffer message;
+    unsigned char frame[OTO_RECORD_MAX_BYTES * 2 + 64];
+    _Alignas(8) unsigned char payload[OTO_RECORD_MAX_BYTES];
+};
+
+void fox_send_text(struct fox_session *session); /* foxglove->text */
+void fox_send_status(struct fox_session *session, uint32_t level, const char *message);
+
+/* ---- requests.c: what a viewer asks for ---- */
+
+/* Handles a text message or a service call. */
+void fox_receive(struct fox_session *session, const void *data, size_t bytes, bool binary);
+void fox_advertise_services(struct fox_session *session);
+void fox_get_parameters(struct fox_session *session, const char *id);
+/* A reply of web_control_request as JSON. */
+void fox_reply(struct fox_session *session, const char *text, size_t bytes);
+void fox_end_subscription(struct fox_subscription *subscription);
+
+#endif

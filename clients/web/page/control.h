@@ -1,0 +1,28 @@
+/*
+ * Requests of pages that the server answers: parameters, and with the control token changes of the run. Each is made in a
+ * worker thread by a client of its own, so that a slow one does not stop the data. One at a time, in their order. [loop]
+ */
+#ifndef WEB_CONTROL_H
+#define WEB_CONTROL_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "otolith/status.h"
+
+#define WEB_CONTROL_ARGUMENTS 4u
+#define WEB_CONTROL_WAITING 16u /* requests of all pages */
+
+struct web_control;
+
+/* The reply: {"op":"reply",…} as JSON. `viewer` is the number that the request named. */
+typedef void (*web_control_reply)(void *context, uint64_t viewer, const char *text, size_t bytes);
+
+enum oto_status web_control_open(uv_loop_t *loop, const char *socket_path, web_control_reply reply, void *context,
+                                 struct web_control **control, struct oto_error *error);
+/* OTO_NOT_FOUND: no such verb; OTO_DENIED: needs control; OTO_LIMIT: too many wait; OTO_INVALID: wrong arguments. */
+enum oto_status web_control_request(struct web_control *control, uint64_t viewer, bool may_control, const char *number,
+                                    const char *verb, const char *const *arguments, uint32_t argument_count,
+                                    struct oto_error *error);
+
+#endif

@@ -1,0 +1,358 @@
+#include "page/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/control.h"
+#include "page/describe.h"
+#include "page/feed.h"
+#include "tokens.h"
+
+#define FRAME_MS 16
+#define STATUS_EVERY 15 /* frames */
+#define HELLO_MS 5000   /* for a connection to present its token */
+#define WINDOW_BYTES (1u << 20)  /* sent and not acknowledged: what a page that sleeps costs */
+#define QUEUE_BYTES (512u << 10) /* queued, above which no frame is added */
+#define EVENTS_A_FRAME 32u
+#define LINES_MAX (WEB_FEED_COLUMNS + 8u)
+#define CLOSE_REFUSED 4001 /* wrong token */
+
+/* One connected page. */
+struct web_viewer {
+    struct web_viewer *previous, *next;
+    struct web_page *page;
+    struct web_peer *peer;
+    uint64_t number, since_ms;
+    bool admitted, may_control;
+    uint32_t sent_bytes, acknowledged_bytes; /* of frames, modulo 2^32 */
+    double sim_time_s;                       /* in the last frame */
+    struct web_feed feed;
+    struct oto_reader events;
+    bool has_events;
+};
+
+struct web_page {
+    struct web_page_options options;
+    struct web_world_listener listener;
+    struct web_control *control;
+    struct web_viewer *viewers;
+    uint64_t viewer_count; /* numbers the viewers */
+    uv_timer_t timer;
+    uint32_t frame;
+    struct web_text text;
+    struct web_tick_times times;
+    struct web_feed_room room;
+};
+
+static void send_text(struct web_viewer *viewer)
+{
+    const struct web_text *text = &viewer->page->text;
+    if (!text->failed) {
+        (void)web_peer_send(viewer->peer, text->text, text->bytes, false); /* beyond the limit a message is dropped */
+    }
+}
+
+static void send_reply(struct web_viewer *viewer, const char *number, enum oto_status status, const char *sentence)
+{
+    struct web_text *text = &viewer->page->text;
+    web_text_clear(text);
+    web_text_add(text, "{\"op\":\"reply\",");
+    web_text_member(text, "request", number);
+    web_text_member(text, "text", sentence);
+    web_text_add(text, "\"ok\":%s,\"params\":[]}", status == OTO_OK ? "true" : "false");
+    send_text(viewer);
+}
+
+/* ---- the world --------------------------------------------------------------------------------------------------- */
+
+static void find_events(struct web_viewer *viewer)
+{
+    const struct oto_client *client = web_world_client(viewer->page->options.world);
+    viewer->has_events = false;
+    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        if ((channel->flags & OTO_CHANNEL_EVENTS) != 0 && channel->type.bytes == sizeof(struct oto_event_record)) {
+            viewer->events = oto_reader_make(channel, OTO_READ_FROM_OLDEST);
+            viewer->has_events = true;
+            return;
+        }
+    }
+}
+
+/* The page subscribes anew after each description. */
+static void send_world(struct web_viewer *viewer)
+{
+    struct web_page *page = viewer->page;
+    web_feed_clear(&viewer->feed);
+    web_describe_world(&page->text, web_world_client(page->options.world), web_world_run(page->options.world),
+                       viewer->may_control);
+    send_text(viewer);
+    find_events(viewer);
+}
+
+static void send_status(struct web_page *page)
+{
+    web_describe_status(&page->text, web_world_client(page->options.world), &page->times,
+                        web_world_is_over(page->options.world));
+    for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
+        if (viewer->admitted && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES) {
+            send_text(viewer);
+        }
+    }
+}
+
+static void on_world_changed(void *context)
+{
+    struct web_page *page = context;
+    if (web_world_is_over(page->options.world)) {
+        return; /* the next status reports it; what is left in the rings is still read */
+    }
+    for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
+        if (viewer->admitted) {
+            send_world(viewer);
+        }
+    }
+}
+
+/* ---- data -------------------------------------------------------------------------------------------------------- */
+
+static void send_events(struct web_viewer *viewer)
+{
+    struct web_text *text = &viewer->page->text;
+    struct oto_sample_head head;
+    struct oto_event_record event;
+    uint32_t count = 0;
+    web_text_clear(text);
+    web_text_add(text, "{\"op\":\"events\",\"items\":[");
+    while (viewer->has_events && count < EVENTS_A_FRAME &&
+           oto_reader_next(&viewer->events, &head, &event, sizeof event) == OTO_OK) {
+        web_describe_event(text, &head, &event);
+        web_text_add(text, ",");
+        count++;
+    }
+    web_text_trim(text);
+    web_text_add(text, "],\"lost\":%llu}", (unsigned long long)viewer->events.cursor.lost);
+    if (count > 0) {
+        send_text(viewer);
+    }
+}
+
+static void send_frame(struct web_viewer *viewer, double sim_time_s)
+{
+    struct web_page *page = viewer->page;
+    uint32_t batches = 0;
+    const size_t bytes = web_feed_frame(&viewer->feed, &page->room, &batches);
+    if (batches == 0 && sim_time_s == viewer->sim_time_s) {
+        return;
+    }
+    viewer->sim_time_s = sim_time_s;
+    viewer->sent_bytes += (uint32_t)bytes;
+    web_feed_header(page->room.frame, batches, sim_time_s, viewer->sent_bytes, web_world_run(page->options.world));
+    (void)web_peer_send(viewer->peer, page->room.frame, bytes, true); /* the queue has room: see is_ready */
+}
+
+/* A page that does not acknowledge gets nothing more; its readers fall behind, and the losses are counted. */
+static bool is_ready(const struct web_viewer *viewer)
+{
+    return viewer->admitted && viewer->sent_bytes - viewer->acknowledged_bytes < WINDOW_BYTES &&
+           web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES;
+}
+
+static void serve_viewers(struct web_page *page)
+{
+    struct oto_clock clock = {.tick = 0};
+    (void)oto_client_clock(web_world_client(page->options.world), &clock);
+    const uint64_t now_ms = uv_now(page->options.loop);
+    for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
+        if (is_ready(viewer)) {
+            send_events(viewer);
+            send_frame(viewer, (double)clock.sim_time_ns * 1e-9);
+        } else if (!viewer->admitted && now_ms - viewer->since_ms > HELLO_MS) {
+            web_peer_close(viewer->peer, CLOSE_REFUSED, "no token was presented");
+        }
+    }
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct web_page *page = timer->data;
+    serve_viewers(page);
+    if (++page->frame % STATUS_EVERY == 0) {
+        send_status(page);
+    }
+}
+
+/* ---- messages of the page: lines, the first is the verb ---------------------------------------------------------- */
+
+static void on_hello(struct web_viewer *viewer, char **lines, uint32_t count)
+{
+    const struct web_page_options *options = &viewer->page->options;
+    const char *read = count > 1 ? lines[1] : "", *control = count > 2 ? lines[2] : "";
+    viewer->may_control = web_token_equals(options->control_token, control);
+    viewer->admitted = viewer->may_control || options->read_token == NULL || web_token_equals(options->read_token, read);
+    if (viewer->admitted) {
+        send_world(viewer);
+    } else {
+        web_peer_close(viewer->peer, CLOSE_REFUSED, "wrong token");
+    }
+}
+
+static void on_subscribe(struct web_viewer *viewer, char **lines, uint32_t count)
+{
+    struct oto_error error = {0};
+    const unsigned long id = count > 1 ? strtoul(lines[1], NULL, 10) : 0;
+    const struct oto_client *client = web_world_client(viewer->page->options.world);
+    if (count < 4 || id > UINT16_MAX) {
+        send_reply(viewer, "", OTO_INVALID, "subscribe takes a number, a topic and columns");
+    } else if (web_feed_subscribe(&viewer->feed, client, (uint16_t)id, lines[2], (const char *const *)&lines[3], count - 3,
+                                  &error) != OTO_OK) {
+        send_reply(viewer, "", error.status, error.text);
+    }
+}
+
+static void on_unsubscribe(struct web_viewer *viewer, char **lines, uint32_t count)
+{
+    if (count > 1) {
+        web_feed_unsubscribe(&viewer->feed, (uint16_t)strtoul(lines[1], NULL, 10));
+    }
+}
+
+static void on_acknowledge(struct web_viewer *viewer, char **lines, uint32_t count)
+{
+    if (count > 1) {
+        viewer->acknowledged_bytes = (uint32_t)strtoul(lines[1], NULL, 10);
+    }
+}
+
+/* do NUMBER VERB ARGUMENT… */
+static void on_do(struct web_viewer *viewer, char **lines, uint32_t count)
+{
+    struct oto_error error = {0};
+    if (count < 3 || count - 3 > WEB_CONTROL_ARGUMENTS) {
+        send_reply(viewer, "", OTO_INVALID, "a request has a number, a verb and up to four arguments");
+        return;
+    }
+    const enum oto_status status =
+        web_control_request(viewer->page->control, viewer->number, viewer->may_control, lines[1], lines[2],
+                            (const char *const *)&lines[3], count - 3, &error);
+    if (status != OTO_OK) {
+        send_reply(viewer, lines[1], status, error.text);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*take)(struct web_viewer *viewer, char **lines, uint32_t count);
+    bool is_hello;
+} messages[] = {{"hello", on_hello, true},
+                {"subscribe", on_subscribe, false},
+                {"unsubscribe", on_unsubscribe, false},
+                {"ack", on_acknowledge, false},
+                {"do", on_do, false}};
+
+/* Splits the text at its newlines, in place. */
+static uint32_t split(char *text, char **lines)
+{
+    uint32_t count = 0;
+    for (char *line = text; line != NULL && count < LINES_MAX; count++) {
+        lines[count] = line;
+        line = strchr(line, '\n');
+        if (line != NULL) {
+            *line++ = 0;
+        }
+    }
+    return count;
+}
+
+static void on_received(void *state, const void *data, size_t bytes, bool binary)
+{
+    struct web_viewer *viewer = state;
+    char text[WEB_MESSAGE_MAX_BYTES + 1], *lines[LINES_MAX];
+    memcpy(text, data, bytes);
+    text[bytes] = 0;
+    const uint32_t count = binary ? 0 : split(text, lines);
+    for (size_t i = 0; count > 0 && i < sizeof messages / sizeof *messages; i++) {
+        if (strcmp(lines[0], messages[i].name) == 0 && messages[i].is_hello != viewer->admitted) {
+            messages[i].take(viewer, lines, count);
+            return;
+        }
+    }
+    web_peer_close(viewer->peer, CLOSE_REFUSED, "the message is not of otolith.v1, or no token was presented");
+}
+
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+static void *on_connected(void *context, struct web_peer *peer)
+{
+    struct web_page *page = context;
+    struct web_viewer *viewer = calloc(1, sizeof *viewer);
+    if (viewer == NULL) {
+        return NULL;
+    }
+    viewer->page = page;
+    viewer->peer = peer;
+    viewer->number = ++page->viewer_count;
+    viewer->since_ms = uv_now(page->options.loop);
+    viewer->next = page->viewers;
+    if (page->viewers != NULL) {
+        page->viewers->previous = viewer;
+    } else {
+        (void)uv_timer_start(&page->timer, on_timer, FRAME_MS, FRAME_MS);
+    }
+    page->viewers = viewer;
+    return viewer;
+}
+
+static void on_closed(void *state)
+{
+    struct web_viewer *viewer = state;
+    struct web_page *page = viewer->page;
+    if (viewer->previous != NULL) {
+        viewer->previous->next = viewer->next;
+    } else {
+        page->viewers = viewer->next;
+    }
+    if (viewer->next != NULL) {
+        viewer->next->previous = viewer->previous;
+    }
+    free(viewer);
+    if (page->viewers == NULL) {
+        (void)uv_timer_stop(&page->timer); /* without a page this process sleeps */
+    }
+}
+
+static void on_reply(void *context, uint64_t number, const char *text, size_t bytes)
+{
+    const struct web_page *page = context;
+    for (struct web_viewer *viewer = page->viewers; viewer != NULL; viewer = viewer->next) {
+        if (viewer->number == number) {
+            (void)web_peer_send(viewer->peer, text, bytes, false);
+        }
+    }
+}
+
+enum oto_status web_page_open(const struct web_page_options *options, struct web_page **page, struct oto_error *error)
+{
+    struct web_page *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory for the page");
+    }
+    made->options = *options;
+    const enum oto_status status = web_control_open(options->loop, options->socket_path, on_reply, made, &made->control, error);
+    if (status != OTO_OK) {
+        free(made);
+        return status;
+    }
+    made->listener = (struct web_world_listener){.context = made, .changed = on_world_changed};
+    web_world_listen(options->world, &made->listener);
+    (void)uv_timer_init(options->loop, &made->timer);
+    made->timer.data = made;
+    *page = made;
+    return OTO_OK;
+}
+
+struct web_protocol web_page_protocol(struct web_page *page)
+{
+    return (struct web_protocol){
+        .name = "otolith.v1", .context = page, .connected = on_connected, .received = on_received, .closed = on_closed};
+}

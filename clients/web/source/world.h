@@ -1,0 +1,29 @@
+/*
+ * The world that is shown: an ordinary client with role `observe`, which reattaches when the world restarts. [loop]
+ */
+#ifndef WEB_WORLD_H
+#define WEB_WORLD_H
+
+#include <uv.h>
+
+#include "otolith/client.h"
+
+struct web_world;
+
+/* `changed` is called after the client has attached to another run, and when a run has ended. */
+struct web_world_listener {
+    void *context;
+    void (*changed)(void *context);
+    struct web_world_listener *next;
+};
+
+enum oto_status web_world_open(uv_loop_t *loop, const struct oto_client_options *options, struct web_world **world,
+                               struct oto_error *error);
+/* The listener must stay valid. */
+void web_world_listen(struct web_world *world, struct web_world_listener *listener);
+
+struct oto_client *web_world_client(struct web_world *world);
+bool web_world_is_over(const struct web_world *world); /* the run has ended; another may follow */
+uint32_t web_world_run(const struct web_world *world); /* number of runs that were attached to, from 1 */
+
+#endif

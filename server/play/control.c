@@ -1,0 +1,327 @@
+/*
+ * The control socket of a player: the verbs of a server (wire/control_message.h) that have a meaning for a recording, and
+ * seek {t_s: f64}. Only the player's own user and root may connect.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "otolith/version.h"
+#include "play/player.h"
+
+#define MESSAGES_PER_TURN 64
+#define LOSSLESS_LIMIT_NS INT64_C(5000000000)
+
+struct request {
+    struct srv_player *player;
+    uint32_t client;
+};
+
+/* ---- replies ---- */
+
+static void send_reply(const struct request *request, struct oto_message_writer *writer, int passed_fd)
+{
+    union {
+        struct cmsghdr align;
+        unsigned char room[CMSG_SPACE(sizeof(int))];
+    } ancillary = {0};
+    struct iovec part = {.iov_base = writer->data, .iov_len = oto_message_finish(writer)};
+    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+    if (passed_fd >= 0) {
+        header.msg_control = ancillary.room;
+        header.msg_controllen = sizeof ancillary.room;
+        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof passed_fd);
+        memcpy(CMSG_DATA(rights), &passed_fd, sizeof passed_fd);
+    }
+    /* A client that does not read its replies loses them. */
+    (void)sendmsg(request->player->clients[request->client].fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static struct oto_message_writer begin_reply(const struct request *request, enum oto_status status, const char *text)
+{
+    struct srv_player *player = request->player;
+    struct oto_message_writer writer;
+    struct oto_clock clock = {0};
+    (void)oto_segment_clock(player->playback.segment.header, &clock);
+    oto_message_begin(&writer, player->reply, sizeof player->reply, player->message.id, "reply");
+    oto_message_add_u64(&writer, "status", (uint64_t)status);
+    oto_message_add_text(&writer, "text", text);
+    oto_message_add_u64(&writer, "tick", clock.tick);
+    return writer;
+}
+
+static void reply(const struct request *request, enum oto_status status, const char *text)
+{
+    struct oto_message_writer writer = begin_reply(request, status, text);
+    send_reply(request, &writer, -1);
+}
+
+/* ---- verbs ---- */
+
+static enum oto_status run_attach(const struct request *request, struct oto_error *error)
+{
+    const struct oto_segment_header *header = request->player->playback.segment.header;
+    if (request->player->clients[request->client].attached) {
+        return oto_fail(error, OTO_EXISTS, "this connection is attached already");
+    }
+    request->player->clients[request->client].attached = true;
+    struct oto_message_writer writer = begin_reply(request, OTO_OK, "");
+    oto_message_add_text(&writer, "world", header->world);
+    oto_message_add_u64(&writer, "bytes", header->segment_bytes);
+    oto_message_add_u64(&writer, "epoch", header->epoch);
+    oto_message_add_text(&writer, "role", "admin");
+    send_reply(request, &writer, request->player->playback.segment.fd);
+    return OTO_AGAIN; /* it has replied */
+}
+
+/* Readers are woken at each step of the clock, whether they ask for it or not. */
+static enum oto_status run_wake(const struct request *request, struct oto_error *error)
+{
+    (void)request;
+    (void)error;
+    return OTO_OK;
+}
+
+static enum oto_status run_info(const struct request *request, struct oto_error *error)
+{
+    const struct srv_player *player = request->player;
+    char text[1024];
+    (void)error;
+    (void)snprintf(text, sizeof text,
+                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"plays\": true, \"start_ns\": %" PRId64
+                   ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64 "}",
+                   player->playback.world, (long)getpid(), player->playback.start_ns, player->playback.end_ns,
+                   player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published);
+    reply(request, OTO_OK, text);
+    return OTO_AGAIN;
+}
+
+static enum oto_status run_pause(const struct request *request, struct oto_error *error)
+{
+    (void)error;
+    srv_player_pace(request->player, true, request->player->scale);
+    return OTO_OK;
+}
+
+static enum oto_status run_resume(const struct request *request, struct oto_error *error)
+{
+    (void)error;
+    srv_player_pace(request->player, false, request->player->scale);
+    return OTO_OK;
+}
+
+static enum oto_status run_scale(const struct request *request, struct oto_error *error)
+{
+    double scale;
+    const enum oto_status status = oto_message_f64(&request->player->message, "scale", &scale, error);
+    if (status == OTO_OK && !(scale > 0.0 && scale <= 1e6)) {
+        return oto_fail(error, OTO_RANGE, "scale %g; above 0 and at most 1000000 is accepted", scale);
+    }
+    if (status == OTO_OK) {
+        srv_player_pace(request->player, request->player->paused, scale);
+    }
+    return status;
+}
+
+static enum oto_status run_step(const struct request *request, struct oto_error *error)
+{
+    struct srv_player *player = request->player;
+    uint64_t ticks;
+    const enum oto_status status = oto_message_u64(&player->message, "ticks", &ticks, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    srv_player_pace(player, true, player->scale);
+    const double ns = (double)ticks * 1e9 * (double)player->playback.rate_den / (double)player->playback.rate_num;
+    const int64_t left_ns = player->playback.end_ns - player->playback.t_ns;
+    const int64_t step_ns = ns < (double)left_ns ? (int64_t)(ns + 0.5) : left_ns;
+    const enum oto_status published = srv_player_publish(player, player->playback.t_ns + step_ns, error);
+    srv_player_pace(player, true, player->scale);
+    return published == OTO_CLOSED || published == OTO_AGAIN ? OTO_OK : published;
+}
+
+static enum oto_status run_seek(const struct request *request, struct oto_error *error)
+{
+    struct srv_player *player = request->player;
+    const struct srv_playback *playback = &player->playback;
+    double t_s;
+    const enum oto_status status = oto_message_f64(&player->message, "t_s", &t_s, error);
+    if (status != OTO_OK) {
+        return status;
+    }
+    if (!isfinite(t_s) || t_s * 1e9 < (double)playback->start_ns - 0.5 || t_s * 1e9 > (double)playback->end_ns + 0.5) {
+        return oto_fail(error, OTO_RANGE, "the recording is from %.9g s to %.9g s: %.9g s is not in it",
+                        (double)playback->start_ns * 1e-9, (double)playback->end_ns * 1e-9, t_s);
+    }
+    player->has_seek = true; /* after this reply, because a new run begins */
+    player->seek_ns = (int64_t)(t_s * 1e9 + 0.5);
+    return OTO_OK;
+}
+
+static enum oto_status run_shutdown(const struct request *request, struct oto_error *error)
+{
+    (void)error;
+    request->player->ended = true;
+    return OTO_OK;
+}
+
+static void end_lossless(struct srv_play_client *client)
+{
+    free(client->lossless.channels);
+    free(client->lossless.next);
+    client->lossless = (struct srv_play_lossless){0};
+}
+
+static enum oto_status run_lossless(const struct request *request, struct oto_error *error)
+{
+    struct srv_player *player = request->player;
+    struct srv_play_client *client = &player->clients[request->client];
+    const struct oto_argument *list = oto_message_find(&player->message, "channels");
+    if (list == NULL || list->kind != OTO_ARGUMENT_U64_LIST) {
+        return oto_fail(error, OTO_INVALID, "lossless: 'channels' must be a list of channel numbers");
+    }
+    end_lossless(client);
+    struct srv_play_lossless lossless = {.count = list->count,
+                                         .channels = calloc((size_t)list->count + 1, sizeof(uint32_t)),
+                                         .next = calloc((size_t)list->count + 1, sizeof(uint64_t))};
+    bool good = lossless.channels != NULL && lossless.next != NULL;
+    for (uint32_t i = 0; i < list->count && good; i++) {
+        good = list->u64_list[i] < player->playback.recorded->count;
+        lossless.channels[i] = (uint32_t)list->u64_list[i];
+        lossless.next[i] = good ? player->playback.rings[list->u64_list[i]].head + 1 : 0;
+    }
+    client->lossless = lossless;
+    if (!good) {
+        end_lossless(client);
+        return oto_fail(error, OTO_RANGE, "lossless: a channel that the recording does not have");
+    }
+    struct oto_message_writer writer = begin_reply(request, OTO_OK, "");
+    oto_message_add_u64(&writer, "slot", 0);
+    send_reply(request, &writer, -1);
+    return OTO_AGAIN;
+}
+
+/* Without a reply, also when it makes no sense. */
+static enum oto_status run_acknowledge(const struct request *request, struct oto_error *error)
+{
+    struct srv_play_lossless *lossless = &request->player->clients[request->client].lossless;
+    const struct oto_argument *list = oto_message_find(&request->player->message, "next");
+    (void)error;
+    if (list != NULL && list->kind == OTO_ARGUMENT_U64_LIST && list->count == lossless->count) {
+        memcpy(lossless->next, list->u64_list, list->count * sizeof *lossless->next);
+    }
+    return OTO_AGAIN;
+}
+
+static const struct {
+    const char *op;
+    enum oto_status (*run)(const struct request *request, struct oto_error *error); /* OTO_AGAIN: no further reply */
+} verbs[] = {{"attach", run_attach}, {"wake", run_wake},         {"info", run_info},  {"pause", run_pause},
+             {"resume", run_resume}, {"scale", run_scale},       {"step", run_step},  {"seek", run_seek},
+             {"shutdown", run_shutdown}, {"lossless", run_lossless}, {"ack", run_acknowledge}};
+
+static void dispatch(const struct request *request)
+{
+    const char *op = request->player->message.op;
+    struct oto_error error = {0};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(op, verbs[i].op) == 0) {
+            const enum oto_status status = verbs[i].run(request, &error);
+            if (status != OTO_AGAIN) {
+                reply(request, status, status == OTO_OK ? "" : error.text);
+            }
+            return;
+        }
+    }
+    (void)oto_fail(&error, OTO_UNSUPPORTED, "this world is a recording that is played: '%s' has no meaning for it", op);
+    reply(request, OTO_UNSUPPORTED, error.text);
+}
+
+/* ---- lossless readers ---- */
+
+/* A reader that takes nothing for five seconds is no longer waited for. */
+bool srv_player_has_room(void *context, uint32_t channel)
+{
+    struct srv_player *player = context;
+    const struct srv_ring *ring = &player->playback.rings[channel];
+    for (uint32_t c = 0; c < player->client_count && player->scale == 0.0; c++) {
+        struct srv_play_lossless *lossless = &player->clients[c].lossless;
+        for (uint32_t i = 0; i < lossless->count; i++) {
+            if (lossless->channels[i] != channel || ring->head + 1 - lossless->next[i] <= ring->mask - ring->mask / 8) {
+                continue;
+            }
+            const int64_t now_ns = srv_player_now_ns();
+            player->stalled_ns = player->stalled_ns == 0 ? now_ns : player->stalled_ns;
+            if (now_ns - player->stalled_ns < LOSSLESS_LIMIT_NS) {
+                return false;
+            }
+            end_lossless(&player->clients[c]);
+            break;
+        }
+    }
+    player->stalled_ns = 0;
+    return true;
+}
+
+/* ---- connections ---- */
+
+void srv_player_accept(struct srv_player *player)
+{
+    for (;;) {
+        const int fd = accept4(player->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct ucred peer = {.uid = (uid_t)-1};
+        socklen_t bytes = sizeof peer;
+        if (fd < 0) {
+            return;
+        }
+        const bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0;
+        if (!known || (peer.uid != 0 && peer.uid != geteuid()) || player->client_count == SRV_PLAYER_MOST_CLIENTS) {
+            (void)close(fd);
+            continue;
+        }
+        player->clients[player->client_count++] = (struct srv_play_client){.fd = fd};
+    }
+}
+
+static void close_client(struct srv_player *player, uint32_t index)
+{
+    end_lossless(&player->clients[index]);
+    (void)close(player->clients[index].fd);
+    player->clients[index] = player->clients[--player->client_count];
+}
+
+void srv_player_serve(struct srv_player *player, uint32_t client)
+{
+    const struct request request = {player, client};
+    for (int i = 0; i < MESSAGES_PER_TURN && !player->has_seek; i++) {
+        struct oto_error error = {0};
+        const ssize_t bytes = recv(player->clients[client].fd, player->received, sizeof player->received, MSG_DONTWAIT);
+        if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return;
+        }
+        if (bytes <= 0) {
+            close_client(player, client);
+            return;
+        }
+        if (oto_message_decode(player->received, (size_t)bytes, &player->message, &error) == OTO_OK) {
+            dispatch(&request);
+        } else {
+            player->message.id = 0;
+            reply(&request, error.status, error.text);
+        }
+    }
+}
+
+void srv_player_close_clients(struct srv_player *player)
+{
+    while (player->client_count > 0) {
+        close_client(player, player->client_count - 1);
+    }
+}

@@ -1,0 +1,357 @@
+/*
+ * otolith-player: serves a recording as a world. Shared memory, control socket and publisher are those of a live world, so
+ * that every reader works with it; the samples are the recorded ones. `otolith play` starts it.
+ */
+#include <argp.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "otolith/version.h"
+#include "play/player.h"
+
+#define SAMPLES_PER_TURN 4096
+#define PACED_TURN_MS 1
+#define IDLE_TURN_MS 50
+#define PUBLISHER_BACK_OFF_NS INT64_C(1000000000)
+#define MOST_LISTEN 8
+
+extern char **environ;
+
+struct options {
+    const char *file, *name;
+    const char *listen[MOST_LISTEN];
+    uint32_t listen_count;
+    double scale, start_s;
+    bool paused, loop, hold, no_publish;
+};
+
+struct program {
+    struct options options;
+    struct srv_player player;
+    int signal_fd;
+    pid_t publisher;
+    int64_t publisher_started_ns;
+};
+
+/* ---- options ---- */
+
+enum { KEY_NAME = 1000, KEY_LISTEN, KEY_NO_PUBLISH };
+
+static const struct argp_option rows[] = {
+    {"speed", 's', "X", 0, "recorded seconds per real second (1); max: as fast as lossless readers read", 0},
+    {"start", 't', "SECONDS", 0, "begin at this simulated time of the recording", 0},
+    {"paused", 'p', NULL, 0, "begin paused: otolith resume, step, seek", 0},
+    {"loop", 'l', NULL, 0, "restart at the end", 0},
+    {"hold", 'h', NULL, 0, "stay paused at the end, for otolith seek, instead of ending", 0},
+    {"name", KEY_NAME, "WORLD", 0, "serve it under this name (that of the recorded world)", 0},
+    {"listen", KEY_LISTEN, "URL", 0, "publish here too, for example tcp://127.0.0.1:7450; may be repeated", 0},
+    {"no-publish", KEY_NO_PUBLISH, NULL, 0, "start no publisher", 0},
+    {0}};
+
+static double number(const char *text, const char *option, double least, struct argp_state *state)
+{
+    char *end;
+    const double value = strtod(text, &end);
+    if (*text == '\0' || *end != '\0' || !isfinite(value) || value < least) {
+        argp_error(state, "--%s takes a number from %g, not '%s'", option, least, text);
+    }
+    return value;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case 's':
+        options->scale = strcmp(argument, "max") == 0 ? 0.0 : number(argument, "speed", 1e-6, state);
+        return 0;
+    case 't':
+        options->start_s = number(argument, "start", 0.0, state);
+        return 0;
+    case 'p':
+        options->paused = true;
+        return 0;
+    case 'l':
+        options->loop = true;
+        return 0;
+    case 'h':
+        options->hold = true;
+        return 0;
+    case KEY_NAME:
+        options->name = argument;
+        return 0;
+    case KEY_LISTEN:
+        if (options->listen_count == MOST_LISTEN) {
+            argp_error(state, "at most %d --listen", MOST_LISTEN);
+        }
+        options->listen[options->listen_count++] = argument;
+        return 0;
+    case KEY_NO_PUBLISH:
+        options->no_publish = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->file != NULL) {
+            argp_error(state, "one recording; '%s' is one argument too many", argument);
+        }
+        options->file = argument;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "a recording is missing");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- pace ---- */
+
+int64_t srv_player_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void srv_player_pace(struct srv_player *player, bool paused, double scale)
+{
+    player->paused = paused;
+    player->scale = scale;
+    player->base_ns = player->playback.t_ns;
+    player->base_real_ns = srv_player_now_ns();
+    srv_playback_state(&player->playback, paused ? OTO_SERVER_PAUSED : OTO_SERVER_RUNNING,
+                       scale == 0.0 ? OTO_MODE_ASAP : OTO_MODE_REALTIME, scale == 0.0 ? 1.0 : scale);
+}
+
+/* The simulated time that the playback should have reached. */
+static int64_t target_ns(const struct srv_player *player)
+{
+    const double passed_ns = (double)(srv_player_now_ns() - player->base_real_ns) * player->scale;
+    const double target = (double)player->base_ns + passed_ns;
+    return player->scale == 0.0 || target > (double)player->playback.end_ns ? player->playback.end_ns : (int64_t)target;
+}
+
+enum oto_status srv_player_publish(struct srv_player *player, int64_t until_ns, struct oto_error *error)
+{
+    return srv_playback_advance(&player->playback, until_ns, SAMPLES_PER_TURN, srv_player_has_room, player, error);
+}
+
+static enum oto_status start_at(struct srv_player *player, int64_t t_ns, bool paused, struct oto_error *error)
+{
+    srv_player_close_clients(player);
+    const enum oto_status status = srv_playback_start(&player->playback, t_ns, error);
+    player->over = false;
+    player->has_seek = false;
+    if (status == OTO_OK) {
+        srv_player_pace(player, paused, player->scale);
+    }
+    return status;
+}
+
+/* At the end of the file. */
+static enum oto_status end_of_file(struct program *program, struct oto_error *error)
+{
+    struct srv_player *player = &program->player;
+    if (program->options.loop) {
+        return start_at(player, player->playback.start_ns, false, error);
+    }
+    player->over = true;
+    srv_player_pace(player, true, player->scale);
+    if (!program->options.hold) {
+        srv_playback_state(&player->playback, OTO_SERVER_ENDED, OTO_MODE_REALTIME, player->scale);
+        player->ended = true;
+    }
+    return OTO_OK;
+}
+
+/* ---- the publisher ---- */
+
+static void start_publisher(struct program *program)
+{
+    char program_path[PATH_MAX], socket_path[128], ipc[160], parent[24];
+    char socket_option[] = "--socket", listen_option[] = "--listen", parent_option[] = "--parent";
+    char *arguments[8 + 2 * MOST_LISTEN] = {program_path, socket_option, socket_path, listen_option, ipc, parent_option, parent};
+    uint32_t count = 7;
+    posix_spawn_file_actions_t files;
+    const ssize_t length = readlink("/proc/self/exe", program_path, sizeof program_path - 32);
+    char *slash = length > 0 ? (program_path[length] = '\0', strrchr(program_path, '/')) : NULL;
+    if (slash == NULL) {
+        return;
+    }
+    (void)strcpy(slash + 1, "otolith-publisher");
+    (void)snprintf(socket_path, sizeof socket_path, "%s/control.sock", program->player.runtime.path);
+    (void)snprintf(ipc, sizeof ipc, "ipc://%s/pub.ipc", program->player.runtime.path);
+    (void)snprintf(parent, sizeof parent, "%ld", (long)getpid());
+    for (uint32_t i = 0; i < program->options.listen_count; i++) {
+        arguments[count++] = listen_option;
+        arguments[count++] = (char *)(uintptr_t)program->options.listen[i];
+    }
+    (void)posix_spawn_file_actions_init(&files);
+    (void)posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawn(&program->publisher, program_path, &files, NULL, arguments, environ) != 0) {
+        program->publisher = 0;
+    }
+    (void)posix_spawn_file_actions_destroy(&files);
+    program->publisher_started_ns = srv_player_now_ns();
+}
+
+/* A publisher ends with its run, so after a seek too. */
+static void keep_publisher(struct program *program)
+{
+    if (program->publisher > 0 && waitpid(program->publisher, NULL, WNOHANG) == program->publisher) {
+        program->publisher = 0;
+    }
+    if (program->publisher == 0 && !program->options.no_publish && !program->player.ended &&
+        srv_player_now_ns() - program->publisher_started_ns > PUBLISHER_BACK_OFF_NS) {
+        start_publisher(program);
+    }
+}
+
+static void stop_publisher(const struct program *program)
+{
+    if (program->publisher > 0) {
+        (void)kill(program->publisher, SIGTERM);
+        (void)waitpid(program->publisher, NULL, 0);
+    }
+}
+
+/* ---- start and end ---- */
+
+static bool take_signals(struct program *program)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    program->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return program->signal_fd >= 0;
+}
+
+static enum oto_status open_player(struct program *program, struct oto_error *error)
+{
+    struct srv_player *player = &program->player;
+    const struct options *options = &program->options;
+    char text[256];
+    player->listen_fd = -1;
+    player->scale = options->scale;
+    enum oto_status status = srv_playback_open(&player->playback, options->file, options->name, error);
+    if (status == OTO_OK && options->start_s * 1e9 > (double)player->playback.end_ns) {
+        status = oto_fail(error, OTO_RANGE, "--start %g: the recording ends at %.9g s", options->start_s,
+                          (double)player->playback.end_ns * 1e-9);
+    }
+    const int64_t start_ns = (int64_t)(options->start_s * 1e9 + 0.5);
+    if (status == OTO_OK) {
+        status = srv_runtime_dir_claim(player->playback.world, &player->runtime, error);
+    }
+    if (status == OTO_OK) {
+        status = start_at(player, start_ns > player->playback.start_ns ? start_ns : player->playback.start_ns, options->paused, error);
+    }
+    if (status == OTO_OK) {
+        (void)snprintf(text, sizeof text, "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld}\n",
+                       player->playback.world, (long)getpid());
+        status = srv_runtime_dir_write(&player->runtime, "server.json", text, error);
+    }
+    if (status == OTO_OK) {
+        player->listen_fd = srv_runtime_dir_listen(&player->runtime, error);
+        status = player->listen_fd >= 0 ? OTO_OK : error->status;
+    }
+    return status;
+}
+
+/* ---- the loop ---- */
+
+static int turn_ms(const struct srv_player *player)
+{
+    return player->paused ? IDLE_TURN_MS : player->scale == 0.0 && player->stalled_ns == 0 ? 0 : PACED_TURN_MS;
+}
+
+/* Waits for requests, signals and the next turn. */
+static void wait_and_serve(struct program *program)
+{
+    struct srv_player *player = &program->player;
+    struct pollfd fds[2 + SRV_PLAYER_MOST_CLIENTS] = {{.fd = program->signal_fd, .events = POLLIN},
+                                                      {.fd = player->listen_fd, .events = POLLIN}};
+    const uint32_t count = player->client_count;
+    for (uint32_t i = 0; i < count; i++) {
+        fds[2 + i] = (struct pollfd){.fd = player->clients[i].fd, .events = POLLIN};
+    }
+    if (poll(fds, 2 + count, turn_ms(player)) <= 0) {
+        return;
+    }
+    for (uint32_t i = count; i-- > 0;) { /* from the last one, which takes the place of one that closes */
+        if (fds[2 + i].revents != 0) {
+            srv_player_serve(player, i);
+        }
+    }
+    if (fds[1].revents != 0) {
+        srv_player_accept(player);
+    }
+    player->ended = player->ended || fds[0].revents != 0;
+}
+
+static enum oto_status run(struct program *program, struct oto_error *error)
+{
+    struct srv_player *player = &program->player;
+    enum oto_status status = OTO_OK;
+    while (status == OTO_OK && !player->ended) {
+        wait_and_serve(program);
+        keep_publisher(program);
+        if (player->has_seek) {
+            status = start_at(player, player->seek_ns, player->paused && !player->over, error);
+            continue;
+        }
+        if (player->paused) {
+            continue;
+        }
+        status = srv_player_publish(player, target_ns(player), error);
+        status = status == OTO_CLOSED ? end_of_file(program, error) : status == OTO_AGAIN ? OTO_OK : status;
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct program program = {.options = {.scale = 1.0}};
+    const struct argp argp = {rows, parse, "FILE.mcap",
+                              "Serve a recording as a world: its samples in shared memory and over nng, as they were.", NULL, NULL, NULL};
+    struct oto_error error = {0};
+    argp_err_exit_status = 2;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &program.options) != 0 || !take_signals(&program)) {
+        return EXIT_FAILURE;
+    }
+    enum oto_status status = open_player(&program, &error);
+    const bool serves = status == OTO_OK;
+    if (serves) {
+        (void)fprintf(stderr, "otolith-player: %s plays (pid %ld): %.9g s to %.9g s of '%s'\n", program.player.playback.world,
+                      (long)getpid(), (double)program.player.playback.start_ns * 1e-9, (double)program.player.playback.end_ns * 1e-9,
+                      program.options.file);
+        status = run(&program, &error);
+    }
+    if (status != OTO_OK) {
+        (void)fprintf(stderr, "otolith-player: %s\n", error.text);
+    }
+    if (program.player.playback.out_of_order > 0) {
+        (void)fprintf(stderr, "otolith-player: %llu samples came after later ones of their topic, and were left out\n",
+                      (unsigned long long)program.player.playback.out_of_order);
+    }
+    stop_publisher(&program);
+    srv_player_close_clients(&program.player);
+    if (program.player.listen_fd >= 0 && serves) {
+        (void)close(program.player.listen_fd);
+    }
+    srv_playback_close(&program.player.playback);
+    srv_runtime_dir_release(&program.player.runtime);
+    return status == OTO_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}

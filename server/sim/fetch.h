@@ -1,0 +1,62 @@
+/*
+ * Memory ahead of its use. A tick of many vehicles goes through more memory than the caches hold, in an order that is known:
+ * what the next block of vehicles needs is requested while this one computes. No effect on any result. [tick]
+ */
+#ifndef SRV_SIM_FETCH_H
+#define SRV_SIM_FETCH_H
+
+#include "sim/sim.h"
+
+#define SRV_FETCH_FROM_VEHICLES 64u /* fewer fit the caches */
+#define SRV_FETCH_DATA_BYTES 2048u  /* prepared data are as long as a plugin likes; the first part is asked for */
+#define SRV_FETCH_LINE 64u
+
+static inline void srv_fetch(const void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += SRV_FETCH_LINE) {
+        __builtin_prefetch((const unsigned char *)memory + at, 0, 2);
+    }
+}
+
+static inline void srv_fetch_ring(const struct srv_ring *ring)
+{
+    const unsigned char *slot = ring->slots + (ring->head & ring->mask) * ring->stride;
+    __builtin_prefetch(ring->ring, 1, 2);
+    for (size_t at = 0; at < ring->stride; at += SRV_FETCH_LINE) {
+        __builtin_prefetch(slot + at, 1, 2);
+    }
+}
+
+/* The structs, by which the rest is found. */
+static inline void srv_fetch_vehicle(const struct srv_vehicle *vehicle)
+{
+    srv_fetch(vehicle, offsetof(struct srv_vehicle, truth_zero));
+    srv_fetch(vehicle->motion, offsetof(struct srv_node, live.outputs));
+    for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
+        srv_fetch(&vehicle->first_sensor[i], offsetof(struct srv_node, live.ports) + sizeof(struct srv_port));
+        srv_fetch(&vehicle->first_sensor[i].setup, sizeof(void *));
+    }
+}
+
+static inline void srv_fetch_instance(const struct srv_instance *instance)
+{
+    srv_fetch(instance->abi.state, instance->hashed_bytes);
+    srv_fetch(instance->abi.data, instance->abi.data != NULL ? SRV_FETCH_DATA_BYTES : 0);
+}
+
+static inline void srv_fetch_sensors(const struct srv_vehicle *vehicle)
+{
+    srv_fetch_ring(&vehicle->ring);
+    for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
+        const struct srv_node *node = &vehicle->first_sensor[i];
+        const struct srv_port *port = &node->live.ports[0];
+        srv_fetch_instance(&node->live);
+        srv_fetch(node->setup, sizeof *node->setup);
+        srv_fetch(node->live.outputs[0].payload, port->payload_bytes);
+        if (port->enabled) {
+            srv_fetch_ring(&port->ring);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,87 @@
+"""A recording that is played: the same samples in shared memory and on the wire, with seek, speed and gaps."""
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+sys.dont_write_bytecode = True
+
+from otolith_case import OtolithCase  # noqa: E402
+
+BIN = pathlib.Path(sys.argv.pop(1))
+OTOLITH = str(BIN / "otolith")
+
+WORLD = """
+world: rec
+seed: 5
+clock: {rate_hz: 1000, mode: asap}
+vehicles:
+  - name: car
+    motion: {plugin: motion_script}
+    nodes:
+      - {name: imu, plugin: mems_imu, rate_hz: 200, params: {clock: {error_ppm: 50}}}
+      - {name: odo, plugin: odometer, rate_hz: 100}
+publish: false
+"""
+
+
+class Playbacks(OtolithCase):
+    program = OTOLITH
+
+    def setUp(self):
+        super().setUp()
+        self.world = self.path / "world.yaml"
+        self.world.write_text(WORLD)
+        self.file = self.path / "rec.mcap"
+        self.imu = self.path / "imu.csv"
+        self.otolith("run", self.world, "--quiet", "--for", "4s", "--mcap", self.file, "--csv", f"car/imu={self.imu}")
+
+    def play(self, *options):
+        self.server = subprocess.Popen([OTOLITH, "play", str(self.file), *options], env=self.environment,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.until(lambda: self.call("ls").returncode == 0, "the playback", 20)
+
+    def samples(self, *options):
+        text = self.otolith("echo", "car/imu", "--json", "--oldest", *options)
+        return [json.loads(line) for line in text.splitlines()]
+
+    def test_the_samples_of_a_playback_are_those_of_the_run(self):
+        self.play("--speed", "max", "--paused", "--no-publish", "--hold")
+        again = self.path / "again.mcap"
+        recorder = subprocess.Popen([OTOLITH, "record", "-o", str(again), "--for", "4s"], env=self.environment,
+                                    stderr=subprocess.PIPE, text=True)
+        self.until(again.exists, "the recording of the playback")
+        self.otolith("resume")
+        _, errors = recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0, errors)
+        self.assertIn(" 0 lost", errors)
+        self.assertEqual(self.messages(again), self.messages(self.file))
+
+    def messages(self, path):
+        """Every sample of the IMU and its head: from the file, by a reader of its own for files without compression."""
+        done = subprocess.run([OTOLITH, "verify", str(path), "--json"], env=self.environment, capture_output=True, text=True)
+        return json.loads(done.stdout)["samples"] if done.returncode == 0 else None
+
+    def test_a_seek_continues_at_another_time_in_a_new_run(self):
+        self.play("--paused", "--hold", "--no-publish")
+        self.otolith("seek", "2.5s")
+        self.otolith("step", "100")
+        text = self.otolith("echo", "car/imu", "-n", "1", "--json")
+        self.assertGreaterEqual(json.loads(text.splitlines()[0])["header"]["seq"], 500)
+        self.assertIn("is not in it", self.otolith("seek", "9s", code=1))
+        self.assertIn("no meaning", self.otolith("set", "car/imu", "a", "1", code=1))
+
+    def test_a_playback_ends_with_its_file(self):
+        self.play("--speed", "20", "--no-publish")
+        self.assertEqual(self.server.wait(timeout=60), 0)
+
+    def test_a_file_that_is_no_recording_is_a_sentence(self):
+        self.file.write_bytes(b"seed: 1\n")
+        self.assertIn("not an MCAP file", self.otolith("play", self.file, code=1))
+        self.assertIn("cannot read", self.otolith("play", self.path / "absent.mcap", code=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,381 @@
+"""otolith-web without a browser: who may connect, what is sent, what hostile clients can do."""
+import http.client
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import time
+
+import web_case
+from web_case import Link, Viewer, WebCase
+from websocket import Refused, WebSocket
+
+IMU = "demo/car/imu"
+X = "linear_acceleration.x"
+
+
+def get(port, path="/", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.putrequest("GET", path, skip_host="Host" in headers, skip_accept_encoding=True)
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, body
+
+
+class Admission(WebCase):
+    def test_the_page_comes_with_a_policy_that_allows_nothing_inline(self):
+        link = self.start()
+        status, headers, body = get(link.port)
+        self.assertEqual(status, 200)
+        self.assertIn(b"<!doctype html>", body)
+        self.assertNotIn(b"<script>", body)
+        self.assertNotIn(b"style=", body)
+        policy = headers["content-security-policy"]
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe", policy)
+        self.assertEqual(headers["x-content-type-options"], "nosniff")
+        self.assertEqual(headers["referrer-policy"], "no-referrer")
+        status, headers, _ = get(link.port, If_None_Match=headers["etag"])
+        self.assertEqual(status, 304)
+        self.assertEqual(get(link.port, "/../../etc/passwd")[0], 404)
+        self.assertEqual(get(link.port, "/page.css", Accept_Encoding="gzip")[1]["content-encoding"], "gzip")
+
+    def test_a_foreign_host_is_refused_on_every_request(self):
+        link = self.start()
+        self.assertEqual(get(link.port, Host="evil.example")[0], 403)
+        self.assertEqual(get(link.port, Host=f"127.0.0.1.evil.example:{link.port}")[0], 403)
+        self.assertEqual(get(link.port, Host="localhost:9")[0], 200)  # a tunnel
+        with self.assertRaises(Refused):
+            WebSocket("127.0.0.1", link.port, headers={"Host": "evil.example", "Origin": "http://evil.example"})
+
+    def test_a_foreign_origin_is_refused_on_every_request(self):
+        link = self.start()
+        for origin in ("http://evil.example", "null", f"https://127.0.0.1:{link.port}", f"http://127.0.0.1:{link.port}.evil.example"):
+            self.assertEqual(get(link.port, Origin=origin)[0], 403, origin)
+            with self.assertRaises(Refused):
+                WebSocket("127.0.0.1", link.port, headers={"Origin": origin})
+        WebSocket("127.0.0.1", link.port, headers={"Origin": f"http://127.0.0.1:{link.port}"}).close()
+
+    def test_other_upgrades_and_protocols_are_refused(self):
+        link = self.start()
+        for headers in ({"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings", "HTTP2-Settings": "AAMAAABkAAQAAP__"}, {"Upgrade": "bogus"}):
+            with self.assertRaises(Refused, msg=headers):
+                WebSocket("127.0.0.1", link.port, headers=headers)
+        for protocol in (None, "", "unknown.v1", "http"):
+            with self.assertRaises(Refused, msg=protocol):
+                WebSocket("127.0.0.1", link.port, protocol=protocol)
+        plain = socket.create_connection(("127.0.0.1", link.port))
+        plain.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self.assertNotIn(b"101", plain.recv(100))
+        plain.close()
+
+    def test_data_need_the_read_token_and_control_needs_another(self):
+        link = self.start()
+        for hello in ("hello", "hello\n", "hello\n" + "0" * 32, "hello\n" + link.token[:-1], f"subscribe\n1\n{IMU}\n{X}", "hi"):
+            socket_ = WebSocket("127.0.0.1", link.port)
+            socket_.send(hello)
+            self.assertEqual(socket_.receive_until_end(), 4001, hello)
+        viewer = Viewer(link)
+        self.assertFalse(viewer.world["control"])
+        reply = viewer.ask("pause")
+        self.assertFalse(reply["ok"])
+        self.assertIn("control token", reply["text"])
+        viewer.close()
+        viewer = Viewer(link, control=True)
+        self.assertTrue(viewer.ask("pause")["ok"])
+        self.until(lambda: viewer.text("status")["state"] == "paused", "the pause")
+        self.assertTrue(viewer.ask("step", 5)["ok"])
+        self.assertTrue(viewer.ask("resume")["ok"])
+        viewer.close()
+
+    def test_read_token_none_lets_everybody_on_this_machine_read(self):
+        self.start(None, "--set", "web.read_token=none")
+        link = Link(self.otolith("web", "--control").strip())
+        self.assertEqual(link.token, "")
+        viewer = Viewer(link)
+        self.assertFalse(viewer.world["control"])
+        viewer.close()
+
+    def test_the_tokens_are_in_a_file_for_their_owner(self):
+        link = self.start()
+        path = self.path / "otolith/demo.web"
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        self.assertIn(link.control, path.read_text())
+        self.assertNotEqual(link.control, link.token)
+        arguments = pathlib_read(self.children("otolith-web")[0], "cmdline")
+        self.assertNotIn(link.token, arguments)
+        self.assertNotIn(link.control, (self.path / "server.log").read_text())
+
+
+def pathlib_read(pid, name):
+    with open(f"/proc/{pid}/{name}", encoding="utf-8") as file:
+        return file.read()
+
+
+class Data(WebCase):
+    def test_a_subscription_begins_with_the_history_of_the_ring(self):
+        link = self.start()
+        viewer = Viewer(link)
+        self.until(lambda: viewer.text("status")["t"] > 2.0, "two seconds")
+        viewer.subscribe(3, IMU, X, "linear_acceleration.z")
+        first = viewer.batch()
+        self.assertEqual((first["id"], first["first"], first["lost"]), (3, 1, 0))
+        times, seq = list(first["t"]), first["first"] + len(first["t"])
+        while times[-1] < 3.0:
+            batch = viewer.batch()
+            self.assertEqual(batch["first"], seq)
+            seq += len(batch["t"])
+            times += batch["t"]
+        for i, t in enumerate(times):
+            self.assertAlmostEqual(t, (i + 1) / 200, delta=1e-9)
+        self.assertTrue(all(9 < z < 11 for z in first["columns"][1]))
+        viewer.close()
+
+    def test_unknown_topics_and_columns_are_answered_with_a_sentence(self):
+        viewer = Viewer(self.start())
+        viewer.subscribe(1, "demo/car/nothing", X)
+        self.assertIn("demo/car/nothing", viewer.text("reply")["text"])
+        viewer.subscribe(1, IMU, "linear_acceleration.w")
+        self.assertIn("linear_acceleration.w", viewer.text("reply")["text"])
+        viewer.subscribe(1, IMU, *[f"{X}{i}" for i in range(70)])
+        self.assertFalse(viewer.text("reply")["ok"])
+        viewer.subscribe(1, IMU, X)
+        self.assertTrue(viewer.batch()["t"])
+        viewer.close()
+
+    def test_a_page_that_sleeps_costs_a_bounded_window_and_its_losses_are_counted(self):
+        link = self.start(None, "--set", "ring_capacity=1024")
+        web = self.children("otolith-web")[0]
+        viewer = Viewer(link)
+        columns = [f"{base}.{axis}" for base in ("position_enu_m", "velocity_enu_m_s", "accel_enu_m_s2", "angular_rate_body_rad_s") for axis in "xyz"]
+        for number in range(30):  # 1 kHz, 30 times
+            viewer.subscribe(number, "demo/car/motion", *columns)
+        before = self.resident_kib(web)
+        other = Viewer(link)
+        start = other.text("status")["t"]
+        self.until(lambda: other.text("status")["t"] > start + 4.0, "four seconds of sleep")
+        self.assertLess(self.resident_kib(web) - before, 16 * 1024)
+        other.close()
+        received = 0
+        while received < (1 << 20) - (256 << 10):  # what was on its way: about the window
+            kind, batches = viewer.next()
+            if kind == "frame":
+                received = viewer.sent
+        lost = 0
+        while lost == 0:
+            lost = viewer.batch()["lost"]
+        self.assertGreater(lost, 500)
+        viewer.close()
+
+    def test_parameters_have_units_and_ranges(self):
+        viewer = Viewer(self.start())
+        params = {param["key"]: param for param in viewer.ask("get", IMU)["params"]}
+        density = params["accelerometer.noise_density_m_s2_rthz"]
+        self.assertIn("0 to", density["range"])
+        self.assertEqual(params["law"]["range"], "mems | mavs")
+        self.assertTrue(any(param["unit"] == "m/s^2" for param in params.values()))
+        viewer.close()
+
+    def test_every_verb_of_control_works_and_refuses_wrong_arguments(self):
+        viewer = Viewer(self.start(), control=True)
+        good = [("scale", 2), ("scale", 1), ("set", IMU, "taps", "true"), ("fault", IMU, "{kind: bias, value: 0.1, for_s: 1}"),
+                ("clear", IMU, 0), ("checkpoint", "here.ckpt"), ("swap", IMU, "mems_imu")]
+        for request in good:
+            reply = viewer.ask(*request)
+            self.assertTrue(reply["ok"], (request, reply["text"]))
+        self.assertTrue((self.path / "here.ckpt").exists())
+        bad = [("scale", "fast"), ("scale", -1), ("step", 0), ("step", 1e9), ("set", IMU, "nothing", 1), ("fault", IMU, "{"), ("pause", 1),
+               ("swap", "nowhere", "mems_imu"), ("checkpoint", "here.ckpt"), ("checkpoint", "../there.ckpt"), ("checkpoint", "/tmp/x"),
+               ("checkpoint", ""), ("shutdown",), ("restore", "here.ckpt")]
+        for request in bad:
+            reply = viewer.ask(*request)
+            self.assertFalse(reply["ok"], request)
+            self.assertNotEqual(reply["text"], "", request)
+        viewer.close()
+
+
+class Hostile(WebCase):
+    def survives(self, link, web):
+        self.assertEqual(self.children("otolith-web"), [web])
+        viewer = Viewer(link)
+        viewer.subscribe(1, IMU, X)
+        self.assertTrue(viewer.batch()["t"])
+        viewer.close()
+
+    def test_garbage_frames_close_only_their_own_connection(self):
+        link = self.start()
+        web = self.children("otolith-web")[0]
+        good = Viewer(link)
+        good.subscribe(1, IMU, X)
+        frames = [lambda s: s.send(b"\x00" * 100), lambda s: s.send(os.urandom(4000)), lambda s: s.send("x" * 5000),
+                  lambda s: s.send(b"\xff\xfe", opcode=1), lambda s: s.send("unmasked", mask=False), lambda s: s.send(b"", opcode=3),
+                  lambda s: s.send(b"", opcode=11), lambda s: s.socket.sendall(b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff" + os.urandom(64)),
+                  lambda s: s.socket.sendall(os.urandom(3000)), lambda s: s.send(b"x" * 200, opcode=9), lambda s: s.send(b"\x03", opcode=8),
+                  lambda s: [s.send("", final=False)] + [s.send(b"", opcode=0, final=False) for _ in range(400)],
+                  lambda s: s.send("subscribe\n99999999999\n\n\n"), lambda s: s.send("\n" * 4000), lambda s: s.send("do\n" + "\n" * 80),
+                  lambda s: s.send("hello\n" + link.token)]
+        for admitted in (False, True):
+            for index, frame in enumerate(frames):
+                victim = Viewer(link).socket if admitted else WebSocket("127.0.0.1", link.port)
+                try:
+                    frame(victim)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+                victim.close()
+                self.assertTrue(good.batch()["t"], index)
+        good.close()
+        self.survives(link, web)
+
+    def test_messages_that_are_too_long_or_too_many_close_the_connection(self):
+        link = self.start()
+        web = self.children("otolith-web")[0]
+        viewer = Viewer(link)
+        viewer.socket.send("x" * 4097)
+        self.assertEqual(viewer.socket.receive_until_end(), 1009)
+        viewer = Viewer(link)
+        try:
+            for _ in range(2000):
+                viewer.socket.send("ack\n0")
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        self.assertIn(viewer.socket.receive_until_end(), (1008, None))
+        self.survives(link, web)
+
+    def test_connections_beyond_the_limit_are_refused_and_those_there_go_on(self):
+        link = self.start()
+        web = self.children("otolith-web")[0]
+        good = Viewer(link)
+        good.subscribe(1, IMU, X)
+        many = []
+        for _ in range(60):
+            try:
+                many.append(WebSocket("127.0.0.1", link.port, timeout_s=2))
+            except (Refused, OSError):
+                pass
+        self.assertTrue(good.batch()["t"])
+        for each in many:
+            each.close()
+        good.close()
+        self.until(lambda: self.connects(link), "a free place")
+        self.survives(link, web)
+
+    def connects(self, link):
+        try:
+            Viewer(link, timeout_s=2).close()
+            return True
+        except (Refused, OSError, EOFError):
+            return False
+
+    def test_half_a_request_is_given_up(self):
+        link = self.start()
+        web = self.children("otolith-web")[0]
+        slow = [socket.create_connection(("127.0.0.1", link.port)) for _ in range(40)]
+        for each in slow:
+            each.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: " + b"a" * 500)
+        self.survives(link, web)
+        for each in slow:
+            each.close()
+
+    def test_requests_with_headers_of_any_size_do_not_end_the_program(self):
+        link = self.start()
+        web = self.children("otolith-web")[0]
+        for size in (1, 1000, 5000, 70000):
+            for line in (b"GET /" + b"a" * size + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: " + b"a" * size + b"\r\n\r\n",
+                         b"GET /?token=" + b"a" * size + b" HTTP/1.1\r\nHost: localhost\r\nOrigin: " + b"b" * size + b"\r\n\r\n",
+                         b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n" + b"a" * size, os.urandom(size)):
+                with socket.create_connection(("127.0.0.1", link.port), timeout=5) as each:
+                    try:
+                        each.sendall(line)
+                        each.settimeout(0.2)
+                        each.recv(1000)
+                    except OSError:
+                        pass
+        self.survives(link, web)
+
+
+class Supervision(WebCase):
+    def test_a_page_that_dies_restarts_with_the_same_link(self):
+        link = self.start()
+        os.kill(self.children("otolith-web")[0], signal.SIGKILL)
+        self.until(lambda: self.children("otolith-web") and self.connects(link), "the page")
+        self.assertEqual(self.link().text, link.text)
+
+    def connects(self, link):
+        try:
+            Viewer(link).close()
+            return True
+        except (OSError, EOFError, Refused):
+            return False
+
+    def test_a_world_that_starts_again_has_the_same_link(self):
+        link = self.start()
+        self.stop()
+        self.assertEqual(self.start(port=0).token, link.token)
+
+    def test_worlds_on_one_machine_have_ports_of_their_own(self):
+        first = self.start(None, port=0)
+        one = self.server
+        try:
+            second = subprocess.Popen([self.binaries / "otolithd", self.city, "--set", "world=other", "--set", f'web={{listen: "127.0.0.1:{first.port}"}}'],
+                                      env=self.environment, stderr=subprocess.PIPE, text=True, cwd=self.path)
+            self.until(lambda: self.call("web", "--world", "other").returncode == 0, "the other page")
+            link = Link(self.otolith("web", "--control", "--world", "other").strip())
+            self.assertNotEqual(link.port, first.port)
+            viewer = Viewer(link)
+            self.assertEqual(viewer.world["world"], "other")
+            viewer.close()
+            second.terminate()
+            self.assertIn(f"port {first.port} is taken; the page is on port {link.port}", second.communicate(timeout=30)[1])
+        finally:
+            self.server = one
+
+    def test_a_missing_program_is_a_sentence(self):
+        folder = self.path / "bin"
+        folder.mkdir()
+        for name in ("otolithd", "otolith-publisher", "otolith-plugin-host"):
+            shutil.copy(self.binaries / name, folder / name)
+        plugins = next((self.binaries.parent / "lib/otolith").glob("plugins-*"))
+        self.environment["OTOLITH_PLUGIN_PATH"] = str(plugins)
+        log = open(self.path / "server.log", "w", encoding="utf-8")
+        self.server = subprocess.Popen([folder / "otolithd", self.city], env=self.environment, stdout=log, stderr=log, cwd=self.path)
+        log.close()
+        self.until(lambda: self.call("ls").returncode == 0, "the world")
+        self.assertIn("the world has no page", (self.path / "server.log").read_text())
+        self.assertIn("no page", self.otolith("web", code=1))
+
+    def test_without_a_token_a_page_listens_on_loopback_only(self):
+        done = subprocess.run([self.binaries / "otolithd", "--check", self.city, "--set", 'web={listen: "0.0.0.0:8090", read_token: none}'],
+                              capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("on loopback only", done.stderr)
+        done = subprocess.run([self.binaries / "otolith-web", "--listen", "0.0.0.0:0", "--read-token", "none"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+
+    def test_a_page_of_its_own_follows_the_world_to_its_next_run(self):
+        self.start()
+        page = subprocess.Popen([self.binaries / "otolith-web", "--listen", "127.0.0.1:0"], env=self.environment, stdout=subprocess.PIPE, text=True)
+        link = Link(page.stdout.readline().strip())
+        viewer = Viewer(link)
+        viewer.subscribe(1, IMU, X)
+        self.assertTrue(viewer.batch()["t"])
+        self.server.kill()
+        self.server.wait()
+        self.start()
+        described = viewer.text("world")
+        self.assertNotEqual(described["epoch"], viewer.world["epoch"])
+        viewer.subscribe(1, IMU, X)
+        self.assertTrue(viewer.batch()["t"])
+        viewer.close()
+        page.terminate()
+        self.assertEqual(page.wait(timeout=20), 0)
+        page.stdout.close()
+
+
+if __name__ == "__main__":
+    web_case.main("__main__")
