@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +93,13 @@ static enum oto_status run_wake(const struct request *request, struct oto_error 
 static enum oto_status run_info(const struct request *request, struct oto_error *error)
 {
     const struct srv_player *player = request->player;
-    char text[1024];
+    char text[2048], file[PATH_MAX];
     (void)error;
+    const bool plain = realpath(player->file, file) != NULL && strpbrk(file, "\"\\\n") == NULL && strlen(file) < 1024;
     (void)snprintf(text, sizeof text,
-                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"plays\": true, \"start_ns\": %" PRId64
+                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"recording\": \"%s\", \"start_ns\": %" PRId64
                    ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64 "}",
-                   player->playback.world, (long)getpid(), player->playback.start_ns, player->playback.end_ns,
+                   player->playback.world, (long)getpid(), plain ? file : "", player->playback.start_ns, player->playback.end_ns,
                    player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published);
     reply(request, OTO_OK, text);
     return OTO_AGAIN;

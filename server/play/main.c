@@ -245,6 +245,7 @@ static enum oto_status open_player(struct program *program, struct oto_error *er
     const struct options *options = &program->options;
     char text[256];
     player->listen_fd = -1;
+    player->file = options->file;
     player->scale = options->scale;
     enum oto_status status = srv_playback_open(&player->playback, options->file, options->name, error);
     if (status == OTO_OK && options->start_s * 1e9 > (double)player->playback.end_ns) {

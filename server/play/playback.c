@@ -111,7 +111,7 @@ static enum oto_status number_rings(struct srv_playback *playback, int64_t t_ns,
     enum oto_status status;
     while ((status = read_next(playback, error)) == OTO_OK && (int64_t)playback->next.log_time_ns - t_ns < FIRST_SAMPLES_NS) {
         struct srv_ring *ring = &playback->rings[playback->next.index];
-        if (ring->head == 0 && playback->next.head.seq > 0) {
+        if (__atomic_load_n(&ring->ring->first, __ATOMIC_RELAXED) == 0 && playback->next.head.seq > 0) {
             ring->head = playback->next.head.seq - 1;
             __atomic_store_n(&ring->ring->first, playback->next.head.seq, __ATOMIC_RELAXED);
             __atomic_store_n(&ring->ring->head, ring->head, __ATOMIC_RELEASE);

@@ -33,6 +33,7 @@ struct proof {
     uint64_t same, missing; /* samples; missing: not in the file, between samples that are */
     struct difference difference;
     bool over; /* the world has reached its end */
+    bool out_of_order; /* a sample came when the world had overwritten it */
     _Alignas(8) unsigned char payload[OTO_RECORD_MAX_BYTES];
 };
 
@@ -121,7 +122,8 @@ static enum oto_status prove_sample(struct proof *proof, const struct recorded_s
     if (status == OTO_OK) {
         return compare(proof, sample, &head);
     }
-    note(proof, sample, status == OTO_LAPPED ? "it is not in the order in which the world computes it" : "the world does not compute it");
+    proof->out_of_order = status == OTO_LAPPED;
+    note(proof, sample, proof->out_of_order ? "it is not in the order in which the world computes it" : "the world does not compute it");
     return OTO_OK;
 }
 
@@ -232,7 +234,7 @@ static void print_text(const struct proof *proof, const char *path)
 
 /* ---- opening ---- */
 
-static enum oto_status open_proof(struct proof *proof, const char *path, struct oto_error *error)
+static enum oto_status open_proof(struct proof *proof, const char *path, bool as_written, struct oto_error *error)
 {
     char *inputs = NULL, *world = NULL;
     size_t inputs_bytes = 0, world_bytes = 0;
@@ -240,7 +242,9 @@ static enum oto_status open_proof(struct proof *proof, const char *path, struct 
     if (status != OTO_OK) {
         return status;
     }
-    oto_mcap_reader_as_written(proof->recorded->reader);
+    if (as_written) {
+        oto_mcap_reader_as_written(proof->recorded->reader);
+    }
     status = recorded_attachments(proof->recorded, RECORDING_INPUTS, &inputs, &inputs_bytes, error);
     if (status == OTO_OK) {
         status = recorded_attachments(proof->recorded, RECORDING_WORLD, &world, &world_bytes, error);
@@ -265,35 +269,50 @@ static void close_proof(struct proof *proof)
     free(proof);
 }
 
+static enum oto_status run_proof(struct proof *proof, const char *path, bool as_written, struct oto_error *error)
+{
+    enum oto_status status = open_proof(proof, path, as_written, error);
+    if (status == OTO_OK) {
+        status = prove(proof, error);
+    }
+    if (status == OTO_OK) {
+        status = finish(proof, error);
+    }
+    return status == OTO_OK && !proof->difference.found && proof->same == 0
+               ? oto_fail(error, OTO_INVALID, "'%.256s' has no sample of a channel that its world computes", path)
+               : status;
+}
+
+static int report(const struct proof *proof, const char *path, bool json)
+{
+    if (json) {
+        print_json(proof);
+    } else {
+        print_text(proof, path);
+    }
+    print_remarks(proof, path);
+    return is_proven(proof) ? CLI_OK : CLI_FAILED;
+}
+
+/*
+ * Samples are taken in the order of their times. Where a fault has moved the stamps of a sensor, that is not the order in
+ * which they were computed: then they are taken as they were written.
+ */
 int prove_recording(const char *path, bool json)
 {
-    struct proof *proof = calloc(1, sizeof *proof);
-    struct oto_error error = {0};
-    if (proof == NULL) {
-        return cli_no_memory();
-    }
-    enum oto_status status = open_proof(proof, path, &error);
-    if (status == OTO_OK) {
-        status = prove(proof, &error);
-    }
-    if (status == OTO_OK) {
-        status = finish(proof, &error);
-    }
-    if (status == OTO_OK && !proof->difference.found && proof->same == 0) {
-        status = oto_fail(&error, OTO_INVALID, "'%.256s' has no sample of a channel that its world computes", path);
-    }
-    int code = CLI_FAILED;
-    if (status != OTO_OK) {
-        code = cli_say(&error);
-    } else {
-        if (json) {
-            print_json(proof);
-        } else {
-            print_text(proof, path);
+    bool again = false;
+    for (int as_written = 0;; as_written++) {
+        struct proof *proof = calloc(1, sizeof *proof);
+        struct oto_error error = {0};
+        if (proof == NULL) {
+            return cli_no_memory();
         }
-        print_remarks(proof, path);
-        code = is_proven(proof) ? CLI_OK : CLI_FAILED;
+        const enum oto_status status = run_proof(proof, path, as_written != 0, &error);
+        again = status == OTO_OK && proof->out_of_order && as_written == 0;
+        const int code = again ? CLI_FAILED : status == OTO_OK ? report(proof, path, json) : cli_say(&error);
+        close_proof(proof);
+        if (!again) {
+            return code;
+        }
     }
-    close_proof(proof);
-    return code;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "otolith/version.h"
 
@@ -11,7 +12,8 @@
 #define VIEW_PERIOD_NS INT64_C(10000000)  /* simulated */
 #define DIAGNOSTICS_PERIOD_NS INT64_C(1000000000)
 #define ZSTD_LEVEL 1
-enum { BATCH = 256 };
+#define LOG_FLUSH_US 200000 /* a live server writes its log ten times a second: the inputs of the last samples are then there */
+enum { BATCH = 256, MOST_LOSSLESS = 1024 };
 
 /* ---- channels ---- */
 
@@ -147,8 +149,16 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
 
 /* ---- opening ---- */
 
+/* A message of the control socket lists at most 1024 channels; a world in real time waits for nobody anyway. */
 static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
 {
+    if (recording->count > MOST_LOSSLESS) {
+        const uint32_t mode = __atomic_load_n(&oto_client_header(recording->client)->mode, __ATOMIC_ACQUIRE);
+        return mode == OTO_MODE_REALTIME
+                   ? OTO_OK
+                   : oto_fail(error, OTO_LIMIT, "%u topics: at most %d can be recorded without loss from a world that is not in real "
+                              "time; name the topics", recording->count, (int)MOST_LOSSLESS);
+    }
     const struct oto_channel **channels = calloc((size_t)recording->count + 1, sizeof *channels);
     if (channels == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory to record %u topics", recording->count);
@@ -346,12 +356,13 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
 
 static void acknowledge(struct recording *recording)
 {
-    uint64_t next[1024];
-    const uint32_t most = sizeof next / sizeof *next;
-    for (uint32_t i = 0; i < recording->count && i < most; i++) {
+    uint64_t next[MOST_LOSSLESS];
+    for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
         next[i] = oto_reader_position(&recording->rows[i].reader);
     }
-    (void)oto_lossless_acknowledge(recording->client, next, recording->count < most ? recording->count : most);
+    if (recording->count <= MOST_LOSSLESS) {
+        (void)oto_lossless_acknowledge(recording->client, next, recording->count);
+    }
 }
 
 /* Once a second of real time what is in memory goes to the file. */
@@ -428,6 +439,9 @@ enum oto_status recording_close(struct recording *recording, struct oto_error *e
 {
     uint64_t count;
     while (recording->status == OTO_OK && recording_drain(recording, &count, error) == OTO_OK && count > 0) {
+    }
+    if (recording->log_path != NULL && !oto_client_run_is_over(recording->client)) {
+        (void)usleep(LOG_FLUSH_US);
     }
     if (recording->status == OTO_OK) {
         recording->status = recording_attach_log(recording, &recording->error);

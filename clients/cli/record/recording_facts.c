@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "document/document.h"
+#include "mcap/reader.h"
 #include "otolith/hash.h"
 #include "otolith/version.h"
 #include "record/recording_private.h"
@@ -86,6 +87,28 @@ static enum oto_status attach_start(struct recording *recording, const struct ot
     return status;
 }
 
+/* A playback is proven as the recording that it plays: world and inputs are copied from there. */
+static enum oto_status copy_origin(struct recording *recording, const char *path, struct oto_error *error)
+{
+    struct oto_mcap_reader *reader = NULL;
+    enum oto_status status = oto_mcap_reader_open(path, &reader, error);
+    for (uint32_t i = 0; status == OTO_OK && i < oto_mcap_reader_attachment_count(reader); i++) {
+        const char *name = oto_mcap_reader_attachment_name(reader, i);
+        unsigned char *data = NULL;
+        size_t bytes = 0;
+        if (strcmp(name, RECORDING_WORLD) != 0 && strcmp(name, RECORDING_INPUTS) != 0) {
+            continue;
+        }
+        status = oto_mcap_reader_attachment(reader, i, &data, &bytes, error);
+        if (status == OTO_OK) {
+            status = attach(recording, name, "application/octet-stream", data, bytes, error);
+        }
+        free(data);
+    }
+    oto_mcap_reader_close(reader);
+    return status;
+}
+
 static enum oto_status attach_world(struct recording *recording, const struct recording_options *options,
                                     struct oto_error *error)
 {
@@ -99,7 +122,10 @@ static enum oto_status attach_world(struct recording *recording, const struct re
     }
     const struct oto_value *facts = status == OTO_OK ? oto_document_root(document) : NULL;
     const char *path = facts != NULL ? text_of(facts, "file") : NULL;
-    if (status == OTO_OK && path != NULL && cli_read_file(path, &text, &bytes, error) == OTO_OK) {
+    const char *played = facts != NULL ? text_of(facts, "recording") : NULL;
+    if (played != NULL) {
+        status = copy_origin(recording, played, error);
+    } else if (status == OTO_OK && path != NULL && cli_read_file(path, &text, &bytes, error) == OTO_OK) {
         const char *log = options->log_path != NULL ? options->log_path : text_of(facts, "log");
         status = attach(recording, RECORDING_WORLD, "application/yaml", text, bytes, error);
         if (status == OTO_OK && log != NULL && log[0] != '\0') {

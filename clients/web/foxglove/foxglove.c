@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document/document.h"
 #include "foxglove/session.h"
 #include "otolith/records.h"
 #include "tokens.h"
@@ -11,6 +12,7 @@
 #define TURN_MS 16
 #define QUEUE_BYTES (512u << 10)  /* queued, above which no sample is added */
 #define SAMPLES_A_TURN 512u       /* of a subscription */
+#define NS_PER_S INT64_C(1000000000)
 #define VIEW_PERIOD_NS INT64_C(10000000)
 #define CLOSE_REFUSED 4001
 enum { MESSAGE_DATA = 1, TIME = 2 }; /* opcodes of binary messages */
@@ -57,33 +59,64 @@ static void list_nodes(struct web_foxglove *foxglove, const struct oto_client *c
     }
 }
 
+static int64_t time_of(const struct oto_value *facts, const char *key)
+{
+    int64_t t_ns = 0;
+    struct oto_error ignored;
+    const struct oto_value *value = oto_value_get(facts, key);
+    return value != NULL && oto_value_i64(value, &t_ns, &ignored) == OTO_OK ? t_ns : 0;
+}
+
+/* Asks the world whether it is a recording that is played. */
+static void ask_playback(struct web_foxglove *foxglove)
+{
+    struct oto_reply reply;
+    struct oto_error ignored;
+    struct oto_document *document = NULL;
+    foxglove->playback = (struct fox_playback){0};
+    if (oto_control_info(web_world_client(foxglove->options.world), &reply, &ignored) == OTO_OK &&
+        oto_document_parse("info", reply.text, strlen(reply.text), NULL, &document, &ignored) == OTO_OK) {
+        const struct oto_value *facts = oto_document_root(document);
+        foxglove->playback.plays = oto_value_get(facts, "recording") != NULL;
+        foxglove->playback.start_ns = time_of(facts, "start_ns");
+        foxglove->playback.end_ns = time_of(facts, "end_ns");
+    }
+    oto_document_close(document);
+}
+
 static enum oto_status take_world(struct web_foxglove *foxglove, struct oto_error *error)
 {
     const struct oto_client *client = web_world_client(foxglove->options.world);
     fox_catalog_free(&foxglove->catalog);
     list_nodes(foxglove, client);
+    ask_playback(foxglove);
+    (void)snprintf(foxglove->session_id, sizeof foxglove->session_id, "%016" PRIx64, oto_client_header(client)->epoch);
     return fox_catalog_make(&foxglove->catalog, client, error);
 }
 
-/* Another session id, which is the epoch, makes a viewer forget the previous run. */
+/* A viewer drops what it has when the session id, which is the epoch, is another one. */
 static void greet(struct fox_session *session)
 {
     struct web_foxglove *foxglove = session->foxglove;
     const struct oto_segment_header *header = oto_client_header(web_world_client(foxglove->options.world));
     struct web_text *text = &foxglove->text;
-    char epoch[24];
+    const struct fox_playback *playback = &foxglove->playback;
     for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
         fox_end_subscription(&session->subscriptions[i]);
     }
     session->parameters.running = false;
-    (void)snprintf(epoch, sizeof epoch, "%016" PRIx64, header->epoch);
     web_text_clear(text);
     web_text_add(text, "{\"op\":\"serverInfo\",");
     web_text_member(text, "name", header->world);
-    web_text_member(text, "sessionId", epoch);
-    web_text_add(text, "\"capabilities\":[\"time\",\"parameters\",\"parametersSubscribe\",\"connectionGraph\"%s],"
+    web_text_member(text, "sessionId", foxglove->session_id);
+    if (playback->plays) {
+        web_text_add(text, "\"dataStartTime\":{\"sec\":%" PRId64 ",\"nsec\":%" PRId64 "},\"dataEndTime\":{\"sec\":%" PRId64 ",\"nsec\":%" PRId64 "},",
+                     playback->start_ns / NS_PER_S, playback->start_ns % NS_PER_S, playback->end_ns / NS_PER_S,
+                     playback->end_ns % NS_PER_S);
+    }
+    web_text_add(text, "\"capabilities\":[\"time\",\"parameters\",\"parametersSubscribe\",\"connectionGraph\"%s%s],"
                        "\"supportedEncodings\":[\"cdr\",\"json\"],\"metadata\":{\"ROS_DISTRO\":\"humble\"}}",
-                 session->may_control ? ",\"services\"" : "");
+                 session->may_control ? ",\"services\"" : "", session->may_control && playback->plays ? ",\"playbackControl\"" : "");
     fox_send_text(session);
     fox_catalog_advertise(&foxglove->catalog, text);
     fox_send_text(session);
@@ -92,11 +125,42 @@ static void greet(struct fox_session *session)
     }
 }
 
+/* After a seek the channels are the same: the subscriptions continue, from the oldest record of the new run. */
+static void continue_session(struct fox_session *session)
+{
+    const struct fox_catalog *catalog = &session->foxglove->catalog;
+    for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
+        struct fox_subscription *subscription = &session->subscriptions[i];
+        for (uint32_t k = 0; subscription->used && k < catalog->channels[subscription->channel].source_count; k++) {
+            subscription->readers[k] = oto_reader_make(catalog->channels[subscription->channel].sources[k], OTO_READ_FROM_OLDEST);
+        }
+        subscription->next_view_ns = 0;
+        subscription->lost = 0;
+    }
+    session->parameters.running = false;
+    fox_send_playback(session, true, "");
+}
+
 static void on_world_changed(void *context)
 {
     struct web_foxglove *foxglove = context;
     struct oto_error error = {0};
+    const struct fox_playback before = foxglove->playback;
+    const uint32_t channels = foxglove->catalog.count;
+    char session_id[sizeof foxglove->session_id];
+    memcpy(session_id, foxglove->session_id, sizeof session_id);
     if (web_world_is_over(foxglove->options.world) || take_world(foxglove, &error) != OTO_OK) {
+        return;
+    }
+    const struct fox_playback *now = &foxglove->playback;
+    if (before.plays && now->plays && before.start_ns == now->start_ns && before.end_ns == now->end_ns &&
+        channels == foxglove->catalog.count) {
+        memcpy(foxglove->session_id, session_id, sizeof session_id);
+        for (struct fox_session *session = foxglove->sessions; session != NULL; session = session->next) {
+            if (session->admitted) {
+                continue_session(session);
+            }
+        }
         return;
     }
     for (struct fox_session *session = foxglove->sessions; session != NULL; session = session->next) {

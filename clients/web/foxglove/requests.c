@@ -6,7 +6,7 @@
 #include "foxglove/session.h"
 
 enum { INFO = 0, WARNING = 1, ERROR = 2 };
-enum { SERVICE_CALL = 2, SERVICE_RESPONSE = 3 }; /* opcodes of binary messages */
+enum { SERVICE_CALL = 2, SERVICE_RESPONSE = 3, PLAYBACK_REQUEST = 3, PLAYBACK_STATE = 5 }; /* opcodes of binary messages */
 
 static const char *text_of(const struct oto_value *map, const char *key)
 {
@@ -393,6 +393,81 @@ static void send_result(struct fox_session *session, uint32_t service, uint32_t 
     (void)web_peer_send(session->peer, frame, 17 + text->bytes, true);
 }
 
+/* ---- playback control ---- */
+
+/* u8 opcode, u8 status, u64 time, f32 speed, u8 did seek, u32 length and text of the request's id. */
+void fox_send_playback(struct fox_session *session, bool did_seek, const char *id)
+{
+    enum { PLAYING = 0, PAUSED = 1, ENDED = 3, HEAD = 19 };
+    unsigned char frame[HEAD + FOX_ID_BYTES];
+    const struct oto_client *client = web_world_client(session->foxglove->options.world);
+    const uint32_t state = __atomic_load_n(&oto_client_header(client)->state, __ATOMIC_ACQUIRE);
+    struct oto_clock clock = {0};
+    const uint32_t length = (uint32_t)strlen(id);
+    (void)oto_client_clock(client, &clock);
+    const uint64_t time_ns = clock.sim_time_ns > 0 ? (uint64_t)clock.sim_time_ns : 0;
+    const float speed = (float)clock.scale;
+    const bool at_end = clock.sim_time_ns >= session->foxglove->playback.end_ns;
+    frame[0] = PLAYBACK_STATE;
+    frame[1] = state == OTO_SERVER_RUNNING ? PLAYING : at_end ? ENDED : PAUSED;
+    memcpy(frame + 2, &time_ns, sizeof time_ns);
+    memcpy(frame + 10, &speed, sizeof speed);
+    frame[14] = did_seek;
+    memcpy(frame + 15, &length, sizeof length);
+    memcpy(frame + HEAD, id, length);
+    (void)web_peer_send(session->peer, frame, HEAD + length, true);
+}
+
+static void control_playback(struct fox_session *session, const char *verb, const char *argument)
+{
+    struct oto_error error = {0};
+    if (web_control_request(session->foxglove->control, session->number, session->may_control, "k", verb, &argument,
+                            argument != NULL ? 1 : 0, &error) == OTO_OK) {
+        session->control.awaited++;
+    } else {
+        fox_send_status(session, ERROR, error.text);
+    }
+}
+
+/* u8 opcode, u8 play or pause, f32 speed, u8 had seek, u64 time, u32 length and text of the id. */
+static void on_playback_request(struct fox_session *session, const unsigned char *data, size_t bytes)
+{
+    enum { HEAD = 19 };
+    float speed;
+    uint64_t seek_ns;
+    uint32_t length;
+    char text[32];
+    if (bytes < HEAD || !session->foxglove->playback.plays || session->control.awaited > 0) {
+        fox_send_status(session, WARNING, "this world is live, or a request to control the playback is under way");
+        return;
+    }
+    memcpy(&speed, data + 2, sizeof speed);
+    memcpy(&seek_ns, data + 7, sizeof seek_ns);
+    memcpy(&length, data + 15, sizeof length);
+    length = length <= bytes - HEAD && length < FOX_ID_BYTES ? length : 0;
+    memcpy(session->control.id, data + HEAD, length);
+    session->control.id[length] = '\0';
+    session->control.did_seek = data[6] != 0;
+    if (session->control.did_seek) {
+        (void)snprintf(text, sizeof text, "%.9f", (double)seek_ns * 1e-9);
+        control_playback(session, "seek", text);
+    }
+    (void)snprintf(text, sizeof text, "%.6g", (double)speed);
+    control_playback(session, "scale", text);
+    control_playback(session, data[1] == 0 ? "resume" : "pause", NULL);
+}
+
+static void take_control_reply(struct fox_session *session, bool good, const char *text)
+{
+    if (!good) {
+        fox_send_status(session, ERROR, text);
+    }
+    session->control.awaited -= session->control.awaited > 0;
+    if (session->control.awaited == 0) {
+        fox_send_playback(session, session->control.did_seek, session->control.id);
+    }
+}
+
 void fox_reply(struct fox_session *session, const char *text, size_t bytes)
 {
     struct oto_document *document = NULL;
@@ -408,6 +483,8 @@ void fox_reply(struct fox_session *session, const char *text, size_t bytes)
     const bool good = strcmp(text_of(reply, "ok"), "true") == 0;
     if (number[0] == 'p') {
         take_parameters(session, reply);
+    } else if (number[0] == 'k') {
+        take_control_reply(session, good, text_of(reply, "text"));
     } else if (number[0] == 'c' && sscanf(number, "c%u:%u", &service, &call) == 2) {
         if (good) {
             send_result(session, service, call, reply);
@@ -439,10 +516,13 @@ void fox_receive(struct fox_session *session, const void *data, size_t bytes, bo
     struct oto_document *document = NULL;
     struct oto_error error = {0};
     if (binary) {
-        if (bytes > 0 && *(const unsigned char *)data == SERVICE_CALL) {
+        const unsigned char opcode = bytes > 0 ? *(const unsigned char *)data : 0;
+        if (opcode == SERVICE_CALL) {
             on_service_call(session, data, bytes);
+        } else if (opcode == PLAYBACK_REQUEST) {
+            on_playback_request(session, data, bytes);
         } else {
-            fox_send_status(session, WARNING, "of binary messages, service calls alone are accepted");
+            fox_send_status(session, WARNING, "of binary messages, service calls and playback control are accepted");
         }
         return;
     }

@@ -27,6 +27,19 @@ struct fox_parameters {
     struct web_text values;
 };
 
+/* A recording that is played: the viewer may pause it, seek, and set its speed. */
+struct fox_playback {
+    bool plays;
+    int64_t start_ns, end_ns;
+};
+
+/* A playback control request whose replies are awaited. */
+struct fox_control {
+    uint32_t awaited;
+    bool did_seek, failed;
+    char id[FOX_ID_BYTES];
+};
+
 struct fox_session {
     struct fox_session *previous, *next;
     struct web_foxglove *foxglove;
@@ -36,6 +49,7 @@ struct fox_session {
     bool wants_parameters, wants_graph;
     struct fox_subscription subscriptions[FOX_SUBSCRIPTIONS];
     struct fox_parameters parameters;
+    struct fox_control control;
 };
 
 struct web_foxglove {
@@ -45,6 +59,8 @@ struct web_foxglove {
     struct fox_session *sessions;
     uint64_t session_count; /* numbers the sessions */
     struct fox_catalog catalog;
+    struct fox_playback playback;
+    char session_id[24];
     const char *nodes[FOX_NODES_MAX]; /* names, of the client's channels */
     uint32_t node_count;
     struct oto_reader events; /* parameters that anybody has set */
@@ -67,6 +83,8 @@ void fox_advertise_services(struct fox_session *session);
 void fox_get_parameters(struct fox_session *session, const char *id);
 /* A reply of web_control_request as JSON. */
 void fox_reply(struct fox_session *session, const char *text, size_t bytes);
+/* The state of a playback, binary. */
+void fox_send_playback(struct fox_session *session, bool did_seek, const char *id);
 void fox_end_subscription(struct fox_subscription *subscription);
 
 #endif

@@ -96,6 +96,14 @@ static enum oto_status call_swap(struct call *call)
     return oto_control_swap_with(call->client, argument(call, 0), &swap, &call->reply, NULL, &call->error);
 }
 
+/* Of a recording that is played. */
+static enum oto_status call_seek(struct call *call)
+{
+    double t_s;
+    const enum oto_status status = take_number(call, 0, 0, 9e9, &t_s);
+    return status == OTO_OK ? oto_control_seek(call->client, (int64_t)(t_s * 1e9 + 0.5), &call->reply, &call->error) : status;
+}
+
 static enum oto_status call_fault(struct call *call)
 {
     return oto_control_fault(call->client, argument(call, 0), argument(call, 1), &call->reply, &call->error);
@@ -164,6 +172,7 @@ static const struct verb verbs[] = {
     {"resume", call_resume, 0, 0, false, "operate"},
     {"step", call_step, 1, 1, false, "operate"},
     {"scale", call_scale, 1, 1, false, "operate"},
+    {"seek", call_seek, 1, 1, false, "operate"},
     {"set", call_set, 3, 3, false, "operate"},
     {"swap", call_swap, 2, 3, false, "admin"},
     {"fault", call_fault, 2, 2, false, "operate"},

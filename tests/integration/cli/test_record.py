@@ -2,7 +2,6 @@
 sample, and that lose nothing complete when the recorder is killed, the disk is full or the file is damaged."""
 import json
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 sys.dont_write_bytecode = True
 
+from npm import npm_folder  # noqa: E402
 from otolith_case import OtolithCase  # noqa: E402
 
 BIN, BUILD, SOURCE = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
@@ -75,6 +75,13 @@ class Recordings(OtolithCase):
         self.assertEqual(facts["missing"], 0)
         self.assertGreaterEqual(facts["hashes"], 3)
         self.assertEqual([path.name for path in self.path.iterdir() if path.name.startswith("otolith-run")], [])
+
+    def test_samples_whose_stamps_a_fault_moves_are_proven_too(self):
+        self.record_run("--set", "vehicles.car.nodes.mag.faults=[{kind: time_jump, value: 2, at_s: 0.5}]", "--set",
+                        "vehicles.car.nodes.odo.faults=[{kind: time_jitter, value: 0.02, at_s: 0.5}]")
+        facts = self.verify()
+        self.assertTrue(facts["same"])
+        self.assertEqual(facts["samples"], 3 * (1000 + 500 + 50 + 100))
 
     def test_a_recording_is_the_same_bytes_each_time_except_its_epoch(self):
         self.record_run()
@@ -154,16 +161,7 @@ class Recordings(OtolithCase):
         self.assertIn("cannot write", error)
 
     def test_programs_of_other_vendors_read_a_recording(self):
-        if shutil.which("npm") is None or shutil.which("node") is None:
-            self.skipTest("npm is not installed")
-        place = BUILD / "tests" / "npm-recordings"
-        place.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json", "check_recording.mjs"):
-            shutil.copy(SOURCE / "tests/integration/ros" / name, place)
-        fetched = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], cwd=place,
-                                 capture_output=True, text=True, timeout=self.timeout_s)
-        if fetched.returncode != 0:
-            self.skipTest("the npm registry is not reachable: " + fetched.stderr.strip().splitlines()[-1][:200])
+        place = npm_folder(self, BUILD, SOURCE, "check_recording.mjs")
         self.record_run()
         checked = subprocess.run(["node", "check_recording.mjs", str(self.file)], cwd=place, capture_output=True, text=True,
                                  timeout=self.timeout_s)
