@@ -43,7 +43,8 @@ class Page {
     this.events = new Events(this, $('panel-events'), $('count'));
     this.nodes = new Nodes(this, $('panel-nodes'));
     this.spectra = new Spectra(this, $('panel-analysis'));
-    this.frames = 0;
+    this.frames = 0; // of the screen
+    this.drawn = this.drawnBefore = 0;
     this.cost_ms = 0;
     this.tables_ms = 0;
     this.fps = 0;
@@ -214,13 +215,13 @@ class Page {
     requestAnimationFrame((next) => this.#onFrame(next));
     this.frames++;
     if (now_ms - this.fps_ms >= 1000) {
-      this.fps = 1000 * this.drawn / (now_ms - this.fps_ms);
+      this.fps = 1000 * (this.drawn - this.drawnBefore) / (now_ms - this.fps_ms);
       this.fps_ms = now_ms;
-      this.drawn = 0;
+      this.drawnBefore = this.drawn;
     }
     this.view.advance(this.world.time);
     if (this.cost_ms > COST_LIMIT_MS && this.frames % 2 === 1) return;
-    this.drawn = (this.drawn ?? 0) + 1;
+    this.drawn++;
     const start = performance.now();
     if (this.view.dirty) {
       this.view.dirty = false;
