@@ -15,6 +15,7 @@ import { WINDOWS_S, defaultCharts, readLayout, writeLayout } from './layout.js';
 import { clock, number } from './units.js';
 
 const TABLES_MS = 200;
+const SCENE_MS = 50;
 const COST_LIMIT_MS = 14; // drawing that takes longer is done in every second frame
 
 const $ = (id) => document.getElementById(id);
@@ -47,6 +48,7 @@ class Page {
     this.drawn = this.drawnBefore = 0;
     this.cost_ms = 0;
     this.tables_ms = 0;
+    this.scene_ms = 0;
     this.fps = 0;
     this.fps_ms = performance.now();
     this.world.on('world', (facts) => this.#worldChanged(facts));
@@ -227,6 +229,11 @@ class Page {
       this.view.dirty = false;
       $('time').textContent = clock(this.world.time);
       for (const chart of this.charts) if (chart.visible) chart.redraw();
+      this.sceneDirty = true;
+    }
+    if (this.sceneDirty && now_ms - this.scene_ms >= SCENE_MS) {
+      this.sceneDirty = false;
+      this.scene_ms = now_ms;
       this.scene.redraw(this.view.following ? this.world.time : this.view.t1);
     }
     if (now_ms - this.tables_ms >= TABLES_MS) {
