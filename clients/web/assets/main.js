@@ -16,7 +16,6 @@ import { clock, number } from './units.js';
 
 const TABLES_MS = 200;
 const SCENE_MS = 50;
-const COST_LIMIT_MS = 14; // drawing that takes longer is done in every second frame
 
 const $ = (id) => document.getElementById(id);
 
@@ -44,7 +43,7 @@ class Page {
     this.events = new Events(this, $('panel-events'), $('count'));
     this.nodes = new Nodes(this, $('panel-nodes'));
     this.spectra = new Spectra(this, $('panel-analysis'));
-    this.frames = 0; // of the screen
+    this.drawn_ms = 0;
     this.drawn = this.drawnBefore = 0;
     this.cost_ms = 0;
     this.tables_ms = 0;
@@ -215,14 +214,14 @@ class Page {
 
   #onFrame(now_ms) {
     requestAnimationFrame((next) => this.#onFrame(next));
-    this.frames++;
     if (now_ms - this.fps_ms >= 1000) {
       this.fps = 1000 * (this.drawn - this.drawnBefore) / (now_ms - this.fps_ms);
       this.fps_ms = now_ms;
       this.drawnBefore = this.drawn;
     }
     this.view.advance(this.world.time);
-    if (this.cost_ms > COST_LIMIT_MS && this.frames % 2 === 1) return;
+    if (now_ms - this.drawn_ms < 2 * this.cost_ms) return; // half of the time is for data
+    this.drawn_ms = now_ms;
     this.drawn++;
     const start = performance.now();
     if (this.view.dirty) {
