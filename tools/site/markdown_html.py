@@ -42,6 +42,11 @@ def fence_html(language, word, text):
     return f'<div class="{kind}">{head}<pre><code>{colour(text.rstrip(), language)}</code></pre></div>'
 
 
+def breakable(table):
+    """Long names in a table may be broken after a dot or an underscore."""
+    return re.sub(r"(<code>)([^<]{16,})(</code>)", lambda match: match[1] + re.sub(r"([._/])(?=\w)", r"\1<wbr>", match[2]) + match[3], table)
+
+
 def slugify(value, _separator):
     return re.sub(r"[^\w\- ]", "", value.lower()).replace(" ", "-")
 
@@ -63,7 +68,7 @@ class Page:
         made = re.sub(r"(?:<p>)?XFENCE(\d+)X(?:</p>)?", lambda match: blocks[int(match[1])], made)
         made = re.sub(r'<a href="([^"]*)">(.*?)</a>', lambda match: self._link(match, resolve), made, flags=re.S)
         made = re.sub(r'<img alt="([^"]*)" src="([^"]*)" ?/?>', lambda match: self._picture(match, resolve), made)
-        made = re.sub(r"<table>.*?</table>", lambda match: f'<div class="table">{match[0]}</div>', made, flags=re.S)
+        made = re.sub(r"<table>.*?</table>", lambda match: f'<div class="table">{breakable(match[0])}</div>', made, flags=re.S)
         self.html = re.sub(r'<h([2-4]) id="([^"]*)">(.*?)</h\1>',
                            r'<h\1 id="\2">\3 <a class="anchor" href="#\2" aria-label="link to this section">#</a></h\1>', made, flags=re.S)
         self.headings = [(int(level), name, html.unescape(re.sub(r"<[^>]*>", "", words)))
