@@ -27,7 +27,7 @@ def colour(text, language):
         return html.escape(text)
     comment = COMMENT.get(language, HASH_COMMENT)
     keys = KEY if language == "yaml" else ""
-    pattern = re.compile(rf"(?P<c>{comment})|(?P<s>{STRING})|(?P<k>\b(?:{'|'.join(words.split())})\b)|(?P<n>{NUMBER}){keys}", re.S | re.M)
+    pattern = re.compile(rf"(?P<c>{comment})|(?P<s>{STRING})|(?P<k>(?<![\w-])(?:{'|'.join(words.split())})\b)|(?P<n>{NUMBER}){keys}", re.S | re.M)
     made, end = [], 0
     for match in pattern.finditer(text):
         made += [html.escape(text[end:match.start()]), f'<span class="{match.lastgroup}">{html.escape(match[0])}</span>']
