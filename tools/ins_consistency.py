@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 MINUTES = (1, 2, 5)
 STATES = 9
 LEVEL = "{generate: city}"
-SPRINGS = """{generate: city, road: {grade_rms_deg: 1.0, bank_rms_deg: 0.6, crown_deg: 1.0},
-    suspension: {pitch_compliance_deg_s2_m: -0.30, roll_compliance_deg_s2_m: 0.35},
-    vibration: {pitch_rms_deg: 0.15, roll_rms_deg: 0.15, vertical_rms_m_s2: 0.4}}"""
+SPRINGS = ("{generate: city, road: {grade_rms_deg: 1.0, bank_rms_deg: 0.6, crown_deg: 1.0}, "
+           "suspension: {pitch_compliance_deg_s2_m: -0.30, roll_compliance_deg_s2_m: 0.35}, "
+           "vibration: {pitch_rms_deg: 0.15, roll_rms_deg: 0.15, vertical_rms_m_s2: 0.4}}")
 WORLD = """
 world: consistency
 seed: 1

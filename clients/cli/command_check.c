@@ -1,10 +1,36 @@
 /* otolith check WORLD: loads a world file in the server program and reports errors, without running it. */
 #include "cli.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* A plugin's code runs in the server, and can end it. */
+static int run_check(const char *server, char **arguments, const char *world)
+{
+    struct oto_error error = {0};
+    int state = 0;
+    pid_t pid = 0;
+    const int reason = posix_spawn(&pid, server, NULL, NULL, arguments, environ);
+    if (reason != 0) {
+        (void)oto_fail(&error, OTO_IO, "%s could not be started: %s", server, strerror(reason));
+        return cli_say(&error);
+    }
+    while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
+        /* the check ends with the same signal */
+    }
+    if (WIFSIGNALED(state)) {
+        (void)oto_fail(&error, OTO_PLUGIN, "the check of '%.256s' died of signal %d: the file of a plugin is damaged, or its code is",
+                       world, WTERMSIG(state));
+        return cli_say(&error);
+    }
+    return WIFEXITED(state) ? WEXITSTATUS(state) : CLI_FAILED;
+}
 
 int cli_check(int argc, char **argv)
 {
@@ -31,8 +57,7 @@ int cli_check(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         arguments[i + 1] = argv[i];
     }
-    (void)execv(server, arguments);
-    (void)oto_fail(&error, OTO_IO, "%s could not be started", server);
+    const int code = run_check(server, arguments, argv[1]);
     free(arguments);
-    return cli_say(&error);
+    return code;
 }

@@ -139,11 +139,13 @@ static const struct argp fault_argp = {
     .options = options,
     .parser = parse,
     .args_doc = "NODE KIND [VALUE] [TERM=VALUE...]\nNODE --clear[=NUMBER]",
-    .doc = "Inject a fault between a sensor and its channel. The state and the noise of the sensor do not change.\v"
+    .doc = "Inject a fault between a sensor and its channel, or a disturbance into the sensor. The noise of the sensor does not "
+           "change.\v"
            "Kinds: stuck, dropout, intermittent (period_s, probability), bias VALUE, ramp VALUE (per second), scale FACTOR, "
            "spikes VALUE (rate_hz), noise SIGMA, saturation LEVEL, sign, axes ORDER (yxz, -xzy), delay SECONDS, "
-           "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. What was "
-           "injected is published in the channel NODE.label.",
+           "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. Disturbances act inside "
+           "the sensor: outage, multipath METRES (decay_s), spoof M/S and jam DB of satellite receivers, draught PASCALS (decay_s) of "
+           "barometers. What was injected is published in the channel NODE.label.",
     .children = children,
 };
 

@@ -77,7 +77,7 @@ static enum oto_status send_fix(const struct options *options, struct gnss_line 
     return status;
 }
 
-/* The record as this program knows it; modes are an index. */
+/* The record as this program knows it. What a fault has made inexpressible is no fix. */
 static enum oto_status take_fix(const struct oto_wire_sample *sample, struct oto_navsat_record *fix, struct oto_error *error)
 {
     if (oto_record_type_hash(sample->type) != oto_record_type_hash(&oto_navsat_type)) {
@@ -85,8 +85,11 @@ static enum oto_status take_fix(const struct oto_wire_sample *sample, struct oto
                         oto_navsat_type.name);
     }
     memcpy(fix, sample->payload, sizeof *fix);
-    if (fix->mode >= OTO_NAVSAT_MODES) {
-        return oto_fail(error, OTO_CORRUPT, "%s: mode %u, expected 0 to %d", sample->topic, fix->mode, OTO_NAVSAT_MODES - 1);
+    if (!gnss_is_expressible(fix)) {
+        const int64_t utc_ns = fix->utc_ns;
+        memset(fix, 0, sizeof *fix);
+        fix->utc_ns = utc_ns;
+        fix->course_deg = fix->horizontal_accuracy_m = fix->vertical_accuracy_m = fix->speed_accuracy_m_s = -1.0;
     }
     return OTO_OK;
 }

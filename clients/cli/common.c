@@ -300,7 +300,8 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
 static char *protect_number(char *argument)
 {
     char *copy = NULL;
-    if (argument[0] != '-' || strspn(argument + 1, ".0123456789") == 0) {
+    if (argument[0] != '-' || strspn(argument + 1, ".,0123456789eE+-") != strlen(argument + 1) ||
+        strpbrk(argument, "0123456789") == NULL) {
         return argument;
     }
     if (asprintf(&copy, " %s", argument) < 0) {

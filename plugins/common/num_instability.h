@@ -46,10 +46,10 @@ void num_instability_fit_given(struct num_instability *fit, const double *correl
 /* Draws from the stationary distribution with `count` deviates. */
 void num_instability_start(const struct num_instability *fit, const double *deviates, double *state);
 
-NUM_INLINE num_pack num_instability_pack(const struct num_instability *fit, double *state, double deviate, int i)
+NUM_INLINE num_pack num_instability_pack(const double *decay, const double *drive, double *state, double deviate, int i)
 {
     const num_pack next =
-        num_pack_load(&fit->decay[i]) * num_pack_load(&state[i]) + num_pack_load(&fit->drive[i]) * deviate;
+        num_pack_load(&decay[i]) * num_pack_load(&state[i]) + num_pack_load(&drive[i]) * deviate;
     num_pack_store(&state[i], next);
     return next;
 }
@@ -58,16 +58,18 @@ NUM_INLINE num_pack num_instability_pack(const struct num_instability *fit, doub
  * Advances the processes of one axis by a period and returns their sum. The order of additions is the same at any
  * width.
  */
-NUM_INLINE double num_instability_step(const struct num_instability *fit, double *state, double deviate)
+NUM_INLINE double num_instability_step(const double *decay, const double *drive, double *state, double deviate)
 {
 #if NUM_WIDTH == 4
-    const num_pack low = num_instability_pack(fit, state, deviate, 0);
-    const num_pack high = num_instability_pack(fit, state, deviate, 4);
+    const num_pack low = num_instability_pack(decay, drive, state, deviate, 0);
+    const num_pack high = num_instability_pack(decay, drive, state, deviate, 4);
     const num_pair sum = (__builtin_shufflevector(low, low, 0, 1) + __builtin_shufflevector(low, low, 2, 3)) +
                          (__builtin_shufflevector(high, high, 0, 1) + __builtin_shufflevector(high, high, 2, 3));
 #else
-    const num_pair sum = (num_instability_pack(fit, state, deviate, 0) + num_instability_pack(fit, state, deviate, 2)) +
-                         (num_instability_pack(fit, state, deviate, 4) + num_instability_pack(fit, state, deviate, 6));
+    const num_pair sum = (num_instability_pack(decay, drive, state, deviate, 0) +
+                          num_instability_pack(decay, drive, state, deviate, 2)) +
+                         (num_instability_pack(decay, drive, state, deviate, 4) +
+                          num_instability_pack(decay, drive, state, deviate, 6));
 #endif
     return sum[0] + sum[1];
 }

@@ -10,17 +10,23 @@ extern const struct num_kernel num_kernel_avx2;
 
 #define XMM_AND_YMM_STATE 6u
 
-/* True if the processor has AVX2 and the operating system saves its registers. */
+#define NEEDED_OF_LEAF_1 ((unsigned)(bit_OSXSAVE | bit_AVX | bit_FMA))
+
+/*
+ * True if the processor has AVX2 and the operating system saves its registers. Leaf 1 is there on every x86-64, and leaf 7 on
+ * every one with FMA, so neither needs a question about the highest leaf: in a virtual machine each costs some microseconds.
+ */
 static bool has_avx2(void)
 {
     unsigned a, b, c, d, low, high;
-    if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0 || (c & bit_AVX) == 0) {
+    __cpuid(1, a, b, c, d);
+    if ((c & NEEDED_OF_LEAF_1) != NEEDED_OF_LEAF_1) {
         return false;
     }
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     (void)high;
-    return (low & XMM_AND_YMM_STATE) == XMM_AND_YMM_STATE && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 &&
-           (b & bit_AVX2) != 0;
+    __cpuid_count(7, 0, a, b, c, d);
+    return (low & XMM_AND_YMM_STATE) == XMM_AND_YMM_STATE && (b & bit_AVX2) != 0;
 }
 
 const struct num_kernel *num_kernel_wide(void)

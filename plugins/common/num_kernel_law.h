@@ -222,13 +222,15 @@ NUM_INLINE double num_instability_lane(uint32_t lane, const struct num_sample *s
         return 0.0;
     }
     const struct num_triad_plan *triad = &sample->plan->triads[lane / 3];
-    const struct num_instability *fit =
-        sample->extended && (triad->terms & NUM_HAS_MARKOV) != 0 ? &triad->markov[lane % 3] : &triad->instability;
-    if (fit->count == 0) {
+    const double deviate = sample->deviates[3 * sample->slots * NUM_INSTABILITY + lane];
+    if (sample->extended && (triad->terms & NUM_HAS_MARKOV) != 0) {
+        const struct num_markov *markov = &triad->markov[lane % 3];
+        return num_instability_step(markov->decay, markov->drive, sample->instability[lane], deviate);
+    }
+    if (triad->instability.count == 0) {
         return 0.0;
     }
-    return num_instability_step(fit, sample->instability[lane],
-                                sample->deviates[3 * sample->slots * NUM_INSTABILITY + lane]);
+    return num_instability_step(triad->instability.decay, triad->instability.drive, sample->instability[lane], deviate);
 }
 
 /* The sines of an axis at this sample. Whole turns are taken off first, where that is exact. */

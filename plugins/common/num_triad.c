@@ -177,13 +177,34 @@ static void plan_white(const struct num_triad_params *params, const struct num_l
     }
 }
 
-static void plan_instability(const struct num_triad_params *params, double rate_hz, struct num_triad_plan *plan)
+static void start_axis(const struct num_instability *fit, const struct num_triad_place *place, int axis, double *state)
 {
-    const double dt_s = 1.0 / rate_hz;
+    double deviates[NUM_INSTABILITY_POLES];
+    for (uint64_t i = 0; i < NUM_INSTABILITY_POLES; i++) {
+        deviates[i] = oto_normal_at(place->noise_key, 0, NUM_DRAW_INSTABILITY_START, OTO_RNG_DOMAIN_TURN_ON,
+                                    (3 * (uint64_t)place->id + (uint64_t)axis) * NUM_INSTABILITY_POLES + i);
+    }
+    num_instability_start(fit, deviates, state);
+}
+
+static void plan_markov(const struct num_triad_params *params, const struct num_triad_place *place, int axis,
+                        struct num_markov *markov)
+{
+    struct num_instability fit;
+    num_instability_fit_given(&fit, params->gauss_markov_tau_s, params->gauss_markov_u[axis], NUM_INSTABILITY_POLES,
+                              1.0 / place->rate_hz);
+    memcpy(markov->decay, fit.decay, sizeof markov->decay);
+    memcpy(markov->drive, fit.drive, sizeof markov->drive);
+    start_axis(&fit, place, axis, markov->start);
+}
+
+static void plan_instability(const struct num_triad_params *params, const struct num_triad_place *place,
+                             struct num_triad_plan *plan)
+{
+    const double dt_s = 1.0 / place->rate_hz;
     if ((plan->terms & NUM_HAS_MARKOV) != 0) {
         for (int i = 0; i < 3; i++) {
-            num_instability_fit_given(&plan->markov[i], params->gauss_markov_tau_s, params->gauss_markov_u[i],
-                                      NUM_INSTABILITY_POLES, dt_s);
+            plan_markov(params, place, i, &plan->markov[i]);
             plan->instability_u[i] = 1.0;
         }
     } else if (params->bias_instability_tau_s > 0.0) {
@@ -194,11 +215,11 @@ static void plan_instability(const struct num_triad_params *params, double rate_
     }
 }
 
-static void plan_noise(const struct num_triad_params *params, const struct num_law_params *law, double rate_hz,
-                       struct num_triad_plan *plan)
+static void plan_noise(const struct num_triad_params *params, const struct num_law_params *law,
+                       const struct num_triad_place *place, struct num_triad_plan *plan)
 {
-    const double root_period = oto_sqrt(1.0 / rate_hz);
-    plan_white(params, law, rate_hz, plan);
+    const double root_period = oto_sqrt(1.0 / place->rate_hz);
+    plan_white(params, law, place->rate_hz, plan);
     for (int i = 0; i < 3; i++) {
         plan->instability_u[i] = params->bias_instability_u[i];
         plan->walk_u[i] = params->random_walk_u_rthz[i] * root_period;
@@ -210,7 +231,7 @@ static void plan_noise(const struct num_triad_params *params, const struct num_l
         plan->terms |= NUM_HAS_INSTABILITY | NUM_HAS_MARKOV;
     }
     if ((plan->terms & NUM_HAS_INSTABILITY) != 0) {
-        plan_instability(params, rate_hz, plan);
+        plan_instability(params, place, plan);
     }
 }
 
@@ -286,7 +307,7 @@ static void plan_mems(const struct num_triad_params *params, const struct num_la
                       const struct num_triad_place *place, struct num_triad_plan *plan)
 {
     plan_matrix(params, place, plan);
-    plan_noise(params, law, place->rate_hz, plan);
+    plan_noise(params, law, place, plan);
     for (int i = 0; i < 3; i++) {
         const double turn_on = once(place->noise_key, NUM_DRAW_TURN_ON_BIAS, OTO_RNG_DOMAIN_TURN_ON, place->id, i);
         const double unit = once(place->unit_key, NUM_DRAW_UNIT_BIAS, OTO_RNG_DOMAIN_UNIT, place->id, i);
@@ -340,13 +361,11 @@ enum oto_status num_triad_prepare(const struct num_triad_params *params, const s
 void num_triad_start(const struct num_triad_plan *plan, const struct num_triad_place *place,
                      double (*instability)[NUM_INSTABILITY_POLES])
 {
-    for (uint64_t axis = 0; axis < 3; axis++) {
-        double deviates[NUM_INSTABILITY_POLES];
-        for (uint64_t i = 0; i < NUM_INSTABILITY_POLES; i++) {
-            deviates[i] = oto_normal_at(place->noise_key, 0, NUM_DRAW_INSTABILITY_START, OTO_RNG_DOMAIN_TURN_ON,
-                                        (3 * (uint64_t)place->id + axis) * NUM_INSTABILITY_POLES + i);
+    for (int axis = 0; axis < 3; axis++) {
+        if ((plan->terms & NUM_HAS_MARKOV) != 0) {
+            memcpy(instability[axis], plan->markov[axis].start, sizeof plan->markov[axis].start);
+        } else {
+            start_axis(&plan->instability, place, axis, instability[axis]);
         }
-        num_instability_start((plan->terms & NUM_HAS_MARKOV) != 0 ? &plan->markov[axis] : &plan->instability, deviates,
-                              instability[axis]);
     }
 }

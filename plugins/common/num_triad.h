@@ -102,6 +102,11 @@ struct num_triad_place {
 #define NUM_HAS_EXTENDED \
     (NUM_HAS_G_CROSS | NUM_HAS_MARKOV | NUM_HAS_SINE | NUM_HAS_NONLINEARITY | NUM_HAS_G2_SENSITIVITY | NUM_HAS_THERMAL_CURVE | NUM_HAS_SELF_HEATING)
 
+/* The given processes of one axis: what a sample needs of their fit, and the state at time zero. */
+struct num_markov {
+    double decay[NUM_INSTABILITY_POLES], drive[NUM_INSTABILITY_POLES], start[NUM_INSTABILITY_POLES];
+};
+
 /* The derived constants of one triad. Prepare makes them; a suite packs them into its lanes. */
 struct num_triad_plan {
     uint32_t terms; /* NUM_HAS_… */
@@ -120,7 +125,7 @@ struct num_triad_plan {
     double matrix[3][3]; /* takes true axes to measured ones */
     double g_sensitivity_u_m_s2[3];
     struct num_instability instability; /* of all axes, unless terms has NUM_HAS_MARKOV */
-    struct num_instability markov[3];
+    struct num_markov markov[3];
     uint32_t sine_count;
     double sine_turns[NUM_SINES]; /* in a sample period */
     double sine_phase_turns[3][NUM_SINES], sine_u[3][NUM_SINES];

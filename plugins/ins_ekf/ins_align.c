@@ -79,10 +79,15 @@ static void set_variance(struct ins_state *state, uint32_t place, double sigma)
     state->p[place * (INS_STATES + 1)] = sigma * sigma;
 }
 
-/* The error of the fix is that of the position, with the other sign: δp = −D u − w. */
+/*
+ * The position is the fix less the lever arm: δp = −D u − w + R [l]× δθ. Without the last term the next fix would seem to
+ * show the tilt.
+ */
 static void start_at_fix(struct ins_state *state)
 {
-    double sigma_m[3], correlated_m[3];
+    double sigma_m[3], correlated_m[3], by_turn[9], lever[9];
+    const oto_mat3 r_lever = oto_mat3_mul(oto_mat3_from_quat(state->nav.q_enu_from_body),
+                                          oto_mat3_skew(state->alignment.fix_body_m));
     oto_vec3_to_array(state->alignment.fix_sigma_m, sigma_m);
     oto_vec3_to_array(state->alignment.fix_correlated_m, correlated_m);
     for (uint32_t i = 0; i < 3; i++) {
@@ -90,6 +95,17 @@ static void start_at_fix(struct ins_state *state)
         if (correlated_m[i] > 0.0) {
             state->p[(INS_P + i) * INS_STATES + INS_FIX + i] = state->p[(INS_FIX + i) * INS_STATES + INS_P + i] =
                 -correlated_m[i];
+        }
+    }
+    for (uint32_t i = 0; i < 9; i++) { /* P(p, θ) = R [l]× P(θ), whose P is diagonal here */
+        lever[i] = r_lever.m[i / 3][i % 3];
+        by_turn[i] = lever[i] * state->p[(INS_THETA + i % 3) * (INS_STATES + 1)];
+        state->p[(INS_P + i / 3) * INS_STATES + INS_THETA + i % 3] = by_turn[i];
+        state->p[(INS_THETA + i % 3) * INS_STATES + INS_P + i / 3] = by_turn[i];
+    }
+    for (uint32_t i = 0; i < 9; i++) {
+        for (uint32_t k = 0; k < 3; k++) {
+            state->p[(INS_P + i / 3) * INS_STATES + INS_P + i % 3] += by_turn[3 * (i / 3) + k] * lever[3 * (i % 3) + k];
         }
     }
 }

@@ -174,7 +174,7 @@ static uint32_t write_input(struct srv_sim *sim, const struct srv_member *member
                             const struct srv_host *host)
 {
     struct srv_node *node = member->node;
-    struct oto_sensor_input input;
+    struct oto_sensor_input input = {0}; /* unused disturbances must not show memory of the server to a host */
     if (node->is_estimator) {
         srv_host_put_samples(host, member->slot, &node->inputs,
                              srv_estimator_look(sim, node, runner->heard, runner->hears));

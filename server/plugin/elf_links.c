@@ -196,6 +196,21 @@ static bool relocations_are_inside(const struct links *links, uint64_t table, ui
     return true;
 }
 
+/* The linker gives each function one slot, in the order of the relocations, after the three words of the loader. */
+static bool slots_are_in_order(const struct links *links)
+{
+    const struct elf_dynamic *dynamic = links->dynamic;
+    for (uint64_t at = 0, slot = dynamic->pltgot + 3 * sizeof(uint64_t); at < dynamic->jmprel_bytes;
+         at += sizeof(Elf64_Rela), slot += sizeof(uint64_t)) {
+        Elf64_Rela relocation;
+        if (!take_at(links->view, dynamic->jmprel + at, &relocation, sizeof relocation) ||
+            (ELF64_R_TYPE(relocation.r_info) == JUMP_SLOT && relocation.r_offset != slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool elf_links_check(const struct elf_view *view, const struct elf_dynamic *dynamic, uint64_t symbol_count, bool relaxed,
                      char *found, size_t found_bytes)
 {
@@ -212,6 +227,8 @@ bool elf_links_check(const struct elf_view *view, const struct elf_dynamic *dyna
     } else if (!relocations_are_inside(&links, dynamic->rela, dynamic->rela_bytes) ||
                !relocations_are_inside(&links, dynamic->jmprel, dynamic->jmprel_bytes)) {
         what = "a relocation has an unknown type, or lies outside its writable memory";
+    } else if (!slots_are_in_order(&links)) {
+        what = "a function's slot is not where the linker puts it";
     }
     if (what != NULL) {
         (void)snprintf(found, found_bytes, "%s", what);

@@ -47,6 +47,7 @@ static bool dynamic_entry(struct elf_dynamic *dynamic, const Elf64_Dyn *entry)
     case DT_RELAENT: dynamic->rela_entry = value; break;
     case DT_JMPREL: dynamic->jmprel = value; break;
     case DT_PLTRELSZ: dynamic->jmprel_bytes = value; break;
+    case DT_PLTGOT: dynamic->pltgot = value; break;
     case DT_VERSYM: dynamic->versym = value; break;
     case DT_VERNEED: dynamic->verneed = value; break;
     case DT_VERNEEDNUM: dynamic->verneed_count = value; break;

@@ -23,7 +23,7 @@ struct elf_view {
 struct elf_dynamic {
     uint64_t strtab, strsz, symtab, syment, hash, gnu_hash;
     uint64_t soname, init, fini, init_array, fini_array; /* addresses, and the name's offset */
-    uint64_t rela, rela_bytes, rela_entry, jmprel, jmprel_bytes, versym, verneed, verneed_count, verdef, verdef_count;
+    uint64_t rela, rela_bytes, rela_entry, jmprel, jmprel_bytes, pltgot, versym, verneed, verneed_count, verdef, verdef_count;
     bool packed_relocations; /* DT_REL or DT_RELR, which the checks do not read */
     uint64_t init_array_bytes, fini_array_bytes, preinit_array_bytes, flags, flags_1;
     bool text_relocations, filters;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/thread/workers.h"
 #include "sim/sim.h"
 
 static const uint32_t counts[] = {1, 10, 100, 1000, 10000};
@@ -47,11 +48,18 @@ struct fleet {
     struct oto_error error;
 };
 
-static bool open_fleet(struct fleet *fleet, uint32_t count)
+static void run_lanes(void *context, void (*work)(void *, uint32_t), void *work_context, uint32_t lanes)
+{
+    srv_workers_run(context, work, work_context, lanes);
+}
+
+/* workers NULL: one lane. */
+static bool open_fleet(struct fleet *fleet, uint32_t count, struct srv_workers *workers, uint32_t lanes)
 {
     char text[1024];
     const struct srv_world_source source = {.text = text};
-    const struct srv_sim_options options = {.make_store = srv_store_make_heap};
+    const struct srv_sim_options options = {
+        .make_store = srv_store_make_heap, .hooks = {.context = workers, .run_lanes = run_lanes}, .lanes = lanes};
     const double before_bytes = resident_bytes(), before_s = cpu_s();
     memset(fleet, 0, sizeof *fleet);
     fleet->count = count;
@@ -130,13 +138,69 @@ static void print_fleet(struct bench_context *context, const struct fleet *fleet
     bench_print(context, &cost);
 }
 
+/* ---- threads ---- */
+
+enum { SHARED_VEHICLES = 1000, SHARED_TICKS = 50 };
+
+static double ticks_ns(struct fleet *fleet, uint32_t ticks)
+{
+    const int64_t start_ns = cli_now_ns();
+    for (uint32_t i = 0; i < ticks; i++) {
+        srv_sim_tick(fleet->sim);
+    }
+    return (double)(cli_now_ns() - start_ns);
+}
+
+/* Both worlds take turns, so that other work on the machine disturbs both. */
+static void compare_threads(struct bench_context *context, struct fleet *one, struct fleet *all, uint32_t threads)
+{
+    struct bench_series ratios = {0}, alone = {0};
+    struct bench_result result = {.name = "fleet_threads", .unit = "times", .at_least = true, .goal = 0.9 * threads,
+                                  .reference = "ns of a vehicle and tick with one thread"};
+    for (int round = 0; round < (context->smoke ? 2 : 60) && !cli_interrupted(); round++) {
+        const double one_ns = ticks_ns(one, SHARED_TICKS), all_ns = ticks_ns(all, SHARED_TICKS);
+        series_add(&ratios, one_ns / all_ns);
+        series_add(&alone, one_ns / SHARED_TICKS / SHARED_VEHICLES);
+    }
+    (void)snprintf(result.note, sizeof result.note, "%u threads, %d vehicles, real time; chains are %s", threads, SHARED_VEHICLES,
+                   one->sim->chain == all->sim->chain ? "equal" : "NOT EQUAL");
+    result_from_series(&result, &ratios);
+    result.reference_p50 = series_quantile(&alone, 0.5);
+    bench_print(context, &result);
+    series_free(&ratios);
+    series_free(&alone);
+}
+
+static void begin_nothing(void *context)
+{
+    (void)context;
+}
+
+static void bench_threads(struct bench_context *context)
+{
+    const long threads = sysconf(_SC_NPROCESSORS_ONLN);
+    struct srv_workers *workers = NULL;
+    struct fleet one, all;
+    struct oto_error error = {0};
+    if (threads < 2 || srv_workers_start((uint32_t)threads - 1, begin_nothing, NULL, &workers, &error) != OTO_OK) {
+        return;
+    }
+    const bool first = open_fleet(&one, SHARED_VEHICLES, NULL, 1), second = open_fleet(&all, SHARED_VEHICLES, workers, (uint32_t)threads);
+    if (first && second) {
+        compare_threads(context, &one, &all, (uint32_t)threads);
+    }
+    close_fleet(&one);
+    close_fleet(&all);
+    srv_workers_stop(workers);
+}
+
 void bench_fleet(struct bench_context *context)
 {
     const size_t most = sizeof counts / sizeof *counts - (context->smoke ? 1 : 0);
     for (size_t i = 0; i < most && !cli_interrupted(); i++) {
         struct bench_series whole = {0}, bare = {0};
         struct fleet fleet;
-        if (open_fleet(&fleet, counts[i])) {
+        if (open_fleet(&fleet, counts[i], NULL, 1)) {
             measure(&fleet, whole_tick, &whole, context->smoke);
             measure(&fleet, bare_tick, &bare, context->smoke);
             print_fleet(context, &fleet, &whole, &bare);
@@ -145,4 +209,5 @@ void bench_fleet(struct bench_context *context)
         series_free(&whole);
         series_free(&bare);
     }
+    bench_threads(context);
 }

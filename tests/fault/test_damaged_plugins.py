@@ -85,7 +85,7 @@ class DamagedPlugins(unittest.TestCase):
             what = self.damage("mems_imu", chance, ranges)
             result = self.otolith("check", self.world)
             self.assertIn(result.returncode, (0, 1), f"{what}: {result.stderr}")
-            self.assertTrue(result.returncode == 0 or "damaged.so" in result.stderr, f"{what}: {result.stderr}")
+            self.assertTrue(result.returncode == 0 or "damaged" in result.stderr, f"{what}: {result.stderr}")
 
 
 if __name__ == "__main__":

@@ -55,5 +55,5 @@ mkdir -m 700 "$work/run"
 XDG_RUNTIME_DIR=$work/run "$work/stage/bin/otolith" run "$work/world.yaml" --for 2s --quiet --no-publish \
   --csv outoftree/car/thermometer="$work/out.csv" || fail "the world did not run"
 [ "$(head -n 1 "$work/out.csv")" = "t_ns,seq,temperature_degc,sensor_time_ns,flags" ] || fail "header: $(head -n 1 "$work/out.csv")"
-[ "$(tail -n 1 "$work/out.csv")" = "2000000000,20,26.5" ] || fail "last sample: $(tail -n 1 "$work/out.csv")"
+[ "$(tail -n 1 "$work/out.csv")" = "2000000000,20,26.5,2000000000,0" ] || fail "last sample: $(tail -n 1 "$work/out.csv")"
 echo "a plugin built out of the tree runs in the installed server, and a world in programs built out of the tree"

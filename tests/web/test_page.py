@@ -290,7 +290,7 @@ class Life(PageCase):
         self.until(lambda: other.text("status")["t"] > start + 30, "the sleep", patience_s=120)
         other.close()
         self.assertLess(self.resident_kib(web), 64 * 1024)
-        page.run("otolith.link.send = otolith.link.realSend; otolith.link.send('ack', String(2 ** 32 - 1)); 0")
+        page.run("otolith.link.send = otolith.link.realSend; otolith.link.send('ack', String(otolith.link.received)); 0")
         page.wait(f"otolith.charts[0].lines[0].data.ring.count > {count}")
         page.wait("otolith.view.t1 - otolith.charts[0].lines[0].data.ring.lastTime < 0.5")
 

@@ -28,7 +28,7 @@ class Viewer:
         self.batches = []  # of the last frame, not yet returned
 
     def next(self):
-        """("text", object) or ("frame", [batches])."""
+        """("text", object) or ("frame", [batches]), which it acknowledges."""
         data = self.socket.receive()
         if isinstance(data, str):
             return "text", json.loads(data)
@@ -42,6 +42,7 @@ class Viewer:
             at += 8 * samples * (1 + columns)
             batches.append({"id": number, "lost": lost, "flags": flags, "first": int(first), "t": rows[0], "columns": rows[1:]})
         assert at == len(data)
+        self.socket.send(f"ack\n{self.sent}")
         return "frame", batches
 
     def text(self, op):
@@ -53,13 +54,11 @@ class Viewer:
     def subscribe(self, number, topic, *columns):
         self.socket.send("\n".join(["subscribe", str(number), topic, *columns]))
 
-    def batch(self, acknowledge=True):
+    def batch(self):
         while not self.batches:
             kind, batches = self.next()
             if kind == "frame":
                 self.batches = batches
-                if acknowledge:
-                    self.socket.send(f"ack\n{self.sent}")
         return self.batches.pop(0)
 
     def ask(self, verb, *arguments):

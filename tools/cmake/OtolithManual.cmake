@@ -27,7 +27,7 @@ endif()
 
 # The three shells ask one script, which finds candidates by the program itself.
 set(completion ${PROJECT_SOURCE_DIR}/tools/completion)
-install(FILES ${completion}/candidates.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/otolith/completion)
+install(PROGRAMS ${completion}/candidates.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/otolith/completion)
 install(FILES ${completion}/otolith.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME otolith)
 install(FILES ${completion}/_otolith DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${completion}/otolith.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -27,7 +27,7 @@ def colour(text, language):
         return html.escape(text)
     comment = COMMENT.get(language, HASH_COMMENT)
     keys = KEY if language == "yaml" else ""
-    pattern = re.compile(rf"(?P<c>{comment})|(?P<s>{STRING})|(?P<k>\b(?:{'|'.join(words.split())})\b)|(?P<n>{NUMBER}){keys}", re.S | re.M)
+    pattern = re.compile(rf"(?P<c>{comment})|(?P<s>{STRING})|(?P<k>(?<![\w-])(?:{'|'.join(words.split())})\b)|(?P<n>{NUMBER}){keys}", re.S | re.M)
     made, end = [], 0
     for match in pattern.finditer(text):
         made += [html.escape(text[end:match.start()]), f'<span class="{match.lastgroup}">{html.escape(match[0])}</span>']
@@ -40,6 +40,11 @@ def fence_html(language, word, text):
     head = f'<div class="title">{html.escape(title)}</div>' if title else ""
     kind = "output" if language == "output" else "code"
     return f'<div class="{kind}">{head}<pre><code>{colour(text.rstrip(), language)}</code></pre></div>'
+
+
+def breakable(table):
+    """Long names in a table may be broken after a dot or an underscore."""
+    return re.sub(r"(<code>)([^<]{16,})(</code>)", lambda match: match[1] + re.sub(r"([._/])(?=\w)", r"\1<wbr>", match[2]) + match[3], table)
 
 
 def slugify(value, _separator):
@@ -63,7 +68,7 @@ class Page:
         made = re.sub(r"(?:<p>)?XFENCE(\d+)X(?:</p>)?", lambda match: blocks[int(match[1])], made)
         made = re.sub(r'<a href="([^"]*)">(.*?)</a>', lambda match: self._link(match, resolve), made, flags=re.S)
         made = re.sub(r'<img alt="([^"]*)" src="([^"]*)" ?/?>', lambda match: self._picture(match, resolve), made)
-        made = re.sub(r"<table>.*?</table>", lambda match: f'<div class="table">{match[0]}</div>', made, flags=re.S)
+        made = re.sub(r"<table>.*?</table>", lambda match: f'<div class="table">{breakable(match[0])}</div>', made, flags=re.S)
         self.html = re.sub(r'<h([2-4]) id="([^"]*)">(.*?)</h\1>',
                            r'<h\1 id="\2">\3 <a class="anchor" href="#\2" aria-label="link to this section">#</a></h\1>', made, flags=re.S)
         self.headings = [(int(level), name, html.unescape(re.sub(r"<[^>]*>", "", words)))

@@ -27,8 +27,12 @@ def code(value):
     return f"`{value}`" if str(value) else ""
 
 
-def default_of(param):
-    return "required" if param["required"] else code(param["default"])
+def with_unit(value, unit):
+    return f"{code(value)} {'' if unit == '1' else unit}".strip()
+
+
+def sentence(text):
+    return text[:1].upper() + text[1:]
 
 
 def make_plugins(otolith, readmes):
@@ -41,12 +45,13 @@ def make_plugins(otolith, readmes):
         pages["plugins"] += f"## {kind.capitalize()}s\n\n" + table(("plugin", "what it is", "version"), rows) + "\n"
     for one in plugins:
         params = run_json(otolith, "params", one["plugin"], "--json")
-        rows = [(code(param["param"]), default_of(param), param["unit"] if param["unit"] != "1" else "", param["accepted"],
-                 "yes" if param["runtime"] else "", param["text"]) for param in params]
+        rows = [(code(param["param"]), "required" if param["required"] else with_unit(param["default"], param["unit"]),
+                 param["accepted"].replace("|", " | "), param["text"] + ("" if param["runtime"] else " (fixed while running)"))
+                for param in params]
         readme = readmes.get(one["plugin"])
         more = f"[Equations, sources and tests](src:{readme})\n\n" if readme else ""
-        pages[f"plugin/{one['plugin']}"] = (f"# {one['plugin']}\n\n{one['text'].capitalize()}. A {one['kind']}, version {one['version']}.\n\n{more}"
-                                            "## Parameters\n\n" + table(("parameter", "default", "unit", "accepted", "while running", "meaning"), rows))
+        pages[f"plugin/{one['plugin']}"] = (f"# {one['plugin']}\n\n{sentence(one['text'])}. Kind: {one['kind']}; version {one['version']}.\n\n{more}"
+                                            "## Parameters\n\n" + table(("parameter", "default", "accepted", "meaning"), rows))
     return pages
 
 
@@ -133,10 +138,10 @@ def make_verbs(source):
 
 
 def make_world(source):
-    rows = [(code(key.path), key.accepted, code(key.default) or ("required" if key.required else ""), key.unit, key.text)
+    rows = [(code(key.path), "required" if key.required else with_unit(key.default, key.unit), key.accepted, key.text)
             for key in schema_table.read_keys(source / "configs/world.schema.json")]
     return {"world": "# Keys of a world file\n\nThe same table is the man page [world(5)](ref:man/world.5) and the "
-                     "[JSON Schema](src:configs/world.schema.json).\n\n" + table(("key", "accepted", "default", "unit", "meaning"), rows)}
+                     "[JSON Schema](src:configs/world.schema.json).\n\n" + table(("key", "default, unit", "accepted", "meaning"), rows)}
 
 
 def make_reference(binaries, source):

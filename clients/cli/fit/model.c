@@ -9,7 +9,7 @@
 /* A log determines its own deviation no better than this: drift of temperature, resolution, and lines that are no sines. */
 #define MODEL_ERROR 0.02
 /* The long averaging times have few degrees of freedom, and a part must have them nevertheless. */
-#define LARGEST_ERROR 0.06
+#define LARGEST_ERROR 0.03
 
 const char *fit_kind_name(enum fit_kind kind)
 {

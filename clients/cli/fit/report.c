@@ -146,8 +146,9 @@ static void put_triad(FILE *to, const struct fit_log *log, const struct fit_tria
         put_terms(to, log, triad, axis);
         put_lowest(to, triad, axis);
         const double worst = worst_miss(log, axis, &tau_s);
-        (void)fprintf(to, "    %-26s within %.1f %% of the log from %.3g s to %.3g s (worst at %.3g s)\n", "simulated deviation",
-                      100.0 * fabs(worst), 2.0 / log->rate_hz, log->tau_max_s, tau_s);
+        (void)fprintf(to, "    %-26s within %.1f %% of the log from %.3g s to %.3g s (worst at %.3g s); its expectation %.1f %%\n",
+                      "simulated deviation", 100.0 * fabs(worst), 2.0 / log->rate_hz, log->tau_max_s, tau_s,
+                      100.0 * fabs(axis->model.worst));
         *disagreeing += put_disagreement(to, log, axis) > 0;
     }
 }
@@ -218,6 +219,8 @@ static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_
     put_series(to, "sine", axis->model.sine_hz, axis->model.sine_u, axis->sine_error, FIT_SINES);
     (void)fputs(", \"worst\": ", to);
     json_double(to, worst_miss(log, axis, &tau_s));
+    (void)fputs(", \"expected_worst\": ", to);
+    json_double(to, axis->model.worst);
     (void)fputs(", \"worst_tau_s\": ", to);
     json_double(to, tau_s);
     put_points(to, axis);

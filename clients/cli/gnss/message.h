@@ -7,6 +7,7 @@
 #ifndef CLI_GNSS_MESSAGE_H
 #define CLI_GNSS_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,12 @@ struct gnss_time {
     uint32_t week_ms; /* GPS time of week, with the 18 leap seconds since 2017 */
 };
 struct gnss_time gnss_time_of(int64_t utc_ns);
+
+/*
+ * True if the messages can express the fix. A fault may have made it NaN or moved it off the Earth: a receiver then has no
+ * fix, and the caller sets the mode to OTO_NAVSAT_NONE.
+ */
+bool gnss_is_expressible(const struct oto_navsat_record *fix);
 
 /* Writes GGA, RMC, GSA and VTG, each ended by CR LF, and a NUL; returns the number of bytes. */
 size_t gnss_nmea(const struct oto_navsat_record *fix, char text[GNSS_NMEA_BYTES]);

@@ -178,6 +178,24 @@ static void add_vtg(struct sentence *to, const struct oto_navsat_record *fix)
     end(to);
 }
 
+bool gnss_is_expressible(const struct oto_navsat_record *fix)
+{
+    const double numbers[][2] = {{fix->latitude_deg, 90.0},        {fix->longitude_deg, 180.0},
+                                 {fix->altitude_m, 1e6},           {fix->altitude_msl_m, 1e6},
+                                 {fix->geoid_separation_m, 1e3},   {fix->velocity_enu_m_s.x, 1e5},
+                                 {fix->velocity_enu_m_s.y, 1e5},   {fix->velocity_enu_m_s.z, 1e5},
+                                 {fix->ground_speed_m_s, 1e5},     {fix->course_deg, 360.0},
+                                 {fix->horizontal_accuracy_m, 1e9}, {fix->vertical_accuracy_m, 1e9},
+                                 {fix->speed_accuracy_m_s, 1e9},   {fix->course_accuracy_deg, 1e9},
+                                 {fix->hdop, 100.0},               {fix->vdop, 100.0}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (!(fabs(numbers[i][0]) <= numbers[i][1])) {
+            return false;
+        }
+    }
+    return fix->mode < OTO_NAVSAT_MODES;
+}
+
 size_t gnss_nmea(const struct oto_navsat_record *fix, char text[GNSS_NMEA_BYTES])
 {
     struct sentence all = {text, GNSS_NMEA_BYTES, 0, 0};

@@ -112,10 +112,18 @@ static enum oto_status number_of(const struct oto_value *map, const char *key, d
     return value != NULL ? oto_value_f64(value, number, error) : OTO_OK;
 }
 
-/* What the road is tilted by everywhere: its bank, and the crown towards the side of the traffic. */
-static enum oto_status read_road(const struct oto_value *vehicle, double *roll_deg, struct oto_error *error)
+/*
+ * What the road is tilted by everywhere: its bank, and the crown towards the side of the traffic. A calibration that is told of
+ * a level path takes no road as level.
+ */
+static enum oto_status read_road(const struct oto_value *vehicle, const struct oto_value *calibration, double *roll_deg,
+                                 struct oto_error *error)
 {
     double bank_deg, crown_deg;
+    if (is_text(oto_value_get(oto_value_get(calibration, "params"), "path"), "level")) {
+        *roll_deg = 0.0;
+        return OTO_OK;
+    }
     const struct oto_value *road = oto_value_get(oto_value_get(oto_value_get(vehicle, "motion"), "params"), "road");
     enum oto_status status = number_of(road, "bank_deg", &bank_deg, error);
     if (status == OTO_OK) {
@@ -155,7 +163,7 @@ static enum oto_status add_methods(struct making *making, const char *const *met
     }
     enum oto_status status = read_mount(vehicle, calibration, making->draw->true_rpy_deg, making->error);
     if (status == OTO_OK) {
-        status = read_road(vehicle, &making->draw->road_roll_deg, making->error);
+        status = read_road(vehicle, calibration, &making->draw->road_roll_deg, making->error);
     }
     if (status == OTO_OK) {
         status = oto_value_text(oto_value_get(calibration, "name"), &name, making->error);

@@ -21,6 +21,12 @@ static void kalibr_line(FILE *to, const char *key, bool known, double value, con
                   known ? "" : "; the part has no source for it");
 }
 
+/* Allan's N of the noisiest axis; an rms holds for a sample at any rate. */
+static double two_sided(const struct oto_part_noise *noise, double rate_hz)
+{
+    return noise->has_rms ? largest(noise->rms_u) / sqrt(rate_hz) : largest(noise->white_u_rthz) / RT2;
+}
+
 static void kalibr(FILE *to, const struct oto_part *part, const struct oto_part_mode *mode, double rate_hz)
 {
     struct oto_part_noise accelerometer, gyroscope;
@@ -28,11 +34,12 @@ static void kalibr(FILE *to, const struct oto_part *part, const struct oto_part_
     oto_part_noise(mode, OTO_PART_GYROSCOPE, &gyroscope);
     (void)fprintf(to, "# %s, mode %s. Densities are two-sided, as Kalibr's: data sheet / √2.\n", part->name,
                   mode->name);
-    kalibr_line(to, "accelerometer_noise_density", accelerometer.has_white, largest(accelerometer.white_u_rthz) / RT2,
+    kalibr_line(to, "accelerometer_noise_density", accelerometer.has_white || accelerometer.has_rms,
+                two_sided(&accelerometer, rate_hz),
                 "m/s^2/sqrt(Hz)");
     kalibr_line(to, "accelerometer_random_walk", accelerometer.has_walk, largest(accelerometer.walk_u_rts),
                 "m/s^3/sqrt(Hz)");
-    kalibr_line(to, "gyroscope_noise_density", gyroscope.has_white, largest(gyroscope.white_u_rthz) / RT2,
+    kalibr_line(to, "gyroscope_noise_density", gyroscope.has_white || gyroscope.has_rms, two_sided(&gyroscope, rate_hz),
                 "rad/s/sqrt(Hz)");
     kalibr_line(to, "gyroscope_random_walk", gyroscope.has_walk, largest(gyroscope.walk_u_rts), "rad/s^2/sqrt(Hz)");
     (void)fprintf(to, "rostopic: /imu\nupdate_rate: %.10g\n", rate_hz);
@@ -55,7 +62,7 @@ static void sdf_axis(FILE *to, const struct oto_part_mode *mode, enum oto_part_t
     (void)fprintf(to, "    <%c>\n      <noise type=\"%s\">\n", "xyz"[axis],
                   digit != NULL ? "gaussian_quantized" : "gaussian");
     (void)fprintf(to, "        <mean>0</mean>\n        <stddev>%.9g</stddev>\n",
-                  noise.white_u_rthz[axis] * sqrt(rate_hz / 2) * unit);
+                  (noise.has_rms ? noise.rms_u[axis] : noise.white_u_rthz[axis] * sqrt(rate_hz / 2)) * unit);
     (void)fprintf(to, "        <bias_mean>%.9g</bias_mean>\n        <bias_stddev>%.9g</bias_stddev>\n",
                   axis_of(bias, axis) * unit,
                   axis_of(offset, axis) * unit / (offset != NULL && offset->is_max ? 3 : 1));

@@ -55,7 +55,7 @@ static void put_slurm(FILE *to, uint64_t tasks)
                   "else # on the machine that submits\n"
                   "  array=$(sbatch --parsable --array=1-%" PRIu64 " --requeue --open-mode=append --ntasks=1 --job-name=otolith-sweep \\\n"
                   "    --output=\"$out/slurm-%%a.log\" \"$@\" \"$0\")\n"
-                  "  merge=$(sbatch --parsable --dependency=afterok:\"${array%%%%;*}\" --requeue --ntasks=1 --job-name=otolith-merge \\\n"
+                  "  merge=$(sbatch --parsable --dependency=afterok:\"${array%%%%;*}\" --kill-on-invalid-dep=yes --requeue --ntasks=1 --job-name=otolith-merge \\\n"
                   "    --output=\"$out/slurm-merge.log\" --export=ALL,OTOLITH_SWEEP_MERGE=1 \"$@\" \"$0\")\n"
                   "  echo \"array ${array%%%%;*}, merge ${merge%%%%;*}: $out/result.csv\"\n"
                   "fi\n",

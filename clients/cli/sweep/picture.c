@@ -14,8 +14,11 @@ enum oto_status sweep_check_plot(const struct sweep_spec *spec, struct oto_error
     double number;
     for (uint32_t i = 0; spec->plot.y != NULL && i < spec->plot.y->count; i++) {
         const struct oto_value *y = spec->plot.y->items[i];
-        const char *column;
-        const enum oto_status status = oto_value_text(y, &column, error);
+        const char *column, *label;
+        enum oto_status status = oto_value_text(y, &column, error);
+        if (status == OTO_OK && spec->plot.labels != NULL) {
+            status = oto_value_text(spec->plot.labels->items[i], &label, error);
+        }
         if (status != OTO_OK || !sweep_summary_number(spec, NULL, 0, column, &number)) {
             return status != OTO_OK ? status
                                     : oto_value_fail(y, error, OTO_NOT_FOUND, "'%.120s' is no column of summary.csv: a column of a metric "
@@ -41,10 +44,10 @@ static uint32_t index_of_x(const struct sweep_spec *spec)
     return item;
 }
 
-/* "column" where there is one list, else "column, path=value …" with the last word of each path. */
-static void name_curve(const struct sweep_spec *spec, const char *column, uint64_t combination, uint32_t x, char *name, size_t bytes)
+/* "label" where there is one list, else "label, path=value …" with the last word of each path. */
+static void name_curve(const struct sweep_spec *spec, const char *label, uint64_t combination, uint32_t x, char *name, size_t bytes)
 {
-    int used = snprintf(name, bytes, "%s", column);
+    int used = snprintf(name, bytes, "%s", label);
     for (uint32_t i = 0; i < spec->vary->count && used > 0 && (size_t)used < bytes; i++) {
         const struct oto_value *list = spec->vary->items[i];
         const char *dot = strrchr(list->key, '.');
@@ -61,10 +64,11 @@ static int by_x(const void *a, const void *b)
     return (left->x > right->x) - (left->x < right->x);
 }
 
-/* The curve of a column through the combinations that differ from `first` in x only. */
-static void fill_curve(const struct sweep_spec *spec, const struct sweep_summary *summary, const char *column, uint64_t first,
-                       uint32_t x, struct picture_curve *curve)
+/* The curve of plot.y[index] through the combinations that differ from `first` in x only. */
+static void fill_curve(const struct sweep_spec *spec, const struct sweep_summary *summary, uint32_t index, uint64_t first, uint32_t x,
+                       struct picture_curve *curve)
 {
+    const char *column = spec->plot.y->items[index]->text;
     const struct oto_value *list = spec->vary->items[x];
     uint64_t stride = 1;
     for (uint32_t i = x + 1; i < spec->vary->count; i++) {
@@ -80,7 +84,8 @@ static void fill_curve(const struct sweep_spec *spec, const struct sweep_summary
         }
     }
     qsort(curve->points, curve->count, sizeof *curve->points, by_x);
-    name_curve(spec, column, first, x, curve->name, sizeof curve->name);
+    name_curve(spec, spec->plot.labels != NULL ? spec->plot.labels->items[index]->text : column, first, x, curve->name,
+               sizeof curve->name);
 }
 
 static enum oto_status make_curves(const struct sweep_spec *spec, const struct sweep_summary *summary, struct picture_curve *curves,
@@ -97,7 +102,7 @@ static enum oto_status make_curves(const struct sweep_spec *spec, const struct s
             if (curve->points == NULL) {
                 return oto_fail(error, OTO_NO_MEMORY, "no memory for a picture");
             }
-            fill_curve(spec, summary, spec->plot.y->items[i]->text, first, x, curve);
+            fill_curve(spec, summary, i, first, x, curve);
         }
     }
     return OTO_OK;

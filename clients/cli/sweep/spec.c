@@ -187,7 +187,7 @@ static enum oto_status read_maps(struct sweep_spec *spec, const struct oto_value
 
 static enum oto_status read_plot(struct sweep_spec *spec, const struct oto_value *plot, struct oto_error *error)
 {
-    static const char *const keys[] = {"x", "x_factor", "x_name", "y", "y_name", "title"};
+    static const char *const keys[] = {"x", "x_factor", "x_name", "y", "labels", "y_name", "title"};
     struct sweep_plot *to = &spec->plot;
     const struct {
         const char *key, **text;
@@ -205,6 +205,10 @@ static enum oto_status read_plot(struct sweep_spec *spec, const struct oto_value
     to->y = status == OTO_OK ? oto_value_get(plot, "y") : NULL;
     if (status == OTO_OK && (to->x == NULL || to->y == NULL || to->y->kind != OTO_VALUE_LIST || to->y->count == 0)) {
         status = oto_value_expected(plot, error, "{x: PATH of `vary`, y: [columns of summary.csv]}");
+    }
+    to->labels = status == OTO_OK ? oto_value_get(plot, "labels") : NULL;
+    if (to->labels != NULL && (to->labels->kind != OTO_VALUE_LIST || to->labels->count != to->y->count)) {
+        status = oto_value_expected(to->labels, error, "a list with a name for each of `y`");
     }
     if (status == OTO_OK && (spec->vary == NULL || oto_value_get(spec->vary, to->x) == NULL)) {
         status = oto_value_fail(oto_value_get(plot, "x"), error, OTO_NOT_FOUND, "'%.200s' is not listed under `vary`", to->x);

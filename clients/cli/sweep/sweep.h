@@ -68,7 +68,7 @@ struct sweep_function {
 struct sweep_plot {
     const char *x, *x_name, *y_name, *title;
     double x_factor;
-    const struct oto_value *y; /* list of columns */
+    const struct oto_value *y, *labels; /* lists of columns and of their names in the picture; labels: NULL or as many */
 };
 
 struct sweep_spec {

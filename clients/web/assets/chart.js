@@ -5,6 +5,8 @@ import uPlot from './uPlot.esm.js';
 import { truthOf } from './layout.js';
 import { statistics } from './analysis.js';
 import { number, shown } from './units.js';
+import { Bins } from './bins.js';
+import { Raster } from './raster.js';
 import { drawMarks } from './marks.js';
 import { drawTerms, termsOf } from './terms.js';
 
@@ -16,9 +18,7 @@ export class Chart {
   constructor(page, model) {
     this.page = page;
     this.model = model; // {series: [{topic, column}], terms}
-    this.low = new Float64Array(BINS_MAX);
-    this.high = new Float64Array(BINS_MAX);
-    this.broken = new Uint8Array(BINS_MAX);
+    this.raster = new Raster();
     this.range = [[0, 1], [0, 1]]; // of the left and of the right axis
     this.hidden = new Set();
     this.cursor = NaN;
@@ -76,7 +76,7 @@ export class Chart {
       if (!units.includes(unit)) units.push(unit);
       const [unitText, factor] = shown(unit, degrees);
       return { topic, column, unit, unitText, factor, axis: Math.min(units.indexOf(unit), 1), data: world.use(topic, column),
-        truth: null, color: this.page.theme.color(index), key: `${topic}~${column}`, text: field?.text ?? 'the world has no such field' };
+        truth: null, bins: new Bins(), truthBins: new Bins(), color: this.page.theme.color(index), key: `${topic}~${column}`, text: field?.text ?? 'the world has no such field' };
     });
     this.units = units.slice(0, 2).map((unit) => shown(unit, degrees)[0]);
     this.terms = this.model.terms && this.lines.length > 0 ? termsOf(world, this.lines[0]) : null;
@@ -214,9 +214,9 @@ export class Chart {
     const bins = this.#bins();
     for (const line of this.lines) {
       if (this.model.terms || this.hidden.has(line.key)) continue;
-      for (const data of [line.data, line.truth]) {
+      for (const [data, ranges] of [[line.data, line.bins], [line.truth, line.truthBins]]) {
         if (!data) continue;
-        const [low, high] = data.ring.bins(data.column, view.t0, view.t1, bins, this.low, this.high, this.broken);
+        const [low, high] = ranges.update(data, view.t0, view.t1, bins);
         least[line.axis] = Math.min(least[line.axis], low * line.factor);
         most[line.axis] = Math.max(most[line.axis], high * line.factor);
       }
@@ -251,57 +251,37 @@ export class Chart {
     if (this.model.terms && this.terms) {
       drawTerms(this.plot, this.terms, theme, this.hidden);
     } else {
-      for (const line of this.lines) {
-        if (line.truth && !this.hidden.has(line.key)) this.#drawLine(line, line.truth, true);
-      }
-      for (const line of this.lines) {
-        if (line.data && !this.hidden.has(line.key)) this.#drawLine(line, line.data, false);
-      }
+      this.raster.begin(Math.round(bbox.width), Math.round(bbox.height));
+      const shown = this.lines.filter((line) => !this.hidden.has(line.key));
+      for (const line of shown) if (line.truth) this.#drawLine(line, line.truth, line.truthBins, true);
+      for (const line of shown) if (line.data) this.#drawLine(line, line.data, line.bins, false);
+      this.raster.draw(ctx, Math.round(bbox.left), Math.round(bbox.top));
     }
     ctx.restore();
     drawMarks(this.plot, this.page.world.events, theme, view);
   }
 
-  #drawLine(line, data, isTruth) {
+  #drawLine(line, data, ranges, isTruth) {
     const { ctx, bbox } = this.plot, { view } = this.page, ratio = devicePixelRatio;
     const [low, high] = this.range[line.axis], bins = this.#bins();
-    const scale = bbox.height / (high - low), bottom = bbox.top + bbox.height;
-    const y = (value) => bottom - (value * line.factor - low) * scale;
-    data.ring.bins(data.column, view.t0, view.t1, bins, this.low, this.high, this.broken);
-    const from = data.ring.find(view.t0), to = data.ring.find(view.t1);
+    const scale = line.factor * bbox.height / (high - low), offset = bbox.height + low * bbox.height / (high - low);
+    const from = data.ring.find(view.t0), to = data.ring.find(view.t1), width = (isTruth ? 5 : 1.5) * ratio;
+    if (to - from > 1.5 * bins) {
+      this.raster.bars(ranges, view.t0, bbox.width / (view.t1 - view.t0), [offset, scale], line.color + (isTruth ? '60' : ''), width);
+      return;
+    }
     ctx.globalAlpha = isTruth ? 0.38 : 1;
-    if (to - from > 1.5 * bins && !isTruth) this.#drawBars(ctx, y, bins, line.color, ratio);
-    else this.#drawPath(ctx, data, y, from, to, line.color, isTruth ? 5 * ratio : 1.4 * ratio, bins);
+    this.#drawPath(ctx, data, (value) => bbox.top + offset - value * scale, from, to, line.color, width);
     ctx.globalAlpha = 1;
   }
 
-  // Many samples for each pixel: a bar from minimum to maximum that meets its neighbour.
-  #drawBars(ctx, y, bins, color, ratio) {
-    const left = this.plot.bbox.left, width = this.plot.bbox.width / bins;
-    let above = NaN, below = NaN; // of the previous bar
-    ctx.beginPath();
-    for (let k = 0; k < bins; k++) {
-      if (Number.isNaN(this.low[k])) continue;
-      if (this.broken[k]) above = below = NaN;
-      let top = y(this.high[k]), end = y(this.low[k]);
-      const ownTop = top, ownEnd = end;
-      if (top > below) top = below;
-      if (end < above) end = above;
-      above = ownTop;
-      below = ownEnd;
-      ctx.rect(Math.round(left + k * width), top - 0.5 * ratio, Math.max(1, Math.ceil(width)), end - top + ratio);
-    }
-    ctx.fillStyle = color;
-    ctx.fill();
-  }
-
-  #drawPath(ctx, data, y, from, to, color, width, bins) {
+  #drawPath(ctx, data, y, from, to, color, width) {
     const { ring, column } = data, { t0, t1 } = this.page.view, { left, width: pixels } = this.plot.bbox;
     const start = Math.max(ring.first, from - 1), end = Math.min(ring.count, to + 1), mask = ring.mask, values = ring.values[column];
-    const scale = pixels / (t1 - t0), step = Math.max(1, Math.floor((end - start) / (2 * bins)));
+    const scale = pixels / (t1 - t0);
     let pen = false;
     ctx.beginPath();
-    for (let i = start; i < end; i += step) {
+    for (let i = start; i < end; i++) {
       const value = values[i & mask];
       if (!Number.isFinite(value)) {
         pen = false;

@@ -2,8 +2,6 @@
 // a browser does not send, and stays in this tab.
 
 const MAGIC = 0x3157544f;
-const ACKNOWLEDGE_BYTES = 65536;
-const ACKNOWLEDGE_MS = 100;
 const REFUSED = 4001;
 
 function takeTokens() {
@@ -51,8 +49,6 @@ export class Link {
     const socket = new WebSocket(`ws://${location.host}/`, ['otolith.v1']);
     this.socket = socket;
     socket.binaryType = 'arraybuffer';
-    this.acknowledged = 0;
-    this.acknowledged_ms = 0;
     socket.onopen = () => {
       this.pause_ms = 250;
       socket.send(['hello', this.token, this.control].join('\n'));
@@ -123,15 +119,6 @@ export class Link {
     }
     this.received += buffer.byteLength;
     this.handlers.frame(view.getFloat64(8, true));
-    this.#acknowledge(sent);
-  }
-
-  #acknowledge(sent) {
-    const now = performance.now();
-    if (((sent - this.acknowledged) >>> 0) >= ACKNOWLEDGE_BYTES || now - this.acknowledged_ms >= ACKNOWLEDGE_MS) {
-      this.acknowledged = sent;
-      this.acknowledged_ms = now;
-      this.send('ack', String(sent));
-    }
+    this.send('ack', String(sent)); // the server waits for it, so that frames do not pile up here
   }
 }

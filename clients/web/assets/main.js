@@ -15,7 +15,7 @@ import { WINDOWS_S, defaultCharts, readLayout, writeLayout } from './layout.js';
 import { clock, number } from './units.js';
 
 const TABLES_MS = 200;
-const COST_LIMIT_MS = 14; // drawing that takes longer is done in every second frame
+const SCENE_MS = 50;
 
 const $ = (id) => document.getElementById(id);
 
@@ -43,9 +43,11 @@ class Page {
     this.events = new Events(this, $('panel-events'), $('count'));
     this.nodes = new Nodes(this, $('panel-nodes'));
     this.spectra = new Spectra(this, $('panel-analysis'));
-    this.frames = 0;
+    this.drawn_ms = 0;
+    this.drawn = this.drawnBefore = 0;
     this.cost_ms = 0;
     this.tables_ms = 0;
+    this.scene_ms = 0;
     this.fps = 0;
     this.fps_ms = performance.now();
     this.world.on('world', (facts) => this.#worldChanged(facts));
@@ -212,20 +214,25 @@ class Page {
 
   #onFrame(now_ms) {
     requestAnimationFrame((next) => this.#onFrame(next));
-    this.frames++;
     if (now_ms - this.fps_ms >= 1000) {
-      this.fps = 1000 * this.drawn / (now_ms - this.fps_ms);
+      this.fps = 1000 * (this.drawn - this.drawnBefore) / (now_ms - this.fps_ms);
       this.fps_ms = now_ms;
-      this.drawn = 0;
+      this.drawnBefore = this.drawn;
     }
     this.view.advance(this.world.time);
-    if (this.cost_ms > COST_LIMIT_MS && this.frames % 2 === 1) return;
-    this.drawn = (this.drawn ?? 0) + 1;
+    if (now_ms - this.drawn_ms < 2 * this.cost_ms) return; // half of the time is for data
+    this.drawn_ms = now_ms;
+    this.drawn++;
     const start = performance.now();
     if (this.view.dirty) {
       this.view.dirty = false;
       $('time').textContent = clock(this.world.time);
       for (const chart of this.charts) if (chart.visible) chart.redraw();
+      this.sceneDirty = true;
+    }
+    if (this.sceneDirty && now_ms - this.scene_ms >= SCENE_MS) {
+      this.sceneDirty = false;
+      this.scene_ms = now_ms;
       this.scene.redraw(this.view.following ? this.world.time : this.view.t1);
     }
     if (now_ms - this.tables_ms >= TABLES_MS) {

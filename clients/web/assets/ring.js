@@ -10,6 +10,8 @@ export class Ring {
     this.mask = capacity - 1;
     this.count = 0; // samples ever appended; sample i stands at i & mask
     this.lost = 0;
+    this.block = BLOCK;
+    this.blockMask = capacity / BLOCK - 1;
     this.t = new Float64Array(capacity);
     this.values = columns.map(() => new Float64Array(capacity));
     this.gap = new Uint8Array(capacity); // 1: samples were lost before this one
@@ -58,7 +60,6 @@ export class Ring {
 
   // Minima and maxima of the blocks that became complete.
   #summarise(from) {
-    const blockMask = this.capacity / BLOCK - 1;
     for (let block = Math.floor(from / BLOCK); (block + 1) * BLOCK <= this.count; block++) {
       const start = (block * BLOCK) & this.mask;
       for (let c = 0; c < this.values.length; c++) {
@@ -69,8 +70,8 @@ export class Ring {
           if (value < low) low = value;
           if (value > high) high = value;
         }
-        this.low[c][block & blockMask] = low;
-        this.high[c][block & blockMask] = high;
+        this.low[c][block & this.blockMask] = low;
+        this.high[c][block & this.blockMask] = high;
       }
     }
   }
@@ -104,33 +105,6 @@ export class Ring {
     const out = new Float64Array(Math.max(0, to - from));
     for (let i = from; i < to; i++) out[i - from] = array[i & this.mask];
     return out;
-  }
-
-  // Fills low[] and high[] with the range of each of `bins` equal parts of [t0, t1]; NaN where a part has no sample.
-  // broken[k] is 1 where samples were lost. Returns the range of all.
-  bins(column, t0, t1, bins, low, high, broken) {
-    low.fill(NaN, 0, bins);
-    high.fill(NaN, 0, bins);
-    broken.fill(0, 0, bins);
-    const from = Math.max(this.first, this.find(t0) - 1), to = Math.min(this.count, this.find(t1) + 1);
-    const values = this.values[column], scale = bins / (t1 - t0), mask = this.mask;
-    const dense = (to - from) / bins > 4 * BLOCK;
-    const blockMask = this.capacity / BLOCK - 1;
-    let least = Infinity, most = -Infinity;
-    for (let i = from; i < to;) {
-      const whole = dense && i % BLOCK === 0 && i + BLOCK <= to;
-      const a = whole ? this.low[column][(i / BLOCK) & blockMask] : values[i & mask];
-      const b = whole ? this.high[column][(i / BLOCK) & blockMask] : a;
-      let k = Math.floor((this.t[i & mask] - t0) * scale);
-      k = k < 0 ? 0 : k >= bins ? bins - 1 : k;
-      if (!(low[k] <= a)) low[k] = a;
-      if (!(high[k] >= b)) high[k] = b;
-      if (this.gap[i & mask]) broken[k] = 1;
-      if (a < least) least = a;
-      if (b > most) most = b;
-      i += whole ? BLOCK : 1;
-    }
-    return [least, most];
   }
 }
 

@@ -133,13 +133,13 @@ export class World {
     return this.byTopic.get(topic)?.columns.find((column) => column.name === name);
   }
 
-  // Columns that are subscribed together with `name`: the components of its vector; of error terms, all of that axis.
+  // Columns that are subscribed together with `name`: the components of its vector; of error terms, all terms of that axis.
   #group(channel, name) {
     const column = channel.columns.find((each) => each.name === name);
     if (!column) return [name];
-    if (channel.topic.endsWith('.taps')) {
+    if (channel.topic.endsWith('.taps') && !name.includes('.truth.')) {
       const triad = name.split('.')[0], axis = name.split('.').at(-1);
-      return channel.columns.filter((each) => each.name.startsWith(`${triad}.`) && each.name.endsWith(`.${axis}`)).map((each) => each.name);
+      return channel.columns.filter((each) => each.name.startsWith(`${triad}.`) && each.name.endsWith(`.${axis}`) && !each.name.includes('.truth.')).map((each) => each.name);
     }
     return channel.columns.filter((each) => each.base === column.base).map((each) => each.name);
   }

@@ -145,9 +145,8 @@ static uint32_t room_for(const struct web_subscription *subscription, size_t lef
 }
 
 static unsigned char *put_subscription(struct web_subscription *subscription, struct web_feed_room *room, unsigned char *to,
-                                       uint32_t *batches)
+                                       const unsigned char *end, uint32_t *batches)
 {
-    const unsigned char *end = room->frame + WEB_FEED_FRAME_BYTES;
     struct web_feed_batch *batch = &room->batch;
     struct oto_sample_head head;
     bool held = false;
@@ -169,17 +168,27 @@ static unsigned char *put_subscription(struct web_subscription *subscription, st
     return to;
 }
 
+static uint32_t count_used(const struct web_feed *feed)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < WEB_FEED_SUBSCRIPTIONS; i++) {
+        count += feed->subscriptions[i].used;
+    }
+    return count;
+}
+
+/* Each subscription has an equal share of the frame, so that the history of one does not delay the others. */
 size_t web_feed_frame(struct web_feed *feed, struct web_feed_room *room, uint32_t *batches)
 {
+    const uint32_t used = count_used(feed);
+    const size_t share = used > 0 ? (WEB_FEED_FRAME_BYTES - HEADER_BYTES) / used : 0;
     unsigned char *to = room->frame + HEADER_BYTES;
     *batches = 0;
     for (uint32_t i = 0; i < WEB_FEED_SUBSCRIPTIONS; i++) {
-        struct web_subscription *subscription = &feed->subscriptions[(feed->first + i) % WEB_FEED_SUBSCRIPTIONS];
-        if (subscription->used) {
-            to = put_subscription(subscription, room, to, batches);
+        if (feed->subscriptions[i].used) {
+            to = put_subscription(&feed->subscriptions[i], room, to, to + share, batches);
         }
     }
-    feed->first = (feed->first + 1) % WEB_FEED_SUBSCRIPTIONS;
     return (size_t)(to - room->frame);
 }
 

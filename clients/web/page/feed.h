@@ -49,7 +49,6 @@ struct web_feed_room {
 
 struct web_feed {
     struct web_subscription subscriptions[WEB_FEED_SUBSCRIPTIONS];
-    uint32_t first; /* the next frame starts with it, so that none waits for ever */
 };
 
 /* Starts at the oldest record of the ring. A subscription with the same id is replaced. */

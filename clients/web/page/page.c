@@ -11,7 +11,7 @@
 #define FRAME_MS 16
 #define STATUS_EVERY 15 /* frames */
 #define HELLO_MS 5000   /* for a connection to present its token */
-#define WINDOW_BYTES (1u << 20)  /* sent and not acknowledged: what a page that sleeps costs */
+#define FRAMES_UNACKNOWLEDGED 4u /* what a page that sleeps costs; a page that is slow gets fewer and larger frames */
 #define QUEUE_BYTES (512u << 10) /* queued, above which no frame is added */
 #define EVENTS_A_FRAME 32u
 #define LINES_MAX (WEB_FEED_COLUMNS + 8u)
@@ -25,6 +25,8 @@ struct web_viewer {
     uint64_t number, since_ms;
     bool admitted, may_control;
     uint32_t sent_bytes, acknowledged_bytes; /* of frames, modulo 2^32 */
+    uint32_t sent_after[FRAMES_UNACKNOWLEDGED]; /* sent_bytes after each of the last frames */
+    uint32_t frame;                             /* index of the oldest of them */
     double sim_time_s;                       /* in the last frame */
     struct web_feed feed;
     struct oto_reader events;
@@ -147,6 +149,8 @@ static void send_frame(struct web_viewer *viewer, double sim_time_s)
     }
     viewer->sim_time_s = sim_time_s;
     viewer->sent_bytes += (uint32_t)bytes;
+    viewer->sent_after[viewer->frame] = viewer->sent_bytes;
+    viewer->frame = (viewer->frame + 1) % FRAMES_UNACKNOWLEDGED;
     web_feed_header(page->room.frame, batches, sim_time_s, viewer->sent_bytes, web_world_run(page->options.world));
     (void)web_peer_send(viewer->peer, page->room.frame, bytes, true); /* the queue has room: see is_ready */
 }
@@ -154,8 +158,8 @@ static void send_frame(struct web_viewer *viewer, double sim_time_s)
 /* A page that does not acknowledge gets nothing more; its readers fall behind, and the losses are counted. */
 static bool is_ready(const struct web_viewer *viewer)
 {
-    return viewer->admitted && viewer->sent_bytes - viewer->acknowledged_bytes < WINDOW_BYTES &&
-           web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES;
+    const int32_t ahead = (int32_t)(viewer->acknowledged_bytes - viewer->sent_after[viewer->frame]);
+    return viewer->admitted && ahead >= 0 && web_peer_queued_bytes(viewer->peer) < QUEUE_BYTES;
 }
 
 static void serve_viewers(struct web_page *page)

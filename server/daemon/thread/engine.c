@@ -10,6 +10,7 @@
 
 #include "daemon/thread/journal.h"
 #include "daemon/thread/engine_private.h"
+#include "daemon/thread/exit_trap.h"
 #include "daemon/thread/workers.h"
 #include "sim/fpu.h"
 #include "sim/checkpoint.h"
@@ -99,7 +100,12 @@ static bool may_tick(const void *context)
 static void run_lanes(void *context, void (*work)(void *work_context, uint32_t lane), void *work_context, uint32_t lanes)
 {
     struct srv_engine *engine = context;
-    srv_workers_run(engine->workers, work, work_context, lanes);
+    for (uint32_t lane = 0; engine->workers == NULL && lane < lanes; lane++) {
+        work(work_context, lane); /* ticks of an engine that is not started */
+    }
+    if (engine->workers != NULL) {
+        srv_workers_run(engine->workers, work, work_context, lanes);
+    }
 }
 
 static void on_host_events(void *context)
@@ -275,6 +281,9 @@ static void begin_worker(void *context)
     struct srv_rights rights = engine->rights; /* whose state is the tick thread's */
     srv_rights_prepare_thread();
     srv_fpu_pin();
+    if (engine->options.trap_exits) {
+        srv_exit_trap_set();
+    }
     srv_rights_set_thread(&rights, engine->config->clock.mode == OTO_MODE_REALTIME);
 }
 

@@ -299,7 +299,7 @@ class Live(unittest.TestCase):
             finally:
                 server.terminate()
                 server.wait(timeout=60)
-        at = next(i for i, line in enumerate(lines) if line.startswith("mount_calibration/car/calibration "))
+        at = next(i for i, line in enumerate(lines) if line.strip().startswith("mount_calibration/car/calibration "))
         self.assertRegex(lines[at], r"not accepted, [1-9]\d %$")
         found, bound = map(float, re.search(r"roll +(\S+) ± (\S+)", lines[at + 1]).groups())
         self.assertLess(abs(found - TRUE_RPY[0]), bound)

@@ -140,6 +140,13 @@ class GnssOut(OtolithCase):
         self.assertEqual(gsa[2], "1")
         self.assertEqual((vtg[1], vtg[5], vtg[9]), ("", "", "N"))
 
+    def test_an_injected_outage_takes_the_fix_and_nan_is_no_fix(self):
+        self.otolith("fault", "car/gnss", "outage", "--for", "1s")
+        self.until(lambda: ",V,,,,,," in self.nmea(count=1), "the outage")
+        self.until(lambda: ",A," in self.nmea(count=1), "the fix after it")
+        self.otolith("fault", "car/gnss", "nan", "--field", "latitude")
+        self.until(lambda: ",V,,,,,," in self.nmea(count=1), "the fix that is not a number")
+
     # ---- lines ----
 
     def start(self, *arguments):

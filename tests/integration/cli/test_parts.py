@@ -165,6 +165,15 @@ modes:
             self.assertAlmostEqual(noise["b_rad_s"][0], 1e-4, delta=1e-16)
             self.assertAlmostEqual(back["accelerometer"]["noise"]["k_m_s3_rthz"][0], 2e-5, delta=1e-17)
 
+    def test_rms_noise_is_exported_for_the_rate(self):
+        sdf = self.otolith("parts", "export", "st/lis3mdl", "--format", "sdf", "--rate", 20)
+        self.assertIn("<stddev>3.2e-07</stddev>", sdf)  # 3.2 mgauss at every rate
+        self.assertIn("<stddev>4.1e-07</stddev>", sdf)
+        for rate in (50, 200):
+            text = self.otolith("parts", "export", "st/lsm6dso", "--format", "kalibr", "--rate", rate)
+            density = float(text.split("accelerometer_noise_density: ")[1].split()[0])
+            self.assertAlmostEqual(density * math.sqrt(rate) / (1.8e-3 * 9.80665), 1, delta=1e-6)
+
     def test_kalibr_files_come_back_with_the_noise_of_the_worst_axis(self):
         _, back = self.exchange("kalibr")
         noise = back["gyroscope"]["noise"]

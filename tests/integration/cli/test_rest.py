@@ -81,6 +81,25 @@ class Rest(OtolithCase):
             self.assertEqual(self.noise_of_a(*beside), alone, beside)
         self.assertNotEqual(self.noise_of_a(A.replace("0.002", "0.003")), alone)
 
+    def test_allan_names_what_does_not_fit_and_the_units_of_data_sheets(self):
+        truth, samples = self.path / "truth.csv", self.path / "samples.csv"
+        truth.write_text("t_s\n" + "".join(f"{k / 100:.2f}\n" for k in range(1, 100001)))
+        for process, fits in ((0.01, False), (0.0, True)):
+            self.otolith("sense", "--plugin", "mems_imu", "--set", "gyroscope.noise_density_rad_s_rthz=2e-3",
+                         "--set", f"gyroscope.gauss_markov_tau_s={[2.0] + 7 * [0.0]}",
+                         "--set", f"gyroscope.gauss_markov_x_rad_s={[process] + 7 * [0.0]}", "--in", truth, "--out", samples)
+            said = json.loads(self.otolith("allan", samples, "--column", "angular_velocity.x", "--json"))["columns"]["angular_velocity.x"]
+            self.assertEqual(said["fits"], fits)
+            self.assertEqual(said["unit"], "rad/s")
+            text = self.otolith("allan", samples, "--column", "angular_velocity.x")
+            self.assertIn(" rad/√s = ", text)
+            self.assertIn(" °/√h", text)
+            self.assertIn(" °/h", text)
+            self.assertEqual("the terms do not fit" in text, not fits)
+            # the process of 2 s and 0.01 among white noise of 0.014
+            power = sum(sigma ** 2 for tau, sigma in said["gauss_markov"] if tau > 0.3)
+            self.assertAlmostEqual(math.sqrt(power), process, delta=0.3 * process)
+
     def test_allan_says_what_it_does_not_take(self):
         said = self.otolith("allan", "nothing.csv", "--tau-min", 5, "--tau-max", 2, code=2)
         self.assertIn("--tau-max 2 s is not beyond --tau-min 5 s", said)

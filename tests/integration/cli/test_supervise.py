@@ -242,6 +242,12 @@ class Supervised(unittest.TestCase):
     def test_the_plugin_that_ended_the_process_by_a_bare_system_call_is_named_and_left_out(self):
         self.assert_exit_is_named("hostile_step_exit.so")
 
+    def test_an_exit_in_a_thread_beside_the_tick_thread_is_named_too(self):
+        """The tick thread takes the first 32 vehicles, the other thread the car behind them."""
+        others = "".join(f"  - {{name: other_{i}, motion: {{plugin: motion_script}}}}\n" for i in range(32))
+        self.world.write_text(self.world.read_text().replace("vehicles:\n", "threads: 2\nvehicles:\n" + others))
+        self.assert_exit_is_named("hostile_step_exit.so")
+
     def test_an_exit_that_a_plugin_made_is_a_crash(self):
         self.world.write_text(self.world.read_text().replace("counter.so", "hostile_prepare_exit.so"))
         self.start("otolithd", "--supervise", self.world)

@@ -11,6 +11,8 @@ static char path[64];
 #define RANGE "      range: {value: 4, unit: gauss, is: typ, source: \"ds p.1\"}\n"
 #define GOOD HEAD DOCUMENTS MISSING "modes:\n  one:\n    magnetometer:\n" RANGE
 #define WITH(LINES) GOOD LINES
+#define SETTINGS "part: a/b\ntitle: t\nvendor: v\nkind: pressure\n" DOCUMENTS
+#define SETTING(VALUE, IS) "      a: {value: " VALUE ", unit: Pa, is: " IS ", source: \"ds p.1\"}\n"
 
 static enum oto_status read_text(const char *text, struct oto_part **part, struct oto_error *error)
 {
@@ -47,7 +49,7 @@ static const struct bad_file {
 } bad_files[] = {
     {"", ":1:1:", {"got nothing"}},
     {"part: a/b\n", ":1:1:", {"'title' is missing"}},
-    {"part: a/b\ntitle: t\nvendor: v\nkind: gyro\n", ":4:7:", {"imu or magnetometer", "'gyro'"}},
+    {"part: a/b\ntitle: t\nvendor: v\nkind: gyro\n", ":4:7:", {"imu, magnetometer, receiver or pressure", "'gyro'"}},
     {"parts: a/b\n", ":1:1:", {"no key 'parts'", "did you mean 'part'"}},
     {HEAD "modes: {}\n", ":1:1:", {"'documents' is missing"}},
     {HEAD DOCUMENTS "modes: {}\n", ":", {"at least one mode"}},
@@ -150,6 +152,14 @@ static const struct bad_file {
                             "modes:\n  one:\n    magnetometer:\n" RANGE,
      ":14:7:",
      {"given twice"}},
+    {SETTINGS "modes:\n  one:\n    filter: f\n", ":", {"has no `parameters`"}},
+    {SETTINGS "modes:\n  one:\n    parameters:\n" SETTING("1", "typical"), ":10:", {"typ, max or derived"}},
+    {SETTINGS "modes:\n  one:\n    parameters:\n" SETTING("[1, 2, 3, 4, 5]", "typ"), ":10:", {"at most 4 numbers"}},
+    {SETTINGS "modes:\n  one:\n    parameters:\n" SETTING("x", "typ"), ":10:", {"'x'"}},
+    {SETTINGS "modes:\n  one:\n    parameters: [1]\n", ":9:", {"a map of parameters"}},
+    {SETTINGS "common:\n  parameters:\n" SETTING("1", "typ") "modes:\n  one:\n    parameters:\n" SETTING("2", "max"), ":13:7:",
+     {"given twice", "line 9"}},
+    {GOOD "    parameters:\n" SETTING("1", "typ"), ":", {"numbers of triads"}},
     {GOOD "---\npart: c/d\n", ":", {"document"}},
     {HEAD HEAD, ":8:1:", {"duplicate key"}},
 };
@@ -177,12 +187,11 @@ static void bad_files_are_refused_with_their_place(void **state)
 }
 
 /* A fixed sequence of changed bytes: each file is read or refused with a sentence. */
-static void changed_bytes_are_read_or_refused(void **state)
+static void change_bytes_of(const char *part_file)
 {
-    (void)state;
     static const char letters[] = "{}[]:,\"#-&*!|> \n0x.aß";
     char text[4096];
-    FILE *file = fopen(OTO_SOURCE_DIR "/configs/parts/akm/ak09916.yaml", "re");
+    FILE *file = fopen(part_file, "re");
     assert_non_null(file);
     const size_t length = fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
@@ -201,6 +210,13 @@ static void changed_bytes_are_read_or_refused(void **state)
         assert_true(status == OTO_OK ? part != NULL : part == NULL && error.text[0] != '\0');
         oto_part_close(part);
     }
+}
+
+static void changed_bytes_are_read_or_refused(void **state)
+{
+    (void)state;
+    change_bytes_of(OTO_SOURCE_DIR "/configs/parts/akm/ak09916.yaml");
+    change_bytes_of(OTO_SOURCE_DIR "/configs/parts/bosch/bmp388.yaml");
 }
 
 static int make_folder(void **state)
