@@ -19,17 +19,21 @@ struct part {
     uint32_t count;
 };
 
-/* "0 to 100", the accepted words "mems | mavs", or "" for any value. */
+/* "0 to 100", the accepted words "mems | mavs", both, or "" for any value. Whole numbers with words accept only these. */
 static void describe_range(const struct oto_param *param, char text[OTO_PARAM_RANGE_BYTES])
 {
     size_t used = 0;
     text[0] = 0;
-    for (uint32_t i = 0; param != NULL && i < param->name_count && used < OTO_PARAM_RANGE_BYTES; i++) {
-        const int length = snprintf(text + used, OTO_PARAM_RANGE_BYTES - used, "%s%s", i > 0 ? " | " : "", param->names[i].name);
-        used += length > 0 ? (size_t)length : 0;
+    if (param == NULL) {
+        return;
     }
-    if (used == 0 && param != NULL && (param->minimum != 0.0 || param->maximum != 0.0)) {
-        (void)snprintf(text, OTO_PARAM_RANGE_BYTES, "%g to %g", param->minimum, param->maximum);
+    const bool is_number = param->type != OTO_PARAM_I64 || param->name_count == 0;
+    if (is_number && (param->minimum != 0.0 || param->maximum != 0.0)) {
+        used = (size_t)snprintf(text, OTO_PARAM_RANGE_BYTES, "%g to %g", param->minimum, param->maximum);
+    }
+    for (uint32_t i = 0; i < param->name_count && used < OTO_PARAM_RANGE_BYTES; i++) {
+        const int length = snprintf(text + used, OTO_PARAM_RANGE_BYTES - used, "%s%s", used > 0 ? " | " : "", param->names[i].name);
+        used += length > 0 ? (size_t)length : 0;
     }
 }
 
