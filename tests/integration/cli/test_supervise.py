@@ -265,7 +265,6 @@ class Supervised(unittest.TestCase):
         for save in saves:
             save.write_bytes(save.read_bytes()[:-8])
         os.kill(first["pid"], signal.SIGKILL)
-        os.kill(first["pid"], signal.SIGCONT)
         second = self.until(lambda: self.running(first["epoch"]), "the next run")
         self.assertIn("cannot be restored; an older one is tried", self.said())
         self.assertIn("is damaged", self.said())
@@ -273,7 +272,6 @@ class Supervised(unittest.TestCase):
         for save in self.saved():
             save.write_bytes(b"no checkpoint")
         os.kill(second["pid"], signal.SIGKILL)
-        os.kill(second["pid"], signal.SIGCONT)
         self.until(lambda: self.running(second["epoch"]), "the run from the beginning")
         self.assertIn("cannot be restored; the world starts from the beginning", self.said())
         self.assertIsNone(self.process.poll())
