@@ -111,7 +111,7 @@ static bool check_load_segment(struct check *check, uint32_t index, uint64_t *en
     if (segment->p_filesz > segment->p_memsz || segment->p_vaddr < *end ||
         segment->p_vaddr > OTO_PLUGIN_FILE_MAX_BYTES || segment->p_memsz > OTO_PLUGIN_FILE_MAX_BYTES ||
         (segment->p_vaddr - segment->p_offset) % 4096 != 0) {
-        return refuse(check, OTO_ELF_LAYOUT, "segment %u is misplaced or maps more than 16 MiB", index);
+        return refuse(check, OTO_ELF_LAYOUT, "segment %u is misplaced or maps more than 64 MiB", index);
     }
     *end = segment->p_vaddr + segment->p_memsz;
     if ((segment->p_flags & PF_W) != 0 && (segment->p_flags & PF_X) != 0) {

@@ -90,7 +90,7 @@ enum oto_status run_recording_finish(struct run_recording *run, struct oto_error
     if (run->directory[0] != '\0') {
         (void)unlink(run->log);
         for (int i = 1; i < 1000; i++) { /* logs of runs after a crash, each with its checkpoint */
-            char path[sizeof run->log + 16];
+            char path[sizeof run->log + 24];
             (void)snprintf(path, sizeof path, "%s.%d", run->log, i);
             if (unlink(path) != 0) {
                 break;

@@ -130,7 +130,7 @@ static enum oto_status call_checkpoint(struct call *call)
     if (getcwd(folder, sizeof folder) == NULL) {
         return oto_fail(&call->error, OTO_IO, "the working directory is unknown: %s", strerror(errno));
     }
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    (void)snprintf(path, sizeof path, "%.2047s/%.64s", folder, name);
     if (access(path, F_OK) == 0) {
         return oto_fail(&call->error, OTO_EXISTS, "%.400s exists already", path);
     }

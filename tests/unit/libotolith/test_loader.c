@@ -250,7 +250,7 @@ static void what_is_no_regular_file_is_refused(void **state)
     assert_int_equal(oto_plugin_open(in_directory("absent.so"), NULL, &plugin, &error), OTO_NOT_FOUND);
     assert_non_null(strstr(error.text, "absent.so"));
     const int big = open(in_directory("big.so"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(ftruncate(big, (16 << 20) + 1), 0);
+    assert_int_equal(ftruncate(big, (64 << 20) + 1), 0);
     (void)close(big);
     assert_int_equal(oto_plugin_open(in_directory("big.so"), NULL, &plugin, &error), OTO_PLUGIN);
     assert_non_null(strstr(error.text, "rule 'size'"));

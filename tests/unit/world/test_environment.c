@@ -26,7 +26,7 @@ static struct oto_sensor_input fill(const struct srv_world_config *world, const 
     setup.q_body_from_sensor = q_body_from_sensor;
     srv_environment_init(&environment, world);
     input.truth = *truth;
-    const struct srv_exposure exposure = {NULL, {0, 0.0}};
+    const struct srv_exposure exposure = {.at = {0, 0.0}};
     srv_environment_fill(&environment, &setup, &exposure, &input);
     return input;
 }
