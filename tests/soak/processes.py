@@ -87,12 +87,12 @@ class Server:
         return [pid for parent in {self.pid, self.process.pid} for pid, _, state in children(parent) if state == "Z"]
 
     def figures(self):
-        """What must stay flat: resident KiB, open descriptors, mappings, threads."""
+        """What must stay flat: KiB of anonymous memory, open descriptors, mappings, threads."""
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
             status = file.read()
         with open(f"/proc/{self.pid}/maps", encoding="ascii", errors="replace") as file:
             maps = sum(1 for _ in file)
-        return {"rss_kib": int(re.search(r"VmRSS:\s+(\d+)", status)[1]),
+        return {"rss_kib": int(re.search(r"RssAnon:\s+(\d+)", status)[1]),
                 "descriptors": len(os.listdir(f"/proc/{self.pid}/fd")), "mappings": maps,
                 "threads": int(re.search(r"Threads:\s+(\d+)", status)[1])}
 

@@ -15,7 +15,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-RESIDENT_GROWTH_KIB = 6 * 1024  # arenas of malloc and pages touched late; a leak of 10 KiB a swap is more in 5 minutes
+# Of anonymous pages: arenas of malloc and stacks. Rings are shared memory that fills for minutes. A leak of 10 KiB a swap is more in 5 minutes.
+RESIDENT_GROWTH_KIB = 6 * 1024
 SWAPPED_FILES = 10  # the plugin and the previous plugin of five nodes, each with a descriptor and about six mappings
 
 
