@@ -19,6 +19,7 @@ enum {
     TAKE_MS = 100,
     CONFIRM_EVERY_MS = 100,
     CONFIRM_TIMEOUT_MS = 2000,
+    CLOSE_TIMEOUT_MS = 10000, /* for the threads of libnats */
     LEAST_BUFFER_BYTES = 1,   /* of libnats while there is no connection: frames wait in our queue */
     SCHEMA_REPEAT_MS = 1000, /* where the server has no JetStream */
     MOST_SERVERS = 16,
@@ -423,7 +424,7 @@ enum oto_status nats_link_open(const struct nats_link_options *options, struct n
         status = made->has_thread ? OTO_OK : oto_fail(error, OTO_LIMIT, "cannot start a thread");
     }
     if (status != OTO_OK) {
-        nats_link_close(made);
+        (void)nats_link_close(made);
         return status;
     }
     *link = made;
@@ -444,10 +445,10 @@ bool nats_link_drain(struct nats_link *link, int drain_ms)
     return is_sent;
 }
 
-void nats_link_close(struct nats_link *link)
+bool nats_link_close(struct nats_link *link)
 {
     if (link == NULL) {
-        return;
+        return true;
     }
     __atomic_store_n(&link->is_ending, true, __ATOMIC_RELEASE);
     nats_queue_wake(link->queue);
@@ -456,15 +457,18 @@ void nats_link_close(struct nats_link *link)
     }
     natsStatistics_Destroy(link->statistics);
     jsCtx_Destroy(link->jetstream);
-    natsConnection_Destroy(link->connection);
+    natsConnection_Destroy(link->connection); /* queues on_disconnect for a thread of libnats */
     natsOptions_Destroy(link->options);
+    if (nats_CloseAndWait(CLOSE_TIMEOUT_MS) != NATS_OK) {
+        return false;
+    }
     forget_sent(link);
     finish_schema(&link->staged);
     finish_schema(&link->schema);
     finish_schema(&link->fresh);
     (void)pthread_mutex_destroy(&link->lock);
     free(link);
-    nats_Close();
+    return true;
 }
 
 void nats_link_count(struct nats_link *link, struct nats_link_counts *counts)

@@ -35,7 +35,8 @@ enum oto_status nats_link_open(const struct nats_link_options *options, struct n
                                struct oto_error *error);
 /* Waits at most `drain_ms` for the queue to be sent. False: frames are left; the process should end now. */
 bool nats_link_drain(struct nats_link *link, int drain_ms);
-void nats_link_close(struct nats_link *link); /* after a successful drain; NULL is allowed */
+/* After a successful drain; NULL is allowed. False: a thread of libnats may still use the link and its queue; end the process. */
+bool nats_link_close(struct nats_link *link);
 
 /*
  * The schema of a world, one or more frames: begin, add each, publish. The thread publishes it, and again after each reconnect,

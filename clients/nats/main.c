@@ -416,10 +416,13 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "otolith-nats: the server did not take all frames within %d ms\n", DRAIN_MS);
         _exit(EXIT_FAILURE);
     }
-    nats_link_close(bridge.link);
+    const int exit_code = status == OTO_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (!nats_link_close(bridge.link)) {
+        _exit(exit_code);
+    }
     nats_queue_destroy(bridge.queue);
     srv_feed_destroy(bridge.feed);
     oto_client_close(bridge.client);
     free(bridge.routes);
-    return status == OTO_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    return exit_code;
 }
