@@ -97,7 +97,7 @@ static enum oto_status run_info(const struct request *request, struct oto_error 
     (void)error;
     const bool plain = realpath(player->file, file) != NULL && strpbrk(file, "\"\\\n") == NULL && strlen(file) < 1024;
     (void)snprintf(text, sizeof text,
-                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"recording\": \"%s\", \"start_ns\": %" PRId64
+                   "{\"world\": \"%s\", \"version\": \"" OTO_VERSION_STRING "\", \"pid\": %ld, \"recording\": \"%.1023s\", \"start_ns\": %" PRId64
                    ", \"end_ns\": %" PRId64 ", \"t_ns\": %" PRId64 ", \"scale\": %.17g, \"paused\": %s, \"published\": %" PRIu64 "}",
                    player->playback.world, (long)getpid(), plain ? file : "", player->playback.start_ns, player->playback.end_ns,
                    player->playback.t_ns, player->scale, player->paused ? "true" : "false", player->playback.published);
