@@ -192,7 +192,7 @@ static std::string values_of(const std::string &layout, Bytes &bytes)
     } catch (const eprosima::fastcdr::exception::Exception &problem) {
         return json_text(std::string("undecodable: ") + problem.what());
     }
-    const size_t left = bytes.size() - 4 - cdr.getSerializedDataLength();
+    const size_t left = bytes.size() - cdr.getSerializedDataLength();
     out << "]" << (left > 3 ? ", \"left\": " + std::to_string(left) : "");
     return out.str();
 }
