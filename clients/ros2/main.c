@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "services.h"
 #include "topics.h"
 #include "otolith/version.h"
 
@@ -33,6 +34,7 @@ struct bridge {
     struct ros2_node *node;
     struct ros2_topics *topics;
     struct ros2_clock *clock;
+    struct ros2_services *services;
     int signal_fd;
     int64_t report_due_ns;
     struct ros2_topics_counts reported;
@@ -243,6 +245,10 @@ static enum oto_status open_bridge(struct bridge *bridge, struct oto_error *erro
         node.name = "otolith_clock";
         status = ros2_clock_start(&node, oto_client_header(bridge->client)->world, &bridge->clock, error);
     }
+    if (status == OTO_OK) {
+        node.name = "otolith_control";
+        status = ros2_services_start(&node, options->name_space, oto_client_header(bridge->client)->world, &bridge->services, error);
+    }
     return status;
 }
 
@@ -265,6 +271,7 @@ int main(int argc, char **argv)
     if (status != OTO_OK) {
         (void)fprintf(stderr, "otolith-ros2: %s\n", error.text);
     }
+    ros2_services_stop(bridge.services);
     ros2_clock_stop(bridge.clock);
     ros2_topics_destroy(bridge.topics);
     ros2_node_close(bridge.node);

@@ -234,7 +234,7 @@ class OtolithRos2(OtolithCase):
         self.start_world()
         self.start_bridge()
         peer = self.peer()
-        self.compare(peer, ("rt/car/gnss/record", "otolith_msgs::msg::dds_::Navsat_", "iIsQqIqq16d3d9d8dHbBBB"), "car/gnss",
+        self.compare(peer, ("rt/car/gnss/record", "otolith_msgs::msg::dds_::Navsat_", "iIsQqIqq34dHbBBB"), "car/gnss",
                      ["seq", "sensor_time_ns", "flags", "utc_ns", "age_ns", "latitude", "longitude"], 3)
         self.compare(peer, ("rt/car/motion/record", "otolith_msgs::msg::dds_::Truth_", "iIsQqI20d"), "car/motion",
                      ["seq", "sensor_time_ns", "flags"] + [f"position_enu_m.{c}" for c in "xyz"], 3)
@@ -260,13 +260,55 @@ class OtolithRos2(OtolithCase):
         self.assertEqual(times, sorted(times))
         arrivals = [message["at_ns"] for message in peer.messages["rt/clock"][:100]]
         self.assertGreater(arrivals[-1] - arrivals[0], 99 * 3_900_000, "at most 250 a second")
-        self.otolith("pause", "--world", "test")
         rows = self.rows("car/motion")
+        self.otolith("pause", "--world", "test")
+        peer.until(lambda: stamp_ns(peer.messages["rt/clock"][-1]["values"]) in rows, "the time of the pause")
         for ticks in (1, 7, 5):
             last = max(rows)
             self.otolith("step", "--world", "test", ticks)
             self.until(lambda: last + ticks * 1_000_000 in rows, "the step", PATIENCE_S)
             peer.until(lambda: stamp_ns(peer.messages["rt/clock"][-1]["values"]) == last + ticks * 1_000_000, f"the time after {ticks} steps")
+
+    # ---- services ----
+
+    def call_service(self, peer, name, package, kind, request, reply_layout):
+        """As rmw_cyclonedds_cpp calls: behind the encapsulation, the client's name and the number of the request."""
+        topics = [f"rq/otolith/{name}Request", f"rr/otolith/{name}Reply"]
+        if topics[0] not in peer.matched:
+            peer.subscribe(topics[1], f"{package}::srv::dds_::{kind}_Response_", "Qq" + reply_layout)
+            peer.say("advertise", topics[0], f"{package}::srv::dds_::{kind}_Request_", "volatile")
+            peer.until(lambda: peer.matched.get(topics[0]) == 1 and peer.matched.get(topics[1]) == 1, f"the service {name}")
+        number = peer.count(topics[1]) + 1
+        peer.say("write", topics[0], (b"\0\1\0\0" + struct.pack("<Qq", 4711, number) + request).hex())
+        values = peer.take(topics[1], 1, after=number - 1)[0]
+        self.assertEqual(values[:2], [4711, number], "the header of the request")
+        return values[2:]
+
+    @staticmethod
+    def texts(*texts):
+        data = b""
+        for text in texts:
+            data += b"\0" * (-len(data) % 4) + struct.pack("<I", len(text) + 1) + text.encode() + b"\0"
+        return data
+
+    def test_services_pause_step_and_set(self):
+        self.start_world()
+        self.start_bridge()
+        peer = self.peer()
+        rows = self.rows("car/motion")
+        self.assertEqual(self.call_service(peer, "pause", "std_srvs", "SetBool", b"\1", "Bs")[0], 1)
+        first = self.call_service(peer, "step", "otolith_msgs", "Step", struct.pack("<Q", 3), "BsQ")
+        second = self.call_service(peer, "step", "otolith_msgs", "Step", struct.pack("<Q", 5), "BsQ")
+        self.assertEqual((first[0], second[0], second[2] - first[2]), (1, 1, 5))
+        self.until(lambda: second[2] * 10_000_000 in rows, "the sample of the last step", PATIENCE_S)
+        self.assertEqual(self.call_service(peer, "pause", "std_srvs", "SetBool", b"\0", "Bs")[0], 1)
+        good = self.call_service(peer, "set", "otolith_msgs", "Set", self.texts("car/odo", "scale_error_percent", "1.5"), "BsQ")
+        self.assertEqual(good[0], 1, good)
+        self.assertIn("1.5", self.otolith("get", "--world", "test", "car/odo", "scale_error_percent"))
+        bad = self.call_service(peer, "set", "otolith_msgs", "Set", self.texts("car/odometer", "scale_error_percent", "1.5"), "BsQ")
+        self.assertEqual(bad[0], 0)
+        self.assertIn("odo", bad[1], "a sentence with the nearest name")
+        self.assertRegex(peer.endpoint("reader", "rq/otolith/pauseRequest")["user_data"], "serviceid=[0-9a-f]{32};typehash=RIHS01_[0-9a-f]{64};")
 
     # ---- discovery ----
 
@@ -303,7 +345,7 @@ class OtolithRos2(OtolithCase):
 
         def nodes():
             return {name: (space, readers, writers) for data in graph() for space, name, readers, writers in names(data)}
-        peer.until(lambda: {"otolith", "otolith_clock"} <= nodes().keys(), "both nodes")
+        peer.until(lambda: {"otolith", "otolith_clock", "otolith_control"} <= nodes().keys(), "all nodes")
         space, _, writers = nodes()["otolith"]
         self.assertEqual(space, "/sim")
         self.assertIn(writer["guid"], writers)
