@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "drive.h"
 #include "services.h"
 #include "topics.h"
 #include "otolith/version.h"
@@ -22,7 +23,7 @@ enum { GID_BYTES = 16, HUMBLE_GID_BYTES = 24 };
 #define REPORT_EVERY_NS INT64_C(1000000000)
 
 struct options {
-    const char *world, *name_space;
+    const char *world, *name_space, *drive;
     struct ros2_topics_options topics;
     int64_t domain, wait_s; /* domain -1: of ROS_DOMAIN_ID */
     bool is_humble;
@@ -31,10 +32,12 @@ struct options {
 struct bridge {
     struct options options;
     struct oto_client *client;
+    char world[OTO_WORLD_NAME_BYTES];
     struct ros2_node *node;
     struct ros2_topics *topics;
     struct ros2_clock *clock;
     struct ros2_services *services;
+    struct ros2_drive *drive;
     int signal_fd;
     int64_t report_due_ns;
     struct ros2_topics_counts reported;
@@ -136,13 +139,14 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
 
 /* ---- the command line ---- */
 
-enum { KEY_ONLY = 1000, KEY_WAIT, KEY_HUMBLE };
+enum { KEY_ONLY = 1000, KEY_WAIT, KEY_HUMBLE, KEY_DRIVE };
 
 static const struct argp_option option_table[] = {
     {"world", 'w', "NAME", 0, "name of the world (default: $OTOLITH_WORLD, else the only running world)", 0},
     {"domain", 'd', "ID", 0, "DDS domain, 0 to 232 (default: $ROS_DOMAIN_ID, else 0)", 0},
     {"namespace", 'n', "NAME", 0, "namespace of the topics and services, as /sim (default: none); /clock, /tf and /tf_static have none", 0},
     {"only", KEY_ONLY, "PATTERN", 0, "topics that are sent, with shell wildcards: /car/imu, /car*/*; may be repeated (default: all)", 0},
+    {"drive", KEY_DRIVE, "PARTICIPANT", 0, "drive the vehicles of this participant of the world file by /VEHICLE/cmd_vel (TwistStamped)", 0},
     {"wait", KEY_WAIT, "SECONDS", 0, "time to wait for the next run of the world after one has ended (default: 10)", 0},
     {"humble", KEY_HUMBLE, NULL, 0, "discovery messages as of ROS 2 Humble (default: Iron and later)", 0},
     {0}};
@@ -196,6 +200,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         options->topics.only[options->topics.only_count++] = value;
         return 0;
     case KEY_WAIT: options->wait_s = number_of(state, "--wait", value, 0, MOST_WAIT_S); return 0;
+    case KEY_DRIVE: options->drive = value; return 0;
     case KEY_HUMBLE: options->is_humble = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", value); return 0;
     case ARGP_KEY_END:
@@ -233,6 +238,8 @@ static enum oto_status open_bridge(struct bridge *bridge, struct oto_error *erro
     if (status != OTO_OK) {
         return status;
     }
+    const char *world = bridge->world;
+    (void)snprintf(bridge->world, sizeof bridge->world, "%s", oto_client_header(bridge->client)->world);
     status = ros2_node_open(&node, &bridge->node, error);
     bridge->topics = ros2_topics_create(&options->topics, bridge->node);
     if (status == OTO_OK && bridge->topics == NULL) {
@@ -243,11 +250,16 @@ static enum oto_status open_bridge(struct bridge *bridge, struct oto_error *erro
     }
     if (status == OTO_OK) {
         node.name = "otolith_clock";
-        status = ros2_clock_start(&node, oto_client_header(bridge->client)->world, &bridge->clock, error);
+        status = ros2_clock_start(&node, world, &bridge->clock, error);
     }
     if (status == OTO_OK) {
         node.name = "otolith_control";
-        status = ros2_services_start(&node, options->name_space, oto_client_header(bridge->client)->world, &bridge->services, error);
+        status = ros2_services_start(&node, options->name_space, world, &bridge->services, error);
+    }
+    if (status == OTO_OK && options->drive != NULL) {
+        const struct ros2_drive_options drive = {.world = world, .participant = options->drive, .name_space = options->name_space};
+        node.name = "otolith_drive";
+        status = ros2_drive_start(&node, &drive, &bridge->drive, error);
     }
     return status;
 }
@@ -271,6 +283,7 @@ int main(int argc, char **argv)
     if (status != OTO_OK) {
         (void)fprintf(stderr, "otolith-ros2: %s\n", error.text);
     }
+    ros2_drive_stop(bridge.drive);
     ros2_services_stop(bridge.services);
     ros2_clock_stop(bridge.clock);
     ros2_topics_destroy(bridge.topics);

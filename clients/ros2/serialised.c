@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dds/ddsi/ddsi_serdata.h"
-#include "dds/ddsi/ddsi_sertype.h"
-#include "dds/ddsi/q_radmin.h"
+#include <dds/ddsi/ddsi_serdata.h>
+#include <dds/ddsi/ddsi_sertype.h>
+#include <dds/ddsi/q_radmin.h>
 
 /* A sample as the caller has it. */
 struct bytes {

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "dds/dds.h"
+#include <dds/dds.h>
 
 /* A topic of a participant; `type`: DDS name as "sensor_msgs::msg::dds_::Imu_". Negative: a return code of DDS. */
 dds_entity_t ros2_serialised_topic(dds_entity_t participant, const char *name, const char *type);

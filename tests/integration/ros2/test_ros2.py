@@ -351,6 +351,27 @@ class OtolithRos2(OtolithCase):
         self.assertIn(writer["guid"], writers)
         self.assertEqual(nodes()["otolith_clock"][2], [peer.endpoint("writer", "rt/clock")["guid"]], "/clock has no namespace")
 
+    # ---- driving ----
+
+    def test_twists_drive_a_given_vehicle(self):
+        world = WORLD.replace("realtime}", "realtime}\nparticipants: [{name: ros, timeout_ms: 1000, on_timeout: hold}]")
+        self.start_world(world.replace(world[world.index("{plugin: motion_script"):world.index("}]}}") + 4], "{participant: ros}"))
+        self.start_bridge("--drive", "ros")
+        peer = self.peer()
+        rows = self.rows("car/motion")
+        peer.say("advertise", "rt/car/cmd_vel", "geometry_msgs::msg::dds_::TwistStamped_", "volatile")
+        peer.until(lambda: peer.matched.get("rt/car/cmd_vel") == 1, "the subscription of cmd_vel")
+        twist = b"\0\1\0\0" + struct.pack("<iII4x6d", 0, 0, 1, 1.5, 0, 0, 0, 0, 0.25)
+
+        def drives():
+            peer.say("write", "rt/car/cmd_vel", twist.hex())
+            row = rows[max(rows)]
+            return float(row["longitudinal_speed_m_s"]) == 1.5 and float(row["angular_rate_body_rad_s.z"]) == 0.25
+        self.until(drives, "the commanded speed", PATIENCE_S)
+        speeds = [float(row["longitudinal_speed_m_s"]) for row in list(rows.values())]
+        self.assertLessEqual(max(b - a for a, b in zip(speeds, speeds[1:])), 0.03 + 1e-9, "3 m/s^2 at 100 Hz")
+        self.until(lambda: float(rows[max(rows)]["longitudinal_speed_m_s"]) == 0.0, "a stop without commands", PATIENCE_S)
+
     # ---- restarts ----
 
     def test_the_next_run_of_the_world_is_followed(self):
