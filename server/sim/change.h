@@ -7,7 +7,7 @@
 
 #include "sim/compare.h"
 #include "sim/node.h"
-#include "sim/probe.h"
+#include "sim/probe_feed.h"
 #include "sim/command.h"
 
 struct srv_sim;
@@ -179,9 +179,9 @@ enum oto_status srv_change_make_parameter(const struct srv_change_base *base, co
 /* Steps 1 and 2 of a swap: stage, check, map; ports, kind and state compared, parameters bound. */
 enum oto_status srv_change_load_plugin(const struct srv_change_base *base, const struct srv_swap_options *options,
                                        struct srv_change **change, struct oto_error *error);
-/* Steps 3 and 4: probe on `inputs`, where the change asks for it; then the first code of the plugin runs here. */
-enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_input *inputs,
-                               uint32_t input_count, struct srv_change *change, struct oto_error *error);
+/* Steps 3 and 4: probe on `feed`, where the change asks for it; then the first code of the plugin runs here. */
+enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_feed *feed, struct srv_change *change,
+                               struct oto_error *error);
 enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change,
                                  struct oto_error *error);
 
