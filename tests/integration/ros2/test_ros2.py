@@ -35,7 +35,7 @@ vehicles:
   - name: car
     motion: {plugin: motion_script, params: {speed_m_s: 5, segments: [{kind: turn, angle_deg: 360, radius_m: 12}]}}
     nodes:
-      - {name: imu, plugin: mems_imu, rate_hz: 50}
+      - {name: imu, plugin: mems_imu, rate_hz: 50, mount: {position_m: [0.2, 0, 0.4], rpy_deg: [0, 0, 90]}}
       - {name: mag, plugin: magnetometer, rate_hz: 20}
       - {name: gnss, plugin: gnss, rate_hz: 10}
       - {name: baro, plugin: barometer, rate_hz: 10}
@@ -247,6 +247,20 @@ class OtolithRos2(OtolithCase):
         peer.subscribe("rt/rosout", "rcl_interfaces::msg::dds_::Log_", "iIBssssI", "latched")
         self.assertTrue(peer.endpoint("writer", "rt/rosout")["latched"])
         self.assertTrue(peer.take("rt/rosout", 1)[0][4], "one sentence")
+
+    def test_the_mounts_of_sensors_are_static_transforms(self):
+        self.start_world()
+        self.start_bridge()
+        peer = self.peer()
+        peer.endpoint("writer", "rt/tf_static")
+        peer.subscribe("rt/tf_static", "tf2_msgs::msg::dds_::TFMessage_", "S(iIss7d)", "latched")
+        values = peer.take("rt/tf_static", 1)[0]
+        transforms = {values[i + 3]: values[i:i + 11] for i in range(0, len(values), 11)}
+        self.assertEqual(set(transforms), {"car/imu", "car/mag", "car/gnss", "car/baro", "car/odo"})
+        imu = transforms["car/imu"]
+        self.assertEqual(imu[2], "car")
+        for got, expected in zip(imu[4:], [0.2, 0, 0.4, 0, 0, 0.5 ** 0.5, 0.5 ** 0.5]):
+            self.assertAlmostEqual(got, expected, delta=1e-12)
 
     # ---- the clock ----
 
