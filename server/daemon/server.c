@@ -184,6 +184,13 @@ static enum oto_status map_crash_page(struct srv_server *server, struct oto_erro
     return OTO_OK;
 }
 
+static void say_problem(void *context, const struct oto_error *error)
+{
+    struct srv_server *server = context;
+    srv_server_say(NULL, error->text);
+    server->problem_count++;
+}
+
 enum oto_status srv_server_load_from(struct srv_server *server, const char *restore_path, struct oto_error *error)
 {
     const struct srv_options *options = server->options;
@@ -196,7 +203,9 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
                                                 .overrides = options->overrides,
                                                 .override_count = options->override_count,
                                                 .open_plugin = srv_plugin_open_checked,
-                                                .given_motion = srv_external_entry()};
+                                                .given_motion = srv_external_entry(),
+                                                .report = options->check ? say_problem : NULL,
+                                                .report_context = server};
         status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }
     if (status != OTO_OK) {

@@ -48,6 +48,7 @@ struct srv_server {
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
+    uint32_t problem_count; /* errors of the world file that a check has reported */
     bool worker_stuck; /* which was reported */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;

@@ -310,7 +310,10 @@ static enum oto_status read_list(const struct srv_key *key, const struct oto_val
 static enum oto_status read_section(const struct srv_key *key, const struct oto_value *value, void *target,
                                     struct oto_error *error)
 {
-    return srv_section_read(key->section, value, target, error);
+    char what[80];
+    (void)target;
+    (void)snprintf(what, sizeof what, "a map with the keys of %s", key->section->name);
+    return oto_value_expected(value, error, what);
 }
 
 static enum oto_status refuse_later(const struct srv_key *key, const struct oto_value *value, void *target,
@@ -352,6 +355,6 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
     [SRV_FORM_TABLE] = srv_table_read,
     [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_ADDRESS] = read_address, [SRV_FORM_VALUE] = read_value,
-    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map,
+    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map, [SRV_FORM_NAMED] = read_map,
     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

@@ -148,6 +148,8 @@ static const struct srv_key world_keys[] = {
     {"origin", SRV_FORM_SECTION, .section = &origin, .text = "place and date of the world"},
     {"clock", SRV_FORM_SECTION, .section = &clock_section, .text = "how time passes"},
     {"environment", SRV_FORM_SECTION, .section = &environment, .text = "environment of the vehicles"},
+    {"defaults", SRV_FORM_NAMED, AT(defaults), .section = &srv_section_vehicle,
+     .text = "what vehicles share: a map of names to the keys of a vehicle, which a vehicle with `defaults: NAME` completes or replaces"},
     {"vehicles", SRV_FORM_LIST, AT(vehicles), .flags = SRV_KEY_REQUIRED, .section = &srv_section_vehicle,
      .text = "vehicles with their motions, sensors and estimators"},
     {"only", SRV_FORM_TOPIC, AT(config.only),

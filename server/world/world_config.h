@@ -253,6 +253,8 @@ struct srv_world_source {
     uint32_t override_count;
     srv_open_plugin_function *open_plugin; /* NULL: oto_plugin_open, and `isolation` has no effect */
     const struct oto_plugin_entry *given_motion; /* the motion of vehicles that a participant moves */
+    oto_problem_function *report; /* gets up to OTO_MOST_PROBLEMS errors of the file; NULL: loading ends at the first */
+    void *report_context;
 };
 
 /*
@@ -261,6 +263,11 @@ struct srv_world_source {
  */
 enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
                                       struct srv_world_config *config, struct oto_error *error);
+/*
+ * Completes the vehicles of a world file that name one of its `defaults`, as the load does: for programs that read the
+ * document themselves.
+ */
+enum oto_status srv_defaults_apply(struct oto_document *document, struct oto_error *error);
 /* Another seed, with everything in the configuration that depends on it. */
 void srv_world_config_seed(struct srv_world_config *config, uint64_t seed);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */
