@@ -240,7 +240,8 @@ struct oto_wire_sample {
     const char *frame_id;
 };
 
-/* `url` in nng's notation ("tcp://127.0.0.1:7450", "ipc:///…"); `topic`: a topic or a prefix ending in '/'. */
+/* `url` in nng's notation ("tcp://127.0.0.1:7450", "ipc:///…"); `topic`: a topic, a prefix ending in '/', or a
+ * pattern such as "car_0?/imu", whose stars and question marks match no slash. */
 OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
                                             struct oto_error *error);
 OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);

@@ -459,6 +459,10 @@ static enum oto_status start_publishing(struct srv_server *server, struct oto_er
                                                                                      : "--format=map"},
                                              .endpoint_count = publish->listen_count,
                                              .endpoint_option = "--listen"};
+    if (publish->only[0] != '\0') {
+        options.arguments[2] = "--only";
+        options.arguments[3] = publish->only;
+    }
     for (uint32_t i = 0; i < publish->listen_count; i++) {
         options.endpoints[i] = publish->listen[i];
     }

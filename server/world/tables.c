@@ -100,6 +100,8 @@ static const struct srv_key publish_keys[] = {
      .default_text = "5", .text = "time whose samples share a frame; 0: a frame for each tick"},
     {"format", SRV_FORM_WORD, AT(packed), WORDS(formats), .default_text = "map",
      .text = "map: msgpack with named fields; packed: raw records with a schema frame; plotjuggler: msgpack over UDP as PlotJuggler reads it"},
+    {"only", SRV_FORM_PATTERNS, AT(config.publish.only),
+     .text = "patterns of the topics that are published, such as car_00*/imu; default: all"},
 };
 static const struct srv_section publish = {"publish", "publishing over the network", KEYS(publish_keys)};
 

@@ -183,6 +183,7 @@ struct srv_publish_config {
     char listen[SRV_MAX_LISTEN][256]; /* URLs; "ipc" is pub.ipc in the runtime directory */
     int64_t coalesce_ns;
     bool packed;
+    char only[512]; /* the topics that match these patterns (base/pattern.h); "": all */
 };
 
 enum srv_read_token { SRV_READ_TOKEN_AUTO = 0, SRV_READ_TOKEN_NONE };

@@ -13,6 +13,7 @@
 #include "wire/control_message.h"
 
 struct srv_loader;
+struct srv_node_list;
 
 /* A request that is being dispatched. `message` is in the control's only buffer: valid until the verb returns. */
 struct srv_request {
@@ -27,6 +28,8 @@ struct srv_request {
 struct srv_pending_request {
     struct srv_connection *connection;
     struct srv_command_queue *command_queue;
+    struct srv_node_list *list; /* of a pattern's nodes, which replies for all (node_list.h): no connection; mostly NULL */
+    uint32_t node;              /* of the list */
     uint64_t id; /* the client's */
     uint64_t value; /* the verb's own */
     char what[152];
