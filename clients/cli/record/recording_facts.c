@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/diagnostics.h"
 #include "document/document.h"
 #include "mcap/reader.h"
 #include "otolith/hash.h"
@@ -256,25 +257,10 @@ enum oto_status recording_attach_log(struct recording *recording, struct oto_err
 
 enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error)
 {
-    const struct oto_segment_header *header = oto_client_header(recording->client);
-    static const enum oto_counter troubles[] = {OTO_COUNTER_OVERRUNS, OTO_COUNTER_ERRORS, OTO_COUNTER_STALE,
-                                                OTO_COUNTER_QUARANTINED};
-    const char *keys[OTO_COUNTER_COUNT];
-    uint64_t values[OTO_COUNTER_COUNT];
-    struct oto_ros_diagnostics facts = {
-        .name = header->world, .message = "no trouble", .keys = keys, .values = values, .count = OTO_COUNTER_COUNT};
-    for (uint32_t i = 0; i < OTO_COUNTER_COUNT; i++) {
-        keys[i] = oto_counter_text(i);
-        values[i] = __atomic_load_n(&header->counter[i], __ATOMIC_RELAXED);
+    const enum oto_status status = oto_diagnostics_encode(recording->client, recording_counts(recording).lost, &recording->message);
+    if (status != OTO_OK) {
+        return oto_fail(error, status, "the diagnostics of the world cannot be a ROS message: %s", oto_status_text(status));
     }
-    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
-        if (values[troubles[i]] > 0) {
-            facts.level = 1;
-            facts.message = "overruns, plugin errors, stale samples or quarantined nodes: see the values";
-        }
-    }
-    const struct oto_sample_head head = {.t_ns = t_ns};
-    (void)oto_ros_view_encode(OTO_ROS_DIAGNOSTICS, NULL, "", &head, &facts, &recording->message);
     const struct oto_mcap_message message = {.channel = recording->diagnostics_id,
                                              .log_time_ns = (uint64_t)t_ns,
                                              .publish_time_ns = (uint64_t)t_ns,
