@@ -61,7 +61,7 @@ struct srv_server {
 
 /* Run number `run` of this process; NULL: no memory. */
 struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
-/* A run in place of one that a restore asked for and that could not start, with its checkpoint and its client. */
+/* A second attempt at a run after a restore, where the first one could not start: the same checkpoint, the same client. */
 struct srv_server *srv_server_create_again(struct srv_server *failed);
 /* Loads the world and makes the engine, from the checkpoint that the options name; nothing ticks yet. */
 enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);

@@ -33,6 +33,9 @@ OTO_API enum oto_status oto_plugin_find(const char *name, char *path, size_t pat
 typedef void (*oto_plugin_name_function)(void *context, const char *name);
 OTO_API enum oto_status oto_plugin_each(oto_plugin_name_function each, void *context, struct oto_error *error);
 
+/* Writes the digest of its loaded bytes into a plugin file that was just linked; from then on a copy that has changed is refused. */
+OTO_API enum oto_status oto_plugin_write_digest(const char *path, struct oto_error *error);
+
 /*
  * Stages, checks and loads a file. If `keep_directory` is given (NULL: the environment variable OTOLITH_KEEP_PLUGINS),
  * the copy is also written there, for perf and gdb.

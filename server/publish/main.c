@@ -177,7 +177,7 @@ static uint32_t descriptor_limit(void)
     return limit.rlim_cur < DESCRIPTORS_MAX ? (uint32_t)limit.rlim_cur : DESCRIPTORS_MAX;
 }
 
-/* Those that are open; the limit when none is left to count them. */
+/* The number of open descriptors. Without a free descriptor they cannot be counted: then the limit. */
 static uint32_t count_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");

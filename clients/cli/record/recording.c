@@ -188,11 +188,15 @@ static enum oto_status open_file(struct recording *recording, const struct recor
     return oto_mcap_writer_open(&mcap, &recording->writer, error);
 }
 
-/* The file is truncated only after all topics are found. */
+/* The file is truncated only after all topics are found. When it exists, no sample is lost any more. */
 static enum oto_status start(struct recording *recording, const struct recording_options *options, struct oto_error *error)
 {
     struct oto_clock clock = {0};
     enum oto_status status = choose_rows(recording, options, error);
+    if (status == OTO_OK) {
+        status = begin_lossless(recording, error);
+        (void)oto_client_clock(recording->client, &clock);
+    }
     if (status == OTO_OK) {
         status = open_file(recording, options, error);
     }
@@ -202,10 +206,6 @@ static enum oto_status start(struct recording *recording, const struct recording
     if (status == OTO_OK) {
         status = add_channels(recording, error);
     }
-    if (status == OTO_OK) {
-        status = begin_lossless(recording, error);
-    }
-    (void)oto_client_clock(recording->client, &clock);
     recording->start_ns = clock.sim_time_ns;
     recording->has_end = options->for_ns > 0;
     recording->end_ns = clock.sim_time_ns + options->for_ns;

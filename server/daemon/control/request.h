@@ -36,7 +36,7 @@ struct srv_verb {
     const char *op;
     void (*run)(struct srv_request *request);
     int64_t cost_us;
-    enum srv_role role; /* the least that may ask for it */
+    enum srv_role role; /* the lowest role that may send it */
     bool changes_state; /* refused where the run follows a log */
     bool needs_worker;  /* refused while the worker is stuck */
 };
@@ -91,7 +91,7 @@ void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_st
                                 const char *text);
 /* The next run answers in place of the pending request, which is recorded and freed. */
 struct srv_late_reply srv_pending_request_postpone(struct srv_pending_request *pending);
-/* With memory of so many bytes that goes along. */
+/* Replies with a descriptor of shared memory that has `bytes` bytes. */
 void srv_pending_request_finish_with_fd(struct srv_pending_request *pending, uint64_t tick, uint64_t bytes,
                                         int passed_fd);
 
