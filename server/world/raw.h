@@ -72,6 +72,7 @@ struct srv_raw_node {
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
     const struct oto_value *participant; /* of a motion, instead of `plugin` */
+    const struct oto_value *controls;    /* of a motion: a participant */
     uint32_t unit, fifo_samples;
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;

@@ -58,6 +58,7 @@ struct srv_participant_config {
     int64_t wait_limit_ns; /* policy wait: after this time the run stops */
     uint32_t max_step_n;   /* ticks that one answer may cover */
     uint32_t vehicle_count;
+    uint32_t controlled;   /* 1 + number of the vehicle that it controls; 0: none */
     const struct oto_value *place; /* place in the document; NULL in worlds without a file */
 };
 
@@ -173,6 +174,7 @@ struct srv_vehicle_config {
     uint32_t motion;                 /* index into nodes */
     uint32_t participant;            /* 1 + number of the participant that gives its truth; 0: the motion node
                                       * computes it */
+    uint32_t controller;             /* 1 + number of the participant that gives its controls; 0: none */
     uint32_t first_node, node_count; /* sensors and estimators, in order */
     struct srv_vibration vibration;  /* measured by its sensors; owned */
 };
