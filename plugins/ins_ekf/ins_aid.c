@@ -13,7 +13,7 @@ static double seconds(int64_t ns)
 /* The estimate at the time of a measurement that is a little older: run backwards with the last sample. */
 struct past {
     double age_s;
-    oto_mat3 r; /* enu from body */
+    oto_mat3 r, past_from_body; /* enu from body then; body then from body now */
     oto_vec3 position_enu_m, velocity_enu_m_s, rate_body_rad_s;
 };
 
@@ -28,6 +28,7 @@ static struct past past_of(const struct ins_plan *plan, const struct ins_state *
     const double age_s = past.age_s;
     past.r = oto_mat3_from_quat(oto_quat_mul(nav->q_enu_from_body,
                                              oto_quat_from_rotvec(oto_vec3_scale(past.rate_body_rad_s, -age_s))));
+    past.past_from_body = oto_mat3_mul(oto_mat3_transpose(past.r), oto_mat3_from_quat(nav->q_enu_from_body));
     past.velocity_enu_m_s = oto_vec3_add_scaled(nav->velocity_enu_m_s, accel, -age_s);
     past.position_enu_m = oto_vec3_add_scaled(oto_vec3_add_scaled(nav->position_enu_m, nav->velocity_enu_m_s, -age_s),
                                               accel, 0.5 * age_s * age_s);
@@ -50,14 +51,12 @@ static enum num_outcome admit(const struct ins_plan *plan, struct ins_state *sta
     return outcome;
 }
 
-/* Velocity of a point of the body in body axes, and its derivatives: Rᵀ v + ω × l. */
+/* Velocity of a point of the body in body axes, and its derivatives: u + ω × l. */
 static oto_vec3 velocity_of_point(const struct ins_plan *plan, const struct past *past, oto_vec3 lever_m, double *j)
 {
-    const oto_mat3 to_body = oto_mat3_transpose(past->r);
-    const oto_vec3 imu = oto_mat3_mul_vec(to_body, past->velocity_enu_m_s);
+    const oto_vec3 imu = oto_mat3_mul_vec(oto_mat3_transpose(past->r), past->velocity_enu_m_s);
     memset(j, 0, 3 * INS_STATES * sizeof *j);
-    ins_put(j, 0, INS_V, to_body);
-    ins_put(j, 0, INS_THETA, oto_mat3_skew(imu));
+    ins_put(j, 0, INS_U, past->past_from_body);
     ins_put(j, 0, INS_BG, oto_mat3_mul(oto_mat3_skew(lever_m), plan->body_from_sensor));
     return oto_vec3_add(imu, oto_vec3_cross(past->rate_body_rad_s, lever_m));
 }
@@ -144,8 +143,8 @@ static void say_still(const struct ins_plan *plan, struct ins_state *state)
     struct num_kalman_row row;
     const struct ins_params *p = &plan->params;
     diagonal(&row, p->still_sigma_m_s * p->still_sigma_m_s);
-    oto_vec3_to_array(oto_vec3_neg(state->nav.velocity_enu_m_s), row.innovation);
-    ins_put(row.jacobian, 0, INS_V, oto_mat3_identity());
+    oto_vec3_to_array(oto_vec3_neg(ins_velocity_body(state)), row.innovation);
+    ins_put(row.jacobian, 0, INS_U, oto_mat3_identity());
     (void)ins_correct(state, INS_ROW_ZERO_VELOCITY, state->time_ns, &row);
 
     diagonal(&row, p->still_sigma_rad_s * p->still_sigma_rad_s + plan->gyroscope.noise_psd * plan->imu_rate_hz);
@@ -239,14 +238,17 @@ static void keep_fix(struct ins_alignment *alignment, oto_vec3 position_enu_m, o
 }
 
 /* The rows p + R l of a point of the body; an older fix tells of p − v Δ. */
-static void position_rows(const struct past *past, oto_vec3 position_enu_m, oto_vec3 body_m, struct num_kalman_row *row)
+static void position_rows(const struct ins_state *state, const struct past *past, oto_vec3 position_enu_m, oto_vec3 body_m, struct num_kalman_row *row)
 {
     const oto_vec3 expected = oto_vec3_add(past->position_enu_m, oto_mat3_mul_vec(past->r, body_m));
     diagonal(row, 0.0);
     oto_vec3_to_array(oto_vec3_sub(position_enu_m, expected), row->innovation);
     ins_put(row->jacobian, 0, INS_P, oto_mat3_identity());
-    ins_put(row->jacobian, 0, INS_V, oto_mat3_scale(oto_mat3_identity(), -past->age_s));
-    ins_put(row->jacobian, 0, INS_THETA, oto_mat3_scale(oto_mat3_mul(past->r, oto_mat3_skew(body_m)), -1.0));
+    const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body);
+    const oto_vec3 arm_m = oto_vec3_add_scaled(oto_mat3_mul_vec(oto_mat3_transpose(past->past_from_body), body_m),
+                                               ins_velocity_body(state), -past->age_s);
+    ins_put(row->jacobian, 0, INS_U, oto_mat3_scale(r, -past->age_s));
+    ins_put(row->jacobian, 0, INS_THETA, oto_mat3_scale(oto_mat3_mul(r, oto_mat3_skew(arm_m)), -1.0));
 }
 
 enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
@@ -263,7 +265,7 @@ enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_sta
         return NUM_USED;
     }
     const struct past past = past_of(plan, state, t_ns);
-    position_rows(&past, position_enu_m, plan->fix_body_m, &row);
+    position_rows(state, &past, position_enu_m, plan->fix_body_m, &row);
     row.gate = plan->position_gate;
     for (uint32_t i = 0; i < 3; i++) {
         row.noise[i * 4] = plan->params.position_fix_sigma_m[i] * plan->params.position_fix_sigma_m[i];
@@ -318,7 +320,7 @@ enum num_outcome ins_filter_fix(const struct ins_plan *plan, struct ins_state *s
     double deviation[3], error[3];
     oto_vec3_to_array(correlated_m, deviation);
     oto_vec3_to_array(state->fix_error, error);
-    position_rows(&past, position_enu_m, plan->antenna_body_m, &row);
+    position_rows(state, &past, position_enu_m, plan->antenna_body_m, &row);
     row.gate = plan->gnss_gate;
     for (uint32_t i = 0; i < 3; i++) {
         row.innovation[i] -= deviation[i] * error[i];

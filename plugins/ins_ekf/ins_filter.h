@@ -15,7 +15,7 @@
 #include "otolith/geodesy.h"
 
 /* Places of the error state. */
-enum { INS_P = 0, INS_V = 3, INS_THETA = 6, INS_BG = 9, INS_BA = 12, INS_SCALE = 15, INS_FIX = 16, INS_STATES = 19 };
+enum { INS_P = 0, INS_U = 3, INS_THETA = 6, INS_BG = 9, INS_BA = 12, INS_SCALE = 15, INS_FIX = 16, INS_STATES = 19 };
 
 /* The parts of the error that are compared with the truth. */
 enum ins_part { INS_PART_POSITION, INS_PART_VELOCITY, INS_PART_ATTITUDE, INS_PARTS };
@@ -120,6 +120,12 @@ static inline oto_vec3 ins_rate_body(const struct ins_plan *plan, const struct i
     return oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(state->sample.angular_rate_rad_s, state->gyro_bias));
 }
 
+/* Of the IMU, in body axes. */
+static inline oto_vec3 ins_velocity_body(const struct ins_state *state)
+{
+    return oto_quat_rotate_inv(state->nav.q_enu_from_body, state->nav.velocity_enu_m_s);
+}
+
 /* block (3 × 3) of a row-major matrix with INS_STATES columns */
 static inline void ins_put(double *matrix, uint32_t row, uint32_t column, oto_mat3 block)
 {
@@ -135,7 +141,7 @@ void ins_say_what_holds(const struct ins_plan *plan, struct ins_state *state);
 /* ins_align.c: a sample while not running. */
 void ins_align(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns);
 void ins_align_restart(struct ins_state *state);
-/* Errors of the body origin's place and velocity and of the attitude from the error state: 9 × INS_STATES. */
+/* Errors of the body origin's place, of its velocity in body axes, and of the attitude from the error state: 9 × INS_STATES. */
 void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state *state, double *j);
 /* The heading row of a field in body axes at this attitude; false where the field is vertical. */
 bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body,

@@ -158,7 +158,7 @@ static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
     .id = "ins_ekf",
     .kind = OTO_KIND_ESTIMATOR,
-    .version = "1.1.0",
+    .version = "2.0.0",
     .text = "error-state inertial navigation, aided by odometer, constraint, satellite fixes, position and magnetometer",
     .outputs = outputs,
     .output_count = sizeof outputs / sizeof *outputs,
@@ -166,8 +166,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = ins_param_table,
     .params_bytes = sizeof(struct ins_params),
     .state_bytes = sizeof(struct ins_state),
-    .state_version = 2,
-    .migrates_from = 2,
+    .state_version = 3,
+    .migrates_from = 3,
 };
 
 static const struct oto_plugin_ops ops = {
