@@ -15,16 +15,17 @@ struct past {
     double age_s;
     oto_mat3 r, past_from_body; /* enu from body then; body then from body now */
     oto_vec3 position_enu_m, velocity_enu_m_s, rate_body_rad_s;
+    oto_vec3 force_body_m_s2; /* of the last sample */
 };
 
 static struct past past_of(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns)
 {
     const struct num_strapdown *nav = &state->nav;
     struct past past = {.age_s = t_ns < state->time_ns ? seconds(state->time_ns - t_ns) : 0.0,
-                        .rate_body_rad_s = ins_rate_body(plan, state)};
-    const oto_vec3 force = oto_mat3_mul_vec(plan->body_from_sensor,
-                                            oto_vec3_sub(state->sample.specific_force_m_s2, state->accel_bias));
-    const oto_vec3 accel = oto_vec3_add(oto_quat_rotate(nav->q_enu_from_body, force), plan->gravity_enu_m_s2);
+                        .rate_body_rad_s = ins_rate_body(plan, state),
+                        .force_body_m_s2 = ins_force_body(plan, state)};
+    const oto_vec3 accel =
+        oto_vec3_add(oto_quat_rotate(nav->q_enu_from_body, past.force_body_m_s2), plan->gravity_enu_m_s2);
     const double age_s = past.age_s;
     past.r = oto_mat3_from_quat(oto_quat_mul(nav->q_enu_from_body,
                                              oto_quat_from_rotvec(oto_vec3_scale(past.rate_body_rad_s, -age_s))));
@@ -61,6 +62,14 @@ static oto_vec3 velocity_of_point(const struct ins_plan *plan, const struct past
     return oto_vec3_add(imu, oto_vec3_cross(past->rate_body_rad_s, lever_m));
 }
 
+/* Derivatives of `factor` times the specific force along a body axis, which the accelerometer's bias changes. */
+static void add_force_row(const struct ins_plan *plan, uint32_t axis, double factor, double *h)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        h[INS_BA + i] -= factor * plan->body_from_sensor.m[axis][i];
+    }
+}
+
 /* ---- odometer ---- */
 
 static void hear_standstill(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double speed_m_s)
@@ -90,14 +99,20 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
     const struct past past = past_of(plan, state, t_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->odometer_body_m, j);
     const double sign = plan->params.odometer_signed == 0 && velocity.x < 0.0 ? -1.0 : 1.0;
+    const double direction = velocity.x < 0.0 ? -1.0 : 1.0, force_m_s2 = direction * past.force_body_m_s2.x;
+    const uint32_t slip = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP;
+    const double scale = ins_aid(state, INS_SCALE), slipped = 1.0 + ins_aid(state, slip) * force_m_s2;
     row.m = 1;
     row.gate = plan->odometer_gate;
-    row.innovation[0] = sign * speed_m_s - state->scale * velocity.x;
+    row.innovation[0] = sign * speed_m_s - scale * slipped * velocity.x - ins_aid(state, INS_COLOURED);
     row.noise[0] = plan->params.odometer_sigma_m_s * plan->params.odometer_sigma_m_s;
     for (uint32_t s = 0; s < INS_STATES; s++) {
-        row.jacobian[s] = state->scale * j[s];
+        row.jacobian[s] = scale * slipped * j[s];
     }
-    row.jacobian[INS_SCALE] = velocity.x;
+    row.jacobian[INS_SCALE] = slipped * velocity.x;
+    add_force_row(plan, 0, scale * ins_aid(state, slip) * direction * velocity.x, row.jacobian);
+    row.jacobian[slip] = scale * force_m_s2 * velocity.x;
+    row.jacobian[INS_COLOURED] = 1.0;
     return ins_correct(state, INS_ROW_ODOMETER, t_ns, &row);
 }
 
@@ -108,7 +123,10 @@ static bool is_due(int64_t last_ns, int64_t now_ns, double rate_hz)
     return rate_hz > 0.0 && (last_ns == INT64_MIN || seconds(now_ns - last_ns) * rate_hz >= 1.0 - 1e-6);
 }
 
-/* Sideways and upwards the point does not move. */
+/*
+ * The point moves along the road, and the body stands at an angle to it that follows the specific force: v_y = a_y v_x and
+ * v_z = a_z v_x, a = angle + compliance · force (to the left for the tyres' side slip, ahead for pitch on the springs).
+ */
 static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *state)
 {
     struct num_kalman_row row;
@@ -116,14 +134,23 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
     const double *sigma = plan->params.nonholonomic_sigma_m_s;
     const struct past past = past_of(plan, state, state->time_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->nonholonomic_body_m, j);
+    const double across[2] = {velocity.y, velocity.z}, force[2] = {past.force_body_m_s2.y, past.force_body_m_s2.x};
+    memset(row.jacobian, 0, 2 * INS_STATES * sizeof *row.jacobian);
     row.m = 2;
     row.gate = plan->nonholonomic_gate;
-    row.innovation[0] = -velocity.y;
-    row.innovation[1] = -velocity.z;
-    row.noise[0] = sigma[0] * sigma[0];
+    for (uint32_t i = 0; i < 2; i++) {
+        const double angle = ins_aid(state, INS_ANGLE + i) + ins_aid(state, INS_COMPLIANCE + i) * force[i];
+        double *h = row.jacobian + i * INS_STATES;
+        for (uint32_t s = 0; s < INS_STATES; s++) {
+            h[s] = j[(1 + i) * INS_STATES + s] - angle * j[s];
+        }
+        add_force_row(plan, 1 - i, -ins_aid(state, INS_COMPLIANCE + i) * velocity.x, h);
+        h[INS_ANGLE + i] = -velocity.x;
+        h[INS_COMPLIANCE + i] = -velocity.x * force[i];
+        row.innovation[i] = angle * velocity.x - across[i];
+        row.noise[3 * i] = sigma[i] * sigma[i];
+    }
     row.noise[1] = row.noise[2] = 0.0;
-    row.noise[3] = sigma[1] * sigma[1];
-    memcpy(row.jacobian, j + INS_STATES, 2 * INS_STATES * sizeof *j);
     (void)ins_correct(state, INS_ROW_NONHOLONOMIC, state->time_ns, &row);
 }
 
@@ -275,57 +302,130 @@ enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_sta
 
 /* ---- satellite fixes ---- */
 
-/* The correlated error of another mode is another one: unit variance, no correlation with the other states. */
+/* The correlated errors of another mode are others: unit variance, no correlation with the other states. */
 static void forget_fix_error(struct ins_state *state)
 {
-    state->fix_error = oto_vec3_zero();
-    for (uint32_t i = INS_FIX; i < INS_FIX + 3; i++) {
+    for (uint32_t i = INS_FIX; i < INS_FIX_SPEED + 3; i++) {
+        state->aids[i - INS_AID] = 0.0;
         for (uint32_t k = 0; k < INS_STATES; k++) {
             state->p[i * INS_STATES + k] = state->p[k * INS_STATES + i] = i == k ? 1.0 : 0.0;
         }
     }
 }
 
-/* Standard deviations of the correlated part of a fix. */
-static oto_vec3 correlated_sigma(const struct ins_plan *plan, const struct ins_fix *fix)
+static oto_vec3 root(oto_vec3 v, double share)
 {
-    const double share = plan->params.gnss_correlated_share;
-    const oto_vec3 v = fix->variance_enu_m2;
     return oto_vec3_make(oto_sqrt(share * v.x), oto_sqrt(share * v.y), oto_sqrt(share * v.z));
 }
 
-/* p + R l + D u, D the correlated deviations; the rest of the variance is white. */
+/* D u of the correlated errors from `place` on, D their standard deviations; the rest of the variance is white. */
+static void add_correlated(const struct ins_state *state, uint32_t place, oto_vec3 variance, double share,
+                           struct num_kalman_row *row)
+{
+    double deviation[3], v[3];
+    oto_vec3_to_array(root(variance, share), deviation);
+    oto_vec3_to_array(variance, v);
+    for (uint32_t i = 0; i < 3; i++) {
+        row->innovation[i] -= deviation[i] * ins_aid(state, place + i);
+        row->jacobian[i * INS_STATES + place + i] = deviation[i];
+        row->noise[i * 4] = (1.0 - share) * v[i];
+    }
+}
+
+static bool is_variance(oto_vec3 v)
+{
+    return v.x > 0.0 && v.y > 0.0 && v.z > 0.0 && oto_vec3_is_finite(v);
+}
+
+/* R (u + ω × l) + D u of the antenna, at the time of the fix. */
+static void use_fix_velocity(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, const struct ins_fix *fix)
+{
+    struct num_kalman_row row;
+    double j[3 * INS_STATES];
+    if (!is_variance(fix->velocity_variance_enu_m2_s2) || !oto_vec3_is_finite(fix->velocity_enu_m_s)) {
+        num_filter_count(&state->rows[INS_ROW_GNSS_VELOCITY], NUM_REFUSED, t_ns);
+        return;
+    }
+    const struct past past = past_of(plan, state, t_ns);
+    const oto_vec3 body = velocity_of_point(plan, &past, plan->antenna_body_m, j);
+    const oto_mat3 r = past.r, by_turn = oto_mat3_mul(r, oto_mat3_mul(oto_mat3_skew(body), past.past_from_body));
+    diagonal(&row, 0.0);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t s = 0; s < INS_STATES; s++) {
+            row.jacobian[i * INS_STATES + s] = r.m[i][0] * j[s] + r.m[i][1] * j[INS_STATES + s] + r.m[i][2] * j[2 * INS_STATES + s];
+        }
+    }
+    ins_put(row.jacobian, 0, INS_THETA, oto_mat3_scale(by_turn, -1.0));
+    oto_vec3_to_array(oto_vec3_sub(fix->velocity_enu_m_s, oto_mat3_mul_vec(r, body)), row.innovation);
+    add_correlated(state, INS_FIX_SPEED, fix->velocity_variance_enu_m2_s2, plan->params.gnss_velocity_correlated_share, &row);
+    row.gate = plan->gnss_gate;
+    (void)ins_correct(state, INS_ROW_GNSS_VELOCITY, t_ns, &row);
+}
+
+/* p + R l + D u, and the velocity. */
 enum num_outcome ins_filter_fix(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
                                 const struct ins_fix *fix)
 {
     struct num_kalman_row row;
+    const double share = plan->params.gnss_correlated_share;
     const oto_vec3 position_enu_m = oto_enu_from_geodetic(plan->origin, fix->place), v = fix->variance_enu_m2;
-    const bool good = oto_vec3_is_finite(position_enu_m) && v.x > 0.0 && v.y > 0.0 && v.z > 0.0 && oto_vec3_is_finite(v);
+    const bool good = oto_vec3_is_finite(position_enu_m) && is_variance(v);
     const enum num_outcome admitted = admit(plan, state, INS_ROW_GNSS, t_ns, good);
     if (admitted != NUM_USED) {
         return admitted;
     }
-    const oto_vec3 correlated_m = correlated_sigma(plan, fix);
     if (fix->mode != state->fix_mode) {
         forget_fix_error(state);
         state->fix_mode = fix->mode;
     }
     if (state->running == 0) {
-        const oto_vec3 sigma_m = oto_vec3_make(oto_sqrt(v.x), oto_sqrt(v.y), oto_sqrt(v.z));
-        keep_fix(&state->alignment, position_enu_m, sigma_m, plan->antenna_body_m, correlated_m);
+        keep_fix(&state->alignment, position_enu_m, root(v, 1.0), plan->antenna_body_m, root(v, share));
         return NUM_USED;
     }
     const struct past past = past_of(plan, state, t_ns);
-    const double white = 1.0 - plan->params.gnss_correlated_share, variance[3] = {v.x, v.y, v.z};
-    double deviation[3], error[3];
-    oto_vec3_to_array(correlated_m, deviation);
-    oto_vec3_to_array(state->fix_error, error);
     position_rows(state, &past, position_enu_m, plan->antenna_body_m, &row);
+    add_correlated(state, INS_FIX, v, share, &row);
     row.gate = plan->gnss_gate;
-    for (uint32_t i = 0; i < 3; i++) {
-        row.innovation[i] -= deviation[i] * error[i];
-        row.jacobian[i * INS_STATES + INS_FIX + i] = deviation[i];
-        row.noise[i * 4] = white * variance[i];
+    const enum num_outcome outcome = ins_correct(state, INS_ROW_GNSS, t_ns, &row);
+    if (fix->has_velocity && plan->params.gnss_velocity != 0) {
+        use_fix_velocity(plan, state, t_ns, fix);
     }
-    return ins_correct(state, INS_ROW_GNSS, t_ns, &row);
+    return outcome;
+}
+
+/* ---- barometer ---- */
+
+/* Height over the origin of this pressure in standard air, m. */
+static double height_of(const struct ins_plan *plan, double pressure_pa)
+{
+    const double lapse_k_m = 0.0065, exponent = 287.05287 * lapse_k_m / OTO_STANDARD_GRAVITY_M_S2;
+    return plan->air_temperature_k / lapse_k_m * (1.0 - oto_exp(exponent * oto_log(pressure_pa / plan->air_pressure_pa)));
+}
+
+/* Height of the port + offset − c |v|² / 2g: a port that feels the share c of the dynamic pressure reads too low a height. */
+enum num_outcome ins_filter_barometer(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double pressure_pa)
+{
+    struct num_kalman_row row;
+    const bool good = num_is_finite(pressure_pa) && pressure_pa > 0.0;
+    const enum num_outcome admitted = admit(plan, state, INS_ROW_BAROMETER, t_ns, good);
+    if (admitted != NUM_USED || state->running == 0) {
+        return admitted;
+    }
+    const struct past past = past_of(plan, state, t_ns);
+    const double head_m = 0.5 * oto_vec3_dot(past.velocity_enu_m_s, past.velocity_enu_m_s) / OTO_STANDARD_GRAVITY_M_S2;
+    struct num_kalman_row three;
+    position_rows(state, &past, oto_vec3_make(0, 0, height_of(plan, pressure_pa)), plan->barometer_body_m, &three);
+    memcpy(row.jacobian, three.jacobian + 2 * INS_STATES, INS_STATES * sizeof *row.jacobian);
+    row.m = 1;
+    row.gate = plan->barometer_gate;
+    row.innovation[0] = three.innovation[2] - ins_aid(state, INS_OFFSET) + ins_aid(state, INS_FLOW) * head_m;
+    row.noise[0] = plan->params.barometer_sigma_m * plan->params.barometer_sigma_m;
+    double u[3];
+    oto_vec3_to_array(ins_velocity_body(state), u);
+    for (uint32_t i = 0; i < 3; i++) {
+        row.jacobian[INS_U + i] -= ins_aid(state, INS_FLOW) * u[i] / OTO_STANDARD_GRAVITY_M_S2;
+    }
+    row.jacobian[INS_OFFSET] = 1.0;
+    row.jacobian[INS_FLOW] = -head_m;
+    return ins_correct(state, INS_ROW_BAROMETER, t_ns, &row);
 }

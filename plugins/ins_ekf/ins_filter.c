@@ -21,7 +21,7 @@ void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
                         oto_vec3_add(oto_vec3_from_array(p->position_enu_m), oto_quat_rotate(q, plan->imu_body_m)));
     state->gyro_bias = plan->gyroscope.bias_u;
     state->accel_bias = plan->accelerometer.bias_u;
-    state->scale = 1.0;
+    state->aids[INS_SCALE - INS_AID] = 1.0;
     state->odometer_ns = state->still_since_ns = state->nonholonomic_ns = state->still_ns = INT64_MIN;
     state->truths.nees = -1.0;
     for (uint32_t i = 0; i < INS_PARTS; i++) {
@@ -34,9 +34,8 @@ void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
             state->p[(3 * block + i) * (INS_STATES + 1)] = sigmas[block] * sigmas[block];
         }
     }
-    state->p[INS_SCALE * (INS_STATES + 1)] = p->odometer_scale_sigma * p->odometer_scale_sigma;
-    for (uint32_t i = 0; plan->has_gnss && i < 3; i++) {
-        state->p[(INS_FIX + i) * (INS_STATES + 1)] = 1.0;
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        state->p[(INS_AID + i) * (INS_STATES + 1)] = plan->aids[i].sigma * plan->aids[i].sigma;
     }
 }
 
@@ -64,12 +63,14 @@ static void add_noise(const struct ins_plan *plan, const struct ins_state *state
         double psd;
     } blocks[] = {{INS_U, plan->accelerometer.noise_psd},
                   {INS_BG, plan->gyroscope.bias_psd},
-                  {INS_BA, plan->accelerometer.bias_psd},
-                  {INS_FIX, plan->has_gnss ? 2.0 * plan->fix_rate_1_s : 0.0}};
+                  {INS_BA, plan->accelerometer.bias_psd}};
     for (uint32_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
         for (uint32_t i = 0; i < 3; i++) {
             p[(blocks[b].place + i) * (INS_STATES + 1)] += blocks[b].psd * dt_s;
         }
+    }
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        p[(INS_AID + i) * (INS_STATES + 1)] += plan->aids[i].psd * dt_s;
     }
     add_turn(ins_velocity_body(state), plan->gyroscope.noise_psd * dt_s, p);
 }
@@ -83,6 +84,11 @@ static void add_gap(const struct ins_plan *plan, const struct ins_state *state, 
         p[(INS_U + i) * (INS_STATES + 1)] += v * v;
     }
     add_turn(ins_velocity_body(state), theta * theta, p);
+}
+
+static double left_after(double rate_1_s, double dt_s)
+{
+    return rate_1_s > 0.0 ? oto_exp(-rate_1_s * dt_s) : 1.0;
 }
 
 /* d error(t + dt) / d error(t), of the increments between two samples. */
@@ -114,8 +120,9 @@ static void transition(const struct ins_plan *plan, const struct ins_state *stat
     ins_put(f, INS_THETA, INS_BG, theta_bg);
     ins_put(f, INS_BG, INS_BG, oto_mat3_scale(identity, oto_exp(-plan->gyroscope.bias_rate_1_s * dt_s)));
     ins_put(f, INS_BA, INS_BA, oto_mat3_scale(identity, oto_exp(-plan->accelerometer.bias_rate_1_s * dt_s)));
-    f[INS_SCALE * (INS_STATES + 1)] = 1.0;
-    ins_put(f, INS_FIX, INS_FIX, oto_mat3_scale(identity, oto_exp(-plan->fix_rate_1_s * dt_s)));
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        f[(INS_AID + i) * (INS_STATES + 1)] = left_after(plan->aids[i].rate_1_s, dt_s);
+    }
 }
 
 /* Biases that forget go back to what is known of them. */
@@ -145,7 +152,9 @@ static void propagate(const struct ins_plan *plan, struct ins_state *state, cons
     add_noise(plan, state, 0.5 * dt_s, state->p);
     state->gyro_bias = relaxed(state->gyro_bias, &plan->gyroscope, dt_s);
     state->accel_bias = relaxed(state->accel_bias, &plan->accelerometer, dt_s);
-    state->fix_error = oto_vec3_scale(state->fix_error, oto_exp(-plan->fix_rate_1_s * dt_s));
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        state->aids[i] *= left_after(plan->aids[i].rate_1_s, dt_s);
+    }
 }
 
 static struct num_strapdown_sample mix(const struct num_strapdown_sample *a, const struct num_strapdown_sample *b, double s)
@@ -234,8 +243,9 @@ static void inject(struct ins_state *state, const double *dx)
     state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, u);
     state->gyro_bias = oto_vec3_add(state->gyro_bias, oto_vec3_from_array(dx + INS_BG));
     state->accel_bias = oto_vec3_add(state->accel_bias, oto_vec3_from_array(dx + INS_BA));
-    state->scale += dx[INS_SCALE];
-    state->fix_error = oto_vec3_add(state->fix_error, oto_vec3_from_array(dx + INS_FIX));
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        state->aids[i] += dx[INS_AID + i];
+    }
     for (uint32_t i = 0; i < INS_STATES; i++) {
         g[i * (INS_STATES + 1)] = 1.0;
     }

@@ -15,6 +15,16 @@ const struct oto_model_quantity ins_state_quantities[INS_STATES] = {
     TRIAD("accel_bias_sensor_m_s2", "m/s2", "sensor", "bias of the accelerometer"),
     {"speed_scale", "1", "", "what the odometer reads over the speed"},
     TRIAD("fix_error", "1", "enu", "correlated error of satellite fixes, in its standard deviations"),
+    TRIAD("fix_velocity_error", "1", "enu", "correlated error of the receiver's velocity, in its standard deviations"),
+    {"odometer_error_m_s", "m/s", "body", "correlated error of the odometer"},
+    {"slip_drive_s2_m", "s2/m", "body", "slip of the odometer's wheels with specific force, driving"},
+    {"slip_brake_s2_m", "s2/m", "body", "slip of the odometer's wheels with specific force, braking"},
+    {"path_angle_rad.y", "rad", "body", "of the path to the left of body x, without specific force"},
+    {"path_angle_rad.z", "rad", "body", "of the path above body x, without specific force"},
+    {"compliance_rad_s2_m.y", "rad.s2/m", "body", "side slip with specific force to the left"},
+    {"compliance_rad_s2_m.z", "rad.s2/m", "body", "pitch on the springs with specific force ahead"},
+    {"barometer_offset_m", "m", "", "offset of the barometer's height"},
+    {"barometer_flow", "1", "", "share of the dynamic pressure that the barometer reads"},
 };
 
 static const struct oto_field nees_fields[] = {
@@ -78,7 +88,7 @@ void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *st
     record->angular_rate_body_rad_s = rate;
     record->gyro_bias_sensor_rad_s = state->gyro_bias;
     record->accel_bias_sensor_m_s2 = state->accel_bias;
-    record->speed_scale = state->scale;
+    record->speed_scale = ins_aid(state, INS_SCALE);
     record->position_sigma_enu_m = oto_vec3_from_array(sigma);
     record->velocity_sigma_enu_m_s = oto_vec3_from_array(sigma + 3);
     record->attitude_sigma_body_rad = sigmas(state, INS_THETA);
@@ -99,20 +109,16 @@ void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *st
     record->age_ns = state->running != 0 ? t_ns - state->used_ns : 0;
 }
 
-void ins_report_state(const struct ins_plan *plan, const struct ins_state *state, struct num_filter_state_record *record)
+void ins_report_state(const struct ins_state *state, struct num_filter_state_record *record)
 {
-    const uint32_t states = ins_reported_states(plan);
     double j[3 * INS_STATES] = {0};
     oto_vec3_to_array(state->nav.position_enu_m, record->state + INS_P);
     oto_vec3_to_array(state->nav.velocity_enu_m_s, record->state + INS_U);
     oto_vec3_to_array(oto_rpy_from_quat(state->nav.q_enu_from_body), record->state + INS_THETA);
     oto_vec3_to_array(state->gyro_bias, record->state + INS_BG);
     oto_vec3_to_array(state->accel_bias, record->state + INS_BA);
-    record->state[INS_SCALE] = state->scale;
-    if (plan->has_gnss) {
-        oto_vec3_to_array(state->fix_error, record->state + INS_FIX);
-    }
-    for (uint32_t i = 0; i < states; i++) {
+    memcpy(record->state + INS_AID, state->aids, sizeof state->aids);
+    for (uint32_t i = 0; i < INS_STATES; i++) {
         record->sigma[i] = num_sigma(state->p[i * (INS_STATES + 1)]);
     }
     ins_put(j, 0, INS_U, oto_mat3_identity());
@@ -120,7 +126,7 @@ void ins_report_state(const struct ins_plan *plan, const struct ins_state *state
     for (uint32_t i = 0; i < 3; i++) {
         record->sigma[INS_U + i] = num_sigma(num_matrix_quadratic(INS_STATES, j + i * INS_STATES, state->p));
     }
-    num_filter_report_truths(&state->truths, states, record);
-    record->size = states;
+    num_filter_report_truths(&state->truths, INS_STATES, record);
+    record->size = INS_STATES;
     record->model_hash = oto_fnv1a64_text(OTO_FNV1A64_START, "ins_ekf");
 }
