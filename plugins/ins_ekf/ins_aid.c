@@ -10,29 +10,68 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
-/* The estimate at the time of a measurement that is a little older: run backwards with the last sample. */
+/* The estimate at the time of a measurement that is older. */
 struct past {
     double age_s;
     oto_mat3 r, past_from_body; /* enu from body then; body then from body now */
     oto_vec3 position_enu_m, velocity_enu_m_s, rate_body_rad_s;
-    oto_vec3 force_body_m_s2; /* of the last sample */
+    oto_vec3 force_body_m_s2;
 };
+
+/* Undoes what the samples from `before` to `now` did in their last `dt_s`. */
+static void go_back(const struct ins_plan *plan, const struct num_strapdown_sample *before,
+                    const struct num_strapdown_sample *now, double dt_s, oto_quat *q, struct past *past)
+{
+    const struct num_strapdown_delta delta = num_strapdown_between(before, now, dt_s);
+    *q = oto_quat_mul(*q, oto_quat_from_rotvec(oto_vec3_neg(delta.angle_rad)));
+    const oto_vec3 gained = oto_vec3_add_scaled(oto_quat_rotate(*q, delta.velocity_m_s), plan->gravity_enu_m_s2, dt_s);
+    past->position_enu_m = oto_vec3_add_scaled(past->position_enu_m, past->velocity_enu_m_s, -dt_s);
+    past->position_enu_m = oto_vec3_add_scaled(past->position_enu_m, gained, 0.5 * dt_s);
+    past->velocity_enu_m_s = oto_vec3_sub(past->velocity_enu_m_s, gained);
+    past->rate_body_rad_s = before->angular_rate_rad_s;
+    past->force_body_m_s2 = before->specific_force_m_s2;
+}
+
+static struct num_strapdown_sample between(const struct num_strapdown_sample *a, const struct num_strapdown_sample *b, double s)
+{
+    return (struct num_strapdown_sample){oto_vec3_lerp(a->angular_rate_rad_s, b->angular_rate_rad_s, s),
+                                         oto_vec3_lerp(a->specific_force_m_s2, b->specific_force_m_s2, s)};
+}
+
+/* Along the history; from its oldest sample on the rate and the specific force are taken as constant. */
+static void go_back_to(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns, oto_quat *q, struct past *past)
+{
+    const struct ins_history *history = &state->history;
+    struct num_strapdown_sample now = ins_unbiased(plan, state, &state->sample);
+    int64_t now_ns = state->time_ns;
+    for (uint64_t k = 2; now_ns > t_ns; k++) {
+        const bool kept = k <= INS_HISTORY && k <= history->count;
+        const uint64_t place = kept ? (history->count - k) % INS_HISTORY : 0;
+        const int64_t before_ns = kept ? history->time_ns[place] : t_ns;
+        const int64_t to_ns = before_ns > t_ns ? before_ns : t_ns;
+        struct num_strapdown_sample before = kept ? ins_unbiased(plan, state, &history->sample[place]) : now;
+        if (to_ns > before_ns) {
+            before = between(&before, &now, seconds(to_ns - before_ns) / seconds(now_ns - before_ns));
+        }
+        go_back(plan, &before, &now, seconds(now_ns - to_ns), q, past);
+        now = before;
+        now_ns = to_ns;
+    }
+}
 
 static struct past past_of(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns)
 {
     const struct num_strapdown *nav = &state->nav;
+    const struct num_strapdown_sample now = ins_unbiased(plan, state, &state->sample);
     struct past past = {.age_s = t_ns < state->time_ns ? seconds(state->time_ns - t_ns) : 0.0,
-                        .rate_body_rad_s = ins_rate_body(plan, state),
-                        .force_body_m_s2 = ins_force_body(plan, state)};
-    const oto_vec3 accel =
-        oto_vec3_add(oto_quat_rotate(nav->q_enu_from_body, past.force_body_m_s2), plan->gravity_enu_m_s2);
-    const double age_s = past.age_s;
-    past.r = oto_mat3_from_quat(oto_quat_mul(nav->q_enu_from_body,
-                                             oto_quat_from_rotvec(oto_vec3_scale(past.rate_body_rad_s, -age_s))));
+                        .position_enu_m = nav->position_enu_m,
+                        .velocity_enu_m_s = nav->velocity_enu_m_s,
+                        .rate_body_rad_s = now.angular_rate_rad_s,
+                        .force_body_m_s2 = now.specific_force_m_s2};
+    oto_quat q = nav->q_enu_from_body;
+    go_back_to(plan, state, t_ns, &q, &past);
+    past.r = oto_mat3_from_quat(q);
     past.past_from_body = oto_mat3_mul(oto_mat3_transpose(past.r), oto_mat3_from_quat(nav->q_enu_from_body));
-    past.velocity_enu_m_s = oto_vec3_add_scaled(nav->velocity_enu_m_s, accel, -age_s);
-    past.position_enu_m = oto_vec3_add_scaled(oto_vec3_add_scaled(nav->position_enu_m, nav->velocity_enu_m_s, -age_s),
-                                              accel, 0.5 * age_s * age_s);
     return past;
 }
 
@@ -201,7 +240,7 @@ void ins_say_what_holds(const struct ins_plan *plan, struct ins_state *state)
 /* ---- magnetometer ---- */
 
 /* With u = R̂ m: a turn φ changes its azimuth by φz − uz (ux φx + uy φy) / (ux² + uy²). */
-bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body,
+bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body, double heading_error_rad,
                      struct num_kalman_row *measured)
 {
     const oto_vec3 u = oto_quat_rotate(q_enu_from_body, field_body), known = plan->mag_field_enu;
@@ -213,9 +252,10 @@ bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_
     measured->m = 1;
     measured->gate = plan->magnetometer_gate;
     measured->noise[0] = sigma * sigma;
-    measured->innovation[0] = oto_wrap_pi(oto_atan2(known.y, known.x) - oto_atan2(u.y, u.x));
+    measured->innovation[0] = oto_wrap_pi(oto_atan2(known.y, known.x) - oto_atan2(u.y, u.x) - heading_error_rad);
     memset(measured->jacobian, 0, INS_STATES * sizeof *measured->jacobian);
     oto_vec3_to_array(oto_quat_rotate_inv(q_enu_from_body, by_turn), measured->jacobian + INS_THETA);
+    measured->jacobian[INS_HEADING] = 1.0;
     return true;
 }
 
@@ -244,7 +284,7 @@ enum num_outcome ins_filter_magnetometer(const struct ins_plan *plan, struct ins
         return NUM_USED;
     }
     const struct past past = past_of(plan, state, t_ns);
-    if (!ins_heading_row(plan, oto_quat_from_mat3(past.r), field_body_t, &row)) {
+    if (!ins_heading_row(plan, oto_quat_from_mat3(past.r), field_body_t, ins_aid(state, INS_HEADING), &row)) {
         num_filter_count(&state->rows[INS_ROW_MAGNETOMETER], NUM_REFUSED, t_ns);
         return NUM_REFUSED;
     }

@@ -132,7 +132,7 @@ static void finish(const struct ins_plan *plan, struct ins_state *state)
     state->running = 1;
     state->used_ns = state->time_ns;
     use_means(plan, state, rate, force, span_s);
-    if (by_field && ins_heading_row(plan, state->nav.q_enu_from_body, a->field_sum, &heading)) {
+    if (by_field && ins_heading_row(plan, state->nav.q_enu_from_body, a->field_sum, ins_aid(state, INS_HEADING), &heading)) {
         (void)ins_correct(state, INS_ROW_MAGNETOMETER, state->time_ns, &heading);
     }
 }

@@ -132,8 +132,8 @@ static oto_vec3 relaxed(oto_vec3 bias, const struct ins_triad *triad, double dt_
     return oto_vec3_add_scaled(triad->bias_u, oto_vec3_sub(bias, triad->bias_u), left);
 }
 
-static struct num_strapdown_sample corrected(const struct ins_plan *plan, const struct ins_state *state,
-                                             const struct num_strapdown_sample *raw)
+struct num_strapdown_sample ins_unbiased(const struct ins_plan *plan, const struct ins_state *state,
+                                         const struct num_strapdown_sample *raw)
 {
     return (struct num_strapdown_sample){
         oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(raw->angular_rate_rad_s, state->gyro_bias)),
@@ -168,7 +168,7 @@ static void advance(const struct ins_plan *plan, struct ins_state *state, int64_
                     const struct num_strapdown_sample *sample)
 {
     const double gap_s = seconds(t_ns - state->time_ns), longest_s = plan->params.max_imu_gap_s;
-    const struct num_strapdown_sample from = corrected(plan, state, &state->sample), to = corrected(plan, state, sample);
+    const struct num_strapdown_sample from = ins_unbiased(plan, state, &state->sample), to = ins_unbiased(plan, state, sample);
     uint32_t steps = 1;
     if (gap_s > longest_s) {
         steps = gap_s / longest_s < MOST_SUBSTEPS ? (uint32_t)(gap_s / longest_s) + 1u : MOST_SUBSTEPS;
@@ -207,6 +207,8 @@ static enum num_outcome take_imu(const struct ins_plan *plan, struct ins_state *
     state->sample = *sample;
     state->has_sample = 1;
     state->time_ns = t_ns;
+    state->history.time_ns[state->history.count % INS_HISTORY] = t_ns;
+    state->history.sample[state->history.count++ % INS_HISTORY] = *sample;
     if (state->running == 0) {
         ins_align(plan, state, t_ns);
     } else {

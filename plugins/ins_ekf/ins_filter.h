@@ -27,7 +27,8 @@ enum {
     INS_COMPLIANCE = 27, /* what specific force to the left and ahead adds to them, 1/(m/s²) */
     INS_OFFSET = 29,     /* of the barometer's height, m */
     INS_FLOW = 30,       /* share of the dynamic pressure that the barometer reads */
-    INS_STATES = 31
+    INS_HEADING = 31,    /* correlated error of the magnetometer's heading, rad */
+    INS_STATES = 32
 };
 enum { INS_AID = INS_SCALE, INS_AIDS = INS_STATES - INS_AID };
 
@@ -93,6 +94,14 @@ struct ins_alignment {
     oto_vec3 fix_correlated_m;                   /* the part of fix_sigma_m that is correlated */
 };
 
+/* The last samples as measured, from which an aid that is late is compared with the estimate of its own time. */
+enum { INS_HISTORY = 128 };
+struct ins_history {
+    uint64_t count; /* since the start; the newest is at (count - 1) % INS_HISTORY */
+    int64_t time_ns[INS_HISTORY];
+    struct num_strapdown_sample sample[INS_HISTORY]; /* sensor axes */
+};
+
 struct ins_state {
     uint64_t running;
     uint64_t has_sample;
@@ -103,6 +112,7 @@ struct ins_state {
     uint64_t fix_mode;   /* of the last satellite fix; 0: none yet */
     double p[INS_STATES * INS_STATES];
     struct num_strapdown_sample sample; /* the last one, sensor axes, as measured */
+    struct ins_history history;
     struct ins_alignment alignment;
     double odometer_m_s;
     int64_t odometer_ns, still_since_ns; /* INT64_MIN: it is not still */
@@ -152,12 +162,6 @@ static inline oto_vec3 ins_aid3(const struct ins_state *state, uint32_t place)
     return oto_vec3_from_array(state->aids + place - INS_AID);
 }
 
-/* Specific force of the last sample. */
-static inline oto_vec3 ins_force_body(const struct ins_plan *plan, const struct ins_state *state)
-{
-    return oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(state->sample.specific_force_m_s2, state->accel_bias));
-}
-
 static inline oto_vec3 ins_rate_body(const struct ins_plan *plan, const struct ins_state *state)
 {
     return oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(state->sample.angular_rate_rad_s, state->gyro_bias));
@@ -186,8 +190,11 @@ void ins_align(const struct ins_plan *plan, struct ins_state *state, int64_t t_n
 void ins_align_restart(struct ins_state *state);
 /* Errors of the body origin's place, of its velocity in body axes, and of the attitude from the error state: 9 × INS_STATES. */
 void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state *state, double *j);
+/* A sample in body axes without its biases. */
+struct num_strapdown_sample ins_unbiased(const struct ins_plan *plan, const struct ins_state *state,
+                                         const struct num_strapdown_sample *raw);
 /* The heading row of a field in body axes at this attitude; false where the field is vertical. */
-bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body,
+bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body, double heading_error_rad,
                      struct num_kalman_row *measured);
 
 #endif

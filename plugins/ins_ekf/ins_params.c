@@ -72,6 +72,8 @@ const struct oto_param ins_param_table[INS_PARAM_COUNT] = {
     ABOVE("zero_velocity.sigma_m_s", still_sigma_m_s, 1e3, 0.02, "m/s", "standard deviation of the velocity at standstill"),
     ABOVE("zero_velocity.sigma_rad_s", still_sigma_rad_s, 1e3, 0.002, "rad/s", "standard deviation of the rate at standstill, beside the gyroscope's noise"),
     ABOVE("magnetometer.sigma_deg", magnetometer_sigma_deg, 180, 3, "deg", "standard deviation of the heading"),
+    ONE("magnetometer.coloured_sigma_deg", magnetometer_coloured_sigma_deg, 0, 180, 0, "deg", "standard deviation of the part of its error that is correlated in time: iron of the car and of the street; 0: none"),
+    ABOVE("magnetometer.coloured_tau_s", magnetometer_coloured_tau_s, 1e6, 20, "s", "correlation time of that part"),
     {.key = "magnetometer.declination_deg", .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct ins_params, magnetometer_declination_deg),
      .minimum = -180, .maximum = 180, .default_value = INS_OF_WORLD, .unit = "deg", .names = world, .name_count = 1, .text = "magnetic north, east of north; world: the field's at the origin"},
     ONE("magnetometer.magnitude_percent", magnetometer_magnitude_percent, 0, 1e4, 20, "%", "a field further from the world's is not used; 0: any"),

@@ -140,6 +140,8 @@ static void plan_aids(struct ins_plan *plan, bool has_barometer)
     set_aids(plan, INS_ANGLE, 2, constraint * p->nonholonomic_angle_sigma_deg, 0.0);
     set_aids(plan, INS_COMPLIANCE, 1, constraint * compliance[0], 0.0);
     set_aids(plan, INS_COMPLIANCE + 1, 1, constraint * compliance[1], 0.0);
+    set_aids(plan, INS_HEADING, 1, (plan->has_magnetometer ? OTO_DEG : 0.0) * p->magnetometer_coloured_sigma_deg,
+             p->magnetometer_coloured_tau_s);
     set_aids(plan, INS_OFFSET, 1, air * OFFSET_SIGMA_M, 0.0);
     plan->aids[INS_OFFSET - INS_AID].psd = air * p->barometer_walk_m_rts * p->barometer_walk_m_rts;
     set_aids(plan, INS_FLOW, 1, air * p->barometer_flow_sigma, 0.0);

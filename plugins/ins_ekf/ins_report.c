@@ -25,6 +25,7 @@ const struct oto_model_quantity ins_state_quantities[INS_STATES] = {
     {"compliance_rad_s2_m.z", "rad.s2/m", "body", "pitch on the springs with specific force ahead"},
     {"barometer_offset_m", "m", "", "offset of the barometer's height"},
     {"barometer_flow", "1", "", "share of the dynamic pressure that the barometer reads"},
+    {"heading_error_rad", "rad", "enu", "correlated error of the magnetometer's heading"},
 };
 
 static const struct oto_field nees_fields[] = {

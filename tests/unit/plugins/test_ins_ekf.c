@@ -104,6 +104,7 @@ static void set_moving(struct rig *rig)
         state->aids[i] = 0.01 * (1 + i); /* slip, angles, compliance: each a number of its own */
     }
     state->aids[INS_SCALE - INS_AID] = 1.02;
+    state->history.count = 0;
     state->fix_mode = OTO_NAVSAT_SINGLE;
     state->sample = (struct num_strapdown_sample){{0.3, -0.2, 0.4}, {1.0, 2.0, 9.5}};
     memset(state->p, 0, sizeof state->p);
