@@ -163,8 +163,8 @@ static bool is_due(int64_t last_ns, int64_t now_ns, double rate_hz)
 }
 
 /*
- * The point moves along the road, and the body stands at an angle to it that follows the specific force: v_y = a_y v_x and
- * v_z = a_z v_x, a = angle + compliance · force (to the left for the tyres' side slip, ahead for pitch on the springs).
+ * The point moves along the road, and the body stands at an angle to it that follows its acceleration: v_y = a_y v_x and
+ * v_z = a_z v_x, a = angle + compliance · acceleration (to the left for the tyres' side slip, ahead for pitch on the springs).
  */
 static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *state)
 {
@@ -173,19 +173,26 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
     const double *sigma = plan->params.nonholonomic_sigma_m_s;
     const struct past past = past_of(plan, state, state->time_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->nonholonomic_body_m, j);
-    const double across[2] = {velocity.y, velocity.z}, force[2] = {past.force_body_m_s2.y, past.force_body_m_s2.x};
+    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->gravity_enu_m_s2);
+    const oto_vec3 felt = oto_vec3_add(past.force_body_m_s2, gravity);
+    const double across[2] = {velocity.y, velocity.z}, accel[2] = {felt.y, felt.x};
+    const oto_mat3 by_tilt = oto_mat3_skew(gravity);
     memset(row.jacobian, 0, 2 * INS_STATES * sizeof *row.jacobian);
     row.m = 2;
     row.gate = plan->nonholonomic_gate;
     for (uint32_t i = 0; i < 2; i++) {
-        const double angle = ins_aid(state, INS_ANGLE + i) + ins_aid(state, INS_COMPLIANCE + i) * force[i];
+        const double angle = ins_aid(state, INS_ANGLE + i) + ins_aid(state, INS_COMPLIANCE + i) * accel[i];
         double *h = row.jacobian + i * INS_STATES;
         for (uint32_t s = 0; s < INS_STATES; s++) {
             h[s] = j[(1 + i) * INS_STATES + s] - angle * j[s];
         }
-        add_force_row(plan, 1 - i, -ins_aid(state, INS_COMPLIANCE + i) * velocity.x, h);
+        const double factor = -ins_aid(state, INS_COMPLIANCE + i) * velocity.x;
+        add_force_row(plan, 1 - i, factor, h);
+        for (uint32_t k = 0; k < 3; k++) {
+            h[INS_THETA + k] += factor * by_tilt.m[1 - i][k];
+        }
         h[INS_ANGLE + i] = -velocity.x;
-        h[INS_COMPLIANCE + i] = -velocity.x * force[i];
+        h[INS_COMPLIANCE + i] = -velocity.x * accel[i];
         row.innovation[i] = angle * velocity.x - across[i];
         row.noise[3 * i] = sigma[i] * sigma[i];
     }
@@ -209,11 +216,15 @@ static void say_still(const struct ins_plan *plan, struct ins_state *state)
     struct num_kalman_row row;
     const struct ins_params *p = &plan->params;
     diagonal(&row, p->still_sigma_m_s * p->still_sigma_m_s);
+    row.gate = plan->still_gate;
     oto_vec3_to_array(oto_vec3_neg(ins_velocity_body(state)), row.innovation);
     ins_put(row.jacobian, 0, INS_U, oto_mat3_identity());
-    (void)ins_correct(state, INS_ROW_ZERO_VELOCITY, state->time_ns, &row);
+    if (ins_correct(state, INS_ROW_ZERO_VELOCITY, state->time_ns, &row) != NUM_USED) {
+        return;
+    }
 
     diagonal(&row, p->still_sigma_rad_s * p->still_sigma_rad_s + plan->gyroscope.noise_psd * plan->imu_rate_hz);
+    row.gate = plan->still_gate;
     const oto_vec3 earth = oto_quat_rotate_inv(plan->q_body_from_sensor,
                                                oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->earth_rate_enu_rad_s));
     oto_vec3_to_array(oto_vec3_sub(oto_vec3_sub(state->sample.angular_rate_rad_s, state->gyro_bias), earth),

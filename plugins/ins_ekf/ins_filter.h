@@ -77,7 +77,7 @@ struct ins_plan {
     double odometer_gate, nonholonomic_gate, magnetometer_gate, position_gate, gnss_gate;
     oto_vec3 antenna_body_m; /* from the IMU */
     struct ins_aid_error aids[INS_AIDS];
-    double barometer_gate;
+    double barometer_gate, still_gate;
     oto_vec3 barometer_body_m;                /* from the IMU */
     double air_temperature_k, air_pressure_pa; /* standard air at the origin */
     oto_geodetic origin;

@@ -71,6 +71,7 @@ const struct oto_param ins_param_table[INS_PARAM_COUNT] = {
     ONE("zero_velocity.after_s", still_s, 0, 3600, 0.5, "s", "for so long it must have been"),
     ABOVE("zero_velocity.sigma_m_s", still_sigma_m_s, 1e3, 0.02, "m/s", "standard deviation of the velocity at standstill"),
     ABOVE("zero_velocity.sigma_rad_s", still_sigma_rad_s, 1e3, 0.002, "rad/s", "standard deviation of the rate at standstill, beside the gyroscope's noise"),
+    ONE("zero_velocity.gate", still_gate, 0, 0.9999999999, 0.9999, "", "probability that a standstill passes (chi-square): ticks show the first centimetres late; 0: no gate"),
     ABOVE("magnetometer.sigma_deg", magnetometer_sigma_deg, 180, 3, "deg", "standard deviation of the heading"),
     ONE("magnetometer.coloured_sigma_deg", magnetometer_coloured_sigma_deg, 0, 180, 0, "deg", "standard deviation of the part of its error that is correlated in time: iron of the car and of the street; 0: none"),
     ABOVE("magnetometer.coloured_tau_s", magnetometer_coloured_tau_s, 1e6, 20, "s", "correlation time of that part"),

@@ -204,6 +204,7 @@ enum oto_status ins_plan_make(const struct oto_host *host, const struct oto_setu
     plan->position_gate = gate_of(params->position_fix_gate, 3);
     plan->gnss_gate = gate_of(params->gnss_gate, 3);
     plan->barometer_gate = gate_of(params->barometer_gate, 1);
+    plan->still_gate = gate_of(params->still_gate, 3);
     plan_aids(plan, prepared->sources[INS_BAROMETER].bound);
     if (!prepared->sources[INS_IMU].bound) {
         host->warn(host->context, "ins_ekf: no channel is bound to the input 'imu'; nothing will be estimated");
