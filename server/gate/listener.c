@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "gate/options.h"
-#include "transport/connection.h"
 
 #define BACKLOG 128
 
@@ -47,7 +47,7 @@ enum oto_status srv_gate_listener_open(struct srv_gate_listener *listener, struc
     const size_t prefix = listener->control ? strlen(SRV_GATE_CONTROL_PREFIX) : 0;
     listener->fd = -1;
     if (strncmp(listener->url + prefix, scheme, strlen(scheme)) != 0 ||
-        !oto_split_address(address_of(listener), host, sizeof host, port, sizeof port)) {
+        !srv_address_split(address_of(listener), host, sizeof host, port, sizeof port)) {
         return oto_fail(error, OTO_INVALID, "cannot listen on '%.200s': tls+tcp://HOST:PORT is accepted", listener->url);
     }
     const int failed = getaddrinfo(host[0] != '\0' ? host : NULL, port, &wanted, &found);

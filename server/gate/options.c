@@ -14,7 +14,7 @@ static const struct argp_option option_table[] = {
     {"key", KEY_KEY, "FILE", 0, "its key, a file that only its user can read", 0},
     {"ca", KEY_CA, "FILE", 0, "authorities of clients: every client needs a certificate", 0},
     {"crl", KEY_CRL, "FILE", 0, "revocation lists of these authorities", 0},
-    {"grant", KEY_GRANT, "ROLE=NAME", 0, "role of the clients whose certificate has this common name; at most 16 times", 0},
+    {"grant", KEY_GRANT, "ROLE=NAME", 0, "role of the clients whose certificate has this common name; at most 32 times", 0},
     {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: 1 ms", 0},
     {"format", KEY_FORMAT, "map|packed", 0, "encoding of samples", 0},
     {"parent", KEY_PARENT, "PID", 0, "pid of the parent: end when it ends", 0},

@@ -9,7 +9,7 @@
 #include "publish/feed.h"
 
 #define SRV_GATE_LISTEN_MAX 8
-#define SRV_GATE_GRANTS_MAX 16
+#define SRV_GATE_GRANTS_MAX 32
 #define SRV_GATE_CONTROL_PREFIX "control+"
 
 /* The role of a client whose certificate has this common name. */

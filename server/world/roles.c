@@ -14,9 +14,9 @@ enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value
         const enum oto_status status = srv_section_read(&srv_section_role, list->items[i], rule, binder->error);
         if (status != OTO_OK)
             return status;
-        if ((rule->uid != 0) == (rule->gid != 0))
+        if ((rule->uid != 0) + (rule->gid != 0) + (rule->certificate[0] != '\0') != 1)
             return oto_value_fail(list->items[i], binder->error, OTO_INVALID,
-                                  "expected either `uid` or `gid`: the user or group with the role");
+                                  "expected one of `uid`, `gid` and `certificate`: the user, group or remote client with the role");
         control->rule_count++;
     }
     return OTO_OK;

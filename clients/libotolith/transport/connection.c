@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "transport/tls.h"
 
 #define HOST_BYTES 256
@@ -56,29 +57,6 @@ static enum oto_status fail_with(struct oto_connection *connection, enum oto_sta
 
 /* ---- addresses ---- */
 
-bool oto_split_address(const char *address, char *host, size_t host_bytes, char *port, size_t port_bytes)
-{
-    const bool bracket = address[0] == '[';
-    const char *first = bracket ? address + 1 : address;
-    const char *last = bracket ? strchr(first, ']') : strrchr(first, ':');
-    const char *colon = bracket && last != NULL ? last + 1 : last;
-    if (last == NULL || last == first || *colon != ':' || (!bracket && memchr(first, ':', (size_t)(last - first)) != NULL)) {
-        return false;
-    }
-    const size_t digits = strspn(colon + 1, "0123456789"), length = (size_t)(last - first);
-    if (digits == 0 || digits > 5 || digits >= port_bytes || colon[1 + digits] != '\0' || length >= host_bytes ||
-        strtol(colon + 1, NULL, 10) > 65535) {
-        return false;
-    }
-    memcpy(host, first, length);
-    host[length] = '\0';
-    memcpy(port, colon + 1, digits + 1);
-    if (strcmp(host, "*") == 0) {
-        host[0] = '\0';
-    }
-    return true;
-}
-
 static bool take_path(struct oto_connection *connection, const char *path, bool abstract)
 {
     struct sockaddr_un *address = &connection->path;
@@ -103,7 +81,7 @@ static bool take_url(struct oto_connection *connection, const char *url)
         connection->family = schemes[i].family;
         return connection->family == AF_UNIX
                    ? take_path(connection, url + prefix, connection->scheme == SCHEME_ABSTRACT)
-                   : oto_split_address(url + prefix, connection->host, sizeof connection->host, connection->port,
+                   : srv_address_split(url + prefix, connection->host, sizeof connection->host, connection->port,
                                        sizeof connection->port) && connection->host[0] != '\0';
     }
     return false;

@@ -37,10 +37,4 @@ const char *oto_connection_reason(const struct oto_connection *connection); /* o
 
 int64_t oto_connection_now_ms(void); /* reads CLOCK_MONOTONIC */
 
-/*
- * Splits "host:port", "[v6]:port" or "*:port", for which `host` is "". False if it has another form, or a port above
- * 65535.
- */
-bool oto_split_address(const char *address, char *host, size_t host_bytes, char *port, size_t port_bytes);
-
 #endif
