@@ -201,16 +201,20 @@ static bool has_port(const char *address)
 
 static const char *url_complaint(const char *url)
 {
-    static const char *const schemes[] = {"tcp://", "ipc://", "udp://"};
+    static const char *const schemes[] = {"tcp://", "ipc://", "udp://", "tls+tcp://"};
     if (strcmp(url, "ipc") == 0)
         return NULL;
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0') {
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        const size_t prefix = strlen(schemes[i]);
+        if (strncmp(url, schemes[i], prefix) == 0 && url[prefix] != '\0') {
             if (strlen(url) >= sizeof((struct srv_publish_config *)0)->listen[0])
                 return "a shorter URL";
-            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + 6) ? "tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535" : NULL;
+            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + prefix)
+                       ? "tcp://HOST:PORT, tls+tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535"
+                       : NULL;
         }
-    return "ipc, ipc://PATH, tcp://HOST:PORT or udp://HOST:PORT";
+    }
+    return "ipc, ipc://PATH, tcp://HOST:PORT, tls+tcp://HOST:PORT or udp://HOST:PORT";
 }
 
 static enum oto_status add_listen(struct srv_publish_config *publish, const struct oto_value *value,

@@ -155,7 +155,7 @@ static void write_patterns(struct srv_json *json, const struct srv_key *key)
 
 static void write_listen(struct srv_json *json, const struct srv_key *key)
 {
-    static const char url[] = "^(ipc|ipc://.+|tcp://.+|udp://.+)$";
+    static const char url[] = "^(ipc|ipc://.+|tcp://.+|tls[+]tcp://.+|udp://.+)$";
     (void)key;
     srv_json_open(json, "anyOf", '[');
     srv_json_open(json, NULL, '{');
