@@ -403,7 +403,7 @@ static void close_publisher(struct publisher *publisher)
 
 int main(int argc, char **argv)
 {
-    struct publisher publisher = {.options = {.coalesce_ns = 5000000}, .signal_fd = -1};
+    struct publisher publisher = {.options = {.coalesce_ns = 5000000, .only = ""}, .signal_fd = -1};
     const struct argp argp = {option_table, parse_option, NULL, "Publishes a world over nng; started by otolithd.",
                               NULL, NULL, NULL};
     argp_err_exit_status = EXIT_BAD_USAGE;
