@@ -35,10 +35,10 @@ vehicles:
   - name: car
     motion: {plugin: motion_script, params: {speed_m_s: 5, segments: [{kind: turn, angle_deg: 360, radius_m: 12}]}}
     nodes:
-      - {name: imu, plugin: mems_imu, rate_hz: 50}
+      - {name: imu, plugin: mems_imu, rate_hz: 50, mount: {position_m: [0.2, 0, 0.4], rpy_deg: [0, 0, 90]}}
       - {name: mag, plugin: magnetometer, rate_hz: 20}
-      - {name: gnss, plugin: gnss, rate_hz: 10}
-      - {name: baro, plugin: barometer, rate_hz: 10}
+      - {name: gnss, plugin: gnss, rate_hz: 20}
+      - {name: baro, plugin: barometer, rate_hz: 20}
       - {name: odo, plugin: odometer, rate_hz: 20}
 """
 
@@ -181,12 +181,12 @@ class OtolithRos2(OtolithCase):
         self.until(lambda: len(rows) > 0, f"samples of {topic}", PATIENCE_S)
         return rows
 
-    def compare(self, peer, subscription, topic, columns, head, count=20):
+    def compare(self, peer, subscription, topic, columns, head, count=10):
         """Messages whose numbers behind `head` values are those columns of the segment's samples, bit for bit."""
         rows = self.rows(topic)
         first = max(rows)
         peer.subscribe(*subscription)
-        values = [message for message in peer.take(subscription[0], count + 20) if stamp_ns(message) > first][:count]
+        values = [message for message in peer.take(subscription[0], 2 * count) if stamp_ns(message) > first][:count]
         self.assertGreater(len(values), 0)
         self.until(lambda: stamp_ns(values[-1]) in rows, "the same samples", PATIENCE_S)
         for message in values:
@@ -248,6 +248,20 @@ class OtolithRos2(OtolithCase):
         self.assertTrue(peer.endpoint("writer", "rt/rosout")["latched"])
         self.assertTrue(peer.take("rt/rosout", 1)[0][4], "one sentence")
 
+    def test_the_mounts_of_sensors_are_static_transforms(self):
+        self.start_world()
+        self.start_bridge()
+        peer = self.peer()
+        peer.endpoint("writer", "rt/tf_static")
+        peer.subscribe("rt/tf_static", "tf2_msgs::msg::dds_::TFMessage_", "S(iIss7d)", "latched")
+        values = peer.take("rt/tf_static", 1)[0]
+        transforms = {values[i + 3]: values[i:i + 11] for i in range(0, len(values), 11)}
+        self.assertEqual(set(transforms), {"car/imu", "car/mag", "car/gnss", "car/baro", "car/odo"})
+        imu = transforms["car/imu"]
+        self.assertEqual(imu[2], "car")
+        for got, expected in zip(imu[4:], [0.2, 0, 0.4, 0, 0, 0.5 ** 0.5, 0.5 ** 0.5]):
+            self.assertAlmostEqual(got, expected, delta=1e-12)
+
     # ---- the clock ----
 
     def test_the_clock_follows_ticks_pauses_and_steps(self):
@@ -293,7 +307,7 @@ class OtolithRos2(OtolithCase):
 
     def test_services_pause_step_and_set(self):
         self.start_world()
-        self.start_bridge()
+        self.start_bridge("--control")
         peer = self.peer()
         rows = self.rows("car/motion")
         self.assertEqual(self.call_service(peer, "pause", "std_srvs", "SetBool", b"\1", "Bs")[0], 1)
@@ -314,7 +328,7 @@ class OtolithRos2(OtolithCase):
 
     def test_nodes_and_endpoints_are_announced_as_ros_2_does(self):
         self.start_world()
-        self.start_bridge("--namespace", "/sim")
+        self.start_bridge("--namespace", "/sim", "--control")
         peer = self.peer()
         peer.subscribe("ros_discovery_info", "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_", "-", "latched")
         writer = peer.endpoint("writer", "rt/sim/car/imu")
