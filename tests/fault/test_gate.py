@@ -132,6 +132,7 @@ class GateCase(OtolithCase):
             return self.url is not None
         self.until(known, f"the address {prefix}; the log is {self.said()}")
         self.port = int(self.url.rsplit(":", 1)[1])
+        self.url = self.url.replace("127.0.0.1", "localhost")
         return self.url
 
     def gate(self):
@@ -362,6 +363,100 @@ class Hostile(GateCase):
         self.until(lambda: self.gate() not in (0, self.before), "another gate")
         self.endpoint()
         self.assertIn("seq:", self.echo("--ca", self.ca.path / "ca.pem"))
+
+
+class Control(GateCase):
+    """Remote control: a role for each certificate, the verbs and limits of the control socket."""
+    ROLES = "roles: [{certificate: alice, role: operate}, {certificate: root, role: admin}, {certificate: watcher, role: observe}]"
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy2(self.crl, self.path / "crl.pem")
+        self.start(f", client_ca: {self.ca.path}/ca.pem, crl: crl.pem",
+                   f"publish: false\ncontrol: {{listen: 'tls+tcp://127.0.0.1:0', {self.ROLES}}}")
+        self.endpoint("control+tls+tcp://")
+
+    def ask(self, certificate, *arguments, code=0):
+        return self.otolith(*arguments, "--connect", f"tls+tcp://localhost:{self.port}", "--ca", self.ca.path / "ca.pem",
+                            "--cert", certificate[0], "--key", certificate[1], code=code)
+
+    def message(self, tls, data):
+        tls.sendall(len(data).to_bytes(4, "big") + data)
+
+    def reply(self, tls):
+        def take(count):
+            data = b""
+            while len(data) < count:
+                part = tls.recv(count - len(data))
+                if not part:
+                    raise EOFError
+                data += part
+            return data
+        return take(int.from_bytes(take(4), "big"))
+
+    def test_each_certificate_has_the_verbs_of_its_role(self):
+        watcher, root = self.ca.make("watcher"), self.ca.make("root")
+        self.assertIn("range", self.ask(watcher, "get", "car/imu"))
+        self.assertIn("needs the role operate", self.ask(watcher, "pause", code=1))
+        self.assertIn("paused at tick", self.ask(self.alice, "pause"))
+        self.assertIn("stepped", self.ask(self.alice, "step", "3"))
+        self.assertIn("needs the role admin", self.ask(self.alice, "swap", "car/imu", "mems_imu", code=1))
+        self.assertIn("resumed at tick", self.ask(self.alice, "resume"))
+        self.ask(root, "swap", "car/imu", "mems_imu")
+
+    def test_certificates_without_a_role_and_refused_ones_control_nothing(self):
+        nobody, stranger, expired = self.ca.make("nobody"), self.other.make("alice"), self.ca.make("former", "alice", LONG_AGO, AGO)
+        self.assertIn("the certificate 'nobody' has no role", self.ask(nobody, "pause", code=1))
+        for certificate in (stranger, expired, self.revoked):
+            self.assertIn("ended the connection", self.ask(certificate, "pause", code=1))
+        self.assertIn("ended the connection", self.otolith("pause", "--connect", self.url, "--ca", self.ca.path / "ca.pem", code=1))
+        self.assertIn("the peer's certificate is refused", self.otolith(
+            "pause", "--connect", self.url, "--ca", self.other.path / "ca.pem", "--cert", self.alice[0], "--key", self.alice[1], code=1))
+        self.assertIn("paused", self.ask(self.alice, "pause"))
+
+    def test_what_needs_shared_memory_is_refused(self):
+        tls = self.wrap(self.connect(), self.alice)
+        self.assertIn(b"rate_num", self.reply(tls))
+        for op, arguments in ((b"join", b"\xa4name\xa1x"), (b"lossless", b"\xa8channels\x91\x00"), (b"wake", b"\xa2on\xc3")):
+            self.message(tls, b"\x84\xa1v\x01\xa2id\x05\xa2op" + bytes([0xa0 + len(op)]) + op + arguments)
+            self.assertIn(b"clients on the server's machine", self.reply(tls))
+        self.message(tls, b"\x84\xa1v\x01\xa2id\x06\xa2op\xa6attach\xa4name\xa1x")
+        self.assertIn(b"attached already", self.reply(tls))
+
+    def test_hostile_messages_end_their_connection_or_get_an_error(self):
+        before = self.gate()
+        for data in (b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\1\0\1" + b"x" * 65537):
+            tls = self.wrap(self.connect(), self.alice)
+            self.reply(tls)
+            try:
+                tls.sendall(data)
+                with self.assertRaises((EOFError, OSError)):
+                    self.reply(tls)
+            except OSError:
+                pass
+        tls = self.wrap(self.connect(), self.alice)
+        self.reply(tls)
+        for data in (b"\xc1", b"\xdf\xff\xff\xff\xff", b"\x83\xa1v\x01\xa2id\x05\xa2op\xa4exec"):
+            self.message(tls, data)
+            self.assertIn(b"status", self.reply(tls))
+        self.assertIn("paused", self.ask(self.alice, "pause"))
+        self.assertEqual(self.gate(), before)
+
+    def test_a_flood_of_requests_is_slowed_down_and_eight_clients_are_the_most(self):
+        clients = [self.wrap(self.connect(), self.alice) for _ in range(8)]
+        for tls in clients:
+            self.reply(tls)
+        late = self.connect()
+        with self.assertRaises((ssl.SSLError, OSError, EOFError)):
+            self.reply(self.wrap(late, self.alice))
+        for _ in range(500):
+            self.message(clients[0], b"\x83\xa1v\x01\xa2id\x05\xa2op\xa4info")
+        for _ in range(500):
+            self.assertIn(b"status", self.reply(clients[0]))
+        for tls in clients:
+            tls.close()
+        self.until(lambda: self.call("pause", "--connect", self.url, "--ca", self.ca.path / "ca.pem", "--cert", self.alice[0], "--key",
+                                     self.alice[1]).returncode == 0, "a free place")
 
 
 class Refusals(GateCase):
