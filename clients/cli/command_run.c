@@ -70,6 +70,7 @@ static const struct argp_option rows[] = {
     {"replay", 'Y', "LOG", 0, "repeat the run of a log, in place of WORLD, bit for bit", 1},
     {"replay-anyway", 'Z', NULL, 0, "also where files have changed since the log was written", 1},
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
+    {"insecure", 'I', NULL, 0, "accept tcp:// addresses beyond this machine: everybody who reaches the port may read", 1},
     {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins in DIR, for perf and gdb", 1},
     {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be repeated", 2},
     {"csv-flags", 'F', NULL, OPTION_HIDDEN, NULL, 2},
@@ -215,6 +216,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'o':
     case 't':
     case 'P':
+    case 'I':
     case 'K':
     case 'R':
         break;
