@@ -67,27 +67,15 @@ static enum oto_status replaced(const char *text, const char *word, const char *
 }
 
 /* A file that exists is never replaced. */
-static enum oto_status write_file(const char *path, const char *text, mode_t mode, struct oto_error *error)
+static enum oto_status write_file(const char *path, const char *text, struct oto_error *error)
 {
     FILE *file = fopen(path, "wxe");
     if (file == NULL) {
         return errno == EEXIST ? oto_fail(error, OTO_EXISTS, "'%.256s' exists and is not replaced: choose another name", path)
                                : oto_fail(error, OTO_IO, "'%.256s' cannot be written: %s", path, strerror(errno));
     }
-    const bool written = fputs(text, file) >= 0 && fchmod(fileno(file), mode) == 0;
-    const int reason = errno;
-    return fclose(file) == 0 && written ? OTO_OK
-                                        : oto_fail(error, OTO_IO, "'%.256s' cannot be written: %s", path, strerror(written ? errno : reason));
-}
-
-/* The same rights as the template's file, as far as the user's mask allows. */
-static mode_t rights_like(const char *path)
-{
-    struct stat about;
-    const mode_t mask = umask(0);
-    (void)umask(mask);
-    const bool runs = stat(path, &about) == 0 && (about.st_mode & S_IXUSR) != 0;
-    return (runs ? 0777 : 0666) & ~mask;
+    const bool written = fputs(text, file) >= 0;
+    return fclose(file) == 0 && written ? OTO_OK : oto_fail(error, OTO_IO, "'%.256s' cannot be written: %s", path, strerror(errno));
 }
 
 static enum oto_status copy_file(const struct template *template, const char *from, const char *name, const char *to,
@@ -100,7 +88,7 @@ static enum oto_status copy_file(const struct template *template, const char *fr
         status = replaced(text, template->word, name, &made, error);
     }
     if (status == OTO_OK) {
-        status = write_file(to, made, rights_like(from), error);
+        status = write_file(to, made, error);
     }
     free(text);
     free(made);

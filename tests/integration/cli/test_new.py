@@ -38,7 +38,6 @@ class New(Case):
         for path in (self.path / "lab_imu").iterdir():
             self.assertNotIn("my_plugin", path.read_text())
         self.assertIn('.id = "lab_imu"', (self.path / "lab_imu/lab_imu.c").read_text())
-        self.assertTrue(os.access(self.path / "lab_imu/test.sh", os.X_OK))
         self.otolith("check", "lab_imu/car.yaml")
 
     def test_a_world_passes_the_check(self):
@@ -113,6 +112,21 @@ class Check(Case):
         lines = self.otolith("check", "bad.yaml", code=1).splitlines()
         places = [line.split(": ")[1] for line in lines]
         self.assertEqual(places, ["bad.yaml:2:7", "bad.yaml:3:9", "bad.yaml:6:46", "bad.yaml:8:48"], lines)
+
+    def test_a_program_reads_the_result_as_json(self):
+        (self.path / "good.yaml").write_text("world: good\nvehicles: [{name: car, motion: {plugin: motion_script}}]\n")
+        self.assertEqual(json.loads(self.otolith("check", "good.yaml", "--json")),
+                         {"ok": True, "world": "good", "vehicles": 1, "nodes": 1, "channels": 2})
+        (self.path / "bad: 1:2.yaml").write_text("world: bad\nseed: '\"\\'\n")
+        done = self.call("check", "bad: 1:2.yaml", "--json")
+        self.assertEqual(done.returncode, 1)
+        errors = json.loads(done.stdout)["errors"]
+        self.assertEqual([(error["file"], error["line"], error["column"]) for error in errors],
+                         [("bad: 1:2.yaml", 2, 7), ("bad: 1:2.yaml", 1, 1)])
+        self.assertIn('got the text ""\\"', errors[0]["error"])
+        (self.path / "syntax.yaml").write_text("world: [a\n")
+        self.assertEqual(len(json.loads(self.call("check", "syntax.yaml", "--json").stdout)["errors"]), 1)
+        self.assertEqual(json.loads(self.call("check", "missing.yaml", "--json").stdout)["errors"][0]["line"], 0)
 
     def test_the_check_stops_after_twenty_errors(self):
         (self.path / "bad.yaml").write_text("world: bad\nvehicles: [{name: car, motion: {plugin: motion_script}}]\n" +
