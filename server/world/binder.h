@@ -71,6 +71,8 @@ void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *pl
 void srv_check_defaults(const struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Reads the roles of other users; NULL: there are none. */
 enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value *list);
+/* Reads the files of `tls`, and checks the addresses of `publish` and `control`. Call after srv_load_roles. */
+enum oto_status srv_load_network(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Reads the declared participants and the master of the clock. Call before srv_load_vehicles. */
 enum oto_status srv_load_participants(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Gets the number of the participant that a motion or the clock names; adds it if it was not declared. */

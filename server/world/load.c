@@ -69,19 +69,6 @@ static enum oto_status check_web(const struct srv_raw_world *raw, const struct o
                                 "use `read_token: auto`, or listen on 127.0.0.1", web->listen);
 }
 
-/* PlotJuggler reads datagrams, and nothing else does. */
-static enum oto_status check_publish(const struct srv_raw_world *raw, const struct oto_value *root, struct oto_error *error)
-{
-    const struct srv_publish_config *publish = &raw->config.publish;
-    const bool plotjuggler = raw->packed == 2;
-    for (uint32_t i = 0; i < publish->listen_count; i++)
-        if ((strncmp(publish->listen[i], "udp://", 6) == 0) != plotjuggler)
-            return oto_value_fail(oto_value_get(root, "publish"), error, OTO_INVALID,
-                                  plotjuggler ? "format: plotjuggler sends to udp://HOST:PORT, and '%s' is no such address"
-                                              : "'%s' needs `format: plotjuggler`", publish->listen[i]);
-    return OTO_OK;
-}
-
 static enum oto_status read_world(struct srv_raw_world *raw, struct oto_problems *problems)
 {
     const struct oto_value *root = oto_document_root(raw->config.document);
@@ -91,9 +78,7 @@ static enum oto_status read_world(struct srv_raw_world *raw, struct oto_problems
     if (status != OTO_OK)
         return status;
     raw->config.publish.packed = raw->packed == 1;
-    status = check_publish(raw, root, error);
-    if (status == OTO_OK)
-        status = take_checkpoint_directory(raw, error);
+    status = take_checkpoint_directory(raw, error);
     if (status == OTO_OK)
         status = check_web(raw, root, error);
     return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
@@ -110,6 +95,8 @@ static enum oto_status load_rest(struct srv_binder *binder, const struct srv_raw
 {
     static enum oto_status (*const steps[])(struct srv_binder *) = {srv_bind_inputs, srv_check_topics};
     enum oto_status status = srv_load_roles(binder, raw->roles);
+    if (srv_binder_goes_on(binder, status))
+        status = srv_load_network(binder, raw);
     if (srv_binder_goes_on(binder, status))
         status = srv_load_participants(binder, raw);
     const bool goes_on = srv_binder_goes_on(binder, status);

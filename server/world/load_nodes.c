@@ -71,6 +71,29 @@ static enum oto_status look_into(struct srv_binder *binder, const struct srv_raw
     return status;
 }
 
+/* A participant controls one vehicle; its role follows from the clock, or is controller. */
+static enum oto_status take_controls(struct srv_binder *binder, const struct srv_raw_node *raw, uint32_t vehicle,
+                                     const struct srv_node_config *node)
+{
+    struct srv_vehicle_config *config = &binder->config->vehicles[vehicle];
+    if (raw->controls == NULL)
+        return OTO_OK;
+    if (oto_plugin_control(node->plugin) == NULL)
+        return oto_value_fail(raw->controls, binder->error, OTO_INVALID, "motion '%s' takes no controls%s",
+                              oto_plugin_descriptor(node->plugin)->id,
+                              node->isolation.process ? " in a plugin host: remove isolation" : ": its plugin has no extension for them");
+    enum oto_status status = srv_participant_named(binder, raw->controls, 0, &config->controller);
+    if (status != OTO_OK)
+        return status;
+    struct srv_participant_config *participant = &binder->config->participants[config->controller - 1];
+    if (participant->controlled != 0)
+        return oto_value_fail(raw->controls, binder->error, OTO_INVALID,
+                              "participant '%s' controls vehicle '%s' already; each vehicle needs a participant of its own",
+                              participant->name, binder->config->vehicles[participant->controlled - 1].name);
+    participant->controlled = 1 + vehicle;
+    return OTO_OK;
+}
+
 static enum oto_status load_motion(struct srv_binder *binder, uint32_t vehicle, const struct oto_value *map,
                                    struct srv_node_config *node)
 {
@@ -82,7 +105,9 @@ static enum oto_status load_motion(struct srv_binder *binder, uint32_t vehicle, 
     status = take_participant(binder, &raw, map, &binder->config->vehicles[vehicle]);
     (void)snprintf(node->name, sizeof node->name, "motion");
     (void)snprintf(node->frame_id, sizeof node->frame_id, "%s", binder->config->vehicles[vehicle].name);
-    return status == OTO_OK ? srv_bind_node(binder, &raw, map, true, node) : status;
+    if (status == OTO_OK)
+        status = srv_bind_node(binder, &raw, map, true, node);
+    return status == OTO_OK ? take_controls(binder, &raw, vehicle, node) : status;
 }
 
 static enum oto_status load_node(struct srv_binder *binder, uint32_t vehicle, const struct oto_value *map,

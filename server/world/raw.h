@@ -13,6 +13,7 @@ struct srv_raw_world {
     const struct oto_value *vehicles, *participants, *roles;
     const struct oto_value *defaults;
     const struct oto_value *checkpoint_directory; /* NULL: not given */
+    const struct oto_value *tls_cert, *tls_key, *tls_client_ca, *tls_crl, *control_listen;
     const struct oto_value *master; /* NULL: not given */
     int32_t gravity;        /* SRV_GRAVITY_…; with VECTOR the value is in config */
     int32_t magnetic_field; /* SRV_FIELD_…; with VECTOR the value is in config */
@@ -72,6 +73,7 @@ struct srv_raw_node {
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
     const struct oto_value *participant; /* of a motion, instead of `plugin` */
+    const struct oto_value *controls;    /* of a motion: a participant */
     uint32_t unit, fifo_samples;
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;

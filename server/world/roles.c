@@ -14,9 +14,9 @@ enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value
     for (uint32_t i = 0; list != NULL && i < list->count && srv_binder_goes_on(binder, status); i++) {
         struct srv_role_rule *rule = &control->rules[i];
         status = srv_section_read_all(&srv_section_role, list->items[i], rule, &binder->problems);
-        if (status == OTO_OK && (rule->uid != 0) == (rule->gid != 0))
+        if (status == OTO_OK && (rule->uid != 0) + (rule->gid != 0) + (rule->certificate[0] != '\0') != 1)
             status = oto_value_fail(list->items[i], binder->error, OTO_INVALID,
-                                    "expected either `uid` or `gid`: the user or group with the role");
+                                    "expected one of `uid`, `gid` and `certificate`: the user, group or remote client with the role");
         control->rule_count++;
     }
     return srv_binder_result(binder, problems, status);

@@ -25,6 +25,7 @@ enum srv_form {
     SRV_FORM_VEC3,    /* double[3] */
     SRV_FORM_TABLE,   /* struct srv_table: a number, or rows [x, number] */
     SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
+    SRV_FORM_PATTERNS, /* char[bytes]: a pattern of names or a list of them, joined by commas (base/pattern.h) */
     SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
     SRV_FORM_ADDRESS, /* char[bytes]: an IP address and a port */
     SRV_FORM_VALUE,   /* const struct oto_value *: any value; the loader reads it */

@@ -47,6 +47,8 @@ static const struct srv_key motion_keys[] = {
     ISOLATION_KEY,
     {"participant", SRV_FORM_VALUE, AT(srv_raw_node, participant),
      .text = "instead of a plugin: the participant that gives the truth; `params` are then the initial pose of the vehicle"},
+    {"controls", SRV_FORM_VALUE, AT(srv_raw_node, controls),
+     .text = "the participant that gives the vehicle's controls, for a plugin that takes some"},
 };
 const struct srv_section srv_section_motion = {"motion", "motion of the vehicle", KEYS(motion_keys)};
 

@@ -149,6 +149,17 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
 
 /* ---- opening ---- */
 
+static void acknowledge(struct recording *recording)
+{
+    uint64_t next[MOST_LOSSLESS];
+    for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
+        next[i] = oto_reader_position(&recording->rows[i].reader);
+    }
+    if (recording->count <= MOST_LOSSLESS) {
+        (void)oto_lossless_acknowledge(recording->client, next, recording->count);
+    }
+}
+
 /* A message of the control socket lists at most 1024 channels; a world in real time waits for nobody anyway. */
 static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
 {
@@ -168,6 +179,9 @@ static enum oto_status begin_lossless(struct recording *recording, struct oto_er
     }
     const enum oto_status status = oto_lossless_begin(recording->client, channels, recording->count, error);
     free(channels);
+    if (status == OTO_OK) {
+        acknowledge(recording); /* the world waits from its newest records on, but the readers begin at the oldest */
+    }
     return status;
 }
 
@@ -352,17 +366,6 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
     }
     *total += count;
     return status;
-}
-
-static void acknowledge(struct recording *recording)
-{
-    uint64_t next[MOST_LOSSLESS];
-    for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
-        next[i] = oto_reader_position(&recording->rows[i].reader);
-    }
-    if (recording->count <= MOST_LOSSLESS) {
-        (void)oto_lossless_acknowledge(recording->client, next, recording->count);
-    }
 }
 
 /* Once a second of real time what is in memory goes to the file. */
