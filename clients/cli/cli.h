@@ -58,6 +58,7 @@ int cli_fit(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);
+int cli_export(int argc, char **argv);
 int cli_gnss_out(int argc, char **argv);
 int cli_plugins(int argc, char **argv);
 int cli_plugin_params(int argc, char **argv);

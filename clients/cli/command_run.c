@@ -18,6 +18,7 @@
 #include "view.h"
 #include "web_link.h"
 #include "wire/run_log.h"
+#include "world/world_config.h"
 
 #define PAGE_WAIT_MS 2000 /* for the page to listen */
 #define STOP_LIMIT_NS INT64_C(10000000000)
@@ -263,6 +264,9 @@ static enum oto_status world_name(const struct options *options, char *name, siz
     }
     enum oto_status status = oto_document_read(options->world_path, NULL, &document, error);
     if (status == OTO_OK) {
+        status = srv_defaults_apply(document, error);
+    }
+    if (status == OTO_OK) {
         status = apply_sets(options, document, error);
     }
     if (status == OTO_OK) {
@@ -347,7 +351,7 @@ static enum oto_status step_on(struct run *run, struct oto_error *error)
 
 static enum oto_status open_view(struct run *run, struct oto_error *error)
 {
-    const enum oto_status status = view_init(&run->view, run->client, error);
+    const enum oto_status status = view_init(&run->view, run->client, NULL, error);
     if (status == OTO_OK && !run->options->quiet) {
         view_keys_open(&run->view);
     }

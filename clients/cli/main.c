@@ -47,6 +47,7 @@ static const struct cli_command commands[] = {
     {"sweep", cli_sweep, "run a world with many values and seeds, and tabulate metrics"},
     {"parts", cli_parts, "list, show, import and export parts: data of real sensors"},
     {"sdf", cli_sdf, "convert IMUs between SDF XML and worlds"},
+    {"export", cli_export, "write the messages of the records as a ROS 2 package"},
     {"gnss-out", cli_gnss_out, "send satellite fixes as a receiver does: NMEA 0183, UBX"},
     {"model", cli_model, "list motion models; predict states, Jacobians and roll-outs"},
     {"environment", cli_environment, "gravity, magnetic field and air at a place and date"},

@@ -102,25 +102,6 @@ static void draw_row(struct page *page, const struct view_row *row, bool selecte
 
 /* ---- pages ---- */
 
-static uint32_t shown_count(const struct view *view)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        count += cli_is_shown(view->rows[i].channel);
-    }
-    return count;
-}
-
-static struct view_row *shown_row(const struct view *view, uint32_t index)
-{
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        if (cli_is_shown(view->rows[i].channel) && index-- == 0) {
-            return &view->rows[i];
-        }
-    }
-    return NULL;
-}
-
 /* The first row so that the selected one is on the page. */
 static void scroll(struct view *view, int body_lines)
 {
@@ -129,7 +110,7 @@ static void scroll(struct view *view, int body_lines)
     }
     int used = 0;
     for (uint32_t i = view->selected + 1; i-- > view->first;) {
-        used += row_lines(shown_row(view, i));
+        used += row_lines(view->shown[i]);
         if (used > body_lines && i < view->selected) {
             view->first = i + 1;
             break;
@@ -140,12 +121,10 @@ static void scroll(struct view *view, int body_lines)
 static void set_columns(struct page *page, const struct view *view)
 {
     size_t topic = strlen("topic"), field = strlen("field");
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        const struct view_row *row = &view->rows[i];
-        if (cli_is_shown(row->channel)) {
-            topic = fmax((double)topic, (double)strlen(row->channel->topic));
-            field = fmax((double)field, row->field != NULL ? (double)strlen(row->field->name) : 0.0);
-        }
+    for (uint32_t i = 0; i < view->shown_count; i++) {
+        const struct view_row *row = view->shown[i];
+        topic = fmax((double)topic, (double)strlen(row->channel->topic));
+        field = fmax((double)field, row->field != NULL ? (double)strlen(row->field->name) : 0.0);
     }
     const int fixed = 1 + 1 + 7 + 1 + 10 + 1 + 6 + 1 + 1;
     page->topic_columns = (int)fmin((double)topic, fmax(12.0, (double)(page->columns - fixed - FIELD_COLUMNS)));
@@ -215,7 +194,7 @@ static void draw_foot(struct page *page, const struct view *view, uint32_t count
 void view_draw(struct view *view, FILE *to)
 {
     struct page page = open_page(view, to);
-    const uint32_t count = shown_count(view);
+    const uint32_t count = view->shown_count;
     if (view->selected >= count) {
         view->selected = count > 0 ? count - 1 : 0;
     }
@@ -229,7 +208,7 @@ void view_draw(struct view *view, FILE *to)
     view->shown_last = view->first;
     int used = 0;
     for (uint32_t i = view->first; i < count; i++) {
-        const struct view_row *row = shown_row(view, i);
+        const struct view_row *row = view->shown[i];
         used += row_lines(row);
         if (used > page.body_lines && i > view->first) {
             break;
@@ -313,12 +292,10 @@ void view_json(struct view *view, FILE *to)
     json_histogram("work_us", &header->work, to);
     (void)fputs(", \"topics\": [", to);
     const char *comma = "";
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        if (cli_is_shown(view->rows[i].channel)) {
-            (void)fputs(comma, to);
-            comma = ", ";
-            json_row(&view->rows[i], to);
-        }
+    for (uint32_t i = 0; i < view->shown_count; i++) {
+        (void)fputs(comma, to);
+        comma = ", ";
+        json_row(view->shown[i], to);
     }
     (void)fputs("]}\n", to);
     (void)fflush(to);

@@ -225,7 +225,7 @@ OTO_API enum oto_status oto_lossless_begin(struct oto_client *client, const stru
 /* Acknowledges that every record of channel i before next[i] was read. Cheap: a datagram without a reply. */
 OTO_API enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64_t *next, uint32_t count);
 
-/* ---- subscribing over nng ---- */
+/* ---- subscribing over the network ---- */
 
 struct oto_subscriber;
 
@@ -240,9 +240,24 @@ struct oto_wire_sample {
     const char *frame_id;
 };
 
-/* `url` in nng's notation ("tcp://127.0.0.1:7450", "ipc:///…"); `topic`: a topic or a prefix ending in '/'. */
+/* PEM files for tls+tcp URLs. NULL: none. */
+struct oto_tls_files {
+    uint32_t size;
+    const char *ca;   /* certificates of the authorities that sign the peer's; NULL: those of the system */
+    const char *cert; /* own certificate, followed by those up to the authority; with `key` */
+    const char *key;  /* its key, a file that only its user can read */
+    const char *crl;  /* revocation lists of every authority of a chain; NULL: revocation is not checked */
+};
+
+/*
+ * `url`: "tcp://127.0.0.1:7450", "tls+tcp://host:7451", "ipc:///…"; `topic`: a topic, a prefix
+ * ending in '/', or a pattern such as "car_0?/imu", whose stars and question marks match no slash. A host name is resolved in oto_subscriber_next, which then may take longer than its timeout.
+ */
 OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
                                             struct oto_error *error);
+/* The same with files for tls+tcp, which are read once, here; `tls` may be NULL. */
+OTO_API enum oto_status oto_subscriber_open_tls(const char *url, const char *topic, const struct oto_tls_files *tls,
+                                                struct oto_subscriber **subscriber, struct oto_error *error);
 OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);
 /* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (an undecodable frame, which is counted: call again). */
 OTO_API enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,

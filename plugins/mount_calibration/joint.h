@@ -108,6 +108,7 @@ enum { JOINT_FORWARD, JOINT_SIDEWAYS, JOINT_UPWARD, JOINT_ROAD_BANK, JOINT_CHANN
 struct joint_filter {
     oto_vec3 velocity_m_s, gravity_m_s2, accel_bias_m_s2, gyro_bias_rad_s; /* sensor axes */
     oto_vec3 last_rate_rad_s; /* as measured, at the end of the last block */
+    oto_vec3 steady_rate_rad_s, steady_accel_m_s2; /* without the swinging of the springs; sensor axes */
     oto_quat q_body_from_sensor;
     double extra[JOINT_EXTRAS];
     double covariance[JOINT_STATES][JOINT_STATES];

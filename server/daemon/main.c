@@ -41,6 +41,17 @@ static int say_checked(const struct srv_server *server)
     return printed > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Each problem has been reported where it was found. */
+static int say_problems(const struct srv_server *server)
+{
+    char sentence[96];
+    if (server->problem_count >= OTO_MOST_PROBLEMS) {
+        (void)snprintf(sentence, sizeof sentence, "the check stopped after %d errors", OTO_MOST_PROBLEMS);
+        srv_server_say(NULL, sentence);
+    }
+    return EXIT_FAILURE;
+}
+
 /* One loader thread, two heaps: the resident set stays small. Before any thread and any allocation of size. */
 static void be_small(void)
 {
@@ -123,7 +134,9 @@ static int run_all(const struct srv_options *options)
     if (loaded == OTO_OK && !options->check) {
         return run_from(server, &error);
     }
-    const int code = loaded == OTO_OK ? say_checked(server) : fail(&error);
+    const int code = loaded == OTO_OK                              ? say_checked(server)
+                     : server != NULL && server->problem_count > 0 ? say_problems(server)
+                                                                   : fail(&error);
     if (server != NULL) {
         srv_crash_page_ends(server->crash_page);
     }
