@@ -69,8 +69,10 @@ int srv_check_report_failed(const struct srv_check_report *report)
 
 int srv_check_report_good(const struct srv_check_report *report, const struct srv_world_config *config, uint32_t channels)
 {
-    const char *format = report->json ? "{\"ok\": true, \"world\": \"%s\", \"vehicles\": %u, \"nodes\": %u, \"channels\": %u}\n"
-                                      : "ok: world '%s', %u vehicles, %u nodes, %u channels\n";
-    const int printed = printf(format, config->name, config->vehicle_count, config->node_count, channels);
+    const uint32_t vehicles = config->vehicle_count, nodes = config->node_count;
+    const int printed =
+        report->json ? printf("{\"ok\": true, \"world\": \"%s\", \"vehicles\": %u, \"nodes\": %u, \"channels\": %u}\n", config->name,
+                              vehicles, nodes, channels)
+                     : printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, vehicles, nodes, channels);
     return printed > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
