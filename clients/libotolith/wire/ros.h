@@ -71,12 +71,20 @@ struct oto_ros_transform {
 };
 enum oto_status oto_ros_transforms_encode(const struct oto_ros_transform *transforms, uint32_t count, int64_t t_ns, struct oto_buffer *to);
 
-/* One status of a DiagnosticArray: the numbers of a world's counters. */
-struct oto_ros_diagnostics {
+/* What a DiagnosticArray is made of: statuses, each with pairs of texts. */
+enum { OTO_ROS_OK = 0, OTO_ROS_WARN = 1, OTO_ROS_ERROR = 2 };
+struct oto_ros_fact {
+    const char *key;
+    char value[48];
+};
+struct oto_ros_status {
     const char *name, *message;
-    uint8_t level; /* 0 OK, 1 WARN, 2 ERROR */
-    const char *const *keys;
-    const uint64_t *values;
+    uint8_t level;
+    const struct oto_ros_fact *facts;
+    uint32_t count;
+};
+struct oto_ros_diagnostics {
+    const struct oto_ros_status *statuses;
     uint32_t count;
 };
 /* `frame_id`: of the record's channel. */

@@ -342,29 +342,44 @@ static enum oto_status encode_log(const struct oto_sample_head *head, const void
     return in_range ? OTO_OK : OTO_RANGE;
 }
 
-static enum oto_status encode_diagnostics(const struct oto_sample_head *head, const struct oto_ros_diagnostics *facts,
+/* At most: a length, padding and NUL for each text. */
+static size_t status_room(const struct oto_ros_status *status)
+{
+    size_t bytes = 64 + strlen(status->name) + strlen(status->message);
+    for (uint32_t i = 0; i < status->count; i++) {
+        bytes += 16 + strlen(status->facts[i].key) + sizeof status->facts[i].value;
+    }
+    return bytes;
+}
+
+static void put_status(struct oto_cdr_writer *writer, const struct oto_ros_status *status)
+{
+    oto_cdr_put_u8(writer, status->level);
+    oto_cdr_put_text(writer, status->name, strlen(status->name));
+    oto_cdr_put_text(writer, status->message, strlen(status->message));
+    oto_cdr_put_text(writer, "", 0);
+    oto_cdr_put_u32(writer, status->count);
+    for (uint32_t i = 0; i < status->count; i++) {
+        oto_cdr_put_text(writer, status->facts[i].key, strlen(status->facts[i].key));
+        oto_cdr_put_text(writer, status->facts[i].value, strlen(status->facts[i].value));
+    }
+}
+
+static enum oto_status encode_diagnostics(const struct oto_sample_head *head, const struct oto_ros_diagnostics *diagnostics,
                                           struct oto_buffer *to)
 {
     struct oto_cdr_writer writer;
-    char value[24];
-    size_t bytes = 128 + strlen(facts->name) + strlen(facts->message);
-    for (uint32_t i = 0; i < facts->count; i++) {
-        bytes += strlen(facts->keys[i]) + sizeof value + 16;
+    size_t bytes = 64;
+    for (uint32_t i = 0; i < diagnostics->count; i++) {
+        bytes += status_room(&diagnostics->statuses[i]);
     }
     if (oto_cdr_begin(&writer, to, bytes) != OTO_OK) {
         return OTO_NO_MEMORY;
     }
     const bool in_range = put_header(&writer, head->t_ns, "");
-    oto_cdr_put_u32(&writer, 1); /* status */
-    oto_cdr_put_u8(&writer, facts->level);
-    oto_cdr_put_text(&writer, facts->name, strlen(facts->name));
-    oto_cdr_put_text(&writer, facts->message, strlen(facts->message));
-    oto_cdr_put_text(&writer, "", 0);
-    oto_cdr_put_u32(&writer, facts->count);
-    for (uint32_t i = 0; i < facts->count; i++) {
-        const int length = snprintf(value, sizeof value, "%" PRIu64, facts->values[i]);
-        oto_cdr_put_text(&writer, facts->keys[i], strlen(facts->keys[i]));
-        oto_cdr_put_text(&writer, value, (size_t)length);
+    oto_cdr_put_u32(&writer, diagnostics->count);
+    for (uint32_t i = 0; i < diagnostics->count; i++) {
+        put_status(&writer, &diagnostics->statuses[i]);
     }
     to->bytes = writer.at;
     return in_range ? OTO_OK : OTO_RANGE;

@@ -1,6 +1,6 @@
 /* Verbs about a node: get its parameters, set one. */
 #include "daemon/control/loader.h"
-#include "daemon/control/request.h"
+#include "daemon/control/node_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -175,22 +175,23 @@ void srv_verb_get(struct srv_request *request)
     send_part(request, &part, total);
 }
 
+static void begin_set(const struct srv_node_work *work, struct srv_pending_request *pending, uint32_t node)
+{
+    srv_loader_set(srv_control_loader(work->control), pending, node, work->key, work->text);
+}
+
 void srv_verb_set(struct srv_request *request)
 {
     struct oto_error error = {0};
-    const char *key, *value;
-    const uint32_t node = srv_request_node(request);
-    if (node == UINT32_MAX) {
-        return;
-    }
-    if (oto_message_text(request->message, "param", &key, &error) != OTO_OK ||
-        oto_message_text(request->message, "value", &value, &error) != OTO_OK) {
+    struct srv_node_work work = {.begin = begin_set};
+    const char *node;
+    char what[152];
+    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK ||
+        oto_message_text(request->message, "param", &work.key, &error) != OTO_OK ||
+        oto_message_text(request->message, "value", &work.text, &error) != OTO_OK) {
         srv_reply_error(request, &error);
         return;
     }
-    struct srv_pending_request *pending = srv_pending_request_open(
-        request, "set %s %s = %.64s", oto_message_find(request->message, "node")->text, key, value);
-    if (pending != NULL) {
-        srv_loader_set(srv_control_loader(request->control), pending, node, key, value);
-    }
+    (void)snprintf(what, sizeof what, "set %s %s = %.64s", node, work.key, work.text);
+    srv_nodes_do(request, &work, what);
 }
