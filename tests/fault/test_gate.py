@@ -376,6 +376,7 @@ class Control(GateCase):
         self.start(f", client_ca: {self.ca.path}/ca.pem, crl: crl.pem",
                    f"publish: false\ncontrol: {{listen: 'tls+tcp://127.0.0.1:0', {self.ROLES}}}")
         self.endpoint("control+tls+tcp://")
+        self.assertEqual((self.path / "otolith" / "w" / "control.sock").stat().st_mode & 0o777, 0o600)
 
     def ask(self, certificate, *arguments, code=0):
         return self.otolith(*arguments, "--connect", f"tls+tcp://localhost:{self.port}", "--ca", self.ca.path / "ca.pem",
