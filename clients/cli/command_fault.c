@@ -148,7 +148,7 @@ static const struct argp fault_argp = {
            "spikes VALUE (rate_hz), noise SIGMA, saturation LEVEL, sign, axes ORDER (yxz, -xzy), delay SECONDS, "
            "time_jump SECONDS, time_jitter SECONDS, repeat COUNT, nan. Disturbances act inside "
            "the sensor: outage, multipath METRES (decay_s), spoof M/S and jam DB of satellite receivers, draught PASCALS (decay_s) of "
-           "barometers. What was injected is published in the channel NODE.label.",
+           "barometers. What was injected is published in the channel NODE.label. NODE may be a pattern such as 'car_00*/imu'.",
     .children = children,
 };
 

@@ -256,8 +256,8 @@ struct oto_wire_sample {
 };
 
 /*
- * `url`: "tcp://127.0.0.1:7450", "tls+tcp://host:7451", "ipc:///…"; `topic`: a topic or a prefix ending in '/'. A host
- * name is resolved in oto_subscriber_next, which then may take longer than its timeout.
+ * `url`: "tcp://127.0.0.1:7450", "tls+tcp://host:7451", "ipc:///…"; `topic`: a topic, a prefix
+ * ending in '/', or a pattern such as "car_0?/imu", whose stars and question marks match no slash. A host name is resolved in oto_subscriber_next, which then may take longer than its timeout.
  */
 OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
                                             struct oto_error *error);

@@ -24,6 +24,7 @@ struct srv_server *srv_server_create(const struct srv_options *options, uint32_t
     struct srv_server *server = calloc(1, sizeof *server);
     if (server != NULL) {
         server->options = options;
+        server->check_report.json = options->json;
         server->run = run;
         server->runtime.base_fd = server->runtime.dir_fd = -1;
         server->asked_by.fd = -1;
@@ -196,7 +197,9 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
                                                 .overrides = options->overrides,
                                                 .override_count = options->override_count,
                                                 .open_plugin = srv_plugin_open_checked,
-                                                .given_motion = srv_external_entry()};
+                                                .given_motion = srv_external_entry(),
+                                                .report = options->check ? srv_check_report_error : NULL,
+                                                .report_context = &server->check_report};
         status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }
     if (status != OTO_OK) {

@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "world/world_config.h"
+#include "daemon/check_report.h"
 #include "daemon/checkpoint/checkpointer.h"
 #include "daemon/control/control.h"
 #include "daemon/supervise/crash_page.h"
@@ -49,6 +50,7 @@ struct srv_server {
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
+    struct srv_check_report check_report;
     bool worker_stuck; /* which was reported */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;
@@ -62,7 +64,7 @@ struct srv_server {
 
 /* Run number `run` of this process; NULL: no memory. */
 struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
-/* A run in place of one that a restore asked for and that could not start, with its checkpoint and its client. */
+/* A second attempt at a run after a restore, where the first one could not start: the same checkpoint, the same client. */
 struct srv_server *srv_server_create_again(struct srv_server *failed);
 /* Loads the world and makes the engine, from the checkpoint that the options name; nothing ticks yet. */
 enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);

@@ -8,7 +8,7 @@
 #include "daemon/control/role.h"
 
 static_assert(SRV_MAX_LISTEN <= SRV_SUPERVISOR_ENDPOINTS, "a world has no more listeners than a publisher");
-static_assert(SRV_MAX_ROLE_RULES + 7 <= SRV_SUPERVISOR_ARGUMENTS, "the gate gets all roles");
+static_assert(SRV_MAX_ROLE_RULES + 9 <= SRV_SUPERVISOR_ARGUMENTS, "the gate gets all roles");
 
 static bool is_tls(const char *url)
 {
@@ -22,6 +22,15 @@ static void add_endpoints(struct srv_supervisor_options *options, const struct s
         if (is_tls(publish->listen[i]) == tls) {
             options->endpoints[options->endpoint_count++] = publish->listen[i];
         }
+    }
+}
+
+/* After the encoding, the second of two arguments. */
+static void add_only(struct srv_supervisor_options *options, const struct srv_publish_config *publish)
+{
+    if (publish->only[0] != '\0') {
+        options->arguments[2] = "--only";
+        options->arguments[3] = publish->only;
     }
 }
 
@@ -47,6 +56,7 @@ enum oto_status srv_server_start_publishing(struct srv_server *server, struct ot
     if (options.endpoint_count == 0) {
         return OTO_OK;
     }
+    add_only(&options, publish);
     const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
     return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->publisher, error);
 }
@@ -102,6 +112,7 @@ enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_erro
                                              .endpoint_option = "--listen"};
     if (publishes(server)) {
         add_endpoints(&options, publish, true);
+        add_only(&options, publish);
     }
     if (control->listen[0] != '\0') {
         if (options.endpoint_count == SRV_SUPERVISOR_ENDPOINTS) {

@@ -128,7 +128,7 @@ static enum oto_status open_program(struct program *program, struct oto_error *e
     const struct srv_gate_reports reports = {program, report_endpoint, report_event};
     enum oto_status status = oto_client_open(&options, &program->client, error);
     if (status == OTO_OK && serves_samples(&program->options)) {
-        status = srv_feed_create(program->client, program->options.format, sink, &program->gate, &program->feed, error);
+        status = srv_feed_create(program->client, program->options.format, program->options.only, sink, &program->gate, &program->feed, error);
     }
     return status == OTO_OK ? srv_gate_open(&program->gate, &program->options, &reports, error) : status;
 }
@@ -187,7 +187,7 @@ static void run(struct program *program)
 
 int main(int argc, char **argv)
 {
-    static struct program program = {.options = {.coalesce_ns = 5000000, .files = {.size = sizeof(struct oto_tls_files)}}, .signal_fd = -1};
+    static struct program program = {.options = {.coalesce_ns = 5000000, .only = "", .files = {.size = sizeof(struct oto_tls_files)}}, .signal_fd = -1};
     srv_gate_options_parse(argc, argv, &program.options);
     if (!take_signals(&program) || !follow_parent(program.options.parent)) {
         return EXIT_FAILURE;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { EXIT_BAD_USAGE = 2 };
-enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_PARENT, KEY_CERT, KEY_KEY, KEY_CA, KEY_CRL, KEY_GRANT };
+enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_PARENT, KEY_CERT, KEY_KEY, KEY_CA, KEY_CRL, KEY_GRANT, KEY_ONLY };
 
 static const struct argp_option option_table[] = {
     {"socket", 's', "PATH", 0, "the world's control socket", 0},
@@ -17,6 +17,7 @@ static const struct argp_option option_table[] = {
     {"grant", KEY_GRANT, "ROLE=NAME", 0, "role of the clients whose certificate has this common name; at most 32 times", 0},
     {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: 1 ms", 0},
     {"format", KEY_FORMAT, "map|packed", 0, "encoding of samples", 0},
+    {"only", KEY_ONLY, "PATTERNS", 0, "send the topics that match, for example 'car_00*/imu,truck/*'", 0},
     {"parent", KEY_PARENT, "PID", 0, "pid of the parent: end when it ends", 0},
     {0}};
 
@@ -60,6 +61,7 @@ static error_t parse_text(int key, char *value, struct argp_state *state)
     case KEY_KEY: options->files.key = value; return 0;
     case KEY_CA: options->files.ca = value; return 0;
     case KEY_CRL: options->files.crl = value; return 0;
+    case KEY_ONLY: options->only = value; return 0;
     case KEY_GRANT: add_grant(state, options, value); return 0;
     case 'l':
         if (options->listen_count == SRV_GATE_LISTEN_MAX) {

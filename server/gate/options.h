@@ -26,6 +26,7 @@ struct srv_gate_options {
     uint32_t grant_count;
     int64_t coalesce_ns;
     enum srv_feed_format format;
+    const char *only; /* "": all topics */
     pid_t parent;
 };
 

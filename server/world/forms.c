@@ -1,3 +1,4 @@
+#include "base/pattern.h"
 #include "world/section.h"
 
 #include <arpa/inet.h>
@@ -254,6 +255,37 @@ static enum oto_status read_listen(const struct srv_key *key, const struct oto_v
     return status;
 }
 
+static enum oto_status add_pattern(const struct srv_key *key, const struct oto_value *value, char *joined,
+                                   struct oto_error *error)
+{
+    const char *pattern = NULL;
+    const size_t used = strlen(joined);
+    const enum oto_status status = oto_value_text(value, &pattern, error);
+    if (status != OTO_OK)
+        return status;
+    if (pattern[0] == '\0' || strlen(pattern) >= SRV_PATTERN_BYTES)
+        return oto_value_expected(value, error, "a pattern of topics with 1 to 255 bytes, such as \"car_00*/imu\"");
+    if (used + 1 + strlen(pattern) >= key->bytes)
+        return oto_value_fail(value, error, OTO_LIMIT, "the patterns have more than %u bytes together", key->bytes - 1);
+    (void)snprintf(joined + used, key->bytes - used, "%s%s", used > 0 ? "," : "", pattern);
+    return OTO_OK;
+}
+
+static enum oto_status read_patterns(const struct srv_key *key, const struct oto_value *value, void *target,
+                                     struct oto_error *error)
+{
+    char *joined = at(key, target);
+    enum oto_status status = OTO_OK;
+    joined[0] = '\0';
+    if (value->kind != OTO_VALUE_LIST)
+        return add_pattern(key, value, joined, error);
+    if (value->count == 0)
+        return oto_value_fail(value, error, OTO_INVALID, "expected at least one pattern, or `publish: false`");
+    for (uint32_t i = 0; i < value->count && status == OTO_OK; i++)
+        status = add_pattern(key, value->items[i], joined, error);
+    return status;
+}
+
 /* "127.0.0.1:8090" or "[::1]:8090". */
 static bool is_address(const char *text)
 {
@@ -314,7 +346,10 @@ static enum oto_status read_list(const struct srv_key *key, const struct oto_val
 static enum oto_status read_section(const struct srv_key *key, const struct oto_value *value, void *target,
                                     struct oto_error *error)
 {
-    return srv_section_read(key->section, value, target, error);
+    char what[80];
+    (void)target;
+    (void)snprintf(what, sizeof what, "a map with the keys of %s", key->section->name);
+    return oto_value_expected(value, error, what);
 }
 
 static enum oto_status refuse_later(const struct srv_key *key, const struct oto_value *value, void *target,
@@ -355,7 +390,8 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_BOOL] = read_bool,     [SRV_FORM_WORD] = srv_word_read,   [SRV_FORM_NAME] = read_name,
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
     [SRV_FORM_TABLE] = srv_table_read,
+    [SRV_FORM_PATTERNS] = read_patterns,
     [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_ADDRESS] = read_address, [SRV_FORM_VALUE] = read_value,
-    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map,
+    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map, [SRV_FORM_NAMED] = read_map,
     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

@@ -11,6 +11,7 @@ enum { SRV_ATMOSPHERE_CONSTANT = 0, SRV_ATMOSPHERE_ISA = 1 };
 struct srv_raw_world {
     struct srv_world_config config;
     const struct oto_value *vehicles, *participants, *roles;
+    const struct oto_value *defaults;
     const struct oto_value *checkpoint_directory; /* NULL: not given */
     const struct oto_value *tls_cert, *tls_key, *tls_client_ca, *tls_crl, *control_listen;
     const struct oto_value *master; /* NULL: not given */
@@ -30,6 +31,7 @@ struct srv_raw_vehicle {
     char name[SRV_NAME_BYTES];
     uint32_t count; /* 0: not given */
     const struct oto_value *spread; /* NULL: not given */
+    const struct oto_value *defaults; /* applied before */
     const struct oto_value *motion, *nodes, *vibration;
 };
 
@@ -71,6 +73,7 @@ struct srv_raw_node {
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
     const struct oto_value *participant; /* of a motion, instead of `plugin` */
+    const struct oto_value *controls;    /* of a motion: a participant */
     uint32_t unit, fifo_samples;
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;

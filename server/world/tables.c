@@ -100,6 +100,8 @@ static const struct srv_key publish_keys[] = {
      .default_text = "5", .text = "time whose samples share a frame; 0: a frame for each tick"},
     {"format", SRV_FORM_WORD, AT(packed), WORDS(formats), .default_text = "map",
      .text = "map: msgpack with named fields; packed: raw records with a schema frame; plotjuggler: msgpack over UDP as PlotJuggler reads it"},
+    {"only", SRV_FORM_PATTERNS, AT(config.publish.only),
+     .text = "patterns of the topics that are published, such as car_00*/imu; default: all"},
     {"insecure", SRV_FORM_BOOL, AT(config.publish.insecure), .default_text = "false",
      .text = "accept tcp://HOST:PORT beyond this machine: everybody who reaches the port may read, and nothing is encrypted"},
 };
@@ -164,6 +166,8 @@ static const struct srv_key world_keys[] = {
     {"origin", SRV_FORM_SECTION, .section = &origin, .text = "place and date of the world"},
     {"clock", SRV_FORM_SECTION, .section = &clock_section, .text = "how time passes"},
     {"environment", SRV_FORM_SECTION, .section = &environment, .text = "environment of the vehicles"},
+    {"defaults", SRV_FORM_NAMED, AT(defaults), .section = &srv_section_vehicle,
+     .text = "what vehicles share: a map of names to the keys of a vehicle, which a vehicle with `defaults: NAME` completes or replaces"},
     {"vehicles", SRV_FORM_LIST, AT(vehicles), .flags = SRV_KEY_REQUIRED, .section = &srv_section_vehicle,
      .text = "vehicles with their motions, sensors and estimators"},
     {"only", SRV_FORM_TOPIC, AT(config.only),

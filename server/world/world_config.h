@@ -58,6 +58,7 @@ struct srv_participant_config {
     int64_t wait_limit_ns; /* policy wait: after this time the run stops */
     uint32_t max_step_n;   /* ticks that one answer may cover */
     uint32_t vehicle_count;
+    uint32_t controlled;   /* 1 + number of the vehicle that it controls; 0: none */
     const struct oto_value *place; /* place in the document; NULL in worlds without a file */
 };
 
@@ -173,6 +174,7 @@ struct srv_vehicle_config {
     uint32_t motion;                 /* index into nodes */
     uint32_t participant;            /* 1 + number of the participant that gives its truth; 0: the motion node
                                       * computes it */
+    uint32_t controller;             /* 1 + number of the participant that gives its controls; 0: none */
     uint32_t first_node, node_count; /* sensors and estimators, in order */
     struct srv_vibration vibration;  /* measured by its sensors; owned */
 };
@@ -183,6 +185,7 @@ struct srv_publish_config {
     char listen[SRV_MAX_LISTEN][256]; /* URLs; "ipc" is pub.ipc in the runtime directory */
     int64_t coalesce_ns;
     bool packed;
+    char only[512]; /* the topics that match these patterns (base/pattern.h); "": all */
     bool insecure; /* tcp:// beyond loopback is accepted */
 };
 
@@ -266,6 +269,8 @@ struct srv_world_source {
     uint32_t override_count;
     srv_open_plugin_function *open_plugin; /* NULL: oto_plugin_open, and `isolation` has no effect */
     const struct oto_plugin_entry *given_motion; /* the motion of vehicles that a participant moves */
+    oto_problem_function *report; /* gets up to OTO_MOST_PROBLEMS errors of the file; NULL: loading ends at the first */
+    void *report_context;
 };
 
 /*
@@ -274,6 +279,11 @@ struct srv_world_source {
  */
 enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
                                       struct srv_world_config *config, struct oto_error *error);
+/*
+ * Completes the vehicles of a world file that name one of its `defaults`, as the load does: for programs that read the
+ * document themselves.
+ */
+enum oto_status srv_defaults_apply(struct oto_document *document, struct oto_error *error);
 /* Another seed, with everything in the configuration that depends on it. */
 void srv_world_config_seed(struct srv_world_config *config, uint64_t seed);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */

@@ -48,7 +48,7 @@ struct srv_connection {
     enum srv_role role; /* attach may lower it */
     char name[SRV_CLIENT_NAME_BYTES];
     uint64_t opened_ms;
-    int64_t credit_us; /* below zero: not read until it has grown */
+    int64_t credit_us; /* processor time that the client may still use; below zero its messages wait */
     uint64_t credit_at_us;
     uint32_t in_flight;
     uint32_t steps; /* requests `step` without a reply yet */
