@@ -15,7 +15,7 @@ enum generator_style { GENERATOR_NONE = 0, GENERATOR_CITY = 1, GENERATOR_HIGHWAY
 struct generator {
     int64_t style; /* enum generator_style */
     struct oto_rng_key key;
-    int64_t duration_ns; /* the first street that begins at or after this time is a stop; 0: no end */
+    int64_t duration_ns; /* from this time on the vehicle stops at the end of its street; 0: it drives for ever */
     struct script_anchor start;
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "draw_value.h"
+#include "world/world_config.h"
 
 /* ---- overrides ---- */
 
@@ -201,6 +202,9 @@ enum oto_status grade_draw_make(const struct grade_world *world, const char *sty
     *draw = (struct grade_draw){.count = 0};
     enum oto_status status =
         oto_document_parse(world->world_path, world->world_text, world->world_length, NULL, &making.document, error);
+    if (status == OTO_OK) {
+        status = srv_defaults_apply(making.document, error);
+    }
     if (status == OTO_OK) {
         status = apply_grade(&making, world, style, seed);
     }
