@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "document/document.h"
+#include "document/problems.h"
 #include "otolith/controls.h"
 #include "otolith/estimator.h"
 #include "otolith/model.h"
@@ -111,6 +112,9 @@ OTO_API enum oto_status oto_params_default(const struct oto_plugin_descriptor *d
 OTO_API enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
                                  struct oto_params *params, oto_warn_function warn, void *warn_context,
                                  struct oto_error *error);
+/* As oto_params_apply; goes on behind an error if the problems have a receiver. */
+enum oto_status oto_params_apply_all(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
+                                     struct oto_params *params, struct oto_problems *problems);
 /*
  * Sets one parameter from text, as `otolith set` does: key "accelerometer.constant_bias_m_s2", or "….2" for one
  * element.

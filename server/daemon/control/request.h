@@ -13,6 +13,7 @@
 #include "wire/control_message.h"
 
 struct srv_loader;
+struct srv_node_list;
 
 /* A request that is being dispatched. `message` is in the control's only buffer: valid until the verb returns. */
 struct srv_request {
@@ -27,6 +28,8 @@ struct srv_request {
 struct srv_pending_request {
     struct srv_connection *connection;
     struct srv_command_queue *command_queue;
+    struct srv_node_list *list; /* of a pattern's nodes, which replies for all (node_list.h): no connection; mostly NULL */
+    uint32_t node;              /* of the list */
     uint64_t id; /* the client's */
     uint64_t value; /* the verb's own */
     char what[152];
@@ -39,6 +42,7 @@ struct srv_verb {
     enum srv_role role; /* the lowest role that may send it */
     bool changes_state; /* refused where the run follows a log */
     bool needs_worker;  /* refused while the worker is stuck */
+    bool is_local;      /* refused to remote clients: it shares memory, or ticks wait for its client */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;

@@ -105,7 +105,10 @@ struct srv_engine {
     struct srv_watchdog {
         uint64_t tick;
         int64_t since_ns;
-        bool told;
+        bool counted, reported;  /* this tick */
+        int64_t report_ns;       /* of the last report; 0: none */
+        int64_t longest_ns;      /* stall at a report */
+        uint32_t unreported;     /* stalls since then */
         uint32_t looks; /* that found the same tick under way */
     } watchdog;
 };
