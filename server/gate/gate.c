@@ -146,6 +146,7 @@ static void open_listener(struct srv_gate *gate, uint32_t index, struct oto_erro
         gate->complained[index] = false;
     } else if (!gate->complained[index]) {
         gate->complained[index] = true;
+        gate->reports.closed(gate->reports.context, index);
         report(gate, error->text);
     }
 }

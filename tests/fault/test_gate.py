@@ -239,6 +239,8 @@ class Samples(GateCase):
         self.start(own=(certificate, key))
         self.until(lambda: "has mode 640" in self.said() and "it is not restarted" in self.said(), "the refusal")
         self.assertEqual(self.gate(), 0)
+        self.server.terminate()
+        self.assertEqual(self.server.wait(timeout=60), 1)
 
 
 class Clients(GateCase):
