@@ -138,8 +138,11 @@ class GateCase(OtolithCase):
     def gate(self):
         """The pid of the gate; 0 if it does not run."""
         for pid in pathlib.Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text().split():
-            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "otolith-gate":
-                return int(pid)
+            try:
+                if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "otolith-gate":
+                    return int(pid)
+            except OSError:
+                pass  # it has just ended
         return 0
 
     def gate_kb(self):
@@ -292,6 +295,7 @@ class Hostile(GateCase):
         self.start()
         self.endpoint()
         self.before = self.gate()
+        self.assertNotEqual(self.before, 0)
 
     def assert_served(self):
         self.assertIn("seq:", self.echo("--ca", self.ca.path / "ca.pem"))
