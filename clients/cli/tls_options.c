@@ -24,7 +24,7 @@ static const struct argp_option tls_options[] = {
     {"ca", KEY_CA, "FILE", 0, "tls+tcp: certificates that sign the server's (default: those of the system)", 5},
     {"cert", KEY_CERT, "FILE", 0, "tls+tcp: certificate of this client, with --key", 5},
     {"key", KEY_KEY, "FILE", 0, "tls+tcp: its key", 5},
-    {"crl", KEY_CRL, "FILE", 0, "tls+tcp: revocation lists of the authorities of --ca", 5},
+    {"crl", KEY_CRL, "FILE", 0, "tls+tcp: revocation lists of these authorities", 5},
     {0},
 };
 const struct argp cli_tls_argp = {.options = tls_options, .parser = parse_tls};

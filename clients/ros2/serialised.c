@@ -139,6 +139,7 @@ static bool untyped_to_sample(const struct ddsi_sertype *type, const struct ddsi
 
 static void free_data(struct ddsi_serdata *data)
 {
+    (void)__atomic_load_n(&data->refc.v, __ATOMIC_ACQUIRE); /* the other threads' last accesses came before their decrements */
     free(data);
 }
 

@@ -374,7 +374,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         return error->status;
     }
     enum oto_status status =
-        server->config.control.rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
+        server->config.control.user_rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
     if (status == OTO_OK) {
         status = srv_command_queue_create(&server->loop, server->engine, &server->command_queue, error);
     }

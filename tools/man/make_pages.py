@@ -117,7 +117,7 @@ def make_pages(binaries, source):
     add("otolith", "1", "", ["# SYNOPSIS\n\n*otolith* _COMMAND_ [_OPTION_...]\n", f"# COMMANDS\n\n{rows}"])
     for name, summary, page, subcommands in commands:
         add(f"otolith-{name}", "1", summary, write_help(page) + [write_subcommand(sub, text) for sub, text in subcommands.items()])
-    for program in ("otolithd", "otolith-player", "otolith-publisher", "otolith-web", "otolith-nats", "otolith-ros2",
+    for program in ("otolithd", "otolith-player", "otolith-publisher", "otolith-gate", "otolith-web", "otolith-nats", "otolith-ros2",
                     "otolith-ardupilot", "otolith-px4"):
         if (binaries / program).exists():
             add(program, "8", "", write_help(help_text.read_help(binaries / program)))
