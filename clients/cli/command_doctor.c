@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -198,6 +199,15 @@ static void look_at_lateness(struct finding *finding)
     say_finding(finding, verdict, fact, "the machine is busy or virtual: real-time runs at 1 kHz will slip now and then; asap and step are not affected");
 }
 
+static void look_at_ros2(struct finding *finding)
+{
+    char path[PATH_MAX];
+    struct oto_error error = {0};
+    const bool is_built = cli_sibling("otolith-ros2", path, sizeof path, &error) == OTO_OK;
+    say_finding(finding, is_built ? GOOD : NOTE, is_built ? "otolith-ros2 is built" : "otolith-ros2 is not built",
+                "install cyclonedds-dev and build otolith again, to publish worlds as ROS 2 topics");
+}
+
 static const struct {
     const char *name;
     void (*look)(struct finding *finding);
@@ -212,6 +222,7 @@ static const struct {
     {"sealed memory", look_at_seals},
     {"plugin isolation", look_at_filter},
     {"shared memory", look_at_memory},
+    {"ROS 2", look_at_ros2},
     {"lateness", look_at_lateness},
 };
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/pattern.h"
 #include "base/plain_text.h"
 
 struct options {
@@ -29,6 +30,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 'C':
         options->csv = true;
+        return 0;
+    case ARGP_KEY_SUCCESS:
+        if (options->csv && srv_is_pattern(options->source.topic)) {
+            argp_error(state, "--csv has the columns of one topic, and '%s' is a pattern; use --json", options->source.topic);
+        }
         return 0;
     case 'F':
         argp_error(state, "--csv-flags: --csv has the columns sensor_time_ns and flags; use --csv");
@@ -131,9 +137,10 @@ int cli_echo(int argc, char **argv)
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
                                      .args_doc = "TOPIC",
-                                     .doc = "Print the samples of a topic as they arrive.",
+                                     .doc = "Print the samples of a topic as they arrive, or of the topics that match a pattern such as "
+                                            "'car_00*/imu'.",
                                      .children = children};
-    struct options options = {0};
+    struct options options = {.source.many = true};
     cli_parse(&argp, argc, argv, &options);
     cli_catch_signals();
     struct cli_source *source = malloc(sizeof *source);

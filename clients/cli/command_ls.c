@@ -6,15 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "cli.h"
 
-static void list_text(const struct oto_client *client)
+static bool is_listed(const struct oto_client *client, const struct oto_channel *channel, const char *pattern)
+{
+    return cli_is_shown(channel) &&
+           (pattern == NULL || srv_pattern_matches_in(pattern, oto_client_header(client)->world, channel->topic));
+}
+
+static void list_text(const struct oto_client *client, const char *pattern)
 {
     cli_print_line(stdout, "%s", oto_client_header(client)->world);
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
         char rate[32] = "-";
-        if (!cli_is_shown(channel)) {
+        if (!is_listed(client, channel, pattern)) {
             continue;
         }
         if (channel->rate_num > 0) {
@@ -25,7 +32,7 @@ static void list_text(const struct oto_client *client)
     }
 }
 
-static void list_json(const struct oto_client *client, bool first)
+static void list_json(const struct oto_client *client, const char *pattern, bool first)
 {
     (void)printf("%s{\"world\": ", first ? "" : ", ");
     json_text(stdout, oto_client_header(client)->world);
@@ -33,7 +40,7 @@ static void list_json(const struct oto_client *client, bool first)
     const char *comma = "";
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
-        if (!cli_is_shown(channel)) {
+        if (!is_listed(client, channel, pattern)) {
             continue;
         }
         (void)printf("%s{\"topic\": ", comma);
@@ -50,16 +57,16 @@ static void list_json(const struct oto_client *client, bool first)
     (void)printf("]}");
 }
 
-static int list(const struct cli_common *common, bool first)
+static int list(const struct cli_common *common, const char *pattern, bool first)
 {
     struct oto_client *client = cli_observe(common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
     }
     if (common->json) {
-        list_json(client, first);
+        list_json(client, pattern, first);
     } else {
-        list_text(client);
+        list_text(client, pattern);
     }
     oto_client_close(client);
     return CLI_OK;
@@ -68,8 +75,9 @@ static int list(const struct cli_common *common, bool first)
 int cli_ls(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "", "List the running worlds and their topics: rate, record, plugin, samples so far.", 0, 0,
-                     &simple);
+    cli_parse_simple(argc, argv, "[PATTERN]",
+                     "List the running worlds and their topics: rate, record, plugin, samples so far. PATTERN, such as "
+                     "'car_00*/imu', selects topics.", 0, 1, &simple);
     struct oto_world_entry worlds[CLI_WORLDS_MAX];
     size_t count = oto_worlds_list(worlds, CLI_WORLDS_MAX);
     const int reason = errno;
@@ -85,13 +93,13 @@ int cli_ls(int argc, char **argv)
         (void)printf("[");
     }
     if (named) {
-        code = list(&simple.common, true);
+        code = list(&simple.common, simple.arguments[0], true);
         first = false;
     }
     for (size_t i = 0; i < count && !named; i++) {
         if (worlds[i].alive) {
             simple.common.world = worlds[i].name;
-            code |= list(&simple.common, first);
+            code |= list(&simple.common, simple.arguments[0], first);
             first = false;
         }
     }

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/pattern.h"
+
 struct listing {
     bool json;
     bool value_only;
@@ -36,7 +38,7 @@ static void print_param(void *context, const struct oto_param_info *info)
 int cli_get(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "NODE [PARAM]", "Read one parameter of a node, or all of them.", 1, 2, &simple);
+    cli_parse_control(argc, argv, "NODE [PARAM]", "Read one parameter of a node, or all of them.", 1, 2, &simple);
     struct oto_client *client = cli_observe(&simple.common, simple.arguments[0]);
     if (client == NULL) {
         return CLI_FAILED;
@@ -58,9 +60,10 @@ int cli_get(int argc, char **argv)
 int cli_set(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "NODE PARAM VALUE",
-                     "Change a parameter of a running node at a tick boundary. VALUE is YAML, as in a world file.", 3, 3,
-                     &simple);
+    cli_parse_control(argc, argv, "NODE PARAM VALUE",
+                     "Change a parameter of a running node at a tick boundary. VALUE is YAML, as in a world file. NODE may be a "
+                     "pattern such as 'car_00*/imu': its nodes are changed in the order of the world file, up to the first refusal.",
+                     3, 3, &simple);
     struct oto_client *client = cli_open(&simple.common, simple.arguments[0]);
     if (client == NULL) {
         return CLI_FAILED;
@@ -76,8 +79,9 @@ int cli_set(int argc, char **argv)
     if (simple.common.json) {
         (void)printf("{\"tick\": %" PRIu64 "}\n", reply.tick);
     } else {
-        (void)printf("%s: %s = %s from tick %" PRIu64 "\n", simple.arguments[0], simple.arguments[1], simple.arguments[2],
-                     reply.tick);
+        const bool many = srv_is_pattern(simple.arguments[0]);
+        (void)printf("%s: %s = %s %s%sfrom tick %" PRIu64 "\n", simple.arguments[0], simple.arguments[1], simple.arguments[2],
+                     many ? reply.text : "", many ? ", the last " : "", reply.tick);
     }
     return CLI_OK;
 }

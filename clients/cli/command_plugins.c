@@ -50,20 +50,50 @@ static void list_one(void *context, const char *name)
     (void)oto_plugin_close(plugin);
 }
 
+static enum oto_status list_plugins(bool json, bool *failed, struct oto_error *error)
+{
+    struct list list = {.json = json, .first = true};
+    (void)fputs(json ? "[" : "", stdout);
+    const enum oto_status status = oto_plugin_each(list_one, &list, error);
+    (void)fputs(json ? "]\n" : "", stdout);
+    *failed = list.failed;
+    return status;
+}
+
+struct plugins_options {
+    struct cli_common common;
+    const char *digest_file;
+};
+
+enum { OPTION_WRITE_DIGEST = 256 };
+
+static error_t parse_plugins(int key, char *arg, struct argp_state *state)
+{
+    struct plugins_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &options->common; return 0;
+    case OPTION_WRITE_DIGEST: options->digest_file = arg; return 0;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
 int cli_plugins(int argc, char **argv)
 {
-    struct cli_simple simple;
+    static const struct argp_option rows[] = {
+        {"write-digest", OPTION_WRITE_DIGEST, "FILE.so", 0,
+         "write the digest of its loaded bytes into a plugin that was just linked; a copy that changes later is not loaded", 0},
+        {0}};
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.options = rows, .parser = parse_plugins, .children = children,
+                                     .doc = "List the plugins that a world file can name: kind, version, and what each is."};
+    struct plugins_options options = {0};
     struct oto_error error = {0};
-    cli_parse_simple(argc, argv, "", "List the plugins that a world file can name: kind, version, and what each is.", 0, 0, &simple);
-    struct list list = {.json = simple.common.json, .first = true};
-    if (list.json) {
-        (void)fputc('[', stdout);
-    }
-    const enum oto_status status = oto_plugin_each(list_one, &list, &error);
-    if (list.json) {
-        (void)fputs("]\n", stdout);
-    }
-    return status != OTO_OK ? cli_say(&error) : list.failed ? CLI_FAILED : CLI_OK;
+    bool failed = false;
+    cli_parse(&argp, argc, argv, &options);
+    const enum oto_status status = options.digest_file != NULL ? oto_plugin_write_digest(options.digest_file, &error)
+                                                               : list_plugins(options.common.json, &failed, &error);
+    return status != OTO_OK ? cli_say(&error) : failed ? CLI_FAILED : CLI_OK;
 }
 
 /* ---- parameters ---- */

@@ -10,6 +10,7 @@ enum { PERIOD_MS = 200 };
 struct options {
     struct cli_common common;
     struct cli_follow follow;
+    const char *pattern; /* NULL: all topics */
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -21,24 +22,27 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[1] = &options->follow;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "top takes no argument: '%s' is too many", argument);
-        return ARGP_ERR_UNKNOWN;
+        if (options->pattern != NULL) {
+            argp_error(state, "top takes one pattern: '%s' is too many", argument);
+        }
+        options->pattern = argument;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
 /* The next run may have other topics. */
-static enum oto_status follow(struct view *view, struct oto_client *client, const struct cli_follow *options,
+static enum oto_status follow(struct view *view, struct oto_client *client, const struct options *options,
                               struct oto_error *error)
 {
-    const enum oto_status status = cli_follow(client, options, error);
+    const enum oto_status status = cli_follow(client, &options->follow, error);
     if (status != OTO_OK) {
         return status;
     }
     view_keys_close(view);
     view_finish(view);
-    const enum oto_status opened = view_init(view, client, error);
+    const enum oto_status opened = view_init(view, client, options->pattern, error);
     if (opened == OTO_OK) {
         view_keys_open(view);
     }
@@ -55,7 +59,7 @@ static int print_json(struct view *view)
     return CLI_OK;
 }
 
-static int watch(struct view *view, struct oto_client *client, const struct cli_follow *options)
+static int watch(struct view *view, struct oto_client *client, const struct options *options)
 {
     const bool terminal = isatty(STDOUT_FILENO) != 0;
     struct oto_error error = {0};
@@ -80,7 +84,9 @@ int cli_top(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.parser = parse,
-                                     .doc = "Show a live view of a running world. One snapshot with --json, or where the output is no terminal.\v"
+                                     .args_doc = "[PATTERN]",
+                                     .doc = "Show a live view of a running world, or of the topics that match a pattern such as "
+                                            "'car_00*/imu'. One snapshot with --json, or where the output is no terminal.\v"
                                             "Keys: up and down select a topic, left and right show another of its fields, PgUp and "
                                             "PgDn turn the page, q ends.",
                                      .children = children};
@@ -94,8 +100,8 @@ int cli_top(int argc, char **argv)
     struct view view;
     struct oto_error error = {0};
     int code = CLI_FAILED;
-    if (view_init(&view, client, &error) == OTO_OK) {
-        code = options.common.json ? print_json(&view) : watch(&view, client, &options.follow);
+    if (view_init(&view, client, options.pattern, &error) == OTO_OK) {
+        code = options.common.json ? print_json(&view) : watch(&view, client, &options);
         view_finish(&view);
     } else {
         code = cli_say(&error);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
+
 static error_t parse_source(int key, char *argument, struct argp_state *state)
 {
     struct cli_source_options *options = state->input;
@@ -11,6 +13,7 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->common;
         state->child_inputs[1] = &options->follow;
+        state->child_inputs[2] = &options->tls;
         return 0;
     case 'c':
         options->connect = argument;
@@ -38,11 +41,11 @@ static error_t parse_source(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option source_options[] = {
-    {"connect", 'c', "URL", 0, "subscribe to tcp://host:port in place of the shared memory of this machine", 5},
+    {"connect", 'c', "URL", 0, "subscribe to tcp://host:port or tls+tcp://host:port in place of the shared memory of this machine", 5},
     {"via", 'v', "shm|nng", 0, "transport of the samples (default shm)", 5},
     {0},
 };
-static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {0}};
+static const struct argp_child source_children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_follow_argp, 0, NULL, 0}, {&cli_tls_argp, 0, NULL, 0}, {0}};
 const struct argp cli_source_argp = {.options = source_options, .parser = parse_source, .children = source_children};
 
 /* The ipc endpoint of a world on this machine is in the directory of its control socket. */
@@ -56,15 +59,41 @@ static enum oto_status local_url(const struct oto_client *client, char *url, siz
     return status;
 }
 
-static enum oto_status open_shm(struct cli_source *source, const struct cli_source_options *options,
-                                struct oto_error *error)
+static void add_row(struct cli_source *source, const struct oto_channel *channel)
 {
-    source->channel = oto_client_find(source->client, options->topic, error);
-    if (source->channel == NULL) {
+    source->rows[source->row_count++] =
+        (struct cli_source_row){.channel = channel, .reader = oto_reader_make(channel, OTO_READ_FROM_NOW)};
+}
+
+static void add_matching(struct cli_source *source, const char *pattern)
+{
+    const char *world = oto_client_header(source->client)->world;
+    for (uint32_t i = 0; i < oto_client_channel_count(source->client); i++) {
+        const struct oto_channel *channel = oto_client_channel(source->client, i);
+        if (cli_is_shown(channel) && srv_pattern_matches_in(pattern, world, channel->topic)) {
+            add_row(source, channel);
+        }
+    }
+}
+
+static enum oto_status open_shm(struct cli_source *source, const char *topic, struct oto_error *error)
+{
+    const bool pattern = srv_is_pattern(topic);
+    const struct oto_channel *channel = pattern ? NULL : oto_client_find(source->client, topic, error);
+    if (channel == NULL && !pattern) {
         return error->status;
     }
-    source->reader = oto_reader_make(source->channel, OTO_READ_FROM_NOW);
-    return OTO_OK;
+    source->rows = calloc(pattern ? (size_t)oto_client_channel_count(source->client) + 1 : 1, sizeof *source->rows);
+    if (source->rows == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for the topics");
+    }
+    if (pattern) {
+        add_matching(source, topic);
+    } else {
+        add_row(source, channel);
+    }
+    source->channel = source->rows[0].channel;
+    return source->row_count > 0 ? OTO_OK : oto_fail(error, OTO_NOT_FOUND, "no topic matches '%s'; otolith ls lists the topics", topic);
 }
 
 bool cli_source_open(struct cli_source *source, const struct cli_source_options *options)
@@ -75,21 +104,26 @@ bool cli_source_open(struct cli_source *source, const struct cli_source_options 
     const char *topic = options->topic;
     memset(source, 0, sizeof *source);
     source->follow = options->follow;
+    if (srv_is_pattern(topic) && !options->many) {
+        (void)oto_fail(&error, OTO_INVALID, "'%s' is a pattern, and one topic is expected; otolith ls '%s' lists its topics", topic, topic);
+        (void)cli_say(&error);
+        return false;
+    }
     if (options->connect == NULL) {
         source->client = cli_observe(&options->common, options->topic);
         if (source->client == NULL) {
             return false;
         }
-        status = open_shm(source, options, &error);
+        status = open_shm(source, topic, &error);
         if (status == OTO_OK && options->nng) {
-            topic = source->channel->topic;
+            topic = srv_is_pattern(topic) ? topic : source->channel->topic;
             status = local_url(source->client, url, sizeof url, &error);
         }
     } else {
         (void)snprintf(url, sizeof url, "%s", options->connect);
     }
     if (status == OTO_OK && url[0] != '\0') {
-        status = oto_subscriber_open(url, topic, &source->subscriber, &error);
+        status = oto_subscriber_open_tls(url, topic, cli_tls_files(&options->tls), &source->subscriber, &error);
     }
     if (status != OTO_OK) {
         (void)cli_say(&error);
@@ -102,25 +136,50 @@ void cli_source_close(struct cli_source *source)
 {
     oto_subscriber_close(source->subscriber);
     oto_client_close(source->client);
+    free(source->rows);
     memset(source, 0, sizeof *source);
 }
 
 static enum oto_status follow_shm(struct cli_source *source, struct oto_error *error)
 {
     const enum oto_status status = cli_follow(source->client, &source->follow, error);
-    if (status == OTO_OK && source->channel->view.ring == NULL) {
-        return oto_fail(error, OTO_NOT_FOUND, "after its restart the world has no topic '%s', or one with another record",
-                        source->channel->topic);
+    for (uint32_t i = 0; i < source->row_count && status == OTO_OK; i++) {
+        if (source->rows[i].channel->view.ring == NULL) {
+            return oto_fail(error, OTO_NOT_FOUND, "after its restart the world has no topic '%s', or one with another record",
+                            source->rows[i].channel->topic);
+        }
     }
     return status;
+}
+
+/* The next record of one of the topics, which take turns; NULL: none is there. */
+static struct cli_source_row *next_row(struct cli_source *source, struct oto_wire_sample *sample)
+{
+    for (uint32_t i = 0; i < source->row_count; i++) {
+        struct cli_source_row *row = &source->rows[source->next_row];
+        source->next_row = (source->next_row + 1) % source->row_count;
+        if (oto_reader_next(&row->reader, &sample->head, source->payload, sizeof source->payload) == OTO_OK) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static bool all_are_read(const struct cli_source *source)
+{
+    bool read = true;
+    for (uint32_t i = 0; i < source->row_count && read; i++) {
+        read = oto_ring_newest(&source->rows[i].channel->view) < source->rows[i].reader.cursor.next;
+    }
+    return read;
 }
 
 static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, struct oto_wire_sample *sample,
                                 struct oto_error *error)
 {
-    const struct oto_channel *channel = source->channel;
     const int64_t deadline_ns = cli_now_ns() + (int64_t)timeout_ms * 1000000;
-    while (oto_reader_next(&source->reader, &sample->head, source->payload, sizeof source->payload) != OTO_OK) {
+    struct cli_source_row *row;
+    while ((row = next_row(source, sample)) == NULL) {
         const int64_t left_ms = (deadline_ns - cli_now_ns()) / 1000000;
         if (left_ms <= 0) {
             return OTO_TIMEOUT;
@@ -128,20 +187,20 @@ static enum oto_status next_shm(struct cli_source *source, int32_t timeout_ms, s
         struct oto_clock clock = {0};
         (void)oto_client_clock(source->client, &clock);
         enum oto_status status = oto_client_wait_tick(source->client, clock.tick, (int32_t)left_ms);
-        if (status == OTO_CLOSED && oto_ring_newest(&channel->view) < source->reader.cursor.next) {
+        if (status == OTO_CLOSED && all_are_read(source)) {
             status = follow_shm(source, error);
             if (status != OTO_OK) {
                 return status;
             }
         }
     }
-    sample->topic = channel->topic;
+    sample->topic = row->channel->topic;
     sample->epoch = oto_client_header(source->client)->epoch;
-    sample->lost = source->reader.cursor.lost - source->lost_before;
-    source->lost_before = source->reader.cursor.lost;
-    sample->type = &channel->type;
+    sample->lost = row->reader.cursor.lost - row->lost_before;
+    row->lost_before = row->reader.cursor.lost;
+    sample->type = &row->channel->type;
     sample->payload = source->payload;
-    sample->frame_id = channel->frame_id;
+    sample->frame_id = row->channel->frame_id;
     return OTO_OK;
 }
 

@@ -3,24 +3,34 @@
 #define CLI_SOURCE_H
 
 #include "follow.h"
+#include "tls_options.h"
 
 struct cli_source_options {
     struct cli_common common;
     const char *topic;
-    const char *connect; /* tcp://host:port, or NULL */
+    bool many;           /* the topic may be a pattern (base/pattern.h) */
+    const char *connect; /* tcp://host:port or tls+tcp://host:port, or NULL */
+    struct cli_tls tls;
     bool nng;            /* --via nng */
     struct cli_follow follow;
 };
 /* --connect, --via, --wait and the shared options; the first argument is the topic. */
 extern const struct argp cli_source_argp;
 
+/* A topic in shared memory. */
+struct cli_source_row {
+    const struct oto_channel *channel;
+    struct oto_reader reader;
+    uint64_t lost_before;
+};
+
 struct cli_source {
     struct oto_client *client; /* NULL with --connect */
-    const struct oto_channel *channel;
+    const struct oto_channel *channel; /* the first, or NULL */
     struct oto_subscriber *subscriber;
-    struct oto_reader reader;
+    struct cli_source_row *rows;
+    uint32_t row_count, next_row;
     struct cli_follow follow;
-    uint64_t lost_before;
     uint64_t epoch;       /* of the newest sample; 0: none yet */
     int64_t silent_ns;    /* when the connection was lost; 0: it is up */
     unsigned char payload[OTO_RECORD_MAX_BYTES];

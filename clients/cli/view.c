@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pattern.h"
 #include "mount_calibration/calibration.h"
 #include "otolith/records.h"
 #include "view_mount.h"
@@ -62,16 +63,24 @@ void view_row_next_field(struct view_row *row, int step)
     row->last = NAN;
 }
 
-/* The truth channel of the vehicle that a node belongs to. */
+static bool is_truth_of(const struct oto_channel *other, const char *vehicle, size_t prefix)
+{
+    return (other->flags & OTO_CHANNEL_TRUTH) != 0 && strncmp(other->node, vehicle, prefix) == 0 &&
+           strchr(other->node + prefix, '/') == NULL && strcmp(other->type.name, "truth") == 0;
+}
+
+/* The truth channel of the vehicle that a node belongs to: the channels of a vehicle are next to each other. */
 static const struct oto_channel *truth_of(const struct oto_client *client, const struct oto_channel *channel)
 {
     const char *slash = strrchr(channel->node, '/');
     const size_t prefix = slash != NULL ? (size_t)(slash - channel->node) + 1 : 0;
-    for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
-        const struct oto_channel *other = oto_client_channel(client, i);
-        if ((other->flags & OTO_CHANNEL_TRUTH) != 0 && strncmp(other->node, channel->node, prefix) == 0 &&
-            strchr(other->node + prefix, '/') == NULL && strcmp(other->type.name, "truth") == 0) {
-            return other;
+    for (int step = -1; step <= 1; step += 2) {
+        const struct oto_channel *other = channel;
+        for (uint32_t i = channel->index; other != NULL && strncmp(other->node, channel->node, prefix) == 0; i += (uint32_t)step) {
+            if (is_truth_of(other, channel->node, prefix)) {
+                return other;
+            }
+            other = oto_client_channel(client, i + (uint32_t)step);
         }
     }
     return NULL;
@@ -87,25 +96,37 @@ static void init_mount(const struct view *view, struct view_row *row)
     }
 }
 
-enum oto_status view_init(struct view *view, struct oto_client *client, struct oto_error *error)
+static void init_row(const struct view *view, struct view_row *row, const struct oto_channel *channel)
 {
+    row->channel = channel;
+    row->truth = truth_of(view->client, channel);
+    row->field = (channel->flags & OTO_CHANNEL_EVENTS) != 0 ? NULL : field_of(&channel->type);
+    row->reader = oto_reader_make(channel, OTO_READ_FROM_OLDEST);
+    init_mount(view, row);
+}
+
+enum oto_status view_init(struct view *view, struct oto_client *client, const char *pattern, struct oto_error *error)
+{
+    const uint32_t count = oto_client_channel_count(client);
     memset(view, 0, sizeof *view);
     view->client = client;
     view->shown_last = isatty(STDOUT_FILENO) != 0 ? FIRST_PAGE : UINT32_MAX;
-    view->row_count = oto_client_channel_count(client);
-    view->rows = calloc(view->row_count > 0 ? view->row_count : 1, sizeof *view->rows);
+    view->rows = calloc((size_t)count + 1, sizeof *view->rows);
+    view->shown = calloc((size_t)count + 1, sizeof *view->shown);
     view->payload = malloc(OTO_RECORD_MAX_BYTES);
-    if (view->rows == NULL || view->payload == NULL) {
+    if (view->rows == NULL || view->shown == NULL || view->payload == NULL) {
         view_finish(view);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for the live view");
     }
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        struct view_row *row = &view->rows[i];
-        row->channel = oto_client_channel(client, i);
-        row->truth = truth_of(client, row->channel);
-        row->field = (row->channel->flags & OTO_CHANNEL_EVENTS) != 0 ? NULL : field_of(&row->channel->type);
-        row->reader = oto_reader_make(row->channel, OTO_READ_FROM_OLDEST);
-        init_mount(view, row);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        if (pattern == NULL || srv_pattern_matches_in(pattern, oto_client_header(client)->world, channel->topic)) {
+            init_row(view, &view->rows[view->row_count++], channel);
+        }
+    }
+    if (pattern != NULL && view->row_count == 0) {
+        view_finish(view);
+        return oto_fail(error, OTO_NOT_FOUND, "no topic matches '%s'; otolith ls lists the topics", pattern);
     }
     return OTO_OK;
 }
@@ -113,6 +134,7 @@ enum oto_status view_init(struct view *view, struct oto_client *client, struct o
 void view_finish(struct view *view)
 {
     free(view->rows);
+    free(view->shown);
     free(view->payload);
     memset(view, 0, sizeof *view);
 }
@@ -197,28 +219,13 @@ void view_update(struct view *view)
         return;
     }
     const double elapsed_s = (double)(view->clock.sim_time_ns - view->sim_before_ns) * 1e-9;
-    uint32_t shown = 0;
+    view->shown_count = 0;
     for (uint32_t i = 0; i < view->row_count; i++) {
+        const uint32_t at = view->shown_count;
         const bool is_shown = cli_is_shown(view->rows[i].channel);
-        update_row(view, &view->rows[i], elapsed_s, is_shown && shown >= view->first && shown <= view->shown_last);
-        shown += is_shown;
+        update_row(view, &view->rows[i], elapsed_s, is_shown && at >= view->first && at <= view->shown_last);
+        view->shown[at] = &view->rows[i];
+        view->shown_count += is_shown;
     }
     view->sim_before_ns = elapsed_s >= RATE_WINDOW_S ? view->clock.sim_time_ns : view->sim_before_ns;
-}
-
-double view_quantile_us(const struct oto_histogram *histogram, double p)
-{
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < OTO_HISTOGRAM_BUCKETS; i++) {
-        total += __atomic_load_n(&histogram->count[i], __ATOMIC_RELAXED);
-    }
-    const double wanted = p * (double)total;
-    uint64_t below = 0;
-    for (uint32_t i = 0; i < OTO_HISTOGRAM_BUCKETS && total > 0; i++) {
-        below += __atomic_load_n(&histogram->count[i], __ATOMIC_RELAXED);
-        if ((double)below >= wanted) {
-            return oto_histogram_value_ns(i) * 1e-3;
-        }
-    }
-    return 0.0;
 }

@@ -32,6 +32,8 @@ struct view {
     struct oto_client *client;
     struct view_row *rows;
     uint32_t row_count;
+    struct view_row **shown; /* rows with samples or an enabled port, as view_update() found them */
+    uint32_t shown_count;
     struct oto_clock clock;
     int64_t sim_before_ns;
     unsigned char *payload;
@@ -41,7 +43,8 @@ struct view {
     bool has_keys;            /* the terminal was switched to single keys */
 };
 
-enum oto_status view_init(struct view *view, struct oto_client *client, struct oto_error *error);
+/* `pattern` of topics (base/pattern.h); NULL: all. */
+enum oto_status view_init(struct view *view, struct oto_client *client, const char *pattern, struct oto_error *error);
 void view_finish(struct view *view);
 /* Reads new samples; to be called up to ten times a second. */
 void view_update(struct view *view);
@@ -60,8 +63,5 @@ bool view_keys_take(struct view *view, int timeout_ms, bool *quit);
 void view_json(struct view *view, FILE *to);
 /* One line for logs: time, factor, lateness, and the rates of the first topics. */
 void view_line(struct view *view, FILE *to);
-
-/* The quantile p in (0, 1) of a histogram, in us. */
-double view_quantile_us(const struct oto_histogram *histogram, double p);
 
 #endif

@@ -1,3 +1,4 @@
+#include "attach/diagnostics.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -101,25 +102,6 @@ static void draw_row(struct page *page, const struct view_row *row, bool selecte
 
 /* ---- pages ---- */
 
-static uint32_t shown_count(const struct view *view)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        count += cli_is_shown(view->rows[i].channel);
-    }
-    return count;
-}
-
-static struct view_row *shown_row(const struct view *view, uint32_t index)
-{
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        if (cli_is_shown(view->rows[i].channel) && index-- == 0) {
-            return &view->rows[i];
-        }
-    }
-    return NULL;
-}
-
 /* The first row so that the selected one is on the page. */
 static void scroll(struct view *view, int body_lines)
 {
@@ -128,7 +110,7 @@ static void scroll(struct view *view, int body_lines)
     }
     int used = 0;
     for (uint32_t i = view->selected + 1; i-- > view->first;) {
-        used += row_lines(shown_row(view, i));
+        used += row_lines(view->shown[i]);
         if (used > body_lines && i < view->selected) {
             view->first = i + 1;
             break;
@@ -139,12 +121,10 @@ static void scroll(struct view *view, int body_lines)
 static void set_columns(struct page *page, const struct view *view)
 {
     size_t topic = strlen("topic"), field = strlen("field");
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        const struct view_row *row = &view->rows[i];
-        if (cli_is_shown(row->channel)) {
-            topic = fmax((double)topic, (double)strlen(row->channel->topic));
-            field = fmax((double)field, row->field != NULL ? (double)strlen(row->field->name) : 0.0);
-        }
+    for (uint32_t i = 0; i < view->shown_count; i++) {
+        const struct view_row *row = view->shown[i];
+        topic = fmax((double)topic, (double)strlen(row->channel->topic));
+        field = fmax((double)field, row->field != NULL ? (double)strlen(row->field->name) : 0.0);
     }
     const int fixed = 1 + 1 + 7 + 1 + 10 + 1 + 6 + 1 + 1;
     page->topic_columns = (int)fmin((double)topic, fmax(12.0, (double)(page->columns - fixed - FIELD_COLUMNS)));
@@ -197,8 +177,8 @@ static void draw_head(struct page *page, const struct view *view)
          state_text(header), (double)view->clock.sim_time_ns * 1e-9, view->clock.real_time_factor, view->clock.tick,
          counter_of(header, OTO_COUNTER_LATE), counter_of(header, OTO_COUNTER_OVERRUNS));
     line(page, "lateness p50 %.1f p99 %.1f max %.0f us   work p50 %.1f p99 %.1f max %.0f us",
-         view_quantile_us(&header->lateness, 0.5), view_quantile_us(&header->lateness, 0.99), max_us(&header->lateness),
-         view_quantile_us(&header->work, 0.5), view_quantile_us(&header->work, 0.99), max_us(&header->work));
+         oto_histogram_quantile_us(&header->lateness, 0.5), oto_histogram_quantile_us(&header->lateness, 0.99), max_us(&header->lateness),
+         oto_histogram_quantile_us(&header->work, 0.5), oto_histogram_quantile_us(&header->work, 0.99), max_us(&header->work));
     line(page, " %-*s %7s %10s %-6s %-*s %s", page->topic_columns, "topic", "rate Hz", "last", "unit", page->field_columns,
          "field", "sensor over truth");
 }
@@ -214,7 +194,7 @@ static void draw_foot(struct page *page, const struct view *view, uint32_t count
 void view_draw(struct view *view, FILE *to)
 {
     struct page page = open_page(view, to);
-    const uint32_t count = shown_count(view);
+    const uint32_t count = view->shown_count;
     if (view->selected >= count) {
         view->selected = count > 0 ? count - 1 : 0;
     }
@@ -228,7 +208,7 @@ void view_draw(struct view *view, FILE *to)
     view->shown_last = view->first;
     int used = 0;
     for (uint32_t i = view->first; i < count; i++) {
-        const struct view_row *row = shown_row(view, i);
+        const struct view_row *row = view->shown[i];
         used += row_lines(row);
         if (used > page.body_lines && i > view->first) {
             break;
@@ -251,7 +231,7 @@ void view_line(struct view *view, FILE *to)
     const struct oto_segment_header *header = oto_client_header(view->client);
     (void)fprintf(to, "t %.3f s  rtf %.3f  late p50 %.1f p99 %.1f max %.1f us  overruns %" PRIu64,
                   (double)view->clock.sim_time_ns * 1e-9, view->clock.real_time_factor,
-                  view_quantile_us(&header->lateness, 0.5), view_quantile_us(&header->lateness, 0.99),
+                  oto_histogram_quantile_us(&header->lateness, 0.5), oto_histogram_quantile_us(&header->lateness, 0.99),
                   max_us(&header->lateness), counter_of(header, OTO_COUNTER_OVERRUNS));
     for (uint32_t i = 0; i < view->row_count && i < 6; i++) {
         if (view->rows[i].field != NULL && cli_is_shown(view->rows[i].channel)) {
@@ -267,9 +247,9 @@ void view_line(struct view *view, FILE *to)
 static void json_histogram(const char *key, const struct oto_histogram *histogram, FILE *to)
 {
     (void)fprintf(to, ", \"%s\": {\"p50\": ", key);
-    json_double(to, view_quantile_us(histogram, 0.5));
+    json_double(to, oto_histogram_quantile_us(histogram, 0.5));
     (void)fputs(", \"p99\": ", to);
-    json_double(to, view_quantile_us(histogram, 0.99));
+    json_double(to, oto_histogram_quantile_us(histogram, 0.99));
     (void)fputs(", \"max\": ", to);
     json_double(to, max_us(histogram));
     (void)fputc('}', to);
@@ -312,12 +292,10 @@ void view_json(struct view *view, FILE *to)
     json_histogram("work_us", &header->work, to);
     (void)fputs(", \"topics\": [", to);
     const char *comma = "";
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        if (cli_is_shown(view->rows[i].channel)) {
-            (void)fputs(comma, to);
-            comma = ", ";
-            json_row(&view->rows[i], to);
-        }
+    for (uint32_t i = 0; i < view->shown_count; i++) {
+        (void)fputs(comma, to);
+        comma = ", ";
+        json_row(view->shown[i], to);
     }
     (void)fputs("]}\n", to);
     (void)fflush(to);

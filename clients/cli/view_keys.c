@@ -56,22 +56,11 @@ static enum key next_key(const char *text, size_t length, size_t *used)
     return KEY_NONE;
 }
 
-static struct view_row *selected_row(struct view *view)
-{
-    uint32_t index = view->selected;
-    for (uint32_t i = 0; i < view->row_count; i++) {
-        if (cli_is_shown(view->rows[i].channel) && index-- == 0) {
-            return &view->rows[i];
-        }
-    }
-    return NULL;
-}
-
 /* view_draw() limits the selection to the rows that there are. */
 static void apply(struct view *view, enum key key)
 {
     const uint32_t page = view->shown_last - view->first + 1;
-    struct view_row *row = selected_row(view);
+    struct view_row *row = view->selected < view->shown_count ? view->shown[view->selected] : NULL;
     switch (key) {
     case KEY_UP:
         view->selected -= view->selected > 0;

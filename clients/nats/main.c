@@ -137,7 +137,7 @@ static enum oto_status open_feed(struct bridge *bridge, struct oto_error *error)
         status = oto_fail(error, OTO_LIMIT, "the name of world '%.96s' is too long", world);
     }
     if (status == OTO_OK) {
-        status = srv_feed_create(bridge->client, bridge->options.format, sink, bridge, &bridge->feed, error);
+        status = srv_feed_create(bridge->client, bridge->options.format, "", sink, bridge, &bridge->feed, error);
     }
     if (status == OTO_OK) {
         nats_link_begin_schema(bridge->link, bridge->world);

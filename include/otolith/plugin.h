@@ -355,8 +355,28 @@ struct oto_plugin_entry {
 
 extern OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin;
 
+/*
+ * A hash of the file's loaded bytes, which `otolith plugins --write-digest FILE` writes after linking (otolith_add_plugin of CMake
+ * does it). A file that has changed since is not loaded. 0: not written, not checked.
+ */
+struct oto_plugin_digest {
+    char mark[24]; /* OTO_PLUGIN_DIGEST_MARK */
+    uint64_t value;
+};
+
+#define OTO_PLUGIN_DIGEST_MARK "otolith plugin digest 1"
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define OTO_PLUGIN_KEEP __attribute__((used, retain))
+#endif
+#endif
+#ifndef OTO_PLUGIN_KEEP
+#define OTO_PLUGIN_KEEP __attribute__((used))
+#endif
+
 /* Defines the exported entry: the last line of a plugin. */
 #define OTO_PLUGIN_DEFINE(descriptor_, ops_, extension_)                                                               \
+    OTO_PLUGIN_KEEP static const struct oto_plugin_digest oto_plugin_digest_ = {OTO_PLUGIN_DIGEST_MARK, 0};            \
     OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin = {                                                 \
         sizeof(struct oto_plugin_entry), 0, OTO_ABI_BLOCK_INITIALIZER, &(descriptor_), &(ops_), (extension_)}
 

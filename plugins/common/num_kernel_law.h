@@ -24,7 +24,7 @@ struct num_sample {
     const struct num_colour *colour; /* extended: the band limit of white noise; NULL: none */
     double (*colour_state)[NUM_LANES];
     num_tap_row *taps; /* NULL: taps are not wanted */
-    bool extended;     /* a constant, as slots and active are: if false, the extended terms are not compiled */
+    bool extended;     /* a constant at each call, so that the compiler drops the extended terms where it is false */
 };
 
 /*

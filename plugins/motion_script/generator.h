@@ -10,12 +10,12 @@
 #include "script.h"
 
 enum generator_style { GENERATOR_NONE = 0, GENERATOR_CITY = 1, GENERATOR_HIGHWAY = 2, GENERATOR_PARKING = 3,
-                       GENERATOR_STYLE_COUNT = 4 };
+                       GENERATOR_RURAL = 4, GENERATOR_HILLS = 5, GENERATOR_STYLE_COUNT = 6 };
 
 struct generator {
     int64_t style; /* enum generator_style */
     struct oto_rng_key key;
-    int64_t duration_ns; /* the first street that begins at or after this time is a stop; 0: no end */
+    int64_t duration_ns; /* from this time on the vehicle stops at the end of its street; 0: it drives for ever */
     struct script_anchor start;
 };
 

@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "world/world_config.h"
+#include "daemon/check_report.h"
 #include "daemon/checkpoint/checkpointer.h"
 #include "daemon/control/control.h"
 #include "daemon/supervise/crash_page.h"
@@ -43,11 +44,13 @@ struct srv_server {
     struct srv_late_reply asked_by;  /* the client that waits for this run to serve */
     struct srv_server *next;         /* the next run of this process, ready to start; NULL: there is none */
     struct srv_restore *restoring;   /* the next run is being made; NULL: none */
-    struct srv_supervisor *publisher; /* NULL: nothing is published */
+    struct srv_supervisor *publisher; /* NULL: nothing is published without TLS */
+    struct srv_supervisor *gate;      /* NULL: nothing is served over TLS */
     struct srv_supervisor *web;       /* NULL: the world has no page */
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
+    struct srv_check_report check_report;
     bool worker_stuck; /* which was reported */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;
@@ -61,7 +64,7 @@ struct srv_server {
 
 /* Run number `run` of this process; NULL: no memory. */
 struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
-/* A run in place of one that a restore asked for and that could not start, with its checkpoint and its client. */
+/* A second attempt at a run after a restore, where the first one could not start: the same checkpoint, the same client. */
 struct srv_server *srv_server_create_again(struct srv_server *failed);
 /* Loads the world and makes the engine, from the checkpoint that the options name; nothing ticks yet. */
 enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);

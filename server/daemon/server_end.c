@@ -38,6 +38,9 @@ void srv_server_close_handles(struct srv_server *server)
     if (server->publisher != NULL) {
         srv_supervisor_stop(server->publisher);
     }
+    if (server->gate != NULL) {
+        srv_supervisor_stop(server->gate);
+    }
     if (server->web != NULL) {
         srv_supervisor_stop(server->web);
     }
@@ -67,6 +70,7 @@ static void give_up(struct srv_server *server, const char *sentence)
 {
     srv_server_say(NULL, sentence);
     kill_child(server->publisher);
+    kill_child(server->gate);
     kill_child(server->web);
     srv_runtime_dir_release(&server->runtime);
     if (server->next == NULL) { /* else the supervising parent restarts the world */

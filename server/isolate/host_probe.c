@@ -9,6 +9,7 @@
 #include "host_crash.h"
 #include "host.h"
 #include "sim/fpu.h"
+#include "plugin/described.h"
 #include "plugin/finite.h"
 #include "plugin/isolated.h"
 #include "sandbox.h"
@@ -21,6 +22,8 @@
 struct probe {
     struct srv_probe_job *job;
     const struct srv_probe_input *inputs;
+    struct oto_input_sample *samples; /* estimators: of all steps */
+    const struct oto_input_sample *next_sample; /* of the next step */
     struct oto_plugin *plugin;
     const struct oto_plugin_descriptor *descriptor;
     const struct oto_plugin_ops *ops;
@@ -80,6 +83,22 @@ static enum oto_status load(struct probe *probe, int fd)
         return complain(probe, "it has parameters of another size here than in the server");
     }
     return status;
+}
+
+/* The inputs of an estimator and their samples, with pointers of this process. */
+static enum oto_status bind_inputs(struct probe *probe)
+{
+    struct srv_probe_job *job = probe->job;
+    struct oto_estimator_setup *setup = &job->setup.estimator;
+    if (setup->input_count == 0) {
+        return OTO_OK;
+    }
+    probe->samples = at(job, job->samples_offset);
+    for (uint32_t i = 0; i < job->sample_count; i++) {
+        probe->samples[i].payload = at(job, job->payloads_offset + (uint64_t)i * job->payload_stride);
+    }
+    setup->inputs = oto_bindings_unpack(at(job, job->bindings_offset), job->bindings_bytes, setup->input_count);
+    return setup->inputs != NULL ? OTO_OK : oto_fail(probe->error, OTO_CORRUPT, "its inputs cannot be read");
 }
 
 static enum oto_status make_outputs(struct probe *probe)
@@ -248,6 +267,11 @@ static enum oto_status check_truth(struct probe *probe, const struct srv_probe_i
     return OTO_OK;
 }
 
+static bool is_estimator(const struct probe *probe)
+{
+    return oto_plugin_estimator(probe->plugin) != NULL;
+}
+
 static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum oto_step_status status,
                                      uint64_t allocations)
 {
@@ -260,7 +284,8 @@ static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum ot
     if (host_watch_exit_handlers() != 0) {
         return complain(probe, "its step %u asked to be called when the process ends (atexit)", step);
     }
-    if (status == OTO_STEP_ERROR || status == OTO_STEP_FATAL || (uint32_t)status > OTO_STEP_FATAL) {
+    /* An estimator is given the last second again: it may rightly refuse a vehicle that jumps back. */
+    if ((status == OTO_STEP_ERROR && !is_estimator(probe)) || status == OTO_STEP_FATAL || (uint32_t)status > OTO_STEP_FATAL) {
         return complain(probe, "its step %u reported %s", step,
                         status == OTO_STEP_ERROR ? "an error" : status == OTO_STEP_FATAL ? "a fatal error"
                                                                                          : "an unknown status");
@@ -271,7 +296,7 @@ static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum ot
 static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
 {
     const struct srv_probe_input *input = &probe->inputs[index];
-    const bool moves = probe->motion != NULL;
+    const bool moves = probe->motion != NULL, estimates = is_estimator(probe);
     struct oto_output outputs[OTO_PLUGIN_MAX_PORTS];
     struct past past = {probe, index};
     for (uint32_t i = 0; i < probe->descriptor->output_count; i++) {
@@ -281,7 +306,10 @@ static enum oto_status step(struct probe *probe, uint32_t index, uint64_t *hash)
     }
     struct oto_step now = {
         .size = sizeof now, .tick = input->tick, .n = input->n, .at = input->at, .outputs = outputs};
-    if (!moves) {
+    if (estimates) {
+        now.estimator = (struct oto_estimator_step){.samples = probe->next_sample, .sample_count = input->sample_count};
+        probe->next_sample += input->sample_count;
+    } else if (!moves) {
         now.sensor = (struct oto_sensor_step){&input->input, input_at, &past};
     }
     mark_operation(probe, SRV_OPERATION_STEP, index + 1);
@@ -322,6 +350,7 @@ static void keep_times(struct probe *probe)
 static enum oto_status run(struct probe *probe, uint64_t *hash)
 {
     *hash = OTO_FNV1A64_START;
+    probe->next_sample = probe->samples;
     enum oto_status status = first_state(probe);
     srv_fpu_pin();
     if (status == OTO_OK) {
@@ -330,7 +359,7 @@ static enum oto_status run(struct probe *probe, uint64_t *hash)
     for (uint32_t i = 0; status == OTO_OK && i < probe->job->input_count; i++) {
         status = step(probe, i, hash);
     }
-    if (status == OTO_OK && probe->job->input_count > 0) {
+    if (status == OTO_OK && probe->job->input_count > 0 && !is_estimator(probe)) {
         status = validate(probe, probe->job->input_count);
     }
     return status;
@@ -364,6 +393,9 @@ static enum oto_status compare_facts(struct probe *probe, const char *when)
 static enum oto_status make_ready(struct probe *probe, int fd)
 {
     enum oto_status status = load(probe, fd);
+    if (status == OTO_OK) {
+        status = bind_inputs(probe);
+    }
     if (status == OTO_OK) {
         status = prepare(probe);
     }

@@ -91,7 +91,7 @@ struct srv_group {
     struct srv_sample trial_now, trial_before; /* as `now` and `before` of a node, for the candidate */
     /* between the threads */
     struct srv_host *next;      /* host supervisor to tick thread */
-    struct srv_host *adopted;   /* tick thread to host supervisor: a change brought it */
+    struct srv_host *adopted;   /* tick thread to host supervisor: the host that a swap or a new parameter has started */
     struct srv_host *candidate; /* tick thread to host supervisor: the host of `trial` */
     struct srv_queue released;  /* hosts, tick thread to host supervisor */
     uint32_t kill_wanted;       /* tick thread to host supervisor */

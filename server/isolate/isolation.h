@@ -34,7 +34,7 @@ struct srv_group_facts {
     int64_t budget_ns;
     int32_t pid; /* 0: not running */
     uint64_t restarts, stale;
-    uint32_t landlock; /* ABI of the kernel's Landlock that its hosts are under, 0: none is offered */
+    uint32_t landlock; /* ABI version of the kernel's Landlock that confines its hosts; 0: the kernel has none */
 };
 
 /* [any] Plugin host `index` of the world, false beyond the last; and the topic of its node `member`, NULL beyond. */

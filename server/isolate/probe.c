@@ -7,6 +7,7 @@
 #include "base/monotonic.h"
 #include "isolate/plugin_host.h"
 #include "isolate/probe_job.h"
+#include "plugin/described.h"
 
 #define MAX_BYTES (UINT64_C(256) << 20)
 
@@ -26,6 +27,16 @@ static void put(struct srv_probe_job *job, uint64_t offset, const void *from, ui
     }
 }
 
+/* From one sample's payload to the next. */
+static uint32_t payload_stride(const struct oto_estimator_setup *estimator)
+{
+    uint32_t bytes = 0;
+    for (uint32_t i = 0; i < estimator->input_count; i++) {
+        bytes = estimator->inputs[i].type->bytes > bytes ? estimator->inputs[i].type->bytes : bytes;
+    }
+    return (bytes + SRV_HOST_ALIGN - 1) / SRV_HOST_ALIGN * SRV_HOST_ALIGN;
+}
+
 static struct srv_probe_job *make_job(const struct srv_probe_request *request, int *fd, struct oto_error *error)
 {
     uint64_t end = 0;
@@ -34,6 +45,12 @@ static struct srv_probe_job *make_job(const struct srv_probe_request *request, i
     (void)take(&end, sizeof(struct srv_probe_job));
     const uint64_t params = take(&end, request->params->bytes), state = take(&end, state_bytes);
     const uint64_t inputs = take(&end, inputs_bytes);
+    const struct oto_estimator_setup *estimator = &request->setup->estimator;
+    const uint32_t stride = payload_stride(estimator);
+    const uint64_t bindings_bytes = estimator->input_count > 0 ? oto_bindings_pack(estimator->inputs, estimator->input_count, NULL) : 0;
+    const uint64_t bindings = take(&end, bindings_bytes);
+    const uint64_t samples = take(&end, request->sample_count * sizeof(struct oto_input_sample));
+    const uint64_t payloads = take(&end, (uint64_t)request->sample_count * stride);
     if (end > MAX_BYTES) {
         (void)oto_fail(error, OTO_LIMIT, "state, parameters and inputs of a probe take %llu bytes; at most %llu are "
                        "accepted", (unsigned long long)end, (unsigned long long)MAX_BYTES);
@@ -55,14 +72,27 @@ static struct srv_probe_job *make_job(const struct srv_probe_request *request, i
                                   .state_version = request->state_version,
                                   .input_count = request->input_count,
                                   .inputs_offset = inputs,
+                                  .bindings_offset = bindings,
+                                  .bindings_bytes = bindings_bytes,
+                                  .samples_offset = samples,
+                                  .payloads_offset = payloads,
+                                  .sample_count = request->sample_count,
+                                  .payload_stride = stride,
                                   .truth = request->truth,
                                   .at = request->at};
-    job->setup.estimator.inputs = NULL; /* pointers into this process */
-    job->setup.estimator.input_count = 0;
+    job->setup.estimator.inputs = NULL; /* the host unpacks them */
+    if (bindings_bytes > 0) {
+        (void)oto_bindings_pack(estimator->inputs, estimator->input_count, (unsigned char *)job + bindings);
+    }
     (void)snprintf(job->path, sizeof job->path, "%s", request->plugin_path);
     put(job, params, request->params->block, request->params->bytes);
     put(job, state, request->state, state_bytes);
     put(job, inputs, request->inputs, inputs_bytes);
+    put(job, samples, request->samples, request->sample_count * sizeof *request->samples);
+    for (uint32_t i = 0; i < request->sample_count; i++) {
+        const struct oto_input_sample *sample = &request->samples[i];
+        put(job, payloads + (uint64_t)i * stride, sample->payload, estimator->inputs[sample->input].type->bytes);
+    }
     return job;
 }
 

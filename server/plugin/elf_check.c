@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digest.h"
 #include "elf_imports.h"
 #include "elf_links.h"
 #include "elf_view.h"
@@ -241,12 +242,27 @@ static bool check_symbols(struct check *check)
     return true;
 }
 
+static bool check_digest(struct check *check)
+{
+    const struct elf_view *view = &check->view;
+    const size_t place = oto_digest_place(view->bytes, view->size);
+    if (place == 0) {
+        return true;
+    }
+    const uint64_t written = oto_digest_written(view->bytes, place);
+    check->result->digest_offset = place;
+    check->result->digest = oto_digest_compute(view, place);
+    return written == 0 || written == check->result->digest ||
+           refuse(check, OTO_ELF_DIGEST, "it has changed since it was built: its digest is %016llx, %016llx is written in it",
+                  (unsigned long long)check->result->digest, (unsigned long long)written);
+}
+
 bool oto_elf_check(const void *bytes, size_t size, bool relaxed, struct oto_elf_result *result)
 {
     struct check check = {.view = {.bytes = bytes, .size = size}, .relaxed = relaxed, .result = result};
     memset(result, 0, sizeof *result);
     return check_header(&check) && read_segments(&check) && check_segments(&check) && check_dynamic(&check) &&
-           check_symbols(&check);
+           check_symbols(&check) && check_digest(&check);
 }
 
 /* Checks each symbol that the file imports. Weak symbols of the compiler's start files are in the list too. */

@@ -31,6 +31,7 @@
     X(CONSTRUCTORS,  "constructors",      "a plugin runs no code when it is loaded or unloaded") \
     X(NEEDS,         "needs",             "a plugin needs nothing but libc.so.6 and libm.so.6") \
     X(ENTRY,         "entry",             "a plugin exports the constant `otolith_plugin`: end it with OTO_PLUGIN_DEFINE") \
+    X(DIGEST,        "digest",            "a plugin file is as its linker wrote it: build or copy it again") \
     X(IMPORTS,       "imports",           "an isolated plugin imports only functions that use only its memory")
 /* clang-format on */
 
@@ -47,6 +48,8 @@ struct oto_elf_result {
     char found[160];        /* what the file contains instead */
     size_t entry_offset;    /* offset of `otolith_plugin` in the file */
     size_t entry_bytes;
+    size_t digest_offset;   /* where the digest is or belongs; 0: the file has no place for one */
+    uint64_t digest;        /* what belongs there */
 };
 
 /* `relaxed` is for sanitizer and coverage builds, whose objects have constructors, libraries and TLS of their own. */

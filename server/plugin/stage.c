@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "base/file_kind.h"
+#include "base/output_file.h"
 #include "base/sealed_memory.h"
 #include "descriptor_check.h"
 #include "elf_check.h"
+#include "plugin/host.h"
 
 #ifdef OTO_SANITIZED_BUILD
 #define RELAXED true
@@ -94,6 +96,27 @@ static enum oto_status check_imports(const char *path, const uint8_t *bytes, siz
     return oto_elf_check_imports(bytes, count, RELAXED, &result) ? OTO_OK : refuse(path, &result, error);
 }
 
+static enum oto_status put_digest(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error)
+{
+    struct oto_elf_result result;
+    struct oto_output_file output;
+    if (!oto_elf_check(bytes, count, RELAXED, &result) && result.rule != OTO_ELF_DIGEST) {
+        return refuse(path, &result, error);
+    }
+    if (result.digest_offset == 0) {
+        return oto_fail(error, OTO_INVALID, "plugin '%.256s' has no place for a digest: build it against this version's headers", path);
+    }
+    const size_t rest = result.digest_offset + sizeof result.digest;
+    enum oto_status status = oto_output_file_open(&output, path, 0, error);
+    if (status == OTO_OK) {
+        (void)fwrite(bytes, 1, result.digest_offset, output.file);
+        (void)fwrite(&result.digest, 1, sizeof result.digest, output.file);
+        (void)fwrite(bytes + rest, 1, count - rest, output.file);
+        status = oto_output_file_close(&output, OTO_OK, error);
+    }
+    return status;
+}
+
 typedef enum oto_status check_function(const char *path, const uint8_t *bytes, size_t count, struct oto_error *error);
 
 static enum oto_status check_mapped(const char *path, const struct oto_stage *stage, check_function *check,
@@ -108,14 +131,20 @@ static enum oto_status check_mapped(const char *path, const struct oto_stage *st
     return status;
 }
 
-static enum oto_status check_copy(const char *path, const struct oto_stage *stage, struct oto_error *error)
+static enum oto_status check_size(const char *path, const struct oto_stage *stage, struct oto_error *error)
 {
     if (stage->bytes == 0 || stage->bytes > OTO_PLUGIN_FILE_MAX_BYTES) {
         return oto_fail(error, OTO_PLUGIN, "plugin '%.128s' is refused: it %s; %s (rule '%s')", path,
                         stage->bytes == 0 ? "is empty" : "is larger", oto_elf_rule_accepted(OTO_ELF_SIZE),
                         oto_elf_rule_name(OTO_ELF_SIZE));
     }
-    return check_mapped(path, stage, check_bytes, error);
+    return OTO_OK;
+}
+
+static enum oto_status check_copy(const char *path, const struct oto_stage *stage, struct oto_error *error)
+{
+    const enum oto_status status = check_size(path, stage, error);
+    return status == OTO_OK ? check_mapped(path, stage, check_bytes, error) : status;
 }
 
 enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const char *path, struct oto_error *error)
@@ -123,7 +152,8 @@ enum oto_status oto_stage_check_isolated(const struct oto_stage *stage, const ch
     return check_mapped(path, stage, check_imports, error);
 }
 
-enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct oto_error *error)
+/* Copies the file into sealed memory. */
+static enum oto_status stage_copy(const char *path, struct oto_stage *stage, struct oto_error *error)
 {
     int source = -1;
     *stage = (struct oto_stage){.fd = -1};
@@ -137,10 +167,18 @@ enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct
     stage->fd = srv_memory_create(name, 0);
     if (stage->fd < 0 || !copy(source, stage->fd, stage) || !srv_memory_seal(stage->fd, SRV_SEAL_CONTENT)) {
         status = oto_fail(error, OTO_IO, "cannot copy plugin '%.256s' into memory: %s", path, strerror(errno));
-    } else {
-        status = check_copy(path, stage, error);
+        oto_stage_close(stage);
     }
     (void)close(source);
+    return status;
+}
+
+enum oto_status oto_stage_open(const char *path, struct oto_stage *stage, struct oto_error *error)
+{
+    enum oto_status status = stage_copy(path, stage, error);
+    if (status == OTO_OK) {
+        status = check_copy(path, stage, error);
+    }
     if (status != OTO_OK) {
         oto_stage_close(stage);
     }
@@ -163,6 +201,20 @@ enum oto_status oto_stage_adopt(int fd, const char *path, struct oto_stage *stag
     if (status != OTO_OK) {
         oto_stage_close(stage);
     }
+    return status;
+}
+
+enum oto_status oto_plugin_write_digest(const char *path, struct oto_error *error)
+{
+    struct oto_stage stage;
+    enum oto_status status = stage_copy(path, &stage, error);
+    if (status == OTO_OK) {
+        status = check_size(path, &stage, error);
+    }
+    if (status == OTO_OK) {
+        status = check_mapped(path, &stage, put_digest, error);
+    }
+    oto_stage_close(&stage);
     return status;
 }
 

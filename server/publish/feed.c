@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pattern.h"
 #include "wire/frame_plotjuggler.h"
 
 #define BATCH_BYTES (128u << 10) /* limit of the payload bytes in one frame */
@@ -32,15 +33,24 @@ static uint32_t batch_of(const struct srv_feed *feed, const struct oto_channel *
     return fits == 0 ? 1 : fits < BATCH_SAMPLES ? fits : BATCH_SAMPLES;
 }
 
+static bool is_published(const struct oto_client *client, const struct oto_channel *channel, const char *only)
+{
+    return only[0] == '\0' || srv_pattern_matches_in(only, oto_client_header(client)->world, channel->topic);
+}
+
 /* Halves the number of channels in a frame until every frame fits. */
-static enum oto_status make_schema(struct srv_feed *feed, const struct oto_client *client, struct oto_error *error)
+static enum oto_status make_schema(struct srv_feed *feed, const struct oto_client *client, const char *only,
+                                   struct oto_error *error)
 {
     const char *world = oto_client_header(client)->world;
-    struct oto_channel *channels = calloc(feed->count, sizeof *channels);
-    feed->schema = calloc(feed->count, sizeof *feed->schema);
+    struct oto_channel *channels = calloc((size_t)feed->count + 1, sizeof *channels);
+    feed->schema = calloc((size_t)feed->count + 1, sizeof *feed->schema);
     enum oto_status status = channels == NULL || feed->schema == NULL ? OTO_NO_MEMORY : OTO_OK;
-    for (uint32_t i = 0; i < feed->count && status == OTO_OK; i++) {
-        channels[i] = *oto_client_channel(client, i);
+    for (uint32_t i = 0, taken = 0; taken < feed->count && status == OTO_OK; i++) {
+        const struct oto_channel *channel = oto_client_channel(client, i);
+        if (is_published(client, channel, only)) {
+            channels[taken++] = *channel;
+        }
     }
     uint32_t share = feed->count;
     for (uint32_t done = 0; done < feed->count && status == OTO_OK;) {
@@ -61,20 +71,20 @@ static enum oto_status make_schema(struct srv_feed *feed, const struct oto_clien
 }
 
 /* Sensors are sent before the truth. The truth has a record each tick and would delay every sensor. */
-static uint32_t make_readers(struct oto_reader *readers, const struct oto_client *client, bool truth)
+static uint32_t make_readers(struct oto_reader *readers, const struct oto_client *client, const char *only, bool truth)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < oto_client_channel_count(client); i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
-        if (((channel->flags & OTO_CHANNEL_TRUTH) != 0) == truth) {
+        if (((channel->flags & OTO_CHANNEL_TRUTH) != 0) == truth && is_published(client, channel, only)) {
             readers[count++] = oto_reader_make(channel, OTO_READ_FROM_NOW);
         }
     }
     return count;
 }
 
-enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_format format, srv_feed_sink sink,
-                                void *context, struct srv_feed **feed, struct oto_error *error)
+enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_format format, const char *only,
+                                srv_feed_sink sink, void *context, struct srv_feed **feed, struct oto_error *error)
 {
     struct srv_feed *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -82,16 +92,16 @@ enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_f
     }
     *made = (struct srv_feed){.sink = sink, .context = context, .format = format};
     made->epoch = oto_client_header(client)->epoch;
-    made->count = oto_client_channel_count(client);
+    const uint32_t channels = oto_client_channel_count(client);
     size_t payload_bytes = BATCH_BYTES;
-    made->readers = calloc(made->count > 0 ? made->count : 1, sizeof *made->readers);
-    for (uint32_t i = 0; i < made->count && made->readers != NULL; i++) {
+    made->readers = calloc((size_t)channels + 1, sizeof *made->readers);
+    for (uint32_t i = 0; i < channels && made->readers != NULL; i++) {
         const struct oto_channel *channel = oto_client_channel(client, i);
         payload_bytes = channel->type.bytes > payload_bytes ? channel->type.bytes : payload_bytes;
     }
     if (made->readers != NULL) {
-        const uint32_t sensors = make_readers(made->readers, client, false);
-        (void)make_readers(made->readers + sensors, client, true);
+        const uint32_t sensors = make_readers(made->readers, client, only, false);
+        made->count = sensors + make_readers(made->readers + sensors, client, only, true);
     }
     made->heads = calloc(BATCH_SAMPLES, sizeof *made->heads);
     made->payloads = malloc(payload_bytes);
@@ -99,7 +109,7 @@ enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_f
     if (made->readers == NULL || made->heads == NULL || made->payloads == NULL) {
         status = oto_fail(error, OTO_NO_MEMORY, "out of memory for the feed");
     } else {
-        status = make_schema(made, client, error);
+        status = make_schema(made, client, only, error);
     }
     if (status != OTO_OK) {
         srv_feed_destroy(made);
@@ -166,6 +176,11 @@ bool srv_feed_pass(struct srv_feed *feed)
         hurry = hurry || total > reader->channel->capacity / 2;
     }
     return hurry;
+}
+
+uint32_t srv_feed_topic_count(const struct srv_feed *feed)
+{
+    return feed->count;
 }
 
 uint64_t srv_feed_lost(const struct srv_feed *feed)

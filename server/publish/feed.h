@@ -17,9 +17,13 @@ typedef void (*srv_feed_sink)(void *context, const void *data, size_t bytes);
 /* The formats of the wire, and that of PlotJuggler, whose frames fit a datagram. */
 enum srv_feed_format { SRV_FEED_MAP = OTO_FRAME_MAP, SRV_FEED_PACKED = OTO_FRAME_PACKED, SRV_FEED_PLOTJUGGLER };
 
-/* Starts after the newest record: a restarted publisher continues with the ring's seq. The client is borrowed. */
-enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_format format, srv_feed_sink sink,
-                                void *context, struct srv_feed **feed, struct oto_error *error);
+/*
+ * Starts after the newest record: a restarted publisher continues with the ring's seq. The client is borrowed. `only`: patterns of
+ * topics (base/pattern.h); "": all.
+ */
+enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_format format, const char *only,
+                                srv_feed_sink sink, void *context, struct srv_feed **feed, struct oto_error *error);
+uint32_t srv_feed_topic_count(const struct srv_feed *feed);
 void srv_feed_destroy(struct srv_feed *feed); /* NULL is allowed */
 
 /* Sends all new records. True if a ring was more than half full: the next pass should follow without a pause. */

@@ -33,7 +33,7 @@
 #define CLOSE_LIMIT_S 1
 
 enum { EXIT_BAD_USAGE = 2, EXIT_LEAK = 3 };
-enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_PARENT };
+enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_ONLY, KEY_PARENT };
 
 struct options {
     const char *socket_path;
@@ -41,6 +41,7 @@ struct options {
     uint32_t listen_count;
     int64_t coalesce_ns;
     enum srv_feed_format format;
+    const char *only; /* "": all topics */
     pid_t parent;
 };
 
@@ -62,6 +63,7 @@ static const struct argp_option option_table[] = {
     {"listen", 'l', "URL", 0, "ipc://PATH or tcp://ADDRESS:PORT, with the format plotjuggler udp://ADDRESS:PORT; at most 8 times", 0},
     {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: a frame for each tick", 0},
     {"format", KEY_FORMAT, "map|packed|plotjuggler", 0, "encoding of samples", 0},
+    {"only", KEY_ONLY, "PATTERNS", 0, "send the topics that match, for example 'car_00*/imu,truck/*'", 0},
     {"parent", KEY_PARENT, "PID", 0, "pid of the parent: end when it ends", 0},
     {0}};
 
@@ -92,6 +94,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         if (options->format == SRV_FEED_MAP && strcmp(value, "map") != 0) {
             argp_error(state, "--format %s: map, packed or plotjuggler is accepted", value);
         }
+        return 0;
+    case KEY_ONLY:
+        options->only = value;
         return 0;
     case KEY_PARENT:
         options->parent = (pid_t)strtol(value, &end, 10);
@@ -177,7 +182,7 @@ static uint32_t descriptor_limit(void)
     return limit.rlim_cur < DESCRIPTORS_MAX ? (uint32_t)limit.rlim_cur : DESCRIPTORS_MAX;
 }
 
-/* Those that are open; the limit when none is left to count them. */
+/* The number of open descriptors. Without a free descriptor they cannot be counted: then the limit. */
 static uint32_t count_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -296,7 +301,13 @@ static enum oto_status open_publisher(struct publisher *publisher, struct oto_er
         status = open_socket(publisher, error);
     }
     if (status == OTO_OK) {
-        status = srv_feed_create(publisher->client, publisher->options.format, sink, publisher, &publisher->feed, error);
+        status = srv_feed_create(publisher->client, publisher->options.format, publisher->options.only, sink, publisher,
+                                 &publisher->feed, error);
+    }
+    if (status == OTO_OK && srv_feed_topic_count(publisher->feed) == 0) {
+        char sentence[320];
+        (void)snprintf(sentence, sizeof sentence, "no topic matches '%.240s': nothing is published", publisher->options.only);
+        report_event(publisher, sentence);
     }
     return status;
 }
@@ -392,7 +403,7 @@ static void close_publisher(struct publisher *publisher)
 
 int main(int argc, char **argv)
 {
-    struct publisher publisher = {.options = {.coalesce_ns = 5000000}, .signal_fd = -1};
+    struct publisher publisher = {.options = {.coalesce_ns = 5000000, .only = ""}, .signal_fd = -1};
     const struct argp argp = {option_table, parse_option, NULL, "Publishes a world over nng; started by otolithd.",
                               NULL, NULL, NULL};
     argp_err_exit_status = EXIT_BAD_USAGE;

@@ -431,6 +431,11 @@ uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor)
     return supervisor->restarts;
 }
 
+uint32_t srv_supervisor_endpoint_count(const struct srv_supervisor *supervisor)
+{
+    return supervisor->endpoint_count;
+}
+
 const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index)
 {
     return supervisor->endpoints[index];

@@ -18,7 +18,7 @@
 struct srv_supervisor;
 
 #define SRV_SUPERVISOR_ENDPOINTS 8
-#define SRV_SUPERVISOR_ARGUMENTS 24
+#define SRV_SUPERVISOR_ARGUMENTS 48
 
 /* Used during the start alone. */
 struct srv_supervisor_options {
@@ -49,6 +49,7 @@ void srv_supervisor_destroy(struct srv_supervisor *supervisor); /* call it after
 bool srv_supervisor_is_running(const struct srv_supervisor *supervisor);
 pid_t srv_supervisor_pid(const struct srv_supervisor *supervisor); /* 0: not running now */
 uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor);
+uint32_t srv_supervisor_endpoint_count(const struct srv_supervisor *supervisor);
 const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index);
 
 #endif

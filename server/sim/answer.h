@@ -8,11 +8,11 @@
 
 #include "otolith/mailbox.h"
 
-/* What the record must agree with. */
+/* The previous truth and the time since then, which a record of a participant must fit. */
 struct srv_answer_frame {
     uint64_t tick;                           /* of the answer */
     double span_s;                           /* since `before` */
-    const struct oto_truth_record *before;   /* NULL: the record need not go on from anything */
+    const struct oto_truth_record *before;   /* NULL: there is none, and any record fits */
 };
 
 /*

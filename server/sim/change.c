@@ -256,15 +256,11 @@ enum oto_status srv_change_load_plugin(const struct srv_change_base *base, const
 
 /* ---- trying it elsewhere, then making it ready here ---- */
 
-enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_input *inputs,
-                               uint32_t input_count, struct srv_change *change, struct oto_error *error)
+enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_feed *feed, struct srv_change *change,
+                               struct oto_error *error)
 {
     struct srv_probe_result result;
     const size_t noted = strlen(change->note);
-    if (strcmp(oto_plugin_descriptor(base->plugin)->kind, OTO_KIND_ESTIMATOR) == 0) {
-        (void)snprintf(change->note + noted, sizeof change->note - noted, "; not probed: an estimator");
-        return OTO_OK;
-    }
     const bool carries = change->start == SRV_START_COPY || change->start == SRV_START_MIGRATE;
     const struct srv_probe_request request = {
         .plugin_fd = oto_plugin_fd(change->instance.plugin),
@@ -277,8 +273,10 @@ enum oto_status srv_change_try(const struct srv_change_base *base, const struct 
         .state_version = change->snapshot_version,
         .truth = change->truth,
         .at = change->at,
-        .inputs = inputs,
-        .input_count = input_count,
+        .inputs = feed->inputs,
+        .input_count = SRV_PROBE_INPUTS,
+        .samples = feed->samples,
+        .sample_count = feed->sample_count,
         .timeout_ns = INT64_C(5000000000)};
     const enum oto_status status = change->probe(&request, &result, error);
     if (status == OTO_UNSUPPORTED) {

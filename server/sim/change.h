@@ -7,7 +7,7 @@
 
 #include "sim/compare.h"
 #include "sim/node.h"
-#include "sim/probe.h"
+#include "sim/probe_feed.h"
 #include "sim/command.h"
 
 struct srv_sim;
@@ -49,18 +49,18 @@ struct srv_swap_options {
 };
 
 bool srv_swap_wants_snapshot(const struct srv_node_change *change);
-/* After the flip: what was done, in words. After the end: how it went. */
+/* Texts for people: the first after the flip, the second after the end of the swap. */
 void srv_swap_describe(const struct srv_node_change *change, char *text, size_t bytes);
 void srv_swap_describe_end(const struct srv_node_change *change, char *text, size_t bytes);
 /* The shadow's differences, "" without one. */
 void srv_swap_describe_shadow(const struct srv_node_change *change, char *text, size_t bytes);
 /* After the end: takes what was replaced out for a later undo; the change is freed as usual. */
 enum oto_status srv_swap_previous(const struct srv_node_change *change, struct srv_previous *previous);
-/* What a swap is, every wish worked out: to make the same one again. Borrowed from the change. */
+/* The plugin, parameters and options that a swap has ended up with, so that a replay can repeat it. Borrowed from the change. */
 struct srv_swap_facts {
     struct oto_plugin *plugin;
     const struct oto_params *params;
-    const struct oto_setup *setup; /* of its own; NULL: the node's */
+    const struct oto_setup *setup; /* the candidate's own; NULL: the node's */
     bool begins_anew;
     uint64_t probation_ticks, shadow_ticks;
     double shadow_tolerance;
@@ -78,10 +78,10 @@ enum srv_trial_phase {
     SRV_TRIAL_FILLING,   /* the vehicle's history is filled from a motion that needed none */
     SRV_TRIAL_SHADOW,    /* the candidate runs beside the plugin, unpublished */
     SRV_TRIAL_PROBATION, /* the candidate is live, the previous plugin runs beside it */
-    SRV_TRIAL_SETTLED    /* the candidate stays, or the previous plugin is back; the loader has not asked yet */
+    SRV_TRIAL_SETTLED    /* the candidate stays, or the previous plugin is back; the loader has not read the result yet */
 };
 
-/* Of the tick thread, from the boundary at which the change came to it until it gives it back. */
+/* Used by the tick thread alone, from the boundary of the swap until it returns the change to the loader. */
 struct srv_trial {
     enum srv_trial_phase phase;
     uint64_t end_tick;   /* of this phase */
@@ -128,8 +128,8 @@ struct srv_change {
     uint32_t snapshot_version;
     struct oto_truth_record truth; /* with it */
     struct oto_instant at;
-    void *first_state; /* of a motion, which may take over twice: what init made */
-    struct oto_truth_record *history; /* for a vehicle that has none; motions only */
+    void *first_state; /* motions only: the state that init made, because a motion may take over twice */
+    struct oto_truth_record *history; /* motions only: memory for the truths of a vehicle that keeps none yet */
     struct srv_trial trial;
 };
 
@@ -179,9 +179,9 @@ enum oto_status srv_change_make_parameter(const struct srv_change_base *base, co
 /* Steps 1 and 2 of a swap: stage, check, map; ports, kind and state compared, parameters bound. */
 enum oto_status srv_change_load_plugin(const struct srv_change_base *base, const struct srv_swap_options *options,
                                        struct srv_change **change, struct oto_error *error);
-/* Steps 3 and 4: probe on `inputs`, where the change asks for it; then the first code of the plugin runs here. */
-enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_input *inputs,
-                               uint32_t input_count, struct srv_change *change, struct oto_error *error);
+/* Steps 3 and 4: probe on `feed`, where the change asks for it; then the first code of the plugin runs here. */
+enum oto_status srv_change_try(const struct srv_change_base *base, const struct srv_probe_feed *feed, struct srv_change *change,
+                               struct oto_error *error);
 enum oto_status srv_change_ready(const struct srv_change_base *base, struct srv_change *change,
                                  struct oto_error *error);
 

@@ -117,45 +117,15 @@ bool srv_swap_wants_snapshot(const struct srv_node_change *change)
     return ((const struct srv_change *)(const void *)change)->probe != NULL;
 }
 
-/* The last truths that were published, carried to the node: what a sensor would have been exposed to. */
-static void make_inputs(const struct srv_sim *sim, const struct srv_node *node, struct srv_probe_input *inputs)
-{
-    const struct srv_vehicle *vehicle = &sim->vehicles[node->config->vehicle];
-    const uint32_t channel = sim->first_channels[vehicle->motion->index];
-    const struct oto_ring_view view =
-        oto_ring_view_make(sim->store.header, &sim->store.directory[channel]);
-    const uint64_t newest = oto_ring_newest(&view);
-    const uint64_t oldest = newest > SRV_PROBE_INPUTS ? newest - SRV_PROBE_INPUTS + 1 : 1;
-    const struct srv_clock_config *clock = &sim->config->clock;
-    for (uint64_t i = 0; i < SRV_PROBE_INPUTS; i++) {
-        struct srv_probe_input *input = &inputs[i];
-        struct oto_sample_head head;
-        memset(input, 0, sizeof *input);
-        const uint64_t seq = oldest + i;
-        if (oto_ring_read_at(&view, seq <= newest ? seq : newest, &head, &input->input.truth) != OTO_OK) {
-            input->input.truth = vehicle->truth_zero;
-        }
-        uint64_t rest;
-        input->tick = seq - 1;
-        input->at.t_ns = srv_instant_ns(seq, clock->rate_num, clock->rate_den, &rest);
-        input->at.sub_ns = (double)rest / (double)clock->rate_num;
-        input->n = seq;
-        const struct srv_exposure exposure = {
-            .vibration = vehicle->vibration, .at = input->at, .is_turned = true};
-        srv_environment_fill(&sim->environment, node->setup, &exposure, &input->input);
-    }
-}
-
 static enum oto_status try_candidate(const struct srv_sim *sim, const struct srv_change_base *base,
                                      struct srv_change *change, struct oto_error *error)
 {
-    struct srv_probe_input *inputs = calloc(SRV_PROBE_INPUTS, sizeof *inputs);
-    if (inputs == NULL) {
-        return oto_fail(error, OTO_NO_MEMORY, "no memory for the probe of '%s'", base->topic);
+    struct srv_probe_feed feed;
+    enum oto_status status = srv_probe_feed_make(sim, base->node, change->at, &feed, error);
+    if (status == OTO_OK) {
+        status = srv_change_try(base, &feed, change, error);
     }
-    make_inputs(sim, &sim->nodes[base->node], inputs);
-    const enum oto_status status = srv_change_try(base, inputs, SRV_PROBE_INPUTS, change, error);
-    free(inputs);
+    srv_probe_feed_free(&feed);
     return status;
 }
 

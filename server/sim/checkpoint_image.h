@@ -31,7 +31,7 @@ struct srv_checkpoint {
 };
 void srv_checkpoint_finish(struct srv_checkpoint *checkpoint); /* NULL members are allowed */
 
-/* Bytes of the file, and writing them; `bytes` has room for so many. */
+/* The size of the file, and its content. `bytes` has room for srv_checkpoint_bytes. */
 uint64_t srv_checkpoint_bytes(const struct srv_checkpoint *checkpoint);
 void srv_checkpoint_pack(const struct srv_checkpoint *checkpoint, void *bytes);
 /* Copies and checks; `name` stands in messages. On failure nothing is left. */

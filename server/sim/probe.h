@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "otolith/estimator.h"
 #include "plugin/host.h"
 
 /* How the candidate comes to its first state; see server/sim/SWAP.md. */
@@ -18,11 +19,16 @@ enum srv_start {
     SRV_START_ADOPT = 3    /* motions: init, then adopt the truth at the boundary */
 };
 
-/* What one step gets. Sensors: one sample, input_at is made from the inputs before it. Motions: one tick, truth only. */
+/*
+ * What one step gets. Sensors: one sample, input_at is made from the inputs before it. Motions: one tick, truth only. Estimators:
+ * the next `sample_count` samples of the request.
+ */
 struct srv_probe_input {
     uint64_t tick, n;
     struct oto_instant at;
     struct oto_sensor_input input;
+    uint32_t sample_count;
+    uint32_t reserved;
 };
 
 #define SRV_PROBE_INPUTS 100 /* at least so many, made up from the oldest truth where the run is younger */
@@ -40,6 +46,8 @@ struct srv_probe_request {
     struct oto_instant at;
     const struct srv_probe_input *inputs; /* in order of time */
     uint32_t input_count;
+    uint32_t sample_count;
+    const struct oto_input_sample *samples; /* estimators: of all steps, in their order */
     int64_t timeout_ns; /* of the whole; then the child is killed */
 };
 

@@ -62,7 +62,7 @@ struct srv_remote_ops {
     void (*settle)(struct srv_sim *sim, struct srv_member *member, const struct srv_change *change);
     void (*keep_candidate)(struct srv_sim *sim, struct srv_member *member);
     void (*drop_candidate)(struct srv_member *member);
-    /* The answer at the node's place now, of the candidate or of the group's host; and why there is none, static text. */
+    /* The newest sample of the candidate or of the group's host; NULL: none, and `silence` says why in a static text. */
     const struct srv_sample *(*answer)(const struct srv_member *member, bool candidate);
     const char *(*silence)(const struct srv_member *member);
     /* An estimator's cursors once the step that was asked for is part of its state; NULL: no estimator. */

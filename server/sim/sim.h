@@ -32,12 +32,13 @@ struct srv_vehicle {
     bool stale;    /* the motion node is broken: the truth is the last good one */
     bool truth_was_finite;
     uint32_t truth_flags; /* of the last truth */
-    struct oto_truth_record truth;      /* at the last tick's end */
-    struct oto_truth_record truth_zero; /* at time zero */
-    struct srv_history history; /* without any_time, or once the motion was swapped */
     struct srv_ring ring;
-    uint32_t channel;
     const struct srv_vibration *vibration; /* NULL: nothing shakes it */
+    struct srv_history history; /* without any_time, or once the motion was swapped */
+    struct oto_truth_record truth;      /* at the last tick's end */
+    /* not of each tick */
+    struct oto_truth_record truth_zero; /* at time zero */
+    uint32_t channel;
 };
 
 /* What the simulator asks of its shell; every member may be NULL. */
@@ -127,6 +128,9 @@ void srv_sim_tick(struct srv_sim *sim);
 bool srv_sim_apply(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply);
 /* The next truth of a vehicle that a participant moves; NULL: none for the next tick. Before the tick. */
 void srv_sim_give_truth(struct srv_sim *sim, uint32_t vehicle, const struct srv_external_input *input);
+/* OTO_CONTROLS finite values for the motion of a vehicle, also for the other plugin of a swap. Before the tick. */
+void srv_sim_give_controls(struct srv_sim *sim, uint32_t vehicle, const double *values);
+bool srv_controls_are_finite(const double *values);
 
 /* [loop] "world/vehicle/node", "vehicle/node" or a topic alias. UINT32_MAX and an error that suggests the nearest. */
 uint32_t srv_sim_node_find(const struct srv_sim *sim, const char *name, struct oto_error *error);
@@ -182,9 +186,9 @@ static inline bool srv_motion_may_tell(const struct srv_sim *sim, const struct s
 /* A step said ERROR or FATAL, or broke the floating-point mode: takes the node, or all of its library, out. */
 void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status,
                          const char *why);
-/* Breadcrumb, step, and what a step may not do. */
+/* Runs one step: notes for a crash report which node runs, calls the plugin, and checks the floating-point mode. */
 enum oto_step_status srv_node_run(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step);
-/* What follows from what a step said: enum oto_step_status, SRV_STEP_FLOAT_MODE, or something it may not say. */
+/* Counts the result of a step and reacts to it. `said` is an enum oto_step_status, SRV_STEP_FLOAT_MODE, or an invalid number. */
 enum oto_step_status srv_node_account(struct srv_sim *sim, struct srv_node *node, uint32_t said);
 
 /* What a node is exposed to at its next sample; returns the flags that its truth brings. */

@@ -319,10 +319,13 @@ enum oto_status srv_bind_faults(struct srv_binder *binder, const struct oto_valu
     if (node->faults == NULL) {
         return oto_value_fail(list, binder->error, OTO_NO_MEMORY, "out of memory");
     }
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = OTO_OK;
-    for (; node->fault_count < list->count && status == OTO_OK; node->fault_count++) {
+    for (; node->fault_count < list->count && srv_binder_goes_on(binder, status); node->fault_count++) {
         status = srv_fault_spec_read(list->items[node->fault_count], oto_plugin_descriptor(node->plugin), rate_hz,
                                      &node->faults[node->fault_count], binder->error);
     }
-    return status == OTO_OK ? check_disturbances(binder, list, node) : status;
+    if (status == OTO_OK)
+        status = check_disturbances(binder, list, node);
+    return srv_binder_result(binder, problems, status);
 }

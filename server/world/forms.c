@@ -1,3 +1,4 @@
+#include "base/pattern.h"
 #include "world/section.h"
 
 #include <arpa/inet.h>
@@ -200,16 +201,20 @@ static bool has_port(const char *address)
 
 static const char *url_complaint(const char *url)
 {
-    static const char *const schemes[] = {"tcp://", "ipc://", "udp://"};
+    static const char *const schemes[] = {"tcp://", "ipc://", "udp://", "tls+tcp://"};
     if (strcmp(url, "ipc") == 0)
         return NULL;
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0') {
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        const size_t prefix = strlen(schemes[i]);
+        if (strncmp(url, schemes[i], prefix) == 0 && url[prefix] != '\0') {
             if (strlen(url) >= sizeof((struct srv_publish_config *)0)->listen[0])
                 return "a shorter URL";
-            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + 6) ? "tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535" : NULL;
+            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + prefix)
+                       ? "tcp://HOST:PORT, tls+tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535"
+                       : NULL;
         }
-    return "ipc, ipc://PATH, tcp://HOST:PORT or udp://HOST:PORT";
+    }
+    return "ipc, ipc://PATH, tcp://HOST:PORT, tls+tcp://HOST:PORT or udp://HOST:PORT";
 }
 
 static enum oto_status add_listen(struct srv_publish_config *publish, const struct oto_value *value,
@@ -247,6 +252,37 @@ static enum oto_status read_listen(const struct srv_key *key, const struct oto_v
         return oto_value_fail(value, error, OTO_INVALID, "expected at least one URL to listen on, or `publish: false`");
     for (uint32_t i = 0; i < value->count && status == OTO_OK; i++)
         status = add_listen(publish, value->items[i], error);
+    return status;
+}
+
+static enum oto_status add_pattern(const struct srv_key *key, const struct oto_value *value, char *joined,
+                                   struct oto_error *error)
+{
+    const char *pattern = NULL;
+    const size_t used = strlen(joined);
+    const enum oto_status status = oto_value_text(value, &pattern, error);
+    if (status != OTO_OK)
+        return status;
+    if (pattern[0] == '\0' || strlen(pattern) >= SRV_PATTERN_BYTES)
+        return oto_value_expected(value, error, "a pattern of topics with 1 to 255 bytes, such as \"car_00*/imu\"");
+    if (used + 1 + strlen(pattern) >= key->bytes)
+        return oto_value_fail(value, error, OTO_LIMIT, "the patterns have more than %u bytes together", key->bytes - 1);
+    (void)snprintf(joined + used, key->bytes - used, "%s%s", used > 0 ? "," : "", pattern);
+    return OTO_OK;
+}
+
+static enum oto_status read_patterns(const struct srv_key *key, const struct oto_value *value, void *target,
+                                     struct oto_error *error)
+{
+    char *joined = at(key, target);
+    enum oto_status status = OTO_OK;
+    joined[0] = '\0';
+    if (value->kind != OTO_VALUE_LIST)
+        return add_pattern(key, value, joined, error);
+    if (value->count == 0)
+        return oto_value_fail(value, error, OTO_INVALID, "expected at least one pattern, or `publish: false`");
+    for (uint32_t i = 0; i < value->count && status == OTO_OK; i++)
+        status = add_pattern(key, value->items[i], joined, error);
     return status;
 }
 
@@ -310,7 +346,10 @@ static enum oto_status read_list(const struct srv_key *key, const struct oto_val
 static enum oto_status read_section(const struct srv_key *key, const struct oto_value *value, void *target,
                                     struct oto_error *error)
 {
-    return srv_section_read(key->section, value, target, error);
+    char what[80];
+    (void)target;
+    (void)snprintf(what, sizeof what, "a map with the keys of %s", key->section->name);
+    return oto_value_expected(value, error, what);
 }
 
 static enum oto_status refuse_later(const struct srv_key *key, const struct oto_value *value, void *target,
@@ -351,7 +390,8 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_BOOL] = read_bool,     [SRV_FORM_WORD] = srv_word_read,   [SRV_FORM_NAME] = read_name,
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
     [SRV_FORM_TABLE] = srv_table_read,
+    [SRV_FORM_PATTERNS] = read_patterns,
     [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_ADDRESS] = read_address, [SRV_FORM_VALUE] = read_value,
-    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map,
+    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map, [SRV_FORM_NAMED] = read_map,
     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

@@ -11,7 +11,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.dont_write_bytecode = True
 
-from damage import flipped, loader_bytes  # noqa: E402
+from damage import DIGEST_MARK, flipped, loader_bytes, mapped_bytes  # noqa: E402
 
 BIN, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 PLUGINS = next((BIN.parent / "lib" / "otolith").glob("plugins-*"))
@@ -47,6 +47,27 @@ class DamagedPlugins(unittest.TestCase):
 
     def otolith(self, *words):
         return subprocess.run([BIN / "otolith", *words], env=self.environment, capture_output=True, text=True, timeout=60)
+
+    def test_a_shipped_plugin_with_any_changed_bit_is_refused_by_its_digest(self):
+        for plugin in sorted(PLUGINS.glob("*.so")):
+            chance, ranges = random.Random(plugin.stem), mapped_bytes(plugin)
+            place = plugin.read_bytes().find(DIGEST_MARK)
+            self.assertGreater(place, 0, plugin)
+            self.assertNotEqual(plugin.read_bytes()[place + len(DIGEST_MARK):][:8], bytes(8), plugin)
+            for _ in range(10):
+                at, bit = chance.choice(chance.choices(ranges, weights=map(len, ranges))[0]), chance.randrange(8)
+                if at in range(place, place + len(DIGEST_MARK)):
+                    continue  # without its mark a file has no digest; nothing else of it has changed
+                (self.path / "damaged.so").write_bytes(flipped(plugin, at, bit, digest=True))
+                result = self.otolith("params", self.path / "damaged.so")
+                self.assertEqual(result.returncode, 1, f"{plugin}, byte {at:#x}, bit {bit}")
+                self.assertRegex(result.stderr, r"is refused: \S.*\(rule '\w+", plugin)
+
+    def test_a_stripped_plugin_keeps_its_digest(self):
+        stripped = self.path / "stripped.so"
+        subprocess.run(["strip", "--strip-unneeded", "--remove-section=.comment", "-o", stripped, PLUGINS / "odometer.so"], check=True)
+        self.assertLess(stripped.stat().st_size, (PLUGINS / "odometer.so").stat().st_size)
+        self.assertEqual(self.otolith("params", stripped).returncode, 0)
 
     def assert_sentence(self, result, what):
         self.assertIn(result.returncode, (0, 1), what)

@@ -20,8 +20,22 @@ def loader_bytes(path, sections=LOADER_SECTIONS):
     return ranges
 
 
-def flipped(plugin, at, bit):
-    """The bytes of the file with one bit changed."""
+DIGEST_MARK = b"otolith plugin digest 1\0"
+
+
+def flipped(plugin, at, bit, digest=False):
+    """The bytes of the file with one bit changed. Without its digest, so that the other checks are tried, or with it."""
     data = bytearray(plugin.read_bytes())
+    place = data.find(DIGEST_MARK)
+    if not digest and place >= 0:
+        place += len(DIGEST_MARK)
+        data[place:place + 8] = bytes(8)
     data[at] ^= 1 << bit
     return bytes(data)
+
+
+def mapped_bytes(path):
+    """The offsets of all bytes of the file that the dynamic loader maps, as ranges; without those that name sections."""
+    text = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
+    parts = [(int(offset, 16), int(size, 16)) for offset, size in re.findall(r"^  LOAD +0x(\S+) \S+ \S+ 0x(\S+)", text, re.M)]
+    return [range(64, parts[0][1]), *(range(offset, offset + size) for offset, size in parts[1:])]

@@ -1,5 +1,9 @@
 #include "attach/client_private.h"
 
+#include "base/pattern.h"
+
+#define TIMEOUTS_OF_A_PATTERN 24 /* ten thousand nodes are changed one after another */
+
 /* Copies the members that every reply to a change has. */
 static void fill_reply(const struct oto_message *message, struct oto_reply *reply)
 {
@@ -27,6 +31,14 @@ static enum oto_status ask(struct oto_client *client, struct oto_message_writer 
                            struct oto_error *error)
 {
     return ask_within(client, request, client->control.timeout_ms, reply, error);
+}
+
+/* A request about a node, or about all nodes that match a pattern. */
+static enum oto_status ask_nodes(struct oto_client *client, const char *node, struct oto_message_writer *request,
+                                 struct oto_reply *reply, struct oto_error *error)
+{
+    const int64_t timeouts = srv_is_pattern(node) ? TIMEOUTS_OF_A_PATTERN : 1;
+    return ask_within(client, request, timeouts * client->control.timeout_ms, reply, error);
 }
 
 static enum oto_status ask_plain(struct oto_client *client, const char *op, struct oto_reply *reply,
@@ -105,7 +117,7 @@ enum oto_status oto_control_set(struct oto_client *client, const char *node, con
     oto_message_add_text(&request, "node", node);
     oto_message_add_text(&request, "param", param);
     oto_message_add_text(&request, "value", yaml);
-    return ask(client, &request, reply, error);
+    return ask_nodes(client, node, &request, reply, error);
 }
 
 enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
@@ -204,7 +216,7 @@ enum oto_status oto_control_fault(struct oto_client *client, const char *node, c
     struct oto_message_writer request = oto_control_request(&client->control, "fault");
     oto_message_add_text(&request, "node", node);
     oto_message_add_text(&request, "spec", spec);
-    return ask(client, &request, reply, error);
+    return ask_nodes(client, node, &request, reply, error);
 }
 
 enum oto_status oto_control_clear_faults(struct oto_client *client, const char *node, uint64_t fault,
@@ -213,7 +225,7 @@ enum oto_status oto_control_clear_faults(struct oto_client *client, const char *
     struct oto_message_writer request = oto_control_request(&client->control, "clear_faults");
     oto_message_add_text(&request, "node", node);
     oto_message_add_u64(&request, "id_of_fault", fault);
-    return ask(client, &request, reply, error);
+    return ask_nodes(client, node, &request, reply, error);
 }
 
 enum oto_status oto_control_wake(struct oto_client *client, bool on, struct oto_error *error)

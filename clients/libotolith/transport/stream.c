@@ -1,5 +1,6 @@
 #include "transport/stream.h"
 
+#include "base/pattern.h"
 #include "document/document.h"
 #include "wire/schema_topic.h"
 
@@ -34,6 +35,9 @@ static bool matches(const char *topic, const char *asked)
 static bool is_wanted(const struct oto_stream *stream, const char *topic)
 {
     const size_t world = strlen(stream->topics.world);
+    if (srv_is_pattern(stream->asked)) {
+        return srv_pattern_matches_in(stream->asked, stream->topics.world, topic);
+    }
     return matches(topic, stream->asked) || (strncmp(topic, stream->topics.world, world) == 0 && topic[world] == '/' &&
                                              matches(topic + world + 1, stream->asked));
 }

@@ -15,7 +15,7 @@ struct oto_topics_part; /* a schema frame */
 struct oto_topic {
     const struct oto_channel *channel; /* belongs to `part`; its name is the topic */
     struct oto_topics_part *part;
-    bool wanted, started;     /* set by the stream; kept when the schema changes, as the members below */
+    bool wanted, started;     /* set by the stream; these and the members below stay when the schema changes */
     uint64_t epoch, next_seq; /* of the last sample */
 };
 

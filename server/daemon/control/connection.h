@@ -48,12 +48,13 @@ struct srv_connection {
     enum srv_role role; /* attach may lower it */
     char name[SRV_CLIENT_NAME_BYTES];
     uint64_t opened_ms;
-    int64_t credit_us; /* below zero: not read until it has grown */
+    int64_t credit_us; /* processor time that the client may still use; below zero its messages wait */
     uint64_t credit_at_us;
     uint32_t in_flight;
     uint32_t steps; /* requests `step` without a reply yet */
     bool spoken;   /* has sent a valid message */
     bool attached; /* has been given the segment */
+    bool remote;   /* on another machine, behind the gate: it gets no shared memory, and no tick waits for it */
     bool wake;
     bool throttled;
     bool closed;        /* no more reading or writing */

@@ -1,4 +1,4 @@
-#include "daemon/control/request.h"
+#include "daemon/control/node_list.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -105,6 +105,11 @@ void srv_late_reply_send(struct srv_late_reply *late, enum oto_status status, ui
 void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
                                 const char *text)
 {
+    if (pending->list != NULL) {
+        srv_node_list_take(pending->list, pending->node, status, tick, text);
+        free(pending);
+        return;
+    }
     answer(pending, &(struct reply){status, tick, text, NULL, 0, -1});
 }
 

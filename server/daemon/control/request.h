@@ -13,6 +13,7 @@
 #include "wire/control_message.h"
 
 struct srv_loader;
+struct srv_node_list;
 
 /* A request that is being dispatched. `message` is in the control's only buffer: valid until the verb returns. */
 struct srv_request {
@@ -27,6 +28,8 @@ struct srv_request {
 struct srv_pending_request {
     struct srv_connection *connection;
     struct srv_command_queue *command_queue;
+    struct srv_node_list *list; /* of a pattern's nodes, which replies for all (node_list.h): no connection; mostly NULL */
+    uint32_t node;              /* of the list */
     uint64_t id; /* the client's */
     uint64_t value; /* the verb's own */
     char what[152];
@@ -36,9 +39,10 @@ struct srv_verb {
     const char *op;
     void (*run)(struct srv_request *request);
     int64_t cost_us;
-    enum srv_role role; /* the least that may ask for it */
+    enum srv_role role; /* the lowest role that may send it */
     bool changes_state; /* refused where the run follows a log */
     bool needs_worker;  /* refused while the worker is stuck */
+    bool is_local;      /* refused to remote clients: it shares memory, or ticks wait for its client */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;
@@ -91,7 +95,7 @@ void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_st
                                 const char *text);
 /* The next run answers in place of the pending request, which is recorded and freed. */
 struct srv_late_reply srv_pending_request_postpone(struct srv_pending_request *pending);
-/* With memory of so many bytes that goes along. */
+/* Replies with a descriptor of shared memory that has `bytes` bytes. */
 void srv_pending_request_finish_with_fd(struct srv_pending_request *pending, uint64_t tick, uint64_t bytes,
                                         int passed_fd);
 

@@ -1,5 +1,5 @@
 /* Verbs about faults: inject one, clear some. */
-#include "daemon/control/request.h"
+#include "daemon/control/node_list.h"
 
 #include "world/fault_spec.h"
 #include "sim/fault.h"
@@ -21,36 +21,48 @@ static void on_begun(void *context, const struct srv_reply *reply)
     srv_pending_request_finish(pending, reply->status, reply->tick, reply->reason != NULL ? reply->reason : text);
 }
 
-void srv_verb_fault(struct srv_request *request)
+static void begin_fault(const struct srv_node_work *work, struct srv_pending_request *pending, uint32_t node)
 {
     struct oto_error error = {0};
     struct srv_fault_spec spec;
-    const char *yaml;
-    const uint32_t node = srv_request_node(request);
-    if (node == UINT32_MAX) {
-        return;
-    }
-    if (oto_message_text(request->message, "spec", &yaml, &error) != OTO_OK ||
-        srv_fault_spec_parse(srv_engine_node_config(request->engine, node), yaml, &spec, &error) != OTO_OK) {
-        srv_reply_error(request, &error);
+    const enum oto_status status = srv_fault_spec_parse(srv_engine_node_config(work->engine, node), work->text, &spec, &error);
+    if (status != OTO_OK) {
+        srv_pending_request_finish(pending, status, 0, error.text);
         return;
     }
     struct srv_command command = {.kind = SRV_COMMAND_FAULT,
-                                  .fault = srv_engine_fault_make(request->engine, node, &spec),
-                                  .text = yaml};
+                                  .fault = srv_engine_fault_make(work->engine, node, &spec),
+                                  .text = work->text};
     if (command.fault == NULL) {
-        srv_reply_text(request, OTO_NO_MEMORY, "the server is out of memory");
-        return;
-    }
-    struct srv_pending_request *pending =
-        srv_pending_request_open(request, "fault %s %.100s", oto_message_find(request->message, "node")->text, yaml);
-    if (pending == NULL) {
-        srv_fault_free(command.fault);
+        srv_pending_request_finish(pending, OTO_NO_MEMORY, 0, "the server is out of memory");
         return;
     }
     pending->value = command.fault->spec.id;
-    if (!srv_command_queue_send(request->command_queue, &command, on_begun, pending)) {
+    if (!srv_command_queue_send(work->command_queue, &command, on_begun, pending)) {
         srv_fault_free(command.fault);
+        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
+    }
+}
+
+void srv_verb_fault(struct srv_request *request)
+{
+    struct oto_error error = {0};
+    struct srv_node_work work = {.begin = begin_fault};
+    const char *node;
+    char what[152];
+    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK ||
+        oto_message_text(request->message, "spec", &work.text, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
+        return;
+    }
+    (void)snprintf(what, sizeof what, "fault %s %.100s", node, work.text);
+    srv_nodes_do(request, &work, what);
+}
+
+static void begin_clearing(const struct srv_node_work *work, struct srv_pending_request *pending, uint32_t node)
+{
+    const struct srv_command command = {.kind = SRV_COMMAND_CLEAR_FAULTS, .node = node, .fault_id = work->number};
+    if (!srv_command_queue_send(work->command_queue, &command, on_reply, pending)) {
         srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
     }
 }
@@ -58,14 +70,15 @@ void srv_verb_fault(struct srv_request *request)
 void srv_verb_clear_faults(struct srv_request *request)
 {
     const struct oto_argument *id = oto_message_find(request->message, "id_of_fault");
-    struct srv_command command = {.kind = SRV_COMMAND_CLEAR_FAULTS, .node = srv_request_node(request)};
-    if (command.node == UINT32_MAX) {
+    const struct srv_node_work work = {.begin = begin_clearing,
+                                       .number = id != NULL && id->kind == OTO_ARGUMENT_U64 ? id->u64 : 0};
+    struct oto_error error = {0};
+    const char *node;
+    char what[152];
+    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK) {
+        srv_reply_error(request, &error);
         return;
     }
-    command.fault_id = id != NULL && id->kind == OTO_ARGUMENT_U64 ? id->u64 : 0;
-    struct srv_pending_request *pending =
-        srv_pending_request_open(request, "clear the faults of %s", oto_message_find(request->message, "node")->text);
-    if (pending != NULL && !srv_command_queue_send(request->command_queue, &command, on_reply, pending)) {
-        srv_pending_request_finish(pending, OTO_LIMIT, 0, "too many commands are waiting for the tick");
-    }
+    (void)snprintf(what, sizeof what, "clear the faults of %s", node);
+    srv_nodes_do(request, &work, what);
 }

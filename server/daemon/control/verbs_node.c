@@ -1,6 +1,6 @@
 /* Verbs about a node: get its parameters, set one. */
 #include "daemon/control/loader.h"
-#include "daemon/control/request.h"
+#include "daemon/control/node_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +66,26 @@ static enum oto_status add(struct part *part, const struct oto_plugin_descriptor
     part->runtime[i] = param != NULL && (param->flags & OTO_PARAM_RUNTIME) != 0;
     part->count++;
     return OTO_OK;
+}
+
+/* The mount of a sensor, which is no parameter of its plugin. False: `key` is something else. */
+static bool add_mount(struct part *part, const struct oto_plugin_descriptor *descriptor, const struct oto_setup *setup, const char *key)
+{
+    const bool is_position = strcmp(key, "mount.position_m") == 0;
+    if (strcmp(descriptor->kind, "sensor") != 0 || (!is_position && strcmp(key, "mount.rpy_deg") != 0)) {
+        return false;
+    }
+    const oto_vec3 rpy = oto_rpy_from_quat(setup->q_body_from_sensor);
+    const oto_vec3 v = is_position ? setup->mount_position_body_m : oto_vec3_scale(rpy, 1.0 / OTO_DEG);
+    const uint32_t i = part->count++;
+    (void)snprintf(part->value_room[i], sizeof part->value_room[i], "[%.17g, %.17g, %.17g]", v.x, v.y, v.z);
+    part->keys[i] = key;
+    part->values[i] = part->value_room[i];
+    part->units[i] = is_position ? "m" : "deg";
+    part->texts[i] = is_position ? "place of the sensor in body axes" : "roll, pitch, yaw of the sensor in body axes";
+    part->ranges[i] = "";
+    part->runtime[i] = 0;
+    return true;
 }
 
 static void send_part(struct srv_request *request, const struct part *part, uint64_t total)
@@ -137,7 +157,9 @@ void srv_verb_get(struct srv_request *request)
     part.count = 0;
     uint64_t total = 1;
     enum oto_status status = OTO_OK;
-    if (key != NULL && key->kind == OTO_ARGUMENT_TEXT) {
+    if (key != NULL && key->kind == OTO_ARGUMENT_TEXT && add_mount(&part, descriptor, srv_engine_node_setup(request->engine, node), key->text)) {
+        total = part.count;
+    } else if (key != NULL && key->kind == OTO_ARGUMENT_TEXT) {
         status = add(&part, descriptor, params, oto_param_find(descriptor, key->text), key->text, &error);
     } else if (key != NULL) {
         status = oto_fail(&error, OTO_INVALID, "get: 'param' must be a text");
@@ -153,22 +175,23 @@ void srv_verb_get(struct srv_request *request)
     send_part(request, &part, total);
 }
 
+static void begin_set(const struct srv_node_work *work, struct srv_pending_request *pending, uint32_t node)
+{
+    srv_loader_set(srv_control_loader(work->control), pending, node, work->key, work->text);
+}
+
 void srv_verb_set(struct srv_request *request)
 {
     struct oto_error error = {0};
-    const char *key, *value;
-    const uint32_t node = srv_request_node(request);
-    if (node == UINT32_MAX) {
-        return;
-    }
-    if (oto_message_text(request->message, "param", &key, &error) != OTO_OK ||
-        oto_message_text(request->message, "value", &value, &error) != OTO_OK) {
+    struct srv_node_work work = {.begin = begin_set};
+    const char *node;
+    char what[152];
+    if (oto_message_text(request->message, "node", &node, &error) != OTO_OK ||
+        oto_message_text(request->message, "param", &work.key, &error) != OTO_OK ||
+        oto_message_text(request->message, "value", &work.text, &error) != OTO_OK) {
         srv_reply_error(request, &error);
         return;
     }
-    struct srv_pending_request *pending = srv_pending_request_open(
-        request, "set %s %s = %.64s", oto_message_find(request->message, "node")->text, key, value);
-    if (pending != NULL) {
-        srv_loader_set(srv_control_loader(request->control), pending, node, key, value);
-    }
+    (void)snprintf(what, sizeof what, "set %s %s = %.64s", node, work.key, work.text);
+    srv_nodes_do(request, &work, what);
 }

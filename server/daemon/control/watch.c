@@ -59,7 +59,7 @@ static void swap(struct watched *watched)
     }
 }
 
-/* The same file twice, and no swap under way: a file that is being written is checked again. */
+/* Swaps only when two looks in a row saw the same file, so that a file that is being written is left alone. */
 static void on_look(uv_timer_t *timer)
 {
     struct watched *watched = timer->data;

@@ -103,16 +103,16 @@ enum oto_status srv_swap_load(const struct srv_engine *engine, uint32_t node, co
                               struct srv_node_change **change, struct oto_error *error);
 enum oto_status srv_swap_ready(const struct srv_engine *engine, struct srv_node_change *change,
                                struct oto_error *error);
-/* Where a checkpoint found another plugin in the node's place: the plugin of the world's file; else nothing. */
+/* After a checkpoint whose node ran another plugin than the world file names: the plugin of the file. Otherwise empty. */
 enum oto_status srv_previous_of_file(const struct srv_engine *engine, uint32_t node, struct srv_previous *previous);
 
 /*
- * A mailbox for a participant that joins; it takes part after SRV_COMMAND_JOIN. The engine holds it until a LEAVE, or its
- * end, and then the caller closes it. UINT32_MAX and an error that suggests the nearest where there is none of that name.
+ * The index of a participant by its name. On an unknown name UINT32_MAX, and an error that suggests the nearest one.
  */
 uint32_t srv_engine_participant_find(const struct srv_engine *engine, const char *name, struct oto_error *error);
 const struct srv_participant_config *srv_engine_participant_config(const struct srv_engine *engine,
                                                                    uint32_t participant);
+/* A mailbox for a participant that joins. It is used from SRV_COMMAND_JOIN to SRV_COMMAND_LEAVE or the end; then the caller closes it. */
 enum oto_status srv_engine_mailbox_create(const struct srv_engine *engine, const struct srv_join *join,
                                           struct srv_mailbox **mailbox, struct oto_error *error);
 

@@ -16,7 +16,7 @@
 #include "isolate/isolation.h"
 #include "sim/sim.h"
 
-#define SRV_COMMAND_CAPACITY 256u /* with a reply to come; beside them as many events without one */
+#define SRV_COMMAND_CAPACITY 256u /* commands that are replied to; as many events without a reply fit beside them */
 #define SRV_LOSSLESS_READERS 16
 #define SRV_LATE_NS 100000
 #define SRV_UNPACED_CLOCK_TICKS 16u /* without a pace the clock is read once in so many ticks */
@@ -82,7 +82,7 @@ struct srv_engine {
     struct srv_queue commands, replies;
     int notify_fd;
     uint32_t quit;
-    uint32_t gone; /* the tick thread has nothing more to do */
+    uint32_t gone; /* the tick thread has ended */
     uint32_t waiters;
     uint32_t working; /* 1 while a tick is made */
     uint64_t lossless_epoch; /* counts begins, acknowledges and ends */
@@ -105,7 +105,10 @@ struct srv_engine {
     struct srv_watchdog {
         uint64_t tick;
         int64_t since_ns;
-        bool told;
+        bool counted, reported;  /* this tick */
+        int64_t report_ns;       /* of the last report; 0: none */
+        int64_t longest_ns;      /* stall at a report */
+        uint32_t unreported;     /* stalls since then */
         uint32_t looks; /* that found the same tick under way */
     } watchdog;
 };

@@ -5,6 +5,7 @@
 
 #define WATCHDOG_LEAST_NS INT64_C(250000000)
 #define WATCHDOG_PERIODS 50
+#define REPORT_PERIOD_NS INT64_C(10000000000)
 
 static int64_t timeout_ns(const struct srv_engine *engine)
 {
@@ -54,6 +55,22 @@ static void post_event(struct srv_engine *engine, int64_t stuck_ns, const char *
     (void)srv_engine_post(engine, &command);
 }
 
+/* A world that is too large for the machine stalls in each tick: one report for many, except for a stall of twice the length. */
+static bool is_worth_a_report(const struct srv_watchdog *watchdog, int64_t now_ns, int64_t stuck_ns)
+{
+    return watchdog->report_ns == 0 || now_ns - watchdog->report_ns >= REPORT_PERIOD_NS || stuck_ns >= 2 * watchdog->longest_ns;
+}
+
+static void add_unreported(struct srv_watchdog *watchdog, char *sentence, size_t bytes)
+{
+    const size_t length = strlen(sentence);
+    if (watchdog->unreported > 0) {
+        (void)snprintf(sentence + length, bytes - length, "; %u other ticks were as long since the last report",
+                       watchdog->unreported);
+        watchdog->unreported = 0;
+    }
+}
+
 bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes)
 {
     struct srv_watchdog *watchdog = &engine->watchdog;
@@ -63,18 +80,28 @@ bool srv_engine_watchdog(struct srv_engine *engine, char *sentence, size_t bytes
     if (!working || tick != watchdog->tick || watchdog->since_ns == 0) {
         watchdog->tick = tick;
         watchdog->since_ns = now_ns;
-        watchdog->told = false;
+        watchdog->unreported += watchdog->counted && !watchdog->reported;
+        watchdog->counted = watchdog->reported = false;
         watchdog->looks = 0;
         return false;
     }
     watchdog->looks++;
     const int64_t stuck_ns = now_ns - watchdog->since_ns;
-    if (watchdog->told || stuck_ns < timeout_ns(engine)) {
+    if (watchdog->reported || stuck_ns < timeout_ns(engine)) {
         return false;
     }
-    watchdog->told = true;
+    if (!watchdog->counted) {
+        srv_count(engine->sim, OTO_COUNTER_STALLS, 1);
+        watchdog->counted = true;
+    }
+    if (!is_worth_a_report(watchdog, now_ns, stuck_ns)) {
+        return false;
+    }
+    watchdog->reported = true;
+    watchdog->report_ns = now_ns;
+    watchdog->longest_ns = stuck_ns;
     describe(engine, tick, stuck_ns, sentence, bytes);
-    srv_count(engine->sim, OTO_COUNTER_STALLS, 1);
+    add_unreported(watchdog, sentence, bytes);
     post_event(engine, stuck_ns, sentence);
     return true;
 }

@@ -125,6 +125,7 @@ class Swap(OtolithCase):
         code = code.replace(b"\0" + now + b"\0", b"\0" + version.encode() + b"\0")
         fresh = self.watched.with_name("fresh")
         fresh.write_bytes(code)
+        self.otolith("plugins", "--write-digest", fresh)
         fresh.rename(self.watched)
 
     def test_a_watched_file_swaps_itself(self):

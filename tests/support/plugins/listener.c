@@ -1,6 +1,6 @@
 /*
  * An estimator that remembers what it was given: how much, in what order, and a hash of every sample. What it publishes
- * is the same wherever it is given the same. Inputs of any names; `imu` must have a gyroscope.
+ * is the same wherever it is given the same. Built with LISTENER_CRASHES, it crashes once it has seen a sample. Inputs of any names; `imu` must have a gyroscope.
  */
 #include "listener.h"
 #include "otolith/estimator.h"
@@ -87,6 +87,11 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     state->steps++;
     struct listener_record record = {.step = now->n, .samples = now->estimator.sample_count, .steps = state->steps,
                             .revision = LISTENER_REVISION};
+#ifdef LISTENER_CRASHES
+    if (state->samples > 0) {
+        *(volatile int *)(uintptr_t)(state->samples & 4) = 1;
+    }
+#endif
     for (uint32_t i = 0; i < now->estimator.sample_count; i++) {
         take(state, instance->setup, &now->estimator.samples[i]);
         record.given_flags |= now->estimator.samples[i].flags;

@@ -181,13 +181,18 @@ static inline void ask_attach(struct fixture *f, int fd)
     send_message(fd, &writer);
 }
 
-static inline void ask_set(struct fixture *f, int fd, uint64_t id, const char *key)
+static inline void ask_set_of(struct fixture *f, int fd, uint64_t id, const char *node, const char *key)
 {
     struct oto_message_writer writer = begin(f, id, "set");
-    oto_message_add_text(&writer, "node", "car/imu");
+    oto_message_add_text(&writer, "node", node);
     oto_message_add_text(&writer, "param", key);
     oto_message_add_text(&writer, "value", "2");
     send_message(fd, &writer);
+}
+
+static inline void ask_set(struct fixture *f, int fd, uint64_t id, const char *key)
+{
+    ask_set_of(f, fd, id, "car/imu", key);
 }
 
 static inline uint32_t open_descriptors(void)

@@ -26,7 +26,7 @@ struct srv_engine {
     bool automatic;
     uint64_t tick;
     struct srv_node_config node;
-    struct oto_setup setup;
+    struct oto_setup setups[FAKE_NODES];
     struct oto_params params;
 };
 
@@ -52,7 +52,10 @@ struct srv_engine *fake_engine_create(void)
     engine->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     engine->automatic = true;
     (void)snprintf(engine->node.name, sizeof engine->node.name, "imu");
-    (void)snprintf(engine->setup.node, sizeof engine->setup.node, "car/imu");
+    (void)snprintf(engine->setups[0].node, sizeof engine->setups[0].node, "car/imu");
+    for (uint32_t i = 1; i < FAKE_NODES; i++) {
+        (void)snprintf(engine->setups[i].node, sizeof engine->setups[i].node, "car_%04u/imu", i);
+    }
     __atomic_store_n(&engine->segment.header->state, OTO_SERVER_RUNNING, __ATOMIC_RELEASE);
     return engine;
 }
@@ -150,7 +153,7 @@ bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply)
 uint32_t srv_engine_node_count(const struct srv_engine *engine)
 {
     (void)engine;
-    return 1;
+    return FAKE_NODES;
 }
 
 const struct srv_node_config *srv_engine_node_config(const struct srv_engine *engine, uint32_t node)
@@ -191,8 +194,7 @@ const struct oto_params *srv_engine_node_params(const struct srv_engine *engine,
 
 const struct oto_setup *srv_engine_node_setup(const struct srv_engine *engine, uint32_t node)
 {
-    (void)node;
-    return &engine->setup;
+    return &engine->setups[node];
 }
 
 struct fake_change {
@@ -200,7 +202,7 @@ struct fake_change {
     struct fake_facts *facts;
 };
 
-/* [worker] Fails for the key "bad"; counts how many are at work at once. */
+/* [worker] Fails for the key "bad", and for "odd" from node 7 on; counts how many are at work at once. */
 enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t node, const char *key, const char *yaml,
                                      struct srv_node_change **change, struct oto_error *error)
 {
@@ -211,7 +213,7 @@ enum oto_status srv_change_parameter(const struct srv_engine *engine, uint32_t n
         facts->loads_at_once_max = now;
     }
     (void)__atomic_sub_fetch(&facts->loads_at_once, 1, __ATOMIC_ACQ_REL);
-    if (strcmp(key, "bad") == 0) {
+    if (strcmp(key, "bad") == 0 || (strcmp(key, "odd") == 0 && node >= 7)) {
         return oto_fail(error, OTO_NOT_FOUND, "there is no parameter 'bad'; did you mean 'gain'?");
     }
     struct fake_change *made = calloc(1, sizeof *made);

@@ -5,6 +5,7 @@
 #include "daemon/thread/engine.h"
 
 #define FAKE_QUEUE 8
+#define FAKE_NODES 100 /* car/imu, car_0001/imu, car_0002/imu, … */
 #define FAKE_EVENTS 4096
 
 struct fake_facts {

@@ -135,6 +135,60 @@ static void changes_of_one_node_come_one_after_another(void **state)
     (void)close(fd);
 }
 
+static void a_pattern_changes_its_nodes_with_one_reply_and_one_event(void **state)
+{
+    struct fixture *f = *state;
+    struct fake_facts *facts = fake_engine_facts(f->engine);
+    const int fd = dial(f);
+    ask_set_of(f, fd, 1, "car_00[0-4]?/imu", "gain");
+    assert_int_equal(await_reply(f, fd), OTO_OK);
+    assert_int_equal(f->reply.id, 1);
+    assert_string_equal(reply_text(f), "49 nodes");
+    run_until(f, facts->events == 1);
+    assert_string_equal(facts->last_event.text, "set car_00[0-4]?/imu gain = 2");
+    assert_int_equal(facts->applied, 49 + 1);
+    ask_set_of(f, fd, 2, "demo/*/imu", "gain");
+    assert_int_equal(await_reply(f, fd), OTO_OK);
+    assert_string_equal(reply_text(f), "100 nodes");
+    run_until(f, __atomic_load_n(&facts->changes_alive, __ATOMIC_ACQUIRE) == 0);
+    (void)close(fd);
+}
+
+static void the_first_refusal_ends_the_change_of_a_pattern(void **state)
+{
+    struct fixture *f = *state;
+    struct fake_facts *facts = fake_engine_facts(f->engine);
+    const int fd = dial(f);
+    ask_set_of(f, fd, 1, "car_*/imu", "bad");
+    assert_int_equal(await_reply(f, fd), OTO_NOT_FOUND);
+    assert_non_null(strstr(reply_text(f), "node 'car_0001/imu': there is no parameter 'bad'"));
+    assert_non_null(strstr(reply_text(f), "; 0 of 99 nodes were changed"));
+    ask_set_of(f, fd, 2, "car_*/imu", "odd");
+    assert_int_equal(await_reply(f, fd), OTO_NOT_FOUND);
+    assert_non_null(strstr(reply_text(f), "node 'car_0007/imu': "));
+    assert_non_null(strstr(reply_text(f), "; 6 of 99 nodes were changed"));
+    ask_set_of(f, fd, 3, "truck*/imu", "gain");
+    assert_int_equal(await_reply(f, fd), OTO_NOT_FOUND);
+    assert_string_equal(reply_text(f), "no node matches 'truck*/imu'");
+    run_until(f, __atomic_load_n(&facts->changes_alive, __ATOMIC_ACQUIRE) == 0);
+    (void)close(fd);
+}
+
+static void the_change_of_a_pattern_goes_on_without_its_client(void **state)
+{
+    struct fixture *f = *state;
+    struct fake_facts *facts = fake_engine_facts(f->engine);
+    fake_engine_set_automatic(f->engine, false);
+    const int fd = dial(f);
+    ask_set_of(f, fd, 1, "car_*/imu", "gain");
+    run_until(f, __atomic_load_n(&facts->changes_alive, __ATOMIC_ACQUIRE) == 1);
+    (void)close(fd);
+    run_until(f, srv_control_connection_count(f->control) == 0);
+    run_until(f, (fake_engine_apply(f->engine), facts->events == 1));
+    assert_int_equal(facts->applied, 99 + 1);
+    run_until(f, __atomic_load_n(&facts->changes_alive, __ATOMIC_ACQUIRE) == 0);
+}
+
 static void a_change_whose_client_has_gone_is_applied_and_freed(void **state)
 {
     struct fixture *f = *state;
@@ -242,6 +296,9 @@ int main(void)
         with_server(bad_arguments_are_named),
         with_server(get_lists_the_table_in_parts),
         with_server(changes_of_one_node_come_one_after_another),
+        with_server(a_pattern_changes_its_nodes_with_one_reply_and_one_event),
+        with_server(the_first_refusal_ends_the_change_of_a_pattern),
+        with_server(the_change_of_a_pattern_goes_on_without_its_client),
         with_server(a_change_whose_client_has_gone_is_applied_and_freed),
         with_server(lossless_and_wake_end_with_their_client),
         with_server(a_step_of_no_or_too_many_ticks_is_refused),

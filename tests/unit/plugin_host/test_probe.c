@@ -90,6 +90,45 @@ static void motions_pass_too(void **unused)
     assert_ok(end(&trial), trial.error);
 }
 
+/* Ten samples of one input; five for each of the first two steps. */
+struct heard {
+    struct oto_input_binding binding;
+    double values[10];
+    struct oto_input_sample samples[10];
+};
+
+static void begin_estimator(struct trial *trial, struct heard *heard, const char *plugin)
+{
+    static const struct oto_field field = {"x", OTO_FIELD_F64, 1, 0, "m", "", "a number"};
+    static const struct oto_record_type type = {"number", sizeof(double), 1, &field};
+    begin(trial, plugin, SRV_START_COLD);
+    *heard = (struct heard){.binding = {.name = "speed", .type = &type, .topic = "car/odo", .frame_id = "", .rate_hz = 1000.0,
+                                        .q_body_from_sensor = oto_quat_identity()}};
+    for (uint32_t i = 0; i < 10; i++) {
+        heard->values[i] = i + 1.0;
+        heard->samples[i] = (struct oto_input_sample){.seq = i + 1, .t_ns = 1000000 * (int64_t)(i + 1), .payload = &heard->values[i]};
+    }
+    trial->inputs[0].sample_count = trial->inputs[1].sample_count = 5;
+    trial->setup.estimator = (struct oto_estimator_setup){.inputs = &heard->binding, .input_count = 1};
+    trial->request.samples = heard->samples;
+    trial->request.sample_count = 10;
+}
+
+static void an_estimator_is_stepped_with_samples_of_its_inputs(void **unused)
+{
+    (void)unused;
+    struct trial trial;
+    struct heard heard;
+    begin_estimator(&trial, &heard, "listener");
+    assert_ok(end(&trial), trial.error);
+    assert_int_equal(trial.result.steps, 2 * STEPS);
+    begin_estimator(&trial, &heard, "listener_crashing");
+    assert_int_equal(end(&trial), OTO_PLUGIN);
+    if (strstr(trial.error.text, "SIGSEGV") == NULL || strstr(trial.error.text, "in step 2") == NULL) {
+        fail_msg("%s", trial.error.text);
+    }
+}
+
 static void without_inputs_only_the_first_state_is_tried(void **unused)
 {
     (void)unused;
@@ -232,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sound_plugins_pass_from_every_start),
         cmocka_unit_test(motions_pass_too),
+        cmocka_unit_test(an_estimator_is_stepped_with_samples_of_its_inputs),
         cmocka_unit_test(without_inputs_only_the_first_state_is_tried),
         cmocka_unit_test(what_a_candidate_does_wrong_is_said),
         cmocka_unit_test(calls_that_a_tick_may_not_make_are_noticed),

@@ -45,7 +45,7 @@ static void a_schema_too_large_for_a_frame_comes_in_several_and_is_learnt(void *
     struct oto_error error = {0};
     struct srv_feed *feed;
     assert_ok(oto_stream_init(&stream, "", &error), error);
-    assert_ok(srv_feed_create(&client, SRV_FEED_MAP, count_and_give, NULL, &feed, &error), error);
+    assert_ok(srv_feed_create(&client, SRV_FEED_MAP, "", count_and_give, NULL, &feed, &error), error);
     for (uint32_t round = 0; round < 2; round++) {
         frames = 0;
         srv_feed_schema(feed);
@@ -71,11 +71,31 @@ static void a_channel_too_large_for_any_frame_is_refused(void **state)
     struct oto_client client = make_client(&type);
     struct oto_error error = {0};
     struct srv_feed *feed = NULL;
-    assert_int_equal(srv_feed_create(&client, SRV_FEED_MAP, count_and_give, NULL, &feed, &error), OTO_LIMIT);
+    assert_int_equal(srv_feed_create(&client, SRV_FEED_MAP, "", count_and_give, NULL, &feed, &error), OTO_LIMIT);
     assert_non_null(strstr(error.text, "the schema frame cannot be made"));
     assert_null(feed);
     oto_channel_book_finish(&client.book);
     free(text);
+}
+
+static void only_the_topics_of_a_pattern_are_published(void **state)
+{
+    (void)state;
+    const struct oto_field field = {"x", OTO_FIELD_F64, 1, 0, "1", "body", "a number"};
+    const struct oto_record_type type = {"short", 8, 1, &field};
+    struct oto_client client = make_client(&type);
+    struct oto_error error = {0};
+    struct srv_feed *feed;
+    assert_ok(oto_stream_init(&stream, "car?2/*", &error), error);
+    assert_ok(srv_feed_create(&client, SRV_FEED_MAP, "car1?/imu,demo/car22/imu", count_and_give, NULL, &feed, &error), error);
+    assert_int_equal(srv_feed_topic_count(feed), 11);
+    srv_feed_schema(feed);
+    assert_int_equal(stream.topics.total, 11);
+    assert_int_equal(stream.topics.count, 11);
+    assert_int_equal(stream.wanted_count, 2);
+    srv_feed_destroy(feed);
+    oto_stream_finish(&stream);
+    oto_channel_book_finish(&client.book);
 }
 
 int main(void)
@@ -83,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_schema_too_large_for_a_frame_comes_in_several_and_is_learnt),
         cmocka_unit_test(a_channel_too_large_for_any_frame_is_refused),
+        cmocka_unit_test(only_the_topics_of_a_pattern_are_published),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
