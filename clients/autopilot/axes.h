@@ -19,8 +19,9 @@ static inline oto_quat axes_q_ned_from_frd(oto_quat q_enu_from_flu)
 {
     const double half = 0.70710678118654752440;
     const oto_quat q_ned_from_enu = oto_quat_make(0.0, half, half, 0.0), q_flu_from_frd = oto_quat_make(0.0, 1.0, 0.0, 0.0);
-    const oto_quat q = oto_quat_mul(oto_quat_mul(q_ned_from_enu, q_enu_from_flu), q_flu_from_frd);
-    return q.w < 0.0 ? oto_quat_neg(q) : q;
+    const oto_quat product = oto_quat_mul(oto_quat_mul(q_ned_from_enu, q_enu_from_flu), q_flu_from_frd);
+    const oto_quat q = product.w < 0.0 ? oto_quat_neg(product) : product;
+    return oto_quat_make(q.w + 0.0, q.x + 0.0, q.y + 0.0, q.z + 0.0); /* no -0 */
 }
 
 #endif

@@ -114,6 +114,12 @@ uint64_t lockstep_tick_of(const struct lockstep *lockstep, uint64_t n, uint64_t 
     return (uint64_t)((ticks + per - 1) / per);
 }
 
+uint64_t lockstep_events_by(const struct lockstep *lockstep, uint64_t tick, uint64_t rate_num, uint64_t rate_den)
+{
+    const struct oto_segment_header *header = oto_client_header(lockstep->client);
+    return (uint64_t)((srv_wide)tick * header->rate_den * rate_num / ((srv_wide)header->rate_num * rate_den));
+}
+
 static bool is_of_vehicle(const struct lockstep *lockstep, const struct oto_channel *channel)
 {
     const char *slash = strchr(channel->node, '/');

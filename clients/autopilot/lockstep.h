@@ -37,6 +37,9 @@ uint64_t lockstep_tick(const struct lockstep *lockstep);
 /* First tick by which an event n of a rate has happened: the smallest k with k/fb >= n/rate. */
 uint64_t lockstep_tick_of(const struct lockstep *lockstep, uint64_t n, uint64_t rate_num, uint64_t rate_den);
 
+/* How many events of a rate have happened by this tick: the largest n with n/rate <= tick/fb. */
+uint64_t lockstep_events_by(const struct lockstep *lockstep, uint64_t tick, uint64_t rate_num, uint64_t rate_den);
+
 /* A node of the vehicle by name, or (name NULL) its first with this record type; NULL with an error, or without if there is none. */
 const struct oto_channel *lockstep_channel(const struct lockstep *lockstep, const char *name, const struct oto_record_type *type,
                                            struct oto_error *error);

@@ -42,6 +42,7 @@ static const struct cli_command commands[] = {
     {"estimate", cli_estimate, "run an estimator plugin over recorded logs"},
     {"calibrate", cli_calibrate, "find the mounting angles of an IMU from logs of a drive"},
     {"grade", cli_grade, "measure the mount calibration on simulated drives"},
+    {"new", cli_new, "write a plugin or a world to start from"},
     {"plugins", cli_plugins, "list the plugins that a world can name"},
     {"params", cli_plugin_params, "list the parameters of a plugin: default, unit, accepted values"},
     {"sweep", cli_sweep, "run a world with many values and seeds, and tabulate metrics"},

@@ -24,10 +24,27 @@ static const struct argp_option tls_options[] = {
     {"ca", KEY_CA, "FILE", 0, "tls+tcp: certificates that sign the server's (default: those of the system)", 5},
     {"cert", KEY_CERT, "FILE", 0, "tls+tcp: certificate of this client, with --key", 5},
     {"key", KEY_KEY, "FILE", 0, "tls+tcp: its key", 5},
-    {"crl", KEY_CRL, "FILE", 0, "tls+tcp: revocation lists of the authorities of --ca", 5},
+    {"crl", KEY_CRL, "FILE", 0, "tls+tcp: revocation lists of these authorities", 5},
     {0},
 };
 const struct argp cli_tls_argp = {.options = tls_options, .parser = parse_tls};
+
+static error_t parse_remote(int key, char *argument, struct argp_state *state)
+{
+    struct cli_remote *remote = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT: state->child_inputs[0] = &remote->tls; return 0;
+    case 'c': remote->url = argument; return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option remote_options[] = {
+    {"connect", 'c', "URL", 0, "control a world on another machine at tls+tcp://host:port, with --cert and --key", 5},
+    {0},
+};
+static const struct argp_child remote_children[] = {{&cli_tls_argp, 0, NULL, 0}, {0}};
+const struct argp cli_remote_argp = {.options = remote_options, .parser = parse_remote, .children = remote_children};
 
 const struct oto_tls_files *cli_tls_files(const struct cli_tls *tls)
 {

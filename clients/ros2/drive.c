@@ -59,7 +59,8 @@ static void take_commands(struct vehicle *vehicle, int64_t t_ns)
 {
     unsigned char data[MOST_COMMAND_BYTES];
     size_t bytes;
-    while (ros2_take(vehicle->commands, data, sizeof data, &bytes)) {
+    uint64_t writer;
+    while (ros2_take(vehicle->commands, data, sizeof data, &bytes, &writer)) {
         if (read_command(data, bytes, &vehicle->command)) {
             vehicle->until_ns = t_ns + COMMAND_HOLDS_NS;
         }

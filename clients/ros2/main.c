@@ -26,7 +26,7 @@ struct options {
     const char *world, *name_space, *drive;
     struct ros2_topics_options topics;
     int64_t domain, wait_s; /* domain -1: of ROS_DOMAIN_ID */
-    bool is_humble;
+    bool is_humble, has_services;
 };
 
 struct bridge {
@@ -139,13 +139,14 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
 
 /* ---- the command line ---- */
 
-enum { KEY_ONLY = 1000, KEY_WAIT, KEY_HUMBLE, KEY_DRIVE };
+enum { KEY_ONLY = 1000, KEY_WAIT, KEY_HUMBLE, KEY_DRIVE, KEY_CONTROL };
 
 static const struct argp_option option_table[] = {
     {"world", 'w', "NAME", 0, "name of the world (default: $OTOLITH_WORLD, else the only running world)", 0},
     {"domain", 'd', "ID", 0, "DDS domain, 0 to 232 (default: $ROS_DOMAIN_ID, else 0)", 0},
     {"namespace", 'n', "NAME", 0, "namespace of the topics and services, as /sim (default: none); /clock, /tf and /tf_static have none", 0},
     {"only", KEY_ONLY, "PATTERN", 0, "topics that are sent, with shell wildcards: /car/imu, /car*/*; may be repeated (default: all)", 0},
+    {"control", KEY_CONTROL, NULL, 0, "serve /otolith/pause, /otolith/step and /otolith/set to everybody in the DDS domain", 0},
     {"drive", KEY_DRIVE, "PARTICIPANT", 0, "drive the vehicles of this participant of the world file by /VEHICLE/cmd_vel (TwistStamped)", 0},
     {"wait", KEY_WAIT, "SECONDS", 0, "time to wait for the next run of the world after one has ended (default: 10)", 0},
     {"humble", KEY_HUMBLE, NULL, 0, "discovery messages as of ROS 2 Humble (default: Iron and later)", 0},
@@ -200,6 +201,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         options->topics.only[options->topics.only_count++] = value;
         return 0;
     case KEY_WAIT: options->wait_s = number_of(state, "--wait", value, 0, MOST_WAIT_S); return 0;
+    case KEY_CONTROL: options->has_services = true; return 0;
     case KEY_DRIVE: options->drive = value; return 0;
     case KEY_HUMBLE: options->is_humble = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", value); return 0;
@@ -252,7 +254,7 @@ static enum oto_status open_bridge(struct bridge *bridge, struct oto_error *erro
         node.name = "otolith_clock";
         status = ros2_clock_start(&node, world, &bridge->clock, error);
     }
-    if (status == OTO_OK) {
+    if (status == OTO_OK && options->has_services) {
         node.name = "otolith_control";
         status = ros2_services_start(&node, options->name_space, world, &bridge->services, error);
     }

@@ -8,7 +8,7 @@
 #include "serialised.h"
 #include "type_hash.h"
 
-enum { DISCOVERY_DEPTH = 1, SERVICE_ID_BYTES = 64 };
+enum { DISCOVERY_DEPTH = 1, SERVICE_ID_BYTES = 64, MOST_CLIENTS = 256 };
 
 struct endpoint {
     enum ros2_kind kind;
@@ -292,21 +292,31 @@ bool ros2_write(int32_t endpoint, const void *data, size_t bytes)
     return ros2_serialised_write(endpoint, data, bytes) == DDS_RETCODE_OK;
 }
 
-bool ros2_take(int32_t endpoint, void *data, size_t capacity, size_t *bytes)
+bool ros2_take(int32_t endpoint, void *data, size_t capacity, size_t *bytes, uint64_t *writer)
 {
-    dds_instance_handle_t writer;
     *bytes = 0;
-    return ros2_serialised_take(endpoint, data, capacity, bytes, &writer) > 0;
+    return ros2_serialised_take(endpoint, data, capacity, bytes, writer) > 0;
+}
+
+bool ros2_is_reply_read(int32_t replies, int32_t requests, uint64_t writer)
+{
+    dds_instance_handle_t readers[MOST_CLIENTS];
+    dds_builtintopic_endpoint_t *from = dds_get_matched_publication_data(requests, writer);
+    if (from == NULL) {
+        return true;
+    }
+    const dds_return_t count = dds_get_matched_subscriptions(replies, readers, MOST_CLIENTS);
+    bool is = count > MOST_CLIENTS;
+    for (dds_return_t i = 0; i < count && !is; i++) {
+        dds_builtintopic_endpoint_t *to = dds_get_matched_subscription_data(replies, readers[i]);
+        is = to != NULL && to->participant_instance_handle == from->participant_instance_handle;
+        dds_builtintopic_free_endpoint(to);
+    }
+    dds_builtintopic_free_endpoint(from);
+    return is;
 }
 
 void ros2_node_wait(struct ros2_node *node, int64_t timeout_ns)
 {
     (void)dds_waitset_wait(node->wait_set, NULL, 0, timeout_ns);
-}
-
-uint32_t ros2_reader_count(int32_t endpoint)
-{
-    dds_publication_matched_status_t status = {0};
-    (void)dds_get_publication_matched_status(endpoint, &status);
-    return status.current_count;
 }

@@ -47,11 +47,11 @@ enum oto_status ros2_node_declare(struct ros2_node *node, enum ros2_kind kind, c
 
 /* False: dropped, because a reader that must acknowledge does not read. It never waits. */
 bool ros2_write(int32_t endpoint, const void *data, size_t bytes);
-/* One message; false: there is none, or it is larger than `capacity`. */
-bool ros2_take(int32_t endpoint, void *data, size_t capacity, size_t *bytes);
+/* One message and the handle of its writer; false: there is none. One that is larger than `capacity` has no bytes. */
+bool ros2_take(int32_t endpoint, void *data, size_t capacity, size_t *bytes, uint64_t *writer);
+/* True if the participant whose writer sent a request reads the replies, or has left. */
+bool ros2_is_reply_read(int32_t replies, int32_t requests, uint64_t writer);
 /* Waits until a subscription of the node has a message, for at most timeout_ns. */
 void ros2_node_wait(struct ros2_node *node, int64_t timeout_ns);
-/* Readers of all writers of the node that are matched now. */
-uint32_t ros2_reader_count(int32_t endpoint);
 
 #endif

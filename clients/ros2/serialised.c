@@ -55,7 +55,7 @@ static struct ddsi_serdata *from_ser(const struct ddsi_sertype *type, enum ddsi_
     struct message *message = make(type, kind, size);
     uint32_t at = 0;
     for (; message != NULL && fragment != NULL; fragment = fragment->nextfrag) {
-        if (fragment->maxp1 > at && fragment->maxp1 <= size) { /* fragments may overlap */
+        if (fragment->min <= at && fragment->maxp1 > at && fragment->maxp1 <= size) { /* fragments may overlap */
             const unsigned char *payload = NN_RMSG_PAYLOADOFF(fragment->rmsg, NN_RDATA_PAYLOAD_OFF(fragment));
             memcpy(message->data + at, payload + at - fragment->min, fragment->maxp1 - at);
             at = fragment->maxp1;
@@ -139,6 +139,7 @@ static bool untyped_to_sample(const struct ddsi_sertype *type, const struct ddsi
 
 static void free_data(struct ddsi_serdata *data)
 {
+    (void)__atomic_load_n(&data->refc.v, __ATOMIC_ACQUIRE); /* the other threads' last accesses came before their decrements */
     free(data);
 }
 

@@ -3,12 +3,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "otolith/client.h"
 #include "wire/cdr.h"
 #include "wire/ros_service.h"
 
-enum { DEPTH = 10, WAIT_MS = 100, MOST_REQUEST_BYTES = 8192, MOST_TEXT_BYTES = 1024 };
+enum { DEPTH = 10, WAIT_MS = 100, MOST_REQUEST_BYTES = 8192, MOST_TEXT_BYTES = 1024, REPLY_WAIT_MS = 100, REPLY_POLL_MS = 5 };
 enum { SERVICES = 3 };
 
 struct request {
@@ -92,7 +93,16 @@ static void reply_to(struct ros2_services *services, int service, const struct r
     (void)ros2_write(services->replies[service], services->message.data, writer.at);
 }
 
-static void serve(struct ros2_services *services, int service, const void *data, size_t bytes)
+/* A client may have found the service before the service has found the client's reader, which would then miss the reply. */
+static void wait_for_client(const struct ros2_services *services, int service, uint64_t writer)
+{
+    const struct timespec pause = {.tv_nsec = REPLY_POLL_MS * 1000000L};
+    for (int i = 0; i < REPLY_WAIT_MS / REPLY_POLL_MS && !ros2_is_reply_read(services->replies[service], services->requests[service], writer); i++) {
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+    }
+}
+
+static void serve(struct ros2_services *services, int service, uint64_t writer, const void *data, size_t bytes)
 {
     struct oto_cdr_reader from;
     struct request request;
@@ -103,6 +113,7 @@ static void serve(struct ros2_services *services, int service, const void *data,
         return; /* nobody to reply to */
     }
     const enum oto_status status = table[service].handle(services->client, &from, &reply, &error);
+    wait_for_client(services, service, writer);
     reply_to(services, service, &request, status, status == OTO_OK ? reply.text : error.text, reply.tick);
 }
 
@@ -112,6 +123,7 @@ static void *run(void *context)
     unsigned char data[MOST_REQUEST_BYTES];
     struct oto_error error;
     size_t bytes;
+    uint64_t writer;
     while (!atomic_load(&services->ends)) {
         if (oto_client_run_is_over(services->client)) {
             (void)oto_client_reattach(services->client, WAIT_MS, &error);
@@ -119,8 +131,8 @@ static void *run(void *context)
             ros2_node_wait(services->node, WAIT_MS * INT64_C(1000000));
         }
         for (int i = 0; i < SERVICES; i++) {
-            while (ros2_take(services->requests[i], data, sizeof data, &bytes)) {
-                serve(services, i, data, bytes);
+            while (ros2_take(services->requests[i], data, sizeof data, &bytes, &writer)) {
+                serve(services, i, writer, data, bytes);
             }
         }
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mounts.h"
 #include "wire/ros.h"
 #include "wire/ros_topic.h"
 
@@ -173,7 +174,7 @@ static enum oto_status make_payload(struct ros2_topics *topics, const struct oto
     return topics->payload != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "no memory for a record of %u bytes", most);
 }
 
-enum oto_status ros2_topics_open(struct ros2_topics *topics, const struct oto_client *client, struct oto_error *error)
+enum oto_status ros2_topics_open(struct ros2_topics *topics, struct oto_client *client, struct oto_error *error)
 {
     const uint32_t channels = oto_client_channel_count(client);
     struct source *sources = calloc(channels + 1, sizeof *sources);
@@ -190,6 +191,9 @@ enum oto_status ros2_topics_open(struct ros2_topics *topics, const struct oto_cl
     free_sources(topics->sources, topics->count);
     topics->sources = sources;
     topics->count = count;
+    if (status == OTO_OK && is_wanted(&topics->options, "/tf_static")) {
+        status = ros2_mounts_send(topics->node, client, error);
+    }
     return status == OTO_OK ? ros2_node_end(topics->node, error) : status;
 }
 

@@ -30,7 +30,7 @@ void ros2_topics_destroy(struct ros2_topics *topics); /* NULL is allowed */
  * Declares the topics of the client's run, in place of those of the previous run. Records of the first run are read from now on;
  * those of later runs from the first one, without what was read already.
  */
-enum oto_status ros2_topics_open(struct ros2_topics *topics, const struct oto_client *client, struct oto_error *error);
+enum oto_status ros2_topics_open(struct ros2_topics *topics, struct oto_client *client, struct oto_error *error);
 /* Sends all new records. */
 void ros2_topics_pass(struct ros2_topics *topics);
 void ros2_topics_count(const struct ros2_topics *topics, struct ros2_topics_counts *counts);

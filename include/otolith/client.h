@@ -36,6 +36,15 @@ OTO_API size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity)
 
 struct oto_client;
 
+/* PEM files for tls+tcp URLs. NULL: none. */
+struct oto_tls_files {
+    uint32_t size;
+    const char *ca;   /* certificates of the authorities that sign the peer's; NULL: those of the system */
+    const char *cert; /* own certificate, followed by those up to the authority; with `key` */
+    const char *key;  /* its key, a file that only its user can read */
+    const char *crl;  /* revocation lists of every authority of a chain; NULL: revocation is not checked */
+};
+
 struct oto_client_options {
     uint32_t size;
     int32_t timeout_ms;      /* timeout of connecting and of each request; 0: 5000 */
@@ -43,6 +52,12 @@ struct oto_client_options {
     const char *socket_path; /* instead of `world`; NULL */
     const char *name;        /* name of the client in events; NULL: the program's name */
     const char *role;        /* requests at most this role: observe, operate or admin; NULL: the role of the user */
+    /*
+     * tls+tcp://host:port: controls a world on another machine, with the role of the certificate in `tls`. Such a client has
+     * oto_control_… only: no channels, clock, wait or reattaching (OTO_UNSUPPORTED), no participant, no lossless reading.
+     */
+    const char *url;
+    const struct oto_tls_files *tls;
 };
 
 OTO_API enum oto_status oto_client_open(const struct oto_client_options *options, struct oto_client **client,
@@ -238,15 +253,6 @@ struct oto_wire_sample {
     const struct oto_record_type *type; /* NULL until a schema frame has arrived */
     const void *payload;                /* as in shared memory; NULL while type is NULL */
     const char *frame_id;
-};
-
-/* PEM files for tls+tcp URLs. NULL: none. */
-struct oto_tls_files {
-    uint32_t size;
-    const char *ca;   /* certificates of the authorities that sign the peer's; NULL: those of the system */
-    const char *cert; /* own certificate, followed by those up to the authority; with `key` */
-    const char *key;  /* its key, a file that only its user can read */
-    const char *crl;  /* revocation lists of every authority of a chain; NULL: revocation is not checked */
 };
 
 /*

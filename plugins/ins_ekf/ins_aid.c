@@ -393,7 +393,10 @@ static void use_fix_velocity(const struct ins_plan *plan, struct ins_state *stat
 {
     struct num_kalman_row row;
     double j[3 * INS_STATES];
-    if (!is_variance(fix->velocity_variance_enu_m2_s2) || !oto_vec3_is_finite(fix->velocity_enu_m_s)) {
+    if (!is_variance(fix->velocity_variance_enu_m2_s2)) { /* the receiver does not know its velocity */
+        return;
+    }
+    if (!oto_vec3_is_finite(fix->velocity_enu_m_s)) {
         num_filter_count(&state->rows[INS_ROW_GNSS_VELOCITY], NUM_REFUSED, t_ns);
         return;
     }

@@ -176,10 +176,26 @@ static bool measure(const void *data, void *state, const struct num_exposure *ex
                        &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags);
 }
 
+/* Of units that are measured together, what the kernel and finish() read far from the start of the plan. */
+static void fetch(const struct imu_plan *plan)
+{
+    for (uint32_t slot = 0; slot < plan->suite.active; slot++) {
+        const struct num_instability *instability = &plan->suite.triads[slot].instability;
+        __builtin_prefetch(instability);
+        __builtin_prefetch(instability->decay);
+        __builtin_prefetch(instability->drive);
+        __builtin_prefetch(&instability->drive[NUM_INSTABILITY_POLES - 1]);
+    }
+    __builtin_prefetch(plan->rate_covariance);
+    __builtin_prefetch(plan->force_covariance);
+    __builtin_prefetch(&plan->force_covariance[8]);
+}
+
 static bool begin(const void *data, void *state, const struct num_exposure *exposure, double *measured_u,
                   struct num_suite_job *job)
 {
     const struct imu_truth truth = truth_of(exposure);
+    fetch(plan_of(data));
     return imu_begin(plan_of(data), (struct imu_state *)state, &truth, measured_u, job);
 }
 

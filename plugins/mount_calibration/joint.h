@@ -118,6 +118,7 @@ struct joint_filter {
     double rise_s, rise_square_m2_s; /* of the second under way: how long, ∫ speed² dt */
     double grade_sum, grade_square_sum, grade_weight; /* over distance, for the road's rms */
     double heave_power;                            /* rad² */
+    double gyro_power;                             /* (rad/s)²/Hz: of the gyroscope's noise, as it is at rest */
     double jolt_power;                             /* (m/s²)²/Hz: shaking up and down that adds up in the velocity */
     double bank_sum, bank_square_sum, bank_weight; /* over distance, for the road's rms */
     double bank_power;                             /* rad² */
@@ -127,6 +128,9 @@ struct joint_filter {
     double gained_m_s;                     /* speed gained and lost, in all: it is what shows the pitch */
     double forward_s;                      /* driven faster than a car reverses, forward */
     uint64_t gated, blocks, turns;
+    oto_vec3 rest_rate_rad_s; /* of the last block, where that was at rest */
+    double rest_blocks;       /* that gyro_power rests on */
+    uint32_t was_at_rest;
     uint32_t begun;
     uint32_t refused; /* in a row */
     uint32_t lost;    /* how often the velocity had to be set anew */

@@ -23,6 +23,7 @@
 #define GYRO_WANDER 1e-11 /* (rad/s)²/s */
 #define TURN_AT_ONCE_RAD 1.5 /* in which an axis that stands off is off the same way */
 #define GAIN_AT_ONCE_M_S 5.0
+#define GYRO_LEAST 0.4
 #define STEADY_S 1.0 /* longer than a body swings on its springs */
 
 double joint_sigma(const struct joint_filter *filter, int state)
@@ -83,6 +84,7 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
     }
     filter->heave_power = joint_squared(plan->path == JOINT_STAYS_LEVEL ? HEAVE_LEAST_RAD : HEAVE_FIRST_RAD);
     filter->jolt_power = joint_squared(JOLT_FIRST);
+    filter->gyro_power = joint_squared(plan->gyro_noise);
     filter->bank_power = joint_squared(plan->bank_rad);
 }
 
@@ -188,10 +190,17 @@ static void follow_steady(struct joint_filter *filter, oto_vec3 turn_rad, oto_ve
     filter->steady_accel_m_s2 = oto_vec3_add_scaled(oto_vec3_scale(filter->steady_accel_m_s2, STEADY_S * by), gain_m_s, by);
 }
 
+/* As seen at rest, but never more than is assumed, nor much less: on the road there is more than at rest. */
+static double gyro_power(const struct joint_plan *plan, const struct joint_filter *filter)
+{
+    const double assumed = joint_squared(plan->gyro_noise), least = joint_squared(GYRO_LEAST) * assumed;
+    return filter->gyro_power < least ? least : filter->gyro_power > assumed ? assumed : filter->gyro_power;
+}
+
 /* Accelerometer and gyroscope noise over the block, jolts, and how slowly biases may wander. */
 static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt)
 {
-    const double turn = joint_squared(plan->gyro_noise) * dt, push = joint_squared(plan->accel_noise) * dt;
+    const double turn = gyro_power(plan, filter) * dt, push = joint_squared(plan->accel_noise) * dt;
     const oto_vec3 up = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(0.0, 0.0, 1.0));
     for (int i = 0; i < 3; i++) {
         filter->covariance[JOINT_VELOCITY + i][JOINT_VELOCITY + i] += push;
@@ -321,6 +330,7 @@ void joint_filter_step(const struct joint_plan *plan, struct joint_filter *filte
     filter->ahead_sq_m2_s3 += joint_squared(body.ahead_m_s2) * block->duration_s;
     filter->aside_sq_m2_s3 += joint_squared(body.left_m_s2) * block->duration_s;
     roll_on(plan, filter, oto_fabs(body.velocity_m_s.x) * block->duration_s);
+    filter->was_at_rest = filter->was_at_rest && block->still;
     if (block->still) {
         joint_measure_rest(plan, filter, block, &body);
         if (block->up_sigma_rad > 0.0) {

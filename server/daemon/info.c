@@ -189,6 +189,8 @@ static void put_origin(struct sheet *sheet, const struct srv_server *server)
     const struct srv_options *options = server->options;
     char absolute[PATH_MAX];
     put_member(sheet, "file", realpath(options->world_path, absolute) != NULL ? absolute : options->world_path);
+    put(sheet, "\"origin\": {\"latitude_rad\": %.17g, \"longitude_rad\": %.17g, \"altitude_m\": %.17g}, ", server->config.origin_latitude_rad,
+        server->config.origin_longitude_rad, server->config.origin_altitude_m);
     const bool logs = options->log_path != NULL && realpath(options->log_path, absolute) != NULL;
     put_member(sheet, "log", logs ? absolute : "");
     put(sheet, "\"overrides\": [");

@@ -24,6 +24,7 @@ struct srv_server *srv_server_create(const struct srv_options *options, uint32_t
     struct srv_server *server = calloc(1, sizeof *server);
     if (server != NULL) {
         server->options = options;
+        server->check_report.json = options->json;
         server->run = run;
         server->runtime.base_fd = server->runtime.dir_fd = -1;
         server->asked_by.fd = -1;
@@ -184,13 +185,6 @@ static enum oto_status map_crash_page(struct srv_server *server, struct oto_erro
     return OTO_OK;
 }
 
-static void say_problem(void *context, const struct oto_error *error)
-{
-    struct srv_server *server = context;
-    srv_server_say(NULL, error->text);
-    server->problem_count++;
-}
-
 enum oto_status srv_server_load_from(struct srv_server *server, const char *restore_path, struct oto_error *error)
 {
     const struct srv_options *options = server->options;
@@ -204,8 +198,8 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
                                                 .override_count = options->override_count,
                                                 .open_plugin = srv_plugin_open_checked,
                                                 .given_motion = srv_external_entry(),
-                                                .report = options->check ? say_problem : NULL,
-                                                .report_context = server};
+                                                .report = options->check ? srv_check_report_error : NULL,
+                                                .report_context = &server->check_report};
         status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }
     if (status != OTO_OK) {
@@ -380,7 +374,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         return error->status;
     }
     enum oto_status status =
-        server->config.control.rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
+        server->config.control.user_rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
     if (status == OTO_OK) {
         status = srv_command_queue_create(&server->loop, server->engine, &server->command_queue, error);
     }

@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "world/world_config.h"
+#include "daemon/check_report.h"
 #include "daemon/checkpoint/checkpointer.h"
 #include "daemon/control/control.h"
 #include "daemon/supervise/crash_page.h"
@@ -49,7 +50,7 @@ struct srv_server {
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
-    uint32_t problem_count; /* errors of the world file that a check has reported */
+    struct srv_check_report check_report;
     bool worker_stuck; /* which was reported */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;

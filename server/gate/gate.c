@@ -11,6 +11,7 @@
 #define CARE_MS 1000
 #define REFUSALS_MS 10000
 #define ACCEPTS_PER_TURN 16
+#define GAP_MS 250 /* a pause of this process (stopped, starved) does not count for the deadlines of clients */
 
 /* ---- reports ---- */
 
@@ -238,10 +239,20 @@ static void run_sessions(struct srv_gate *gate, int64_t now_ms)
     }
 }
 
+static void excuse_gap(struct srv_gate *gate, int64_t now_ms)
+{
+    const int64_t gap_ms = gate->last_run_ms != 0 ? now_ms - gate->last_run_ms : 0;
+    gate->last_run_ms = now_ms;
+    for (uint32_t i = 0; i < gate->count && gap_ms > GAP_MS; i++) {
+        gate->sessions[i]->deadline_ms += gap_ms;
+    }
+}
+
 void srv_gate_run(struct srv_gate *gate, int other_fd, int64_t timeout_ns)
 {
     wait_ready(gate, other_fd, timeout_ns);
     const int64_t now_ms = oto_connection_now_ms();
+    excuse_gap(gate, now_ms);
     run_sessions(gate, now_ms);
     for (uint32_t i = 0; i < gate->listener_count; i++) {
         for (int turn = 0; turn < ACCEPTS_PER_TURN && gate->listeners[i].fd >= 0 && accept_one(gate, &gate->listeners[i], now_ms); turn++) {

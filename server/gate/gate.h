@@ -28,7 +28,7 @@ struct srv_gate {
     struct srv_places places;
     struct srv_session *sessions[SRV_PLACES];
     uint32_t count, next_id;
-    int64_t next_care_ms, next_refusal_ms;
+    int64_t next_care_ms, next_refusal_ms, last_run_ms;
     uint32_t refusals; /* not reported yet */
 };
 

@@ -8,7 +8,9 @@
 #include "sim/sim.h"
 
 #define SRV_FETCH_FROM_VEHICLES 64u /* fewer fit the caches */
-#define SRV_FETCH_DATA_BYTES 2048u  /* prepared data are as long as a plugin likes; the first part is asked for */
+/* Prepared data are as long as a plugin likes: the first part is requested. A plugin fetches the rest itself. */
+#define SRV_FETCH_SENSOR_DATA_BYTES 1792u
+#define SRV_FETCH_MOTION_DATA_BYTES 640u
 #define SRV_FETCH_LINE 64u
 
 static inline void srv_fetch(const void *memory, size_t bytes)
@@ -33,15 +35,21 @@ static inline void srv_fetch_vehicle(const struct srv_vehicle *vehicle)
     srv_fetch(vehicle, offsetof(struct srv_vehicle, truth_zero));
     srv_fetch(vehicle->motion, offsetof(struct srv_node, live.outputs));
     for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
-        srv_fetch(&vehicle->first_sensor[i], offsetof(struct srv_node, live.ports) + sizeof(struct srv_port));
-        srv_fetch(&vehicle->first_sensor[i].setup, sizeof(void *));
+        const struct srv_node *node = &vehicle->first_sensor[i];
+        srv_fetch(node, offsetof(struct srv_node, live.outputs[1]));
+        srv_fetch(&node->live.ports[0], sizeof(struct srv_port));
     }
 }
 
-static inline void srv_fetch_instance(const struct srv_instance *instance)
+static inline void srv_fetch_instance(const struct srv_instance *instance, size_t data_bytes)
 {
     srv_fetch(instance->abi.state, instance->hashed_bytes);
-    srv_fetch(instance->abi.data, instance->abi.data != NULL ? SRV_FETCH_DATA_BYTES : 0);
+    srv_fetch(instance->abi.data, instance->abi.data != NULL ? data_bytes : 0);
+}
+
+static inline void srv_fetch_motion(const struct srv_vehicle *vehicle)
+{
+    srv_fetch_instance(&vehicle->motion->live, SRV_FETCH_MOTION_DATA_BYTES);
 }
 
 static inline void srv_fetch_sensors(const struct srv_vehicle *vehicle)
@@ -50,9 +58,10 @@ static inline void srv_fetch_sensors(const struct srv_vehicle *vehicle)
     for (uint32_t i = 0; i < vehicle->sensor_count; i++) {
         const struct srv_node *node = &vehicle->first_sensor[i];
         const struct srv_port *port = &node->live.ports[0];
-        srv_fetch_instance(&node->live);
-        srv_fetch(node->setup, sizeof *node->setup);
+        srv_fetch_instance(&node->live, SRV_FETCH_SENSOR_DATA_BYTES);
+        srv_fetch(&node->setup->mount_position_body_m, sizeof node->setup->mount_position_body_m + sizeof node->setup->q_body_from_sensor);
         srv_fetch(node->live.outputs[0].payload, port->payload_bytes);
+        srv_fetch(port->runs, 1);
         if (port->enabled) {
             srv_fetch_ring(&port->ring);
         }

@@ -97,7 +97,7 @@ enum oto_status srv_instance_make(struct srv_instance *instance, const struct sr
                         (unsigned long long)instance->state_bytes);
     }
     const enum oto_status status = make_outputs(instance, place, error);
-    srv_ports_enable(instance->ports, instance->port_count, &instance->params);
+    srv_instance_enable_ports(instance);
     return status != OTO_OK || place->remote ? status
                                              : srv_instance_renew(instance, place->warn, place->warn_context, error);
 }
@@ -124,7 +124,7 @@ enum oto_step_status srv_instance_step(struct srv_instance *instance, uint64_t t
     } else if (estimator != NULL) {
         step.estimator = *estimator;
     }
-    srv_outputs_clear(instance->outputs, instance->ports, instance->port_count, at.t_ns);
+    srv_outputs_clear(instance->outputs, instance->ports, instance->ports_used, at.t_ns);
     return instance->step(&instance->abi, &step);
 }
 

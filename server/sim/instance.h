@@ -35,6 +35,7 @@ struct srv_instance {
     enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant, struct oto_truth_record *);
     uint32_t motion_flags;
     uint32_t port_count;
+    uint32_t ports_used; /* up to the last enabled one: a step passes over the others */
     bool quarantined;
     bool fatal; /* its step said FATAL in this tick */
     uint64_t state_bytes;  /* of the descriptor */
@@ -91,7 +92,7 @@ uint32_t srv_port_channel(const struct oto_port *port, const struct oto_plugin_d
                           uint32_t first_channel);
 bool srv_port_is_on(uint32_t enable_offset, const struct oto_params *params);
 /* [tick] Reads which ports the parameters enable. */
-void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params);
+void srv_instance_enable_ports(struct srv_instance *instance);
 
 /* Zeroed memory for a state, aligned and rounded up; NULL when out of memory. free() drops it. */
 void *srv_state_alloc(uint64_t bytes);

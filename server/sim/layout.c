@@ -124,19 +124,25 @@ uint64_t srv_ring_bytes(uint32_t slots, uint32_t payload_bytes)
     return sizeof(struct oto_ring) + round_up_power(slots) * stride;
 }
 
-/* Rings in use lie next to each other; a ring without memory has pages of its own. */
+static uint64_t place_rings_from(const struct srv_segment_plan *plan, bool asleep, uint64_t align, uint64_t offset,
+                                 struct srv_layout *layout)
+{
+    for (uint32_t i = 0; i < plan->channel_count; i++) {
+        struct oto_segment_channel *channel = &layout->directory[i];
+        if (plan->channels[i].asleep == asleep) {
+            channel->ring_offset = round_up(offset, align);
+            offset = channel->ring_offset + sizeof(struct oto_ring) + (uint64_t)channel->capacity * channel->slot_stride;
+        }
+    }
+    return round_up(offset, OTO_SEGMENT_PAGE);
+}
+
+/* The rings in use lie next to each other. Behind them are those without memory, each with pages of its own. */
 static void place_rings(const struct srv_segment_plan *plan, struct srv_layout *layout)
 {
-    const uint32_t channel_count = plan->channel_count;
-    uint64_t offset = layout->directory_offset + channel_count * sizeof *layout->directory;
-    for (uint32_t i = 0; i < channel_count; i++) {
-        struct oto_segment_channel *channel = &layout->directory[i];
-        const bool beside = i > 0 && !plan->channels[i - 1].asleep && !plan->channels[i].asleep;
-        offset = round_up(offset, beside ? SLOT_ALIGN : OTO_SEGMENT_PAGE);
-        channel->ring_offset = offset;
-        offset += sizeof(struct oto_ring) + (uint64_t)channel->capacity * channel->slot_stride;
-    }
-    layout->bytes = round_up(offset, OTO_SEGMENT_PAGE);
+    const uint64_t offset = layout->directory_offset + plan->channel_count * sizeof *layout->directory;
+    layout->awake_bytes = place_rings_from(plan, false, SLOT_ALIGN, round_up(offset, OTO_SEGMENT_PAGE), layout);
+    layout->bytes = place_rings_from(plan, true, OTO_SEGMENT_PAGE, layout->awake_bytes, layout);
 }
 
 static enum oto_status fill_layout(const struct srv_segment_plan *plan, struct srv_layout *layout,

@@ -29,6 +29,7 @@ struct srv_node {
     bool is_estimator; /* stepped after all sensors of the tick */
     uint32_t estimators_before; /* estimators that are stepped before this one */
     const struct srv_runner *runner;
+    struct oto_setup *setup; /* fixed */
     struct {
         bool made;      /* the sample of this turn is made already (server/sim/batch.c) */
         uint32_t said;  /* by its step */
@@ -51,7 +52,6 @@ struct srv_node {
     /* fixed */
     uint32_t first_channel, channel_count; /* in the directory, the label's not counted */
     const struct srv_node_config *config;
-    struct oto_setup *setup;
     char topic[OTO_TOPIC_BYTES]; /* "world/vehicle/node" */
 };
 

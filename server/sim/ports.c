@@ -62,10 +62,16 @@ enum oto_status srv_ports_wake(const struct oto_plugin_descriptor *descriptor, c
     return status;
 }
 
-void srv_ports_enable(struct srv_port *ports, uint32_t count, const struct oto_params *params)
+void srv_instance_enable_ports(struct srv_instance *instance)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        ports[i].enabled = ports[i].channel != SRV_NO_CHANNEL && srv_port_is_on(ports[i].enable_offset, params);
+    instance->ports_used = 0;
+    for (uint32_t i = 0; i < instance->port_count; i++) {
+        struct srv_port *port = &instance->ports[i];
+        port->enabled = port->channel != SRV_NO_CHANNEL && srv_port_is_on(port->enable_offset, &instance->params);
+        instance->ports_used = port->enabled ? i + 1 : instance->ports_used;
+    }
+    for (uint32_t i = instance->ports_used; i < instance->port_count; i++) {
+        instance->outputs[i].flags = instance->outputs[i].emit = 0;
     }
 }
 
@@ -81,7 +87,7 @@ void srv_node_update_ports(struct srv_node *node, struct oto_segment_channel *di
     if (node->live.evaluate != NULL) {
         return; /* a motion's channel is the truth */
     }
-    srv_ports_enable(node->live.ports, node->live.port_count, &node->live.params);
+    srv_instance_enable_ports(&node->live);
     for (uint32_t i = 0; i < node->live.port_count; i++) {
         const struct srv_port *port = &node->live.ports[i];
         if (port->channel != SRV_NO_CHANNEL) {

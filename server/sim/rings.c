@@ -6,7 +6,7 @@
 #include "world/world_config.h"
 
 #define WORLD_BUDGET_BYTES (UINT64_C(64) << 20)
-#define VEHICLE_BUDGET_BYTES (UINT64_C(40) << 10)
+#define VEHICLE_BUDGET_BYTES (UINT64_C(24) << 10)
 #define SHORTEST_PART 64u /* of a second */
 
 static uint32_t larger(uint32_t a, uint32_t b)

@@ -48,7 +48,7 @@ static void expose(struct srv_sim *sim, uint64_t tick, struct item *item)
     struct srv_node *node = item->node;
     srv_turn_prepare(sim, item->vehicle, node, tick, &item->turn);
     node->ahead.flags = item->turn.flags;
-    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, item->turn.step.at.t_ns);
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.ports_used, item->turn.step.at.t_ns);
 }
 
 static void run(struct srv_sim *sim, const struct item *items, uint32_t count)

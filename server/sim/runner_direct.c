@@ -50,7 +50,7 @@ void srv_direct_step(struct srv_sim *sim, struct srv_vehicle *vehicle, struct sr
 {
     struct srv_turn_step turn;
     srv_turn_prepare(sim, vehicle, node, tick, &turn);
-    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.port_count, turn.step.at.t_ns);
+    srv_outputs_clear(node->live.outputs, node->live.ports, node->live.ports_used, turn.step.at.t_ns);
     srv_node_publish(sim, node, srv_node_run(sim, node, &turn.step), turn.flags);
 }
 

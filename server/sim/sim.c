@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge_pages.h"
 #include "document/document.h"
 #include "sim/fifo.h"
 
@@ -40,6 +41,7 @@ static enum oto_status make_nodes(struct srv_sim *sim, oto_warn_function warn, v
     if (sim->nodes == NULL || sim->first_channels == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %u nodes", count);
     }
+    srv_huge_pages(sim->nodes, count * sizeof *sim->nodes);
     for (uint32_t i = 0; status == OTO_OK && i < count; i++) {
         struct srv_node *node = &sim->nodes[i];
         status = srv_node_init(sim->config, i, warn, warn_context, node, error);

@@ -32,12 +32,13 @@ struct srv_vehicle {
     bool stale;    /* the motion node is broken: the truth is the last good one */
     bool truth_was_finite;
     uint32_t truth_flags; /* of the last truth */
-    struct oto_truth_record truth;      /* at the last tick's end */
-    struct oto_truth_record truth_zero; /* at time zero */
-    struct srv_history history; /* without any_time, or once the motion was swapped */
     struct srv_ring ring;
-    uint32_t channel;
     const struct srv_vibration *vibration; /* NULL: nothing shakes it */
+    struct srv_history history; /* without any_time, or once the motion was swapped */
+    struct oto_truth_record truth;      /* at the last tick's end */
+    /* not of each tick */
+    struct oto_truth_record truth_zero; /* at time zero */
+    uint32_t channel;
 };
 
 /* What the simulator asks of its shell; every member may be NULL. */

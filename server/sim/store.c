@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/huge_pages.h"
+
 void srv_store_fill(struct srv_store *store, void *memory, const struct srv_segment_plan *plan,
                     const struct srv_layout *layout)
 {
@@ -54,6 +56,7 @@ enum oto_status srv_store_make_heap(void *context, const struct srv_segment_plan
         status = oto_fail(error, OTO_NO_MEMORY, "no memory for the %.1f MiB of the world's records",
                           (double)layout.bytes / 0x1p20);
     } else {
+        srv_huge_pages(memory, layout.awake_bytes);
         srv_store_fill(store, memory, plan, &layout);
     }
     srv_layout_finish(&layout);

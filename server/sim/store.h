@@ -43,6 +43,7 @@ struct srv_layout {
     struct oto_segment_channel *directory; /* heap */
     uint32_t field_count, channel_count;
     uint64_t field_offset, directory_offset, bytes;
+    uint64_t awake_bytes; /* up to the first ring without memory, whole pages */
     uint64_t hash;
 };
 

@@ -278,7 +278,7 @@ static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_
     if (change->instance.evaluate != NULL && take_state(sim, node, change, &reason) != OTO_OK) {
         return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
     }
-    srv_ports_enable(change->instance.ports, change->instance.port_count, &change->instance.params);
+    srv_instance_enable_ports(&change->instance);
     if (trial->phase == SRV_TRIAL_NONE) {
         link_trial(sim, change);
     }

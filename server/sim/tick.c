@@ -44,7 +44,7 @@ static inline void publish(struct srv_sim *sim, struct srv_node *node, uint32_t 
     if (faulty) {
         srv_faults_begin_sample(sim, node);
     }
-    for (uint32_t i = 0; i < node->live.port_count; i++) {
+    for (uint32_t i = 0; i < node->live.ports_used; i++) {
         struct srv_port *port = &node->live.ports[i];
         const struct oto_output *output = &node->live.outputs[i];
         uint32_t record_flags = output->flags | flags;
@@ -116,7 +116,7 @@ static void move(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tic
     for (uint32_t v = first; v < end; v++) {
         if (fetches) {
             srv_fetch_sensors(&sim->vehicles[v]);
-            srv_fetch_instance(&sim->vehicles[v + MOTIONS_AHEAD < end ? v + MOTIONS_AHEAD : v].motion->live);
+            srv_fetch_motion(&sim->vehicles[v + MOTIONS_AHEAD < end ? v + MOTIONS_AHEAD : v]);
         }
         srv_truth_advance(sim, &sim->vehicles[v], tick);
     }

@@ -18,6 +18,7 @@ enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value
             status = oto_value_fail(list->items[i], binder->error, OTO_INVALID,
                                     "expected one of `uid`, `gid` and `certificate`: the user, group or remote client with the role");
         control->rule_count++;
+        control->user_rule_count += rule->certificate[0] == '\0';
     }
     return srv_binder_result(binder, problems, status);
 }

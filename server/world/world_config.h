@@ -221,7 +221,7 @@ struct srv_role_rule {
 /* Roles of other users. The server's own user and root have all rights. */
 struct srv_control_config {
     char listen[256]; /* tls+tcp://HOST:PORT for remote control; "": none */
-    uint32_t rule_count;
+    uint32_t rule_count, user_rule_count; /* all; those of users and groups, who reach the control socket */
     struct srv_role_rule rules[SRV_MAX_ROLE_RULES];
 };
 

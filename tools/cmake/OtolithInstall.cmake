@@ -4,7 +4,7 @@ set(OTOLITH_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/otolith)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/otolith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS otolith_headers otolith_shared otolith_sim_shared EXPORT otolith-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(program otolith otolithd otolith-player otolith-publisher otolith-plugin-host otolith-web otolith-nats otolith-ros2 otolith-ardupilot otolith-px4)
+foreach(program otolith otolithd otolith-player otolith-publisher otolith-gate otolith-plugin-host otolith-web otolith-nats otolith-ros2 otolith-ardupilot otolith-px4)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()

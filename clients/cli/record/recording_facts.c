@@ -111,7 +111,7 @@ static enum oto_status copy_origin(struct recording *recording, const char *path
     return status;
 }
 
-/* The files that the world names. `facts`: what the server reports of itself. */
+/* The files that the world names. `facts`: what the server reports about itself. */
 static enum oto_status attach_named_files(struct recording *recording, const struct oto_value *facts, const char *world_path,
                                           struct oto_error *error)
 {

@@ -117,21 +117,34 @@ static void put_vector(struct oto_cdr_writer *writer, oto_vec3 v)
 
 /* ---- transform ---- */
 
+enum oto_status oto_ros_transforms_encode(const struct oto_ros_transform *transforms, uint32_t count, int64_t t_ns, struct oto_buffer *to)
+{
+    struct oto_cdr_writer writer;
+    size_t bytes = 16;
+    bool in_range = true;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += 128 + strlen(transforms[i].frame_id) + strlen(transforms[i].child_frame_id);
+    }
+    if (oto_cdr_begin(&writer, to, bytes) != OTO_OK) {
+        return OTO_NO_MEMORY;
+    }
+    oto_cdr_put_u32(&writer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        in_range = put_header(&writer, t_ns, transforms[i].frame_id) && in_range;
+        oto_cdr_put_text(&writer, transforms[i].child_frame_id, strlen(transforms[i].child_frame_id));
+        put_vector(&writer, transforms[i].translation_m);
+        put_quaternion(&writer, transforms[i].q_frame_from_child);
+    }
+    to->bytes = writer.at;
+    return in_range ? OTO_OK : OTO_RANGE;
+}
+
 static enum oto_status encode_transform(const char *frame_id, const struct oto_sample_head *head, const void *payload,
                                         struct oto_buffer *to)
 {
     const struct oto_truth_record *truth = payload;
-    struct oto_cdr_writer writer;
-    if (oto_cdr_begin(&writer, to, 128 + strlen(frame_id)) != OTO_OK) {
-        return OTO_NO_MEMORY;
-    }
-    oto_cdr_put_u32(&writer, 1); /* transforms */
-    const bool in_range = put_header(&writer, head->t_ns, OTO_ROS_WORLD_FRAME);
-    oto_cdr_put_text(&writer, frame_id, strlen(frame_id));
-    put_vector(&writer, truth->position_enu_m);
-    put_quaternion(&writer, truth->q_enu_from_body);
-    to->bytes = writer.at;
-    return in_range ? OTO_OK : OTO_RANGE;
+    const struct oto_ros_transform transform = {OTO_ROS_WORLD_FRAME, frame_id, truth->position_enu_m, truth->q_enu_from_body};
+    return oto_ros_transforms_encode(&transform, 1, head->t_ns, to);
 }
 
 /* ---- odometry ---- */

@@ -113,12 +113,6 @@ static uint64_t ring_end(const struct oto_segment_channel *channel)
     return page_up(channel->ring_offset + sizeof(struct oto_ring) + (uint64_t)channel->capacity * channel->slot_stride);
 }
 
-/* Allocates the pages in advance. A ring begins on a page. */
-static uint64_t awake_end(const struct srv_channel_spec *spec, const struct oto_segment_channel *channel)
-{
-    return spec->asleep ? channel->ring_offset + OTO_SEGMENT_PAGE : ring_end(channel);
-}
-
 /* The pages exist by then; a kernel before 5.14 is not asked to map them all at once. */
 static void touch(const unsigned char *base, uint64_t bytes)
 {
@@ -145,20 +139,16 @@ static int reserve(const struct srv_segment *segment, uint64_t from, uint64_t en
 static enum oto_status reserve_awake(const struct srv_segment_plan *plan, const struct srv_layout *layout,
                                      const struct srv_segment *segment, struct oto_error *error)
 {
-    uint64_t wanted = layout->bytes, from = 0;
+    uint64_t wanted = layout->awake_bytes;
     for (uint32_t i = 0; i < plan->channel_count; i++) {
-        const struct oto_segment_channel *channel = &layout->directory[i];
-        wanted -= ring_end(channel) - awake_end(&plan->channels[i], channel);
+        segment->awake[i] = !plan->channels[i].asleep;
+        wanted += plan->channels[i].asleep ? OTO_SEGMENT_PAGE : 0;
     }
     const uint64_t available = wanted >= CHECK_MEMORY_FROM_BYTES ? available_bytes() : 0;
-    int cause = available != 0 && wanted > available ? ENOMEM : 0;
+    int cause = available != 0 && wanted > available ? ENOMEM : reserve(segment, 0, layout->awake_bytes);
     for (uint32_t i = 0; i < plan->channel_count && cause == 0; i++) {
-        const struct oto_segment_channel *channel = &layout->directory[i];
-        segment->awake[i] = !plan->channels[i].asleep;
-        if (plan->channels[i].asleep || i + 1 == plan->channel_count) {
-            cause = reserve(segment, from, awake_end(&plan->channels[i], channel));
-            from = ring_end(channel);
-        }
+        const uint64_t offset = layout->directory[i].ring_offset;
+        cause = segment->awake[i] ? 0 : reserve(segment, offset, offset + OTO_SEGMENT_PAGE);
     }
     if (cause != 0) {
         return oto_fail(error, OTO_NO_MEMORY,

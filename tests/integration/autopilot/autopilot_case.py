@@ -14,7 +14,7 @@ world: test
 seed: 3
 origin: {latitude_deg: 47.397742, longitude_deg: 8.545594, altitude_m: 488, date: 2026-07-01}
 clock: {rate_hz: 1000, mode: MODE, master: autopilot}
-environment: {gravity: wgs84, magnetic_field: wmm2025}
+environment: {gravity: wgs84, magnetic_field: wmm2025, atmosphere: isa}
 vehicles:
   - name: quad
     motion: {plugin: motion_multirotor, controls: autopilot}

@@ -331,6 +331,132 @@ static void a_record_without_a_fix_changes_nothing_and_another_mode_has_another_
     mini_close(&rig.host);
 }
 
+/* The rate changes while the fix is under way: its antenna is where it was, not where the last rate alone leads back to. */
+static void a_late_fix_is_compared_along_the_samples_since_then(void **unused)
+{
+    struct rig rig;
+    struct oto_navsat_record fix;
+    (void)unused;
+    rig_open(&rig);
+    bind_gnss(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    for (int t = 0; t <= 1000; t += 10) {
+        struct oto_imu_record imu = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+        imu.angular_velocity_rad_s.x = sin(0.02 * t);
+        (void)give(&rig, INS_IMU, t * ms, t * ms, &imu);
+        if (t == 920) {
+            const oto_vec3 antenna = oto_quat_rotate(rig.estimate.q_enu_from_body, oto_vec3_make(-0.5, 0.2, 1.4));
+            fix = fix_at(&rig, oto_vec3_add(rig.estimate.position_enu_m, antenna), 1, OTO_NAVSAT_SINGLE);
+        }
+    }
+    (void)give(&rig, INS_GNSS, 920 * ms, 1000 * ms, &fix);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_near(rig.innovation.innovation[3 * INS_ROW_GNSS + i], 0, 1e-4); /* with the last rate alone 0.04 */
+    }
+    mini_close(&rig.host);
+}
+
+static void the_velocity_of_a_fix_is_used_where_it_has_one(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    bind_gnss(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_set(&rig.host, "initial.velocity_sigma_m_s", 2);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 10, oto_quat_identity());
+    struct oto_navsat_record fix = fix_at(&rig, oto_vec3_make(-0.5, 0.2, 1.4), 4, OTO_NAVSAT_SINGLE);
+    assert_int_equal(give(&rig, INS_GNSS, 10 * ms, 10 * ms, &fix), OTO_STEP_OK);
+    assert_int_equal(rig.innovation.used[INS_ROW_GNSS_VELOCITY], 0); /* a variance of 0 is none */
+    assert_true(rig.estimate.velocity_sigma_enu_m_s.x > 1.9);
+    fix.velocity_enu_m_s = oto_vec3_make(1, 0, 0);
+    fix.velocity_covariance[0] = fix.velocity_covariance[4] = fix.velocity_covariance[8] = 0.01;
+    assert_int_equal(give(&rig, INS_GNSS, 10 * ms, 10 * ms, &fix), OTO_STEP_OK);
+    assert_int_equal(rig.innovation.used[INS_ROW_GNSS_VELOCITY], 1);
+    assert_near(rig.estimate.velocity_enu_m_s.x, 1, 0.01);
+    assert_true(rig.estimate.velocity_sigma_enu_m_s.x < 0.11);
+    mini_close(&rig.host);
+}
+
+/* Its offset is unknown at the start, so that only changes of the pressure move the height: 1 hPa is 8.3 m near the ground. */
+static void a_barometer_shows_changes_of_the_height(void **unused)
+{
+    struct rig rig;
+    struct oto_pressure_record air = {.fluid_pressure_pa = 97000};
+    (void)unused;
+    rig_open(&rig);
+    bind_gnss(&rig);
+    mini_set(&rig.host, "align.from", INS_ALIGN_GIVEN);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 10, oto_quat_identity());
+    (void)give(&rig, INS_BAROMETER, 10 * ms, 10 * ms, &air);
+    assert_near(rig.estimate.position_enu_m.z, 0, 0.02);
+    assert_near(rig.estimate.position_sigma_enu_m.z, 1, 0.01);
+    for (uint32_t k = 0; k < INS_STATES; k++) { /* the car has moved since: only the offset is still known */
+        if (k != INS_P + 2) {
+            state_of(&rig)->p[(INS_P + 2) * INS_STATES + k] = state_of(&rig)->p[k * INS_STATES + INS_P + 2] = 0;
+        }
+    }
+    state_of(&rig)->p[(INS_P + 2) * (INS_STATES + 1)] = 1e4;
+    state_of(&rig)->p[INS_OFFSET * (INS_STATES + 1)] = 0.01;
+    air.fluid_pressure_pa -= 100;
+    (void)give(&rig, INS_BAROMETER, 10 * ms, 10 * ms, &air);
+    assert_near(rig.estimate.position_enu_m.z, 8.6, 0.3); /* 97 kPa at 500 m: thinner air than standard */
+    air.fluid_pressure_pa = -1;
+    assert_int_equal(give(&rig, INS_BAROMETER, 10 * ms, 10 * ms, &air), OTO_STEP_WARN);
+    mini_close(&rig.host);
+}
+
+/* Springs pitch the body by its acceleration: the constraint learns how much, instead of taking it for a velocity upwards. */
+static void the_constraint_learns_the_angle_of_the_body(void **unused)
+{
+    struct rig rig;
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "nonholonomic.rate_hz", 10);
+    mini_start(&rig.host);
+    set_moving(&rig);
+    struct ins_state *state = state_of(&rig);
+    memset(state->aids, 0, sizeof state->aids);
+    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, oto_vec3_make(10, 0.1, -0.2));
+    state->gyro_bias = state->sample.angular_rate_rad_s;
+    state->p[(INS_ANGLE + 0) * (INS_STATES + 1)] = state->p[(INS_ANGLE + 1) * (INS_STATES + 1)] = 1e-4;
+    for (int i = 0; i < 200; i++) {
+        state->nonholonomic_ns = INT64_MIN;
+        ins_say_what_holds(plan_of(&rig), state);
+    }
+    assert_near(ins_aid(state, INS_ANGLE), 0.01, 1e-3);
+    assert_near(ins_aid(state, INS_ANGLE + 1), -0.02, 1e-3);
+    assert_near(ins_velocity_body(state).y, 0.1, 1e-9);
+    mini_close(&rig.host);
+}
+
+/* An encoder shows the first centimetres of a drive late. */
+static void a_standstill_that_the_velocity_contradicts_is_gated(void **unused)
+{
+    struct rig rig;
+    const struct oto_odometry_record standing = {.speed_m_s = 0};
+    (void)unused;
+    rig_open(&rig);
+    mini_set(&rig.host, "odometer.sigma_m_s", 1);
+    mini_set(&rig.host, "zero_velocity.sigma_m_s", 0.001);
+    mini_start(&rig.host);
+    give_rest(&rig, 0, 1500, oto_quat_identity());
+    struct oto_imu_record moving = imu_at_rest(&rig, oto_quat_identity(), oto_vec3_zero(), oto_vec3_zero());
+    const oto_vec3 ahead = oto_quat_rotate_inv(rig.bindings[INS_IMU].q_body_from_sensor, oto_vec3_make(3, 0, 0));
+    moving.linear_acceleration_m_s2 = oto_vec3_add(moving.linear_acceleration_m_s2, ahead);
+    for (int t = 1510; t <= 2500; t += 10) {
+        (void)give(&rig, INS_ODOMETER, t * ms, t * ms, &standing);
+        (void)give(&rig, INS_IMU, t * ms, t * ms, t > 2300 ? &moving : &(const struct oto_imu_record){
+            .linear_acceleration_m_s2 = oto_vec3_sub(moving.linear_acceleration_m_s2, ahead)});
+    }
+    assert_true(rig.innovation.gated[INS_ROW_ZERO_VELOCITY] > 0);
+    assert_true(rig.estimate.velocity_enu_m_s.x > 0.3); /* 0.6, less what the odometer's metre a second takes off */
+    mini_close(&rig.host);
+}
+
 /* ---- alignment ---- */
 
 /* P − σ² e eᵀ of the error e of a heading alone is positive semi-definite: P does not know more of it than σ. */
@@ -664,6 +790,11 @@ int main(void)
         cmocka_unit_test(a_satellite_fix_places_the_antenna_and_starts_the_position),
         cmocka_unit_test(fixes_do_not_average_below_their_correlated_error),
         cmocka_unit_test(a_record_without_a_fix_changes_nothing_and_another_mode_has_another_error),
+        cmocka_unit_test(a_late_fix_is_compared_along_the_samples_since_then),
+        cmocka_unit_test(the_velocity_of_a_fix_is_used_where_it_has_one),
+        cmocka_unit_test(a_barometer_shows_changes_of_the_height),
+        cmocka_unit_test(the_constraint_learns_the_angle_of_the_body),
+        cmocka_unit_test(a_standstill_that_the_velocity_contradicts_is_gated),
         cmocka_unit_test(a_speed_shows_nothing_of_the_heading),
         cmocka_unit_test(rest_gives_tilt_heading_and_gyroscope_bias),
         cmocka_unit_test(declination_turns_the_heading),

@@ -194,6 +194,33 @@ static void the_watchdog_names_a_node_that_does_not_come_back(void **unused)
     fixture_end(&fixture);
 }
 
+/* Reports follow stalls of 5, 10, 20, … ms, and one every 10 s: fewer than 30 within the patience of the test. */
+static void stalls_of_every_tick_are_counted_and_not_each_reported(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    char sentence[256] = "";
+    uint32_t reports = 0;
+    fixture_begin(&fixture, 1000, 1);
+    fixture_vehicle(&fixture, "car", "circle");
+    struct srv_node_config *bad = fixture_sensor(&fixture, "bad", "counter", 1000, 1);
+    fixture_set(bad, "trouble", "slow");
+    fixture_set(bad, "slow_ms", "20");
+    fixture.options.watchdog_ns = 5000000;
+    fixture.options.start_paused = false;
+    fixture_start(&fixture);
+    const int64_t deadline_ns = fixture_now_ns() + FIXTURE_PATIENCE_NS;
+    while (fixture_counter(&fixture, OTO_COUNTER_STALLS) < 60) {
+        assert_true(fixture_now_ns() < deadline_ns);
+        reports += srv_engine_watchdog(fixture.engine, sentence, sizeof sentence);
+        (void)usleep(500);
+    }
+    assert_true(reports >= 1);
+    assert_true(reports < 30);
+    assert_non_null(strstr(sentence, "has been"));
+    fixture_end(&fixture);
+}
+
 static void a_plugin_that_never_returns_does_not_keep_the_server_from_ending(void **unused)
 {
     (void)unused;
@@ -228,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_changed_floating_point_mode_is_restored_and_quarantined),
         cmocka_unit_test(without_its_motion_a_vehicle_holds_its_last_truth_and_says_stale),
         cmocka_unit_test(the_watchdog_names_a_node_that_does_not_come_back),
+        cmocka_unit_test(stalls_of_every_tick_are_counted_and_not_each_reported),
         cmocka_unit_test(a_plugin_that_never_returns_does_not_keep_the_server_from_ending),
     };
     return cmocka_run_group_tests_name("engine in trouble", tests, NULL, NULL);
