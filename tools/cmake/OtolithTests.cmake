@@ -24,7 +24,7 @@ function(oto_add_test)
     add_dependencies(${T_NAME} ${T_DEPENDS})
   endif()
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 120)
+    set(T_TIMEOUT 600)
   endif()
   if(OTOLITH_SANITIZE)
     math(EXPR T_TIMEOUT "5 * ${T_TIMEOUT}") # it ends what hangs; instrumented code is slow, and the machine may be busy
