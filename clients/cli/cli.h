@@ -13,7 +13,7 @@
 #include "tls_options.h"
 
 /* Exit codes: success, failure with a sentence on stderr, error in the command line. See also cli_signal_exit_code(). */
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_FIT = 3 };
 
 enum { CLI_WORLDS_MAX = 64 }; /* running worlds that a command lists */
 
