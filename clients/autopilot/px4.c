@@ -47,6 +47,7 @@ struct bridge {
     int64_t state_interval_ns, state_due_ns, heartbeat_due_ns; /* simulated */
     int64_t pace_ns;       /* real time of the next step before the first answer */
     uint64_t steps, unanswered, repeated;
+    uint64_t lost; /* samples of IMU 0 that were overwritten unread: without lockstep only */
 };
 
 /* ---- the world ---- */
@@ -202,6 +203,8 @@ static void send_samples(struct bridge *bridge)
         bridge->steps++;
         bridge->asked = true;
     }
+    bridge->lost += first->reader.cursor.lost;
+    first->reader.cursor.lost = 0;
     px4_link_flush(&bridge->link);
 }
 
@@ -343,8 +346,8 @@ static enum oto_status run(struct bridge *bridge, struct oto_error *error)
 static void report_end(const struct bridge *bridge)
 {
     program_say(&bridge->program, "%" PRIu64 " steps, %" PRIu64 " not answered in time, %" PRIu64 " messages sent, %" PRIu64 " dropped, %" PRIu64
-                " samples not sent because their time was known, %" PRIu64 " damaged frames, %" PRIu64 " connections",
-                bridge->steps, bridge->unanswered, bridge->link.sent, bridge->link.dropped, bridge->repeated, bridge->link.in.damaged,
+                " samples lost in the ring, %" PRIu64 " not sent because their time was known, %" PRIu64 " damaged frames, %" PRIu64 " connections",
+                bridge->steps, bridge->unanswered, bridge->link.sent, bridge->link.dropped, bridge->lost, bridge->repeated, bridge->link.in.damaged,
                 bridge->link.connections);
 }
 

@@ -2,6 +2,7 @@
  * otolith doctor: checks whether this machine is fit for real time. Each check is one row of a table: its name, and a
  * function that returns the fact, a verdict and an advice.
  */
+#include "base/landlock.h"
 #include "cli.h"
 #include "json.h"
 
@@ -151,6 +152,20 @@ static void look_at_filter(struct finding *finding)
                 "nodes with `isolation: process` and probes of swaps do not start: build the kernel with CONFIG_SECCOMP_FILTER");
 }
 
+static void look_at_page(struct finding *finding)
+{
+    char path[PATH_MAX], fact[200];
+    struct oto_error error = {0};
+    const uint32_t abi = srv_landlock_abi();
+    if (cli_sibling("otolith-web", path, sizeof path, &error) != OTO_OK) {
+        say_finding(finding, NOTE, "otolith-web is not built", "install libwebsockets-dev and libwebsockets-evlib-uv and build otolith again");
+        return;
+    }
+    (void)snprintf(fact, sizeof fact, "otolith-web gives up privileges and starts no program%s%s", abi > 0 ? "; Landlock: it writes no file" : "",
+                   abi >= 4 ? " and connects to no address" : "");
+    say_finding(finding, abi > 0 ? GOOD : NOTE, fact, "this kernel has no Landlock (Linux 5.13, lsm=landlock), which would forbid it to write files");
+}
+
 static void look_at_memory(struct finding *finding)
 {
     struct statvfs space;
@@ -221,6 +236,7 @@ static const struct {
     {"idle states", look_at_idle},
     {"sealed memory", look_at_seals},
     {"plugin isolation", look_at_filter},
+    {"page", look_at_page},
     {"shared memory", look_at_memory},
     {"ROS 2", look_at_ros2},
     {"lateness", look_at_lateness},

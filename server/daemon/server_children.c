@@ -140,11 +140,15 @@ void srv_server_start_web(struct srv_server *server)
     if (!web->enabled || server->options->no_publish) {
         return;
     }
-    const struct srv_supervisor_options options = {
+    struct srv_supervisor_options options = {
         .program = "otolith-web",
         .arguments = {"--listen", web->listen, web->read_token == SRV_READ_TOKEN_NONE ? "--read-token=none" : "--read-token=auto"},
         .endpoint_count = 1,
         .endpoints = {""}};
+    for (uint32_t i = 0; i < SRV_ORIGINS_MAX && web->origins[i][0] != '\0'; i++) {
+        options.arguments[3 + 2 * i] = "--origin";
+        options.arguments[4 + 2 * i] = web->origins[i];
+    }
     const struct srv_supervisor_hooks hooks = srv_server_web_hooks(server);
     const enum oto_status status =
         srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->web, &error);

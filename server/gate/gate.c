@@ -69,22 +69,36 @@ static void end_all(struct srv_gate *gate, int64_t now_ms)
     }
 }
 
-/* Sessions are added at the end, and the last one takes the place of one that ends: the deadline shows the oldest. */
-static bool make_room(struct srv_gate *gate, int64_t now_ms)
+/* The connection that has been opening for the longest time, of this peer (NULL: of any). UINT32_MAX: there is none. */
+static uint32_t find_oldest_opening(const struct srv_gate *gate, const struct srv_peer *peer)
 {
     uint32_t oldest = UINT32_MAX;
     for (uint32_t i = 0; i < gate->count; i++) {
-        if (srv_session_is_opening(gate->sessions[i]) &&
-            (oldest == UINT32_MAX || gate->sessions[i]->deadline_ms < gate->sessions[oldest]->deadline_ms)) {
+        const struct srv_session *session = gate->sessions[i];
+        const bool fits = peer == NULL || (session->peer.kind == peer->kind && session->peer.address == peer->address);
+        if (fits && srv_session_is_opening(session) &&
+            (oldest == UINT32_MAX || session->deadline_ms < gate->sessions[oldest]->deadline_ms)) {
             oldest = i;
         }
     }
+    return oldest;
+}
+
+static bool end_oldest_opening(struct srv_gate *gate, const struct srv_peer *peer, int64_t now_ms)
+{
+    const uint32_t oldest = find_oldest_opening(gate, peer);
     if (oldest == UINT32_MAX) {
         return false;
     }
     srv_session_end(gate->sessions[oldest], "its handshake was unfinished when all places were taken");
     end_session(gate, oldest, now_ms);
     return true;
+}
+
+/* A peer first loses its own connections; those of others only if the gate as a whole is full. */
+static bool make_room(struct srv_gate *gate, const struct srv_peer *peer, int64_t now_ms)
+{
+    return end_oldest_opening(gate, peer, now_ms) || (gate->count >= SRV_PLACES_TCP && end_oldest_opening(gate, NULL, now_ms));
 }
 
 static uint32_t count_controls(const struct srv_gate *gate)
@@ -102,7 +116,7 @@ static const char *why_no_place(struct srv_gate *gate, const struct srv_gate_lis
         return "8 clients control this world from other machines already";
     }
     while (srv_places_are_full(&gate->places, peer)) {
-        if (!make_room(gate, now_ms)) {
+        if (!make_room(gate, peer, now_ms)) {
             return "all places are taken";
         }
     }
@@ -115,7 +129,7 @@ static bool accept_one(struct srv_gate *gate, const struct srv_gate_listener *li
     char from[96];
     const int fd = srv_gate_listener_accept(listener, &peer, from, sizeof from);
     if (fd < 0) {
-        return (errno == EMFILE || errno == ENFILE) && make_room(gate, now_ms);
+        return (errno == EMFILE || errno == ENFILE) && end_oldest_opening(gate, NULL, now_ms);
     }
     const char *full = why_no_place(gate, listener, &peer, now_ms);
     if (full != NULL) {
@@ -146,6 +160,7 @@ static void open_listener(struct srv_gate *gate, uint32_t index, struct oto_erro
         gate->complained[index] = false;
     } else if (!gate->complained[index]) {
         gate->complained[index] = true;
+        gate->reports.closed(gate->reports.context, index);
         report(gate, error->text);
     }
 }

@@ -15,6 +15,7 @@
 struct srv_gate_reports {
     void *context;
     void (*endpoint)(void *context, uint32_t index, const char *url);
+    void (*closed)(void *context, uint32_t index); /* it cannot listen there now */
     void (*event)(void *context, const char *sentence);
 };
 

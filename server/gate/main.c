@@ -56,6 +56,13 @@ static void report_endpoint(void *context, uint32_t index, const char *url)
     write_line(line, sizeof line, snprintf(line, sizeof line, "endpoint %" PRIu32 " %s\n", index, url));
 }
 
+static void report_closed(void *context, uint32_t index)
+{
+    char line[32];
+    (void)context;
+    write_line(line, sizeof line, snprintf(line, sizeof line, "closed %" PRIu32 "\n", index));
+}
+
 static void report_event(void *context, const char *sentence)
 {
     const struct program *program = context;
@@ -125,7 +132,7 @@ static enum oto_status open_program(struct program *program, struct oto_error *e
 {
     const struct oto_client_options options = {
         .size = sizeof options, .socket_path = program->options.socket_path, .name = "otolith-gate", .role = "observe"};
-    const struct srv_gate_reports reports = {program, report_endpoint, report_event};
+    const struct srv_gate_reports reports = {program, report_endpoint, report_closed, report_event};
     enum oto_status status = oto_client_open(&options, &program->client, error);
     if (status == OTO_OK && serves_samples(&program->options)) {
         status = srv_feed_create(program->client, program->options.format, program->options.only, sink, &program->gate, &program->feed, error);

@@ -193,6 +193,7 @@ static void try_listener(struct srv_pub *pub, struct listener *listener, int64_t
     if (failure != NULL && !listener->complained) {
         char sentence[400];
         listener->complained = true;
+        pub->options.closed(pub->options.context, (uint32_t)(listener - pub->listeners));
         (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it retries every second",
                        listener->url, failure);
         pub->options.event(pub->options.context, sentence);

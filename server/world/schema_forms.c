@@ -153,6 +153,17 @@ static void write_patterns(struct srv_json *json, const struct srv_key *key)
     srv_json_close(json, ']');
 }
 
+static void write_origins(struct srv_json *json, const struct srv_key *key)
+{
+    (void)key;
+    srv_json_text(json, "type", "array");
+    srv_json_raw(json, "maxItems", "8");
+    srv_json_open(json, "items", '{');
+    srv_json_text(json, "type", "string");
+    srv_json_text(json, "pattern", "^https?://[a-z0-9.:[\\]-]+$");
+    srv_json_close(json, '}');
+}
+
 static void write_listen(struct srv_json *json, const struct srv_key *key)
 {
     static const char url[] = "^(ipc|ipc://.+|tcp://.+|tls[+]tcp://.+|udp://.+)$";
@@ -227,7 +238,7 @@ static void (*const writers[SRV_FORM_COUNT])(struct srv_json *json, const struct
     [SRV_FORM_I32] = write_integer, [SRV_FORM_U64] = write_u64,   [SRV_FORM_RATE] = write_rate,
     [SRV_FORM_BOOL] = write_bool,   [SRV_FORM_NAME] = write_name, [SRV_FORM_TOPIC] = write_topic,
     [SRV_FORM_VEC3] = write_vec3,   [SRV_FORM_TABLE] = write_table, [SRV_FORM_DATE] = write_date, [SRV_FORM_LISTEN] = write_listen,
-    [SRV_FORM_PATTERNS] = write_patterns,
+    [SRV_FORM_PATTERNS] = write_patterns, [SRV_FORM_ORIGINS] = write_origins,
     [SRV_FORM_ADDRESS] = write_address, [SRV_FORM_VALUE] = write_text,  [SRV_FORM_MAP] = write_map,   [SRV_FORM_LIST] = write_list,
     [SRV_FORM_SPREAD] = write_spread, [SRV_FORM_NAMED] = write_named,
     [SRV_FORM_SECTION] = write_map,

@@ -27,6 +27,7 @@ enum srv_form {
     SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
     SRV_FORM_PATTERNS, /* char[bytes]: a pattern of names or a list of them, joined by commas (base/pattern.h) */
     SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
+    SRV_FORM_ORIGINS, /* char[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]: a list of origins of web pages (base/origin.h) */
     SRV_FORM_ADDRESS, /* char[bytes]: an IP address and a port */
     SRV_FORM_VALUE,   /* const struct oto_value *: any value; the loader reads it */
     SRV_FORM_MAP,     /* const struct oto_value *: a map; without `section` the plugin defines its keys */

@@ -123,6 +123,8 @@ static const struct srv_key web_keys[] = {
      .text = "address and port of the page; if the port is taken, one of the next 15 is used; port 0: any port"},
     {"read_token", SRV_FORM_WORD, AT(config.web.read_token), WORDS(read_tokens), .default_text = "auto",
      .text = "auto: reading needs the token of the printed link; none: everybody who reaches the port may read, on loopback only"},
+    {"origins", SRV_FORM_ORIGINS, AT(config.web.origins),
+     .text = "origins of other pages that may connect, such as [https://app.foxglove.dev], and of reverse proxies before this one, whose Host is accepted"},
 };
 static const struct srv_section web = {"web", "the page in the browser", KEYS(web_keys)};
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/origin.h"
 #include "world/fault_spec.h"
 #include "world/table.h"
 #include "otolith/mailbox.h"
@@ -205,6 +206,7 @@ struct srv_web_config {
     bool enabled;
     char listen[72];    /* ADDRESS:PORT */
     int32_t read_token; /* enum srv_read_token */
+    char origins[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]; /* that may connect too; "" after the last */
 };
 
 /* What a client may do; each role includes the roles before it. */

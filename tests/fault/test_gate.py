@@ -138,8 +138,11 @@ class GateCase(OtolithCase):
     def gate(self):
         """The pid of the gate; 0 if it does not run."""
         for pid in pathlib.Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text().split():
-            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "otolith-gate":
-                return int(pid)
+            try:
+                if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "otolith-gate":
+                    return int(pid)
+            except OSError:
+                pass  # it has just ended
         return 0
 
     def gate_kb(self):
@@ -239,6 +242,8 @@ class Samples(GateCase):
         self.start(own=(certificate, key))
         self.until(lambda: "has mode 640" in self.said() and "it is not restarted" in self.said(), "the refusal")
         self.assertEqual(self.gate(), 0)
+        self.server.terminate()
+        self.assertEqual(self.server.wait(timeout=60), 1)
 
 
 class Clients(GateCase):
@@ -290,6 +295,7 @@ class Hostile(GateCase):
         self.start()
         self.endpoint()
         self.before = self.gate()
+        self.assertNotEqual(self.before, 0)
 
     def assert_served(self):
         self.assertIn("seq:", self.echo("--ca", self.ca.path / "ca.pem"))

@@ -63,6 +63,8 @@ export PATH XDG_RUNTIME_DIR
 otolith new plugin lab_imu >"$work/log" 2>&1 && cmake -S lab_imu -B lab_imu/build -DCMAKE_PREFIX_PATH="$work/stage" >>"$work/log" 2>&1 &&
   cmake --build lab_imu/build >>"$work/log" 2>&1 && ctest --test-dir lab_imu/build --output-on-failure >>"$work/log" 2>&1 ||
   { cat "$work/log"; fail "the new plugin was not built"; }
+# As dh_strip does for a package: a stripped plugin is loaded as it was linked.
+strip --strip-unneeded --remove-section=.comment --remove-section=.note lab_imu/build/lab_imu.so
 otolith run lab_imu/car.yaml --quiet --no-publish >"$work/run.log" 2>&1 &
 world=$!
 for _ in $(seq 600); do otolith echo first/car/imu -n 1 >/dev/null 2>&1 && break; kill -0 "$world" 2>/dev/null || break; sleep 0.1; done

@@ -3,45 +3,22 @@ minute, asserts nothing.
 
 usage: memory.py FOLDER_OF_PROGRAMS CHECKOUT [MINUTES]
 """
-import json
 import os
+import signal
 import sys
 import time
 
 import browser
 import web_case
+from foxglove_client import start_foxglove_client
 from web_case import EIGHT_QUERY, WebCase
-from websocket import WebSocket
 
 MINUTES = int(sys.argv.pop(3)) if len(sys.argv) > 3 else 30
 STEP_S = 60
 MIB = 1048576
 
 
-def foxglove_client(link, topics):
-    """Reads all samples of the topics, in a process of its own. Ends with the server or the test."""
-    socket = WebSocket("127.0.0.1", link.port, f"/?token={link.token}", protocol="foxglove.sdk.v1", timeout_s=120)
-    channels = None
-    while channels is None:
-        message = socket.receive()
-        if isinstance(message, str) and json.loads(message)["op"] == "advertise":
-            channels = {each["topic"]: each["id"] for each in json.loads(message)["channels"]}
-    socket.send(json.dumps({"op": "subscribe", "subscriptions": [{"id": number, "channelId": channels[topic]} for number, topic in enumerate(topics)]}))
-    try:
-        while True:
-            socket.receive()
-    except (EOFError, OSError):
-        pass
-
-
 class Memory(WebCase):
-    def start_client(self, link):
-        pid = os.fork()
-        if pid == 0:
-            foxglove_client(link, [f"/car/imu{i}" for i in range(1, 9)])
-            os._exit(0)
-        self.addCleanup(lambda: (os.kill(pid, 9), os.waitpid(pid, 0)))
-
     def anonymous_kib(self, pid):
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("RssAnon"))
@@ -54,7 +31,8 @@ class Memory(WebCase):
         link = self.start(self.source / "tests/web/eight.yaml")
         shown = browser.Browser()
         self.addCleanup(shown.close)
-        self.start_client(link)
+        client = start_foxglove_client(link, [f"/car/imu{i}" for i in range(1, 9)])
+        self.addCleanup(lambda: (os.kill(client, signal.SIGKILL), os.waitpid(client, 0)))
         pages = [shown.open(link.page(EIGHT_QUERY), height=1000) for _ in range(2)]
         for page in pages:
             page.wait("otolith.charts.length === 4 && otolith.world.time > 12", 300)

@@ -62,16 +62,21 @@ class OtolithPx4(AutopilotCase):
 
     def test_answers_that_do_not_come_are_counted(self):
         bridge, port = self.begin("--answer-timeout", "5")
-        self.assertEqual(self.px4(port, 1000, "deaf=30")["steps"], 1000)
+        partner = subprocess.Popen(["node", "px4.mjs", str(port), "100000000", "deaf=30"], cwd=self.place, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(partner.stdout.close)
+        self.until(lambda: "no answer within 5 ms" in self.log("bridge.log"), "an answer that does not come")
         self.end(bridge)
+        self.assertEqual(json.loads(partner.communicate(timeout=60)[0])["badOrder"], [])
         self.assertRegex(self.log("bridge.log"), r"steps, [1-9]\d* not answered in time")
 
     def test_real_hardware_gets_no_truth(self):
         bridge, port = self.begin("--hitl", mode="realtime")
         seen = self.px4(port, 100, "state", "free")
         self.assertEqual(seen["state"], 0)
-        self.assertEqual({b - a for a, b in zip(seen["times"], seen["times"][1:])}, {4000})
         self.end(bridge)
+        lost = int(re.search(r"(\d+) samples lost", self.log("bridge.log")).group(1))
+        missing = sum((b - a) // 4000 - 1 for a, b in zip(seen["times"], seen["times"][1:]))
+        self.assertLessEqual(missing, lost)  # none is missing that is not counted
 
     def test_px4_and_the_world_may_restart(self):
         bridge, port = self.begin()

@@ -48,9 +48,9 @@ CLOCK = ("rt/clock", "rosgraph_msgs::msg::dds_::Clock_", "iI")
 
 
 def free_domain():
-    """A domain whose first ports are free: 7400 + 250 × domain."""
+    """A domain whose first ports are free: 7400 + 250 × domain, below the ports that the kernel gives to others."""
     while True:
-        domain = random.randrange(100, 220)
+        domain = random.randrange(2, 100)
         try:
             for offset in (0, 10, 11):
                 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -67,7 +67,7 @@ static void a_line_has_the_fields_in_north_east_down(void **state)
     const size_t length = ardupilot_state_encode(&now, line);
     assert_int_equal(length, strlen(line));
     assert_string_equal(line, "\n{\"timestamp\":12.002500000,\"imu\":{\"gyro\":[0.1,-0.2,-0.3],\"accel_body\":[1,-2,-9.8]},"
-                              "\"position\":[20,10,-30],\"quaternion\":[0.707106781,-0,-0,0.707106781],\"velocity\":[2,1,-3]}\n");
+                              "\"position\":[20,10,-30],\"quaternion\":[0.707106781,0,0,0.707106781],\"velocity\":[2,1,-3]}\n");
 }
 
 static void the_longest_line_fits(void **state)

@@ -47,12 +47,26 @@ static void assert_record_hash(const struct oto_record_type *type, const char *e
     oto_ros_type_free(ros);
 }
 
+static void assert_view_hash(enum oto_ros_view view, const char *expected)
+{
+    assert_hash(oto_ros_view_name(view), oto_ros_view_definition(view), expected);
+}
+
 /* As ROS 2 Jazzy publishes them (ros2 topic info --verbose). */
 static void type_hashes_are_those_of_ros_2(void **state)
 {
     (void)state;
     assert_record_hash(&oto_imu_type, "RIHS01_7d9a00ff131080897a5ec7e26e315954b8eae3353c3f995c55faf71574000b5b");
     assert_record_hash(&oto_mag_type, "RIHS01_e80f32f56a20486c9923008fc1a1db07bbb273cbbf6a5b3bfa00835ee00e4dff");
+    assert_view_hash(OTO_ROS_CLOCK, "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564");
+    assert_view_hash(OTO_ROS_TRANSFORM, "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087");
+    assert_view_hash(OTO_ROS_ODOMETRY, "RIHS01_3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0");
+    assert_view_hash(OTO_ROS_FIX, "RIHS01_62223ab3fe210a15976021da7afddc9e200dc9ec75231c1b6a557fc598a65404");
+    assert_view_hash(OTO_ROS_PRESSURE, "RIHS01_22dfb2b145a0bd5a31a1ac3882a1b32148b51d9b2f3bab250290d66f3595bc32");
+    assert_view_hash(OTO_ROS_LOG, "RIHS01_e28ce254ca8abc06abf92773b74602cdbf116ed34fbaf294fb9f81da9f318eac");
+    assert_hash("std_srvs/srv/SetBool_Request", "bool data\n", "RIHS01_c62fbb99d94e1b25e8ef9e109f9581956bb1b3361a45a4e5810c36a90d29932e");
+    assert_hash("std_srvs/srv/SetBool_Response", "bool success\nstring message\n",
+                "RIHS01_d0814e7f7b4880ab77e9c57426c7aa1562ab69f11eef8e2e968812f9cbd0b059");
 }
 
 static void a_text_that_is_no_definition_has_no_hash(void **state)
