@@ -1,5 +1,5 @@
 # Seconds after which a test of whole programs is ended because it hangs; instrumented code is slow, and the machine may be busy.
-set(OTO_PROGRAM_TIMEOUT 300)
+set(OTO_PROGRAM_TIMEOUT 900)
 if(OTOLITH_SANITIZE)
   set(OTO_PROGRAM_TIMEOUT 1500)
 endif()
