@@ -316,7 +316,8 @@ static void keep_fix(struct ins_alignment *alignment, oto_vec3 position_enu_m, o
 }
 
 /* The rows p + R l of a point of the body; an older fix tells of p − v Δ. */
-static void position_rows(const struct ins_state *state, const struct past *past, oto_vec3 position_enu_m, oto_vec3 body_m, struct num_kalman_row *row)
+static void position_rows(const struct ins_state *state, const struct past *past, oto_vec3 position_enu_m,
+                          oto_vec3 body_m, struct num_kalman_row *row)
 {
     const oto_vec3 expected = oto_vec3_add(past->position_enu_m, oto_mat3_mul_vec(past->r, body_m));
     diagonal(row, 0.0);
@@ -406,7 +407,8 @@ static void use_fix_velocity(const struct ins_plan *plan, struct ins_state *stat
     diagonal(&row, 0.0);
     for (uint32_t i = 0; i < 3; i++) {
         for (uint32_t s = 0; s < INS_STATES; s++) {
-            row.jacobian[i * INS_STATES + s] = r.m[i][0] * j[s] + r.m[i][1] * j[INS_STATES + s] + r.m[i][2] * j[2 * INS_STATES + s];
+            row.jacobian[i * INS_STATES + s] =
+                r.m[i][0] * j[s] + r.m[i][1] * j[INS_STATES + s] + r.m[i][2] * j[2 * INS_STATES + s];
         }
     }
     ins_put(row.jacobian, 0, INS_THETA, oto_mat3_scale(by_turn, -1.0));
