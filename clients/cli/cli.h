@@ -10,9 +10,10 @@
 
 #include "otolith/client.h"
 #include "otolith/status.h"
+#include "tls_options.h"
 
 /* Exit codes: success, failure with a sentence on stderr, error in the command line. See also cli_signal_exit_code(). */
-enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_FIT = 3 };
 
 enum { CLI_WORLDS_MAX = 64 }; /* running worlds that a command lists */
 
@@ -58,7 +59,9 @@ int cli_fit(int argc, char **argv);
 int cli_plot(int argc, char **argv);
 int cli_model(int argc, char **argv);
 int cli_sdf(int argc, char **argv);
+int cli_export(int argc, char **argv);
 int cli_gnss_out(int argc, char **argv);
+int cli_new(int argc, char **argv);
 int cli_plugins(int argc, char **argv);
 int cli_plugin_params(int argc, char **argv);
 int cli_parts(int argc, char **argv);
@@ -108,6 +111,7 @@ struct cli_common {
     const char *world;
     const char *role; /* observe, operate or admin; NULL: the default of the command */
     bool json;
+    struct cli_remote remote; /* of commands that control a world */
 };
 extern const struct argp cli_common_argp;
 /* --set KEY=VALUE, which may be repeated: adds to `sets`, or ends with a usage error. */
@@ -125,10 +129,14 @@ struct oto_client *cli_observe(const struct cli_common *common, const char *name
 /* For a command without options of its own: parses, and checks the number of arguments. */
 struct cli_simple {
     struct cli_common common;
+    bool controls; /* may control a world on another machine */
     const char *arguments[3];
     int count;
 };
 void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
                       struct cli_simple *simple);
+/* The same for a command that controls a world, which may be on another machine. */
+void cli_parse_control(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
+                       struct cli_simple *simple);
 
 #endif

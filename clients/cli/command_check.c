@@ -35,12 +35,13 @@ static int run_check(const char *server, char **arguments, const char *world)
 int cli_check(int argc, char **argv)
 {
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
-        (void)puts("Usage: otolith check WORLD [--set path=value]...\n"
-                   "Check a world file: syntax, names, units, ranges, plugins and their files, without running it.");
+        (void)puts("Usage: otolith check WORLD [--json] [--set path=value]...\n"
+                   "Check a world file: syntax, names, units, ranges, plugins and their files, without running it.\n"
+                   "Up to 20 errors are reported, each with line and column; with --json as one object on standard output.");
         return CLI_OK;
     }
     if (argc < 2) {
-        (void)fprintf(stderr, "Usage: otolith check WORLD [--set path=value]...\n");
+        (void)fprintf(stderr, "Usage: otolith check WORLD [--json] [--set path=value]...\n");
         return CLI_USAGE;
     }
     char server[PATH_MAX];

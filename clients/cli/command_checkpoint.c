@@ -61,7 +61,7 @@ static int ask(const struct cli_simple *simple, ask_function *function, const ch
 int cli_checkpoint(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "FILE",
+    cli_parse_control(argc, argv, "FILE",
                      "Save the state of a running world at a tick boundary. `otolith run WORLD --restore FILE` continues from it "
                      "bit for bit.", 1, 1, &simple);
     return ask(&simple, oto_control_checkpoint, "saved at");
@@ -70,7 +70,7 @@ int cli_checkpoint(int argc, char **argv)
 int cli_restore(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "FILE",
+    cli_parse_control(argc, argv, "FILE",
                      "Restore a running world from a checkpoint. The server starts a new run: clients see a new epoch.",
                      1, 1, &simple);
     return ask(&simple, oto_control_restore, "restored to");

@@ -24,7 +24,7 @@ static int finish(struct oto_client *client, const struct cli_common *common, en
 int cli_pause(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "", "Stop the world's clock at the next tick boundary.", 0, 0, &simple);
+    cli_parse_control(argc, argv, "", "Stop the world's clock at the next tick boundary.", 0, 0, &simple);
     struct oto_client *client = cli_open(&simple.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
@@ -38,7 +38,7 @@ int cli_pause(int argc, char **argv)
 int cli_resume(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "", "Resume the world's clock.", 0, 0, &simple);
+    cli_parse_control(argc, argv, "", "Resume the world's clock.", 0, 0, &simple);
     struct oto_client *client = cli_open(&simple.common, NULL);
     if (client == NULL) {
         return CLI_FAILED;
@@ -52,7 +52,7 @@ int cli_resume(int argc, char **argv)
 int cli_step(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "[TICKS]", "Run a number of ticks (default 1), then pause; returns after the last tick.", 0, 1,
+    cli_parse_control(argc, argv, "[TICKS]", "Run a number of ticks (default 1), then pause; returns after the last tick.", 0, 1,
                      &simple);
     struct oto_error error = {0};
     uint64_t ticks = 1;
@@ -72,7 +72,7 @@ int cli_step(int argc, char **argv)
 int cli_scale(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "FACTOR", "Set simulated seconds per real second.", 1, 1, &simple);
+    cli_parse_control(argc, argv, "FACTOR", "Set simulated seconds per real second.", 1, 1, &simple);
     struct oto_error error = {0};
     double scale = 1.0;
     if (cli_positive(simple.arguments[0], &scale, &error) != OTO_OK) {

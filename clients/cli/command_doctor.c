@@ -2,12 +2,14 @@
  * otolith doctor: checks whether this machine is fit for real time. Each check is one row of a table: its name, and a
  * function that returns the fact, a verdict and an advice.
  */
+#include "base/landlock.h"
 #include "cli.h"
 #include "json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -150,6 +152,20 @@ static void look_at_filter(struct finding *finding)
                 "nodes with `isolation: process` and probes of swaps do not start: build the kernel with CONFIG_SECCOMP_FILTER");
 }
 
+static void look_at_page(struct finding *finding)
+{
+    char path[PATH_MAX], fact[200];
+    struct oto_error error = {0};
+    const uint32_t abi = srv_landlock_abi();
+    if (cli_sibling("otolith-web", path, sizeof path, &error) != OTO_OK) {
+        say_finding(finding, NOTE, "otolith-web is not built", "install libwebsockets-dev and libwebsockets-evlib-uv and build otolith again");
+        return;
+    }
+    (void)snprintf(fact, sizeof fact, "otolith-web gives up privileges and starts no program%s%s", abi > 0 ? "; Landlock: it writes no file" : "",
+                   abi >= 4 ? " and connects to no address" : "");
+    say_finding(finding, abi > 0 ? GOOD : NOTE, fact, "this kernel has no Landlock (Linux 5.13, lsm=landlock), which would forbid it to write files");
+}
+
 static void look_at_memory(struct finding *finding)
 {
     struct statvfs space;
@@ -198,6 +214,15 @@ static void look_at_lateness(struct finding *finding)
     say_finding(finding, verdict, fact, "the machine is busy or virtual: real-time runs at 1 kHz will slip now and then; asap and step are not affected");
 }
 
+static void look_at_ros2(struct finding *finding)
+{
+    char path[PATH_MAX];
+    struct oto_error error = {0};
+    const bool is_built = cli_sibling("otolith-ros2", path, sizeof path, &error) == OTO_OK;
+    say_finding(finding, is_built ? GOOD : NOTE, is_built ? "otolith-ros2 is built" : "otolith-ros2 is not built",
+                "install cyclonedds-dev and build otolith again, to publish worlds as ROS 2 topics");
+}
+
 static const struct {
     const char *name;
     void (*look)(struct finding *finding);
@@ -211,7 +236,9 @@ static const struct {
     {"idle states", look_at_idle},
     {"sealed memory", look_at_seals},
     {"plugin isolation", look_at_filter},
+    {"page", look_at_page},
     {"shared memory", look_at_memory},
+    {"ROS 2", look_at_ros2},
     {"lateness", look_at_lateness},
 };
 

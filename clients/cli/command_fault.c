@@ -108,7 +108,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct fault_options *o = state->input;
     struct oto_error error = {0};
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &o->common; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->common;
+        state->child_inputs[1] = &o->common.remote;
+        return 0;
     case 'f': add_field(state, argument); return 0;
     case KEY_CHANNEL: o->channel = argument; return 0;
     case KEY_FOR: o->duration = argument; return 0;
@@ -134,7 +137,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_remote_argp, 0, NULL, 0}, {0}};
 static const struct argp fault_argp = {
     .options = options,
     .parser = parse,

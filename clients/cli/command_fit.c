@@ -186,7 +186,7 @@ int cli_fit(int argc, char **argv)
         .doc = "Fits the noise of a sensor that was at rest and writes it as a part: N, K, and a flicker floor B or Gauss-Markov "
                "processes, periodic noise and resolution. Bayes' information criterion chooses the model. The part is then "
                "simulated and its Allan deviation compared with that of the log.\v"
-               "The exit code is 0 also where an averaging time does not fit; the report names it. Use the part as "
+               "The part is written also where an averaging time does not fit: the report names it, and the exit code is 3. Use the part as "
                "`part: my_part.yaml` in a world, or with `otolith sense --part`."};
     struct options options = {.sensor = "mems_imu", .name = "fitted/part", .runs = DEFAULT_RUNS};
     struct fit_log *log = calloc(1, sizeof *log);
@@ -198,15 +198,16 @@ int cli_fit(int argc, char **argv)
     struct fit_calibration calibration = {.thermal = {{.is_there = false}}};
     const enum oto_status status = fit(log, &calibration, &options, &error);
     if (status == OTO_OK && options.json) {
-        fit_report_json(stdout, log);
+        fit_report_json(stdout, log, &calibration);
     } else if (status == OTO_OK) {
-        (void)fit_report(stdout, log);
+        fit_report(stdout, log);
         fit_calibration_report(stdout, &calibration);
     }
+    const int code = status != OTO_OK ? cli_say(&error) : fit_agrees(log) ? CLI_OK : CLI_NO_FIT;
     fit_log_free(log);
     free(log);
     for (int i = 0; i < OTO_PART_TRIADS; i++) {
         free(options.names[i]);
     }
-    return status == OTO_OK ? CLI_OK : cli_say(&error);
+    return code;
 }

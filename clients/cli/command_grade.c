@@ -113,7 +113,7 @@ static enum oto_status make_plan(const struct options *options, struct grade_pla
     plan->style_count = options->styles != NULL ? split(options->styles, plan->styles, GRADE_MOST_STYLES) : 1;
     plan->method_count = split(options->methods, plan->methods, GRADE_MOST_METHODS);
     enum oto_status status = options->styles != NULL ? check_words("--drives", plan->styles, plan->style_count, GRADE_MOST_STYLES,
-                                                                   " city highway parking ", error)
+                                                                   " city rural hills highway parking ", error)
                                                      : OTO_OK;
     if (status == OTO_OK) {
         status = check_words("--method", plan->methods, plan->method_count, GRADE_MOST_METHODS, " joint histogram ", error);
@@ -203,7 +203,7 @@ enum { OPTION_FIRST_SEED = 1000, OPTION_HOURS, OPTION_DRIVES };
 
 static const struct argp_option option_table[] = {
     {"world", 'w', "GRADE", 0, "city (default), harsh, city_road, harsh_road, parts, or a file like configs/grades/calibration_city.yaml; may be repeated", 0},
-    {"drives", OPTION_DRIVES, "STYLE,…", 0, "traffic in place of the world's: city, highway, parking", 0},
+    {"drives", OPTION_DRIVES, "STYLE,…", 0, "traffic in place of the world's: city, rural, hills, highway, parking", 0},
     {"seeds", 'n', "N", 0, "drives of 15 min in each world and traffic (default 100)", 0},
     {"hours", OPTION_HOURS, "H", 0, "the same in hours of driving", 0},
     {"first-seed", OPTION_FIRST_SEED, "S", 0, "seed of the first drive (default 1000000); the next ones follow", 0},

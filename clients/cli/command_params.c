@@ -38,7 +38,7 @@ static void print_param(void *context, const struct oto_param_info *info)
 int cli_get(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "NODE [PARAM]", "Read one parameter of a node, or all of them.", 1, 2, &simple);
+    cli_parse_control(argc, argv, "NODE [PARAM]", "Read one parameter of a node, or all of them.", 1, 2, &simple);
     struct oto_client *client = cli_observe(&simple.common, simple.arguments[0]);
     if (client == NULL) {
         return CLI_FAILED;
@@ -60,7 +60,7 @@ int cli_get(int argc, char **argv)
 int cli_set(int argc, char **argv)
 {
     struct cli_simple simple;
-    cli_parse_simple(argc, argv, "NODE PARAM VALUE",
+    cli_parse_control(argc, argv, "NODE PARAM VALUE",
                      "Change a parameter of a running node at a tick boundary. VALUE is YAML, as in a world file. NODE may be a "
                      "pattern such as 'car_00*/imu': its nodes are changed in the order of the world file, up to the first refusal.",
                      3, 3, &simple);

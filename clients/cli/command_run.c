@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "document/document.h"
+#include "installed.h"
 #include "output.h"
 #include "record/run_recording.h"
 #include "recorder.h"
@@ -18,6 +19,7 @@
 #include "view.h"
 #include "web_link.h"
 #include "wire/run_log.h"
+#include "world/world_config.h"
 
 #define PAGE_WAIT_MS 2000 /* for the page to listen */
 #define STOP_LIMIT_NS INT64_C(10000000000)
@@ -69,6 +71,7 @@ static const struct argp_option rows[] = {
     {"replay", 'Y', "LOG", 0, "repeat the run of a log, in place of WORLD, bit for bit", 1},
     {"replay-anyway", 'Z', NULL, 0, "also where files have changed since the log was written", 1},
     {"no-publish", 'P', NULL, 0, "start no publisher", 1},
+    {"insecure", 'I', NULL, 0, "accept tcp:// addresses beyond this machine: everybody who reaches the port may read", 1},
     {"keep-plugins", 'K', "DIR", 0, "keep copies of the loaded plugins in DIR, for perf and gdb", 1},
     {"csv", 'c', "TOPIC=FILE", 0, "record a topic as CSV; may be repeated", 2},
     {"csv-flags", 'F', NULL, OPTION_HIDDEN, NULL, 2},
@@ -138,13 +141,29 @@ static void check_outputs(const struct options *options, struct argp_state *stat
     }
 }
 
+/* Where nobody can be asked. */
+static void say_missing(struct argp_state *state)
+{
+    struct cli_world_files files;
+    struct oto_error error = {0};
+    char list[1024] = "";
+    size_t used = 0;
+    if (cli_world_files_list(&files, &error) != OTO_OK) {
+        argp_error(state, "a world file is missing; %s", error.text);
+    }
+    for (uint32_t i = 0; i < files.count && used + 1 < sizeof list; i++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", files.names[i]);
+    }
+    argp_error(state, "a world file is missing; %s has %s", files.folder, list);
+}
+
 static void check(const struct options *options, struct argp_state *state)
 {
     if (options->replay != NULL && options->world_path != NULL) {
         argp_error(state, "--replay takes the world from the log: '%s' is one argument too many", options->world_path);
     }
-    if (options->replay == NULL && options->world_path == NULL) {
-        argp_error(state, "a world file is missing; configs/worlds/ has examples");
+    if (options->replay == NULL && options->world_path == NULL && (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)) {
+        say_missing(state);
     }
     check_outputs(options, state);
 }
@@ -214,6 +233,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'o':
     case 't':
     case 'P':
+    case 'I':
     case 'K':
     case 'R':
         break;
@@ -262,6 +282,9 @@ static enum oto_status world_name(const struct options *options, char *name, siz
         return logged_name(options->replay, name, bytes, error);
     }
     enum oto_status status = oto_document_read(options->world_path, NULL, &document, error);
+    if (status == OTO_OK) {
+        status = srv_defaults_apply(document, error);
+    }
     if (status == OTO_OK) {
         status = apply_sets(options, document, error);
     }
@@ -555,7 +578,7 @@ int cli_run(int argc, char **argv)
 {
     static const struct argp argp = {.options = rows,
                                      .parser = parse,
-                                     .args_doc = "WORLD\n--replay LOG",
+                                     .args_doc = "[WORLD]\n--replay LOG",
                                      .doc = "Start a world and show a live view; q or Ctrl-C stops it. Without a terminal one line "
                                             "a second is printed.\vExit codes: 0 the run reached its end; 1 it failed, or "
                                             "samples or outputs were lost; 130 after Ctrl-C, 143 after SIGTERM: all outputs "
@@ -567,12 +590,18 @@ int cli_run(int argc, char **argv)
     options->argument_count = 1;
     cli_parse(&argp, argc, argv, options);
     struct oto_error error = {0};
+    char *chosen = NULL; /* on a terminal, without a world in the command line */
+    if (options->replay == NULL && options->world_path == NULL && (options->world_path = chosen = cli_world_files_ask(&error)) == NULL) {
+        free(options);
+        return cli_say(&error);
+    }
     if (options->replay == NULL) { /* a replay cannot continue after a crash */
         add_name(options, "supervise");
     }
     const bool logs = options->log != NULL;
     if (run_recording_prepare(&options->mcap, &options->log, &error) != OTO_OK) {
         free(options);
+        free(chosen);
         return cli_say(&error);
     }
     if (!logs && options->log != NULL) {
@@ -603,5 +632,6 @@ int cli_run(int argc, char **argv)
     server_stop(&run.server);
     (void)run_recording_finish(&options->mcap, &error);
     free(options);
+    free(chosen);
     return run.server.exit_code != 0 ? CLI_FAILED : code;
 }

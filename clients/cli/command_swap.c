@@ -83,7 +83,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
     struct request *request = state->input;
     struct oto_swap *swap = &request->swap;
     switch (key) {
-    case ARGP_KEY_INIT: state->child_inputs[0] = &request->common; return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &request->common;
+        state->child_inputs[1] = &request->common.remote;
+        return 0;
     case PARAMS: swap->params = text; return 0;
     case PART: swap->part = text; return 0;
     case MODE: swap->mode = text; return 0;
@@ -203,7 +206,7 @@ static int swap(struct request *request, struct oto_client *client)
 
 int cli_swap(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 9}, {0}};
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 9}, {&cli_remote_argp, 0, NULL, 9}, {0}};
     static const struct argp argp = {
         .options = options, .parser = parse, .args_doc = "NODE PLUGIN|FILE.so\nNODE --undo\nNODE --cancel",
         .doc = "Replace the plugin of a node at a tick boundary. No tick and no sequence number is skipped, and the noise continues.",

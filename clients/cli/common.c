@@ -186,9 +186,11 @@ static struct oto_client *open_as(const struct cli_common *common, const char *n
 {
     struct oto_world_entry worlds[CLI_WORLDS_MAX];
     struct oto_client_options options = {.size = sizeof options,
-                                         .world = world_of(common, name, worlds, CLI_WORLDS_MAX),
+                                         .world = common->remote.url == NULL ? world_of(common, name, worlds, CLI_WORLDS_MAX) : NULL,
                                          .name = "otolith",
-                                         .role = common->role != NULL ? common->role : role};
+                                         .role = common->role != NULL ? common->role : role,
+                                         .url = common->remote.url,
+                                         .tls = cli_tls_files(&common->remote.tls)};
     struct oto_client *client = NULL;
     struct oto_error error = {0};
     if (oto_client_open(&options, &client, &error) != OTO_OK) {
@@ -281,6 +283,9 @@ static error_t parse_simple(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &simple->common;
+        if (simple->controls) {
+            state->child_inputs[1] = &simple->common.remote;
+        }
         return 0;
     case ARGP_KEY_ARG:
         if (simple->count >= 3) {
@@ -328,15 +333,29 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input)
     }
 }
 
-void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
-                      struct cli_simple *simple)
+static void parse_command(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
+                          const struct argp_child *children, struct cli_simple *simple)
 {
-    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {.parser = parse_simple, .args_doc = synopsis, .doc = doc, .children = children};
-    memset(simple, 0, sizeof *simple);
     cli_parse(&argp, argc, argv, simple);
     if (simple->count < least || simple->count > most) {
         (void)fprintf(stderr, "Usage: %s [OPTION...] %s\n", argv[0], synopsis);
         exit(CLI_USAGE);
     }
+}
+
+void cli_parse_simple(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
+                      struct cli_simple *simple)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {0}};
+    *simple = (struct cli_simple){.controls = false};
+    parse_command(argc, argv, synopsis, doc, least, most, children, simple);
+}
+
+void cli_parse_control(int argc, char **argv, const char *synopsis, const char *doc, int least, int most,
+                       struct cli_simple *simple)
+{
+    static const struct argp_child children[] = {{&cli_common_argp, 0, NULL, 0}, {&cli_remote_argp, 0, NULL, 0}, {0}};
+    *simple = (struct cli_simple){.controls = true};
+    parse_command(argc, argv, synopsis, doc, least, most, children, simple);
 }

@@ -3,12 +3,14 @@
 #define CLI_SOURCE_H
 
 #include "follow.h"
+#include "tls_options.h"
 
 struct cli_source_options {
     struct cli_common common;
     const char *topic;
     bool many;           /* the topic may be a pattern (base/pattern.h) */
-    const char *connect; /* tcp://host:port, or NULL */
+    const char *connect; /* tcp://host:port or tls+tcp://host:port, or NULL */
+    struct cli_tls tls;
     bool nng;            /* --via nng */
     struct cli_follow follow;
 };

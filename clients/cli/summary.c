@@ -1,3 +1,4 @@
+#include "attach/diagnostics.h"
 #include "summary.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 static void histogram_json(FILE *to, const char *name, const struct oto_histogram *histogram)
 {
     (void)fprintf(to, "  \"%s\": {\"p50\": %.0f, \"p99\": %.0f, \"max\": %" PRIu64 "},\n", name,
-                  view_quantile_us(histogram, 0.5) * 1e3, view_quantile_us(histogram, 0.99) * 1e3,
+                  oto_histogram_quantile_us(histogram, 0.5) * 1e3, oto_histogram_quantile_us(histogram, 0.99) * 1e3,
                   __atomic_load_n(&histogram->max_ns, __ATOMIC_RELAXED));
 }
 

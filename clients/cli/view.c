@@ -229,20 +229,3 @@ void view_update(struct view *view)
     }
     view->sim_before_ns = elapsed_s >= RATE_WINDOW_S ? view->clock.sim_time_ns : view->sim_before_ns;
 }
-
-double view_quantile_us(const struct oto_histogram *histogram, double p)
-{
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < OTO_HISTOGRAM_BUCKETS; i++) {
-        total += __atomic_load_n(&histogram->count[i], __ATOMIC_RELAXED);
-    }
-    const double wanted = p * (double)total;
-    uint64_t below = 0;
-    for (uint32_t i = 0; i < OTO_HISTOGRAM_BUCKETS && total > 0; i++) {
-        below += __atomic_load_n(&histogram->count[i], __ATOMIC_RELAXED);
-        if ((double)below >= wanted) {
-            return oto_histogram_value_ns(i) * 1e-3;
-        }
-    }
-    return 0.0;
-}

@@ -64,7 +64,4 @@ void view_json(struct view *view, FILE *to);
 /* One line for logs: time, factor, lateness, and the rates of the first topics. */
 void view_line(struct view *view, FILE *to);
 
-/* The quantile p in (0, 1) of a histogram, in us. */
-double view_quantile_us(const struct oto_histogram *histogram, double p);
-
 #endif

@@ -1,3 +1,4 @@
+#include "attach/diagnostics.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -176,8 +177,8 @@ static void draw_head(struct page *page, const struct view *view)
          state_text(header), (double)view->clock.sim_time_ns * 1e-9, view->clock.real_time_factor, view->clock.tick,
          counter_of(header, OTO_COUNTER_LATE), counter_of(header, OTO_COUNTER_OVERRUNS));
     line(page, "lateness p50 %.1f p99 %.1f max %.0f us   work p50 %.1f p99 %.1f max %.0f us",
-         view_quantile_us(&header->lateness, 0.5), view_quantile_us(&header->lateness, 0.99), max_us(&header->lateness),
-         view_quantile_us(&header->work, 0.5), view_quantile_us(&header->work, 0.99), max_us(&header->work));
+         oto_histogram_quantile_us(&header->lateness, 0.5), oto_histogram_quantile_us(&header->lateness, 0.99), max_us(&header->lateness),
+         oto_histogram_quantile_us(&header->work, 0.5), oto_histogram_quantile_us(&header->work, 0.99), max_us(&header->work));
     line(page, " %-*s %7s %10s %-6s %-*s %s", page->topic_columns, "topic", "rate Hz", "last", "unit", page->field_columns,
          "field", "sensor over truth");
 }
@@ -230,7 +231,7 @@ void view_line(struct view *view, FILE *to)
     const struct oto_segment_header *header = oto_client_header(view->client);
     (void)fprintf(to, "t %.3f s  rtf %.3f  late p50 %.1f p99 %.1f max %.1f us  overruns %" PRIu64,
                   (double)view->clock.sim_time_ns * 1e-9, view->clock.real_time_factor,
-                  view_quantile_us(&header->lateness, 0.5), view_quantile_us(&header->lateness, 0.99),
+                  oto_histogram_quantile_us(&header->lateness, 0.5), oto_histogram_quantile_us(&header->lateness, 0.99),
                   max_us(&header->lateness), counter_of(header, OTO_COUNTER_OVERRUNS));
     for (uint32_t i = 0; i < view->row_count && i < 6; i++) {
         if (view->rows[i].field != NULL && cli_is_shown(view->rows[i].channel)) {
@@ -246,9 +247,9 @@ void view_line(struct view *view, FILE *to)
 static void json_histogram(const char *key, const struct oto_histogram *histogram, FILE *to)
 {
     (void)fprintf(to, ", \"%s\": {\"p50\": ", key);
-    json_double(to, view_quantile_us(histogram, 0.5));
+    json_double(to, oto_histogram_quantile_us(histogram, 0.5));
     (void)fputs(", \"p99\": ", to);
-    json_double(to, view_quantile_us(histogram, 0.99));
+    json_double(to, oto_histogram_quantile_us(histogram, 0.99));
     (void)fputs(", \"max\": ", to);
     json_double(to, max_us(histogram));
     (void)fputc('}', to);

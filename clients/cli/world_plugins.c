@@ -3,6 +3,7 @@
 #include "document/document.h"
 #include "otolith/hash.h"
 #include "plugin/host.h"
+#include "world/world_config.h"
 
 static enum oto_status hash_plugin(const struct oto_value *node, uint64_t *hash, struct oto_error *error)
 {
@@ -35,6 +36,7 @@ enum oto_status cli_hash_plugins(const char *path, const char *text, size_t leng
     if (status != OTO_OK) {
         return status;
     }
+    status = srv_defaults_apply(document, error);
     const struct oto_value *vehicles = oto_value_get(oto_document_root(document), "vehicles");
     for (uint32_t v = 0; vehicles != NULL && vehicles->kind == OTO_VALUE_LIST && v < vehicles->count; v++) {
         const struct oto_value *nodes = oto_value_get(vehicles->items[v], "nodes");

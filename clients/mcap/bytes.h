@@ -6,12 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "mcap/format.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "numbers are copied as they are in memory"
 #endif
+
+/* The CRC-32 of more bytes after those of `crc`; 0 begins. Without bytes `data` may be NULL. */
+static inline uint32_t oto_mcap_crc32(uint32_t crc, const void *data, size_t bytes)
+{
+    return bytes > 0 ? (uint32_t)crc32_z(crc, data, bytes) : crc;
+}
 
 /* ---- writing ---- */
 

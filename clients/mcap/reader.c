@@ -54,7 +54,7 @@ unsigned char *oto_mcap_load_chunk(const struct oto_mcap_reader *reader, const s
         free(packed);
     }
     if (data != NULL && chunk->crc != 0 &&
-        oto_crc32_more(&reader->crc32, 0, data, (size_t)chunk->plain_bytes) != chunk->crc) {
+        oto_mcap_crc32(0, data, (size_t)chunk->plain_bytes) != chunk->crc) {
         free(data);
         return NULL;
     }
@@ -137,7 +137,7 @@ static bool take_summary(struct oto_mcap_reader *reader)
         return false;
     }
     data = oto_mcap_load(reader, start, end - start);
-    bool good = data != NULL && (crc == 0 || oto_crc32_more(&reader->crc32, 0, data, (size_t)(end - start)) == crc);
+    bool good = data != NULL && (crc == 0 || oto_mcap_crc32(0, data, (size_t)(end - start)) == crc);
     struct oto_mcap_cursor records = {.at = data, .left = (size_t)(file - tail - start), .failed = !good}, contents;
     uint8_t opcode;
     while (good && records.left > 0) {
@@ -188,7 +188,6 @@ enum oto_status oto_mcap_reader_open_fd(int fd, const char *path, struct oto_mca
         return oto_fail(error, OTO_NO_MEMORY, "no memory to read '%.256s'", path);
     }
     reader->fd = fd;
-    oto_crc32_init(&reader->crc32);
     enum oto_status status = take_start(reader, error);
     if (status == OTO_OK && !take_summary(reader)) {
         forget(reader);
@@ -310,7 +309,7 @@ enum oto_status oto_mcap_reader_attachment(struct oto_mcap_reader *reader, uint3
         free(oto_mcap_take_text(&contents));
         length = oto_mcap_take_u64(&contents);
         from = oto_mcap_take(&contents, length);
-        const uint32_t found = from != NULL ? oto_crc32_more(&reader->crc32, 0, begin, (size_t)(contents.at - begin)) : 0;
+        const uint32_t found = from != NULL ? oto_mcap_crc32(0, begin, (size_t)(contents.at - begin)) : 0;
         const uint32_t crc = oto_mcap_take_u32(&contents);
         from = contents.failed || (crc != 0 && crc != found) ? NULL : from;
     }

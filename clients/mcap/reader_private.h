@@ -3,7 +3,6 @@
 #define OTO_MCAP_READER_PRIVATE_H
 
 #include "mcap/bytes.h"
-#include "mcap/crc32.h"
 #include "mcap/reader.h"
 
 enum { OTO_MCAP_MOST_ACTIVE = 64 };
@@ -40,7 +39,6 @@ struct oto_mcap_active {
 struct oto_mcap_reader {
     int fd;
     char *path;
-    struct oto_crc32 crc32;
     struct oto_mcap_facts facts;
     struct oto_mcap_read_schema *schemas;
     struct oto_mcap_read_channel *channels;

@@ -69,8 +69,8 @@ enum oto_status oto_mcap_append(struct oto_mcap_writer *writer, const struct oto
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct oto_mcap_bytes *part = parts[i].bytes;
-        writer->data_crc = parts[i].has_crc ? oto_crc32_join(writer->data_crc, parts[i].crc, part->bytes)
-                                            : oto_crc32_more(&writer->crc32, writer->data_crc, part->data, part->bytes);
+        writer->data_crc = parts[i].has_crc ? (uint32_t)crc32_combine(writer->data_crc, parts[i].crc, (z_off_t)part->bytes)
+                                            : oto_mcap_crc32(writer->data_crc, part->data, part->bytes);
     }
     writer->offset += bytes;
     return OTO_OK;
@@ -87,7 +87,6 @@ enum oto_status oto_mcap_writer_open(const struct oto_mcap_options *options, str
         return oto_fail(error, OTO_NO_MEMORY, "no memory to write '%.256s'", options->path);
     }
     writer->options = *options;
-    oto_crc32_init(&writer->crc32);
     writer->zstd = options->zstd_level != 0 ? ZSTD_createCCtx() : NULL;
     if (writer->zstd != NULL) {
         (void)ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, options->zstd_level);
@@ -141,7 +140,7 @@ uint64_t oto_mcap_writer_messages(const struct oto_mcap_writer *writer, uint16_t
 /* ---- chunks ---- */
 
 /* Compresses the records of the chunk. False: they stay as they are. */
-static bool compress(struct oto_mcap_writer *writer)
+static bool compress_chunk(struct oto_mcap_writer *writer)
 {
     struct oto_mcap_bytes *to = &writer->compressed;
     const size_t room = ZSTD_compressBound(writer->chunk.bytes);
@@ -218,10 +217,10 @@ enum oto_status oto_mcap_flush(struct oto_mcap_writer *writer, struct oto_error 
         return writer->write_error != 0 ? oto_mcap_writer_failed(writer, error) : OTO_OK;
     }
     struct oto_mcap_bytes *head = &writer->head;
-    const bool is_compressed = compress(writer);
+    const bool is_compressed = compress_chunk(writer);
     const struct oto_mcap_bytes *records = is_compressed ? &writer->compressed : &writer->chunk;
     const char *compression = is_compressed ? "zstd" : "";
-    const uint32_t crc = oto_crc32_more(&writer->crc32, 0, writer->chunk.data, writer->chunk.bytes);
+    const uint32_t crc = oto_mcap_crc32(0, writer->chunk.data, writer->chunk.bytes);
     put_message_indexes(writer);
     head->bytes = 0;
     const size_t begin = oto_mcap_begin_record(head, OTO_MCAP_CHUNK);
@@ -372,7 +371,7 @@ enum oto_status oto_mcap_attach(struct oto_mcap_writer *writer, const struct oto
     oto_mcap_put_u64(to, attachment->bytes);
     oto_mcap_put(to, attachment->data, attachment->bytes);
     if (!to->failed) {
-        oto_mcap_put_u32(to, oto_crc32_more(&writer->crc32, 0, to->data + begin, to->bytes - begin));
+        oto_mcap_put_u32(to, oto_mcap_crc32(0, to->data + begin, to->bytes - begin));
     }
     oto_mcap_end_record(to, begin);
     const size_t entry = oto_mcap_begin_record(index, OTO_MCAP_ATTACHMENT_INDEX);

@@ -5,7 +5,6 @@
 #include <zstd.h>
 
 #include "mcap/bytes.h"
-#include "mcap/crc32.h"
 #include "mcap/writer.h"
 
 struct oto_mcap_written_channel {
@@ -15,7 +14,6 @@ struct oto_mcap_written_channel {
 
 struct oto_mcap_writer {
     struct oto_mcap_options options;
-    struct oto_crc32 crc32;
     uint64_t offset;       /* complete bytes of the file */
     uint32_t data_crc;     /* of all of them */
     int write_error;       /* errno of the write that failed */

@@ -45,7 +45,7 @@ static void put_groups(const struct oto_mcap_writer *writer, const struct group 
     }
 }
 
-static void put_footer(const struct oto_mcap_writer *writer, struct oto_mcap_bytes *to, uint64_t summary_start,
+static void put_footer(struct oto_mcap_bytes *to, uint64_t summary_start,
                        uint64_t offsets_start)
 {
     oto_mcap_put_u8(to, OTO_MCAP_FOOTER);
@@ -53,7 +53,7 @@ static void put_footer(const struct oto_mcap_writer *writer, struct oto_mcap_byt
     oto_mcap_put_u64(to, summary_start);
     oto_mcap_put_u64(to, offsets_start);
     if (!to->failed) {
-        oto_mcap_put_u32(to, oto_crc32_more(&writer->crc32, 0, to->data, to->bytes));
+        oto_mcap_put_u32(to, oto_mcap_crc32(0, to->data, to->bytes));
     }
     oto_mcap_put(to, OTO_MCAP_MAGIC, OTO_MCAP_MAGIC_BYTES);
 }
@@ -89,7 +89,7 @@ enum oto_status oto_mcap_writer_finish(struct oto_mcap_writer *writer, struct ot
         if (has_offsets) {
             oto_mcap_put(&summary, offsets.data, offsets.bytes);
         }
-        put_footer(writer, &summary, has_summary ? start : 0, has_offsets ? offsets_start : 0);
+        put_footer(&summary, has_summary ? start : 0, has_offsets ? offsets_start : 0);
         const struct oto_mcap_part part = {.bytes = &summary};
         status = oto_mcap_append(writer, &part, 1, error);
         oto_mcap_bytes_free(&summary);

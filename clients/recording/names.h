@@ -6,6 +6,8 @@
 #define RECORDING_SCHEMA "schema.msgpack"     /* attachments: the schema frames of otolith/frame.h */
 #define RECORDING_PARAMETERS "parameters.yaml" /* attachment: parameters of all nodes when the recording began */
 #define RECORDING_INPUTS "inputs.jsonl"       /* attachments: the log of inputs, in parts of whole lines */
+#define RECORDING_FILES "files"               /* attachments: files that the world names, "files" and their absolute path */
+#define RECORDING_PLACES "files.jsonl"        /* attachment: where the world names those that are not found beside it */
 #define RECORDING_METADATA "otolith"          /* metadata of the start and of the end */
 #define RECORDING_HEAD "/head"                /* a topic's sample heads: behind its name */
 

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "confine.h"
 #include "foxglove/foxglove.h"
 #include "http/assets.h"
 #include "http/http.h"
@@ -220,6 +221,7 @@ int main(int argc, char **argv)
     start_handles(&program);
     const enum oto_status status = open_program(&program, &error);
     if (status == OTO_OK) {
+        web_confine();
         report_start(&program);
         (void)uv_run(&program.loop, UV_RUN_DEFAULT);
     } else {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/origin.h"
 #include "otolith/version.h"
 
 enum { KEY_READ_TOKEN = 1000, KEY_PARENT };
@@ -13,7 +14,7 @@ static const struct argp_option option_table[] = {
     {"socket", 's', "PATH", 0, "the world's control socket, instead of its name", 0},
     {"listen", 'l', "ADDRESS:PORT", 0, "default 127.0.0.1:8090; if the port is taken, one of the next 15 is used; 0: any port", 0},
     {"read-token", KEY_READ_TOKEN, "auto|none", 0, "none: everybody who reaches the port may read, on loopback only", 0},
-    {"origin", 'o', "URL", 0, "another page that may connect, such as https://app.foxglove.dev; at most 8 times", 0},
+    {"origin", 'o', "URL", 0, "another page that may connect, such as https://app.foxglove.dev, or a reverse proxy before this port, whose Host is then accepted; at most 8 times", 0},
     {"parent", KEY_PARENT, "PID", 0, "pid of the parent: end when it ends", 0},
     {0}};
 
@@ -60,6 +61,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'o':
         if (options->origin_count == WEB_ORIGINS_MAX) {
             argp_error(state, "at most %d --origin", WEB_ORIGINS_MAX);
+        }
+        if (!srv_is_origin(value)) {
+            argp_error(state, "--origin %s: an origin as browsers send it is accepted: https://HOST or http://HOST:PORT in lower case, without a path", value);
         }
         options->origins[options->origin_count++] = value;
         return 0;

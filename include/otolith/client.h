@@ -36,6 +36,15 @@ OTO_API size_t oto_worlds_list(struct oto_world_entry *entries, size_t capacity)
 
 struct oto_client;
 
+/* PEM files for tls+tcp URLs. NULL: none. */
+struct oto_tls_files {
+    uint32_t size;
+    const char *ca;   /* certificates of the authorities that sign the peer's; NULL: those of the system */
+    const char *cert; /* own certificate, followed by those up to the authority; with `key` */
+    const char *key;  /* its key, a file that only its user can read */
+    const char *crl;  /* revocation lists of every authority of a chain; NULL: revocation is not checked */
+};
+
 struct oto_client_options {
     uint32_t size;
     int32_t timeout_ms;      /* timeout of connecting and of each request; 0: 5000 */
@@ -43,6 +52,12 @@ struct oto_client_options {
     const char *socket_path; /* instead of `world`; NULL */
     const char *name;        /* name of the client in events; NULL: the program's name */
     const char *role;        /* requests at most this role: observe, operate or admin; NULL: the role of the user */
+    /*
+     * tls+tcp://host:port: controls a world on another machine, with the role of the certificate in `tls`. Such a client has
+     * oto_control_… only: no channels, clock, wait or reattaching (OTO_UNSUPPORTED), no participant, no lossless reading.
+     */
+    const char *url;
+    const struct oto_tls_files *tls;
 };
 
 OTO_API enum oto_status oto_client_open(const struct oto_client_options *options, struct oto_client **client,
@@ -225,7 +240,7 @@ OTO_API enum oto_status oto_lossless_begin(struct oto_client *client, const stru
 /* Acknowledges that every record of channel i before next[i] was read. Cheap: a datagram without a reply. */
 OTO_API enum oto_status oto_lossless_acknowledge(struct oto_client *client, const uint64_t *next, uint32_t count);
 
-/* ---- subscribing over nng ---- */
+/* ---- subscribing over the network ---- */
 
 struct oto_subscriber;
 
@@ -240,10 +255,15 @@ struct oto_wire_sample {
     const char *frame_id;
 };
 
-/* `url` in nng's notation ("tcp://127.0.0.1:7450", "ipc:///…"); `topic`: a topic, a prefix ending in '/', or a
- * pattern such as "car_0?/imu", whose stars and question marks match no slash. */
+/*
+ * `url`: "tcp://127.0.0.1:7450", "tls+tcp://host:7451", "ipc:///…"; `topic`: a topic, a prefix
+ * ending in '/', or a pattern such as "car_0?/imu", whose stars and question marks match no slash. A host name is resolved in oto_subscriber_next, which then may take longer than its timeout.
+ */
 OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
                                             struct oto_error *error);
+/* The same with files for tls+tcp, which are read once, here; `tls` may be NULL. */
+OTO_API enum oto_status oto_subscriber_open_tls(const char *url, const char *topic, const struct oto_tls_files *tls,
+                                                struct oto_subscriber **subscriber, struct oto_error *error);
 OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);
 /* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (an undecodable frame, which is counted: call again). */
 OTO_API enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,

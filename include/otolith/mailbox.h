@@ -1,6 +1,6 @@
 /*
- * A participant's mailbox: shared memory in which another process gives the truth of vehicles, or runs in step with the
- * ticks (A12). The server creates it as a memfd of sealed size; both sides map it readable and writable. The server
+ * A participant's mailbox: shared memory in which another process gives the truth or the controls of vehicles, or runs in step
+ * with the ticks (A12). The server creates it as a memfd of sealed size; both sides map it readable and writable. The server
  * trusts nothing in it: it copies an answer once, checks its copy, and keeps its own values elsewhere.
  * `otolith/participant.h` implements this layout; only clients without libotolith need this header. Pure data: any
  * thread.
@@ -24,7 +24,7 @@ extern "C" {
 
 #define OTO_MAILBOX_MAGIC UINT64_C(0x31584f424d544f00) /* "\0OTMBOX1" */
 #define OTO_MAILBOX_MAJOR 1
-#define OTO_MAILBOX_MINOR 0
+#define OTO_MAILBOX_MINOR 1 /* 1: controls */
 #define OTO_MAILBOX_ENDIAN 0x01020304u
 #define OTO_MAILBOX_HEADER_BYTES 4096u
 #define OTO_PARTICIPANT_NAME_BYTES 32
@@ -102,6 +102,16 @@ struct oto_mailbox_notice {
     uint64_t reserved[8];
 };
 
+/*
+ * Controls of the vehicle that the participant controls; written by the participant. The server takes them at the boundary before
+ * the next tick. Those that are stored before an answer or a run_until are applied before the ticks that these allow.
+ */
+struct oto_mailbox_controls {
+    uint64_t lock; /* odd: being written; changes with every set of values; 0: none yet */
+    double values[OTO_CONTROLS];
+    uint64_t reserved[7];
+};
+
 struct oto_mailbox_header {
     uint64_t magic; /* stored last, release */
     uint16_t major, minor;
@@ -117,7 +127,8 @@ struct oto_mailbox_header {
     uint32_t role, on_timeout, step_n, reserved0; /* as effective for this participant */
     int64_t timeout_ns, wait_limit_ns;
     char name[OTO_PARTICIPANT_NAME_BYTES];
-    unsigned char reserved1[256 - 144];
+    char controlled[OTO_PARTICIPANT_NAME_BYTES]; /* 144: vehicle that the participant controls; "": none */
+    unsigned char reserved1[256 - 176];
     struct oto_mailbox_grant grant;   /* 256 */
     struct oto_mailbox_answer answer; /* 320 */
     uint32_t server_waits;            /* 384: set by the server while it sleeps on answer.futex */
@@ -125,7 +136,8 @@ struct oto_mailbox_header {
     uint32_t participant_waits; /* 448: set by the participant while it sleeps on grant.futex */
     uint32_t reserved3[15];
     struct oto_mailbox_notice notice; /* 512 */
-    unsigned char reserved4[OTO_MAILBOX_HEADER_BYTES - 768];
+    struct oto_mailbox_controls controls; /* 768 */
+    unsigned char reserved4[OTO_MAILBOX_HEADER_BYTES - 960];
 };
 
 /* A vehicle of the participant, and its truth at grant.tick; written by the server. */
@@ -152,6 +164,8 @@ _Static_assert(offsetof(struct oto_mailbox_header, answer) == 320, "mailbox layo
 _Static_assert(offsetof(struct oto_mailbox_header, server_waits) == 384, "mailbox layout");
 _Static_assert(offsetof(struct oto_mailbox_header, participant_waits) == 448, "mailbox layout");
 _Static_assert(offsetof(struct oto_mailbox_header, notice) == 512, "mailbox layout");
+_Static_assert(offsetof(struct oto_mailbox_header, controls) == 768, "mailbox layout");
+_Static_assert(sizeof(struct oto_mailbox_controls) == 192, "mailbox layout");
 _Static_assert(sizeof(struct oto_mailbox_grant) == 64 && sizeof(struct oto_mailbox_answer) == 64, "mailbox layout");
 _Static_assert(sizeof(struct oto_mailbox_notice) == 256, "mailbox layout");
 _Static_assert(sizeof(struct oto_mailbox_vehicle) == 256 && sizeof(struct oto_mailbox_record) == 256, "mailbox layout");

@@ -1,6 +1,6 @@
 /*
  * Participation in a world: another process gives vehicles their truth (role physics), runs in step with the ticks
- * (role controller), or drives the clock (role master; A12). The loop of a physics process is
+ * (role controller), or drives the clock (role master; A12). Controllers and masters may give a vehicle its controls. The loop of a physics process is
  *
  *     oto_participant_join(&options, &participant, &error);
  *     while (oto_participant_wait(participant, 1000, &grant, &error) == OTO_OK) {
@@ -85,6 +85,15 @@ OTO_API enum oto_status oto_participant_set(struct oto_participant *participant,
  * Answers: grant.tick < tick <= grant.until; a tick before `until` is an early return. OTO_AGAIN: no grant to answer.
  */
 OTO_API enum oto_status oto_participant_done(struct oto_participant *participant, uint64_t tick);
+
+/* Name of the vehicle whose world file says `controls: NAME` of this participant; NULL: none. */
+OTO_API const char *oto_participant_controlled(const struct oto_participant *participant);
+/*
+ * Sets the controls of that vehicle (otolith/controls.h): the first `count` values, the others 0. They hold from the next tick boundary
+ * until others are set; set before oto_participant_done or oto_participant_run_until they hold for the ticks that these allow.
+ * OTO_UNSUPPORTED: the participant controls no vehicle; OTO_RANGE: more than OTO_CONTROLS values; OTO_INVALID: one is not finite.
+ */
+OTO_API enum oto_status oto_participant_control(struct oto_participant *participant, const double *values, uint32_t count);
 
 /* Master of the clock, mode external: allows ticks until `tick` are completed. */
 OTO_API enum oto_status oto_participant_run_until(struct oto_participant *participant, uint64_t tick,

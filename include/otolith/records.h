@@ -18,6 +18,9 @@
 extern "C" {
 #endif
 
+/* Values of the controls of one vehicle (otolith/controls.h). */
+#define OTO_CONTROLS 16
+
 /* The true state of a vehicle's body origin at an instant. 200 bytes. */
 struct oto_truth_record {
     oto_vec3 position_enu_m;

@@ -10,27 +10,68 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
-/* The estimate at the time of a measurement that is a little older: run backwards with the last sample. */
+/* The estimate at the time of a measurement that is older. */
 struct past {
     double age_s;
-    oto_mat3 r; /* enu from body */
+    oto_mat3 r, past_from_body; /* enu from body then; body then from body now */
     oto_vec3 position_enu_m, velocity_enu_m_s, rate_body_rad_s;
+    oto_vec3 force_body_m_s2;
 };
+
+/* Undoes what the samples from `before` to `now` did in their last `dt_s`. */
+static void go_back(const struct ins_plan *plan, const struct num_strapdown_sample *before,
+                    const struct num_strapdown_sample *now, double dt_s, oto_quat *q, struct past *past)
+{
+    const struct num_strapdown_delta delta = num_strapdown_between(before, now, dt_s);
+    *q = oto_quat_mul(*q, oto_quat_from_rotvec(oto_vec3_neg(delta.angle_rad)));
+    const oto_vec3 gained = oto_vec3_add_scaled(oto_quat_rotate(*q, delta.velocity_m_s), plan->gravity_enu_m_s2, dt_s);
+    past->position_enu_m = oto_vec3_add_scaled(past->position_enu_m, past->velocity_enu_m_s, -dt_s);
+    past->position_enu_m = oto_vec3_add_scaled(past->position_enu_m, gained, 0.5 * dt_s);
+    past->velocity_enu_m_s = oto_vec3_sub(past->velocity_enu_m_s, gained);
+    past->rate_body_rad_s = before->angular_rate_rad_s;
+    past->force_body_m_s2 = before->specific_force_m_s2;
+}
+
+static struct num_strapdown_sample between(const struct num_strapdown_sample *a, const struct num_strapdown_sample *b, double s)
+{
+    return (struct num_strapdown_sample){oto_vec3_lerp(a->angular_rate_rad_s, b->angular_rate_rad_s, s),
+                                         oto_vec3_lerp(a->specific_force_m_s2, b->specific_force_m_s2, s)};
+}
+
+/* Along the history; from its oldest sample on the rate and the specific force are taken as constant. */
+static void go_back_to(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns, oto_quat *q, struct past *past)
+{
+    const struct ins_history *history = &state->history;
+    struct num_strapdown_sample now = ins_unbiased(plan, state, &state->sample);
+    int64_t now_ns = state->time_ns;
+    for (uint64_t k = 2; now_ns > t_ns; k++) {
+        const bool kept = k <= INS_HISTORY && k <= history->count;
+        const uint64_t place = kept ? (history->count - k) % INS_HISTORY : 0;
+        const int64_t before_ns = kept ? history->time_ns[place] : t_ns;
+        const int64_t to_ns = before_ns > t_ns ? before_ns : t_ns;
+        struct num_strapdown_sample before = kept ? ins_unbiased(plan, state, &history->sample[place]) : now;
+        if (to_ns > before_ns) {
+            before = between(&before, &now, seconds(to_ns - before_ns) / seconds(now_ns - before_ns));
+        }
+        go_back(plan, &before, &now, seconds(now_ns - to_ns), q, past);
+        now = before;
+        now_ns = to_ns;
+    }
+}
 
 static struct past past_of(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns)
 {
     const struct num_strapdown *nav = &state->nav;
+    const struct num_strapdown_sample now = ins_unbiased(plan, state, &state->sample);
     struct past past = {.age_s = t_ns < state->time_ns ? seconds(state->time_ns - t_ns) : 0.0,
-                        .rate_body_rad_s = ins_rate_body(plan, state)};
-    const oto_vec3 force = oto_mat3_mul_vec(plan->body_from_sensor,
-                                            oto_vec3_sub(state->sample.specific_force_m_s2, state->accel_bias));
-    const oto_vec3 accel = oto_vec3_add(oto_quat_rotate(nav->q_enu_from_body, force), plan->gravity_enu_m_s2);
-    const double age_s = past.age_s;
-    past.r = oto_mat3_from_quat(oto_quat_mul(nav->q_enu_from_body,
-                                             oto_quat_from_rotvec(oto_vec3_scale(past.rate_body_rad_s, -age_s))));
-    past.velocity_enu_m_s = oto_vec3_add_scaled(nav->velocity_enu_m_s, accel, -age_s);
-    past.position_enu_m = oto_vec3_add_scaled(oto_vec3_add_scaled(nav->position_enu_m, nav->velocity_enu_m_s, -age_s),
-                                              accel, 0.5 * age_s * age_s);
+                        .position_enu_m = nav->position_enu_m,
+                        .velocity_enu_m_s = nav->velocity_enu_m_s,
+                        .rate_body_rad_s = now.angular_rate_rad_s,
+                        .force_body_m_s2 = now.specific_force_m_s2};
+    oto_quat q = nav->q_enu_from_body;
+    go_back_to(plan, state, t_ns, &q, &past);
+    past.r = oto_mat3_from_quat(q);
+    past.past_from_body = oto_mat3_mul(oto_mat3_transpose(past.r), oto_mat3_from_quat(nav->q_enu_from_body));
     return past;
 }
 
@@ -50,16 +91,22 @@ static enum num_outcome admit(const struct ins_plan *plan, struct ins_state *sta
     return outcome;
 }
 
-/* Velocity of a point of the body in body axes, and its derivatives: Rᵀ v + ω × l. */
+/* Velocity of a point of the body in body axes, and its derivatives: u + ω × l. */
 static oto_vec3 velocity_of_point(const struct ins_plan *plan, const struct past *past, oto_vec3 lever_m, double *j)
 {
-    const oto_mat3 to_body = oto_mat3_transpose(past->r);
-    const oto_vec3 imu = oto_mat3_mul_vec(to_body, past->velocity_enu_m_s);
+    const oto_vec3 imu = oto_mat3_mul_vec(oto_mat3_transpose(past->r), past->velocity_enu_m_s);
     memset(j, 0, 3 * INS_STATES * sizeof *j);
-    ins_put(j, 0, INS_V, to_body);
-    ins_put(j, 0, INS_THETA, oto_mat3_skew(imu));
+    ins_put(j, 0, INS_U, past->past_from_body);
     ins_put(j, 0, INS_BG, oto_mat3_mul(oto_mat3_skew(lever_m), plan->body_from_sensor));
     return oto_vec3_add(imu, oto_vec3_cross(past->rate_body_rad_s, lever_m));
+}
+
+/* Derivatives of `factor` times the specific force along a body axis, which the accelerometer's bias changes. */
+static void add_force_row(const struct ins_plan *plan, uint32_t axis, double factor, double *h)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        h[INS_BA + i] -= factor * plan->body_from_sensor.m[axis][i];
+    }
 }
 
 /* ---- odometer ---- */
@@ -91,14 +138,20 @@ enum num_outcome ins_filter_odometer(const struct ins_plan *plan, struct ins_sta
     const struct past past = past_of(plan, state, t_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->odometer_body_m, j);
     const double sign = plan->params.odometer_signed == 0 && velocity.x < 0.0 ? -1.0 : 1.0;
+    const double direction = velocity.x < 0.0 ? -1.0 : 1.0, force_m_s2 = direction * past.force_body_m_s2.x;
+    const uint32_t slip = force_m_s2 < 0.0 ? INS_SLIP + 1 : INS_SLIP;
+    const double scale = ins_aid(state, INS_SCALE), slipped = 1.0 + ins_aid(state, slip) * force_m_s2;
     row.m = 1;
     row.gate = plan->odometer_gate;
-    row.innovation[0] = sign * speed_m_s - state->scale * velocity.x;
+    row.innovation[0] = sign * speed_m_s - scale * slipped * velocity.x - ins_aid(state, INS_COLOURED);
     row.noise[0] = plan->params.odometer_sigma_m_s * plan->params.odometer_sigma_m_s;
     for (uint32_t s = 0; s < INS_STATES; s++) {
-        row.jacobian[s] = state->scale * j[s];
+        row.jacobian[s] = scale * slipped * j[s];
     }
-    row.jacobian[INS_SCALE] = velocity.x;
+    row.jacobian[INS_SCALE] = slipped * velocity.x;
+    add_force_row(plan, 0, scale * ins_aid(state, slip) * direction * velocity.x, row.jacobian);
+    row.jacobian[slip] = scale * force_m_s2 * velocity.x;
+    row.jacobian[INS_COLOURED] = 1.0;
     return ins_correct(state, INS_ROW_ODOMETER, t_ns, &row);
 }
 
@@ -109,7 +162,10 @@ static bool is_due(int64_t last_ns, int64_t now_ns, double rate_hz)
     return rate_hz > 0.0 && (last_ns == INT64_MIN || seconds(now_ns - last_ns) * rate_hz >= 1.0 - 1e-6);
 }
 
-/* Sideways and upwards the point does not move. */
+/*
+ * The point moves along the road, and the body stands at an angle to it that follows its acceleration: v_y = a_y v_x and
+ * v_z = a_z v_x, a = angle + compliance · acceleration (to the left for the tyres' side slip, ahead for pitch on the springs).
+ */
 static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *state)
 {
     struct num_kalman_row row;
@@ -117,14 +173,30 @@ static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *stat
     const double *sigma = plan->params.nonholonomic_sigma_m_s;
     const struct past past = past_of(plan, state, state->time_ns);
     const oto_vec3 velocity = velocity_of_point(plan, &past, plan->nonholonomic_body_m, j);
+    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->gravity_enu_m_s2);
+    const oto_vec3 felt = oto_vec3_add(past.force_body_m_s2, gravity);
+    const double across[2] = {velocity.y, velocity.z}, accel[2] = {felt.y, felt.x};
+    const oto_mat3 by_tilt = oto_mat3_skew(gravity);
+    memset(row.jacobian, 0, 2 * INS_STATES * sizeof *row.jacobian);
     row.m = 2;
     row.gate = plan->nonholonomic_gate;
-    row.innovation[0] = -velocity.y;
-    row.innovation[1] = -velocity.z;
-    row.noise[0] = sigma[0] * sigma[0];
+    for (uint32_t i = 0; i < 2; i++) {
+        const double angle = ins_aid(state, INS_ANGLE + i) + ins_aid(state, INS_COMPLIANCE + i) * accel[i];
+        double *h = row.jacobian + i * INS_STATES;
+        for (uint32_t s = 0; s < INS_STATES; s++) {
+            h[s] = j[(1 + i) * INS_STATES + s] - angle * j[s];
+        }
+        const double factor = -ins_aid(state, INS_COMPLIANCE + i) * velocity.x;
+        add_force_row(plan, 1 - i, factor, h);
+        for (uint32_t k = 0; k < 3; k++) {
+            h[INS_THETA + k] += factor * by_tilt.m[1 - i][k];
+        }
+        h[INS_ANGLE + i] = -velocity.x;
+        h[INS_COMPLIANCE + i] = -velocity.x * accel[i];
+        row.innovation[i] = angle * velocity.x - across[i];
+        row.noise[3 * i] = sigma[i] * sigma[i];
+    }
     row.noise[1] = row.noise[2] = 0.0;
-    row.noise[3] = sigma[1] * sigma[1];
-    memcpy(row.jacobian, j + INS_STATES, 2 * INS_STATES * sizeof *j);
     (void)ins_correct(state, INS_ROW_NONHOLONOMIC, state->time_ns, &row);
 }
 
@@ -144,11 +216,15 @@ static void say_still(const struct ins_plan *plan, struct ins_state *state)
     struct num_kalman_row row;
     const struct ins_params *p = &plan->params;
     diagonal(&row, p->still_sigma_m_s * p->still_sigma_m_s);
-    oto_vec3_to_array(oto_vec3_neg(state->nav.velocity_enu_m_s), row.innovation);
-    ins_put(row.jacobian, 0, INS_V, oto_mat3_identity());
-    (void)ins_correct(state, INS_ROW_ZERO_VELOCITY, state->time_ns, &row);
+    row.gate = plan->still_gate;
+    oto_vec3_to_array(oto_vec3_neg(ins_velocity_body(state)), row.innovation);
+    ins_put(row.jacobian, 0, INS_U, oto_mat3_identity());
+    if (ins_correct(state, INS_ROW_ZERO_VELOCITY, state->time_ns, &row) != NUM_USED) {
+        return;
+    }
 
     diagonal(&row, p->still_sigma_rad_s * p->still_sigma_rad_s + plan->gyroscope.noise_psd * plan->imu_rate_hz);
+    row.gate = plan->still_gate;
     const oto_vec3 earth = oto_quat_rotate_inv(plan->q_body_from_sensor,
                                                oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->earth_rate_enu_rad_s));
     oto_vec3_to_array(oto_vec3_sub(oto_vec3_sub(state->sample.angular_rate_rad_s, state->gyro_bias), earth),
@@ -175,7 +251,7 @@ void ins_say_what_holds(const struct ins_plan *plan, struct ins_state *state)
 /* ---- magnetometer ---- */
 
 /* With u = R̂ m: a turn φ changes its azimuth by φz − uz (ux φx + uy φy) / (ux² + uy²). */
-bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body,
+bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body, double heading_error_rad,
                      struct num_kalman_row *measured)
 {
     const oto_vec3 u = oto_quat_rotate(q_enu_from_body, field_body), known = plan->mag_field_enu;
@@ -187,9 +263,10 @@ bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_
     measured->m = 1;
     measured->gate = plan->magnetometer_gate;
     measured->noise[0] = sigma * sigma;
-    measured->innovation[0] = oto_wrap_pi(oto_atan2(known.y, known.x) - oto_atan2(u.y, u.x));
+    measured->innovation[0] = oto_wrap_pi(oto_atan2(known.y, known.x) - oto_atan2(u.y, u.x) - heading_error_rad);
     memset(measured->jacobian, 0, INS_STATES * sizeof *measured->jacobian);
     oto_vec3_to_array(oto_quat_rotate_inv(q_enu_from_body, by_turn), measured->jacobian + INS_THETA);
+    measured->jacobian[INS_HEADING] = 1.0;
     return true;
 }
 
@@ -218,7 +295,7 @@ enum num_outcome ins_filter_magnetometer(const struct ins_plan *plan, struct ins
         return NUM_USED;
     }
     const struct past past = past_of(plan, state, t_ns);
-    if (!ins_heading_row(plan, oto_quat_from_mat3(past.r), field_body_t, &row)) {
+    if (!ins_heading_row(plan, oto_quat_from_mat3(past.r), field_body_t, ins_aid(state, INS_HEADING), &row)) {
         num_filter_count(&state->rows[INS_ROW_MAGNETOMETER], NUM_REFUSED, t_ns);
         return NUM_REFUSED;
     }
@@ -239,14 +316,17 @@ static void keep_fix(struct ins_alignment *alignment, oto_vec3 position_enu_m, o
 }
 
 /* The rows p + R l of a point of the body; an older fix tells of p − v Δ. */
-static void position_rows(const struct past *past, oto_vec3 position_enu_m, oto_vec3 body_m, struct num_kalman_row *row)
+static void position_rows(const struct ins_state *state, const struct past *past, oto_vec3 position_enu_m, oto_vec3 body_m, struct num_kalman_row *row)
 {
     const oto_vec3 expected = oto_vec3_add(past->position_enu_m, oto_mat3_mul_vec(past->r, body_m));
     diagonal(row, 0.0);
     oto_vec3_to_array(oto_vec3_sub(position_enu_m, expected), row->innovation);
     ins_put(row->jacobian, 0, INS_P, oto_mat3_identity());
-    ins_put(row->jacobian, 0, INS_V, oto_mat3_scale(oto_mat3_identity(), -past->age_s));
-    ins_put(row->jacobian, 0, INS_THETA, oto_mat3_scale(oto_mat3_mul(past->r, oto_mat3_skew(body_m)), -1.0));
+    const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body);
+    const oto_vec3 arm_m = oto_vec3_add_scaled(oto_mat3_mul_vec(oto_mat3_transpose(past->past_from_body), body_m),
+                                               ins_velocity_body(state), -past->age_s);
+    ins_put(row->jacobian, 0, INS_U, oto_mat3_scale(r, -past->age_s));
+    ins_put(row->jacobian, 0, INS_THETA, oto_mat3_scale(oto_mat3_mul(r, oto_mat3_skew(arm_m)), -1.0));
 }
 
 enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
@@ -263,7 +343,7 @@ enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_sta
         return NUM_USED;
     }
     const struct past past = past_of(plan, state, t_ns);
-    position_rows(&past, position_enu_m, plan->fix_body_m, &row);
+    position_rows(state, &past, position_enu_m, plan->fix_body_m, &row);
     row.gate = plan->position_gate;
     for (uint32_t i = 0; i < 3; i++) {
         row.noise[i * 4] = plan->params.position_fix_sigma_m[i] * plan->params.position_fix_sigma_m[i];
@@ -273,57 +353,133 @@ enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_sta
 
 /* ---- satellite fixes ---- */
 
-/* The correlated error of another mode is another one: unit variance, no correlation with the other states. */
+/* The correlated errors of another mode are others: unit variance, no correlation with the other states. */
 static void forget_fix_error(struct ins_state *state)
 {
-    state->fix_error = oto_vec3_zero();
-    for (uint32_t i = INS_FIX; i < INS_FIX + 3; i++) {
+    for (uint32_t i = INS_FIX; i < INS_FIX_SPEED + 3; i++) {
+        state->aids[i - INS_AID] = 0.0;
         for (uint32_t k = 0; k < INS_STATES; k++) {
             state->p[i * INS_STATES + k] = state->p[k * INS_STATES + i] = i == k ? 1.0 : 0.0;
         }
     }
 }
 
-/* Standard deviations of the correlated part of a fix. */
-static oto_vec3 correlated_sigma(const struct ins_plan *plan, const struct ins_fix *fix)
+static oto_vec3 root(oto_vec3 v, double share)
 {
-    const double share = plan->params.gnss_correlated_share;
-    const oto_vec3 v = fix->variance_enu_m2;
     return oto_vec3_make(oto_sqrt(share * v.x), oto_sqrt(share * v.y), oto_sqrt(share * v.z));
 }
 
-/* p + R l + D u, D the correlated deviations; the rest of the variance is white. */
+/* D u of the correlated errors from `place` on, D their standard deviations; the rest of the variance is white. */
+static void add_correlated(const struct ins_state *state, uint32_t place, oto_vec3 variance, double share,
+                           struct num_kalman_row *row)
+{
+    double deviation[3], v[3];
+    oto_vec3_to_array(root(variance, share), deviation);
+    oto_vec3_to_array(variance, v);
+    for (uint32_t i = 0; i < 3; i++) {
+        row->innovation[i] -= deviation[i] * ins_aid(state, place + i);
+        row->jacobian[i * INS_STATES + place + i] = deviation[i];
+        row->noise[i * 4] = (1.0 - share) * v[i];
+    }
+}
+
+static bool is_variance(oto_vec3 v)
+{
+    return v.x > 0.0 && v.y > 0.0 && v.z > 0.0 && oto_vec3_is_finite(v);
+}
+
+/* R (u + ω × l) + D u of the antenna, at the time of the fix. */
+static void use_fix_velocity(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, const struct ins_fix *fix)
+{
+    struct num_kalman_row row;
+    double j[3 * INS_STATES];
+    if (!is_variance(fix->velocity_variance_enu_m2_s2)) { /* the receiver does not know its velocity */
+        return;
+    }
+    if (!oto_vec3_is_finite(fix->velocity_enu_m_s)) {
+        num_filter_count(&state->rows[INS_ROW_GNSS_VELOCITY], NUM_REFUSED, t_ns);
+        return;
+    }
+    const struct past past = past_of(plan, state, t_ns);
+    const oto_vec3 body = velocity_of_point(plan, &past, plan->antenna_body_m, j);
+    const oto_mat3 r = past.r, by_turn = oto_mat3_mul(r, oto_mat3_mul(oto_mat3_skew(body), past.past_from_body));
+    diagonal(&row, 0.0);
+    for (uint32_t i = 0; i < 3; i++) {
+        for (uint32_t s = 0; s < INS_STATES; s++) {
+            row.jacobian[i * INS_STATES + s] = r.m[i][0] * j[s] + r.m[i][1] * j[INS_STATES + s] + r.m[i][2] * j[2 * INS_STATES + s];
+        }
+    }
+    ins_put(row.jacobian, 0, INS_THETA, oto_mat3_scale(by_turn, -1.0));
+    oto_vec3_to_array(oto_vec3_sub(fix->velocity_enu_m_s, oto_mat3_mul_vec(r, body)), row.innovation);
+    add_correlated(state, INS_FIX_SPEED, fix->velocity_variance_enu_m2_s2, plan->params.gnss_velocity_correlated_share, &row);
+    row.gate = plan->gnss_gate;
+    (void)ins_correct(state, INS_ROW_GNSS_VELOCITY, t_ns, &row);
+}
+
+/* p + R l + D u, and the velocity. */
 enum num_outcome ins_filter_fix(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
                                 const struct ins_fix *fix)
 {
     struct num_kalman_row row;
+    const double share = plan->params.gnss_correlated_share;
     const oto_vec3 position_enu_m = oto_enu_from_geodetic(plan->origin, fix->place), v = fix->variance_enu_m2;
-    const bool good = oto_vec3_is_finite(position_enu_m) && v.x > 0.0 && v.y > 0.0 && v.z > 0.0 && oto_vec3_is_finite(v);
+    const bool good = oto_vec3_is_finite(position_enu_m) && is_variance(v);
     const enum num_outcome admitted = admit(plan, state, INS_ROW_GNSS, t_ns, good);
     if (admitted != NUM_USED) {
         return admitted;
     }
-    const oto_vec3 correlated_m = correlated_sigma(plan, fix);
     if (fix->mode != state->fix_mode) {
         forget_fix_error(state);
         state->fix_mode = fix->mode;
     }
     if (state->running == 0) {
-        const oto_vec3 sigma_m = oto_vec3_make(oto_sqrt(v.x), oto_sqrt(v.y), oto_sqrt(v.z));
-        keep_fix(&state->alignment, position_enu_m, sigma_m, plan->antenna_body_m, correlated_m);
+        keep_fix(&state->alignment, position_enu_m, root(v, 1.0), plan->antenna_body_m, root(v, share));
         return NUM_USED;
     }
     const struct past past = past_of(plan, state, t_ns);
-    const double white = 1.0 - plan->params.gnss_correlated_share, variance[3] = {v.x, v.y, v.z};
-    double deviation[3], error[3];
-    oto_vec3_to_array(correlated_m, deviation);
-    oto_vec3_to_array(state->fix_error, error);
-    position_rows(&past, position_enu_m, plan->antenna_body_m, &row);
+    position_rows(state, &past, position_enu_m, plan->antenna_body_m, &row);
+    add_correlated(state, INS_FIX, v, share, &row);
     row.gate = plan->gnss_gate;
-    for (uint32_t i = 0; i < 3; i++) {
-        row.innovation[i] -= deviation[i] * error[i];
-        row.jacobian[i * INS_STATES + INS_FIX + i] = deviation[i];
-        row.noise[i * 4] = white * variance[i];
+    const enum num_outcome outcome = ins_correct(state, INS_ROW_GNSS, t_ns, &row);
+    if (fix->has_velocity && plan->params.gnss_velocity != 0) {
+        use_fix_velocity(plan, state, t_ns, fix);
     }
-    return ins_correct(state, INS_ROW_GNSS, t_ns, &row);
+    return outcome;
+}
+
+/* ---- barometer ---- */
+
+/* Height over the origin of this pressure in standard air, m. */
+static double height_of(const struct ins_plan *plan, double pressure_pa)
+{
+    const double lapse_k_m = 0.0065, exponent = 287.05287 * lapse_k_m / OTO_STANDARD_GRAVITY_M_S2;
+    return plan->air_temperature_k / lapse_k_m * (1.0 - oto_exp(exponent * oto_log(pressure_pa / plan->air_pressure_pa)));
+}
+
+/* Height of the port + offset − c |v|² / 2g: a port that feels the share c of the dynamic pressure reads too low a height. */
+enum num_outcome ins_filter_barometer(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double pressure_pa)
+{
+    struct num_kalman_row row;
+    const bool good = num_is_finite(pressure_pa) && pressure_pa > 0.0;
+    const enum num_outcome admitted = admit(plan, state, INS_ROW_BAROMETER, t_ns, good);
+    if (admitted != NUM_USED || state->running == 0) {
+        return admitted;
+    }
+    const struct past past = past_of(plan, state, t_ns);
+    const double head_m = 0.5 * oto_vec3_dot(past.velocity_enu_m_s, past.velocity_enu_m_s) / OTO_STANDARD_GRAVITY_M_S2;
+    struct num_kalman_row three;
+    position_rows(state, &past, oto_vec3_make(0, 0, height_of(plan, pressure_pa)), plan->barometer_body_m, &three);
+    memcpy(row.jacobian, three.jacobian + 2 * INS_STATES, INS_STATES * sizeof *row.jacobian);
+    row.m = 1;
+    row.gate = plan->barometer_gate;
+    row.innovation[0] = three.innovation[2] - ins_aid(state, INS_OFFSET) + ins_aid(state, INS_FLOW) * head_m;
+    row.noise[0] = plan->params.barometer_sigma_m * plan->params.barometer_sigma_m;
+    double u[3];
+    oto_vec3_to_array(ins_velocity_body(state), u);
+    for (uint32_t i = 0; i < 3; i++) {
+        row.jacobian[INS_U + i] -= ins_aid(state, INS_FLOW) * u[i] / OTO_STANDARD_GRAVITY_M_S2;
+    }
+    row.jacobian[INS_OFFSET] = 1.0;
+    row.jacobian[INS_FLOW] = -head_m;
+    return ins_correct(state, INS_ROW_BAROMETER, t_ns, &row);
 }

@@ -132,9 +132,20 @@ static void finish(const struct ins_plan *plan, struct ins_state *state)
     state->running = 1;
     state->used_ns = state->time_ns;
     use_means(plan, state, rate, force, span_s);
-    if (by_field && ins_heading_row(plan, state->nav.q_enu_from_body, a->field_sum, &heading)) {
+    if (by_field && ins_heading_row(plan, state->nav.q_enu_from_body, a->field_sum, ins_aid(state, INS_HEADING), &heading)) {
         (void)ins_correct(state, INS_ROW_MAGNETOMETER, state->time_ns, &heading);
     }
+}
+
+/* What is known at the start is the velocity in ENU, whatever the attitude: δu = R̂ᵀ δv + [û]× δθ. */
+static void turn_velocity_prior(struct ins_state *state)
+{
+    double g[INS_STATES * INS_STATES] = {0};
+    for (uint32_t i = 0; i < INS_STATES; i++) {
+        g[i * (INS_STATES + 1)] = 1.0;
+    }
+    ins_put(g, INS_U, INS_THETA, oto_mat3_skew(ins_velocity_body(state)));
+    num_matrix_propagate(INS_STATES, g, state->p);
 }
 
 void ins_align(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns)
@@ -143,6 +154,7 @@ void ins_align(const struct ins_plan *plan, struct ins_state *state, int64_t t_n
     const struct ins_params *p = &plan->params;
     if (p->align == INS_ALIGN_GIVEN) {
         const oto_vec3 swing = oto_vec3_cross(ins_rate_body(plan, state), plan->imu_body_m);
+        turn_velocity_prior(state);
         state->nav.velocity_enu_m_s =
             oto_vec3_add(state->nav.velocity_enu_m_s, oto_quat_rotate(state->nav.q_enu_from_body, swing));
         state->running = 1;

@@ -21,7 +21,7 @@ void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
                         oto_vec3_add(oto_vec3_from_array(p->position_enu_m), oto_quat_rotate(q, plan->imu_body_m)));
     state->gyro_bias = plan->gyroscope.bias_u;
     state->accel_bias = plan->accelerometer.bias_u;
-    state->scale = 1.0;
+    state->aids[INS_SCALE - INS_AID] = 1.0;
     state->odometer_ns = state->still_since_ns = state->nonholonomic_ns = state->still_ns = INT64_MIN;
     state->truths.nees = -1.0;
     for (uint32_t i = 0; i < INS_PARTS; i++) {
@@ -34,66 +34,95 @@ void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
             state->p[(3 * block + i) * (INS_STATES + 1)] = sigmas[block] * sigmas[block];
         }
     }
-    state->p[INS_SCALE * (INS_STATES + 1)] = p->odometer_scale_sigma * p->odometer_scale_sigma;
-    for (uint32_t i = 0; plan->has_gnss && i < 3; i++) {
-        state->p[(INS_FIX + i) * (INS_STATES + 1)] = 1.0;
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        state->p[(INS_AID + i) * (INS_STATES + 1)] = plan->aids[i].sigma * plan->aids[i].sigma;
     }
 }
 
 /* ---- propagation ---- */
 
-static void add_noise(const struct ins_plan *plan, double dt_s, double *p)
+/* A turn of the body by white noise of this variance, which turns its velocity as well: δθ = n, δu = [u]× n. */
+static void add_turn(oto_vec3 velocity_body_m_s, double variance, double *p)
+{
+    const oto_mat3 by_turn = oto_mat3_skew(velocity_body_m_s);
+    const oto_mat3 square = oto_mat3_mul(by_turn, oto_mat3_transpose(by_turn));
+    for (uint32_t i = 0; i < 3; i++) {
+        p[(INS_THETA + i) * (INS_STATES + 1)] += variance;
+        for (uint32_t k = 0; k < 3; k++) {
+            p[(INS_U + i) * INS_STATES + INS_U + k] += variance * square.m[i][k];
+            p[(INS_U + i) * INS_STATES + INS_THETA + k] += variance * by_turn.m[i][k];
+            p[(INS_THETA + k) * INS_STATES + INS_U + i] += variance * by_turn.m[i][k];
+        }
+    }
+}
+
+static void add_noise(const struct ins_plan *plan, const struct ins_state *state, double dt_s, double *p)
 {
     const struct {
         uint32_t place;
         double psd;
-    } blocks[] = {{INS_V, plan->accelerometer.noise_psd},
-                  {INS_THETA, plan->gyroscope.noise_psd},
+    } blocks[] = {{INS_U, plan->accelerometer.noise_psd},
                   {INS_BG, plan->gyroscope.bias_psd},
-                  {INS_BA, plan->accelerometer.bias_psd},
-                  {INS_FIX, plan->has_gnss ? 2.0 * plan->fix_rate_1_s : 0.0}};
+                  {INS_BA, plan->accelerometer.bias_psd}};
     for (uint32_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
         for (uint32_t i = 0; i < 3; i++) {
             p[(blocks[b].place + i) * (INS_STATES + 1)] += blocks[b].psd * dt_s;
         }
     }
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        p[(INS_AID + i) * (INS_STATES + 1)] += plan->aids[i].psd * dt_s;
+    }
+    add_turn(ins_velocity_body(state), plan->gyroscope.noise_psd * dt_s, p);
 }
 
 /* What is unknown of a gap: constant acceleration and rate of that deviation. */
-static void add_gap(const struct ins_plan *plan, double dt_s, double *p)
+static void add_gap(const struct ins_plan *plan, const struct ins_state *state, double dt_s, double *p)
 {
     const double v = plan->params.gap_accel_m_s2 * dt_s, theta = plan->params.gap_rate_rad_s * dt_s;
     for (uint32_t i = 0; i < 3; i++) {
         p[(INS_P + i) * (INS_STATES + 1)] += 0.25 * v * v * dt_s * dt_s;
-        p[(INS_V + i) * (INS_STATES + 1)] += v * v;
-        p[(INS_THETA + i) * (INS_STATES + 1)] += theta * theta;
+        p[(INS_U + i) * (INS_STATES + 1)] += v * v;
     }
+    add_turn(ins_velocity_body(state), theta * theta, p);
+}
+
+static double left_after(double rate_1_s, double dt_s)
+{
+    return rate_1_s > 0.0 ? oto_exp(-rate_1_s * dt_s) : 1.0;
 }
 
 /* d error(t + dt) / d error(t), of the increments between two samples. */
 static void transition(const struct ins_plan *plan, const struct ins_state *state,
                        const struct num_strapdown_delta *delta, double dt_s, double *f)
 {
-    const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body), identity = oto_mat3_identity();
-    const oto_mat3 rs = oto_mat3_mul(r, plan->body_from_sensor);
-    const oto_mat3 r_dv = oto_mat3_mul(r, oto_mat3_skew(delta->velocity_m_s));
+    const oto_mat3 identity = oto_mat3_identity(), r = oto_mat3_from_quat(state->nav.q_enu_from_body);
+    const oto_mat3 back = oto_mat3_transpose(oto_mat3_from_quat(oto_quat_from_rotvec(delta->angle_rad)));
+    const oto_vec3 u = ins_velocity_body(state), dv = delta->velocity_m_s;
+    const oto_vec3 gravity = oto_quat_rotate_inv(state->nav.q_enu_from_body, plan->gravity_enu_m_s2);
+    const oto_vec3 u_after = oto_mat3_mul_vec(back, oto_vec3_add_scaled(oto_vec3_add(u, dv), gravity, dt_s));
     const oto_mat3 half_turned = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), 0.5));
     const oto_mat3 half_back = oto_mat3_add(identity, oto_mat3_scale(oto_mat3_skew(delta->angle_rad), -0.5));
+    const oto_mat3 theta_bg = oto_mat3_scale(oto_mat3_mul(half_back, plan->body_from_sensor), -dt_s);
+    const oto_mat3 force = oto_mat3_mul(oto_mat3_mul(back, half_turned), plan->body_from_sensor);
+    const oto_mat3 sculling = oto_mat3_mul(oto_mat3_mul(back, oto_mat3_skew(dv)), plan->body_from_sensor);
+    const oto_vec3 path = oto_vec3_scale(oto_vec3_add_scaled(u, dv, 0.5), -dt_s);
     memset(f, 0, INS_STATES * INS_STATES * sizeof *f);
     ins_put(f, INS_P, INS_P, identity);
-    ins_put(f, INS_P, INS_V, oto_mat3_scale(identity, dt_s));
-    ins_put(f, INS_P, INS_THETA, oto_mat3_scale(r_dv, -0.5 * dt_s));
-    ins_put(f, INS_P, INS_BA, oto_mat3_scale(rs, -0.5 * dt_s * dt_s));
-    ins_put(f, INS_V, INS_V, identity);
-    ins_put(f, INS_V, INS_THETA, oto_mat3_scale(r_dv, -1.0));
-    ins_put(f, INS_V, INS_BG, oto_mat3_scale(oto_mat3_mul(r_dv, plan->body_from_sensor), 0.5 * dt_s));
-    ins_put(f, INS_V, INS_BA, oto_mat3_scale(oto_mat3_mul(oto_mat3_mul(r, half_turned), plan->body_from_sensor), -dt_s));
-    ins_put(f, INS_THETA, INS_THETA, oto_mat3_transpose(oto_mat3_from_quat(oto_quat_from_rotvec(delta->angle_rad))));
-    ins_put(f, INS_THETA, INS_BG, oto_mat3_scale(oto_mat3_mul(half_back, plan->body_from_sensor), -dt_s));
+    ins_put(f, INS_P, INS_U, oto_mat3_scale(r, dt_s));
+    ins_put(f, INS_P, INS_THETA, oto_mat3_mul(r, oto_mat3_skew(path)));
+    ins_put(f, INS_P, INS_BA, oto_mat3_scale(oto_mat3_mul(r, plan->body_from_sensor), -0.5 * dt_s * dt_s));
+    ins_put(f, INS_U, INS_U, back);
+    ins_put(f, INS_U, INS_THETA, oto_mat3_scale(oto_mat3_mul(back, oto_mat3_skew(gravity)), dt_s));
+    ins_put(f, INS_U, INS_BG, oto_mat3_add(oto_mat3_scale(sculling, 0.5 * dt_s),
+                                           oto_mat3_mul(oto_mat3_skew(u_after), theta_bg)));
+    ins_put(f, INS_U, INS_BA, oto_mat3_scale(force, -dt_s));
+    ins_put(f, INS_THETA, INS_THETA, back);
+    ins_put(f, INS_THETA, INS_BG, theta_bg);
     ins_put(f, INS_BG, INS_BG, oto_mat3_scale(identity, oto_exp(-plan->gyroscope.bias_rate_1_s * dt_s)));
     ins_put(f, INS_BA, INS_BA, oto_mat3_scale(identity, oto_exp(-plan->accelerometer.bias_rate_1_s * dt_s)));
-    f[INS_SCALE * (INS_STATES + 1)] = 1.0;
-    ins_put(f, INS_FIX, INS_FIX, oto_mat3_scale(identity, oto_exp(-plan->fix_rate_1_s * dt_s)));
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        f[(INS_AID + i) * (INS_STATES + 1)] = left_after(plan->aids[i].rate_1_s, dt_s);
+    }
 }
 
 /* Biases that forget go back to what is known of them. */
@@ -103,8 +132,8 @@ static oto_vec3 relaxed(oto_vec3 bias, const struct ins_triad *triad, double dt_
     return oto_vec3_add_scaled(triad->bias_u, oto_vec3_sub(bias, triad->bias_u), left);
 }
 
-static struct num_strapdown_sample corrected(const struct ins_plan *plan, const struct ins_state *state,
-                                             const struct num_strapdown_sample *raw)
+struct num_strapdown_sample ins_unbiased(const struct ins_plan *plan, const struct ins_state *state,
+                                         const struct num_strapdown_sample *raw)
 {
     return (struct num_strapdown_sample){
         oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(raw->angular_rate_rad_s, state->gyro_bias)),
@@ -117,13 +146,15 @@ static void propagate(const struct ins_plan *plan, struct ins_state *state, cons
     double f[INS_STATES * INS_STATES];
     const struct num_strapdown_delta delta = num_strapdown_between(before, now, dt_s);
     transition(plan, state, &delta, dt_s, f);
-    add_noise(plan, 0.5 * dt_s, state->p);
+    add_noise(plan, state, 0.5 * dt_s, state->p);
     num_matrix_propagate(INS_STATES, f, state->p);
-    add_noise(plan, 0.5 * dt_s, state->p);
     num_strapdown_advance(&state->nav, &delta, dt_s, plan->gravity_enu_m_s2, plan->earth_rate_enu_rad_s);
+    add_noise(plan, state, 0.5 * dt_s, state->p);
     state->gyro_bias = relaxed(state->gyro_bias, &plan->gyroscope, dt_s);
     state->accel_bias = relaxed(state->accel_bias, &plan->accelerometer, dt_s);
-    state->fix_error = oto_vec3_scale(state->fix_error, oto_exp(-plan->fix_rate_1_s * dt_s));
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        state->aids[i] *= left_after(plan->aids[i].rate_1_s, dt_s);
+    }
 }
 
 static struct num_strapdown_sample mix(const struct num_strapdown_sample *a, const struct num_strapdown_sample *b, double s)
@@ -137,11 +168,11 @@ static void advance(const struct ins_plan *plan, struct ins_state *state, int64_
                     const struct num_strapdown_sample *sample)
 {
     const double gap_s = seconds(t_ns - state->time_ns), longest_s = plan->params.max_imu_gap_s;
-    const struct num_strapdown_sample from = corrected(plan, state, &state->sample), to = corrected(plan, state, sample);
+    const struct num_strapdown_sample from = ins_unbiased(plan, state, &state->sample), to = ins_unbiased(plan, state, sample);
     uint32_t steps = 1;
     if (gap_s > longest_s) {
         steps = gap_s / longest_s < MOST_SUBSTEPS ? (uint32_t)(gap_s / longest_s) + 1u : MOST_SUBSTEPS;
-        add_gap(plan, gap_s, state->p);
+        add_gap(plan, state, gap_s, state->p);
     }
     for (uint32_t k = 0; k < steps; k++) {
         const struct num_strapdown_sample a = mix(&from, &to, (double)k / steps), b = mix(&from, &to, (k + 1.0) / steps);
@@ -176,6 +207,8 @@ static enum num_outcome take_imu(const struct ins_plan *plan, struct ins_state *
     state->sample = *sample;
     state->has_sample = 1;
     state->time_ns = t_ns;
+    state->history.time_ns[state->history.count % INS_HISTORY] = t_ns;
+    state->history.sample[state->history.count++ % INS_HISTORY] = *sample;
     if (state->running == 0) {
         ins_align(plan, state, t_ns);
     } else {
@@ -197,31 +230,29 @@ enum num_outcome ins_filter_imu(const struct ins_plan *plan, struct ins_state *s
 /* ---- correction ---- */
 
 /*
- * The error moves into the estimate, and P to the new attitude: δθ' = (I − ½[δθ]×) δθ. An error of the heading turns velocity
- * and position with it: where these move by Δ, what it does to them moves by −[Δ]× R δθ. Without that, each correction would
- * seem to show a little of a heading that nothing shows.
+ * The error moves into the estimate, and P to the new one. A turn that no measurement shows, about the vertical, is
+ * δθ = R̂ᵀ e_z and δp = e_z × p̂: with R̂ and p̂ it has to move exactly, or each correction would show a little of it.
  */
 static void inject(struct ins_state *state, const double *dx)
 {
     const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body);
-    const oto_mat3 by_position = oto_mat3_mul(oto_mat3_skew(oto_vec3_from_array(dx + INS_P)), r);
-    const oto_mat3 by_velocity = oto_mat3_mul(oto_mat3_skew(oto_vec3_from_array(dx + INS_V)), r);
-    const oto_vec3 turn = oto_vec3_from_array(dx + INS_THETA);
+    const oto_vec3 moved = oto_vec3_from_array(dx + INS_P), turn = oto_vec3_from_array(dx + INS_THETA);
+    const oto_vec3 u = oto_vec3_add(ins_velocity_body(state), oto_vec3_from_array(dx + INS_U));
+    const oto_quat by = oto_quat_from_rotvec(turn);
     double g[INS_STATES * INS_STATES] = {0};
-    state->nav.position_enu_m = oto_vec3_add(state->nav.position_enu_m, oto_vec3_from_array(dx + INS_P));
-    state->nav.velocity_enu_m_s = oto_vec3_add(state->nav.velocity_enu_m_s, oto_vec3_from_array(dx + INS_V));
-    state->nav.q_enu_from_body =
-        oto_quat_normalize(oto_quat_mul(state->nav.q_enu_from_body, oto_quat_from_rotvec(turn)));
+    state->nav.position_enu_m = oto_vec3_add(state->nav.position_enu_m, moved);
+    state->nav.q_enu_from_body = oto_quat_normalize(oto_quat_mul(state->nav.q_enu_from_body, by));
+    state->nav.velocity_enu_m_s = oto_quat_rotate(state->nav.q_enu_from_body, u);
     state->gyro_bias = oto_vec3_add(state->gyro_bias, oto_vec3_from_array(dx + INS_BG));
     state->accel_bias = oto_vec3_add(state->accel_bias, oto_vec3_from_array(dx + INS_BA));
-    state->scale += dx[INS_SCALE];
-    state->fix_error = oto_vec3_add(state->fix_error, oto_vec3_from_array(dx + INS_FIX));
+    for (uint32_t i = 0; i < INS_AIDS; i++) {
+        state->aids[i] += dx[INS_AID + i];
+    }
     for (uint32_t i = 0; i < INS_STATES; i++) {
         g[i * (INS_STATES + 1)] = 1.0;
     }
-    ins_put(g, INS_THETA, INS_THETA, oto_mat3_add(oto_mat3_identity(), oto_mat3_scale(oto_mat3_skew(turn), -0.5)));
-    ins_put(g, INS_P, INS_THETA, oto_mat3_scale(by_position, -1.0));
-    ins_put(g, INS_V, INS_THETA, oto_mat3_scale(by_velocity, -1.0));
+    ins_put(g, INS_THETA, INS_THETA, oto_mat3_transpose(oto_mat3_from_quat(by)));
+    ins_put(g, INS_P, INS_THETA, oto_mat3_scale(oto_mat3_mul(oto_mat3_skew(moved), r), -1.0));
     num_matrix_propagate(INS_STATES, g, state->p);
 }
 
@@ -245,13 +276,11 @@ void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state
 {
     const oto_mat3 r = oto_mat3_from_quat(state->nav.q_enu_from_body);
     const oto_mat3 lever = oto_mat3_skew(plan->imu_body_m);
-    const oto_vec3 swing = oto_vec3_cross(ins_rate_body(plan, state), plan->imu_body_m);
     memset(j, 0, 9 * INS_STATES * sizeof *j);
     ins_put(j, 0, INS_P, oto_mat3_identity());
     ins_put(j, 0, INS_THETA, oto_mat3_mul(r, lever));
-    ins_put(j, 3, INS_V, oto_mat3_identity());
-    ins_put(j, 3, INS_THETA, oto_mat3_mul(r, oto_mat3_skew(swing)));
-    ins_put(j, 3, INS_BG, oto_mat3_scale(oto_mat3_mul(oto_mat3_mul(r, lever), plan->body_from_sensor), -1.0));
+    ins_put(j, 3, INS_U, oto_mat3_identity());
+    ins_put(j, 3, INS_BG, oto_mat3_scale(oto_mat3_mul(lever, plan->body_from_sensor), -1.0));
     ins_put(j, 6, INS_THETA, oto_mat3_identity());
 }
 
@@ -266,6 +295,33 @@ static double nees_of_block(const double *covariance, const double *error, uint3
         }
     }
     return num_cholesky(3, p) ? num_cholesky_distance(3, p, e) : -1.0;
+}
+
+/*
+ * After dead reckoning the place lies on an arc about the point where the heading error began, not on its tangent. With r from
+ * that point, Cov(δp, ψ) / Var(ψ) = e_z × r for the heading error ψ: the arc less its tangent leaves the error as P states it
+ * (Long et al., "The banana distribution is Gaussian", RSS 2012).
+ */
+static void take_off_arc(const double *covariance, oto_quat q_enu_from_body, double *error)
+{
+    const oto_vec3 up = oto_quat_rotate_inv(q_enu_from_body, oto_vec3_make(0, 0, 1));
+    const double vertical[3] = {up.x, up.y, up.z};
+    double sine, cosine, heading = 0.0, variance = 0.0, with_heading[2] = {0.0, 0.0};
+    for (uint32_t i = 0; i < 3; i++) {
+        heading += vertical[i] * error[6 + i];
+        for (uint32_t k = 0; k < 3; k++) {
+            variance += vertical[i] * vertical[k] * covariance[9 * (6 + i) + 6 + k];
+        }
+        with_heading[0] += covariance[6 + i] * vertical[i];
+        with_heading[1] += covariance[9 + 6 + i] * vertical[i];
+    }
+    if (!(variance > 0.0)) {
+        return;
+    }
+    const double rx = with_heading[1] / variance, ry = -with_heading[0] / variance;
+    oto_sincos(heading, &sine, &cosine);
+    error[0] -= (cosine - 1.0) * rx - (sine - heading) * ry;
+    error[1] -= (cosine - 1.0) * ry + (sine - heading) * rx;
 }
 
 void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, oto_vec3 position_enu_m,
@@ -288,6 +344,8 @@ void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int6
         state->truths.error[i] = e[i];
         state->truths.square_sum[i] += e[i] * e[i];
     }
+    oto_vec3_to_array(oto_vec3_sub(oto_quat_rotate_inv(q_enu_from_body, velocity_enu_m_s), oto_quat_rotate_inv(q, velocity)),
+                      e + 3);
     ins_body_error_jacobian(plan, state, j);
     num_matrix_mul(9, INS_STATES, INS_STATES, j, state->p, jp);
     for (uint32_t a = 0; a < 9; a++) {
@@ -298,6 +356,7 @@ void ins_filter_truth(const struct ins_plan *plan, struct ins_state *state, int6
             }
         }
     }
+    take_off_arc(part, q, e);
     for (uint32_t block = 0; block < INS_PARTS; block++) {
         state->part_nees[block] = nees_of_block(part, e, 3 * block);
     }

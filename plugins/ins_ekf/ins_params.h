@@ -41,18 +41,24 @@ struct ins_params {
     /* aids */
     char odometer_field[48];
     double odometer_position_m[3], odometer_sigma_m_s, odometer_gate;
-    double odometer_scale_sigma;
+    double odometer_scale_sigma, odometer_slip_sigma_percent_m_s2;
+    double odometer_coloured_sigma_m_s, odometer_coloured_tau_s;
     int64_t odometer_signed;
     double nonholonomic_rate_hz, nonholonomic_position_m[3], nonholonomic_sigma_m_s[2], nonholonomic_gate;
-    double still_rate_hz, still_threshold_m_s, still_s, still_sigma_m_s, still_sigma_rad_s;
+    double nonholonomic_angle_sigma_deg, nonholonomic_compliance_sigma_deg_s2_m[2];
+    double still_rate_hz, still_threshold_m_s, still_s, still_sigma_m_s, still_sigma_rad_s, still_gate;
+    double magnetometer_coloured_sigma_deg, magnetometer_coloured_tau_s;
     double magnetometer_sigma_deg, magnetometer_declination_deg, magnetometer_magnitude_percent, magnetometer_gate;
     double gnss_position_m[3], gnss_correlated_share, gnss_tau_s, gnss_gate;
+    int64_t gnss_velocity;
+    double gnss_velocity_correlated_share, gnss_velocity_tau_s;
+    double barometer_sigma_m, barometer_walk_m_rts, barometer_flow_sigma, barometer_gate;
     double position_fix_m[3], position_fix_sigma_m[3], position_fix_gate;
     /* time */
     double late_limit_s, max_imu_gap_s, gap_accel_m_s2, gap_rate_rad_s;
 };
 
-enum { INS_PARAM_COUNT = 55 };
+enum { INS_PARAM_COUNT = 70 };
 extern const struct oto_param ins_param_table[INS_PARAM_COUNT];
 
 #endif

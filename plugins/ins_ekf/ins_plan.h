@@ -6,15 +6,15 @@
 #include "num_input.h"
 
 /* In the order of the plugin's table. */
-enum ins_input { INS_IMU, INS_ODOMETER, INS_MAGNETOMETER, INS_POSITION, INS_TRUTH, INS_GNSS, INS_INPUTS };
+enum ins_input { INS_IMU, INS_ODOMETER, INS_MAGNETOMETER, INS_POSITION, INS_TRUTH, INS_GNSS, INS_BAROMETER, INS_INPUTS };
 
-enum { INS_MOST_NUMBERS = 10 }; /* of one input: the truth's position, velocity, attitude */
+enum { INS_MOST_NUMBERS = 14 }; /* of one input: a fix with mode and velocity */
 
 struct ins_source {
     bool bound;
-    bool has_age, has_mode;
+    bool has_age, has_mode, has_velocity;
     struct num_number numbers[INS_MOST_NUMBERS];
-    struct num_number age, mode;
+    struct num_number age, mode, velocity[6]; /* velocity and its variances */
 };
 
 struct ins_prepared {

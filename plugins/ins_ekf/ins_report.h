@@ -8,12 +8,6 @@
 /* The states, in their order. */
 extern const struct oto_model_quantity ins_state_quantities[INS_STATES];
 
-/* Without satellite fixes there is no error of theirs. */
-static inline uint32_t ins_reported_states(const struct ins_plan *plan)
-{
-    return plan->has_gnss ? INS_STATES : INS_FIX;
-}
-
 /* Port "nees": normalised errors squared of the last truth. */
 struct ins_nees_record {
     double part[INS_PARTS]; /* position, velocity, attitude */
@@ -25,6 +19,6 @@ void ins_report_nees(const struct ins_state *state, struct ins_nees_record *reco
 void ins_report_estimate(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns,
                          struct oto_estimate_record *record);
 /* Place and velocity of the IMU, roll, pitch, yaw, biases, scale; sigma of the error state beside. */
-void ins_report_state(const struct ins_plan *plan, const struct ins_state *state, struct num_filter_state_record *record);
+void ins_report_state(const struct ins_state *state, struct num_filter_state_record *record);
 
 #endif

@@ -47,14 +47,23 @@ static enum num_outcome take_position(const struct ins_prepared *prepared, struc
     return ins_filter_position(&prepared->plan, state, t_ns, oto_vec3_from_array(z));
 }
 
-/* status, latitude, longitude, altitude, variances; and the mode, where the record has one */
+/* status, latitude, longitude, altitude, variances; mode (0: the record has none); velocity and its variances */
 static enum num_outcome take_gnss(const struct ins_prepared *prepared, struct ins_state *state, int64_t t_ns,
                                   const double *z)
 {
     const struct ins_fix fix = {.place = {z[1] * OTO_DEG, z[2] * OTO_DEG, z[3]},
                                 .variance_enu_m2 = {z[4], z[5], z[6]},
-                                .mode = z[7] > 0.0 ? (uint64_t)z[7] : (uint64_t)(z[0] + 1.0)};
+                                .mode = z[7] > 0.0 ? (uint64_t)z[7] : (uint64_t)(z[0] + 1.0),
+                                .has_velocity = prepared->sources[INS_GNSS].has_velocity,
+                                .velocity_enu_m_s = {z[8], z[9], z[10]},
+                                .velocity_variance_enu_m2_s2 = {z[11], z[12], z[13]}};
     return z[0] < 0.0 ? NUM_USED : ins_filter_fix(&prepared->plan, state, t_ns, &fix);
+}
+
+static enum num_outcome take_barometer(const struct ins_prepared *prepared, struct ins_state *state, int64_t t_ns,
+                                       const double *z)
+{
+    return ins_filter_barometer(&prepared->plan, state, t_ns, z[0]);
 }
 
 static enum num_outcome take_truth(const struct ins_prepared *prepared, struct ins_state *state, int64_t t_ns,
@@ -76,6 +85,7 @@ static const struct {
     [INS_POSITION] = {3, INS_ROW_POSITION, take_position},
     [INS_TRUTH] = {10, INS_ROW_IMU, take_truth},
     [INS_GNSS] = {7, INS_ROW_GNSS, take_gnss},
+    [INS_BAROMETER] = {1, INS_ROW_BAROMETER, take_barometer},
 };
 
 static enum num_outcome take_sample(const struct ins_prepared *prepared, struct ins_state *state,
@@ -93,7 +103,10 @@ static enum num_outcome take_sample(const struct ins_prepared *prepared, struct 
         z[i] = num_number_of(&source->numbers[i], sample->payload);
     }
     if (kind == INS_GNSS) {
-        z[takers[kind].numbers] = source->has_mode ? num_number_of(&source->mode, sample->payload) : 0.0;
+        z[7] = source->has_mode ? num_number_of(&source->mode, sample->payload) : 0.0;
+        for (uint32_t i = 0; i < 6; i++) {
+            z[8 + i] = source->has_velocity ? num_number_of(&source->velocity[i], sample->payload) : 0.0;
+        }
     }
     return takers[kind].take(prepared, state, t_ns, z);
 }
@@ -110,7 +123,7 @@ static enum oto_step_status step(const struct oto_instance *instance, const stru
     }
     ins_report_estimate(&prepared->plan, state, step->at.t_ns, (struct oto_estimate_record *)step->outputs[0].payload);
     if (step->outputs[1].emit != 0) {
-        ins_report_state(&prepared->plan, state, (struct num_filter_state_record *)step->outputs[1].payload);
+        ins_report_state(state, (struct num_filter_state_record *)step->outputs[1].payload);
     }
     if (step->outputs[3].emit != 0) {
         ins_report_nees(state, (struct ins_nees_record *)step->outputs[3].payload);
@@ -126,7 +139,8 @@ static enum oto_status validate(const struct oto_instance *instance)
     const struct ins_state *state = (const struct ins_state *)instance->state;
     bool good = oto_quat_is_unit(state->nav.q_enu_from_body, 1e-6) && oto_vec3_is_finite(state->nav.velocity_enu_m_s) &&
                 oto_vec3_is_finite(state->nav.position_enu_m) && oto_vec3_is_finite(state->gyro_bias) &&
-                oto_vec3_is_finite(state->accel_bias) && num_all_finite(state->p, INS_STATES * INS_STATES);
+                oto_vec3_is_finite(state->accel_bias) && num_all_finite(state->aids, INS_AIDS) &&
+                num_all_finite(state->p, INS_STATES * INS_STATES);
     for (uint32_t i = 0; good && i < INS_STATES; i++) {
         good = state->p[i * (INS_STATES + 1)] >= 0.0;
     }
@@ -143,7 +157,8 @@ static const struct oto_port outputs[] = {
 };
 static const struct oto_model_quantity *states(const void *data, uint32_t *count)
 {
-    *count = ins_reported_states(&((const struct ins_prepared *)data)->plan);
+    (void)data;
+    *count = INS_STATES;
     return ins_state_quantities;
 }
 
@@ -158,16 +173,16 @@ static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
     .id = "ins_ekf",
     .kind = OTO_KIND_ESTIMATOR,
-    .version = "1.1.0",
-    .text = "error-state inertial navigation, aided by odometer, constraint, satellite fixes, position and magnetometer",
+    .version = "2.0.0",
+    .text = "error-state inertial navigation, aided by odometer, constraint, satellites, position, magnetometer and barometer",
     .outputs = outputs,
     .output_count = sizeof outputs / sizeof *outputs,
     .param_count = INS_PARAM_COUNT,
     .params = ins_param_table,
     .params_bytes = sizeof(struct ins_params),
     .state_bytes = sizeof(struct ins_state),
-    .state_version = 2,
-    .migrates_from = 2,
+    .state_version = 3,
+    .migrates_from = 3,
 };
 
 static const struct oto_plugin_ops ops = {

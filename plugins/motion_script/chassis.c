@@ -4,6 +4,9 @@
 
 #include "num_truth.h"
 
+#define CORNER_M 40.0 /* radius at which half of the crown's change is reached */
+#define SLOW_M_S 1.0  /* keeps the curvature finite at rest */
+
 /* Terms of the noise key. */
 enum { TERM_SLOPE = 0x726f6101, TERM_BANK, TERM_PITCH, TERM_ROLL, TERM_VERTICAL };
 
@@ -21,6 +24,15 @@ static struct motion product(struct motion a, struct motion b)
 {
     return (struct motion){a.value * b.value, a.rate * b.value + a.value * b.rate,
                            a.accel * b.value + 2.0 * a.rate * b.rate + a.value * b.accel};
+}
+
+/* a/(a + b); a + b is positive. */
+static struct motion part(struct motion a, struct motion b)
+{
+    const struct motion all = sum(a, b);
+    const double first = a.rate * b.value - a.value * b.rate, second = a.accel * b.value - a.value * b.accel;
+    const double square = all.value * all.value;
+    return (struct motion){a.value / all.value, first / square, (second * all.value - 2.0 * first * all.rate) / (square * all.value)};
 }
 
 static struct motion scaled(struct motion a, double by)
@@ -79,6 +91,7 @@ enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng
         .level_path = params->level_path != 0,
         .slope = slope_of(params->grade_deg),
         .bank_rad = (params->bank_deg + params->crown_deg * (double)params->traffic_side) * deg,
+        .corner_bank_rad = -params->corner_crown_loss * params->crown_deg * (double)params->traffic_side * deg,
         .slope_wander = road_wander_make(slope_of(params->grade_rms_deg), params->correlation_length_m, key, TERM_SLOPE),
         .bank_wander_rad = road_wander_make(params->bank_rms_deg * deg, params->correlation_length_m, key, TERM_BANK),
         .pitch_compliance_rad_s2_m = params->pitch_compliance_deg_s2_m * deg,
@@ -88,7 +101,7 @@ enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng
         .roll = make_tones(params->roll_vibration_deg * deg, angle_hz, 0, key, TERM_ROLL),
         .vertical = make_tones(params->vertical_vibration_m_s2, vertical_hz, 2, key, TERM_VERTICAL)};
     chassis->plain = !chassis->shakes && params->grade_deg == 0.0 && params->grade_rms_deg == 0.0 &&
-                     chassis->bank_rad == 0.0 && params->bank_rms_deg == 0.0 &&
+                     chassis->bank_rad == 0.0 && chassis->corner_bank_rad == 0.0 && params->bank_rms_deg == 0.0 &&
                      params->pitch_compliance_deg_s2_m == 0.0 && params->roll_compliance_deg_s2_m == 0.0;
     return OTO_OK;
 }
@@ -162,6 +175,15 @@ static struct motion liveliness(double half_sq, const struct script_instant *now
     return (struct motion){v * v / all, first * a, second * a * a + first * now->jerk_m_s3};
 }
 
+/* 0 on a straight road, 1/2 at a radius of CORNER_M, almost 1 in the corner of a street. */
+static struct motion cornering(const struct script_instant *now)
+{
+    const double v = now->speed_m_s, a = now->accel_m_s2, w = now->turn_rate_rad_s, dw = now->turn_accel_rad_s2;
+    const struct motion turning = {w * w, 2.0 * w * dw, 2.0 * (dw * dw + w * now->turn_jerk_rad_s3)};
+    const struct motion going = {v * v + SLOW_M_S * SLOW_M_S, 2.0 * v * a, 2.0 * (a * a + v * now->jerk_m_s3)};
+    return part(turning, scaled(going, 1.0 / (CORNER_M * CORNER_M)));
+}
+
 static void shake(const struct chassis *chassis, const struct script_instant *now, double t_s, struct motion *pitch,
                   struct motion *roll, struct motion *height)
 {
@@ -194,6 +216,8 @@ void chassis_truth(const struct chassis *chassis, const struct chassis_cache *ca
     struct motion pitch = sum(scaled(grade_of(incline, &slope, now), -1.0), scaled(ahead, chassis->pitch_compliance_rad_s2_m));
     struct motion roll = sum(along_path(chassis->bank_rad + bank.value, bank.first, bank.second, now),
                              scaled(aside, chassis->roll_compliance_rad_s2_m));
+    if (chassis->corner_bank_rad != 0.0)
+        roll = sum(roll, scaled(cornering(now), chassis->corner_bank_rad));
     if (chassis->shakes)
         shake(chassis, now, t_s, &pitch, &roll, &height);
     oto_sincos(now->heading_rad, &s, &c);

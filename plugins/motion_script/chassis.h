@@ -21,6 +21,7 @@ struct chassis_params {
     double correlation_length_m;
     double crown_deg;
     int64_t traffic_side; /* 1: right; -1: left */
+    double corner_crown_loss; /* share of the crown that a corner does not have */
     int64_t level_path;   /* 0: the path follows the road; 1: grade and bank tilt the body on a level path */
     double pitch_compliance_deg_s2_m, roll_compliance_deg_s2_m;
     double pitch_vibration_deg, roll_vibration_deg; /* rms */
@@ -39,6 +40,7 @@ struct chassis {
     bool shakes;
     bool level_path;
     double slope, bank_rad;
+    double corner_bank_rad; /* in a corner, in addition to bank_rad */
     struct road_wander slope_wander, bank_wander_rad;
     double pitch_compliance_rad_s2_m, roll_compliance_rad_s2_m;
     double half_speed_sq_m2_s2;

@@ -10,7 +10,7 @@
 #include "script.h"
 
 enum generator_style { GENERATOR_NONE = 0, GENERATOR_CITY = 1, GENERATOR_HIGHWAY = 2, GENERATOR_PARKING = 3,
-                       GENERATOR_STYLE_COUNT = 4 };
+                       GENERATOR_RURAL = 4, GENERATOR_HILLS = 5, GENERATOR_STYLE_COUNT = 6 };
 
 struct generator {
     int64_t style; /* enum generator_style */

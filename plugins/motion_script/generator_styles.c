@@ -180,11 +180,62 @@ static void parking_street(struct drawing *d)
         parking_reverse(d);
 }
 
+/* ---- rural ------------------------------------------------------------------------------------------------------- */
+
+static void rural_event(struct drawing *d)
+{
+    double which = uniform(d, 0.0, 1.0);
+    cruise(d, 3.0, 15.0);
+    if (which < 0.6)
+        curve(d, 60.0, 0.8, 2.2, either_side(d, 10.0, 60.0), uniform(d, 1.0, 2.5));
+    else if (which < 0.9)
+        change_speed(d, uniform(d, 12.0, 27.0), 0.6, 2.0);
+}
+
+/* A junction: at times with a stop, at times into another road. */
+static void rural_street(struct drawing *d)
+{
+    change_speed(d, uniform(d, 14.0, 27.0), 0.6, 2.0);
+    for (uint32_t i = 0; i < 4; i++)
+        rural_event(d);
+    if (chance(d, 0.3))
+        stop(d, 1.0, 2.5, 3.0, 15.0);
+    if (chance(d, 0.5))
+        city_turn(d);
+}
+
+/* ---- hills ------------------------------------------------------------------------------------------------------- */
+
+static void hills_event(struct drawing *d)
+{
+    double which = uniform(d, 0.0, 1.0);
+    cruise(d, 1.5, 6.0);
+    if (which < 0.6) {
+        curve(d, 20.0, 1.0, 2.5, either_side(d, 15.0, 100.0), uniform(d, 0.8, 1.6));
+    } else if (which < 0.8) { /* a hairpin bend */
+        double radius_m = uniform(d, 9.0, 15.0);
+        change_speed(d, oto_sqrt(uniform(d, 1.5, 2.5) * radius_m), 1.0, 2.5);
+        turn(d, either_side(d, 130.0, 175.0), radius_m, uniform(d, 0.8, 1.4));
+    } else {
+        change_speed(d, uniform(d, 8.0, 18.0), 0.8, 2.2);
+    }
+}
+
+static void hills_street(struct drawing *d)
+{
+    change_speed(d, uniform(d, 8.0, 18.0), 0.8, 2.2);
+    for (uint32_t i = 0; i < 4; i++)
+        hills_event(d);
+    if (chance(d, 0.2))
+        stop(d, 1.0, 2.5, 3.0, 10.0);
+}
+
 uint32_t generator_street(const struct generator *generator, const struct generator_place *place,
                           struct script_segment segments[GENERATOR_SEGMENTS])
 {
     static void (*const style[GENERATOR_STYLE_COUNT])(struct drawing *) = {
-        [GENERATOR_CITY] = city_street, [GENERATOR_HIGHWAY] = highway_street, [GENERATOR_PARKING] = parking_street};
+        [GENERATOR_CITY] = city_street, [GENERATOR_HIGHWAY] = highway_street, [GENERATOR_PARKING] = parking_street,
+        [GENERATOR_RURAL] = rural_street, [GENERATOR_HILLS] = hills_street};
     struct drawing d = {generator->key, place->street, 0, {{0}}, segments, 0, place->at.speed_m_s};
     if (generator->duration_ns > 0 && place->at.t_ns >= generator->duration_ns) {
         stop(&d, 1.0, 2.0, RESTING_S, RESTING_S);

@@ -24,7 +24,8 @@ static const struct oto_named_value kinds[] = {
     {"slalom", SCRIPT_SLALOM}, {"figure_eight", SCRIPT_FIGURE_EIGHT}, {"reverse", SCRIPT_REVERSE},
 };
 static const struct oto_named_value styles[] = {
-    {"none", GENERATOR_NONE}, {"city", GENERATOR_CITY}, {"highway", GENERATOR_HIGHWAY}, {"parking", GENERATOR_PARKING}};
+    {"none", GENERATOR_NONE}, {"city", GENERATOR_CITY}, {"highway", GENERATOR_HIGHWAY}, {"parking", GENERATOR_PARKING},
+    {"rural", GENERATOR_RURAL}, {"hills", GENERATOR_HILLS}};
 static const struct oto_named_value paths[] = {{"road", 0}, {"level", 1}};
 static const struct oto_named_value sides[] = {{"right", 1}, {"left", -1}};
 
@@ -85,6 +86,7 @@ static const struct oto_param params[] = {
     {.key = "road.traffic_side", .type = OTO_PARAM_I64, .count = 1, .offset = OTO_PARAM_AT(struct params, chassis.traffic_side),
      .minimum = -1, .maximum = 1, .default_value = 1, .unit = "", .names = sides, .name_count = 2,
      .text = "side of the crown: right, which banks to the right, or left"},
+    BODY("road.corner_crown_loss", corner_crown_loss, 1, 0, -4, 4, 0, "1", "share of the crown that corners do not have; half of it at a radius of 40 m"),
     BODY("suspension.pitch_compliance_deg_s2_m", pitch_compliance_deg_s2_m, 1, 0, -10, 10, 0, "deg/(m/s^2)", "pitch for each m/s^2 ahead; nose-up is negative, so a car has about -0.3"),
     BODY("suspension.roll_compliance_deg_s2_m", roll_compliance_deg_s2_m, 1, 0, -10, 10, 0, "deg/(m/s^2)", "roll for each m/s^2 to the left; left-up is positive, so a car has about 0.35"),
     BODY("vibration.pitch_rms_deg", pitch_vibration_deg, 1, 0, 0, 10, 0, "deg", "of the body's pitch, at speed"),
@@ -135,7 +137,7 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
                         (unsigned long long)p->segment_count);
     if (p->generate == GENERATOR_NONE && p->duration_s > 0.0)
         return oto_fail(error, OTO_INVALID,
-                        "duration_s: %g is given, but nothing is generated; set generate to city, highway or parking, or "
+                        "duration_s: %g is given, but nothing is generated; set generate to city, highway, parking, rural or hills, or "
                         "leave it out", p->duration_s);
     return drive_make(&plan, drive, host->alloc, host->context, error);
 }

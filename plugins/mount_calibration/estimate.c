@@ -2,6 +2,10 @@
 #include "verdict.h"
 
 #define SHOWS_PITCH_M_S 6.0
+#define FORWARD_S 4.0        /* faster than a car reverses, so that it is known which way is ahead */
+#define SIGN_UNSURE 1.6      /* of sigma: speeds may have been taken with the wrong sign */
+#define ABSOLUTE_TAILS 1.2   /* of its variance: corners and crowns differ from what is assumed of them */
+#define REPEATABLE_TAILS 1.5 /* a road's bank may stay the same for longer than is assumed */
 #define PITCH_TAILS 1.3 /* of its variance: what springs do is not quite what is assumed of them */
 #define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has */
 
@@ -12,14 +16,15 @@ static void estimate_filter(const struct mountcal_plan *plan, const struct joint
     const double axes = plan->joint.axes_sigma * plan->joint.axes_sigma + SYSTEMATIC_RAD * SYSTEMATIC_RAD;
     const bool has_crown = plan->joint.path == JOINT_FOLLOWS;
     const double rolled = filter->covariance[roll][roll] + axes;
+    const bool on_road = has_crown && !plan->params.garage;
+    const double repeatable = rolled + (has_crown ? 2.0 * filter->covariance[roll][crown] + filter->covariance[crown][crown] : 0.0);
     estimate->q_body_from_sensor = filter->q_body_from_sensor;
     estimate->crown_rad = has_crown ? filter->extra[JOINT_CROWN - JOINT_PITCH_COMPLIANCE] : 0.0;
     estimate->variance[OTO_CALIBRATION_PITCH] =
         (plan->params.opposite ? 1.0 : PITCH_TAILS) * (filter->covariance[pitch][pitch] + axes);
     estimate->variance[OTO_CALIBRATION_YAW] = filter->covariance[yaw][yaw] + axes;
-    estimate->variance[OTO_CALIBRATION_ROLL_ABSOLUTE] = rolled;
-    estimate->variance[OTO_CALIBRATION_ROLL_REPEATABLE] =
-        rolled + (has_crown ? 2.0 * filter->covariance[roll][crown] + filter->covariance[crown][crown] : 0.0);
+    estimate->variance[OTO_CALIBRATION_ROLL_ABSOLUTE] = (on_road ? ABSOLUTE_TAILS : 1.0) * rolled;
+    estimate->variance[OTO_CALIBRATION_ROLL_REPEATABLE] = (on_road ? REPEATABLE_TAILS : 1.0) * repeatable;
 }
 
 static void estimate_histogram(const struct mountcal_plan *plan, const struct mountcal_state *state,
@@ -100,12 +105,21 @@ static bool shows_pitch(const struct mountcal_plan *plan, const struct mountcal_
            joint_shown(&state->joint)->gained_m_s > SHOWS_PITCH_M_S;
 }
 
+/* A speed that has never been negative may be one without a sign: then only fast driving says which way is ahead. */
+bool mountcal_is_direction_sure(const struct mountcal_plan *plan, const struct mountcal_state *state)
+{
+    const struct joint_filter *filter = &state->joint.filter;
+    return state->gather.speed_is_signed || filter->forward_s > FORWARD_S ||
+           (plan->params.garage && state->driven.begins_forward);
+}
+
 void mountcal_sigma(const struct mountcal_plan *plan, const struct mountcal_state *state,
                     const struct mountcal_estimate *estimate, double sigma_rad[OTO_CALIBRATION_AXES])
 {
+    const double unsure = mountcal_is_direction_sure(plan, state) ? 1.0 : SIGN_UNSURE;
     const bool says_nothing = plan->params.method == OTO_CALIBRATION_JOINT && !joint_shown(&state->joint)->begun;
     for (int i = 0; i < OTO_CALIBRATION_AXES; i++) {
-        double sigma = oto_sqrt(estimate->variance[i]) * state->verdict.marks.widening[i];
+        double sigma = oto_sqrt(estimate->variance[i]) * state->verdict.marks.widening[i] * unsure;
         if (i == OTO_CALIBRATION_PITCH && !shows_pitch(plan, state) && sigma < plan->joint.box_rad[1]) {
             sigma = plan->joint.box_rad[1];
         }

@@ -33,6 +33,8 @@ static void begin_replay(const struct joint_plan *plan, struct joint *joint)
     joint_filter_init(plan, joint->shown.q_body_from_sensor, sigma_rad, filter);
     filter->jolt_power = joint->shown.jolt_power;
     filter->heave_power = joint->shown.heave_power;
+    filter->gyro_power = joint->shown.gyro_power;
+    filter->rest_blocks = joint->shown.rest_blocks;
     for (int i = 0; i < 3; i++) {
         begin_at(&joint->shown, filter, JOINT_LEVER + i, AGAIN_LEVER_M);
     }

@@ -108,6 +108,7 @@ enum { JOINT_FORWARD, JOINT_SIDEWAYS, JOINT_UPWARD, JOINT_ROAD_BANK, JOINT_CHANN
 struct joint_filter {
     oto_vec3 velocity_m_s, gravity_m_s2, accel_bias_m_s2, gyro_bias_rad_s; /* sensor axes */
     oto_vec3 last_rate_rad_s; /* as measured, at the end of the last block */
+    oto_vec3 steady_rate_rad_s, steady_accel_m_s2; /* without the swinging of the springs; sensor axes */
     oto_quat q_body_from_sensor;
     double extra[JOINT_EXTRAS];
     double covariance[JOINT_STATES][JOINT_STATES];
@@ -117,6 +118,7 @@ struct joint_filter {
     double rise_s, rise_square_m2_s; /* of the second under way: how long, ∫ speed² dt */
     double grade_sum, grade_square_sum, grade_weight; /* over distance, for the road's rms */
     double heave_power;                            /* rad² */
+    double gyro_power;                             /* (rad/s)²/Hz: of the gyroscope's noise, as it is at rest */
     double jolt_power;                             /* (m/s²)²/Hz: shaking up and down that adds up in the velocity */
     double bank_sum, bank_square_sum, bank_weight; /* over distance, for the road's rms */
     double bank_power;                             /* rad² */
@@ -126,6 +128,9 @@ struct joint_filter {
     double gained_m_s;                     /* speed gained and lost, in all: it is what shows the pitch */
     double forward_s;                      /* driven faster than a car reverses, forward */
     uint64_t gated, blocks, turns;
+    oto_vec3 rest_rate_rad_s; /* of the last block, where that was at rest */
+    double rest_blocks;       /* that gyro_power rests on */
+    uint32_t was_at_rest;
     uint32_t begun;
     uint32_t refused; /* in a row */
     uint32_t lost;    /* how often the velocity had to be set anew */

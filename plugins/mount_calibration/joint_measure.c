@@ -25,6 +25,8 @@
 #define RISE_S 0.95
 #define RISE_M 0.015
 #define SWING_LEFT 0.4 /* of the swinging, in a second's mean */
+#define GYRO_BLOCKS 20.0     /* what is assumed of the gyroscope's noise counts as so many blocks */
+#define GYRO_BLOCKS_MOST 1e4 /* then its memory begins to fade */
 #define REVERSES_M_S 8.0 /* no car drives backwards as fast */
 
 /* Towards where a second's innovations, squared, are on average RATIO of what was foretold: less than one, to be safe. */
@@ -241,12 +243,25 @@ static void come_to_rest(const struct joint_plan *plan, struct joint_filter *fil
     forget_path(filter);
 }
 
+/* Two blocks at rest differ by noise alone, whatever the bias is. */
+static void learn_gyro(struct joint_filter *filter, oto_vec3 rate_rad_s, double dt)
+{
+    const double seen = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, filter->rest_rate_rad_s)) * dt / 6.0;
+    if (filter->was_at_rest) {
+        filter->rest_blocks += filter->rest_blocks < GYRO_BLOCKS_MOST ? 1.0 : 0.0;
+        filter->gyro_power += (seen - filter->gyro_power) / (GYRO_BLOCKS + filter->rest_blocks);
+    }
+    filter->rest_rate_rad_s = rate_rad_s;
+    filter->was_at_rest = 1;
+}
+
 /* At rest nothing moves: the velocity is zero and the gyroscope shows its bias. */
 void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                         const struct joint_body *body)
 {
     oto_vec3 shown = oto_vec3_add_scaled(block->gyro_bias_rad_s, block->turn_rad, 1.0 / block->duration_s);
     double velocity[3], innovation[3];
+    learn_gyro(filter, shown, block->duration_s);
     come_to_rest(plan, filter);
     oto_vec3_to_array(filter->velocity_m_s, velocity);
     oto_vec3_to_array(oto_vec3_sub(shown, filter->gyro_bias_rad_s), innovation);

@@ -7,6 +7,7 @@
 #define TURN_LEAST_RAD (40.0 * OTO_DEG)
 #define CORNER_M 35.0 /* a larger radius is a bend */
 #define KEPT_CROWN 0.4
+#define HALF_CORNER_M 40.0 /* radius at which half of the crown that a corner loses is lost */
 #define TURN_SIGMA_RAD (0.6 * OTO_DEG)
 #define GRADE_FIRST_RAD (2.0 * OTO_DEG)
 #define GRADE_SEEN_M 500.0
@@ -41,7 +42,19 @@ static bool is_corner(const struct joint_body *body)
     return oto_fabs(body->mean_rate_rad_s.z) * CORNER_M > oto_fabs(body->velocity_m_s.x);
 }
 
-/* The road is level across, but for its wander and its mean, the crown. */
+static double crown_size(const struct joint_plan *plan) /* linear: neither is learned by way of the other */
+{
+    return oto_hypot(plan->crown_rad, plan->crown_sigma_rad);
+}
+
+/* Of a corner: 0 on a straight road, almost 1 where streets meet. */
+static double cornering(const struct joint_body *body)
+{
+    const double turning = joint_squared(HALF_CORNER_M * body->mean_rate_rad_s.z);
+    return turning / (turning + joint_squared(body->velocity_m_s.x) + 1.0);
+}
+
+/* The road is level across, but for its wander and its mean, the crown, of which a corner keeps a share. */
 void joint_measure_bank(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
                         double way_m)
 {
@@ -49,15 +62,19 @@ void joint_measure_bank(const struct joint_plan *plan, struct joint_filter *filt
     const double size = oto_vec3_norm(g), left = body->left_m_s2;
     const double noise =
         joint_squared(size) * (joint_squared(plan->vibration_rad + 0.05 * OTO_DEG) + joint_squared(ASIDE_RAD_S2_M * left));
+    const double corner = plan->path == JOINT_FOLLOWS ? cornering(body) : 0.0, crown = 1.0 - (1.0 - KEPT_CROWN) * corner;
+    const double kept = crown_size(plan) * corner;
     const int rolled_by = is_corner(body) ? JOINT_ROLL_COMPLIANCE : JOINT_SUPERELEVATION;
     const double roll_rad =
-        *joint_extra(filter, JOINT_BANK) + *joint_extra(filter, JOINT_CROWN) + left * *joint_extra(filter, rolled_by);
+        *joint_extra(filter, JOINT_BANK) + crown * *joint_extra(filter, JOINT_CROWN) +
+        kept * *joint_extra(filter, JOINT_KEPT_CROWN) + left * *joint_extra(filter, rolled_by);
     struct joint_row row = {0};
     joint_row_put3(&row, JOINT_GRAVITY, joint_row_of(&body->from_sensor, 1));
     joint_row_put(&row, JOINT_MOUNT, -g.z);
     joint_row_put(&row, JOINT_MOUNT + 2, g.x);
     joint_row_put(&row, JOINT_BANK, size);
-    joint_row_put(&row, JOINT_CROWN, size);
+    joint_row_put(&row, JOINT_CROWN, size * crown);
+    joint_row_put(&row, JOINT_KEPT_CROWN, size * kept);
     joint_row_put(&row, rolled_by, size * left);
     if (joint_measure_row(plan, filter, JOINT_ROAD_BANK, &row, -(g.y + size * roll_rad), noise, 0.0) &&
         joint_sigma(filter, JOINT_MOUNT) < OTO_DEG) {
@@ -74,17 +91,16 @@ static void measure_turn(const struct joint_plan *plan, struct joint_filter *fil
 {
     const struct joint_turn turn = filter->turn;
     const double angle_rad = oto_fabs(turn.yaw_rad), left_m_s2 = turn.left_m_s / turn.yaw_rad;
-    const double crown_size = oto_hypot(plan->crown_rad, plan->crown_sigma_rad); /* linear: neither is learned by way of the other */
     const double grade_sq = filter->grade_weight > GRADE_SEEN_M ? filter->grade_square_sum / filter->grade_weight
                                                                 : joint_squared(GRADE_FIRST_RAD);
     const double noise = joint_squared(TURN_SIGMA_RAD) + 2.0 * grade_sq / joint_squared(angle_rad);
-    const double predicted = KEPT_CROWN * *joint_extra(filter, JOINT_CROWN) + crown_size * *joint_extra(filter, JOINT_KEPT_CROWN) +
+    const double predicted = KEPT_CROWN * *joint_extra(filter, JOINT_CROWN) + crown_size(plan) * *joint_extra(filter, JOINT_KEPT_CROWN) +
                              left_m_s2 * *joint_extra(filter, JOINT_ROLL_COMPLIANCE);
     const double innovation = turn.pitch_rad / turn.yaw_rad - predicted;
     struct joint_row row = {0};
     joint_row_put(&row, JOINT_MOUNT, 1.0);
     joint_row_put(&row, JOINT_CROWN, KEPT_CROWN);
-    joint_row_put(&row, JOINT_KEPT_CROWN, crown_size);
+    joint_row_put(&row, JOINT_KEPT_CROWN, crown_size(plan));
     joint_row_put(&row, JOINT_ROLL_COMPLIANCE, left_m_s2);
     if (innovation * innovation < 9.0 * (joint_row_variance(filter, &row) + noise)) {
         joint_update(filter, &row, innovation, noise);

@@ -245,8 +245,8 @@ static const struct oto_plugin_descriptor descriptor = {
     .params = params,
     .params_bytes = sizeof(struct block),
     .state_bytes = sizeof(struct mountcal_state),
-    .state_version = 4,
-    .migrates_from = 4,
+    .state_version = 5,
+    .migrates_from = 5,
 };
 
 static const struct oto_plugin_ops ops = {

@@ -10,7 +10,6 @@
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
 #define LEVEL_JOLT_MOST 0.02 /* m/s² for 1 Hz^½: more, and it is no level path either */
-#define FORWARD_S 4.0        /* faster than a car reverses, so that it is known which way is ahead */
 #define WIDENED 1.5          /* bounds: parts of the drive disagree */
 #define REFUTED 12.0         /* squared difference over variance */
 
@@ -148,14 +147,6 @@ static double progress_of(const struct mountcal_plan *plan, const struct mountca
     return least > 0.0 ? least : 0.0;
 }
 
-/* A speed that has never been negative may be one without a sign: then only fast driving says which way is ahead. */
-static bool is_direction_sure(const struct mountcal_plan *plan, const struct mountcal_state *state)
-{
-    const struct joint_filter *filter = &state->joint.filter;
-    return state->gather.speed_is_signed || filter->forward_s > FORWARD_S ||
-           (plan->params.garage && state->driven.begins_forward);
-}
-
 static bool has_driven_enough(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     const struct mountcal_verdict *verdict = &state->verdict;
@@ -164,7 +155,7 @@ static bool has_driven_enough(const struct mountcal_plan *plan, const struct mou
     const bool is_calm =
         plan->joint.path == JOINT_FOLLOWS || filter->jolt_power < LEVEL_JOLT_MOST * LEVEL_JOLT_MOST;
     return verdict->seconds > plan->least_s && rested && state->driven.starts >= 1 && verdict->losses < LOSSES_MOST &&
-           verdict->doubt_s <= 0.0 && !joint_is_replaying(&state->joint) && is_calm && is_direction_sure(plan, state);
+           verdict->doubt_s <= 0.0 && !joint_is_replaying(&state->joint) && is_calm && mountcal_is_direction_sure(plan, state);
 }
 
 /*

@@ -32,6 +32,8 @@ void mountcal_apart(const struct mountcal_estimate *estimate, oto_quat q_from, d
 /* Widened by what the marks say; a third of a half turn, so that the bound is any angle, while nothing is known. */
 void mountcal_sigma(const struct mountcal_plan *plan, const struct mountcal_state *state,
                     const struct mountcal_estimate *estimate, double sigma_rad[OTO_CALIBRATION_AXES]);
+/* Which way is ahead: while that is not known, bounds are wider and nothing is accepted. */
+bool mountcal_is_direction_sure(const struct mountcal_plan *plan, const struct mountcal_state *state);
 /* driven.c */
 void mountcal_note_driven(struct mountcal_driven *driven, const struct joint_filter *filter,
                           const struct joint_block *block);

@@ -55,11 +55,15 @@ static void put_member(struct sheet *sheet, const char *key, const char *text)
 
 static void put_endpoints(struct sheet *sheet, const struct srv_server *server)
 {
+    const struct srv_supervisor *const children[] = {server->publisher, server->gate};
+    bool any = false;
     put(sheet, "\"endpoints\": [");
-    const uint32_t count = server->publisher != NULL ? server->config.publish.listen_count : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        put(sheet, "%s", i > 0 ? ", " : "");
-        put_text(sheet, srv_supervisor_endpoint(server->publisher, i));
+    for (size_t k = 0; k < sizeof children / sizeof *children; k++) {
+        for (uint32_t i = 0; children[k] != NULL && i < srv_supervisor_endpoint_count(children[k]); i++) {
+            put(sheet, "%s", any ? ", " : "");
+            put_text(sheet, srv_supervisor_endpoint(children[k], i));
+            any = true;
+        }
     }
     put(sheet, "]");
 }
@@ -185,6 +189,8 @@ static void put_origin(struct sheet *sheet, const struct srv_server *server)
     const struct srv_options *options = server->options;
     char absolute[PATH_MAX];
     put_member(sheet, "file", realpath(options->world_path, absolute) != NULL ? absolute : options->world_path);
+    put(sheet, "\"origin\": {\"latitude_rad\": %.17g, \"longitude_rad\": %.17g, \"altitude_m\": %.17g}, ", server->config.origin_latitude_rad,
+        server->config.origin_longitude_rad, server->config.origin_altitude_m);
     const bool logs = options->log_path != NULL && realpath(options->log_path, absolute) != NULL;
     put_member(sheet, "log", logs ? absolute : "");
     put(sheet, "\"overrides\": [");
@@ -211,6 +217,7 @@ bool srv_server_info(const struct srv_server *server, char *text, size_t bytes)
     put_member(&sheet, "privileges", server->privileges);
     put_origin(&sheet, server);
     const bool publishes = server->publisher != NULL;
+    put(&sheet, "\"gate_pid\": %ld, ", server->gate != NULL ? (long)srv_supervisor_pid(server->gate) : 0L);
     put(&sheet, "\"web_pid\": %ld, ", server->web != NULL ? (long)srv_supervisor_pid(server->web) : 0L);
     put(&sheet, "\"publisher_pid\": %ld, \"publisher_restarts\": %llu, \"clients\": %u, \"nodes\": %u",
         publishes ? (long)srv_supervisor_pid(server->publisher) : 0L,

@@ -33,12 +33,17 @@ static int print_schema(void)
     return written >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int say_checked(const struct srv_server *server)
+/* An error that is not of the world file is reported here, the others where they were found. */
+static int report_check(struct srv_server *server, enum oto_status loaded, const struct oto_error *error)
 {
-    const struct srv_world_config *config = &server->config;
-    const int printed = printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, config->vehicle_count,
-                               config->node_count, srv_engine_segment(server->engine)->channel_count);
-    return printed > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    struct srv_check_report *report = &server->check_report;
+    if (loaded == OTO_OK) {
+        return srv_check_report_good(report, &server->config, srv_engine_segment(server->engine)->channel_count);
+    }
+    if (report->count == 0) {
+        srv_check_report_error(report, error);
+    }
+    return srv_check_report_failed(report);
 }
 
 /* One loader thread, two heaps: the resident set stays small. Before any thread and any allocation of size. */
@@ -123,7 +128,7 @@ static int run_all(const struct srv_options *options)
     if (loaded == OTO_OK && !options->check) {
         return run_from(server, &error);
     }
-    const int code = loaded == OTO_OK ? say_checked(server) : fail(&error);
+    const int code = server != NULL && options->check ? report_check(server, loaded, &error) : fail(&error);
     if (server != NULL) {
         srv_crash_page_ends(server->crash_page);
     }

@@ -7,7 +7,7 @@
 enum {
     KEY_SET = 's', KEY_MODE = 'm', KEY_SCALE = 'x', KEY_RATE = 'r', KEY_SEED = 1000, KEY_FOR, KEY_PAUSED, KEY_CHECK,
     KEY_SCHEMA, KEY_SUPERVISE, KEY_CRASH_PAGE, KEY_SAVES, KEY_AGAIN, KEY_QUARANTINE, KEY_RESTORE, KEY_CHECKPOINT, KEY_KEEP, KEY_NO_PUBLISH, KEY_NAME, KEY_FOLLOW,
-    KEY_LOG, KEY_LOG_HASHES, KEY_REPLAY, KEY_ANYWAY, KEY_ONLY, KEY_THREADS
+    KEY_LOG, KEY_LOG_HASHES, KEY_REPLAY, KEY_ANYWAY, KEY_ONLY, KEY_THREADS, KEY_INSECURE, KEY_JSON
 };
 
 static const struct argp_option rows[] = {
@@ -34,9 +34,11 @@ static const struct argp_option rows[] = {
     {"start-paused", KEY_PAUSED, NULL, 0, "Wait for resume or step before the first tick", 0},
     {"name", KEY_NAME, "NAME", 0, "Name of the world instead of the file's", 0},
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "Shared memory alone, no nng publisher", 0},
+    {"insecure", KEY_INSECURE, NULL, 0, "Accept tcp:// addresses beyond this machine, as `publish: {insecure: true}`", 0},
     {"keep-plugins", KEY_KEEP, "DIR", 0, "Also write the loaded copies of plugins there, for perf and gdb", 0},
     {"follow-parent", KEY_FOLLOW, NULL, 0, "End in order when the process that started this one ends", 0},
     {"check", KEY_CHECK, NULL, 0, "Load and prepare everything, say what is wrong, run nothing", 1},
+    {"json", KEY_JSON, NULL, 0, "With --check: print the result as JSON", 1},
     {"schema", KEY_SCHEMA, NULL, 0, "Print the JSON Schema of world files", 1},
     {0}};
 
@@ -127,6 +129,8 @@ static bool *flag_of(struct srv_options *options, int key)
         return &options->start_paused;
     case KEY_CHECK:
         return &options->check;
+    case KEY_JSON:
+        return &options->json;
     case KEY_SCHEMA:
         return &options->schema;
     case KEY_NO_PUBLISH:
@@ -157,6 +161,9 @@ static void check_whole(const struct argp_state *state, const struct srv_options
     if (options->replay_path == NULL && options->world_path == NULL && !options->schema) {
         argp_error(state, "a world file is needed");
     }
+    if (options->json && !options->check) {
+        argp_error(state, "--json needs --check");
+    }
     if (options->replay_path != NULL && options->world_path != NULL) {
         argp_error(state, "--replay names its world in the log: '%s' is too many", options->world_path);
     }
@@ -180,6 +187,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     switch (key) {
     case KEY_SET:
         add_set(state, value);
+        return 0;
+    case KEY_INSECURE:
+        add_override(state, "publish.insecure", "true");
         return 0;
     case KEY_FOR:
         if (!srv_duration_parse(value, &options->for_ns)) {

@@ -24,6 +24,7 @@ struct srv_server *srv_server_create(const struct srv_options *options, uint32_t
     struct srv_server *server = calloc(1, sizeof *server);
     if (server != NULL) {
         server->options = options;
+        server->check_report.json = options->json;
         server->run = run;
         server->runtime.base_fd = server->runtime.dir_fd = -1;
         server->asked_by.fd = -1;
@@ -196,7 +197,9 @@ enum oto_status srv_server_load_from(struct srv_server *server, const char *rest
                                                 .overrides = options->overrides,
                                                 .override_count = options->override_count,
                                                 .open_plugin = srv_plugin_open_checked,
-                                                .given_motion = srv_external_entry()};
+                                                .given_motion = srv_external_entry(),
+                                                .report = options->check ? srv_check_report_error : NULL,
+                                                .report_context = &server->check_report};
         status = srv_world_config_load(&source, srv_server_warn, NULL, &server->config, error);
     }
     if (status != OTO_OK) {
@@ -371,7 +374,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
         return error->status;
     }
     enum oto_status status =
-        server->config.control.rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
+        server->config.control.user_rule_count > 0 ? srv_runtime_dir_share(&server->runtime, error) : OTO_OK;
     if (status == OTO_OK) {
         status = srv_command_queue_create(&server->loop, server->engine, &server->command_queue, error);
     }
@@ -434,57 +437,6 @@ static enum oto_status start_ticking(struct srv_server *server, struct oto_error
     return status;
 }
 
-static enum oto_status start_publishing(struct srv_server *server, struct oto_error *error)
-{
-    const struct srv_publish_config *publish = &server->config.publish;
-    if (!publish->enabled || publish->listen_count == 0 || server->options->no_publish) {
-        return OTO_OK;
-    }
-    static_assert(SRV_MAX_LISTEN <= SRV_SUPERVISOR_ENDPOINTS, "a world has no more listeners than a publisher");
-    const bool datagrams = strncmp(publish->listen[0], "udp://", 6) == 0;
-    char coalesce[64];
-    (void)snprintf(coalesce, sizeof coalesce, "--coalesce-ns=%lld", (long long)publish->coalesce_ns);
-    struct srv_supervisor_options options = {.program = "otolith-publisher",
-                                             .arguments = {coalesce, datagrams         ? "--format=plotjuggler"
-                                                                   : publish->packed ? "--format=packed"
-                                                                                     : "--format=map"},
-                                             .endpoint_count = publish->listen_count,
-                                             .endpoint_option = "--listen"};
-    if (publish->only[0] != '\0') {
-        options.arguments[2] = "--only";
-        options.arguments[3] = publish->only;
-    }
-    for (uint32_t i = 0; i < publish->listen_count; i++) {
-        options.endpoints[i] = publish->listen[i];
-    }
-    const struct srv_supervisor_hooks hooks = srv_server_publisher_hooks(server);
-    return srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->publisher, error);
-}
-
-/* A world runs as well without its page: a failure is a sentence. */
-static void start_web(struct srv_server *server)
-{
-    const struct srv_web_config *web = &server->config.web;
-    struct oto_error error = {0};
-    if (!web->enabled || server->options->no_publish) {
-        return;
-    }
-    const struct srv_supervisor_options options = {
-        .program = "otolith-web",
-        .arguments = {"--listen", web->listen, web->read_token == SRV_READ_TOKEN_NONE ? "--read-token=none" : "--read-token=auto"},
-        .endpoint_count = 1,
-        .endpoints = {""}};
-    const struct srv_supervisor_hooks hooks = srv_server_web_hooks(server);
-    const enum oto_status status =
-        srv_supervisor_start(&server->loop, &options, server->runtime.path, &hooks, &server->web, &error);
-    if (status != OTO_OK) {
-        char sentence[sizeof error.text + 128];
-        (void)snprintf(sentence, sizeof sentence, "the world has no page: %s (otolith-web is built where libwebsockets is installed)",
-                       error.text);
-        srv_server_say(NULL, sentence);
-    }
-}
-
 /* Closes what was opened before the failure. */
 static void unwind(struct srv_server *server)
 {
@@ -542,10 +494,13 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
         status = start_ticking(server, error);
     }
     if (status == OTO_OK) {
-        status = start_publishing(server, error);
+        status = srv_server_start_publishing(server, error);
     }
     if (status == OTO_OK) {
-        start_web(server);
+        status = srv_server_start_gate(server, error);
+    }
+    if (status == OTO_OK) {
+        srv_server_start_web(server);
         srv_server_write_facts(server);
         (void)fprintf(stderr, "otolithd: %s runs (pid %ld): %s\n", server->config.name, (long)getpid(),
                       server->privileges);
@@ -569,6 +524,7 @@ void srv_server_destroy(struct srv_server *server)
         (void)uv_loop_close(&server->loop);
     }
     srv_supervisor_destroy(server->publisher);
+    srv_supervisor_destroy(server->gate);
     srv_supervisor_destroy(server->web);
     srv_control_destroy(server->control);
     srv_checkpointer_destroy(server->checkpointer);

@@ -7,6 +7,7 @@
 #include <uv.h>
 
 #include "world/world_config.h"
+#include "daemon/check_report.h"
 #include "daemon/checkpoint/checkpointer.h"
 #include "daemon/control/control.h"
 #include "daemon/supervise/crash_page.h"
@@ -43,11 +44,13 @@ struct srv_server {
     struct srv_late_reply asked_by;  /* the client that waits for this run to serve */
     struct srv_server *next;         /* the next run of this process, ready to start; NULL: there is none */
     struct srv_restore *restoring;   /* the next run is being made; NULL: none */
-    struct srv_supervisor *publisher; /* NULL: nothing is published */
+    struct srv_supervisor *publisher; /* NULL: nothing is published without TLS */
+    struct srv_supervisor *gate;      /* NULL: nothing is served over TLS */
     struct srv_supervisor *web;       /* NULL: the world has no page */
     uv_loop_t loop;
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
+    struct srv_check_report check_report;
     bool worker_stuck; /* which was reported */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;

@@ -31,12 +31,28 @@ static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_
 
 static void on_ending(uv_timer_t *timer);
 
+/* A world that is not served as its file says has failed, also if it runs to its end. */
+static void judge_child(struct srv_server *server, const struct srv_supervisor *child, const char *what)
+{
+    if (child != NULL && !srv_supervisor_serves(child)) {
+        char sentence[128];
+        (void)snprintf(sentence, sizeof sentence, "not all addresses of %s were served: the exit code is 1", what);
+        srv_server_say(NULL, sentence);
+        server->exit_code = EXIT_FAILURE;
+    }
+}
+
 void srv_server_close_handles(struct srv_server *server)
 {
+    judge_child(server, server->publisher, "`publish`");
+    judge_child(server, server->gate, "`tls`");
     enter_phase(server, SRV_PHASE_CLOSING, 0);
     srv_server_hold_signals(SIG_BLOCK); /* without a handle the next signal would kill the process, and its directory would stay */
     if (server->publisher != NULL) {
         srv_supervisor_stop(server->publisher);
+    }
+    if (server->gate != NULL) {
+        srv_supervisor_stop(server->gate);
     }
     if (server->web != NULL) {
         srv_supervisor_stop(server->web);
@@ -67,6 +83,7 @@ static void give_up(struct srv_server *server, const char *sentence)
 {
     srv_server_say(NULL, sentence);
     kill_child(server->publisher);
+    kill_child(server->gate);
     kill_child(server->web);
     srv_runtime_dir_release(&server->runtime);
     if (server->next == NULL) { /* else the supervising parent restarts the world */

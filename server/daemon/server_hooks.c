@@ -68,6 +68,11 @@ static void on_publisher_event(void *context, uint32_t severity, int64_t value, 
     report_child(context, "publisher", severity, value, sentence);
 }
 
+static void on_gate_event(void *context, uint32_t severity, int64_t value, const char *sentence)
+{
+    report_child(context, "gate", severity, value, sentence);
+}
+
 static void on_web_event(void *context, uint32_t severity, int64_t value, const char *sentence)
 {
     report_child(context, "web", severity, value, sentence);
@@ -109,6 +114,11 @@ struct srv_control_hooks srv_server_control_hooks(struct srv_server *server)
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server)
 {
     return (struct srv_supervisor_hooks){server, on_publisher_event, on_publisher_restart, srv_server_write_facts};
+}
+
+struct srv_supervisor_hooks srv_server_gate_hooks(struct srv_server *server)
+{
+    return (struct srv_supervisor_hooks){server, on_gate_event, on_publisher_restart, srv_server_write_facts};
 }
 
 struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server)

@@ -32,7 +32,13 @@ void srv_server_say(void *context, const char *sentence);
 void srv_server_warn(void *context, const char *sentence);
 void srv_server_write_facts(void *server); /* server.json */
 struct srv_control_hooks srv_server_control_hooks(struct srv_server *server);
+/* Start the children that serve the world. A world runs as well without its page: then only a sentence is printed. */
+enum oto_status srv_server_start_publishing(struct srv_server *server, struct oto_error *error);
+enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_error *error);
+void srv_server_start_web(struct srv_server *server);
+
 struct srv_supervisor_hooks srv_server_publisher_hooks(struct srv_server *server);
+struct srv_supervisor_hooks srv_server_gate_hooks(struct srv_server *server);
 struct srv_supervisor_hooks srv_server_web_hooks(struct srv_server *server);
 
 #endif

@@ -67,7 +67,7 @@ static enum oto_status take_key(struct doc_builder *builder, struct doc_frame *f
                                 const char *text, size_t bytes, bool quoted)
 {
     if (!quoted && bytes == 2 && memcmp(text, "<<", 2) == 0)
-        return doc_fail(place, builder->error, OTO_SYNTAX, "merge keys (<<) are not accepted: write the keys out");
+        return doc_fail(place, builder->error, OTO_SYNTAX, "merge keys (<<) are not accepted: write the keys out, or once under `defaults:` of a world");
     if (bytes == 0)
         return doc_fail(place, builder->error, OTO_SYNTAX, "a key is missing before the ':'");
     if (++builder->nodes > builder->limits.nodes)

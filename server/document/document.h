@@ -65,6 +65,13 @@ OTO_API enum oto_status oto_document_set(struct oto_document *document, const ch
 OTO_API enum oto_status oto_document_move(struct oto_document *document, const struct oto_value *base, const char *path,
                                   const struct oto_value *value, struct oto_error *error);
 /*
+ * Completes a map by the keys that `from` has and it lacks, as copies with the place of the original. Maps are completed key
+ * by key, and lists whose items are all maps with a `name` by name, in the order of `from`; other values stay. A key that is
+ * null is removed, and gets nothing.
+ */
+OTO_API enum oto_status oto_document_complete(struct oto_document *document, const struct oto_value *value,
+                                      const struct oto_value *from, struct oto_error *error);
+/*
  * Makes a value of the document a scalar with room for a text of `bytes`, NUL included, which the caller may write again
  * and again: for values that depend on an index. The room lives as long as the document. NULL: out of memory.
  */

@@ -20,7 +20,14 @@ void doc_arena_finish(struct doc_arena *arena);
 struct oto_document {
     struct doc_arena arena;
     struct oto_value *root;
+    size_t copied; /* values that oto_document_complete added */
 };
+
+/* The document's own values are not constant; callers only see them so. */
+static inline struct oto_value *doc_own(const struct oto_value *value)
+{
+    return (struct oto_value *)(uintptr_t)value;
+}
 
 /* ---- places ---- */
 

@@ -121,9 +121,9 @@ static enum oto_status refuse_properties(struct doc_builder *builder, struct fy_
     if ((anchor != NULL || event->type == FYET_ALIAS) && place.column > 1)
         place.column--;
     if (event->type == FYET_ALIAS)
-        return doc_fail(place, builder->error, OTO_SYNTAX, "aliases (*name) are not accepted: write the value out");
+        return doc_fail(place, builder->error, OTO_SYNTAX, "aliases (*name) are not accepted: write the value out, or once under `defaults:` of a world");
     if (anchor != NULL)
-        return doc_fail(place, builder->error, OTO_SYNTAX, "anchors (&name) are not accepted: remove it");
+        return doc_fail(place, builder->error, OTO_SYNTAX, "anchors (&name) are not accepted: what vehicles share is written once under `defaults:` of a world");
     if (tag != NULL)
         return doc_fail(place, builder->error, OTO_SYNTAX, "tags (!name) are not accepted: remove it");
     return OTO_OK;

@@ -185,27 +185,21 @@ enum oto_status oto_document_set(struct oto_document *document, const char *path
     return status == OTO_OK ? put_below(&setting, document->root) : status;
 }
 
-/* The document's own values are not constant; callers only see them so. */
-static struct oto_value *own(const struct oto_value *value)
-{
-    return (struct oto_value *)(uintptr_t)value;
-}
-
 enum oto_status oto_document_move(struct oto_document *document, const struct oto_value *base, const char *path,
                                   const struct oto_value *value, struct oto_error *error)
 {
-    struct setting setting = {.document = document, .path = path, .error = error, .value = own(value), .from_file = true};
-    return put_below(&setting, own(base));
+    struct setting setting = {.document = document, .path = path, .error = error, .value = doc_own(value), .from_file = true};
+    return put_below(&setting, doc_own(base));
 }
 
 char *oto_document_rewritable(struct oto_document *document, const struct oto_value *value, size_t bytes)
 {
     char *text = doc_arena_alloc(&document->arena, bytes);
     if (text != NULL) {
-        own(value)->kind = OTO_VALUE_SCALAR;
-        own(value)->count = 0;
-        own(value)->quoted = false; /* "{i}" has quotes only because of YAML */
-        own(value)->text = text;
+        doc_own(value)->kind = OTO_VALUE_SCALAR;
+        doc_own(value)->count = 0;
+        doc_own(value)->quoted = false; /* "{i}" has quotes only because of YAML */
+        doc_own(value)->text = text;
     }
     return text;
 }

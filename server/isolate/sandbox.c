@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "landlock.h"
+#include "base/landlock.h"
 #include "host_mailbox.h"
 
 #define FILES_MAX 256
@@ -149,6 +149,6 @@ enum oto_status host_sandbox_begin(pid_t server, uint32_t *landlock, struct oto_
     if (getppid() != server) {
         return oto_fail(error, OTO_CLOSED, "the server that started this plugin host is gone");
     }
-    *landlock = host_landlock_close();
+    *landlock = srv_landlock_close();
     return OTO_OK;
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "otolith/version.h"
 #include "play/player.h"
 
@@ -32,7 +33,7 @@ struct options {
     const char *listen[MOST_LISTEN];
     uint32_t listen_count;
     double scale, start_s;
-    bool paused, loop, hold, no_publish;
+    bool paused, loop, hold, no_publish, insecure;
 };
 
 struct program {
@@ -45,7 +46,7 @@ struct program {
 
 /* ---- options ---- */
 
-enum { KEY_NAME = 1000, KEY_LISTEN, KEY_NO_PUBLISH };
+enum { KEY_NAME = 1000, KEY_LISTEN, KEY_NO_PUBLISH, KEY_INSECURE };
 
 static const struct argp_option rows[] = {
     {"speed", 's', "X", 0, "recorded seconds per real second (1); max: as fast as lossless readers read", 0},
@@ -55,6 +56,7 @@ static const struct argp_option rows[] = {
     {"hold", 'h', NULL, 0, "stay paused at the end, for otolith seek, instead of ending", 0},
     {"name", KEY_NAME, "WORLD", 0, "serve it under this name (that of the recorded world)", 0},
     {"listen", KEY_LISTEN, "URL", 0, "publish here too, for example tcp://127.0.0.1:7450; may be repeated", 0},
+    {"insecure", KEY_INSECURE, NULL, 0, "accept tcp:// addresses beyond this machine: everybody who reaches the port may read", 0},
     {"no-publish", KEY_NO_PUBLISH, NULL, 0, "start no publisher", 0},
     {0}};
 
@@ -66,6 +68,16 @@ static double number(const char *text, const char *option, double least, struct 
         argp_error(state, "--%s takes a number from %g, not '%s'", option, least, text);
     }
     return value;
+}
+
+static void check_listen(const struct options *options, const struct argp_state *state)
+{
+    for (uint32_t i = 0; i < options->listen_count && !options->insecure; i++) {
+        if (srv_address_is_open(options->listen[i])) {
+            argp_error(state, "--listen %s: everybody who reaches the port may read, without encryption; listen on 127.0.0.1, or accept it with --insecure",
+                       options->listen[i]);
+        }
+    }
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -98,6 +110,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_NO_PUBLISH:
         options->no_publish = true;
+        return 0;
+    case KEY_INSECURE:
+        options->insecure = true;
+        return 0;
+    case ARGP_KEY_END:
+        check_listen(options, state);
         return 0;
     case ARGP_KEY_ARG:
         if (options->file != NULL) {

@@ -170,6 +170,13 @@ enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
     return OTO_OK;
 }
 
+enum oto_status oto_control_check(const struct oto_control_extension *control, struct oto_error *error)
+{
+    return control == NULL || (control->size == sizeof *control && control->control != NULL)
+               ? OTO_OK
+               : oto_fail(error, OTO_PLUGIN, "its extension '" OTO_EXTENSION_CONTROL "' is of another size or without `control`");
+}
+
 static enum oto_status check_input(const struct oto_estimator_extension *estimator, uint32_t index,
                                    struct oto_error *error)
 {

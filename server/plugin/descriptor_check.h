@@ -5,6 +5,7 @@
 #ifndef PLUGIN_DESCRIPTOR_CHECK_H
 #define PLUGIN_DESCRIPTOR_CHECK_H
 
+#include "otolith/controls.h"
 #include "otolith/estimator.h"
 #include "otolith/motion_model.h"
 #include "otolith/plugin.h"
@@ -26,6 +27,8 @@ enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descrip
 /* `motion` may be NULL; a motion node must have it. */
 enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
                                  const struct oto_motion_extension *motion, struct oto_error *error);
+/* NULL is valid: the motion takes no controls. */
+enum oto_status oto_control_check(const struct oto_control_extension *control, struct oto_error *error);
 
 /* `estimator` may be NULL; an estimator must have it. */
 enum oto_status oto_estimator_check(const struct oto_plugin_descriptor *descriptor,

@@ -28,6 +28,7 @@ struct oto_plugin {
     struct oto_plugin_ops ops;
     const void *(*extension)(const char *id); /* NULL: the plugin has no extensions */
     const struct oto_motion_extension *motion;
+    const struct oto_control_extension *control;
     struct oto_motion_extension described_motion;
     const struct oto_model_extension *model;
     const struct oto_estimator_extension *estimator;
@@ -292,11 +293,12 @@ enum oto_status oto_plugin_begin(struct oto_plugin *plugin, struct oto_error *er
     struct oto_error reason = {.status = OTO_PLUGIN};
     if (plugin->extension != NULL) {
         plugin->motion = plugin->extension(OTO_EXTENSION_MOTION);
+        plugin->control = plugin->extension(OTO_EXTENSION_CONTROL);
         plugin->model = plugin->extension(OTO_EXTENSION_MOTION_MODEL);
         plugin->estimator = plugin->extension(OTO_EXTENSION_ESTIMATOR);
     }
     if (oto_motion_check(&plugin->descriptor, plugin->motion, &reason) != OTO_OK ||
-        oto_model_check(plugin->model, &reason) != OTO_OK ||
+        oto_control_check(plugin->control, &reason) != OTO_OK || oto_model_check(plugin->model, &reason) != OTO_OK ||
         oto_estimator_check(&plugin->descriptor, plugin->estimator, &reason) != OTO_OK) {
         return refuse(plugin, &reason, error);
     }
@@ -381,6 +383,11 @@ const struct oto_plugin_descriptor *oto_plugin_descriptor(const struct oto_plugi
 const struct oto_plugin_ops *oto_plugin_ops(const struct oto_plugin *plugin)
 {
     return &plugin->ops;
+}
+
+const struct oto_control_extension *oto_plugin_control(const struct oto_plugin *plugin)
+{
+    return plugin->control;
 }
 
 const struct oto_motion_extension *oto_plugin_motion(const struct oto_plugin *plugin)

@@ -82,13 +82,15 @@ static enum oto_status walk_map(struct walk *walk, const struct param_path *pref
                        prefix->dotted);
         return oto_value_expected(map, walk->binding->error, what);
     }
+    enum oto_status status = OTO_OK;
     for (uint32_t i = 0; i < map->count; i++) {
-        const enum oto_status status = walk_member(walk, prefix, map->items[i]);
-        if (status != OTO_OK) {
+        const enum oto_status member = walk_member(walk, prefix, map->items[i]);
+        status = status == OTO_OK ? member : status;
+        if (member != OTO_OK && (walk->binding->problems == NULL || !oto_problems_note(walk->binding->problems, member))) {
             return status;
         }
     }
-    return OTO_OK;
+    return status;
 }
 
 enum oto_status param_bind_map(const struct param_binding *binding, struct param_table table,

@@ -198,12 +198,19 @@ enum oto_status oto_params_apply(const struct oto_plugin_descriptor *descriptor,
                                  struct oto_params *params, oto_warn_function warn, void *warn_context,
                                  struct oto_error *error)
 {
-    static const struct param_path root = {"", ""};
-    const struct param_binding binding = {.plugin = descriptor->id, .error = error};
-    struct oto_params changed;
+    struct oto_problems problems = {.error = error};
     (void)warn;
     (void)warn_context;
-    if (copy_block(descriptor, params, &changed, error) != OTO_OK) {
+    return oto_params_apply_all(descriptor, map, params, &problems);
+}
+
+enum oto_status oto_params_apply_all(const struct oto_plugin_descriptor *descriptor, const struct oto_value *map,
+                                     struct oto_params *params, struct oto_problems *problems)
+{
+    static const struct param_path root = {"", ""};
+    const struct param_binding binding = {.plugin = descriptor->id, .error = problems->error, .problems = problems};
+    struct oto_params changed;
+    if (copy_block(descriptor, params, &changed, problems->error) != OTO_OK) {
         return OTO_NO_MEMORY;
     }
     const enum oto_status status = param_bind_map(&binding, table_of(descriptor), &root, map, changed.block);
@@ -234,7 +241,7 @@ static enum oto_status set_value(const struct param_binding *binding, struct par
 enum oto_status oto_params_set(const struct oto_plugin_descriptor *descriptor, const char *key, const char *yaml,
                                bool running, struct oto_params *params, struct oto_error *error)
 {
-    const struct param_binding binding = {descriptor->id, running, true, error};
+    const struct param_binding binding = {descriptor->id, running, true, error, NULL};
     struct oto_document *document = NULL;
     struct oto_params changed;
     enum oto_status status = oto_document_parse(key, yaml, strlen(yaml), NULL, &document, error);

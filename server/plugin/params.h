@@ -19,6 +19,7 @@ struct param_binding {
     bool running;        /* accept only parameters that may change while the world runs */
     bool from_directory; /* relative paths start at the working directory, not at the directory of the file */
     struct oto_error *error;
+    struct oto_problems *problems; /* NULL: a map is left at its first error */
 };
 
 /* The path of a key: in our notation, and in that of a foreign file. */

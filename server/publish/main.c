@@ -138,6 +138,13 @@ static void report_endpoint(void *context, uint32_t index, const char *url)
     report_line(line, sizeof line, snprintf(line, sizeof line, "endpoint %u %s\n", index, url));
 }
 
+static void report_closed(void *context, uint32_t index)
+{
+    char line[32];
+    (void)context;
+    report_line(line, sizeof line, snprintf(line, sizeof line, "closed %u\n", index));
+}
+
 /* The server forwards the event; without a server this process prints it. */
 static void report_event(void *context, const char *sentence)
 {
@@ -283,6 +290,7 @@ static enum oto_status open_socket(struct publisher *publisher, struct oto_error
         .queue_depth = queue_depth(publisher),
         .context = publisher,
         .endpoint = report_endpoint,
+        .closed = report_closed,
         .event = report_event,
     };
     enum oto_status status = srv_pub_open(&options, &publisher->pub, error);
@@ -403,7 +411,7 @@ static void close_publisher(struct publisher *publisher)
 
 int main(int argc, char **argv)
 {
-    struct publisher publisher = {.options = {.coalesce_ns = 5000000}, .signal_fd = -1};
+    struct publisher publisher = {.options = {.coalesce_ns = 5000000, .only = ""}, .signal_fd = -1};
     const struct argp argp = {option_table, parse_option, NULL, "Publishes a world over nng; started by otolithd.",
                               NULL, NULL, NULL};
     argp_err_exit_status = EXIT_BAD_USAGE;

@@ -12,6 +12,15 @@
 #include "publish/listener_check.h"
 #include "publish/places.h"
 
+#if defined(__SANITIZE_THREAD__)
+/* nng counts its references with atomics that ThreadSanitizer cannot see, because nng was built without it. */
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+    return "race:libnng.so\n";
+}
+#endif
+
 #define LISTENERS_MAX 8
 #define RECEIVE_MAX_BYTES 1024 /* a subscriber sends nothing */
 #define CANARY_PERIOD_NS 1000000000
@@ -184,6 +193,7 @@ static void try_listener(struct srv_pub *pub, struct listener *listener, int64_t
     if (failure != NULL && !listener->complained) {
         char sentence[400];
         listener->complained = true;
+        pub->options.closed(pub->options.context, (uint32_t)(listener - pub->listeners));
         (void)snprintf(sentence, sizeof sentence, "the publisher cannot listen on %s: %s; it retries every second",
                        listener->url, failure);
         pub->options.event(pub->options.context, sentence);

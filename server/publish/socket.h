@@ -21,8 +21,9 @@ struct srv_pub;
 struct srv_pub_options {
     uint32_t queue_depth;      /* messages that wait for one slow subscriber; the oldest are dropped */
     void *context;
-    /* Reports a listener's actual address; reports an event. */
+    /* Reports the actual address of a listener that opens; a listener that cannot be opened; an event. */
     void (*endpoint)(void *context, uint32_t index, const char *url);
+    void (*closed)(void *context, uint32_t index);
     void (*event)(void *context, const char *sentence);
 };
 

@@ -33,6 +33,8 @@ struct srv_supervisor {
     const char *endpoint_option;
     uint32_t endpoint_count;
     char endpoints[SRV_SUPERVISOR_ENDPOINTS][URL_BYTES];
+    bool closed[SRV_SUPERVISOR_ENDPOINTS]; /* the program cannot listen there */
+    bool hopeless;                         /* the program cannot start */
     uv_timer_t timer; /* one timer: the back-off, the wait for the next report, or the wait before SIGKILL */
     uv_poll_t exit_poll, text_poll;
     bool exit_open, text_open;
@@ -62,10 +64,16 @@ static void on_line(struct srv_supervisor *supervisor, const char *line)
         const unsigned long index = strtoul(line + 9, &url, 10);
         if (index < supervisor->endpoint_count && *url == ' ') {
             char *known = supervisor->endpoints[index];
+            supervisor->closed[index] = false;
             if (strcmp(known, url + 1) != 0) {
                 (void)snprintf(known, URL_BYTES, "%s", url + 1);
                 supervisor->hooks.endpoints_changed(supervisor->hooks.context);
             }
+        }
+    } else if (strncmp(line, "closed ", 7) == 0) {
+        const unsigned long index = strtoul(line + 7, NULL, 10);
+        if (index < supervisor->endpoint_count) {
+            supervisor->closed[index] = true;
         }
     } else if (strncmp(line, "event ", 6) == 0) {
         supervisor->hooks.event(supervisor->hooks.context, 1, supervisor->pid, line + 6);
@@ -148,7 +156,7 @@ static void plan_restart(struct srv_supervisor *supervisor, const siginfo_t *fac
     if (facts->si_code == CLD_EXITED && facts->si_status == EXIT_USAGE) {
         (void)snprintf(sentence, sizeof sentence, "%s cannot start: see its message; it is not restarted", supervisor->name);
         supervisor->hooks.event(supervisor->hooks.context, 2, 0, sentence);
-        supervisor->stopping = true;
+        supervisor->stopping = supervisor->hopeless = true;
         return;
     }
     if (uv_now(supervisor->loop) - supervisor->started_ms >= PROVEN_MS) {
@@ -429,6 +437,20 @@ pid_t srv_supervisor_pid(const struct srv_supervisor *supervisor)
 uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor)
 {
     return supervisor->restarts;
+}
+
+bool srv_supervisor_serves(const struct srv_supervisor *supervisor)
+{
+    bool serves = !supervisor->hopeless;
+    for (uint32_t i = 0; i < supervisor->endpoint_count; i++) {
+        serves = serves && !supervisor->closed[i];
+    }
+    return serves;
+}
+
+uint32_t srv_supervisor_endpoint_count(const struct srv_supervisor *supervisor)
+{
+    return supervisor->endpoint_count;
 }
 
 const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index)

@@ -3,7 +3,8 @@
  * and restarts it with a back-off. It is spawned without fork, so that no page of the tick thread is copied. [loop]
  *
  * A program takes --socket=PATH and --parent=PID, ends with code 2 where a restart would not help, and writes lines to its
- * standard output: "endpoint INDEX URL", "event SENTENCE", and "alive" at least every second.
+ * standard output: "endpoint INDEX URL", "closed INDEX" (it cannot listen there now), "event SENTENCE", and "alive" at
+ * least every second.
  */
 #ifndef SRV_SUPERVISOR_H
 #define SRV_SUPERVISOR_H
@@ -18,7 +19,7 @@
 struct srv_supervisor;
 
 #define SRV_SUPERVISOR_ENDPOINTS 8
-#define SRV_SUPERVISOR_ARGUMENTS 24
+#define SRV_SUPERVISOR_ARGUMENTS 48
 
 /* Used during the start alone. */
 struct srv_supervisor_options {
@@ -49,6 +50,9 @@ void srv_supervisor_destroy(struct srv_supervisor *supervisor); /* call it after
 bool srv_supervisor_is_running(const struct srv_supervisor *supervisor);
 pid_t srv_supervisor_pid(const struct srv_supervisor *supervisor); /* 0: not running now */
 uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor);
+/* False if an endpoint is closed, or the program cannot start: the world is not served as its file says. */
+bool srv_supervisor_serves(const struct srv_supervisor *supervisor);
+uint32_t srv_supervisor_endpoint_count(const struct srv_supervisor *supervisor);
 const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index);
 
 #endif

@@ -1,4 +1,5 @@
 /* Commands that change the world, each at a tick boundary. [tick] */
+#include <math.h>
 #include <string.h>
 
 #include "sim/checkpoint.h"
@@ -174,4 +175,30 @@ void srv_sim_give_truth(struct srv_sim *sim, uint32_t index, const struct srv_ex
     } else {
         srv_external_give(&vehicle->motion->live.abi, &vehicle->truth, input);
     }
+}
+
+static void give_controls(const struct srv_instance *instance, const double *values)
+{
+    const struct oto_control_extension *control = oto_plugin_control(instance->plugin);
+    if (control != NULL) {
+        control->control(&instance->abi, values, OTO_CONTROLS);
+    }
+}
+
+void srv_sim_give_controls(struct srv_sim *sim, uint32_t index, const double *values)
+{
+    const struct srv_node *motion = sim->vehicles[index].motion;
+    give_controls(&motion->live, values);
+    if (motion->trial != NULL) {
+        give_controls(&motion->trial->instance, values);
+    }
+}
+
+bool srv_controls_are_finite(const double *values)
+{
+    bool finite = true;
+    for (uint32_t i = 0; i < OTO_CONTROLS; i++) {
+        finite = finite && isfinite(values[i]);
+    }
+    return finite;
 }

@@ -65,7 +65,7 @@ void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *in
 {
     for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
         if (oto_fault_is_disturbance(fault->spec.kind) && srv_fault_is_active(fault, node->schedule.t_ns) &&
-            input->disturbance_count < OTO_DISTURBANCES) {
+            input->disturbance_count < OTO_DISTURBANCES) { /* checked where faults are added */
             input->disturbances[input->disturbance_count++] = srv_fault_disturbance(fault, node->schedule.t_ns);
         }
     }
@@ -158,6 +158,26 @@ static void append(struct srv_node *node, struct srv_fault *fault)
     *link = fault;
 }
 
+static uint32_t count_disturbances(const struct srv_node *node, int64_t t_ns)
+{
+    uint32_t count = 0;
+    for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
+        count += oto_fault_is_disturbance(fault->spec.kind) && srv_fault_is_active(fault, t_ns);
+    }
+    return count;
+}
+
+/* Whether a plugin would get more disturbances than it can at an instant; the most are active when one of them begins. */
+static bool is_crowded(const struct srv_node *node, const struct srv_fault *added)
+{
+    bool crowded = count_disturbances(node, added->from_ns) >= OTO_DISTURBANCES;
+    for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
+        crowded = crowded || (srv_fault_is_active(added, fault->from_ns) &&
+                              count_disturbances(node, fault->from_ns) >= OTO_DISTURBANCES);
+    }
+    return crowded && oto_fault_is_disturbance(added->spec.kind);
+}
+
 enum oto_status srv_fault_begin(struct srv_sim *sim, struct srv_fault *fault, const char **reason)
 {
     struct srv_node *node = &sim->nodes[fault->node];
@@ -165,8 +185,12 @@ enum oto_status srv_fault_begin(struct srv_sim *sim, struct srv_fault *fault, co
         *reason = "the node has 1024 faults already; clear some";
         return OTO_LIMIT;
     }
-    sim->newest_fault = fault->spec.id > sim->newest_fault ? fault->spec.id : sim->newest_fault;
     srv_fault_start(fault, sim->schedule.t_ns + 1); /* the sample of this instant is out */
+    if (is_crowded(node, fault)) {
+        *reason = "the node has 4 disturbances at that time already, which is the limit; clear some";
+        return OTO_LIMIT;
+    }
+    sim->newest_fault = fault->spec.id > sim->newest_fault ? fault->spec.id : sim->newest_fault;
     append(node, fault);
     return OTO_OK;
 }

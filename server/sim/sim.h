@@ -128,6 +128,9 @@ void srv_sim_tick(struct srv_sim *sim);
 bool srv_sim_apply(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply);
 /* The next truth of a vehicle that a participant moves; NULL: none for the next tick. Before the tick. */
 void srv_sim_give_truth(struct srv_sim *sim, uint32_t vehicle, const struct srv_external_input *input);
+/* OTO_CONTROLS finite values for the motion of a vehicle, also for the other plugin of a swap. Before the tick. */
+void srv_sim_give_controls(struct srv_sim *sim, uint32_t vehicle, const double *values);
+bool srv_controls_are_finite(const double *values);
 
 /* [loop] "world/vehicle/node", "vehicle/node" or a topic alias. UINT32_MAX and an error that suggests the nearest. */
 uint32_t srv_sim_node_find(const struct srv_sim *sim, const char *name, struct oto_error *error);

@@ -53,32 +53,40 @@ static enum oto_status apply_file(struct srv_binder *binder, const struct srv_ra
     if (status == OTO_NOT_FOUND || status == OTO_IO)
         return oto_value_fail(value, binder->error, status, "params_file: %.400s", inner.text);
     if (status == OTO_OK)
-        status = oto_params_apply(oto_plugin_descriptor(node->plugin), oto_document_root(document), &node->params,
-                                  binder->warn, binder->warn_context, &inner);
+        status = oto_params_apply_all(oto_plugin_descriptor(node->plugin), oto_document_root(document), &node->params,
+                                      &binder->problems);
+    else
+        (void)oto_fail(binder->error, status, "%s", inner.text);
     oto_document_close(document);
-    return status == OTO_OK ? status : oto_fail(binder->error, status, "%s", inner.text);
+    return status;
+}
+
+static enum oto_status check_missing(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
+                                     const struct srv_node_config *node)
+{
+    const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(node->plugin);
+    const struct oto_param *missing =
+        param_missing((struct param_table){descriptor->params, descriptor->param_count}, node->params.block);
+    return missing == NULL ? OTO_OK
+                           : oto_value_fail(raw->params != NULL ? raw->params : map, binder->error, OTO_INVALID,
+                                            "plugin '%s' needs the parameter '%s': %s", descriptor->id, missing->key, missing->text);
 }
 
 static enum oto_status bind_params(struct srv_binder *binder, const struct srv_raw_node *raw,
                                    const struct oto_value *map, struct srv_node_config *node)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(node->plugin);
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = oto_params_default(descriptor, &node->params, binder->error);
-    if (status == OTO_OK)
-        status = srv_apply_part(binder, raw, node);
-    if (status == OTO_OK && raw->params_file != NULL)
-        status = apply_file(binder, raw, node);
-    if (status == OTO_OK && raw->params != NULL)
-        status =
-            oto_params_apply(descriptor, raw->params, &node->params, binder->warn, binder->warn_context, binder->error);
     if (status != OTO_OK)
         return status;
-    const struct oto_param *missing =
-        param_missing((struct param_table){descriptor->params, descriptor->param_count}, node->params.block);
-    if (missing != NULL)
-        return oto_value_fail(raw->params != NULL ? raw->params : map, binder->error, OTO_INVALID,
-                              "plugin '%s' needs the parameter '%s': %s", descriptor->id, missing->key, missing->text);
-    return OTO_OK;
+    status = srv_apply_part(binder, raw, node);
+    if (srv_binder_goes_on(binder, status) && raw->params_file != NULL)
+        status = apply_file(binder, raw, node);
+    if (srv_binder_goes_on(binder, status) && raw->params != NULL)
+        status = oto_params_apply_all(descriptor, raw->params, &node->params, &binder->problems);
+    status = srv_binder_result(binder, problems, status);
+    return status == OTO_OK ? check_missing(binder, raw, map, node) : status;
 }
 
 /* The exact fraction of the shortest decimal for this double: 59.94 is 2997/50. */
@@ -133,7 +141,7 @@ static enum oto_status bind_rate(struct srv_binder *binder, const struct srv_raw
         node->rate_num = binder->config->clock.rate_num;
         node->rate_den = binder->config->clock.rate_den;
     }
-    return status == OTO_OK ? check_rate(binder, place, node) : status;
+    return status == OTO_OK && binder->is_world_sound ? check_rate(binder, place, node) : status;
 }
 
 static void bind_isolation(const struct srv_raw_node *raw, struct srv_node_config *node)
@@ -143,30 +151,63 @@ static void bind_isolation(const struct srv_raw_node *raw, struct srv_node_confi
     memcpy(node->isolation.group, raw->isolation_group, sizeof node->isolation.group);
 }
 
+static bool wants_isolation(const struct srv_raw_node *raw)
+{
+    return raw->isolation != 0 || raw->isolation_group[0] != '\0';
+}
+
+static bool is_isolated(const struct srv_binder *binder, const struct srv_raw_node *raw)
+{
+    return wants_isolation(raw) && binder->source->open_plugin != NULL;
+}
+
+static enum oto_status open_plugin(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
+                                   struct srv_node_config *node)
+{
+    const enum oto_status status =
+        raw->plugin == NULL ? oto_plugin_wrap(binder->source->given_motion, &node->plugin, binder->error)
+                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, binder->config->open_plugin,
+                                                    is_isolated(binder, raw), &node->plugin, binder->error);
+    return status == OTO_OK ? check_kind(binder, raw, is_motion, node->plugin) : status;
+}
+
+enum oto_status srv_check_node(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
+                               struct srv_node_config *node)
+{
+    enum oto_status status = open_plugin(binder, raw, is_motion, node);
+    if (status == OTO_OK)
+        status = oto_params_default(oto_plugin_descriptor(node->plugin), &node->params, binder->error);
+    return status == OTO_OK && raw->params != NULL
+               ? oto_params_apply_all(oto_plugin_descriptor(node->plugin), raw->params, &node->params, &binder->problems)
+               : status;
+}
+
+/* Parameters, rate and faults, each with its errors. */
+static enum oto_status bind_values(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
+                                   bool is_motion, struct srv_node_config *node)
+{
+    const uint32_t problems = binder->problems.count;
+    enum oto_status status = bind_params(binder, raw, map, node);
+    if (srv_binder_goes_on(binder, status))
+        status = bind_rate(binder, raw, map, is_motion, node);
+    if (srv_binder_goes_on(binder, status))
+        status = srv_bind_faults(binder, raw->faults, node);
+    return srv_binder_result(binder, problems, status);
+}
+
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node)
 {
-    const bool wanted = raw->isolation != 0 || raw->isolation_group[0] != '\0';
-    const bool isolated = wanted && binder->source->open_plugin != NULL;
-    if (wanted && raw->plugin == NULL)
+    if (wants_isolation(raw) && raw->plugin == NULL)
         return oto_value_fail(oto_value_get(map, "isolation"), binder->error, OTO_UNSUPPORTED,
                               "a participant gives the truth here, in a process of its own: there is no plugin to isolate");
-    enum oto_status status =
-        raw->plugin == NULL ? oto_plugin_wrap(binder->source->given_motion, &node->plugin, binder->error)
-                            : srv_plugin_cache_open(&binder->plugins, raw->plugin, binder->config->open_plugin, isolated,
-                                                    &node->plugin, binder->error);
+    enum oto_status status = open_plugin(binder, raw, is_motion, node);
     if (status == OTO_OK)
-        status = check_kind(binder, raw, is_motion, node->plugin);
-    if (status == OTO_OK)
-        status = bind_params(binder, raw, map, node);
-    if (status == OTO_OK)
-        status = bind_rate(binder, raw, map, is_motion, node);
-    if (status == OTO_OK && isolated)
-        bind_isolation(raw, node);
-    if (status == OTO_OK)
-        status = srv_bind_faults(binder, raw->faults, node);
+        status = bind_values(binder, raw, map, is_motion, node);
     if (status != OTO_OK)
         return status;
+    if (is_isolated(binder, raw))
+        bind_isolation(raw, node);
     if (!is_motion)
         node->labels = oto_value_get(map, "labels") == NULL ? SRV_LABELS_AUTO
                        : raw->labels                        ? SRV_LABELS_ON

@@ -43,14 +43,36 @@ struct srv_binder {
     oto_warn_function warn;
     void *warn_context;
     struct oto_error *error;
+    struct oto_problems problems; /* with `error`; the functions below report what they find, one after the other */
+    bool is_world_sound;          /* nodes may be compared with the clock and the participants */
 };
+
+/* Whether loading goes on; reports the error of `status`. */
+static inline bool srv_binder_goes_on(struct srv_binder *binder, enum oto_status status)
+{
+    return oto_problems_note(&binder->problems, status);
+}
+/* The result of steps that reported their errors: an error if there are more problems than `before`. */
+static inline enum oto_status srv_binder_result(const struct srv_binder *binder, uint32_t before, enum oto_status status)
+{
+    return status == OTO_OK && binder->problems.count > before ? OTO_INVALID : status;
+}
+/* Whether the file has no error so far: checks that compare its parts would report the same error once more. */
+static inline bool srv_binder_is_sound(const struct srv_binder *binder)
+{
+    return binder->problems.count == 0;
+}
 
 /* "file:line:column: warning: <sentence>" */
 void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Warns about defaults that no vehicle names. */
+void srv_check_defaults(const struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Reads the roles of other users; NULL: there are none. */
 enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value *list);
+/* Reads the files of `tls`, and checks the addresses of `publish` and `control`. Call after srv_load_roles. */
+enum oto_status srv_load_network(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Reads the declared participants and the master of the clock. Call before srv_load_vehicles. */
 enum oto_status srv_load_participants(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Gets the number of the participant that a motion or the clock names; adds it if it was not declared. */
@@ -72,6 +94,9 @@ void srv_vibration_finish(struct srv_vibration *vibration);
 /* Binds plugin, parameters and rate of a node; `map` is its place in the file. */
 enum oto_status srv_bind_node(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                               bool is_motion, struct srv_node_config *node);
+/* Opens the plugin of a node that has errors, and binds its parameters, to report their errors. */
+enum oto_status srv_check_node(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
+                               struct srv_node_config *node);
 /* Binds the inputs of estimators after all nodes are known: finds the channels and checks their fields. */
 enum oto_status srv_bind_inputs(struct srv_binder *binder);
 /* Applies the parameters of the node's part, and sets the name of its unit for random numbers. */

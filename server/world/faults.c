@@ -283,6 +283,28 @@ enum oto_status srv_fault_spec_parse(const struct srv_node_config *node, const c
     return status;
 }
 
+static bool is_disturbed_at(const struct srv_fault_spec *spec, int64_t t_ns)
+{
+    return oto_fault_is_disturbance(spec->kind) && t_ns >= spec->at_ns && t_ns - spec->at_ns < spec->for_ns;
+}
+
+/* A plugin gets at most OTO_DISTURBANCES at an instant; the most are active when one of them begins. */
+static enum oto_status check_disturbances(struct srv_binder *binder, const struct oto_value *list,
+                                          const struct srv_node_config *node)
+{
+    for (uint32_t i = 0; i < node->fault_count; i++) {
+        uint32_t active = 0;
+        for (uint32_t k = 0; k < node->fault_count; k++) {
+            active += is_disturbed_at(&node->faults[k], node->faults[i].at_ns);
+        }
+        if (active > OTO_DISTURBANCES && oto_fault_is_disturbance(node->faults[i].kind)) {
+            return oto_value_fail(list->items[i], binder->error, OTO_LIMIT, "%u disturbances (outage, multipath, spoof, jam, draught) "
+                                  "are active when this one begins; at most %d at once are accepted", active, OTO_DISTURBANCES);
+        }
+    }
+    return OTO_OK;
+}
+
 enum oto_status srv_bind_faults(struct srv_binder *binder, const struct oto_value *list, struct srv_node_config *node)
 {
     const double rate_hz = (double)node->rate_num / (double)node->rate_den;
@@ -297,10 +319,13 @@ enum oto_status srv_bind_faults(struct srv_binder *binder, const struct oto_valu
     if (node->faults == NULL) {
         return oto_value_fail(list, binder->error, OTO_NO_MEMORY, "out of memory");
     }
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = OTO_OK;
-    for (; node->fault_count < list->count && status == OTO_OK; node->fault_count++) {
+    for (; node->fault_count < list->count && srv_binder_goes_on(binder, status); node->fault_count++) {
         status = srv_fault_spec_read(list->items[node->fault_count], oto_plugin_descriptor(node->plugin), rate_hz,
                                      &node->faults[node->fault_count], binder->error);
     }
-    return status;
+    if (status == OTO_OK)
+        status = check_disturbances(binder, list, node);
+    return srv_binder_result(binder, problems, status);
 }

@@ -1,3 +1,4 @@
+#include "base/origin.h"
 #include "base/pattern.h"
 #include "world/section.h"
 
@@ -201,16 +202,20 @@ static bool has_port(const char *address)
 
 static const char *url_complaint(const char *url)
 {
-    static const char *const schemes[] = {"tcp://", "ipc://", "udp://"};
+    static const char *const schemes[] = {"tcp://", "ipc://", "udp://", "tls+tcp://"};
     if (strcmp(url, "ipc") == 0)
         return NULL;
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strncmp(url, schemes[i], 6) == 0 && url[6] != '\0') {
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        const size_t prefix = strlen(schemes[i]);
+        if (strncmp(url, schemes[i], prefix) == 0 && url[prefix] != '\0') {
             if (strlen(url) >= sizeof((struct srv_publish_config *)0)->listen[0])
                 return "a shorter URL";
-            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + 6) ? "tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535" : NULL;
+            return strncmp(url, "ipc://", 6) != 0 && !has_port(url + prefix)
+                       ? "tcp://HOST:PORT, tls+tcp://HOST:PORT or udp://HOST:PORT with a port of 0 to 65535"
+                       : NULL;
         }
-    return "ipc, ipc://PATH, tcp://HOST:PORT or udp://HOST:PORT";
+    }
+    return "ipc, ipc://PATH, tcp://HOST:PORT, tls+tcp://HOST:PORT or udp://HOST:PORT";
 }
 
 static enum oto_status add_listen(struct srv_publish_config *publish, const struct oto_value *value,
@@ -282,6 +287,25 @@ static enum oto_status read_patterns(const struct srv_key *key, const struct oto
     return status;
 }
 
+static enum oto_status read_origins(const struct srv_key *key, const struct oto_value *value, void *target,
+                                    struct oto_error *error)
+{
+    char(*origins)[SRV_ORIGIN_BYTES] = at(key, target);
+    if (value->kind != OTO_VALUE_LIST || value->count > SRV_ORIGINS_MAX)
+        return oto_value_expected(value, error, "a list of at most 8 origins, such as [https://robots.example]");
+    for (uint32_t i = 0; i < value->count; i++) {
+        const char *origin = NULL;
+        const enum oto_status status = oto_value_text(value->items[i], &origin, error);
+        if (status != OTO_OK)
+            return status;
+        if (!srv_is_origin(origin))
+            return oto_value_expected(value->items[i], error,
+                                      "an origin as browsers send it: https://HOST or http://HOST:PORT in lower case, without a path");
+        memcpy(origins[i], origin, strlen(origin) + 1);
+    }
+    return OTO_OK;
+}
+
 /* "127.0.0.1:8090" or "[::1]:8090". */
 static bool is_address(const char *text)
 {
@@ -342,7 +366,10 @@ static enum oto_status read_list(const struct srv_key *key, const struct oto_val
 static enum oto_status read_section(const struct srv_key *key, const struct oto_value *value, void *target,
                                     struct oto_error *error)
 {
-    return srv_section_read(key->section, value, target, error);
+    char what[80];
+    (void)target;
+    (void)snprintf(what, sizeof what, "a map with the keys of %s", key->section->name);
+    return oto_value_expected(value, error, what);
 }
 
 static enum oto_status refuse_later(const struct srv_key *key, const struct oto_value *value, void *target,
@@ -383,8 +410,8 @@ const srv_form_reader srv_form_readers[SRV_FORM_COUNT] = {
     [SRV_FORM_BOOL] = read_bool,     [SRV_FORM_WORD] = srv_word_read,   [SRV_FORM_NAME] = read_name,
     [SRV_FORM_TOPIC] = read_topic,   [SRV_FORM_VEC3] = read_vec3,       [SRV_FORM_DATE] = read_date,
     [SRV_FORM_TABLE] = srv_table_read,
-    [SRV_FORM_PATTERNS] = read_patterns,
+    [SRV_FORM_PATTERNS] = read_patterns, [SRV_FORM_ORIGINS] = read_origins,
     [SRV_FORM_LISTEN] = read_listen, [SRV_FORM_ADDRESS] = read_address, [SRV_FORM_VALUE] = read_value,
-    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map,
+    [SRV_FORM_MAP] = read_map,       [SRV_FORM_LIST] = read_list,     [SRV_FORM_SPREAD] = read_map, [SRV_FORM_NAMED] = read_map,
     [SRV_FORM_SECTION] = read_section, [SRV_FORM_LATER] = refuse_later,
 };

@@ -275,9 +275,10 @@ static enum oto_status bind_node(struct srv_binder *binder, uint32_t index)
 
 enum oto_status srv_bind_inputs(struct srv_binder *binder)
 {
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = OTO_OK;
-    for (uint32_t i = 0; status == OTO_OK && i < binder->config->node_count; i++)
+    for (uint32_t i = 0; srv_binder_goes_on(binder, status) && i < binder->config->node_count; i++)
         if (strcmp(oto_plugin_descriptor(binder->config->nodes[i].plugin)->kind, OTO_KIND_ESTIMATOR) == 0)
             status = bind_node(binder, i);
-    return status;
+    return srv_binder_result(binder, problems, status);
 }

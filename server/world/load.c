@@ -6,15 +6,29 @@
 #include "world/binder.h"
 #include "world/section.h"
 
-static enum oto_status open_document(const struct srv_world_source *source, struct oto_document **document,
-                                     struct oto_error *error)
+static enum oto_status set_all(const struct srv_world_source *source, bool of_defaults, struct oto_document *document,
+                               struct oto_error *error)
 {
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; i < source->override_count && status == OTO_OK; i++)
+        if ((strncmp(source->overrides[i].path, "defaults.", 9) == 0) == of_defaults)
+            status = oto_document_set(document, source->overrides[i].path, source->overrides[i].value, error);
+    return status;
+}
+
+/* The vehicles are completed by their defaults before `--set vehicles.…` changes them. */
+static enum oto_status open_document(const struct srv_binder *binder, struct oto_document **document)
+{
+    const struct srv_world_source *source = binder->source;
+    struct oto_error *error = binder->error;
     enum oto_status status = source->path != NULL
                                  ? oto_document_read(source->path, NULL, document, error)
                                  : oto_document_parse("world", source->text, strlen(source->text), NULL, document, error);
-    for (uint32_t i = 0; i < source->override_count && status == OTO_OK; i++)
-        status = oto_document_set(*document, source->overrides[i].path, source->overrides[i].value, error);
-    return status;
+    if (status == OTO_OK)
+        status = set_all(source, true, *document, error);
+    if (status == OTO_OK)
+        status = srv_defaults_apply(*document, error);
+    return status == OTO_OK ? set_all(source, false, *document, error) : status;
 }
 
 /*
@@ -55,30 +69,16 @@ static enum oto_status check_web(const struct srv_raw_world *raw, const struct o
                                 "use `read_token: auto`, or listen on 127.0.0.1", web->listen);
 }
 
-/* PlotJuggler reads datagrams, and nothing else does. */
-static enum oto_status check_publish(const struct srv_raw_world *raw, const struct oto_value *root, struct oto_error *error)
-{
-    const struct srv_publish_config *publish = &raw->config.publish;
-    const bool plotjuggler = raw->packed == 2;
-    for (uint32_t i = 0; i < publish->listen_count; i++)
-        if ((strncmp(publish->listen[i], "udp://", 6) == 0) != plotjuggler)
-            return oto_value_fail(oto_value_get(root, "publish"), error, OTO_INVALID,
-                                  plotjuggler ? "format: plotjuggler sends to udp://HOST:PORT, and '%s' is no such address"
-                                              : "'%s' needs `format: plotjuggler`", publish->listen[i]);
-    return OTO_OK;
-}
-
-static enum oto_status read_world(struct srv_raw_world *raw, struct oto_error *error)
+static enum oto_status read_world(struct srv_raw_world *raw, struct oto_problems *problems)
 {
     const struct oto_value *root = oto_document_root(raw->config.document);
+    struct oto_error *error = problems->error;
     srv_section_defaults(&srv_section_world, raw);
-    enum oto_status status = srv_section_read(&srv_section_world, root, raw, error);
+    enum oto_status status = srv_section_read_all(&srv_section_world, root, raw, problems);
     if (status != OTO_OK)
         return status;
     raw->config.publish.packed = raw->packed == 1;
-    status = check_publish(raw, root, error);
-    if (status == OTO_OK)
-        status = take_checkpoint_directory(raw, error);
+    status = take_checkpoint_directory(raw, error);
     if (status == OTO_OK)
         status = check_web(raw, root, error);
     return status == OTO_OK ? srv_resolve_environment(raw, error) : status;
@@ -90,34 +90,54 @@ static enum oto_status open_here(const char *path, bool isolated, struct oto_plu
     return oto_plugin_open(path, NULL, plugin, error);
 }
 
+/* The steps after the world's own keys. Each needs that the file was sound before it, but for the vehicles. */
+static enum oto_status load_rest(struct srv_binder *binder, const struct srv_raw_world *raw)
+{
+    static enum oto_status (*const steps[])(struct srv_binder *) = {srv_bind_inputs, srv_check_topics};
+    enum oto_status status = srv_load_roles(binder, raw->roles);
+    if (srv_binder_goes_on(binder, status))
+        status = srv_load_network(binder, raw);
+    if (srv_binder_goes_on(binder, status))
+        status = srv_load_participants(binder, raw);
+    const bool goes_on = srv_binder_goes_on(binder, status);
+    binder->is_world_sound = srv_binder_is_sound(binder);
+    if (goes_on && raw->vehicles != NULL)
+        status = srv_load_vehicles(binder, raw->vehicles);
+    (void)srv_binder_goes_on(binder, status);
+    if (status == OTO_OK && srv_binder_is_sound(binder))
+        status = srv_check_participants(binder, raw);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && status == OTO_OK && srv_binder_is_sound(binder); i++)
+        status = steps[i](binder);
+    (void)srv_binder_goes_on(binder, status);
+    return srv_binder_result(binder, 0, status);
+}
+
 enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
                                       struct srv_world_config *config, struct oto_error *error)
 {
     struct srv_raw_world raw = {0};
-    struct srv_binder binder = {
-        .config = config, .source = source, .warn = warn, .warn_context = warn_context, .error = error};
-    enum oto_status status = open_document(source, &raw.config.document, error);
-    if (status == OTO_OK)
-        status = read_world(&raw, error);
+    struct oto_error own = {0};
+    struct srv_binder binder = {.config = config, .source = source, .warn = warn, .warn_context = warn_context, .error = &own,
+                                .problems = {.report = source->report, .context = source->report_context, .error = &own}};
+    enum oto_status status = open_document(&binder, &raw.config.document);
+    const bool is_open = srv_binder_goes_on(&binder, status) && status == OTO_OK;
+    if (is_open)
+        status = read_world(&raw, &binder.problems);
     *config = raw.config;
     config->open_plugin = source->open_plugin != NULL ? source->open_plugin : open_here;
-    if (status == OTO_OK)
+    if (is_open && srv_binder_goes_on(&binder, status)) {
         srv_check_field(&binder, &raw);
-    if (status == OTO_OK)
-        status = srv_load_roles(&binder, raw.roles);
-    if (status == OTO_OK)
-        status = srv_load_participants(&binder, &raw);
-    if (status == OTO_OK)
-        status = srv_load_vehicles(&binder, raw.vehicles);
-    if (status == OTO_OK)
-        status = srv_check_participants(&binder, &raw);
-    if (status == OTO_OK)
-        status = srv_bind_inputs(&binder);
-    if (status == OTO_OK)
-        status = srv_check_topics(&binder);
+        srv_check_defaults(&binder, &raw);
+        const enum oto_status rest = load_rest(&binder, &raw);
+        status = status == OTO_OK ? rest : status;
+    }
     srv_binder_finish(&binder);
     if (status != OTO_OK)
         srv_world_config_finish(config);
+    if (status != OTO_OK && error != NULL) {
+        *error = own;
+        error->status = status;
+    }
     return status;
 }
 

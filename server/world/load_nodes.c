@@ -53,7 +53,7 @@ static enum oto_status take_participant(struct srv_binder *binder, const struct 
         return oto_value_fail(map, binder->error, OTO_INVALID,
                               raw->plugin == NULL ? "'plugin' or 'participant' is missing in motion"
                                                   : "a motion has a 'plugin' or a 'participant', not both");
-    if (raw->participant == NULL)
+    if (raw->participant == NULL || !binder->is_world_sound)
         return OTO_OK;
     const enum oto_status status =
         srv_participant_named(binder, raw->participant, OTO_ROLE_PHYSICS, &vehicle->participant);
@@ -62,17 +62,52 @@ static enum oto_status take_participant(struct srv_binder *binder, const struct 
     return status;
 }
 
+/* Of a node whose own keys have an error: reports those of its plugin and parameters too. */
+static enum oto_status look_into(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
+                                 struct srv_node_config *node, enum oto_status status)
+{
+    if (srv_binder_goes_on(binder, status) && raw->plugin != NULL)
+        (void)srv_binder_goes_on(binder, srv_check_node(binder, raw, is_motion, node));
+    return status;
+}
+
+/* A participant controls one vehicle; its role follows from the clock, or is controller. */
+static enum oto_status take_controls(struct srv_binder *binder, const struct srv_raw_node *raw, uint32_t vehicle,
+                                     const struct srv_node_config *node)
+{
+    struct srv_vehicle_config *config = &binder->config->vehicles[vehicle];
+    if (raw->controls == NULL)
+        return OTO_OK;
+    if (oto_plugin_control(node->plugin) == NULL)
+        return oto_value_fail(raw->controls, binder->error, OTO_INVALID, "motion '%s' takes no controls%s",
+                              oto_plugin_descriptor(node->plugin)->id,
+                              node->isolation.process ? " in a plugin host: remove isolation" : ": its plugin has no extension for them");
+    enum oto_status status = srv_participant_named(binder, raw->controls, 0, &config->controller);
+    if (status != OTO_OK)
+        return status;
+    struct srv_participant_config *participant = &binder->config->participants[config->controller - 1];
+    if (participant->controlled != 0)
+        return oto_value_fail(raw->controls, binder->error, OTO_INVALID,
+                              "participant '%s' controls vehicle '%s' already; each vehicle needs a participant of its own",
+                              participant->name, binder->config->vehicles[participant->controlled - 1].name);
+    participant->controlled = 1 + vehicle;
+    return OTO_OK;
+}
+
 static enum oto_status load_motion(struct srv_binder *binder, uint32_t vehicle, const struct oto_value *map,
                                    struct srv_node_config *node)
 {
     struct srv_raw_node raw = {0};
-    enum oto_status status = srv_section_read(&srv_section_motion, map, &raw, binder->error);
-    if (status == OTO_OK)
-        status = take_participant(binder, &raw, map, &binder->config->vehicles[vehicle]);
+    enum oto_status status = srv_section_read_all(&srv_section_motion, map, &raw, &binder->problems);
     node->vehicle = vehicle;
+    if (status != OTO_OK)
+        return look_into(binder, &raw, true, node, status);
+    status = take_participant(binder, &raw, map, &binder->config->vehicles[vehicle]);
     (void)snprintf(node->name, sizeof node->name, "motion");
     (void)snprintf(node->frame_id, sizeof node->frame_id, "%s", binder->config->vehicles[vehicle].name);
-    return status == OTO_OK ? srv_bind_node(binder, &raw, map, true, node) : status;
+    if (status == OTO_OK)
+        status = srv_bind_node(binder, &raw, map, true, node);
+    return status == OTO_OK ? take_controls(binder, &raw, vehicle, node) : status;
 }
 
 static enum oto_status load_node(struct srv_binder *binder, uint32_t vehicle, const struct oto_value *map,
@@ -80,9 +115,9 @@ static enum oto_status load_node(struct srv_binder *binder, uint32_t vehicle, co
 {
     struct srv_raw_node raw = {0};
     srv_section_defaults(&srv_section_node, &raw);
-    enum oto_status status = srv_section_read(&srv_section_node, map, &raw, binder->error);
+    const enum oto_status status = srv_section_read_all(&srv_section_node, map, &raw, &binder->problems);
     if (status != OTO_OK)
-        return status;
+        return look_into(binder, &raw, false, node, status);
     if (strcmp(raw.name, "motion") == 0)
         return oto_value_fail(oto_value_get(map, "name"), binder->error, OTO_INVALID,
                               "the name 'motion' is that of the vehicle's motion, expected another");
@@ -153,15 +188,17 @@ static enum oto_status load_vehicle(struct srv_binder *binder, const struct entr
     struct srv_world_config *config = binder->config;
     const struct srv_raw_vehicle *raw = entry->raw;
     struct srv_vehicle_config *vehicle = &config->vehicles[index];
+    const uint32_t problems = binder->problems.count;
     vehicle->motion = config->node_count;
     vehicle->first_node = config->node_count + 1;
-    enum oto_status status = load_part(binder, entry, index, raw->motion, true);
-    if (status == OTO_OK && raw->vibration != NULL)
+    enum oto_status status = raw->motion != NULL ? load_part(binder, entry, index, raw->motion, true) : OTO_OK;
+    if (srv_binder_goes_on(binder, status) && raw->vibration != NULL)
         status = srv_load_vibration(binder, raw->vibration, vehicle);
-    for (uint32_t i = 0; status == OTO_OK && raw->nodes != NULL && i < raw->nodes->count; i++) {
+    for (uint32_t i = 0; srv_binder_goes_on(binder, status) && raw->nodes != NULL && i < raw->nodes->count; i++) {
         status = load_part(binder, entry, index, raw->nodes->items[i], false);
         vehicle->node_count++;
     }
+    status = srv_binder_result(binder, problems, status);
     return status == OTO_OK && raw->nodes != NULL && entry->first == NULL ? check_names(binder, raw->nodes, "nodes of a vehicle")
                                                                           : status;
 }
@@ -201,18 +238,26 @@ static enum oto_status count_entry(struct srv_binder *binder, struct list *list,
                                                          "more than %d nodes, the most that is accepted", SRV_MAX_NODES);
 }
 
+static bool is_too_much(const struct list *list)
+{
+    return list->vehicles > SRV_MAX_VEHICLES || list->nodes > SRV_MAX_NODES;
+}
+
 static enum oto_status read_vehicles(struct srv_binder *binder, struct list *list)
 {
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = OTO_OK;
-    for (uint32_t i = 0; i < list->list->count && status == OTO_OK; i++) {
-        status = srv_section_read(&srv_section_vehicle, list->list->items[i], &list->raws[i], binder->error);
+    for (uint32_t i = 0; i < list->list->count && srv_binder_goes_on(binder, status); i++) {
+        status = srv_section_read_all(&srv_section_vehicle, list->list->items[i], &list->raws[i], &binder->problems);
         if (status == OTO_OK)
             status = srv_copies_make(binder->config->document, list->list->items[i], &list->raws[i], &binder->copies[i],
                                      binder->error);
-        if (status == OTO_OK)
+        if (srv_binder_goes_on(binder, status))
             status = count_entry(binder, list, i);
+        if (is_too_much(list))
+            return status;
     }
-    return status;
+    return srv_binder_result(binder, problems, status);
 }
 
 static enum oto_status make_room(struct srv_binder *binder, const struct list *list)
@@ -265,11 +310,16 @@ static enum oto_status check_vehicle_names(struct srv_binder *binder, const stru
 
 static enum oto_status load_list(struct srv_binder *binder, struct list *list)
 {
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = read_vehicles(binder, list);
-    if (status == OTO_OK)
-        status = make_room(binder, list);
-    for (uint32_t i = 0; i < list->list->count && status == OTO_OK; i++)
+    if (!srv_binder_goes_on(binder, status) || is_too_much(list) || (status != OTO_OK && list->vehicles == 0))
+        return status;
+    status = make_room(binder, list);
+    if (status != OTO_OK)
+        return status;
+    for (uint32_t i = 0; i < list->list->count && srv_binder_goes_on(binder, status); i++)
         status = load_entry(binder, list, i);
+    status = srv_binder_result(binder, problems, status);
     return status == OTO_OK ? check_vehicle_names(binder, list->list) : status;
 }
 

@@ -54,7 +54,7 @@ static enum oto_status load_declared(struct srv_binder *binder, const struct oto
     struct srv_participant_config *participant = NULL;
     enum oto_status status = add(binder, map, &participant);
     if (status == OTO_OK)
-        status = srv_section_read(&srv_section_participant, map, participant, binder->error);
+        status = srv_section_read_all(&srv_section_participant, map, participant, &binder->problems);
     return status;
 }
 
@@ -69,9 +69,11 @@ static enum oto_status check_names(struct srv_binder *binder)
 
 enum oto_status srv_load_participants(struct srv_binder *binder, const struct srv_raw_world *raw)
 {
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = OTO_OK;
-    for (uint32_t i = 0; status == OTO_OK && raw->participants != NULL && i < raw->participants->count; i++)
+    for (uint32_t i = 0; srv_binder_goes_on(binder, status) && raw->participants != NULL && i < raw->participants->count; i++)
         status = load_declared(binder, raw->participants->items[i]);
+    status = srv_binder_result(binder, problems, status);
     return status == OTO_OK ? check_names(binder) : status;
 }
 

@@ -11,7 +11,9 @@ enum { SRV_ATMOSPHERE_CONSTANT = 0, SRV_ATMOSPHERE_ISA = 1 };
 struct srv_raw_world {
     struct srv_world_config config;
     const struct oto_value *vehicles, *participants, *roles;
+    const struct oto_value *defaults;
     const struct oto_value *checkpoint_directory; /* NULL: not given */
+    const struct oto_value *tls_cert, *tls_key, *tls_client_ca, *tls_crl, *control_listen;
     const struct oto_value *master; /* NULL: not given */
     int32_t gravity;        /* SRV_GRAVITY_…; with VECTOR the value is in config */
     int32_t magnetic_field; /* SRV_FIELD_…; with VECTOR the value is in config */
@@ -29,6 +31,7 @@ struct srv_raw_vehicle {
     char name[SRV_NAME_BYTES];
     uint32_t count; /* 0: not given */
     const struct oto_value *spread; /* NULL: not given */
+    const struct oto_value *defaults; /* applied before */
     const struct oto_value *motion, *nodes, *vibration;
 };
 
@@ -70,6 +73,7 @@ struct srv_raw_node {
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
     const struct oto_value *participant; /* of a motion, instead of `plugin` */
+    const struct oto_value *controls;    /* of a motion: a participant */
     uint32_t unit, fifo_samples;
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;

@@ -129,7 +129,7 @@ static void write_required(struct srv_json *json, const struct srv_section *sect
 {
     bool any = false;
     for (uint32_t i = 0; i < section->key_count; i++) {
-        if ((section->keys[i].flags & SRV_KEY_REQUIRED) == 0)
+        if ((section->keys[i].flags & (SRV_KEY_REQUIRED | SRV_KEY_OF_DEFAULTS)) != SRV_KEY_REQUIRED)
             continue;
         if (!any)
             srv_json_open(json, "required", '[');
@@ -140,7 +140,7 @@ static void write_required(struct srv_json *json, const struct srv_section *sect
         srv_json_close(json, ']');
 }
 
-void srv_schema_section(struct srv_json *json, const struct srv_section *section)
+void srv_schema_part(struct srv_json *json, const struct srv_section *section)
 {
     srv_json_text(json, "type", "object");
     srv_json_raw(json, "additionalProperties", "false");
@@ -149,6 +149,11 @@ void srv_schema_section(struct srv_json *json, const struct srv_section *section
         if (section->keys[i].form != SRV_FORM_LATER)
             write_key(json, &section->keys[i]);
     srv_json_close(json, '}');
+}
+
+void srv_schema_section(struct srv_json *json, const struct srv_section *section)
+{
+    srv_schema_part(json, section);
     write_required(json, section);
 }
 

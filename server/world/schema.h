@@ -21,7 +21,9 @@ void srv_json_number(struct srv_json *json, const char *name, double number);
 
 /* Writes the members that describe a value of the key's form. */
 void srv_schema_form(struct srv_json *json, const struct srv_key *key);
-/* Writes the members that describe a map of the section. */
+/* Writes the members that describe a map of the section, in which keys may be missing. */
+void srv_schema_part(struct srv_json *json, const struct srv_section *section);
+/* As srv_schema_part, with the keys that are required. */
 void srv_schema_section(struct srv_json *json, const struct srv_section *section);
 
 #endif

@@ -153,9 +153,20 @@ static void write_patterns(struct srv_json *json, const struct srv_key *key)
     srv_json_close(json, ']');
 }
 
+static void write_origins(struct srv_json *json, const struct srv_key *key)
+{
+    (void)key;
+    srv_json_text(json, "type", "array");
+    srv_json_raw(json, "maxItems", "8");
+    srv_json_open(json, "items", '{');
+    srv_json_text(json, "type", "string");
+    srv_json_text(json, "pattern", "^https?://[a-z0-9.:[\\]-]+$");
+    srv_json_close(json, '}');
+}
+
 static void write_listen(struct srv_json *json, const struct srv_key *key)
 {
-    static const char url[] = "^(ipc|ipc://.+|tcp://.+|udp://.+)$";
+    static const char url[] = "^(ipc|ipc://.+|tcp://.+|tls[+]tcp://.+|udp://.+)$";
     (void)key;
     srv_json_open(json, "anyOf", '[');
     srv_json_open(json, NULL, '{');
@@ -212,15 +223,24 @@ static void write_spread(struct srv_json *json, const struct srv_key *key)
     srv_json_close(json, '}');
 }
 
+/* Names of incomplete maps. */
+static void write_named(struct srv_json *json, const struct srv_key *key)
+{
+    srv_json_text(json, "type", "object");
+    srv_json_open(json, "additionalProperties", '{');
+    srv_schema_part(json, key->section);
+    srv_json_close(json, '}');
+}
+
 /* The caller writes words, because they may be combined with other forms. */
 static void (*const writers[SRV_FORM_COUNT])(struct srv_json *json, const struct srv_key *key) = {
     [SRV_FORM_F64] = write_number,  [SRV_FORM_NS] = write_number, [SRV_FORM_U32] = write_integer,
     [SRV_FORM_I32] = write_integer, [SRV_FORM_U64] = write_u64,   [SRV_FORM_RATE] = write_rate,
     [SRV_FORM_BOOL] = write_bool,   [SRV_FORM_NAME] = write_name, [SRV_FORM_TOPIC] = write_topic,
     [SRV_FORM_VEC3] = write_vec3,   [SRV_FORM_TABLE] = write_table, [SRV_FORM_DATE] = write_date, [SRV_FORM_LISTEN] = write_listen,
-    [SRV_FORM_PATTERNS] = write_patterns,
+    [SRV_FORM_PATTERNS] = write_patterns, [SRV_FORM_ORIGINS] = write_origins,
     [SRV_FORM_ADDRESS] = write_address, [SRV_FORM_VALUE] = write_text,  [SRV_FORM_MAP] = write_map,   [SRV_FORM_LIST] = write_list,
-    [SRV_FORM_SPREAD] = write_spread,
+    [SRV_FORM_SPREAD] = write_spread, [SRV_FORM_NAMED] = write_named,
     [SRV_FORM_SECTION] = write_map,
 };
 

@@ -34,55 +34,73 @@ static enum oto_status unknown_key(const struct srv_section *section, const stru
 /* Its section is a map whose keys are members of the same struct. */
 static bool is_in_place(const struct srv_key *key)
 {
-    return key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST && key->form != SRV_FORM_SPREAD;
+    return key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST && key->form != SRV_FORM_SPREAD &&
+           key->form != SRV_FORM_NAMED;
 }
 
 static enum oto_status read_key(const struct srv_key *key, const struct oto_value *value, void *target,
-                                struct oto_error *error)
+                                struct oto_problems *problems)
 {
     if ((key->flags & SRV_KEY_MAY_BE_NULL) != 0 && oto_value_is_null(value))
         return OTO_OK;
     if (is_in_place(key) && value->kind == OTO_VALUE_MAP) {
         if (key->form == SRV_FORM_BOOL)
             *(bool *)((char *)target + key->offset) = true;
-        return srv_section_read(key->section, value, target, error);
+        return srv_section_read_all(key->section, value, target, problems);
     }
     if (key->words != NULL && value->kind == OTO_VALUE_SCALAR)
-        return srv_word_read(key, value, target, error);
-    return srv_form_readers[key->form](key, value, target, error);
+        return srv_word_read(key, value, target, problems->error);
+    return srv_form_readers[key->form](key, value, target, problems->error);
 }
 
 static enum oto_status require_keys(const struct srv_section *section, const struct oto_value *map,
-                                    struct oto_error *error)
+                                    struct oto_problems *problems)
 {
-    for (uint32_t i = 0; i < section->key_count; i++)
-        if ((section->keys[i].flags & SRV_KEY_REQUIRED) != 0 && oto_value_get(map, section->keys[i].name) == NULL)
-            return oto_value_fail(map, error, OTO_INVALID, "the key '%s' is missing in %s: %s", section->keys[i].name,
-                                  section->name, section->keys[i].text);
-    return OTO_OK;
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; i < section->key_count; i++) {
+        const struct srv_key *key = &section->keys[i];
+        if ((key->flags & SRV_KEY_REQUIRED) == 0 || oto_value_get(map, key->name) != NULL)
+            continue;
+        status = oto_value_fail(map, problems->error, OTO_INVALID, "the key '%s' is missing in %s: %s", key->name, section->name,
+                                key->text);
+        if (!oto_problems_note(problems, status))
+            return status;
+    }
+    return status;
 }
 
-enum oto_status srv_section_read(const struct srv_section *section, const struct oto_value *map, void *target,
-                                 struct oto_error *error)
+enum oto_status srv_section_read_all(const struct srv_section *section, const struct oto_value *map, void *target,
+                                     struct oto_problems *problems)
 {
     enum oto_status status = OTO_OK;
     char what[80];
     if (map->kind != OTO_VALUE_MAP) {
         (void)snprintf(what, sizeof what, "a map with the keys of %s", section->name);
-        return oto_value_expected(map, error, what);
+        return oto_value_expected(map, problems->error, what);
     }
-    for (uint32_t i = 0; i < map->count && status == OTO_OK; i++) {
+    for (uint32_t i = 0; i < map->count; i++) {
         const struct srv_key *key = find_key(section, map->items[i]->key);
-        if (key == NULL)
-            return unknown_key(section, map->items[i], error);
-        status = read_key(key, map->items[i], target, error);
+        const enum oto_status read = key == NULL ? unknown_key(section, map->items[i], problems->error)
+                                                 : read_key(key, map->items[i], target, problems);
+        status = status == OTO_OK ? read : status;
+        if (!oto_problems_note(problems, read))
+            return status;
     }
-    return status == OTO_OK ? require_keys(section, map, error) : status;
+    const enum oto_status required = require_keys(section, map, problems);
+    return status == OTO_OK ? required : status;
+}
+
+enum oto_status srv_section_read(const struct srv_section *section, const struct oto_value *map, void *target,
+                                 struct oto_error *error)
+{
+    struct oto_problems problems = {.error = error};
+    return srv_section_read_all(section, map, target, &problems);
 }
 
 static void set_default(const struct srv_key *key, void *target)
 {
     struct oto_value value = {.kind = OTO_VALUE_SCALAR, .file = "default", .key = key->name, .text = key->default_text};
+    struct oto_problems problems = {0};
     if (key->form == SRV_FORM_VEC3 && *key->default_text == '[') {
         const char *at = key->default_text;
         for (size_t i = 0; i < 3; i++) {
@@ -92,7 +110,7 @@ static void set_default(const struct srv_key *key, void *target)
         }
         return;
     }
-    (void)read_key(key, &value, target, NULL);
+    (void)read_key(key, &value, target, &problems);
 }
 
 void srv_section_defaults(const struct srv_section *section, void *target)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "document/document.h"
+#include "document/problems.h"
 
 enum srv_form {
     SRV_FORM_F64, /* double, times `scale` */
@@ -26,11 +27,13 @@ enum srv_form {
     SRV_FORM_DATE,    /* int64_t days since 1970-01-01 */
     SRV_FORM_PATTERNS, /* char[bytes]: a pattern of names or a list of them, joined by commas (base/pattern.h) */
     SRV_FORM_LISTEN,  /* struct srv_publish_config's list of URLs */
+    SRV_FORM_ORIGINS, /* char[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]: a list of origins of web pages (base/origin.h) */
     SRV_FORM_ADDRESS, /* char[bytes]: an IP address and a port */
     SRV_FORM_VALUE,   /* const struct oto_value *: any value; the loader reads it */
     SRV_FORM_MAP,     /* const struct oto_value *: a map; without `section` the plugin defines its keys */
     SRV_FORM_LIST,    /* const struct oto_value *: a list of maps, each of `section` */
     SRV_FORM_SPREAD,  /* const struct oto_value *: a map of paths to rules of `section`, or lists of rules and numbers */
+    SRV_FORM_NAMED,   /* const struct oto_value *: a map of names to incomplete maps of `section` */
     SRV_FORM_SECTION, /* a map whose keys are members of the same struct */
     SRV_FORM_LATER,   /* a known key that is refused with `text` */
     SRV_FORM_COUNT
@@ -39,6 +42,7 @@ enum srv_form {
 #define SRV_KEY_REQUIRED (1u << 0)
 #define SRV_KEY_OPEN_MIN (1u << 1)    /* the minimum itself is not allowed */
 #define SRV_KEY_MAY_BE_NULL (1u << 2) /* `params:` without a value */
+#define SRV_KEY_OF_DEFAULTS (1u << 4) /* `defaults` may give it, so that the schema does not require it */
 #define SRV_KEY_ROWS_ONLY (1u << 3)   /* a table that must have rows */
 
 struct srv_word {
@@ -77,6 +81,9 @@ void srv_section_defaults(const struct srv_section *section, void *target);
 /* Reads a map into a struct with defaults. Unknown, refused and missing keys are errors. */
 enum oto_status srv_section_read(const struct srv_section *section, const struct oto_value *map, void *target,
                                  struct oto_error *error);
+/* As srv_section_read; goes on behind an error if the problems have a receiver. */
+enum oto_status srv_section_read_all(const struct srv_section *section, const struct oto_value *map, void *target,
+                                     struct oto_problems *problems);
 
 /* Reads one value of its form, without words and sections. */
 typedef enum oto_status (*srv_form_reader)(const struct srv_key *key, const struct oto_value *value, void *target,

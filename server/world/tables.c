@@ -95,15 +95,27 @@ static const struct srv_section environment = {"environment", "environment of th
 static const struct srv_word formats[] = {{"map", 0, NULL}, {"packed", 1, NULL}, {"plotjuggler", 2, NULL}};
 static const struct srv_key publish_keys[] = {
     {"listen", SRV_FORM_LISTEN, AT(config.publish), .default_text = "ipc",
-     .text = "listen addresses for subscribers: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT; with the format plotjuggler addresses to send to: udp://HOST:PORT"},
+     .text = "listen addresses for subscribers: ipc (pub.ipc in the runtime directory), ipc://PATH, tcp://HOST:PORT, tls+tcp://HOST:PORT; with the format plotjuggler addresses to send to: udp://HOST:PORT"},
     {"coalesce_ms", SRV_FORM_NS, AT(config.publish.coalesce_ns), RANGE(0, 1000), .scale = 1e6, .unit = "ms",
      .default_text = "5", .text = "time whose samples share a frame; 0: a frame for each tick"},
     {"format", SRV_FORM_WORD, AT(packed), WORDS(formats), .default_text = "map",
      .text = "map: msgpack with named fields; packed: raw records with a schema frame; plotjuggler: msgpack over UDP as PlotJuggler reads it"},
     {"only", SRV_FORM_PATTERNS, AT(config.publish.only),
      .text = "patterns of the topics that are published, such as car_00*/imu; default: all"},
+    {"insecure", SRV_FORM_BOOL, AT(config.publish.insecure), .default_text = "false",
+     .text = "accept tcp://HOST:PORT beyond this machine: everybody who reaches the port may read, and nothing is encrypted"},
 };
 static const struct srv_section publish = {"publish", "publishing over the network", KEYS(publish_keys)};
+
+static const struct srv_key tls_keys[] = {
+    {"cert", SRV_FORM_VALUE, AT(tls_cert), .flags = SRV_KEY_REQUIRED,
+     .text = "PEM file with the certificate of the server, followed by those up to its authority; relative to this file"},
+    {"key", SRV_FORM_VALUE, AT(tls_key), .flags = SRV_KEY_REQUIRED, .text = "PEM file with its key, which only the server's user may read"},
+    {"client_ca", SRV_FORM_VALUE, AT(tls_client_ca),
+     .text = "PEM file with the authorities of clients: every client needs a certificate; default: subscribers need none"},
+    {"crl", SRV_FORM_VALUE, AT(tls_crl), .text = "PEM file with a revocation list of every authority in client_ca"},
+};
+static const struct srv_section tls = {"tls", "certificates of tls+tcp:// addresses; a changed file is read again", KEYS(tls_keys)};
 
 static const struct srv_word read_tokens[] = {{"auto", SRV_READ_TOKEN_AUTO, NULL}, {"none", SRV_READ_TOKEN_NONE, NULL}};
 static const struct srv_key web_keys[] = {
@@ -111,6 +123,8 @@ static const struct srv_key web_keys[] = {
      .text = "address and port of the page; if the port is taken, one of the next 15 is used; port 0: any port"},
     {"read_token", SRV_FORM_WORD, AT(config.web.read_token), WORDS(read_tokens), .default_text = "auto",
      .text = "auto: reading needs the token of the printed link; none: everybody who reaches the port may read, on loopback only"},
+    {"origins", SRV_FORM_ORIGINS, AT(config.web.origins),
+     .text = "origins of other pages that may connect, such as [https://app.foxglove.dev], and of reverse proxies before this one, whose Host is accepted"},
 };
 static const struct srv_section web = {"web", "the page in the browser", KEYS(web_keys)};
 
@@ -131,14 +145,18 @@ static const struct srv_word roles[] = {
 static const struct srv_key role_keys[] = {
     {"uid", SRV_FORM_U32, IN_RULE(uid), RANGE(1, 4294967294.0), .text = "number of a user"},
     {"gid", SRV_FORM_U32, IN_RULE(gid), RANGE(1, 4294967294.0), .text = "number of a group, of which the user may be a member"},
+    {"certificate", SRV_FORM_TOPIC, .offset = (uint32_t)offsetof(struct srv_role_rule, certificate),
+     .bytes = sizeof((struct srv_role_rule *)0)->certificate, .text = "common name of the certificate of a client of remote control"},
     {"role", SRV_FORM_WORD, IN_RULE(role), WORDS(roles), .flags = SRV_KEY_REQUIRED,
      .text = "observe: read; operate: also the clock, parameters, faults; admin: also swap, restore, checkpoint, shutdown"},
 };
-const struct srv_section srv_section_role = {"role", "role of another user", KEYS(role_keys)};
+const struct srv_section srv_section_role = {"role", "role of another user or of a remote client", KEYS(role_keys)};
 
 static const struct srv_key control_keys[] = {
     {"roles", SRV_FORM_LIST, AT(roles), .section = &srv_section_role,
-     .text = "other users and groups with a role; default: only the server's own user and root"},
+     .text = "other users, groups and certificates with a role; default: only the server's own user and root"},
+    {"listen", SRV_FORM_VALUE, AT(control_listen),
+     .text = "tls+tcp://HOST:PORT for control from other machines by clients whose certificate has a role; default: none"},
 };
 static const struct srv_section control = {"control", "users that may control the world", KEYS(control_keys)};
 
@@ -150,6 +168,8 @@ static const struct srv_key world_keys[] = {
     {"origin", SRV_FORM_SECTION, .section = &origin, .text = "place and date of the world"},
     {"clock", SRV_FORM_SECTION, .section = &clock_section, .text = "how time passes"},
     {"environment", SRV_FORM_SECTION, .section = &environment, .text = "environment of the vehicles"},
+    {"defaults", SRV_FORM_NAMED, AT(defaults), .section = &srv_section_vehicle,
+     .text = "what vehicles share: a map of names to the keys of a vehicle, which a vehicle with `defaults: NAME` completes or replaces"},
     {"vehicles", SRV_FORM_LIST, AT(vehicles), .flags = SRV_KEY_REQUIRED, .section = &srv_section_vehicle,
      .text = "vehicles with their motions, sensors and estimators"},
     {"only", SRV_FORM_TOPIC, AT(config.only),
@@ -162,6 +182,7 @@ static const struct srv_key world_keys[] = {
      .text = "a page in the browser with live plots, on loopback unless `listen` says otherwise; control needs a second token"},
     {"checkpoint", SRV_FORM_SECTION, .section = &checkpoint, .text = "periodic checkpoints of the world's state"},
     {"control", SRV_FORM_SECTION, .section = &control, .text = "users that may control the world"},
+    {"tls", SRV_FORM_SECTION, .section = &tls, .text = "certificates of tls+tcp:// addresses"},
     {"history_s", SRV_FORM_NS, AT(config.history_ns), RANGE(0.001, 10000), .scale = 1e9, .unit = "s",
      .text = "time that is kept of each channel in shared memory; default: 1 s, less where the rings of all vehicles would take more than 64 MiB and 40 KiB a vehicle; estimators' inputs: at least 1 s"},
     {"ring_capacity", SRV_FORM_U32, AT(config.ring_capacity), RANGE(2, 1048576), .unit = "samples",

@@ -47,13 +47,15 @@ static const struct srv_key motion_keys[] = {
     ISOLATION_KEY,
     {"participant", SRV_FORM_VALUE, AT(srv_raw_node, participant),
      .text = "instead of a plugin: the participant that gives the truth; `params` are then the initial pose of the vehicle"},
+    {"controls", SRV_FORM_VALUE, AT(srv_raw_node, controls),
+     .text = "the participant that gives the vehicle's controls, for a plugin that takes some"},
 };
 const struct srv_section srv_section_motion = {"motion", "motion of the vehicle", KEYS(motion_keys)};
 
 static const struct srv_key node_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_raw_node, name), .flags = SRV_KEY_REQUIRED,
      .text = "name of the node: its topic is world/vehicle/name"},
-    PLUGIN_KEYS(SRV_KEY_REQUIRED),
+    PLUGIN_KEYS(SRV_KEY_REQUIRED | SRV_KEY_OF_DEFAULTS),
     {"rate_hz", SRV_FORM_RATE, AT(srv_raw_node, rate_num), .minimum = 1e-6, .maximum = 1e6, .unit = "Hz",
      .text = "samples per second, at most the clock's rate; default: the parameters' rate, else the clock's"},
     {"mount", SRV_FORM_SECTION, .section = &mount, .text = "mount of the sensor on the body"},
@@ -115,11 +117,13 @@ const struct srv_section srv_section_spread = {"a rule of spread", "a number for
 static const struct srv_key vehicle_keys[] = {
     {"name", SRV_FORM_NAME, AT(srv_raw_vehicle, name), .flags = SRV_KEY_REQUIRED,
      .text = "name of the vehicle in topics; with count: NAME_0000, NAME_0001, ..."},
+    {"defaults", SRV_FORM_VALUE, AT(srv_raw_vehicle, defaults),
+     .text = "name of the entry of `defaults` that gives every key that is missing here; nodes are completed by their names; null removes a key"},
     {"count", SRV_FORM_U32, AT(srv_raw_vehicle, count), .minimum = 1, .maximum = SRV_MAX_VEHICLES,
      .text = "number of such vehicles; in texts below motion, nodes and vibration {i} is the index, from 0"},
     {"spread", SRV_FORM_SPREAD, AT(srv_raw_vehicle, spread), .section = &srv_section_spread,
      .text = "numbers that differ: a path such as motion.params.position_enu_m or nodes.imu.unit, and its rule"},
-    {"motion", SRV_FORM_MAP, AT(srv_raw_vehicle, motion), .flags = SRV_KEY_REQUIRED, .section = &srv_section_motion,
+    {"motion", SRV_FORM_MAP, AT(srv_raw_vehicle, motion), .flags = SRV_KEY_REQUIRED | SRV_KEY_OF_DEFAULTS, .section = &srv_section_motion,
      .text = "motion of the vehicle; its channel is the truth, world/vehicle/motion"},
     {"nodes", SRV_FORM_LIST, AT(srv_raw_vehicle, nodes), .section = &srv_section_node,
      .text = "sensors and estimators, stepped in this order"},

@@ -254,6 +254,7 @@ enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_v
                                    struct srv_vehicle_config *vehicle)
 {
     struct maker maker = {binder, &vehicle->vibration, 0};
+    const uint32_t problems = binder->problems.count;
     enum oto_status status = OTO_OK;
     if (list->count > MAX_SOURCES)
         return oto_value_fail(list, binder->error, OTO_LIMIT, "%u sources of vibration, at most %d are accepted",
@@ -261,8 +262,9 @@ enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_v
     vehicle->vibration.sources = calloc(list->count + (size_t)1, sizeof *vehicle->vibration.sources);
     if (vehicle->vibration.sources == NULL)
         return no_memory(&maker, list);
-    for (; maker.source < list->count && status == OTO_OK; maker.source++)
+    for (; maker.source < list->count && srv_binder_goes_on(binder, status); maker.source++)
         status = make_source(&maker, list->items[maker.source]);
+    status = srv_binder_result(binder, problems, status);
     if (status == OTO_OK)
         srv_vibration_seed(&vehicle->vibration, vehicle->name, binder->config->seed);
     return status;

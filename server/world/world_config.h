@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/origin.h"
 #include "world/fault_spec.h"
 #include "world/table.h"
 #include "otolith/mailbox.h"
@@ -58,6 +59,7 @@ struct srv_participant_config {
     int64_t wait_limit_ns; /* policy wait: after this time the run stops */
     uint32_t max_step_n;   /* ticks that one answer may cover */
     uint32_t vehicle_count;
+    uint32_t controlled;   /* 1 + number of the vehicle that it controls; 0: none */
     const struct oto_value *place; /* place in the document; NULL in worlds without a file */
 };
 
@@ -173,6 +175,7 @@ struct srv_vehicle_config {
     uint32_t motion;                 /* index into nodes */
     uint32_t participant;            /* 1 + number of the participant that gives its truth; 0: the motion node
                                       * computes it */
+    uint32_t controller;             /* 1 + number of the participant that gives its controls; 0: none */
     uint32_t first_node, node_count; /* sensors and estimators, in order */
     struct srv_vibration vibration;  /* measured by its sensors; owned */
 };
@@ -184,6 +187,16 @@ struct srv_publish_config {
     int64_t coalesce_ns;
     bool packed;
     char only[512]; /* the topics that match these patterns (base/pattern.h); "": all */
+    bool insecure; /* tcp:// beyond loopback is accepted */
+};
+
+#define SRV_PATH_BYTES 4096
+
+/* PEM files of tls+tcp:// addresses; "" if not given. */
+struct srv_tls_config {
+    char cert[SRV_PATH_BYTES], key[SRV_PATH_BYTES];
+    char client_ca[SRV_PATH_BYTES]; /* every client needs a certificate that it signs */
+    char crl[SRV_PATH_BYTES];
 };
 
 enum srv_read_token { SRV_READ_TOKEN_AUTO = 0, SRV_READ_TOKEN_NONE };
@@ -193,19 +206,22 @@ struct srv_web_config {
     bool enabled;
     char listen[72];    /* ADDRESS:PORT */
     int32_t read_token; /* enum srv_read_token */
+    char origins[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]; /* that may connect too; "" after the last */
 };
 
 /* What a client may do; each role includes the roles before it. */
 enum srv_role { SRV_ROLE_NONE = 0, SRV_ROLE_OBSERVE, SRV_ROLE_OPERATE, SRV_ROLE_ADMIN };
 
 struct srv_role_rule {
-    uint32_t uid, gid; /* one of the two is set; 0: not set */
-    int32_t role;      /* enum srv_role */
+    uint32_t uid, gid;    /* 0: not set */
+    char certificate[96]; /* common name of a client's certificate, for remote control; one of the three is set */
+    int32_t role;         /* enum srv_role */
 };
 
 /* Roles of other users. The server's own user and root have all rights. */
 struct srv_control_config {
-    uint32_t rule_count;
+    char listen[256]; /* tls+tcp://HOST:PORT for remote control; "": none */
+    uint32_t rule_count, user_rule_count; /* all; those of users and groups, who reach the control socket */
     struct srv_role_rule rules[SRV_MAX_ROLE_RULES];
 };
 
@@ -234,6 +250,7 @@ struct srv_world_config {
     struct srv_web_config web;
     struct srv_checkpoint_config checkpoint;
     struct srv_control_config control;
+    struct srv_tls_config tls;
     uint32_t ring_capacity;          /* least slots of a channel's ring, beside those of one second; 0: not given */
     int64_t history_ns;              /* time that a ring holds; 0: not given */
     srv_open_plugin_function *open_plugin; /* also for swaps and checkpoints; never NULL */
@@ -254,6 +271,8 @@ struct srv_world_source {
     uint32_t override_count;
     srv_open_plugin_function *open_plugin; /* NULL: oto_plugin_open, and `isolation` has no effect */
     const struct oto_plugin_entry *given_motion; /* the motion of vehicles that a participant moves */
+    oto_problem_function *report; /* gets up to OTO_MOST_PROBLEMS errors of the file; NULL: loading ends at the first */
+    void *report_context;
 };
 
 /*
@@ -262,6 +281,11 @@ struct srv_world_source {
  */
 enum oto_status srv_world_config_load(const struct srv_world_source *source, oto_warn_function warn, void *warn_context,
                                       struct srv_world_config *config, struct oto_error *error);
+/*
+ * Completes the vehicles of a world file that name one of its `defaults`, as the load does: for programs that read the
+ * document themselves.
+ */
+enum oto_status srv_defaults_apply(struct oto_document *document, struct oto_error *error);
 /* Another seed, with everything in the configuration that depends on it. */
 void srv_world_config_seed(struct srv_world_config *config, uint64_t seed);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */

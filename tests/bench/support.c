@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/diagnostics.h"
 #include "json.h"
-#include "view.h"
 
 extern char **environ;
 
@@ -73,9 +73,9 @@ void result_from_histogram(struct bench_result *result, const struct oto_histogr
     for (uint32_t i = 0; i < OTO_HISTOGRAM_BUCKETS; i++) {
         result->n += (double)histogram->count[i];
     }
-    result->p50 = view_quantile_us(histogram, 0.5);
-    result->p99 = view_quantile_us(histogram, 0.99);
-    result->p999 = view_quantile_us(histogram, 0.999);
+    result->p50 = oto_histogram_quantile_us(histogram, 0.5);
+    result->p99 = oto_histogram_quantile_us(histogram, 0.99);
+    result->p999 = oto_histogram_quantile_us(histogram, 0.999);
     result->max = (double)histogram->max_ns * 1e-3;
 }
 

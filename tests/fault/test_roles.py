@@ -133,8 +133,8 @@ class Roles(unittest.TestCase):
                 otolith.World("roles", role="king")
 
     def test_rules_that_make_no_sense_are_refused_with_their_place(self):
-        for rule, complaint in (("{uid: 7}", "role"), ("{role: admin}", "either `uid` or `gid`"),
-                                ("{uid: 7, gid: 7, role: admin}", "either `uid` or `gid`"),
+        for rule, complaint in (("{uid: 7}", "role"), ("{role: admin}", "one of `uid`, `gid` and `certificate`"),
+                                ("{uid: 7, gid: 7, role: admin}", "one of `uid`, `gid` and `certificate`"),
                                 ("{uid: 7, role: king}", "king"), ("{uid: 0, role: observe}", "uid")):
             (self.path / "roles.yaml").write_text(WORLD + f"control: {{roles: [{rule}]}}\n")
             done = subprocess.run([BIN / "otolithd", "--check", self.path / "roles.yaml"], capture_output=True, text=True,

@@ -72,3 +72,53 @@ for name, offset, value in (
     ("topic", DIRECTORY + 512, 0), ("ring_head", 16384 + 12288 + 8192 + 7, 255), ("lock", 16384 + 12288 + 64, 6),
 ):
     write("fuzz_segment", name, struct.pack("<IB", offset, value))
+
+
+def request(name, *lines, body=b""):
+    write("fuzz_web_http", name, "\r\n".join([*lines, "", ""]).encode() + body)
+
+
+def websocket_frame(payload, opcode=1, final=True):
+    mask = bytes([1, 2, 3, 4])
+    head = bytes([(0x80 if final else 0) | opcode])
+    head += bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0xFE]) + struct.pack(">H", len(payload))
+    return head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+
+
+UPGRADE = ["GET /?token=abc HTTP/1.1", "Host: 127.0.0.1:8090", "Upgrade: websocket", "Connection: Upgrade",
+           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Protocol: foo, otolith.v1"]
+request("page", "GET / HTTP/1.1", "Host: localhost:8090", "Accept-Encoding: gzip")
+request("not_modified", "GET / HTTP/1.1", "Host: [::1]:8090", 'If-None-Match: "e"')
+request("foreign_host", "GET / HTTP/1.1", "Host: evil.example")
+request("absent", "GET /nothing?token=%00 HTTP/1.0", "Host: localhost")
+request("post", "POST / HTTP/1.1", "Host: localhost", "Content-Length: 4", body=b"abcd")
+request("h2c", "GET / HTTP/1.1", "Host: localhost", "Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")
+write("fuzz_web_http", "prior_knowledge", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+request("foreign_origin", *UPGRADE, "Origin: http://evil.example")
+request("own_origin", *UPGRADE, "Origin: http://127.0.0.1:8090", body=websocket_frame(b"hello\na\nb"))
+request("frames", *UPGRADE, body=websocket_frame(b"a" * 300, 2) + websocket_frame(b"x", 1, False) + websocket_frame(b"y", 0)
+        + websocket_frame(b"p", 9) + websocket_frame(struct.pack(">H", 1000), 8))
+request("fragments", *UPGRADE, body=websocket_frame(b"", 1, False) * 50 + websocket_frame(b"", 0))
+request("too_long", *UPGRADE, body=websocket_frame(b"z" * 5000, 2))
+
+
+def conversation(name, options, *messages):
+    """Texts, and bytes for binary messages. Options: bits of fuzz_web_messages.c."""
+    parts = [(0, m.encode()) if isinstance(m, str) else (1, m) for m in messages]
+    write("fuzz_web_messages", name, bytes([options]) + b"".join(struct.pack("<BH", kind, len(data)) + data for kind, data in parts))
+
+
+READ, CONTROL = "0" * 31 + "1", "0" * 31 + "2"
+conversation("page_read", 0, f"hello\n{READ}\n", "subscribe\n1\ndemo/car/imu\nlinear_acceleration.x\nangular_velocity.z", "ack\n100",
+             "do\n1\nget\ndemo/car/imu", "do\n2\npause", "unsubscribe\n1", "subscribe\n2\ndemo/none\nx", "subscribe\n3\ndemo/car/imu\nnone")
+conversation("page_control", 0, f"hello\n\n{CONTROL}", "do\n1\nset\ndemo/car/imu\na.x\n1", "do\n2\nswap\ndemo/car/imu\nmems_imu", "do\n3\nstep\n5\na\nb\nc\nd")
+conversation("page_stranger", 0, "hello\nwrong\n", "ack\n1")
+conversation("page_binary", 0, b"\0\1\2")
+SUBSCRIBE = '{"op":"subscribe","subscriptions":[' + ",".join(f'{{"id":{i},"channelId":{i}}}' for i in range(8)) + "]}"
+conversation("foxglove_read", 3, SUBSCRIBE, '{"op":"getParameters","parameterNames":[],"id":"all"}', '{"op":"subscribeConnectionGraph"}',
+             '{"op":"subscribeParameterUpdates","parameterNames":["a"]}', '{"op":"unsubscribe","subscriptionIds":[1,2,-1,"x"]}',
+             '{"op":"setParameters","parameters":[{"name":"demo/car/imu:a.x","value":[1,2]}],"id":"s"}', "{ no message")
+call = lambda service, text: struct.pack("<BIII", 2, service, 7, 4) + b"json" + text.encode()
+conversation("foxglove_control", 5 + 16, '{"op":"setParameters","parameters":[{"name":"demo/car/imu:a.x","value":[1,2]},{"name":"x"}],"id":"s"}',
+             call(0, "{}"), call(2, '{"ticks":5}'), call(5, '{"node":"a","spec":{"kind":"bias"}}'), call(4, "{}"), call(99, ""), b"\2\0", b"\7")
+conversation("foxglove_playback", 13, struct.pack("<BBfBQI", 3, 0, 1.0, 1, 10**9, 3) + b"id1", struct.pack("<BBfBQI", 3, 1, float("nan"), 0, 2**64 - 1, 2**32 - 1))

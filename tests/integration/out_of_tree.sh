@@ -56,4 +56,19 @@ XDG_RUNTIME_DIR=$work/run "$work/stage/bin/otolith" run "$work/world.yaml" --for
   --csv outoftree/car/thermometer="$work/out.csv" || fail "the world did not run"
 [ "$(head -n 1 "$work/out.csv")" = "t_ns,seq,temperature_degc,sensor_time_ns,flags" ] || fail "header: $(head -n 1 "$work/out.csv")"
 [ "$(tail -n 1 "$work/out.csv")" = "2000000000,20,26.5,2000000000,0" ] || fail "last sample: $(tail -n 1 "$work/out.csv")"
+# What `otolith new` writes is built and tested against the install, and replaces the IMU of a running world.
+cd "$work"
+PATH=$work/stage/bin:$PATH XDG_RUNTIME_DIR=$work/run
+export PATH XDG_RUNTIME_DIR
+otolith new plugin lab_imu >"$work/log" 2>&1 && cmake -S lab_imu -B lab_imu/build -DCMAKE_PREFIX_PATH="$work/stage" >>"$work/log" 2>&1 &&
+  cmake --build lab_imu/build >>"$work/log" 2>&1 && ctest --test-dir lab_imu/build --output-on-failure >>"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "the new plugin was not built"; }
+# As dh_strip does for a package: a stripped plugin is loaded as it was linked.
+strip --strip-unneeded --remove-section=.comment --remove-section=.note lab_imu/build/lab_imu.so
+otolith run lab_imu/car.yaml --quiet --no-publish >"$work/run.log" 2>&1 &
+world=$!
+for _ in $(seq 600); do otolith echo first/car/imu -n 1 >/dev/null 2>&1 && break; kill -0 "$world" 2>/dev/null || break; sleep 0.1; done
+swapped=$(otolith swap first/car/imu lab_imu/build/lab_imu.so --wait 2>&1) || { cat "$work/run.log"; fail "the swap failed: $swapped"; }
+[[ $swapped == *"to lab_imu 0.1.0"* ]] || fail "swap said: $swapped"
+kill -TERM "$world" && wait "$world" || [ $? -eq 143 ] || fail "the world did not end: $(cat "$work/run.log")"
 echo "a plugin built out of the tree runs in the installed server, and a world in programs built out of the tree"

@@ -18,6 +18,10 @@
     HEAD "clock: {rate_hz: 1000, mode: external, master: conductor}\nvehicles:\n"                                      \
          "  - name: car\n    motion: {plugin: motion_script}\n" SENSORS
 
+#define CONTROLLED                                                                                                     \
+    HEAD "clock: {rate_hz: 1000, mode: external, master: autopilot}\nvehicles:\n"                                      \
+         "  - name: quad\n    motion: {plugin: motion_multirotor, controls: autopilot}\n" SENSORS
+
 enum { TICKS = 1000 };
 
 struct samples {
@@ -438,9 +442,70 @@ static void a_motion_of_a_participant_cannot_be_swapped(void **state)
 
 #define world_test(name) cmocka_unit_test_setup_teardown(name, set_up, world_tear_down)
 
+/* Controls that change every 10 ticks; the master allows `grant` ticks at once. */
+static uint64_t fly(struct world_process *world, uint64_t grant)
+{
+    struct oto_error error = {0};
+    struct oto_truth_record truth[TICKS];
+    world_make(world, CONTROLLED);
+    world_start(world, NULL);
+    oto_client_close(world_attach(world, "test"));
+    struct oto_participant *autopilot = player_join("autopilot");
+    assert_int_equal(oto_participant_role_of(autopilot), OTO_ROLE_MASTER);
+    assert_string_equal(oto_participant_controlled(autopilot), "quad");
+    for (uint64_t tick = 0; tick < TICKS; tick += grant) {
+        const double thrust = tick < 500 ? 0.9 : 0.5, turn = tick / 10 % 2 == 0 ? 0.01 : -0.01;
+        const double values[] = {thrust + turn, thrust + turn, thrust - turn, thrust - turn};
+        assert_int_equal(oto_participant_control(autopilot, values, 4), OTO_OK);
+        assert_ok(oto_participant_run_until(autopilot, tick + grant, &error), error);
+        assert_ok(oto_participant_wait_completed(autopilot, tick + grant, TEST_DEADLINE_MS, &error), error);
+    }
+    const uint64_t hash = hash_of(oto_participant_client(autopilot));
+    take(oto_participant_client(autopilot), "quad/motion", truth, sizeof *truth, TICKS);
+    assert_true(truth[TICKS - 1].position_enu_m.z > 0.5);
+    assert_true(truth[19].velocity_enu_m_s.z > truth[9].velocity_enu_m_s.z);
+    oto_participant_leave(autopilot);
+    assert_int_equal(world_stop(world), 0);
+    world_remove(world);
+    return hash;
+}
+
+static void controls_hold_from_the_tick_that_they_are_given_for(void **state)
+{
+    const uint64_t tick_by_tick = fly(*state, 1);
+    assert_true(fly(*state, 10) == tick_by_tick);
+    assert_true(fly(*state, 10) == tick_by_tick);
+}
+
+static void controls_that_cannot_be_are_refused(void **state)
+{
+    struct world_process *world = *state;
+    const double values[OTO_CONTROLS + 1] = {0.0}, bad[] = {NAN};
+    world_make(world, CONTROLLED);
+    world_start(world, NULL);
+    oto_client_close(world_attach(world, "test"));
+    struct oto_participant *autopilot = player_join("autopilot");
+    assert_int_equal(oto_participant_control(autopilot, values, OTO_CONTROLS), OTO_OK);
+    assert_int_equal(oto_participant_control(autopilot, values, OTO_CONTROLS + 1), OTO_RANGE);
+    assert_int_equal(oto_participant_control(autopilot, bad, 1), OTO_INVALID);
+    oto_participant_leave(autopilot);
+    assert_int_equal(world_stop(world), 0);
+    world_remove(world);
+    world_make(world, DRIVEN);
+    world_start(world, NULL);
+    oto_client_close(world_attach(world, "test"));
+    struct oto_participant *conductor = player_join("conductor");
+    assert_null(oto_participant_controlled(conductor));
+    assert_int_equal(oto_participant_control(conductor, values, 4), OTO_UNSUPPORTED);
+    oto_participant_leave(conductor);
+    assert_int_equal(world_stop(world), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        world_test(controls_hold_from_the_tick_that_they_are_given_for),
+        world_test(controls_that_cannot_be_are_refused),
         world_test(a_process_that_plays_a_motion_gives_the_same_samples_to_the_bit),
         world_test(two_participants_give_the_same_result_in_every_order),
         world_test(samples_of_a_tick_can_be_read_before_the_next_is_answered),

@@ -185,6 +185,25 @@ static void the_publisher_dies_with_its_server(void **state)
     oto_client_close(client);
 }
 
+static void a_port_that_stays_taken_fails_the_run(void **state)
+{
+    struct world_process *world = *state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof address;
+    char option[96];
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+    (void)snprintf(option, sizeof option, "--set=publish.listen=[ipc, 'tcp://127.0.0.1:%u']", ntohs(address.sin_port));
+    const char *const arguments[] = {option, NULL};
+    world_start(world, arguments);
+    wait_for(world_log_says(world, "cannot listen on tcp://127.0.0.1"));
+    assert_int_equal(world_stop(world), 1);
+    world_assert_said(world, "not all addresses of `publish` were served");
+    (void)close(fd);
+}
+
 static void a_taken_port_is_said_and_tried_again(void **state)
 {
     struct world_process *world = *state;
@@ -251,6 +270,7 @@ int main(void)
         in_world(a_publisher_killed_again_and_again_comes_back),
         in_world(the_publisher_dies_with_its_server),
         in_world(a_taken_port_is_said_and_tried_again),
+        in_world(a_port_that_stays_taken_fails_the_run),
         in_world(a_paused_world_still_tells_its_schema),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

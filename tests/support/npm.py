@@ -4,16 +4,16 @@ import shutil
 import subprocess
 
 
-def npm_folder(case, build, source, script):
-    """The folder with node_modules and the script of tests/integration/ros."""
+def npm_folder(case, build, source, script, part="ros"):
+    """The folder with node_modules and the script of tests/integration/PART, which has the lock file."""
     if shutil.which("npm") is None or shutil.which("node") is None:
         case.skipTest("npm is not installed")
-    place = build / "tests" / "npm"
+    place, origin = build / "tests" / ("npm" if part == "ros" else f"npm-{part}"), source / "tests/integration" / part
     place.mkdir(parents=True, exist_ok=True)
     with open(place / "lock", "w") as guard:  # tests run side by side
         fcntl.flock(guard, fcntl.LOCK_EX)
-        shutil.copy(source / "tests/integration/ros" / script, place)
-        fetch(case, place, source / "tests/integration/ros")
+        shutil.copy(origin / script, place)
+        fetch(case, place, origin)
     return place
 
 

@@ -13,6 +13,7 @@ class OtolithCase(unittest.TestCase):
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory(prefix="otolith-test-")
+        self.addCleanup(self.directory.cleanup)  # after what is added later, which may end processes that write there
         self.path = pathlib.Path(self.directory.name)
         os.chmod(self.path, 0o700)
         self.environment = dict(os.environ, XDG_RUNTIME_DIR=str(self.path), TMPDIR=str(self.path))
@@ -26,7 +27,6 @@ class OtolithCase(unittest.TestCase):
             for stream in (self.server.stdout, self.server.stderr):
                 if stream is not None:
                     stream.close()
-        self.directory.cleanup()
 
     def call(self, *arguments):
         return subprocess.run([self.program, *map(str, arguments)], env=self.environment, capture_output=True, text=True,

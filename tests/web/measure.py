@@ -8,10 +8,9 @@ import time
 
 import browser
 import web_case
-from web_case import WebCase
+from web_case import EIGHT_QUERY, WebCase
 
 SECONDS = float(sys.argv.pop(3)) if len(sys.argv) > 3 else 60.0
-CHARTS = [(1, 2, "linear_acceleration"), (3, 4, "linear_acceleration"), (5, 6, "angular_velocity"), (7, 8, "angular_velocity")]
 
 
 def processor_s(pid):
@@ -37,8 +36,7 @@ class Measure(WebCase):
         shown = browser.Browser()
         self.addCleanup(shown.close)
         link = self.start(self.source / "tests/web/eight.yaml")
-        query = "?w=10" + "".join("&c=" + ";".join(f"eight/car/imu{i}~{base}.x~{base}.y~{base}.z" for i in (first, second)) for first, second, base in CHARTS)
-        page = shown.open(link.page(query), height=1000)
+        page = shown.open(link.page(EIGHT_QUERY), height=1000)
         page.wait("otolith.charts.length === 4 && otolith.world.time > 12", 120)
         web = self.children("otolith-web")[0]
         start, spent, first, all_spent = time.monotonic(), processor_s(web), self.facts(page), browser_s(shown)

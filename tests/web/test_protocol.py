@@ -62,6 +62,35 @@ class Admission(WebCase):
                 WebSocket("127.0.0.1", link.port, headers={"Origin": origin})
         WebSocket("127.0.0.1", link.port, headers={"Origin": f"http://127.0.0.1:{link.port}"}).close()
 
+    def test_configured_origins_and_their_host_are_admitted_and_no_others(self):
+        link = self.start(None, "--set", "web.origins=[https://robots.example, 'http://[::1]:3000']")
+        proxied = {"Host": "robots.example", "Origin": "https://robots.example"}
+        self.assertEqual(get(link.port, **proxied)[0], 200)
+        self.assertEqual(get(link.port, Host="robots.example")[0], 200)
+        for headers in (proxied, {"Origin": "https://robots.example"}, {"Origin": "http://[::1]:3000"}):
+            WebSocket("127.0.0.1", link.port, headers=headers).close()
+        for headers in ({"Host": "a.robots.example"}, {"Origin": "http://robots.example"}, {"Origin": "https://robots.example.evil.example"}):
+            with self.assertRaises(Refused, msg=headers):
+                WebSocket("127.0.0.1", link.port, headers=headers)
+        stranger = WebSocket("127.0.0.1", link.port, headers=proxied)
+        stranger.send("hello\nwrong\n")
+        self.assertEqual(stranger.receive_until_end(), 4001)
+
+    def test_origins_that_no_browser_sends_are_refused_by_check(self):
+        for origins in ("[robots.example]", "[https://robots.example/]", "['https://*.example']", "[https://Robots.example]", "https://robots.example"):
+            done = subprocess.run([self.binaries / "otolith", "check", self.city, "--set", f"web={{origins: {origins}}}"],
+                                  env=self.environment, capture_output=True, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0, origins)
+            self.assertIn("origin", done.stderr)
+        done = subprocess.run([self.binaries / "otolith-web", "--origin", "robots.example"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+
+    def test_the_process_gives_up_what_it_does_not_need(self):
+        self.start()
+        facts = dict(line.split(":", 1) for line in pathlib_read(self.children("otolith-web")[0], "status").splitlines())
+        self.assertEqual(facts["NoNewPrivs"].strip(), "1")
+        self.assertEqual(facts["Seccomp"].strip(), "2")
+
     def test_other_upgrades_and_protocols_are_refused(self):
         link = self.start()
         for headers in ({"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings", "HTTP2-Settings": "AAMAAABkAAQAAP__"}, {"Upgrade": "bogus"}):

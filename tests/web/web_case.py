@@ -14,6 +14,9 @@ from otolith_case import OtolithCase  # noqa: E402
 from websocket import WebSocket  # noqa: E402
 
 MAGIC = 0x3157544F
+# 24 lines of the eight channels of eight.yaml in four charts, of 10 s.
+EIGHT_CHARTS = [(1, 2, "linear_acceleration"), (3, 4, "linear_acceleration"), (5, 6, "angular_velocity"), (7, 8, "angular_velocity")]
+EIGHT_QUERY = "?w=10" + "".join("&c=" + ";".join(f"eight/car/imu{i}~{base}.x~{base}.y~{base}.z" for i in (first, second)) for first, second, base in EIGHT_CHARTS)
 
 
 class Viewer:

@@ -1,10 +1,10 @@
-# Install rules, the CMake package, pkg-config, and packages by CPack.
+# Install rules, the CMake package and pkg-config. Debian packages: tools/package.
 set(OTOLITH_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/otolith)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/otolith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS otolith_headers otolith_shared otolith_sim_shared EXPORT otolith-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-foreach(program otolith otolithd otolith-player otolith-publisher otolith-plugin-host otolith-web otolith-nats)
+foreach(program otolith otolithd otolith-player otolith-publisher otolith-gate otolith-plugin-host otolith-web otolith-nats otolith-ros2 otolith-ardupilot otolith-px4)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
@@ -39,11 +39,3 @@ foreach(library otolith otolith-sim)
   configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/${library}.pc.in ${CMAKE_BINARY_DIR}/${library}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/${library}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
-
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_NAME otolith)
-set(CPACK_PACKAGE_CONTACT "otolith maintainers <maintainers@otolith.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "shared-memory real-time simulation server for inertial sensors")
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-include(CPack)

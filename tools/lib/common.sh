@@ -4,12 +4,12 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # What it takes to build everything, and to type every line of README.md.
-packages_build=(build-essential cmake ninja-build pkg-config libuv1-dev libnng-dev libmsgpack-dev libfyaml-dev libcsv-dev libexpat1-dev libzstd-dev
+packages_build=(build-essential cmake ninja-build pkg-config libuv1-dev libnng-dev libssl-dev libmsgpack-dev libfyaml-dev libcsv-dev libexpat1-dev libzstd-dev zlib1g-dev
   libwebsockets-dev libwebsockets-evlib-uv libcap-dev libcmocka-dev)
 packages_use=(nng-utils python3 python3-numpy python3-msgpack gnuplot-nox)
 packages_test=(python3-jsonschema python3-yaml libmpfr-dev libsdformat-dev clang libclang-rt-14-dev chromium scdoc
   python3-markdown python3-pytest python3-setuptools python3-wheel gpsd-clients gpsbabel python3-nmea2
-  libnats-dev nats-server openssl munge slurmctld slurmd slurm-client)
+  libnats-dev nats-server openssl munge slurmctld slurmd slurm-client cyclonedds-dev libfastrtps-dev)
 packages_changed=0
 
 # A compiler cache is used where there is one; without one everything is compiled.

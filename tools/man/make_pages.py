@@ -117,11 +117,12 @@ def make_pages(binaries, source):
     add("otolith", "1", "", ["# SYNOPSIS\n\n*otolith* _COMMAND_ [_OPTION_...]\n", f"# COMMANDS\n\n{rows}"])
     for name, summary, page, subcommands in commands:
         add(f"otolith-{name}", "1", summary, write_help(page) + [write_subcommand(sub, text) for sub, text in subcommands.items()])
-    for program in ("otolithd", "otolith-player", "otolith-publisher", "otolith-web"):
+    for program in ("otolithd", "otolith-player", "otolith-publisher", "otolith-gate", "otolith-web", "otolith-nats", "otolith-ros2",
+                    "otolith-ardupilot", "otolith-px4"):
         if (binaries / program).exists():
             add(program, "8", "", write_help(help_text.read_help(binaries / program)))
         else:
-            parts.pop((program, "8"))
+            parts.pop((program, "8"), None)
     add("world", "5", "", [write_keys(schema_table.read_keys(source / "configs/world.schema.json"))])
     for name, section in list(parts):
         add(name, section, "", [])

@@ -42,5 +42,7 @@ enum oto_status fit_temperature(struct fit_calibration *calibration, const char 
 /* The parameters of the mode, as `params:` of a part file; nothing if there are none. */
 void fit_calibration_write(FILE *to, const struct fit_calibration *calibration);
 void fit_calibration_report(FILE *to, const struct fit_calibration *calibration);
+/* An object with a member for each result that is there. */
+void fit_calibration_json(FILE *to, const struct fit_calibration *calibration);
 
 #endif

@@ -65,9 +65,11 @@ void fit_part_write(FILE *to, const struct fit_log *log, const char *name, const
 /* Simulates the part in `runs` runs as long as the log: simulated deviations and standard errors of the terms. */
 enum oto_status fit_log_simulate(struct fit_log *log, const char *plugin, const char *part_path, uint32_t runs,
                                  struct oto_error *error);
-/* Prints what was found, and for each axis whether simulated and measured deviation agree. Returns the axes that do not. */
-uint32_t fit_report(FILE *to, const struct fit_log *log);
-void fit_report_json(FILE *to, const struct fit_log *log);
+/* Prints what was found, and for each axis the averaging times at which simulated and measured deviation do not agree. */
+void fit_report(FILE *to, const struct fit_log *log);
+void fit_report_json(FILE *to, const struct fit_log *log, const struct fit_calibration *calibration);
+/* Whether they agree at all averaging times of all axes. */
+bool fit_agrees(const struct fit_log *log);
 
 /* The natural units of a triad's terms: "°/√h", its factor from u·√s, and so on. */
 struct fit_units {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fit/fit.h"
+#include "fit/calibrate.h"
 #include "json.h"
 
 #define DEG (180.0 / 3.14159265358979323846)
@@ -64,10 +64,28 @@ static void put_value(FILE *to, const char *name, double value, double error, co
     (void)fputc('\n', to);
 }
 
-/* One sentence for each range of averaging times that does not agree. Returns their number. */
-static uint32_t put_disagreement(FILE *to, const struct fit_log *log, const struct fit_axis *axis)
+static bool axis_fits(const struct fit_log *log, const struct fit_axis *axis)
 {
-    uint32_t ranges = 0;
+    bool fits = true;
+    for (size_t p = 0; p < axis->count; p++) {
+        fits = fits && (!is_compared(log, axis, p) || agrees(axis, p));
+    }
+    return fits;
+}
+
+bool fit_agrees(const struct fit_log *log)
+{
+    bool fits = true;
+    for (int i = 0; i < 3 * OTO_PART_TRIADS; i++) {
+        const struct fit_triad *triad = &log->triads[i / 3];
+        fits = fits && (!triad->is_there || axis_fits(log, &triad->axes[i % 3]));
+    }
+    return fits;
+}
+
+/* One sentence for each range of averaging times that does not agree. */
+static void put_disagreement(FILE *to, const struct fit_log *log, const struct fit_axis *axis)
+{
     for (size_t p = 0; p < axis->count; p++) {
         double worst = 0.0;
         const size_t from = p;
@@ -78,10 +96,8 @@ static uint32_t put_disagreement(FILE *to, const struct fit_log *log, const stru
             (void)fprintf(to, "    does not fit from %.3g s to %.3g s: the simulated deviation is up to %.1f %% %s the log's\n",
                           axis->points[from].tau_s, axis->points[p - 1].tau_s, 100.0 * fabs(worst),
                           worst > 0.0 ? "above" : "below");
-            ranges++;
         }
     }
-    return ranges;
 }
 
 static void put_terms(FILE *to, const struct fit_log *log, const struct fit_triad *triad, const struct fit_axis *axis)
@@ -125,7 +141,7 @@ static void put_lowest(FILE *to, const struct fit_triad *triad, const struct fit
                   axis->points[lowest].adev / FLOOR * units->b_factor, units->b_unit);
 }
 
-static void put_triad(FILE *to, const struct fit_log *log, const struct fit_triad *triad, uint32_t *disagreeing)
+static void put_triad(FILE *to, const struct fit_log *log, const struct fit_triad *triad)
 {
     (void)fprintf(to, "%s: model %s", oto_part_triad_name(triad->id), fit_kind_name(triad->kind));
     for (int kind = 0; kind < FIT_KINDS; kind++) {
@@ -149,20 +165,18 @@ static void put_triad(FILE *to, const struct fit_log *log, const struct fit_tria
         (void)fprintf(to, "    %-26s within %.1f %% of the log from %.3g s to %.3g s (worst at %.3g s); its expectation %.1f %%\n",
                       "simulated deviation", 100.0 * fabs(worst), 2.0 / log->rate_hz, log->tau_max_s, tau_s,
                       100.0 * fabs(axis->model.worst));
-        *disagreeing += put_disagreement(to, log, axis) > 0;
+        put_disagreement(to, log, axis);
     }
 }
 
-uint32_t fit_report(FILE *to, const struct fit_log *log)
+void fit_report(FILE *to, const struct fit_log *log)
 {
-    uint32_t disagreeing = 0;
     (void)fprintf(to, "%s: %" PRIu64 " samples at %.10g Hz\n", log->path, log->rows, log->rate_hz);
     for (int id = 0; id < OTO_PART_TRIADS; id++) {
         if (log->triads[id].is_there) {
-            put_triad(to, log, &log->triads[id], &disagreeing);
+            put_triad(to, log, &log->triads[id]);
         }
     }
-    return disagreeing;
 }
 
 /* ---- JSON ---- */
@@ -217,7 +231,7 @@ static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_
     }
     put_series(to, "gauss_markov", axis->model.markov_s, axis->model.markov_u, axis->markov_error, FIT_MARKOVS);
     put_series(to, "sine", axis->model.sine_hz, axis->model.sine_u, axis->sine_error, FIT_SINES);
-    (void)fputs(", \"worst\": ", to);
+    (void)fprintf(to, ", \"fits\": %s, \"worst\": ", axis_fits(log, axis) ? "true" : "false");
     json_double(to, worst_miss(log, axis, &tau_s));
     (void)fputs(", \"expected_worst\": ", to);
     json_double(to, axis->model.worst);
@@ -227,7 +241,7 @@ static void put_axis_json(FILE *to, const struct fit_log *log, const struct fit_
     (void)fputc('}', to);
 }
 
-void fit_report_json(FILE *to, const struct fit_log *log)
+void fit_report_json(FILE *to, const struct fit_log *log, const struct fit_calibration *calibration)
 {
     bool first = true;
     (void)fprintf(to, "{\"samples\": %" PRIu64 ", \"rate_hz\": ", log->rows);
@@ -243,5 +257,7 @@ void fit_report_json(FILE *to, const struct fit_log *log)
             put_axis_json(to, log, &triad->axes[i % 3]);
         }
     }
-    (void)fputs("}}\n", to);
+    (void)fprintf(to, "}, \"fits\": %s, \"calibration\": ", fit_agrees(log) ? "true" : "false");
+    fit_calibration_json(to, calibration);
+    (void)fputs("}\n", to);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "draw_value.h"
+#include "world/world_config.h"
 
 /* ---- overrides ---- */
 
@@ -45,9 +46,21 @@ static enum oto_status override_value(struct making *making, const char *path, c
     return status;
 }
 
-static enum oto_status apply_grade(struct making *making, const struct grade_world *world, const char *style, uint64_t seed)
+static enum oto_status draw_values(struct making *making, const struct oto_value *laws, uint64_t seed)
 {
     char drawn[CLI_DRAWN_BYTES];
+    enum oto_status status = OTO_OK;
+    for (uint32_t i = 0; status == OTO_OK && i < laws->count; i++) {
+        status = cli_draw_value(laws->items[i], seed, drawn, sizeof drawn, making->error);
+        if (status == OTO_OK) {
+            status = override(making, laws->items[i]->key, drawn);
+        }
+    }
+    return status;
+}
+
+static enum oto_status apply_grade(struct making *making, const struct grade_world *world, const char *style, uint64_t seed)
+{
     enum oto_status status = OTO_OK;
     if (style[0] != '\0') {
         status = override(making, "vehicles.0.motion.params.generate", style);
@@ -55,13 +68,11 @@ static enum oto_status apply_grade(struct making *making, const struct grade_wor
     for (uint32_t i = 0; status == OTO_OK && world->set != NULL && i < world->set->count; i++) {
         status = override_value(making, world->set->items[i]->key, world->set->items[i]);
     }
-    for (uint32_t i = 0; status == OTO_OK && i < world->draw->count; i++) {
-        status = cli_draw_value(world->draw->items[i], seed, drawn, sizeof drawn, making->error);
-        if (status == OTO_OK) {
-            status = override(making, world->draw->items[i]->key, drawn);
-        }
+    if (status == OTO_OK) {
+        status = draw_values(making, world->draw, seed);
     }
-    return status;
+    const struct oto_value *kind = world->kinds != NULL && style[0] != '\0' ? oto_value_get(world->kinds, style) : NULL;
+    return status == OTO_OK && kind != NULL ? draw_values(making, kind, seed) : status;
 }
 
 /* ---- the calibration ---- */
@@ -191,6 +202,9 @@ enum oto_status grade_draw_make(const struct grade_world *world, const char *sty
     *draw = (struct grade_draw){.count = 0};
     enum oto_status status =
         oto_document_parse(world->world_path, world->world_text, world->world_length, NULL, &making.document, error);
+    if (status == OTO_OK) {
+        status = srv_defaults_apply(making.document, error);
+    }
     if (status == OTO_OK) {
         status = apply_grade(&making, world, style, seed);
     }

@@ -12,7 +12,7 @@
 
 enum {
     GRADE_MOST_WORLDS = 8,
-    GRADE_MOST_STYLES = 4,
+    GRADE_MOST_STYLES = 8,
     GRADE_MOST_METHODS = 2,
     GRADE_TIMES = 27 /* 2, 2.5, … 15 minutes */
 };
@@ -35,6 +35,7 @@ struct grade_world {
     size_t world_length;
     struct oto_document *document; /* of the grade file */
     const struct oto_value *set, *draw; /* set: NULL if there is none */
+    const struct oto_value *kinds;      /* by traffic: what is drawn in place of that; NULL: nothing */
 };
 enum oto_status grade_world_open(const char *path, struct grade_world *world, struct oto_error *error);
 void grade_world_close(struct grade_world *world);

@@ -14,7 +14,7 @@ enum { PATH_BYTES = 4096 };
 
 static enum oto_status check_keys(const struct oto_value *root, struct oto_error *error)
 {
-    static const char *const keys[] = {"grade", "world", "set", "draw"};
+    static const char *const keys[] = {"grade", "world", "set", "draw", "kinds"};
     for (uint32_t i = 0; i < root->count; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
@@ -22,7 +22,7 @@ static enum oto_status check_keys(const struct oto_value *root, struct oto_error
         }
         if (!known) {
             return oto_value_fail_key(root->items[i], error, OTO_INVALID,
-                                      "a grade has `grade`, `world`, `draw` and perhaps `set`, not '%s'", root->items[i]->key);
+                                      "a grade has `grade`, `world`, `draw` and perhaps `set` and `kinds`, not '%s'", root->items[i]->key);
         }
     }
     return OTO_OK;
@@ -59,6 +59,20 @@ static enum oto_status read_name(struct grade_world *world, const struct oto_val
     return status;
 }
 
+static enum oto_status read_kinds(struct grade_world *world, const struct oto_value *root, struct oto_error *error)
+{
+    world->kinds = oto_value_get(root, "kinds");
+    if (world->kinds != NULL && world->kinds->kind != OTO_VALUE_MAP) {
+        return oto_value_expected(world->kinds, error, "a map from traffic to a map like `draw`");
+    }
+    for (uint32_t i = 0; world->kinds != NULL && i < world->kinds->count; i++) {
+        if (world->kinds->items[i]->kind != OTO_VALUE_MAP) {
+            return oto_value_expected(world->kinds->items[i], error, "a map of paths in the world and laws, like `draw`");
+        }
+    }
+    return OTO_OK;
+}
+
 enum oto_status grade_world_open(const char *path, struct grade_world *world, struct oto_error *error)
 {
     *world = (struct grade_world){.path = strdup(path)};
@@ -86,6 +100,9 @@ enum oto_status grade_world_open(const char *path, struct grade_world *world, st
     world->set = oto_value_get(root, "set");
     if (status == OTO_OK && world->set != NULL && world->set->kind != OTO_VALUE_MAP) {
         status = oto_value_expected(world->set, error, "a map of paths in the world and values");
+    }
+    if (status == OTO_OK) {
+        status = read_kinds(world, root, error);
     }
     return status == OTO_OK ? read_world(world, oto_value_get(root, "world"), error) : status;
 }

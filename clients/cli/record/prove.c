@@ -27,6 +27,7 @@ struct difference {
 
 struct proof {
     struct recorded *recorded;
+    struct unpacked files;
     struct rerun *rerun;
     struct pair *pairs;
     struct oto_buffer message;
@@ -210,6 +211,9 @@ static void print_remarks(const struct proof *proof, const char *path)
     if (facts->world_changed) {
         cli_print_line(stderr, "otolith: the world file has changed since; the copy in the recording was run");
     }
+    if (facts->other_plugin[0] != '\0') {
+        cli_print_line(stderr, "otolith: the plugin of '%s' is another build than the recorded one", facts->other_plugin);
+    }
     if (!is_proven(proof) && facts->inputs_unknown) {
         cli_print_line(stderr, "otolith: the world wrote no log of its inputs (--log), so changes while it ran are not in the recording");
     }
@@ -253,7 +257,11 @@ static enum oto_status open_proof(struct proof *proof, const char *path, bool as
         status = oto_fail(error, OTO_UNSUPPORTED, "'%.256s' does not name its world: the attachment '" RECORDING_INPUTS "' is missing", path);
     }
     if (status == OTO_OK) {
-        status = rerun_open(inputs, inputs_bytes, world, world_bytes, &proof->rerun, error);
+        status = unpacked_open(&proof->files, proof->recorded, error);
+    }
+    if (status == OTO_OK) {
+        const struct rerun_source source = {inputs, inputs_bytes, world, world_bytes, &proof->files};
+        status = rerun_open(&source, &proof->rerun, error);
     }
     free(inputs);
     free(world);
@@ -264,6 +272,7 @@ static void close_proof(struct proof *proof)
 {
     recorded_close(proof->recorded);
     rerun_close(proof->rerun);
+    unpacked_close(&proof->files);
     oto_buffer_free(&proof->message);
     free(proof->pairs);
     free(proof);

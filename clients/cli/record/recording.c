@@ -102,6 +102,13 @@ static enum oto_status add_row(struct recording *recording, uint32_t index, stru
     return status;
 }
 
+static void choose(struct recording *recording, const struct oto_channel *channel)
+{
+    struct recording_row *row = &recording->rows[recording->count++];
+    row->channel = channel;
+    row->reader = oto_reader_make(channel, OTO_READ_FROM_OLDEST);
+}
+
 static enum oto_status choose_rows(struct recording *recording, const struct recording_options *options,
                                    struct oto_error *error)
 {
@@ -113,7 +120,7 @@ static enum oto_status choose_rows(struct recording *recording, const struct rec
     for (uint32_t i = 0; i < all && options->topic_count == 0; i++) {
         const struct oto_channel *channel = oto_client_channel(recording->client, i);
         if (cli_is_shown(channel)) {
-            recording->rows[recording->count++].channel = channel;
+            choose(recording, channel);
         }
     }
     for (uint32_t i = 0; i < options->topic_count; i++) {
@@ -126,7 +133,7 @@ static enum oto_status choose_rows(struct recording *recording, const struct rec
             twice = twice || recording->rows[k].channel == channel;
         }
         if (!twice) {
-            recording->rows[recording->count++].channel = channel;
+            choose(recording, channel);
         }
     }
     return OTO_OK;
@@ -137,7 +144,6 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
     enum oto_status status = oto_ros_type_make(&oto_ros_head_type, &recording->head_type, error);
     for (uint32_t i = 0; i < recording->count && status == OTO_OK; i++) {
         status = add_row(recording, i, error);
-        recording->rows[i].reader = oto_reader_make(recording->rows[i].channel, OTO_READ_FROM_OLDEST);
     }
     if (status == OTO_OK) {
         status = add_view_channel(recording, OTO_ROS_CLOCK, "/clock", &recording->clock_id, error);
@@ -148,6 +154,17 @@ static enum oto_status add_channels(struct recording *recording, struct oto_erro
 }
 
 /* ---- opening ---- */
+
+static void acknowledge(struct recording *recording)
+{
+    uint64_t next[MOST_LOSSLESS];
+    for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
+        next[i] = oto_reader_position(&recording->rows[i].reader);
+    }
+    if (recording->count <= MOST_LOSSLESS) {
+        (void)oto_lossless_acknowledge(recording->client, next, recording->count);
+    }
+}
 
 /* A message of the control socket lists at most 1024 channels; a world in real time waits for nobody anyway. */
 static enum oto_status begin_lossless(struct recording *recording, struct oto_error *error)
@@ -168,6 +185,9 @@ static enum oto_status begin_lossless(struct recording *recording, struct oto_er
     }
     const enum oto_status status = oto_lossless_begin(recording->client, channels, recording->count, error);
     free(channels);
+    if (status == OTO_OK) {
+        acknowledge(recording); /* the world waits from its newest records on, but the readers begin at the oldest */
+    }
     return status;
 }
 
@@ -352,17 +372,6 @@ static enum oto_status drain_row(struct recording *recording, struct recording_r
     }
     *total += count;
     return status;
-}
-
-static void acknowledge(struct recording *recording)
-{
-    uint64_t next[MOST_LOSSLESS];
-    for (uint32_t i = 0; i < recording->count && recording->count <= MOST_LOSSLESS; i++) {
-        next[i] = oto_reader_position(&recording->rows[i].reader);
-    }
-    if (recording->count <= MOST_LOSSLESS) {
-        (void)oto_lossless_acknowledge(recording->client, next, recording->count);
-    }
 }
 
 /* Once a second of real time what is in memory goes to the file. */

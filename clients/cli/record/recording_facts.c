@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/diagnostics.h"
 #include "document/document.h"
 #include "mcap/reader.h"
 #include "otolith/hash.h"
@@ -23,8 +24,8 @@ static uint64_t sim_now_ns(const struct recording *recording)
     return clock.sim_time_ns > 0 ? (uint64_t)clock.sim_time_ns : 0;
 }
 
-static enum oto_status attach(struct recording *recording, const char *name, const char *media_type, const void *data,
-                              size_t bytes, struct oto_error *error)
+enum oto_status recording_attach(struct recording *recording, const char *name, const char *media_type, const void *data,
+                                 size_t bytes, struct oto_error *error)
 {
     const uint64_t now_ns = sim_now_ns(recording);
     const struct oto_mcap_attachment attachment = {now_ns, now_ns, name, media_type, data, bytes};
@@ -81,13 +82,13 @@ static enum oto_status attach_start(struct recording *recording, const struct ot
     oto_run_log_put_begin(to, "start");
     oto_run_log_put_end(to);
     const enum oto_status status = fclose(to) == 0
-                                       ? attach(recording, RECORDING_INPUTS, "application/jsonl", text, bytes, error)
+                                       ? recording_attach(recording, RECORDING_INPUTS, "application/jsonl", text, bytes, error)
                                        : no_memory(error);
     free(text);
     return status;
 }
 
-/* A playback is proven as the recording that it plays: world and inputs are copied from there. */
+/* A playback is proven as the recording that it plays: world, files and inputs are copied from there. */
 static enum oto_status copy_origin(struct recording *recording, const char *path, struct oto_error *error)
 {
     struct oto_mcap_reader *reader = NULL;
@@ -96,16 +97,35 @@ static enum oto_status copy_origin(struct recording *recording, const char *path
         const char *name = oto_mcap_reader_attachment_name(reader, i);
         unsigned char *data = NULL;
         size_t bytes = 0;
-        if (strcmp(name, RECORDING_WORLD) != 0 && strcmp(name, RECORDING_INPUTS) != 0) {
+        if (strcmp(name, RECORDING_WORLD) != 0 && strcmp(name, RECORDING_INPUTS) != 0 && strcmp(name, RECORDING_PLACES) != 0 &&
+            strncmp(name, RECORDING_FILES "/", sizeof RECORDING_FILES) != 0) {
             continue;
         }
         status = oto_mcap_reader_attachment(reader, i, &data, &bytes, error);
         if (status == OTO_OK) {
-            status = attach(recording, name, "application/octet-stream", data, bytes, error);
+            status = recording_attach(recording, name, "application/octet-stream", data, bytes, error);
         }
         free(data);
     }
     oto_mcap_reader_close(reader);
+    return status;
+}
+
+/* The files that the world names. `facts`: what the server reports about itself. */
+static enum oto_status attach_named_files(struct recording *recording, const struct oto_value *facts, const char *world_path,
+                                          struct oto_error *error)
+{
+    const struct oto_value *list = oto_value_get(facts, "overrides");
+    const uint32_t count = list != NULL && list->kind == OTO_VALUE_LIST ? list->count : 0;
+    const char **overrides = calloc((size_t)count + 1, sizeof *overrides);
+    if (overrides == NULL) {
+        return no_memory(error);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        overrides[i] = list->items[i]->kind == OTO_VALUE_SCALAR ? list->items[i]->text : "";
+    }
+    const enum oto_status status = recording_attach_files(recording, world_path, overrides, count, error);
+    free(overrides);
     return status;
 }
 
@@ -127,10 +147,14 @@ static enum oto_status attach_world(struct recording *recording, const struct re
         status = copy_origin(recording, played, error);
     } else if (status == OTO_OK && path != NULL && cli_read_file(path, &text, &bytes, error) == OTO_OK) {
         const char *log = options->log_path != NULL ? options->log_path : text_of(facts, "log");
-        status = attach(recording, RECORDING_WORLD, "application/yaml", text, bytes, error);
+        status = recording_attach(recording, RECORDING_WORLD, "application/yaml", text, bytes, error);
+        if (status == OTO_OK) {
+            status = attach_named_files(recording, facts, path, error);
+        }
         if (status == OTO_OK && log != NULL && log[0] != '\0') {
             recording->log_path = strdup(log);
             status = recording->log_path != NULL ? recording_attach_log(recording, error) : no_memory(error);
+            status = status == OTO_OK ? recording_attach_restored(recording, error) : status;
         } else if (status == OTO_OK) {
             status = attach_start(recording, facts, path, oto_fnv1a64_more(OTO_FNV1A64_START, text, bytes), error);
         }
@@ -159,7 +183,7 @@ static enum oto_status attach_schema(struct recording *recording, struct oto_err
             share = (share + 1) / 2;
             status = OTO_OK;
         } else if (status == OTO_OK) {
-            status = attach(recording, RECORDING_SCHEMA, "application/msgpack", frame.data, frame.bytes, error);
+            status = recording_attach(recording, RECORDING_SCHEMA, "application/msgpack", frame.data, frame.bytes, error);
             done += part;
         } else {
             status = oto_fail(error, status, "the schema of the world cannot be recorded: %s", oto_status_text(status));
@@ -192,7 +216,7 @@ static enum oto_status attach_parameters(struct recording *recording, struct oto
         last = channel->node;
     }
     const enum oto_status status = to != NULL && fclose(to) == 0
-                                       ? attach(recording, RECORDING_PARAMETERS, "application/yaml", text, bytes, error)
+                                       ? recording_attach(recording, RECORDING_PARAMETERS, "application/yaml", text, bytes, error)
                                        : no_memory(error);
     free(text);
     return status;
@@ -242,7 +266,7 @@ enum oto_status recording_attach_log(struct recording *recording, struct oto_err
     size_t bytes = 0;
     while (text != NULL && status == OTO_OK &&
            (bytes = read_lines(fd, recording->log_offset, text, LOG_PART_BYTES)) > 0) {
-        status = attach(recording, RECORDING_INPUTS, "application/jsonl", text, bytes, error);
+        status = recording_attach(recording, RECORDING_INPUTS, "application/jsonl", text, bytes, error);
         recording->log_offset += bytes;
     }
     free(text);
@@ -256,25 +280,10 @@ enum oto_status recording_attach_log(struct recording *recording, struct oto_err
 
 enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error)
 {
-    const struct oto_segment_header *header = oto_client_header(recording->client);
-    static const enum oto_counter troubles[] = {OTO_COUNTER_OVERRUNS, OTO_COUNTER_ERRORS, OTO_COUNTER_STALE,
-                                                OTO_COUNTER_QUARANTINED};
-    const char *keys[OTO_COUNTER_COUNT];
-    uint64_t values[OTO_COUNTER_COUNT];
-    struct oto_ros_diagnostics facts = {
-        .name = header->world, .message = "no trouble", .keys = keys, .values = values, .count = OTO_COUNTER_COUNT};
-    for (uint32_t i = 0; i < OTO_COUNTER_COUNT; i++) {
-        keys[i] = oto_counter_text(i);
-        values[i] = __atomic_load_n(&header->counter[i], __ATOMIC_RELAXED);
+    const enum oto_status status = oto_diagnostics_encode(recording->client, recording_counts(recording).lost, &recording->message);
+    if (status != OTO_OK) {
+        return oto_fail(error, status, "the diagnostics of the world cannot be a ROS message: %s", oto_status_text(status));
     }
-    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
-        if (values[troubles[i]] > 0) {
-            facts.level = 1;
-            facts.message = "overruns, plugin errors, stale samples or quarantined nodes: see the values";
-        }
-    }
-    const struct oto_sample_head head = {.t_ns = t_ns};
-    (void)oto_ros_view_encode(OTO_ROS_DIAGNOSTICS, NULL, "", &head, &facts, &recording->message);
     const struct oto_mcap_message message = {.channel = recording->diagnostics_id,
                                              .log_time_ns = (uint64_t)t_ns,
                                              .publish_time_ns = (uint64_t)t_ns,

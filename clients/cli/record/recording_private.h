@@ -64,11 +64,21 @@ enum oto_status recording_add_channel(struct recording *recording, uint16_t sche
 /* World file, field tables, parameters, start of the run. */
 enum oto_status recording_attach_origin(struct recording *recording, const struct recording_options *options,
                                         struct oto_error *error);
+enum oto_status recording_attach(struct recording *recording, const char *name, const char *media_type, const void *data,
+                                 size_t bytes, struct oto_error *error);
 /* The whole lines that the log of inputs has grown by. */
 enum oto_status recording_attach_log(struct recording *recording, struct oto_error *error);
 /* Facts of the end, and what rosbag2 reads. */
 enum oto_status recording_add_end(struct recording *recording, struct oto_error *error);
 /* A DiagnosticArray of the world's counters. */
 enum oto_status recording_put_diagnostics(struct recording *recording, int64_t t_ns, struct oto_error *error);
+
+/* ---- recording_files.c: files that the world names ---- */
+
+/* `world_path` is absolute; `overrides` as "path=value". */
+enum oto_status recording_attach_files(struct recording *recording, const char *world_path, const char *const *overrides,
+                                       uint32_t override_count, struct oto_error *error);
+/* The checkpoint from which the run continues, if the log of inputs has one. */
+enum oto_status recording_attach_restored(struct recording *recording, struct oto_error *error);
 
 #endif

@@ -16,6 +16,11 @@
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)
 enum { MOST_OVERRIDES = 256 };
 
+struct logged_node {
+    char *node;
+    uint64_t hash; /* of its plugin's file */
+};
+
 struct rerun {
     struct oto_run_log_reader *log;
     struct oto_run_log_line line;
@@ -27,6 +32,8 @@ struct rerun {
     uint64_t world_hash, seed;
     char *overrides[MOST_OVERRIDES];
     uint32_t override_count;
+    struct logged_node *logged; /* nodes whose plugin is a file */
+    uint32_t logged_count;
 };
 
 static enum oto_status wrong(const struct rerun *rerun, struct oto_error *error)
@@ -74,6 +81,22 @@ static enum oto_status take_override(struct rerun *rerun, struct oto_error *erro
     return OTO_OK;
 }
 
+static enum oto_status take_node(struct rerun *rerun, struct oto_error *error)
+{
+    const char *node = oto_run_log_text(&rerun->line, "node");
+    uint64_t hash = 0;
+    if (node == NULL || !oto_run_log_word(&rerun->line, "file_hash", &hash)) {
+        return node != NULL ? OTO_OK : wrong(rerun, error);
+    }
+    struct logged_node *more = realloc(rerun->logged, (rerun->logged_count + 1) * sizeof *more);
+    if (more == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
+    }
+    rerun->logged = more;
+    more[rerun->logged_count] = (struct logged_node){.node = strdup(node), .hash = hash};
+    return more[rerun->logged_count++].node != NULL ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
+}
+
 static enum oto_status take_beginning(struct rerun *rerun, struct oto_error *error)
 {
     enum oto_status status = take_header(rerun, error);
@@ -81,6 +104,8 @@ static enum oto_status take_beginning(struct rerun *rerun, struct oto_error *err
            strcmp(rerun->line.entry, "start") != 0) {
         if (strcmp(rerun->line.entry, "override") == 0) {
             status = take_override(rerun, error);
+        } else if (strcmp(rerun->line.entry, "node") == 0) {
+            status = take_node(rerun, error);
         } else if (strcmp(rerun->line.entry, "restore") == 0) {
             const char *path = oto_run_log_text(&rerun->line, "file");
             rerun->restore_path = path != NULL ? strdup(path) : NULL;
@@ -117,40 +142,95 @@ static enum oto_status open_log(struct rerun *rerun, const char *inputs, size_t 
     return status;
 }
 
-static bool is_recorded_world(const struct rerun *rerun)
+/* A file with any bytes. */
+static enum oto_status read_bytes(const char *path, void **bytes, size_t *count, struct oto_error *error)
+{
+    FILE *from = fopen(path, "re");
+    char *text = NULL;
+    FILE *to = open_memstream(&text, count);
+    char part[65536];
+    size_t got = 0;
+    while (from != NULL && to != NULL && (got = fread(part, 1, sizeof part, from)) > 0) {
+        (void)fwrite(part, 1, got, to);
+    }
+    const bool whole = from != NULL && ferror(from) == 0;
+    const int why = errno;
+    if (from != NULL) {
+        (void)fclose(from);
+    }
+    const bool kept = to != NULL && fclose(to) == 0;
+    *bytes = text;
+    return whole && kept ? OTO_OK : oto_fail(error, OTO_IO, "cannot read '%.256s': %s", path, strerror(why));
+}
+
+/* True if the file of the log is there and is another one. */
+static bool has_changed(const struct rerun *rerun)
 {
     struct oto_error ignored;
     char *text = NULL;
     size_t bytes = 0;
-    const bool same = cli_read_file(rerun->world_path, &text, &bytes, &ignored) == OTO_OK &&
-                      oto_fnv1a64_more(OTO_FNV1A64_START, text, bytes) == rerun->world_hash;
+    const bool other = cli_read_file(rerun->world_path, &text, &bytes, &ignored) == OTO_OK &&
+                       oto_fnv1a64_more(OTO_FNV1A64_START, text, bytes) != rerun->world_hash;
     free(text);
-    return same;
+    return other;
 }
 
-static enum oto_status open_world(struct rerun *rerun, const char *world, size_t world_bytes, struct oto_error *error)
+/* Overrides of the log, then those that lead to the unpacked files. */
+static enum oto_status open_sim(struct rerun *rerun, const struct unpacked *files, const char *path, struct oto_error *error)
 {
-    const bool same = is_recorded_world(rerun);
-    struct oto_sim_options options = {.size = sizeof options,
-                                      .path = same ? rerun->world_path : NULL,
-                                      .text = same ? NULL : world,
-                                      .overrides = (const char *const *)rerun->overrides,
-                                      .override_count = rerun->override_count,
-                                      .has_seed = true,
-                                      .seed = rerun->seed};
-    if (!same && (world == NULL || oto_fnv1a64_more(OTO_FNV1A64_START, world, world_bytes) != rerun->world_hash)) {
-        return oto_fail(error, OTO_CONFLICT, "the world file '%.256s' has changed, and the recording has no copy of it",
-                        rerun->world_path);
+    const uint32_t count = rerun->override_count + files->override_count;
+    const char **overrides = calloc((size_t)count + 1, sizeof *overrides);
+    if (overrides == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
-    rerun->facts.world_changed = !same;
-    return oto_sim_open(&options, &rerun->sim, error);
+    for (uint32_t i = 0; i < count; i++) {
+        overrides[i] = i < rerun->override_count ? rerun->overrides[i] : files->overrides[i - rerun->override_count];
+    }
+    const struct oto_sim_options options = {.size = sizeof options,
+                                            .path = path,
+                                            .overrides = overrides,
+                                            .override_count = count,
+                                            .has_seed = true,
+                                            .seed = rerun->seed};
+    const enum oto_status status = oto_sim_open(&options, &rerun->sim, error);
+    free(overrides);
+    return status;
 }
 
-static enum oto_status restore(struct rerun *rerun, struct oto_error *error)
+/* The world is run from the files of the recording, whatever is at their old places. */
+static enum oto_status open_world(struct rerun *rerun, const struct rerun_source *source, struct oto_error *error)
 {
-    char *bytes = NULL;
+    char path[2 * PATH_MAX];
+    if (source->world == NULL || oto_fnv1a64_more(OTO_FNV1A64_START, source->world, source->world_bytes) != rerun->world_hash) {
+        return oto_fail(error, OTO_CONFLICT, "the recording has no copy of the world file '%.256s' of its log", rerun->world_path);
+    }
+    enum oto_status status = unpacked_add(source->files, rerun->world_path, source->world, source->world_bytes, error);
+    if (status != OTO_OK || !unpacked_path(source->files, rerun->world_path, path, sizeof path)) {
+        return status;
+    }
+    rerun->facts.world_changed = has_changed(rerun);
+    return open_sim(rerun, source->files, path, error);
+}
+
+static void note_other_plugin(struct rerun *rerun)
+{
+    struct oto_error ignored;
+    for (uint32_t i = 0; i < rerun->logged_count; i++) {
+        const uint32_t index = srv_sim_node_find(rerun->sim->sim, rerun->logged[i].node, &ignored);
+        if (index != UINT32_MAX && rerun->facts.other_plugin[0] == '\0' &&
+            oto_plugin_content_hash(rerun->sim->sim->nodes[index].live.plugin) != rerun->logged[i].hash) {
+            (void)snprintf(rerun->facts.other_plugin, sizeof rerun->facts.other_plugin, "%s", rerun->logged[i].node);
+        }
+    }
+}
+
+static enum oto_status restore(struct rerun *rerun, const struct unpacked *files, struct oto_error *error)
+{
+    char path[2 * PATH_MAX];
+    void *bytes = NULL;
     size_t count = 0;
-    enum oto_status status = cli_read_file(rerun->restore_path, &bytes, &count, error);
+    const bool inside = unpacked_path(files, rerun->restore_path, path, sizeof path) && access(path, R_OK) == 0;
+    enum oto_status status = read_bytes(inside ? path : rerun->restore_path, &bytes, &count, error);
     if (status == OTO_OK) {
         status = oto_sim_restore(rerun->sim, bytes, count, error);
     }
@@ -158,23 +238,25 @@ static enum oto_status restore(struct rerun *rerun, struct oto_error *error)
     return status;
 }
 
-enum oto_status rerun_open(const char *inputs, size_t bytes, const char *world, size_t world_bytes, struct rerun **out,
-                           struct oto_error *error)
+enum oto_status rerun_open(const struct rerun_source *source, struct rerun **out, struct oto_error *error)
 {
     struct rerun *rerun = calloc(1, sizeof *rerun);
     *out = NULL;
     if (rerun == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory");
     }
-    enum oto_status status = open_log(rerun, inputs, bytes, error);
+    enum oto_status status = open_log(rerun, source->inputs, source->inputs_bytes, error);
     if (status == OTO_OK) {
         status = take_beginning(rerun, error);
     }
     if (status == OTO_OK) {
-        status = open_world(rerun, world, world_bytes, error);
+        status = open_world(rerun, source, error);
     }
     if (status == OTO_OK && rerun->restore_path != NULL) {
-        status = restore(rerun, error);
+        status = restore(rerun, source->files, error);
+    }
+    if (status == OTO_OK) {
+        note_other_plugin(rerun);
     }
     if (status != OTO_OK) {
         rerun_close(rerun);
@@ -194,6 +276,10 @@ void rerun_close(struct rerun *rerun)
     }
     oto_run_log_close(rerun->log);
     oto_sim_close(rerun->sim);
+    for (uint32_t i = 0; i < rerun->logged_count; i++) {
+        free(rerun->logged[i].node);
+    }
+    free(rerun->logged);
     free(rerun->world_path);
     free(rerun->restore_path);
     free(rerun);
@@ -277,7 +363,9 @@ static enum oto_status open_plugin(const struct rerun *rerun, const struct srv_n
     if (file == NULL || !oto_run_log_word(&rerun->line, "file_hash", &hash)) {
         return wrong(rerun, error);
     }
-    const enum oto_status status = rerun->sim->config.open_plugin(file, node->config->isolation.process, &as->plugin, error);
+    char name[64];
+    const enum oto_status status = rerun->sim->config.open_plugin(unpacked_plugin(file, name, sizeof name),
+                                                                  node->config->isolation.process, &as->plugin, error);
     if (status == OTO_OK && oto_plugin_content_hash(as->plugin) != hash) {
         return oto_fail(error, OTO_CONFLICT, "'%.256s' is not the build that was swapped in", file);
     }

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "otolith/sim.h"
+#include "record/unpacked.h"
 
 struct rerun;
 
@@ -18,11 +19,18 @@ struct rerun_facts {
     bool inputs_unknown;     /* the world wrote no log: only its start is known */
     uint64_t last_tick;      /* of the log */
     bool world_changed;      /* the world file is not the recorded one any more: the recorded text was used */
+    char other_plugin[96];   /* a node whose plugin is another build than the recorded one; "" if there is none */
 };
 
-/* `inputs`: the log's text. `world`: the recorded world file, for the case that it has changed; NULL: none. */
-enum oto_status rerun_open(const char *inputs, size_t bytes, const char *world, size_t world_bytes, struct rerun **rerun,
-                           struct oto_error *error);
+/* What a world is run from again. */
+struct rerun_source {
+    const char *inputs; /* the log's text */
+    size_t inputs_bytes;
+    const char *world; /* the recorded world file; NULL: none */
+    size_t world_bytes;
+    const struct unpacked *files; /* that the world names */
+};
+enum oto_status rerun_open(const struct rerun_source *source, struct rerun **rerun, struct oto_error *error);
 void rerun_close(struct rerun *rerun); /* NULL is allowed */
 struct oto_sim *rerun_sim(const struct rerun *rerun);
 const struct rerun_facts *rerun_facts(const struct rerun *rerun);

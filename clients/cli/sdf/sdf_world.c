@@ -3,6 +3,7 @@
 
 #include "document/document.h"
 #include "sdf/sdf_value.h"
+#include "world/world_config.h"
 
 enum { VALUE_BYTES = 4096 };
 
@@ -217,8 +218,9 @@ enum oto_status oto_sdf_from_yaml(const char *path, const struct oto_plugin_desc
     if (status != OTO_OK) {
         return status;
     }
+    status = srv_defaults_apply(document, error);
     const struct oto_value *root = oto_document_root(document), *vehicles = oto_value_get(root, "vehicles");
-    if (vehicles == NULL || vehicles->kind != OTO_VALUE_LIST) {
+    if (status == OTO_OK && (vehicles == NULL || vehicles->kind != OTO_VALUE_LIST)) {
         status = oto_value_fail(vehicles != NULL ? vehicles : root, error, OTO_INVALID,
                                 "expected a world file with a list of vehicles");
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "draw_value.h"
+#include "world/world_config.h"
 
 uint64_t sweep_run_seed(const struct sweep_spec *spec, uint64_t run)
 {
@@ -130,6 +131,7 @@ enum oto_status sweep_world_number(const struct sweep_spec *spec, const struct s
     if (status != OTO_OK) {
         return status;
     }
+    status = srv_defaults_apply(document, error);
     for (uint32_t i = 0; status == OTO_OK && i < made->count; i++) {
         char path[1024];
         const char *value = sweep_case_value(made, i);

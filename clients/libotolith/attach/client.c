@@ -104,6 +104,55 @@ static enum oto_status attach(struct oto_client *client, const char *name, const
     return take_channels(client, error);
 }
 
+/* ---- worlds on other machines ---- */
+
+/*
+ * The gate attaches, and its reply has id 1. Without shared memory the header is a copy with the name, epoch and rate of
+ * the world; there are no channels.
+ */
+static enum oto_status attach_remote(struct oto_client *client, struct oto_error *error)
+{
+    struct oto_message *reply = &client->control.reply;
+    uint64_t rate_num = 0, rate_den = 0;
+    const char *world = "";
+    client->control.next_id = 1;
+    enum oto_status status = oto_control_await(&client->control, 1, client->control.timeout_ms, error);
+    if (status == OTO_OK) {
+        status = oto_message_u64(reply, "epoch", &client->epoch, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_message_text(reply, "world", &world, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_message_u64(reply, "rate_num", &rate_num, error);
+    }
+    if (status == OTO_OK) {
+        status = oto_message_u64(reply, "rate_den", &rate_den, error);
+    }
+    if (status != OTO_OK) {
+        return status;
+    }
+    struct oto_segment_header *header = calloc(1, sizeof *header);
+    if (header == NULL) {
+        return oto_fail(error, OTO_NO_MEMORY, "no memory for a client");
+    }
+    header->epoch = client->epoch;
+    header->rate_num = rate_num;
+    header->rate_den = rate_den != 0 ? rate_den : 1;
+    header->state = OTO_SERVER_RUNNING;
+    (void)snprintf(header->world, sizeof header->world, "%s", world);
+    (void)snprintf(client->world, sizeof client->world, "%s", world);
+    client->header = client->remote_header = header;
+    return OTO_OK;
+}
+
+static enum oto_status open_remote(struct oto_client *client, const struct oto_client_options *asked, struct oto_error *error)
+{
+    const enum oto_status status =
+        oto_control_remote_open(asked->url, asked->tls, client->control.timeout_ms, &client->control.remote, error);
+    return status == OTO_OK ? attach_remote(client, error) : status;
+}
+
 static void remember(struct oto_client *client, const struct oto_client_options *asked, const char *name)
 {
     struct oto_client_origin *origin = &client->origin;
@@ -128,8 +177,8 @@ enum oto_status oto_client_open(const struct oto_client_options *options, struct
     made->control.timeout_ms = asked.timeout_ms > 0 ? asked.timeout_ms : DEFAULT_TIMEOUT_MS;
     const char *name = asked.name != NULL ? asked.name : program_invocation_short_name;
     remember(made, &asked, name);
-    enum oto_status status = connect_world(made, &asked, error);
-    if (status == OTO_OK) {
+    enum oto_status status = asked.url != NULL ? open_remote(made, &asked, error) : connect_world(made, &asked, error);
+    if (status == OTO_OK && asked.url == NULL) {
         status = attach(made, name, asked.role, error);
     }
     if (status != OTO_OK) {
@@ -148,8 +197,13 @@ void oto_client_close(struct oto_client *client)
     if (client->control.fd >= 0) {
         (void)close(client->control.fd);
     }
+    oto_control_remote_close(client->control.remote);
     oto_channel_book_finish(&client->book);
-    oto_segment_unmap(client->header, client->segment_bytes);
+    if (client->remote_header != NULL) {
+        free(client->remote_header);
+    } else {
+        oto_segment_unmap(client->header, client->segment_bytes);
+    }
     free(client);
 }
 
@@ -167,7 +221,7 @@ bool oto_client_server_alive(struct oto_client *client)
 
 enum oto_status oto_client_clock(const struct oto_client *client, struct oto_clock *clock)
 {
-    return oto_segment_clock(client->header, clock);
+    return client->remote_header != NULL ? OTO_UNSUPPORTED : oto_segment_clock(client->header, clock);
 }
 
 static int64_t now_ns(void)
@@ -200,6 +254,9 @@ static void wait_futex(const uint32_t *word, uint32_t seen, int64_t ns)
 enum oto_status oto_client_wait_tick(struct oto_client *client, uint64_t tick, int32_t timeout_ms)
 {
     const int64_t deadline_ns = now_ns() + (int64_t)timeout_ms * 1000000;
+    if (client->remote_header != NULL) {
+        return OTO_UNSUPPORTED;
+    }
     if (is_past(client, tick)) {
         return OTO_OK;
     }

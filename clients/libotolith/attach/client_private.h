@@ -26,6 +26,7 @@ struct oto_channel_book {
 
 struct oto_client {
     const struct oto_segment_header *header; /* the mapping */
+    struct oto_segment_header *remote_header; /* of a world on another machine: its own memory, else NULL */
     const struct oto_segment_channel *entries; /* in the mapping, at the checked offset: the header may change later */
     uint64_t segment_bytes;
     char world[OTO_WORLD_NAME_BYTES];

@@ -25,6 +25,10 @@ struct oto_message_writer oto_control_request(struct oto_control_socket *socket,
 /* Waits until the socket is ready for `events` or the peer hangs up. */
 static enum oto_status wait_ready(const struct oto_control_socket *socket, short events, int64_t deadline_ms)
 {
+    if (socket->remote != NULL) {
+        oto_control_remote_wait(socket->remote, deadline_ms);
+        return now_ms() >= deadline_ms ? OTO_TIMEOUT : OTO_OK;
+    }
     for (;;) {
         const int64_t left = deadline_ms - now_ms();
         struct pollfd poll_fd = {.fd = socket->fd, .events = events};
@@ -88,6 +92,9 @@ static void take_descriptors(struct msghdr *message, int *passed_fd)
 /* Receives one datagram into socket->received. */
 static enum oto_status receive_once(struct oto_control_socket *socket, int *passed_fd, size_t *bytes)
 {
+    if (socket->remote != NULL) {
+        return oto_control_remote_receive(socket->remote, socket->received, sizeof socket->received, bytes);
+    }
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(MAX_PASSED * sizeof(int))];
@@ -143,6 +150,9 @@ static enum oto_status fail_link(struct oto_error *error, enum oto_status status
 
 static enum oto_status send_until(const struct oto_control_socket *socket, size_t bytes, int64_t deadline_ms)
 {
+    if (socket->remote != NULL) {
+        return oto_control_remote_send(socket->remote, socket->request, bytes, deadline_ms);
+    }
     enum oto_status status = send_once(socket, bytes);
     while (status == OTO_AGAIN) {
         status = wait_ready(socket, POLLOUT, deadline_ms);
@@ -188,6 +198,32 @@ static enum oto_status receive_until(struct oto_control_socket *socket, uint64_t
     }
 }
 
+static bool is_closed(const struct oto_control_socket *socket)
+{
+    return socket->fd < 0 && socket->remote == NULL;
+}
+
+/* Waits for a reply. `sent`: the status of sending its request; a closed connection may still have a refusal. */
+static enum oto_status finish_exchange(struct oto_control_socket *socket, uint64_t id, enum oto_status sent, int64_t timeout_ms,
+                                       int64_t deadline_ms, int *passed_fd, struct oto_error *error)
+{
+    struct oto_error rejection = {.status = OTO_OK};
+    enum oto_status status = sent;
+    if (status == OTO_OK || status == OTO_CLOSED) {
+        status = receive_until(socket, id, deadline_ms, passed_fd, &rejection, error);
+    }
+    if (status == OTO_OK) {
+        return status_of_reply(&socket->reply, error);
+    }
+    if (status == OTO_CLOSED && rejection.status != OTO_OK) {
+        return oto_fail(error, rejection.status, "%s", rejection.text);
+    }
+    if (status == OTO_CLOSED && socket->remote != NULL) {
+        return oto_fail(error, status, "the gate has ended the connection: %s", oto_control_remote_reason(socket->remote));
+    }
+    return status != OTO_CORRUPT ? fail_link(error, status, timeout_ms) : status;
+}
+
 enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct oto_message_writer *writer,
                                      int64_t timeout_ms, int *passed_fd, struct oto_error *error)
 {
@@ -197,29 +233,24 @@ enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct o
         return oto_fail(error, OTO_LIMIT, "the request is longer than the %u bytes that a control message may have",
                         OTO_MESSAGE_MAX_BYTES);
     }
-    if (socket->fd < 0) {
+    if (is_closed(socket)) {
         return fail_link(error, OTO_CLOSED, timeout_ms);
     }
     if (passed_fd != NULL) {
         *passed_fd = -1;
     }
-    enum oto_status status = send_until(socket, bytes, deadline_ms);
-    struct oto_error rejection = {.status = OTO_OK};
-    if (status == OTO_OK || status == OTO_CLOSED) {
-        status = receive_until(socket, socket->next_id, deadline_ms, passed_fd, &rejection, error);
-    }
-    if (status == OTO_OK) {
-        status = status_of_reply(&socket->reply, error);
-    } else if (status == OTO_CLOSED && rejection.status != OTO_OK) {
-        status = oto_fail(error, rejection.status, "%s", rejection.text);
-    } else if (status != OTO_CORRUPT) {
-        status = fail_link(error, status, timeout_ms);
-    }
+    const enum oto_status sent = send_until(socket, bytes, deadline_ms);
+    const enum oto_status status = finish_exchange(socket, socket->next_id, sent, timeout_ms, deadline_ms, passed_fd, error);
     if (status != OTO_OK && passed_fd != NULL && *passed_fd >= 0) {
         (void)close(*passed_fd);
         *passed_fd = -1;
     }
     return status;
+}
+
+enum oto_status oto_control_await(struct oto_control_socket *socket, uint64_t id, int64_t timeout_ms, struct oto_error *error)
+{
+    return finish_exchange(socket, id, OTO_OK, timeout_ms, now_ms() + timeout_ms, NULL, error);
 }
 
 enum oto_status oto_control_post(struct oto_control_socket *socket, struct oto_message_writer *writer)
@@ -230,6 +261,9 @@ enum oto_status oto_control_post(struct oto_control_socket *socket, struct oto_m
 
 bool oto_control_alive(const struct oto_control_socket *socket)
 {
+    if (socket->remote != NULL) {
+        return oto_control_remote_alive(socket->remote);
+    }
     struct pollfd poll_fd = {.fd = socket->fd, .events = POLLRDHUP};
     int ready;
     do {

@@ -8,10 +8,12 @@
 
 #include <stdint.h>
 
+#include "attach/control_remote.h"
 #include "wire/control_message.h"
 
 struct oto_control_socket {
-    int fd; /* -1: closed */
+    int fd; /* -1: closed, or remote */
+    struct oto_control_remote *remote; /* NULL: the server is on this machine */
     int32_t timeout_ms;
     uint64_t next_id;
     struct oto_message reply;
@@ -29,6 +31,8 @@ struct oto_message_writer oto_control_request(struct oto_control_socket *socket,
  */
 enum oto_status oto_control_exchange(struct oto_control_socket *socket, struct oto_message_writer *writer,
                                      int64_t timeout_ms, int *passed_fd, struct oto_error *error);
+/* Waits for the reply to request `id`, which another process has sent on this connection. */
+enum oto_status oto_control_await(struct oto_control_socket *socket, uint64_t id, int64_t timeout_ms, struct oto_error *error);
 /* Sends a request that has no reply. Does not wait: AGAIN if the server does not read. */
 enum oto_status oto_control_post(struct oto_control_socket *socket, struct oto_message_writer *writer);
 

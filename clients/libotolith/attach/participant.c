@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ struct oto_participant {
     bool may_answer;
     uint64_t refused_reported;
     double rate_hz;
+    char controlled[OTO_PARTICIPANT_NAME_BYTES];
 };
 
 /* ---- joining ---- */
@@ -84,6 +86,7 @@ static enum oto_status check(struct oto_participant *participant, struct oto_err
     participant->output_offset = output_offset;
     participant->vehicles = (const void *)((const unsigned char *)header + vehicle_offset);
     participant->rate_hz = (double)rate_num / (double)rate_den;
+    memcpy(participant->controlled, header->controlled, sizeof participant->controlled - 1);
     participant->now = calloc(count + 1, sizeof *participant->now);
     if (participant->now == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "no memory for %llu vehicles", (unsigned long long)count);
@@ -374,6 +377,37 @@ enum oto_status oto_participant_done(struct oto_participant *participant, uint64
     __atomic_store_n(&answer->grant, participant->lock, __ATOMIC_RELEASE);
     participant->may_answer = false;
     wake_server(participant);
+    return OTO_OK;
+}
+
+/* ---- controls ---- */
+
+const char *oto_participant_controlled(const struct oto_participant *participant)
+{
+    return participant->controlled[0] != '\0' ? participant->controlled : NULL;
+}
+
+enum oto_status oto_participant_control(struct oto_participant *participant, const double *values, uint32_t count)
+{
+    struct oto_mailbox_controls *controls = &participant->header->controls;
+    double all[OTO_CONTROLS] = {0.0};
+    if (participant->controlled[0] == '\0') {
+        return OTO_UNSUPPORTED;
+    }
+    if (count > OTO_CONTROLS) {
+        return OTO_RANGE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = values[i];
+        if (!isfinite(values[i])) {
+            return OTO_INVALID;
+        }
+    }
+    const uint64_t lock = (__atomic_load_n(&controls->lock, __ATOMIC_RELAXED) | 1) + 1;
+    __atomic_store_n(&controls->lock, lock - 1, __ATOMIC_RELAXED);
+    OTO_FENCE_(__ATOMIC_RELEASE);
+    oto_words_store(controls->values, all, sizeof all);
+    __atomic_store_n(&controls->lock, lock, __ATOMIC_RELEASE);
     return OTO_OK;
 }
 

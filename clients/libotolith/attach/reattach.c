@@ -29,6 +29,9 @@ static bool may_pass(enum oto_status status)
 static enum oto_status open_next(const struct oto_client *client, int64_t left_ms, struct oto_client **next,
                                  struct oto_error *error)
 {
+    if (client->remote_header != NULL) {
+        return oto_fail(error, OTO_UNSUPPORTED, "a client of another machine does not reattach: open another one");
+    }
     if (!oto_client_run_is_over(client)) {
         return oto_fail(error, OTO_CONFLICT, "world '%s' still runs: there is no other run to attach to", client->world);
     }

@@ -1,24 +1,12 @@
 #include "transport/link.h"
 
-#include <nng/nng.h>
-
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
 #include "otolith/frame.h"
+#include "transport/connection.h"
 
-#if defined(__SANITIZE_THREAD__)
-/* nng counts its references with atomics that ThreadSanitizer cannot see, because nng was built without it. */
-OTO_API const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-    return "race:libnng.so\n";
-}
-#endif
-
-#define DIAL_MS 5000
-#define GREETING_MS 5000
+#define CONNECT_MS 5000 /* for connecting, the handshake of TLS and the greetings */
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 1000
 #define GREETING_BYTES 8
@@ -31,127 +19,38 @@ static const unsigned char our_greeting[GREETING_BYTES] = {0, 'S', 'P', 0, 0, 0x
                                                                                                   * subscriber */
 static const unsigned char publisher_greeting[GREETING_BYTES] = {0, 'S', 'P', 0, 0, 0x20, 0, 0};
 
-/* What precedes each message: over ipc a byte 1, then in all cases the length in eight bytes, big-endian. */
-static const struct {
-    const char *prefix;
-    size_t header_bytes;
-} schemes[] = {{"ipc://", 9}, {"unix://", 9}, {"abstract://", 9}, {"tcp://", 8}, {"tcp4://", 8}, {"tcp6://", 8}};
-
-enum link_state { LINK_IDLE, LINK_DIALING, LINK_GREETING, LINK_RECEIVING };
+enum link_state { LINK_IDLE, LINK_CONNECTING, LINK_GREETING, LINK_RECEIVING };
 
 struct oto_link {
-    nng_stream_dialer *dialer;
-    nng_stream *stream;
-    nng_aio *aio; /* the only nng operation, which may continue between calls */
-    bool pending;
+    struct oto_connection *connection;
     enum link_state state;
     bool greeted; /* the publisher has sent its greeting */
-    int reason;   /* nng's error number of the last failure */
-    int64_t retry_at_ms;
+    char reason[160]; /* of the last failure */
+    int64_t retry_at_ms, limit_ms; /* the end of a pause; the deadline of connecting and greeting */
     int32_t retry_ms;
-    size_t header_bytes;
+    size_t greeting_sent;
+    size_t header_bytes; /* before each message: over a unix socket a byte 1, then the length in eight bytes, big-endian */
     unsigned char *buffer;
     size_t capacity, begin, end; /* received bytes that have not been returned yet */
     size_t given;                /* of these, bytes that the caller is reading */
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool done; /* set by nng's thread under the mutex */
 };
 
 int64_t oto_link_now_ms(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* ---- one operation ---- */
-
-static void operation_done(void *context)
-{
-    struct oto_link *link = context;
-    (void)pthread_mutex_lock(&link->mutex);
-    link->done = true;
-    (void)pthread_cond_signal(&link->changed);
-    (void)pthread_mutex_unlock(&link->mutex);
-}
-
-/* Waits for the current operation; if there is none, waits until the deadline. */
-static bool wait_done(struct oto_link *link, int64_t deadline_ms)
-{
-    const struct timespec until = {.tv_sec = deadline_ms / 1000, .tv_nsec = deadline_ms % 1000 * 1000000};
-    (void)pthread_mutex_lock(&link->mutex);
-    int result = 0;
-    while (!link->done && result == 0) {
-        result = pthread_cond_timedwait(&link->changed, &link->mutex, &until);
-    }
-    const bool done = link->done;
-    (void)pthread_mutex_unlock(&link->mutex);
-    return done;
-}
-
-static void start(struct oto_link *link, enum link_state state, nng_duration timeout_ms)
-{
-    link->state = state;
-    link->pending = true;
-    nng_aio_set_timeout(link->aio, timeout_ms);
-}
-
-static void start_dial(struct oto_link *link)
-{
-    start(link, LINK_DIALING, DIAL_MS);
-    nng_stream_dialer_dial(link->dialer, link->aio);
-}
-
-static void start_greeting(struct oto_link *link)
-{
-    /* nng does not write to the bytes it sends. */
-    const nng_iov bytes = {.iov_buf = (void *)(uintptr_t)our_greeting, .iov_len = GREETING_BYTES};
-    start(link, LINK_GREETING, GREETING_MS);
-    (void)nng_aio_set_iov(link->aio, 1, &bytes);
-    nng_stream_send(link->stream, link->aio);
-}
-
-static void start_receive(struct oto_link *link)
-{
-    const nng_iov room = {.iov_buf = link->buffer + link->end, .iov_len = link->capacity - link->end};
-    start(link, LINK_RECEIVING, link->greeted ? NNG_DURATION_INFINITE : GREETING_MS);
-    (void)nng_aio_set_iov(link->aio, 1, &room);
-    nng_stream_recv(link->stream, link->aio);
+    return oto_connection_now_ms();
 }
 
 /* ---- states ---- */
 
-static void hang_up(struct oto_link *link, int reason)
+static void hang_up(struct oto_link *link, const char *reason)
 {
-    if (link->stream != NULL) {
-        nng_stream_close(link->stream);
-        nng_stream_free(link->stream);
-        link->stream = NULL;
-    }
+    (void)snprintf(link->reason, sizeof link->reason, "%s", reason);
+    oto_connection_stop(link->connection);
     link->state = LINK_IDLE;
     link->greeted = false;
-    link->begin = link->end = link->given = 0;
-    link->reason = reason;
+    link->begin = link->end = link->given = link->greeting_sent = 0;
     link->retry_at_ms = oto_link_now_ms() + link->retry_ms;
     link->retry_ms = 2 * link->retry_ms < RETRY_MAX_MS ? 2 * link->retry_ms : RETRY_MAX_MS;
-}
-
-static void take_result(struct oto_link *link)
-{
-    const int result = nng_aio_result(link->aio);
-    link->pending = false;
-    link->done = false; /* nng's thread has finished with the operation; the next wait is for the retry time only */
-    if (link->state == LINK_DIALING && result == 0) {
-        link->stream = nng_aio_get_output(link->aio, 0);
-        start_greeting(link);
-    } else if (result != 0 || nng_aio_count(link->aio) == 0) {
-        hang_up(link, result != 0 ? result : NNG_ECONNSHUT);
-    } else if (link->state == LINK_GREETING) {
-        link->state = LINK_RECEIVING;
-    } else {
-        link->end += nng_aio_count(link->aio);
-    }
 }
 
 /*
@@ -218,30 +117,98 @@ static enum oto_status cut(struct oto_link *link, const unsigned char **data, si
     return OTO_OK;
 }
 
-/* Starts the next operation if none is running. AGAIN: an operation runs, or the deadline comes first. */
-static enum oto_status advance(struct oto_link *link, int64_t deadline_ms, const unsigned char **data, size_t *bytes)
+/* ---- steps: each returns true if another step can follow at once ---- */
+
+static bool step_idle(struct oto_link *link)
 {
-    if (link->state == LINK_IDLE) {
-        const int64_t until_ms = link->retry_at_ms < deadline_ms ? link->retry_at_ms : deadline_ms;
-        (void)wait_done(link, until_ms);
-        if (oto_link_now_ms() >= link->retry_at_ms) {
-            start_dial(link);
+    if (oto_link_now_ms() < link->retry_at_ms) {
+        return false;
+    }
+    if (oto_connection_start(link->connection) != OTO_OK) {
+        hang_up(link, oto_connection_reason(link->connection));
+        return false;
+    }
+    link->limit_ms = oto_link_now_ms() + CONNECT_MS;
+    link->state = LINK_CONNECTING;
+    return true;
+}
+
+/* What a failed or unfinished operation means; OTO_AGAIN waits until the limit. */
+static bool step_failed(struct oto_link *link, enum oto_status status)
+{
+    if (status != OTO_AGAIN) {
+        hang_up(link, oto_connection_reason(link->connection));
+    } else if (!link->greeted && oto_link_now_ms() >= link->limit_ms) {
+        hang_up(link, "Timed out");
+    }
+    return false;
+}
+
+static bool step_connecting(struct oto_link *link)
+{
+    const enum oto_status status = oto_connection_advance(link->connection);
+    if (status != OTO_OK) {
+        return step_failed(link, status);
+    }
+    link->state = LINK_GREETING;
+    return true;
+}
+
+static bool step_greeting(struct oto_link *link)
+{
+    size_t sent = 0;
+    const enum oto_status status = oto_connection_send(link->connection, our_greeting + link->greeting_sent,
+                                                       GREETING_BYTES - link->greeting_sent, &sent);
+    if (status != OTO_OK) {
+        return step_failed(link, status);
+    }
+    link->greeting_sent += sent;
+    link->state = link->greeting_sent == GREETING_BYTES ? LINK_RECEIVING : LINK_GREETING;
+    return true;
+}
+
+static bool step_receiving(struct oto_link *link)
+{
+    size_t got = 0;
+    const enum oto_status status =
+        oto_connection_receive(link->connection, link->buffer + link->end, link->capacity - link->end, &got);
+    if (status != OTO_OK) {
+        return step_failed(link, status);
+    }
+    link->end += got;
+    return true;
+}
+
+/* One step without waiting. OTO_OK: a message; OTO_AGAIN: *more tells whether another step can follow at once. */
+static enum oto_status step(struct oto_link *link, bool *more, const unsigned char **data, size_t *bytes)
+{
+    enum oto_status status = OTO_AGAIN;
+    if (link->state == LINK_RECEIVING) {
+        status = cut(link, data, bytes);
+        if (status == OTO_CORRUPT) {
+            hang_up(link, "Protocol error");
+            *more = false;
+            return OTO_AGAIN;
         }
-        return OTO_AGAIN;
-    }
-    enum oto_status status = cut(link, data, bytes);
-    if (status == OTO_CORRUPT) {
-        hang_up(link, NNG_EPROTO);
-        return OTO_AGAIN;
-    }
-    if (status == OTO_AGAIN) {
-        status = make_room(link);
-        if (status == OTO_OK) {
-            start_receive(link);
-            status = OTO_AGAIN;
+        if (status == OTO_AGAIN && make_room(link) != OTO_OK) {
+            status = OTO_NO_MEMORY;
         }
+        if (status == OTO_AGAIN) {
+            *more = step_receiving(link);
+        }
+        return status;
     }
+    *more = link->state == LINK_IDLE         ? step_idle(link)
+            : link->state == LINK_CONNECTING ? step_connecting(link)
+                                             : step_greeting(link);
     return status;
+}
+
+/* Until the next step can do something, at most until the deadline. */
+static void wait_for_step(const struct oto_link *link, int64_t deadline_ms)
+{
+    const int64_t own_ms = link->state == LINK_IDLE ? link->retry_at_ms : link->greeted ? deadline_ms : link->limit_ms;
+    oto_connection_wait(link->connection, own_ms < deadline_ms ? own_ms : deadline_ms);
 }
 
 enum oto_status oto_link_receive(struct oto_link *link, int64_t deadline_ms, const unsigned char **data, size_t *bytes)
@@ -249,16 +216,16 @@ enum oto_status oto_link_receive(struct oto_link *link, int64_t deadline_ms, con
     link->begin += link->given;
     link->given = 0;
     for (;;) {
-        if (link->pending) {
-            if (!wait_done(link, deadline_ms)) {
+        bool more = false;
+        const enum oto_status status = step(link, &more, data, bytes);
+        if (status != OTO_AGAIN) {
+            return status;
+        }
+        if (!more) {
+            if (oto_link_now_ms() >= deadline_ms) {
                 return OTO_AGAIN;
             }
-            take_result(link);
-            continue;
-        }
-        const enum oto_status status = advance(link, deadline_ms, data, bytes);
-        if (status != OTO_AGAIN || (!link->pending && oto_link_now_ms() >= deadline_ms)) {
-            return status;
+            wait_for_step(link, deadline_ms);
         }
     }
 }
@@ -270,32 +237,12 @@ bool oto_link_is_up(const struct oto_link *link)
 
 const char *oto_link_reason(const struct oto_link *link)
 {
-    return link->reason == 0 ? "no answer yet" : nng_strerror(link->reason);
+    return link->reason[0] == '\0' ? "no answer yet" : link->reason;
 }
 
 /* ---- opening and closing ---- */
 
-static size_t header_bytes_of(const char *url)
-{
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-        if (strncmp(url, schemes[i].prefix, strlen(schemes[i].prefix)) == 0) {
-            return schemes[i].header_bytes;
-        }
-    }
-    return 0;
-}
-
-static void make_condition(struct oto_link *link)
-{
-    pthread_condattr_t attributes;
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&link->changed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-    (void)pthread_mutex_init(&link->mutex, NULL);
-}
-
-enum oto_status oto_link_open(const char *url, struct oto_link **link, struct oto_error *error)
+enum oto_status oto_link_open(const char *url, const struct oto_tls_files *tls, struct oto_link **link, struct oto_error *error)
 {
     *link = NULL;
     struct oto_link *made = calloc(1, sizeof *made);
@@ -303,48 +250,23 @@ enum oto_status oto_link_open(const char *url, struct oto_link **link, struct ot
         free(made);
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a subscriber");
     }
+    const enum oto_status status = oto_connection_make(url, tls, &made->connection, error);
+    if (status != OTO_OK) {
+        oto_link_close(made);
+        return status;
+    }
     made->capacity = START_BYTES;
     made->retry_ms = RETRY_MIN_MS;
-    made->header_bytes = header_bytes_of(url);
-    make_condition(made);
-    int result = made->header_bytes == 0 ? NNG_EADDRINVAL : nng_stream_dialer_alloc(&made->dialer, url);
-    if (result == 0) {
-        /* Keepalive detects a host that has vanished; ipc has no such option. */
-        (void)nng_stream_dialer_set_bool(made->dialer, NNG_OPT_TCP_KEEPALIVE, true);
-        result = nng_aio_alloc(&made->aio, operation_done, made);
-    }
-    if (result != 0) {
-        oto_link_close(made);
-        return oto_fail(error, OTO_INVALID,
-                        "cannot subscribe at '%.250s': %s; tcp://host:port or ipc:///path is accepted", url,
-                        nng_strerror(result));
-    }
+    made->header_bytes = oto_connection_is_local(made->connection) ? 9 : 8;
     *link = made;
     return OTO_OK;
 }
 
 void oto_link_close(struct oto_link *link)
 {
-    if (link == NULL) {
-        return;
+    if (link != NULL) {
+        oto_connection_free(link->connection);
+        free(link->buffer);
+        free(link);
     }
-    if (link->aio != NULL) {
-        nng_aio_stop(link->aio); /* cancels and waits, so that no operation runs afterwards */
-        if (link->pending && link->state == LINK_DIALING && nng_aio_result(link->aio) == 0) {
-            link->stream = nng_aio_get_output(link->aio, 0);
-        }
-    }
-    if (link->stream != NULL) {
-        nng_stream_close(link->stream);
-        nng_stream_free(link->stream);
-    }
-    if (link->dialer != NULL) {
-        nng_stream_dialer_close(link->dialer);
-        nng_stream_dialer_free(link->dialer);
-    }
-    nng_aio_free(link->aio);
-    (void)pthread_cond_destroy(&link->changed);
-    (void)pthread_mutex_destroy(&link->mutex);
-    free(link->buffer);
-    free(link);
 }

@@ -1,10 +1,8 @@
 /*
- * The connection to a publisher, over nng's byte streams. It dials, exchanges greetings, splits the bytes into
- * messages, and reconnects after a failure. The pub/sub protocol is a greeting of 8 bytes in each direction and a
- * length before each message, so a whole nng socket is not needed. It is avoided because in Debian's nng 1.5.2 closing
- * a socket hangs about once in twenty times while a message arrives: a receive that is stopped between a message's
- * header and its body never completes, and the waiting thread is the one that cleans up for the whole process. One
- * thread at a time.
+ * The link to a publisher: connects, exchanges greetings, splits the bytes into messages, and reconnects after a failure.
+ * nng's pub/sub protocol is a greeting of 8 bytes in each direction and a length before each message, so nng is not
+ * needed. It is avoided because in Debian's nng 1.5.2 closing a socket hangs about once in twenty times while a message
+ * arrives. One thread at a time.
  */
 #ifndef OTO_LINK_H
 #define OTO_LINK_H
@@ -13,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "otolith/status.h"
+#include "otolith/client.h"
 
 struct oto_link;
 
-/* `url`: tcp://host:port or ipc:///path. Does not wait for a publisher to answer. */
-enum oto_status oto_link_open(const char *url, struct oto_link **link, struct oto_error *error);
+/* `url` as in connection.h; `tls` is for tls+tcp, or NULL. Does not wait for a publisher to answer. */
+enum oto_status oto_link_open(const char *url, const struct oto_tls_files *tls, struct oto_link **link, struct oto_error *error);
 void oto_link_close(struct oto_link *link); /* NULL is allowed */
 
 /*
@@ -26,7 +24,7 @@ void oto_link_close(struct oto_link *link); /* NULL is allowed */
  * oto_link_now_ms, or OTO_NO_MEMORY.
  */
 enum oto_status oto_link_receive(struct oto_link *link, int64_t deadline_ms, const unsigned char **data, size_t *bytes);
-/* True if a publisher has answered; otherwise the reason, in nng's words. */
+/* True if a publisher has answered; otherwise the reason. */
 bool oto_link_is_up(const struct oto_link *link);
 const char *oto_link_reason(const struct oto_link *link);
 

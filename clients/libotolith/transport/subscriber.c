@@ -15,6 +15,12 @@ struct oto_subscriber {
 enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
                                     struct oto_error *error)
 {
+    return oto_subscriber_open_tls(url, topic, NULL, subscriber, error);
+}
+
+enum oto_status oto_subscriber_open_tls(const char *url, const char *topic, const struct oto_tls_files *tls,
+                                        struct oto_subscriber **subscriber, struct oto_error *error)
+{
     *subscriber = NULL;
     struct oto_subscriber *made = calloc(1, sizeof *made);
     if (made == NULL) {
@@ -23,7 +29,7 @@ enum oto_status oto_subscriber_open(const char *url, const char *topic, struct o
     (void)snprintf(made->url, sizeof made->url, "%s", url);
     enum oto_status status = oto_stream_init(&made->stream, topic, error);
     if (status == OTO_OK) {
-        status = oto_link_open(url, &made->link, error);
+        status = oto_link_open(url, tls, &made->link, error);
     }
     if (status != OTO_OK) {
         oto_subscriber_close(made);

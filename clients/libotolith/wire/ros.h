@@ -18,6 +18,7 @@
 #include "otolith/channel.h"
 #include "otolith/frame.h"
 #include "otolith/status.h"
+#include "otolith/vecmath.h"
 
 #define OTO_ROS_WORLD_FRAME "map" /* the world's ENU axes, as REP 105 names them */
 
@@ -62,12 +63,28 @@ const char *oto_ros_view_definition(enum oto_ros_view view);
 /* True if a record of this type has the view. */
 bool oto_ros_view_of(enum oto_ros_view view, const struct oto_record_type *type);
 
-/* One status of a DiagnosticArray: the numbers of a world's counters. */
-struct oto_ros_diagnostics {
+/* One transform of a tf2_msgs/msg/TFMessage. */
+struct oto_ros_transform {
+    const char *frame_id, *child_frame_id;
+    oto_vec3 translation_m;
+    oto_quat q_frame_from_child;
+};
+enum oto_status oto_ros_transforms_encode(const struct oto_ros_transform *transforms, uint32_t count, int64_t t_ns, struct oto_buffer *to);
+
+/* What a DiagnosticArray is made of: statuses, each with pairs of texts. */
+enum { OTO_ROS_OK = 0, OTO_ROS_WARN = 1, OTO_ROS_ERROR = 2 };
+struct oto_ros_fact {
+    const char *key;
+    char value[48];
+};
+struct oto_ros_status {
     const char *name, *message;
-    uint8_t level; /* 0 OK, 1 WARN, 2 ERROR */
-    const char *const *keys;
-    const uint64_t *values;
+    uint8_t level;
+    const struct oto_ros_fact *facts;
+    uint32_t count;
+};
+struct oto_ros_diagnostics {
+    const struct oto_ros_status *statuses;
     uint32_t count;
 };
 /* `frame_id`: of the record's channel. */

@@ -117,21 +117,34 @@ static void put_vector(struct oto_cdr_writer *writer, oto_vec3 v)
 
 /* ---- transform ---- */
 
+enum oto_status oto_ros_transforms_encode(const struct oto_ros_transform *transforms, uint32_t count, int64_t t_ns, struct oto_buffer *to)
+{
+    struct oto_cdr_writer writer;
+    size_t bytes = 16;
+    bool in_range = true;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes += 128 + strlen(transforms[i].frame_id) + strlen(transforms[i].child_frame_id);
+    }
+    if (oto_cdr_begin(&writer, to, bytes) != OTO_OK) {
+        return OTO_NO_MEMORY;
+    }
+    oto_cdr_put_u32(&writer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        in_range = put_header(&writer, t_ns, transforms[i].frame_id) && in_range;
+        oto_cdr_put_text(&writer, transforms[i].child_frame_id, strlen(transforms[i].child_frame_id));
+        put_vector(&writer, transforms[i].translation_m);
+        put_quaternion(&writer, transforms[i].q_frame_from_child);
+    }
+    to->bytes = writer.at;
+    return in_range ? OTO_OK : OTO_RANGE;
+}
+
 static enum oto_status encode_transform(const char *frame_id, const struct oto_sample_head *head, const void *payload,
                                         struct oto_buffer *to)
 {
     const struct oto_truth_record *truth = payload;
-    struct oto_cdr_writer writer;
-    if (oto_cdr_begin(&writer, to, 128 + strlen(frame_id)) != OTO_OK) {
-        return OTO_NO_MEMORY;
-    }
-    oto_cdr_put_u32(&writer, 1); /* transforms */
-    const bool in_range = put_header(&writer, head->t_ns, OTO_ROS_WORLD_FRAME);
-    oto_cdr_put_text(&writer, frame_id, strlen(frame_id));
-    put_vector(&writer, truth->position_enu_m);
-    put_quaternion(&writer, truth->q_enu_from_body);
-    to->bytes = writer.at;
-    return in_range ? OTO_OK : OTO_RANGE;
+    const struct oto_ros_transform transform = {OTO_ROS_WORLD_FRAME, frame_id, truth->position_enu_m, truth->q_enu_from_body};
+    return oto_ros_transforms_encode(&transform, 1, head->t_ns, to);
 }
 
 /* ---- odometry ---- */
@@ -329,29 +342,44 @@ static enum oto_status encode_log(const struct oto_sample_head *head, const void
     return in_range ? OTO_OK : OTO_RANGE;
 }
 
-static enum oto_status encode_diagnostics(const struct oto_sample_head *head, const struct oto_ros_diagnostics *facts,
+/* At most: a length, padding and NUL for each text. */
+static size_t status_room(const struct oto_ros_status *status)
+{
+    size_t bytes = 64 + strlen(status->name) + strlen(status->message);
+    for (uint32_t i = 0; i < status->count; i++) {
+        bytes += 16 + strlen(status->facts[i].key) + sizeof status->facts[i].value;
+    }
+    return bytes;
+}
+
+static void put_status(struct oto_cdr_writer *writer, const struct oto_ros_status *status)
+{
+    oto_cdr_put_u8(writer, status->level);
+    oto_cdr_put_text(writer, status->name, strlen(status->name));
+    oto_cdr_put_text(writer, status->message, strlen(status->message));
+    oto_cdr_put_text(writer, "", 0);
+    oto_cdr_put_u32(writer, status->count);
+    for (uint32_t i = 0; i < status->count; i++) {
+        oto_cdr_put_text(writer, status->facts[i].key, strlen(status->facts[i].key));
+        oto_cdr_put_text(writer, status->facts[i].value, strlen(status->facts[i].value));
+    }
+}
+
+static enum oto_status encode_diagnostics(const struct oto_sample_head *head, const struct oto_ros_diagnostics *diagnostics,
                                           struct oto_buffer *to)
 {
     struct oto_cdr_writer writer;
-    char value[24];
-    size_t bytes = 128 + strlen(facts->name) + strlen(facts->message);
-    for (uint32_t i = 0; i < facts->count; i++) {
-        bytes += strlen(facts->keys[i]) + sizeof value + 16;
+    size_t bytes = 64;
+    for (uint32_t i = 0; i < diagnostics->count; i++) {
+        bytes += status_room(&diagnostics->statuses[i]);
     }
     if (oto_cdr_begin(&writer, to, bytes) != OTO_OK) {
         return OTO_NO_MEMORY;
     }
     const bool in_range = put_header(&writer, head->t_ns, "");
-    oto_cdr_put_u32(&writer, 1); /* status */
-    oto_cdr_put_u8(&writer, facts->level);
-    oto_cdr_put_text(&writer, facts->name, strlen(facts->name));
-    oto_cdr_put_text(&writer, facts->message, strlen(facts->message));
-    oto_cdr_put_text(&writer, "", 0);
-    oto_cdr_put_u32(&writer, facts->count);
-    for (uint32_t i = 0; i < facts->count; i++) {
-        const int length = snprintf(value, sizeof value, "%" PRIu64, facts->values[i]);
-        oto_cdr_put_text(&writer, facts->keys[i], strlen(facts->keys[i]));
-        oto_cdr_put_text(&writer, value, (size_t)length);
+    oto_cdr_put_u32(&writer, diagnostics->count);
+    for (uint32_t i = 0; i < diagnostics->count; i++) {
+        put_status(&writer, &diagnostics->statuses[i]);
     }
     to->bytes = writer.at;
     return in_range ? OTO_OK : OTO_RANGE;

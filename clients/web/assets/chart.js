@@ -119,6 +119,8 @@ export class Chart {
 
   #makeTable() {
     this.table.replaceChildren();
+    const several = new Set(this.lines.map((line) => line.topic)).size > 1; // then "x" alone does not name a line
+    const node = (topic) => several ? `${topic.split('/').at(-1)} ` : '';
     const rows = this.model.terms && this.terms ? this.terms.rows(this.page.theme) : this.lines;
     this.rows = rows.map((line) => {
       const row = this.table.insertRow();
@@ -126,7 +128,7 @@ export class Chart {
       const button = document.createElement('button');
       const swatch = document.createElement('i');
       swatch.style.background = line.color;
-      button.append(swatch, line.label ?? line.column.split('.').at(-1));
+      button.append(swatch, line.label ?? node(line.topic) + line.column.split('.').at(-1));
       button.title = `${line.topic} ${line.column}\n${line.text}\nclick: analyse; Shift+click: hide; Alt+click: remove`;
       button.onclick = (event) => this.#clickLine(line, event);
       name.append(button);
@@ -306,7 +308,8 @@ export class Chart {
       const data = line.data;
       row.classList.toggle('hidden-line', this.hidden.has(line.key));
       const facts = data ? statistics(data.ring, data.column, data.ring.find(view.t0), data.ring.find(view.t1)) : null;
-      const value = data ? data.ring.nearest(data.column, Number.isFinite(at) ? at : view.t1, Math.max(reach, 1.5)) : NaN;
+      const right = Math.min(view.t1, this.page.world.time); // a window that is not full yet ends beyond the newest sample
+      const value = data ? data.ring.nearest(data.column, Number.isFinite(at) ? at : right, Math.max(reach, 1.5)) : NaN;
       const numbers = [value, facts?.mean, facts?.sigma, facts?.rms, facts?.least, facts?.most];
       for (let i = 0; i < 6; i++) cells[i].textContent = number((numbers[i] ?? NaN) * line.factor, 3);
       row.hidden = this.model.terms && facts !== null && facts.least === 0 && facts.most === 0; // a term that is off

@@ -46,7 +46,7 @@ export class Link {
   }
 
   connect() {
-    const socket = new WebSocket(`ws://${location.host}/`, ['otolith.v1']);
+    const socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/`, ['otolith.v1']);
     this.socket = socket;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {

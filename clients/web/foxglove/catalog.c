@@ -58,7 +58,7 @@ enum oto_status fox_catalog_make(struct fox_catalog *catalog, const struct oto_c
     const uint32_t count = oto_client_channel_count(client);
     enum oto_status status = OTO_OK;
     catalog->count = 0;
-    catalog->channels = calloc((size_t)count * (1 + VIEWS) + 1, sizeof *catalog->channels);
+    catalog->channels = calloc((size_t)count * (1 + VIEWS) + 2, sizeof *catalog->channels);
     if (catalog->channels == NULL) {
         return oto_fail(error, OTO_NO_MEMORY, "out of memory for the channels of a viewer");
     }
@@ -76,6 +76,8 @@ enum oto_status fox_catalog_make(struct fox_catalog *catalog, const struct oto_c
             status = oto_fail(error, OTO_NO_MEMORY, "out of memory for the channels of a viewer");
         }
     }
+    (void)channel_of(catalog, "/clock", OTO_ROS_CLOCK);
+    (void)channel_of(catalog, "/diagnostics", OTO_ROS_DIAGNOSTICS);
     return status;
 }
 

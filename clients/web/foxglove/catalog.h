@@ -11,7 +11,7 @@
 #include "wire/ros_topic.h"
 
 struct fox_channel {
-    const struct oto_channel **sources; /* the truths of all vehicles share /tf; else one */
+    const struct oto_channel **sources; /* the truths of all vehicles share /tf; /clock and /diagnostics have none; else one */
     uint32_t source_count;
     struct oto_ros_type *ros; /* NULL: a view */
     enum oto_ros_view view;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/diagnostics.h"
 #include "document/document.h"
 #include "foxglove/session.h"
 #include "otolith/records.h"
@@ -13,6 +14,7 @@
 #define QUEUE_BYTES (512u << 10)  /* queued, above which no sample is added */
 #define SAMPLES_A_TURN 512u       /* of a subscription */
 #define NS_PER_S INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
 #define VIEW_PERIOD_NS INT64_C(10000000)
 #define CLOSE_REFUSED 4001
 enum { MESSAGE_DATA = 1, TIME = 2 }; /* opcodes of binary messages */
@@ -226,6 +228,34 @@ static void send_samples(struct fox_session *session, struct fox_subscription *s
     }
 }
 
+static uint64_t lost_of(const struct fox_session *session)
+{
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
+        lost += session->subscriptions[i].used ? session->subscriptions[i].lost : 0;
+    }
+    return lost;
+}
+
+/* /clock and /diagnostics, which come from no record. */
+static void send_state(struct fox_session *session, struct fox_subscription *subscription, enum oto_ros_view view, int64_t sim_time_ns)
+{
+    struct web_foxglove *foxglove = session->foxglove;
+    const int64_t now_ns = view == OTO_ROS_CLOCK ? sim_time_ns : (int64_t)uv_now(foxglove->options.loop) * NS_PER_MS;
+    const struct oto_sample_head head = {.t_ns = sim_time_ns};
+    if (now_ns < subscription->next_view_ns) {
+        return;
+    }
+    subscription->next_view_ns = now_ns + (view == OTO_ROS_CLOCK ? VIEW_PERIOD_NS : NS_PER_S);
+    const enum oto_status status =
+        view == OTO_ROS_CLOCK
+            ? oto_ros_view_encode(view, NULL, "", &head, NULL, &foxglove->message)
+            : oto_diagnostics_encode(web_world_client(foxglove->options.world), lost_of(session), &foxglove->message);
+    if (status == OTO_OK) {
+        (void)send_message(session, subscription->id, sim_time_ns);
+    }
+}
+
 static void send_time(struct fox_session *session, int64_t t_ns)
 {
     unsigned char frame[9] = {TIME};
@@ -258,8 +288,12 @@ static void on_timer(uv_timer_t *timer)
         }
         send_time(session, clock.sim_time_ns);
         for (uint32_t i = 0; i < FOX_SUBSCRIPTIONS; i++) {
-            if (session->subscriptions[i].used) {
-                send_samples(session, &session->subscriptions[i]);
+            struct fox_subscription *subscription = &session->subscriptions[i];
+            const struct fox_channel *channel = subscription->used ? &foxglove->catalog.channels[subscription->channel] : NULL;
+            if (channel != NULL && channel->source_count > 0) {
+                send_samples(session, subscription);
+            } else if (channel != NULL) {
+                send_state(session, subscription, channel->view, clock.sim_time_ns);
             }
         }
         if (set && session->wants_parameters) {

@@ -63,7 +63,7 @@ static void subscribe(struct fox_session *session, uint32_t id, uint32_t channel
     }
     const struct fox_channel *channel = &catalog->channels[channel_id];
     fox_end_subscription(subscription);
-    struct oto_reader *readers = calloc(channel->source_count, sizeof *readers);
+    struct oto_reader *readers = calloc((size_t)channel->source_count + 1, sizeof *readers);
     if (readers == NULL) {
         fox_send_status(session, ERROR, "otolith-web is out of memory");
         return;

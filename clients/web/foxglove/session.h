@@ -9,13 +9,14 @@
 
 #define FOX_SUBSCRIPTIONS 64u
 #define FOX_ID_BYTES 64u
+#define FOX_FRAME_BYTES (256u << 10) /* of one message: diagnostics of 256 nodes are the largest */
 #define FOX_NODES_MAX 1024u
 
 struct fox_subscription {
     bool used;
     uint32_t id, channel;
     struct oto_reader *readers; /* of each source */
-    int64_t next_view_ns;
+    int64_t next_view_ns; /* of simulated time; of real time for /diagnostics */
     uint64_t lost; /* reported */
 };
 
@@ -70,7 +71,7 @@ struct web_foxglove {
     uv_timer_t timer;
     struct web_text text;
     struct oto_buffer message;
-    unsigned char frame[OTO_RECORD_MAX_BYTES * 2 + 64];
+    unsigned char frame[FOX_FRAME_BYTES];
     _Alignas(8) unsigned char payload[OTO_RECORD_MAX_BYTES];
 };
 

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/origin.h"
+
 /* "name:port", "[::1]:port" or "name" to the name without brackets. False for anything else. */
 static bool take_name(const char *host, char *name, size_t room)
 {
@@ -29,6 +31,19 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, room) == 1 || inet_pton(AF_INET6, name, room) == 1;
 }
 
+/* A reverse proxy may pass on the Host that it has. */
+static bool is_name_of_proxy(const struct web_http *http, const char *name)
+{
+    char own[WEB_HOST_BYTES];
+    for (uint32_t i = 0; i < http->options.origin_count; i++) {
+        const char *host = srv_origin_host(http->options.origins[i]);
+        if (host != NULL && take_name(host, own, sizeof own) && strcasecmp(name, own) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * The port is not compared: a tunnel to this machine has another. A server on loopback is named as loopback only. On other
  * addresses every literal address is accepted, because rebinding needs a name.
@@ -39,7 +54,7 @@ static bool is_own_name(const struct web_http *http, const char *name)
         strcmp(name, http->options.address) == 0) {
         return true;
     }
-    return !http->is_loopback && (is_address(name) || strcasecmp(name, http->own_name) == 0);
+    return is_name_of_proxy(http, name) || (!http->is_loopback && (is_address(name) || strcasecmp(name, http->own_name) == 0));
 }
 
 bool web_admit_host(struct lws *wsi)

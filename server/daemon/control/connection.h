@@ -54,6 +54,7 @@ struct srv_connection {
     uint32_t steps; /* requests `step` without a reply yet */
     bool spoken;   /* has sent a valid message */
     bool attached; /* has been given the segment */
+    bool remote;   /* on another machine, behind the gate: it gets no shared memory, and no tick waits for it */
     bool wake;
     bool throttled;
     bool closed;        /* no more reading or writing */

@@ -233,6 +233,9 @@ static void run_verb(const struct srv_verb *verb, struct srv_request *request)
         (void)snprintf(text, sizeof text, "'%s' needs the role %s, and this client has the role %s", verb->op,
                        srv_role_text(verb->role), srv_role_text(role));
         refuse_verb(verb, request, OTO_DENIED, text);
+    } else if (verb->is_local && request->connection->remote) {
+        (void)snprintf(text, sizeof text, "'%s' is for clients on the server's machine, which share memory with it", verb->op);
+        refuse_verb(verb, request, OTO_UNSUPPORTED, text);
     } else if (verb->changes_state && hooks->is_replay) {
         (void)snprintf(text, sizeof text,
                        "this is a replay, which continues as its log does: '%s' would make it another run", verb->op);

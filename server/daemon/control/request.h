@@ -42,6 +42,7 @@ struct srv_verb {
     enum srv_role role; /* the lowest role that may send it */
     bool changes_state; /* refused where the run follows a log */
     bool needs_worker;  /* refused while the worker is stuck */
+    bool is_local;      /* refused to remote clients: it shares memory, or ticks wait for its client */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;

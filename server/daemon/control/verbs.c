@@ -5,25 +5,25 @@
 #include <string.h>
 
 const struct srv_verb srv_verbs[] = {
-    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false},
-    {"wake", srv_verb_wake, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false},
-    {"info", srv_verb_info, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false},
-    {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, false},
-    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false},
-    {"resume", srv_verb_resume, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false},
-    {"step", srv_verb_step, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false},
-    {"scale", srv_verb_scale, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false},
-    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false},
-    {"get", srv_verb_get, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false},
-    {"set", srv_verb_set, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, true},
-    {"swap", srv_verb_swap, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true},
-    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, true},
-    {"restore", srv_verb_restore, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true},
-    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false},
-    {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false},
-    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false},
-    {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US, SRV_ROLE_OBSERVE, false, false},
-    {"join", srv_verb_join, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false},
+    {"attach", srv_verb_attach, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false},
+    {"wake", srv_verb_wake, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true},
+    {"info", srv_verb_info, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false},
+    {"shutdown", srv_verb_shutdown, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, false, false},
+    {"pause", srv_verb_pause, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
+    {"resume", srv_verb_resume, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
+    {"step", srv_verb_step, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
+    {"scale", srv_verb_scale, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
+    {"mode", srv_verb_mode, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, false, false, false},
+    {"get", srv_verb_get, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, false},
+    {"set", srv_verb_set, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, true, false},
+    {"swap", srv_verb_swap, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false},
+    {"checkpoint", srv_verb_checkpoint, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, false, true, false},
+    {"restore", srv_verb_restore, SRV_MESSAGE_COST_US, SRV_ROLE_ADMIN, true, true, false},
+    {"fault", srv_verb_fault, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false},
+    {"clear_faults", srv_verb_clear_faults, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, false},
+    {"lossless", srv_verb_lossless, SRV_MESSAGE_COST_US, SRV_ROLE_OBSERVE, false, false, true},
+    {"ack", srv_verb_acknowledge, SRV_ACKNOWLEDGE_COST_US, SRV_ROLE_OBSERVE, false, false, true},
+    {"join", srv_verb_join, SRV_MESSAGE_COST_US, SRV_ROLE_OPERATE, true, false, true},
 };
 const size_t srv_verb_count = sizeof srv_verbs / sizeof *srv_verbs;
 
@@ -61,6 +61,13 @@ static enum oto_status lower_role(struct srv_connection *connection, const struc
     return OTO_OK;
 }
 
+/* The gate attaches for a remote client, which cannot take it back. */
+static void take_remote(struct srv_connection *connection, const struct oto_message *message)
+{
+    const struct oto_argument *remote = oto_message_find(message, "remote");
+    connection->remote = remote != NULL && remote->kind == OTO_ARGUMENT_BOOL && remote->u64 != 0;
+}
+
 /* Once a connection: each reply holds a descriptor in flight until it is read. */
 void srv_verb_attach(struct srv_request *request)
 {
@@ -79,6 +86,7 @@ void srv_verb_attach(struct srv_request *request)
         return;
     }
     request->connection->attached = true;
+    take_remote(request->connection, request->message);
     take_name(request->connection, name);
     const struct oto_segment_header *header = srv_engine_segment(request->engine);
     struct oto_message_writer writer;
@@ -87,7 +95,9 @@ void srv_verb_attach(struct srv_request *request)
     oto_message_add_u64(&writer, "bytes", header->segment_bytes);
     oto_message_add_u64(&writer, "epoch", header->epoch);
     oto_message_add_text(&writer, "role", srv_role_text(request->connection->role));
-    srv_reply_send(request, &writer, srv_engine_segment_fd(request->engine));
+    oto_message_add_u64(&writer, "rate_num", header->rate_num);
+    oto_message_add_u64(&writer, "rate_den", header->rate_den);
+    srv_reply_send(request, &writer, request->connection->remote ? -1 : srv_engine_segment_fd(request->engine));
 }
 
 void srv_verb_wake(struct srv_request *request)

@@ -68,6 +68,26 @@ static enum oto_status add(struct part *part, const struct oto_plugin_descriptor
     return OTO_OK;
 }
 
+/* The mount of a sensor, which is no parameter of its plugin. False: `key` is something else. */
+static bool add_mount(struct part *part, const struct oto_plugin_descriptor *descriptor, const struct oto_setup *setup, const char *key)
+{
+    const bool is_position = strcmp(key, "mount.position_m") == 0;
+    if (strcmp(descriptor->kind, "sensor") != 0 || (!is_position && strcmp(key, "mount.rpy_deg") != 0)) {
+        return false;
+    }
+    const oto_vec3 rpy = oto_rpy_from_quat(setup->q_body_from_sensor);
+    const oto_vec3 v = is_position ? setup->mount_position_body_m : oto_vec3_scale(rpy, 1.0 / OTO_DEG);
+    const uint32_t i = part->count++;
+    (void)snprintf(part->value_room[i], sizeof part->value_room[i], "[%.17g, %.17g, %.17g]", v.x, v.y, v.z);
+    part->keys[i] = key;
+    part->values[i] = part->value_room[i];
+    part->units[i] = is_position ? "m" : "deg";
+    part->texts[i] = is_position ? "place of the sensor in body axes" : "roll, pitch, yaw of the sensor in body axes";
+    part->ranges[i] = "";
+    part->runtime[i] = 0;
+    return true;
+}
+
 static void send_part(struct srv_request *request, const struct part *part, uint64_t total)
 {
     struct oto_message_writer writer;
@@ -137,7 +157,9 @@ void srv_verb_get(struct srv_request *request)
     part.count = 0;
     uint64_t total = 1;
     enum oto_status status = OTO_OK;
-    if (key != NULL && key->kind == OTO_ARGUMENT_TEXT) {
+    if (key != NULL && key->kind == OTO_ARGUMENT_TEXT && add_mount(&part, descriptor, srv_engine_node_setup(request->engine, node), key->text)) {
+        total = part.count;
+    } else if (key != NULL && key->kind == OTO_ARGUMENT_TEXT) {
         status = add(&part, descriptor, params, oto_param_find(descriptor, key->text), key->text, &error);
     } else if (key != NULL) {
         status = oto_fail(&error, OTO_INVALID, "get: 'param' must be a text");

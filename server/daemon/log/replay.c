@@ -49,7 +49,12 @@ static bool take_input(const struct oto_run_log_line *line, struct srv_participa
     input->participant = (uint32_t)participant;
     input->vehicle = (uint32_t)vehicle;
     if (oto_run_log_truth(line, "held")) {
-        input->held = 1;
+        input->kind = SRV_INPUT_HELD;
+        return true;
+    }
+    if (oto_run_log_words(line, "controls", words, OTO_CONTROLS)) {
+        input->kind = SRV_INPUT_CONTROLS;
+        memcpy(input->controls, words, sizeof input->controls);
         return true;
     }
     input->external.alone = oto_run_log_truth(line, "alone");
@@ -65,7 +70,7 @@ static const char *check_input(const struct srv_replay *replay, const struct srv
 {
     return srv_engine_takes_input(replay->engine, input)
                ? NULL
-               : "an input is for a vehicle that no such participant of this world moves, or is not finite";
+               : "an input is for a vehicle that no such participant of this world moves or controls, or is not finite";
 }
 
 /* False: the line waits. */

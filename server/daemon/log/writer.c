@@ -222,7 +222,10 @@ static void put_input(struct srv_log_writer *log, const struct srv_journal_recor
     begin(log, "input", record->tick);
     oto_run_log_put_number(log->file, "participant", input->participant);
     oto_run_log_put_number(log->file, "vehicle", input->vehicle);
-    if (input->held != 0) {
+    if (input->kind == SRV_INPUT_CONTROLS) {
+        memcpy(words, input->controls, sizeof input->controls);
+        oto_run_log_put_words(log->file, "controls", words, OTO_CONTROLS);
+    } else if (input->kind == SRV_INPUT_HELD) {
         oto_run_log_put_truth(log->file, "held", true);
     } else {
         memcpy(words, &input->external.truth, sizeof words);

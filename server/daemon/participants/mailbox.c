@@ -73,6 +73,9 @@ static void fill_header(const struct srv_world_config *config, uint64_t epoch, s
     memcpy(header->name, participant->name, sizeof header->name);
     header->grant.state = OTO_MAILBOX_JOINED;
     name_vehicles(config, mailbox);
+    if (participant->controlled != 0) {
+        memcpy(header->controlled, config->vehicles[participant->controlled - 1].name, SRV_NAME_BYTES);
+    }
     __atomic_store_n(&header->magic, OTO_MAILBOX_MAGIC, __ATOMIC_RELEASE);
 }
 

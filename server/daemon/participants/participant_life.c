@@ -33,6 +33,7 @@ const char *srv_participant_join(struct srv_engine *engine, struct srv_mailbox *
     participant->told = false;
     participant->lock = 0;
     participant->seen = 0;
+    participant->controls_seen = 0;
     participant->refused = 0;
     participant->late = 0;
     participant->asked_ns = 0;

@@ -44,7 +44,37 @@ static void fault(struct srv_engine *engine, struct srv_participant *participant
 void srv_participant_apply(struct srv_engine *engine, const struct srv_participant_input *input)
 {
     srv_journal_input(engine, input);
-    srv_sim_give_truth(engine->sim, input->vehicle, input->held != 0 ? NULL : &input->external);
+    if (input->kind == SRV_INPUT_CONTROLS) {
+        srv_sim_give_controls(engine->sim, input->vehicle, input->controls);
+    } else {
+        srv_sim_give_truth(engine->sim, input->vehicle, input->kind == SRV_INPUT_HELD ? NULL : &input->external);
+    }
+}
+
+/* Takes the newest controls of its vehicle, if they are complete and finite; those that are being written wait for the next tick. */
+static void apply_controls(struct srv_engine *engine, struct srv_participant *participant)
+{
+    const struct oto_mailbox_controls *controls = &participant->mailbox->header->controls;
+    struct srv_participant_input input = {.tick = engine->sim->tick,
+                                          .participant = participant->index,
+                                          .vehicle = participant->config->controlled - 1,
+                                          .kind = SRV_INPUT_CONTROLS};
+    const uint64_t lock = __atomic_load_n(&controls->lock, __ATOMIC_ACQUIRE);
+    if (lock == participant->controls_seen || lock % 2 != 0) {
+        return;
+    }
+    oto_words_load(input.controls, controls->values, sizeof input.controls);
+    OTO_FENCE_(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&controls->lock, OTO_ORDER_LOAD_) != lock) {
+        return;
+    }
+    participant->controls_seen = lock;
+    if (srv_controls_are_finite(input.controls)) {
+        srv_participant_apply(engine, &input);
+    } else {
+        srv_count(engine->sim, OTO_COUNTER_PARTICIPANT_REFUSED, 1);
+        say_seldom(engine, participant, "its controls were refused: a value is not finite");
+    }
 }
 
 void srv_participants_apply(struct srv_engine *engine)
@@ -56,6 +86,9 @@ void srv_participants_apply(struct srv_engine *engine)
         }
         participant->ready = false;
         participant->asked_ns = 0;
+        if (participant->config->controlled != 0 && participant->mailbox != NULL && !participant->dropped) {
+            apply_controls(engine, participant);
+        }
     }
 }
 
@@ -65,7 +98,7 @@ static void hold(struct srv_engine *engine, struct srv_participant *participant)
         participant->inputs[i] = (struct srv_participant_input){.tick = engine->sim->tick,
                                                                 .participant = participant->index,
                                                                 .vehicle = participant->vehicles[i],
-                                                                .held = 1};
+                                                                .kind = SRV_INPUT_HELD};
     }
     participant->fresh = true;
     participant->ready = true;

@@ -15,14 +15,23 @@
 
 struct srv_engine;
 
+enum srv_participant_input_kind {
+    SRV_INPUT_TRUTH = 0, /* external */
+    SRV_INPUT_HELD,      /* there is no truth for this tick */
+    SRV_INPUT_CONTROLS   /* controls */
+};
+
 /* What one vehicle gets at the start of a tick: all that a participant can do to the state. */
 struct srv_participant_input {
     uint64_t tick;        /* at whose start it is applied */
     uint32_t participant; /* number in the world */
     uint32_t vehicle;     /* index */
-    uint32_t held;        /* 1: there is no truth for this tick, `external` does not count */
+    uint32_t kind;        /* enum srv_participant_input_kind */
     uint32_t reserved;
-    struct srv_external_input external;
+    union {
+        struct srv_external_input external;
+        double controls[OTO_CONTROLS];
+    };
 };
 
 struct srv_participant {
@@ -41,6 +50,7 @@ struct srv_participant {
     uint64_t reach; /* its inputs hold for the ticks before this */
     uint64_t lock, from, until; /* of the grant */
     uint64_t seen;              /* the last grant that it answered */
+    uint64_t controls_seen;     /* lock of the controls that were applied last */
     uint64_t refused, late;
     int64_t asked_ns;  /* since when the tick to come has waited for it; 0: it has not */
     int64_t said_ns;   /* last event of a timeout or refusal */

@@ -65,8 +65,14 @@ uint64_t srv_engine_records_lost(const struct srv_engine *engine)
 
 bool srv_engine_takes_input(const struct srv_engine *engine, const struct srv_participant_input *input)
 {
-    if (input->vehicle >= engine->sim->vehicle_count || input->participant >= engine->participants.count ||
-        engine->config->vehicles[input->vehicle].participant != input->participant + 1) {
+    if (input->vehicle >= engine->sim->vehicle_count || input->participant >= engine->participants.count) {
+        return false;
+    }
+    const struct srv_vehicle_config *vehicle = &engine->config->vehicles[input->vehicle];
+    if (input->kind == SRV_INPUT_CONTROLS) {
+        return vehicle->controller == input->participant + 1 && srv_controls_are_finite(input->controls);
+    }
+    if (vehicle->participant != input->participant + 1) {
         return false;
     }
     return oto_record_is_finite(engine->sim->truth_runs, engine->sim->truth_run_count, &input->external.truth);

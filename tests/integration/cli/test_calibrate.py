@@ -367,6 +367,21 @@ class Grade(unittest.TestCase):
             row = list(csv.DictReader(rows))[-1]
         self.assertLess(abs(float(row["roll_repeatable_error_deg"])), float(row["roll_repeatable_bound_deg"]))
 
+    def test_a_kind_of_traffic_draws_values_of_its_own(self):
+        mount = "vehicles.car.nodes.imu.mount.rpy_deg: {uniform: [[%s], [1, 2], [1, 2]]}"
+        grade = self.make_grade(draw="{" + mount % "1, 2" + "}")
+        with open(self.path / "mine.yaml", "a", encoding="utf-8") as more:
+            more.write("kinds:\n  hills: {" + mount % "-2, -1" + "}\n")
+        self.grade("--world", grade, "--drives", "rural,hills", "--seeds", 1, "--method", "joint", "--out", "out")
+        with open(self.path / "out/chunks.csv", newline="", encoding="utf-8") as rows:
+            true_roll_deg = {row["traffic"]: float(row["true_roll_deg"]) for row in csv.DictReader(rows)}
+        self.assertGreaterEqual(true_roll_deg["rural"], 1)
+        self.assertLessEqual(true_roll_deg["hills"], -1)
+        with open(self.path / "mine.yaml", "a", encoding="utf-8") as more:
+            more.write("  rural: 3\n")
+        refused = self.grade("--world", grade, "--drives", "hills", "--seeds", 1, "--out", "other", code=1)
+        self.assertIn("mine.yaml:6", refused.stderr)
+
     def check_against_the_server(self, grade, settings):
         self.grade("--world", grade, "--seeds", 1, "--first-seed", 77, "--method", "joint", "--out", "out")
         call(self.path, "run", "world.yaml", "--set", "seed=77", *settings, "--mode", "asap", "--for", "150s", "--quiet", "--csv",

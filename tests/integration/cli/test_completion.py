@@ -48,7 +48,7 @@ class Completion(OtolithCase):
 
     def test_commands_and_options_are_those_of_the_help(self):
         self.assertEqual(self.candidates("ec"), ["echo"])
-        self.assertEqual(self.candidates("echo", "--c"), ["--csv", "--connect="])
+        self.assertEqual(self.candidates("echo", "--c"), ["--csv", "--ca=", "--cert=", "--crl=", "--connect="])
         self.assertEqual(self.candidates("run", "--che"), ["--checkpoint="])
         self.assertEqual(self.candidates("echo", "--via="), ["--via=shm", "--via=nng"])
         self.assertEqual(self.candidates("run", "-m", "a"), ["asap"])

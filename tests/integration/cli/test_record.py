@@ -2,6 +2,7 @@
 sample, and that lose nothing complete when the recorder is killed, the disk is full or the file is damaged."""
 import json
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -102,6 +103,70 @@ class Recordings(OtolithCase):
         facts = self.verify()
         self.assertTrue(facts["same"])
         self.assertGreaterEqual(facts["inputs"], 2)
+
+    def write_world_of_files(self, place):
+        """A world that names files in every way: beside it, by an absolute path, for each vehicle, as a part, in a parameter file."""
+        (place / "drives").mkdir(parents=True)
+        (place / "parts" / "own").mkdir(parents=True)
+        for i in range(2):
+            rows = [f"{t / 10},{10 * t / 10 + i},0,0,1,0,0,0" for t in range(60)]
+            (place / "drives" / f"{i}.csv").write_text("t,x,y,z,qw,qx,qy,qz\n" + "\n".join(rows) + "\n")
+        (place / "imu.yaml").write_text("accelerometer: {noise_density_m_s2_rthz: 0.002}\n")
+        (place / "parts" / "tdk").mkdir()
+        part = (SOURCE / "configs/parts/tdk/icm-42688-p.yaml").read_text()
+        (place / "parts" / "tdk" / "icm-42688-p.yaml").write_text(part)
+        shutil.copy(BUILD / "lib/otolith/plugins-2/mems_imu.so", place)
+        columns = "columns: {time: t, position_x: x, position_y: y, position_z: z, attitude_w: qw, attitude_x: qx, attitude_y: qy, attitude_z: qz}"
+        world = place / "world.yaml"
+        world.write_text(f"""
+world: rec
+seed: 5
+clock: {{rate_hz: 1000}}
+publish: false
+vehicles:
+  - name: fleet
+    count: 2
+    motion: {{plugin: motion_replay, params: {{path: "drives/{{i}}.csv", {columns}, at_end: hold}}}}
+    nodes: [{{name: imu, plugin: mems_imu, rate_hz: 100, params_file: imu.yaml}}]
+  - name: car
+    motion: {{plugin: motion_replay, params: {{path: {place}/drives/0.csv, {columns}, at_end: hold}}}}
+    nodes: [{{name: imu, plugin: ./mems_imu.so, rate_hz: 100, part: tdk/icm-42688-p}}]
+""")
+        return world
+
+    def test_a_recording_needs_no_file_but_itself(self):
+        place = self.path / "there"
+        world = self.write_world_of_files(place)
+        (self.path / "set.yaml").write_text("accelerometer: {constant_bias_m_s2: [0.1, 0, 0]}\n")
+        self.otolith("run", world, "--quiet", "--mode", "asap", "--for", "2s", "--mcap", self.file, "--set",
+                     f"vehicles.fleet.nodes.imu.params_file={self.path}/set.yaml")
+        shutil.rmtree(place)
+        (self.path / "set.yaml").unlink()
+        empty = self.path / "empty"
+        empty.mkdir()
+        moved = self.file.rename(empty / "moved.mcap")
+        done = self.call("verify", moved, "--json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        facts = json.loads(done.stdout)
+        self.assertTrue(facts["same"])
+        self.assertEqual(facts["samples"], 2 * 3 * (1000 + 100))
+        self.assertEqual([path.name for path in empty.iterdir()], ["moved.mcap"])
+
+    def test_a_restored_run_is_proven_without_its_checkpoint(self):
+        checkpoint = self.path / "half.ckpt"
+        self.otolith("run", self.world, "--quiet", "--mode", "asap", "--for", "1s", "--checkpoint", checkpoint)
+        self.record_run("--restore", checkpoint)
+        checkpoint.unlink()
+        self.assertTrue(self.verify()["same"])
+
+    def test_a_recording_whose_files_lead_out_of_its_folder_is_refused(self):
+        place = self.path / "there"
+        self.otolith("run", self.write_world_of_files(place), "--quiet", "--mode", "asap", "--for", "1s", "--mcap", self.file)
+        name = f"files{place}/imu.yaml".encode()
+        data = self.file.read_bytes()
+        self.assertIn(name, data)
+        self.file.write_bytes(data.replace(name, b"files/../" + b"x" * (len(name) - 9)))
+        self.assertIn("files/../", self.otolith("verify", self.file, code=1))
 
     def test_a_changed_sample_is_named(self):
         self.record_run("--set", "vehicles.car.nodes.imu.params.accelerometer.noise_density_m_s2_rthz=0.003")

@@ -52,6 +52,27 @@ const first = await once(client, "time");
 const second = await once(client, "time", (event) => event.timestamp > first.timestamp);
 assert.ok(second.timestamp > 0n);
 
+// ---- topics that no record has: the clock, and the state of the world with each of its nodes
+const read = async (topic) => {
+  const channel = channels.find((one) => one.topic === topic);
+  const id = client.subscribe(channel.id);
+  const message = await once(client, "message", (event) => event.subscriptionId === id);
+  client.unsubscribe(id);
+  return { schemaName: channel.schemaName, time: message.timestamp,
+           value: new MessageReader(parse(channel.schema, { ros2: true })).readMessage(message.data) };
+};
+const clock = await read("/clock");
+assert.strictEqual(clock.schemaName, "rosgraph_msgs/msg/Clock");
+assert.strictEqual(BigInt(clock.value.clock.sec) * 1000000000n + BigInt(clock.value.clock.nanosec), clock.time);
+const diagnostics = await read("/diagnostics");
+assert.strictEqual(diagnostics.schemaName, "diagnostic_msgs/msg/DiagnosticArray");
+const status = Object.fromEntries(diagnostics.value.status.map((one) => [one.name,
+  { level: one.level, ...Object.fromEntries(one.values.map((fact) => [fact.key, fact.value])) }]));
+assert.ok(Number(status.rec.ticks) > 0 && status.rec.lateness_p99_us !== undefined && status.rec.samples_lost_here !== undefined);
+assert.strictEqual(status["rec/car/imu"].plugin, "mems_imu");
+assert.strictEqual(status["rec/car/mag"].level, 0);
+assert.ok(Number(status["rec/car/imu"].samples) > 0);
+
 const key = "rec/car/imu:accelerometer.constant_bias_m_s2";
 client.getParameters([], "all");
 const all = await once(client, "parameterValues", (event) => event.id === "all");
@@ -82,6 +103,7 @@ await call("/swap", { node: "car/imu", plugin: "mems_imu" }).catch((error) => as
 await assert.rejects(call("/fault", { node: "car/imu", spec: "{kind: nothing}" }));
 await call("/fault", { node: "car/imu", spec: "{kind: bias, value: 0.1, for_s: 1}" });
 await call("/resume", {});
+assert.ok((await read("/rosout")).value.name !== undefined);
 
 client.subscribeConnectionGraph();
 const graph = await once(client, "connectionGraphUpdate");

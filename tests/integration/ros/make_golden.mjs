@@ -85,6 +85,8 @@ const rows = [
     status: [{
       level: 1, name: "demo", message: "two", hardware_id: "",
       values: [{ key: "ticks", value: "1000" }, { key: "overruns", value: "3" }],
+    }, {
+      level: 0, name: "demo/car/imu", message: "publishes", hardware_id: "", values: [{ key: "plugin", value: "mems_imu" }],
     }],
   }],
 ];

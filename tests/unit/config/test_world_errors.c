@@ -131,6 +131,7 @@ static void participants_that_make_no_sense_are_refused(void **state)
         {"world: w\nparticipants: [{name: physics, timeout_ms: -1}]\n" MOVED, "w.yaml:2:44:", {"from 0 to 600000 ms"}},
         {"world: w\nparticipants: [{name: physics, wait_limit_s: 0}]\n" MOVED, "w.yaml:2:46:", {"more than 0"}},
         {"world: w\nparticipants: [{name: physics, max_step_n: 0}]\n" MOVED, "w.yaml:2:44:", {"from 1 to 1000"}},
+        {"world: w\nvehicles: [{name: car, motion: {plugin: still, controls: p}}]\n", "w.yaml:2:58:", {"motion 'still' takes no controls"}},
         {"world: w\nparticipants: [{name: physics, timeout: 5}]\n" MOVED, "w.yaml:2:32:", {"timeout_ms"}},
     };
     TABLE_TEST(cases);

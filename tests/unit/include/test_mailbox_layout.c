@@ -14,11 +14,11 @@ static const struct place places[] = {
     AT(header, participant), AT(header, mailbox_bytes), AT(header, epoch), AT(header, rate_num), AT(header, rate_den),
     AT(header, vehicle_count), AT(header, record_bytes), AT(header, vehicle_offset), AT(header, output_offset),
     AT(header, role), AT(header, on_timeout), AT(header, step_n), AT(header, timeout_ns), AT(header, wait_limit_ns),
-    AT(header, name), AT(header, grant), AT(header, answer), AT(header, server_waits), AT(header, participant_waits),
-    AT(header, notice), AT(grant, lock), AT(grant, futex), AT(grant, state), AT(grant, tick), AT(grant, until),
+    AT(header, name), AT(header, controlled), AT(header, grant), AT(header, answer), AT(header, server_waits), AT(header, participant_waits),
+    AT(header, notice), AT(header, controls), AT(grant, lock), AT(grant, futex), AT(grant, state), AT(grant, tick), AT(grant, until),
     AT(grant, t_ns), AT(grant, until_ns), AT(grant, completed), AT(answer, grant), AT(answer, futex), AT(answer, tick),
     AT(answer, bytes), AT(answer, run_until), AT(notice, refused), AT(notice, late), AT(notice, tick), AT(notice, text),
-    AT(vehicle, name), AT(vehicle, truth), AT(record, tick), AT(record, flags), AT(record, truth)};
+    AT(controls, lock), AT(controls, values), AT(vehicle, name), AT(vehicle, truth), AT(record, tick), AT(record, flags), AT(record, truth)};
 enum { PLACES = sizeof places / sizeof *places };
 
 static void members_stand_where_the_golden_file_says(void **state)

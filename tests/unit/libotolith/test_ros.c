@@ -212,10 +212,11 @@ static void views_are_the_bytes_of_the_standard_messages(void **state)
                                            .angular_rate_body_rad_s = {7, 8, 9}};
     const struct oto_event_record event = {
         .kind = OTO_EVENT_OVERRUN, .severity = 1, .source = "demo/car/imu", .text = "late"};
-    const char *const keys[] = {"ticks", "overruns"};
-    const uint64_t values[] = {1000, 3};
-    const struct oto_ros_diagnostics facts = {
-        .name = "demo", .message = "two", .level = 1, .keys = keys, .values = values, .count = 2};
+    const struct oto_ros_fact numbers[] = {{"ticks", "1000"}, {"overruns", "3"}}, names[] = {{"plugin", "mems_imu"}};
+    const struct oto_ros_status statuses[] = {
+        {.name = "demo", .message = "two", .level = OTO_ROS_WARN, .facts = numbers, .count = 2},
+        {.name = "demo/car/imu", .message = "publishes", .level = OTO_ROS_OK, .facts = names, .count = 1}};
+    const struct oto_ros_diagnostics facts = {.statuses = statuses, .count = 2};
     const struct oto_navsat_record fix = {.latitude_deg = 48, .longitude_deg = 11, .altitude_m = 520, .service = 9, .status = -1,
                                           .position_covariance = {1, 2, 3, 4, 5, 6, 7, 8, 9}, .position_covariance_type = 2};
     const struct oto_pressure_record pressure = {.fluid_pressure_pa = 95000, .variance_pa2 = 4};

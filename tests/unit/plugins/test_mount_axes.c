@@ -273,6 +273,56 @@ static void two_headings_on_the_same_spot_give_roll_and_pitch_on_any_floor(void 
     }
 }
 
+static void open_traffic(int64_t style, uint64_t seed)
+{
+    const struct mount_drive_setup setup = {.world = MOUNT_CITY, .style = style, .seed = seed, .rpy_deg = {4.0, -2.5, 3.0}};
+    mount_rig_open(&rig, &setup);
+    mountcal_params_default(&rig.params);
+    mount_rig_start(&rig);
+}
+
+/* Each swing of the body on its springs once added the error of a turn, so that neither was known there in a quarter of an hour. */
+static void pitch_and_yaw_become_known_on_the_highway(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 800; seed < 803; seed++) {
+        open_traffic(GENERATOR_HIGHWAY, seed);
+        run_and_look(660);
+        assert_pitch_and_yaw_accepted();
+        mount_rig_close(&rig);
+    }
+}
+
+static void pitch_and_yaw_become_known_in_the_country_and_in_the_hills(void **state)
+{
+    static const int64_t styles[] = {GENERATOR_RURAL, GENERATOR_HILLS};
+    (void)state;
+    for (uint64_t k = 0; k < 2; k++) {
+        open_traffic(styles[k], 810 + k);
+        run_and_look(420);
+        assert_pitch_and_yaw_accepted();
+        mount_rig_close(&rig);
+    }
+}
+
+/* A corner that loses its crown was taken for one that keeps it, and the other way round: the bounds hold for both. */
+static void a_corner_may_keep_its_crown_or_lose_it(void **state)
+{
+    static const double losses[] = {0.0, 0.6, 1.0};
+    (void)state;
+    for (uint64_t k = 0; k < 3; k++) {
+        open_city(820 + k);
+        struct chassis_params road = rig.drive.chassis;
+        road.crown_deg = 1.0;
+        road.corner_crown_loss = losses[k];
+        set_road(&road);
+        rig.params.traffic_side = 1;
+        mount_rig_start(&rig);
+        run_and_look(420);
+        mount_rig_close(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +334,9 @@ int main(void)
         cmocka_unit_test(single_spikes_are_dropped_and_do_not_end_a_drive),
         cmocka_unit_test(turns_at_constant_speed_alone_give_bounds_that_hold),
         cmocka_unit_test(two_headings_on_the_same_spot_give_roll_and_pitch_on_any_floor),
+        cmocka_unit_test(pitch_and_yaw_become_known_on_the_highway),
+        cmocka_unit_test(pitch_and_yaw_become_known_in_the_country_and_in_the_hills),
+        cmocka_unit_test(a_corner_may_keep_its_crown_or_lose_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

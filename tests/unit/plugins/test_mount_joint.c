@@ -196,6 +196,37 @@ static void the_wheel_speed_may_be_late(void **state)
     mount_rig_close(&rig);
 }
 
+/*
+ * What is assumed counts as 20 blocks of 3 axes. A difference of two blocks is half common to the next one: the variance of the
+ * mean square of n of them is 3/n · 1/3 of its square for three axes. Four of its deviations.
+ */
+static void the_noise_of_the_gyroscope_is_learned_at_rest(void **state)
+{
+    const double density = 0.5 * 0.01 * OTO_DEG, dt = 0.1, blocks = 400;
+    const struct oto_rng_key key = oto_rng_key_make(5, "gyro");
+    struct mountcal_params params;
+    struct mountcal_plan plan;
+    struct joint_filter filter;
+    struct oto_error error;
+    const double none_rad[3] = {0.02, 0.02, 0.02};
+    (void)state;
+    mountcal_params_default(&params);
+    assert_ok(mountcal_prepare(&params, &plan, &error), error);
+    joint_filter_init(&plan.joint, oto_quat_identity(), none_rad, &filter);
+    for (uint64_t i = 0; i < (uint64_t)blocks + 2; i++) {
+        struct joint_block block = {.duration_s = dt, .speeds = 1, .still = 1, .velocity_gain_m_s = {0, 0, 9.80665 * dt}};
+        double turn_rad[3];
+        for (uint64_t axis = 0; axis < 3; axis++) {
+            turn_rad[axis] = density * sqrt(dt) * oto_normal_at(key, i, 1, OTO_RNG_DOMAIN_FAULT, axis);
+        }
+        block.turn_rad = oto_vec3_from_array(turn_rad);
+        joint_filter_step(&plan.joint, &filter, &block);
+    }
+    const double assumed = plan.joint.gyro_noise * plan.joint.gyro_noise, true_power = density * density;
+    const double expected = (20.0 * assumed + blocks * true_power) / (20.0 + blocks);
+    assert_near(filter.gyro_power, expected, 4.0 * true_power * sqrt(1.0 / blocks));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +239,7 @@ int main(void)
         cmocka_unit_test(D20_D31_biases_up_to_their_range_are_found_and_do_no_harm),
         cmocka_unit_test(D27_any_rate_from_50_hz_gives_the_same_mount),
         cmocka_unit_test(the_wheel_speed_may_be_late),
+        cmocka_unit_test(the_noise_of_the_gyroscope_is_learned_at_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,12 @@ static void on_endpoint(void *context, uint32_t index, const char *url)
     (void)url;
 }
 
+static void on_closed(void *context, uint32_t index)
+{
+    (void)context;
+    assert_int_equal(index, 0);
+}
+
 static void on_event(void *context, const char *sentence)
 {
     struct heard *heard = context;
@@ -27,7 +33,7 @@ static void a_listener_leaves_a_file_that_is_no_socket(void **unused)
     char root[] = "/tmp/oto-listen-XXXXXX", path[64], url[80], kept[8] = "";
     struct heard heard = {""};
     const struct srv_pub_options options = {
-        .queue_depth = 16, .context = &heard, .endpoint = on_endpoint, .event = on_event};
+        .queue_depth = 16, .context = &heard, .endpoint = on_endpoint, .closed = on_closed, .event = on_event};
     struct srv_pub *pub = NULL;
     struct oto_error error = {0};
     assert_non_null(mkdtemp(root));

@@ -346,6 +346,30 @@ static void several_faults_add_up_and_are_cleared_apart(void **unused)
     fixture_end(&faulty.fixture);
 }
 
+/* A plugin gets four disturbances at an instant; a fifth would have had no effect and a label that claims one. */
+static void more_disturbances_at_once_than_a_plugin_gets_are_refused(void **unused)
+{
+    struct srv_fault_spec spec;
+    struct oto_error error = {0};
+    (void)unused;
+    begin(&faulty);
+    fixture_start(&faulty.fixture);
+    assert_ok(read_spec(&faulty, "{kind: bias, value: 1, fields: gain, for_s: 0.05}", &spec, &error), error);
+    spec.kind = OTO_FAULT_OUTAGE; /* the witness is no receiver */
+    for (uint64_t i = 1; i <= 6; i++) {
+        spec.id = i;
+        spec.at_ns = i < 6 ? 20000000 : 80000000; /* the last begins when the others are over */
+        const struct srv_reply reply = fixture_command(
+            &faulty.fixture, (struct srv_command){.kind = SRV_COMMAND_FAULT,
+                                                  .fault = srv_engine_fault_make(faulty.fixture.engine, 1, &spec)});
+        srv_fault_free(reply.faults);
+        assert_int_equal(reply.status, i == 5 ? OTO_LIMIT : OTO_OK);
+    }
+    fixture_step(&faulty.fixture, 30);
+    assert_int_equal(label(&faulty, 5).count, 4); /* labels begin with the faults */
+    fixture_end(&faulty.fixture);
+}
+
 /* The timeline of a world's file is the same as the command at that time. */
 static void a_timeline_does_what_commands_do(void **unused)
 {
@@ -424,6 +448,7 @@ int main(void)
         cmocka_unit_test(stamps_jump_shake_and_repeat),
         cmocka_unit_test(random_faults_have_their_law_and_are_the_same_each_time),
         cmocka_unit_test(several_faults_add_up_and_are_cleared_apart),
+        cmocka_unit_test(more_disturbances_at_once_than_a_plugin_gets_are_refused),
         cmocka_unit_test(a_timeline_does_what_commands_do),
         cmocka_unit_test(what_makes_no_sense_is_refused_with_its_place),
     };

@@ -1,4 +1,4 @@
-#include "landlock.h"
+#include "base/landlock.h"
 
 #include <linux/landlock.h>
 #include <sys/syscall.h>
@@ -34,9 +34,15 @@ static const struct {
     {6, {.scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL}},
 };
 
-uint32_t host_landlock_close(void)
+uint32_t srv_landlock_abi(void)
 {
     const long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    return abi > 0 ? (uint32_t)abi : 0;
+}
+
+uint32_t srv_landlock_close(void)
+{
+    const uint32_t abi = srv_landlock_abi();
     struct denied denied = {0};
     for (size_t i = 0; i < sizeof steps / sizeof *steps && steps[i].abi <= abi; i++) {
         denied.fs |= steps[i].denied.fs;
@@ -49,5 +55,5 @@ uint32_t host_landlock_close(void)
     }
     const long failed = syscall(SYS_landlock_restrict_self, rules, 0);
     (void)close(rules);
-    return failed == 0 ? (uint32_t)abi : 0;
+    return failed == 0 ? abi : 0;
 }

@@ -1,6 +1,6 @@
-/* Landlock, where the kernel has it: what plugins may not do before the filter of system calls is closed. */
-#ifndef SRV_PLUGIN_HOST_LANDLOCK_H
-#define SRV_PLUGIN_HOST_LANDLOCK_H
+/* Landlock, where the kernel has it: what a process that only reads gives up. */
+#ifndef SRV_BASE_LANDLOCK_H
+#define SRV_BASE_LANDLOCK_H
 
 #include <stdint.h>
 
@@ -9,6 +9,9 @@
  * ABI 6 on no signal to another process. Files may be read. Returns the kernel's ABI, 0 where it offers none. After
  * no_new_privs.
  */
-uint32_t host_landlock_close(void);
+uint32_t srv_landlock_close(void);
+
+/* The kernel's ABI; 0: it has no Landlock, or it is turned off. */
+uint32_t srv_landlock_abi(void);
 
 #endif

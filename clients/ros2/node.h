@@ -1,0 +1,57 @@
+/*
+ * A ROS 2 node without ROS: a DDS participant with its writers and readers, under the names, QoS, type hashes and discovery messages
+ * of rmw_cyclonedds_cpp. A node belongs to one thread at a time.
+ */
+#ifndef ROS2_NODE_H
+#define ROS2_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "otolith/status.h"
+
+enum { ROS2_NAME_BYTES = 256 }; /* of a topic, with its namespace */
+
+struct ros2_node;
+
+struct ros2_node_options {
+    uint32_t domain;
+    const char *name_space; /* "/" or "/sim" */
+    const char *name;
+    uint32_t gid_bytes; /* of a GID in the discovery message: 16, and 24 for Humble */
+};
+
+enum ros2_kind { ROS2_PUBLISHER, ROS2_SUBSCRIPTION, ROS2_REQUESTS, ROS2_REPLIES };
+
+/* A message type: its ROS name and its ros2msg text. */
+struct ros2_type {
+    const char *name, *definition;
+};
+
+enum oto_status ros2_node_open(const struct ros2_node_options *options, struct ros2_node **node, struct oto_error *error);
+void ros2_node_close(struct ros2_node *node); /* NULL is allowed */
+
+/*
+ * The endpoints of a node are declared between begin and end. One that was declared with the same topic and type before stays as it
+ * is; end removes those that were not declared again, and announces the rest.
+ */
+void ros2_node_begin(struct ros2_node *node);
+enum oto_status ros2_node_end(struct ros2_node *node, struct oto_error *error);
+/*
+ * `topic`: "/car/imu", or the name of a service. Writers are reliable with `depth` samples of history; `is_latched`: late readers
+ * get these. *endpoint: for write and take; it stays valid until an end in which it was not declared.
+ */
+enum oto_status ros2_node_declare(struct ros2_node *node, enum ros2_kind kind, const char *topic, const struct ros2_type *type, int32_t depth,
+                                  bool is_latched, int32_t *endpoint, struct oto_error *error);
+
+/* False: dropped, because a reader that must acknowledge does not read. It never waits. */
+bool ros2_write(int32_t endpoint, const void *data, size_t bytes);
+/* One message and the handle of its writer; false: there is none. One that is larger than `capacity` has no bytes. */
+bool ros2_take(int32_t endpoint, void *data, size_t capacity, size_t *bytes, uint64_t *writer);
+/* True if the participant whose writer sent a request reads the replies, or has left. */
+bool ros2_is_reply_read(int32_t replies, int32_t requests, uint64_t writer);
+/* Waits until a subscription of the node has a message, for at most timeout_ns. */
+void ros2_node_wait(struct ros2_node *node, int64_t timeout_ns);
+
+#endif

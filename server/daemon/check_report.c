@@ -1,0 +1,78 @@
+#include "daemon/check_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server_private.h"
+
+static void print_text(const char *text, size_t length)
+{
+    (void)fputc('"', stdout);
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char letter = (unsigned char)text[i];
+        if (letter < ' ' || letter == 0x7f) {
+            (void)printf("\\u%04x", letter);
+        } else {
+            (void)printf(letter == '"' || letter == '\\' ? "\\%c" : "%c", letter);
+        }
+    }
+    (void)fputc('"', stdout);
+}
+
+/* "file:line:column: error: sentence"; errors without a place have only the sentence. */
+static void print_error(const char *text)
+{
+    static const char mark[] = ": error: ";
+    const char *end = strstr(text, mark);
+    unsigned line = 0, column = 0;
+    size_t file = end != NULL ? (size_t)(end - text) : 0;
+    int used = 0;
+    for (const char *colon = text; end != NULL && (colon = memchr(colon, ':', (size_t)(end - colon))) != NULL; colon++) {
+        if (sscanf(colon, ":%u:%u%n", &line, &column, &used) == 2 && colon + used == end) {
+            file = (size_t)(colon - text);
+            break;
+        }
+    }
+    (void)fputs("{\"file\": ", stdout);
+    print_text(text, file);
+    (void)printf(", \"line\": %u, \"column\": %u, \"error\": ", line, column);
+    const char *sentence = end != NULL ? end + strlen(mark) : text;
+    print_text(sentence, strlen(sentence));
+    (void)fputc('}', stdout);
+}
+
+void srv_check_report_error(void *context, const struct oto_error *error)
+{
+    struct srv_check_report *report = context;
+    if (report->json) {
+        (void)fputs(report->count == 0 ? "{\"ok\": false, \"errors\": [" : ", ", stdout);
+        print_error(error->text);
+    } else {
+        srv_server_say(NULL, error->text);
+    }
+    report->count++;
+}
+
+int srv_check_report_failed(const struct srv_check_report *report)
+{
+    if (report->json) {
+        (void)fputs("]}\n", stdout);
+    } else if (report->count >= OTO_MOST_PROBLEMS) {
+        char sentence[96];
+        (void)snprintf(sentence, sizeof sentence, "the check stopped after %d errors", OTO_MOST_PROBLEMS);
+        srv_server_say(NULL, sentence);
+    }
+    (void)fflush(stdout);
+    return EXIT_FAILURE;
+}
+
+int srv_check_report_good(const struct srv_check_report *report, const struct srv_world_config *config, uint32_t channels)
+{
+    const uint32_t vehicles = config->vehicle_count, nodes = config->node_count;
+    const int printed =
+        report->json ? printf("{\"ok\": true, \"world\": \"%s\", \"vehicles\": %u, \"nodes\": %u, \"channels\": %u}\n", config->name,
+                              vehicles, nodes, channels)
+                     : printf("ok: world '%s', %u vehicles, %u nodes, %u channels\n", config->name, vehicles, nodes, channels);
+    return printed > 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,110 @@
+#include "gate/options.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_BAD_USAGE = 2 };
+enum { KEY_COALESCE = 1000, KEY_FORMAT, KEY_PARENT, KEY_CERT, KEY_KEY, KEY_CA, KEY_CRL, KEY_GRANT, KEY_ONLY };
+
+static const struct argp_option option_table[] = {
+    {"socket", 's', "PATH", 0, "the world's control socket", 0},
+    {"listen", 'l', "URL", 0, "tls+tcp://HOST:PORT for samples, control+tls+tcp://HOST:PORT for remote control; at most 8 times", 0},
+    {"cert", KEY_CERT, "FILE", 0, "certificate of the server, followed by those up to its authority", 0},
+    {"key", KEY_KEY, "FILE", 0, "its key, a file that only its user can read", 0},
+    {"ca", KEY_CA, "FILE", 0, "authorities of clients: every client needs a certificate", 0},
+    {"crl", KEY_CRL, "FILE", 0, "revocation lists of these authorities", 0},
+    {"grant", KEY_GRANT, "ROLE=NAME", 0, "role of the clients whose certificate has this common name; at most 32 times", 0},
+    {"coalesce-ns", KEY_COALESCE, "NS", 0, "time whose samples share a frame; 0: 1 ms", 0},
+    {"format", KEY_FORMAT, "map|packed", 0, "encoding of samples", 0},
+    {"only", KEY_ONLY, "PATTERNS", 0, "send the topics that match, for example 'car_00*/imu,truck/*'", 0},
+    {"parent", KEY_PARENT, "PID", 0, "pid of the parent: end when it ends", 0},
+    {0}};
+
+bool srv_gate_is_control(const char *url)
+{
+    return strncmp(url, SRV_GATE_CONTROL_PREFIX, strlen(SRV_GATE_CONTROL_PREFIX)) == 0;
+}
+
+static void add_grant(const struct argp_state *state, struct srv_gate_options *options, const char *value)
+{
+    const char *equals = strchr(value, '=');
+    struct srv_grant *grant = &options->grants[options->grant_count];
+    if (equals == NULL || options->grant_count == SRV_GATE_GRANTS_MAX || (size_t)(equals - value) >= sizeof grant->role ||
+        strlen(equals + 1) >= sizeof grant->name) {
+        argp_error(state, "--grant %s: ROLE=NAME is accepted, at most %d times", value, SRV_GATE_GRANTS_MAX);
+        return;
+    }
+    (void)snprintf(grant->role, sizeof grant->role, "%.*s", (int)(equals - value), value);
+    (void)snprintf(grant->name, sizeof grant->name, "%s", equals + 1);
+    options->grant_count++;
+}
+
+static void check_whole(const struct argp_state *state, const struct srv_gate_options *options)
+{
+    if (options->socket_path == NULL || options->listen_count == 0) {
+        argp_error(state, "--socket and at least one --listen are needed");
+    }
+    for (uint32_t i = 0; i < options->listen_count; i++) {
+        if (srv_gate_is_control(options->listen[i]) && options->files.ca == NULL) {
+            argp_error(state, "remote control needs --ca: every client shows a certificate");
+        }
+    }
+}
+
+static error_t parse_text(int key, char *value, struct argp_state *state)
+{
+    struct srv_gate_options *options = state->input;
+    switch (key) {
+    case 's': options->socket_path = value; return 0;
+    case KEY_CERT: options->files.cert = value; return 0;
+    case KEY_KEY: options->files.key = value; return 0;
+    case KEY_CA: options->files.ca = value; return 0;
+    case KEY_CRL: options->files.crl = value; return 0;
+    case KEY_ONLY: options->only = value; return 0;
+    case KEY_GRANT: add_grant(state, options, value); return 0;
+    case 'l':
+        if (options->listen_count == SRV_GATE_LISTEN_MAX) {
+            argp_error(state, "at most %d --listen", SRV_GATE_LISTEN_MAX);
+        }
+        options->listen[options->listen_count++] = value;
+        return 0;
+    case ARGP_KEY_END: check_whole(state, options); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct srv_gate_options *options = state->input;
+    char *end = NULL;
+    switch (key) {
+    case KEY_COALESCE:
+        options->coalesce_ns = strtoll(value, &end, 10);
+        if (*end != 0 || options->coalesce_ns < 0 || options->coalesce_ns > 1000000000) {
+            argp_error(state, "--coalesce-ns %s: 0 to 1000000000 is accepted", value);
+        }
+        return 0;
+    case KEY_FORMAT:
+        options->format = strcmp(value, "packed") == 0 ? SRV_FEED_PACKED : SRV_FEED_MAP;
+        if (options->format == SRV_FEED_MAP && strcmp(value, "map") != 0) {
+            argp_error(state, "--format %s: map or packed is accepted", value);
+        }
+        return 0;
+    case KEY_PARENT:
+        options->parent = (pid_t)strtol(value, &end, 10);
+        return 0;
+    default:
+        return parse_text(key, value, state);
+    }
+}
+
+void srv_gate_options_parse(int argc, char **argv, struct srv_gate_options *options)
+{
+    const struct argp argp = {option_table, parse_option, NULL, "Publishes and controls a world over TLS; started by otolithd.",
+                              NULL, NULL, NULL};
+    argp_err_exit_status = EXIT_BAD_USAGE;
+    if (argp_parse(&argp, argc, argv, 0, NULL, options) != 0) {
+        exit(EXIT_FAILURE);
+    }
+}
