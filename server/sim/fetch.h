@@ -15,8 +15,10 @@
 
 static inline void srv_fetch(const void *memory, size_t bytes)
 {
-    for (size_t at = 0; at < bytes; at += SRV_FETCH_LINE) {
-        __builtin_prefetch((const unsigned char *)memory + at, 0, 2);
+    const size_t before = (uintptr_t)memory % SRV_FETCH_LINE; /* most memory does not begin on a line */
+    const unsigned char *first = (const unsigned char *)memory - before;
+    for (size_t at = 0; bytes > 0 && at < before + bytes; at += SRV_FETCH_LINE) {
+        __builtin_prefetch(first + at, 0, 2);
     }
 }
 
