@@ -86,6 +86,11 @@ int cli_numbers(const char *text, double *numbers, int least, int most);
 enum oto_status cli_read_file(const char *path, char **text, size_t *length, struct oto_error *error);
 
 int64_t cli_now_ns(void); /* CLOCK_MONOTONIC */
+/*
+ * Waits for ticks after `tick`. In real time it sleeps for `pause_ms`: each client that waits on the tick itself costs the tick thread
+ * a system call in every tick. Otherwise it returns at the next tick, or after 50 ms.
+ */
+void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms);
 
 /* SIGINT and SIGTERM set a flag, which every loop reads. */
 void cli_catch_signals(void);

@@ -76,7 +76,7 @@ static enum oto_status record(struct oto_client *client, struct recording *recor
         if (status == OTO_OK && count == 0 && over) {
             status = follow(client, recording, error);
         } else if (status == OTO_OK && count == 0) {
-            (void)oto_client_wait_tick(client, clock.tick, 50);
+            cli_wait_for_records(client, clock.tick, 5);
         }
     }
     return status == OTO_CLOSED ? OTO_OK : status;

@@ -472,7 +472,7 @@ static int watch(struct run *run)
                 return cli_say(&error);
             }
             if (!stepping) {
-                (void)oto_client_wait_tick(run->client, clock.tick + (records(run) ? 0 : 50), 50);
+                cli_wait_for_records(run->client, clock.tick, records(run) ? 5 : 50);
             }
         }
         show(run, terminal, &next_ns);

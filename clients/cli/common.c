@@ -138,6 +138,16 @@ int64_t cli_now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+void cli_wait_for_records(struct oto_client *client, uint64_t tick, int32_t pause_ms)
+{
+    const struct timespec pause = {.tv_nsec = pause_ms * 1000000L};
+    if (__atomic_load_n(&oto_client_header(client)->mode, __ATOMIC_ACQUIRE) == OTO_MODE_REALTIME) {
+        (void)nanosleep(&pause, NULL);
+    } else {
+        (void)oto_client_wait_tick(client, tick, 50);
+    }
+}
+
 /* The only object that the signal handler writes: the number of the first signal, 0 before it. */
 static volatile sig_atomic_t signal_seen;
 
