@@ -14,10 +14,21 @@ void cli_bar_begin(struct cli_bar *bar)
     *bar = (struct cli_bar){.on_terminal = isatty(STDERR_FILENO) == 1, .begun_ns = now_ns, .due_ns = now_ns + EVERY_NS};
 }
 
+bool cli_bar_is_due(const struct cli_bar *bar)
+{
+    return bar->on_terminal && cli_now_ns() >= bar->due_ns;
+}
+
 void cli_bar_show(struct cli_bar *bar, uint64_t done, uint64_t total, const char *text)
 {
     const int64_t now_ns = cli_now_ns();
-    if (!bar->on_terminal || total == 0 || now_ns < bar->due_ns) {
+    if (!cli_bar_is_due(bar)) {
+        return;
+    }
+    bar->due_ns = now_ns + EVERY_NS;
+    bar->shown = true;
+    if (total == 0) {
+        (void)fprintf(stderr, "\r%s\033[K", text);
         return;
     }
     const double share = (double)done / (double)total;
@@ -27,8 +38,6 @@ void cli_bar_show(struct cli_bar *bar, uint64_t done, uint64_t total, const char
         cells[i] = i < full ? '#' : '.';
     }
     cells[CELLS] = '\0';
-    bar->due_ns = now_ns + EVERY_NS;
-    bar->shown = true;
     (void)fprintf(stderr, "\r[%s] %3.0f %%", cells, 100.0 * share);
     if (done > 0) {
         (void)fprintf(stderr, ", %.0f s left", (double)(now_ns - bar->begun_ns) * 1e-9 * (1.0 / share - 1.0));

@@ -12,6 +12,7 @@
 #include "allan/allan.h"
 #include "allan/plot.h"
 #include "allan/report.h"
+#include "bar.h"
 #include "document/document.h"
 #include "document/table.h"
 #include "output.h"
@@ -39,6 +40,7 @@ struct analysis {
     double time_unit_s;
     double first_s, last_s, step_s;
     uint64_t rows;
+    struct cli_bar bar;
     char field_names[MOST_FIELDS][NAME_BYTES]; /* of a topic */
 };
 
@@ -172,6 +174,19 @@ static enum oto_status check_time(struct analysis *analysis, double time_s, cons
     return OTO_OK;
 }
 
+/* A topic that is read for a time has an end; the number of rows of a file is not known before its end. */
+static void show_progress(struct analysis *analysis)
+{
+    const bool is_timed = analysis->options->for_ns > 0;
+    const int64_t spent_ns = cli_now_ns() - analysis->bar.begun_ns;
+    char text[64];
+    if (analysis->rows % 1024 != 0 || !cli_bar_is_due(&analysis->bar)) {
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%" PRIu64 " rows, %.0f rows/s", analysis->rows, (double)analysis->rows / ((double)spent_ns * 1e-9));
+    cli_bar_show(&analysis->bar, is_timed ? (uint64_t)spent_ns : 0, is_timed ? (uint64_t)analysis->options->for_ns : 0, text);
+}
+
 static enum oto_status take_row(void *context, const struct oto_row *row, struct oto_error *error)
 {
     struct analysis *analysis = context;
@@ -186,6 +201,7 @@ static enum oto_status take_row(void *context, const struct oto_row *row, struct
         status = allan_add(analysis->columns[i].allan, &row->values[analysis->columns[i].index], 1);
     }
     analysis->rows++;
+    show_progress(analysis);
     return cli_interrupted() && status == OTO_OK ? OTO_CLOSED : status;
 }
 
@@ -339,8 +355,10 @@ int cli_allan(int argc, char **argv)
     }
     analysis->options = &options;
     const bool file = options.source.connect == NULL && (stat(options.source.topic, &about) == 0 || strstr(options.source.topic, ".csv") != NULL);
+    cli_bar_begin(&analysis->bar);
     const enum oto_status status =
         file ? oto_table_each(options.source.topic, NULL, 0, take_row, analysis, &error) : follow(analysis, &error);
+    cli_bar_end(&analysis->bar);
     const int code = finish(analysis, status, &error);
     free(analysis);
     return code;

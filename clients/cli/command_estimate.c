@@ -1,4 +1,5 @@
 /* otolith estimate: an estimator plugin over recorded logs, without a server. */
+#include "bar.h"
 #include "csv.h"
 #include "estimate/estimate.h"
 
@@ -6,9 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define PROGRESS_NS 200000000
 
 enum { MOST_SETS = 256 };
 
@@ -29,8 +27,7 @@ struct estimation {
     struct own_rmse own;
     struct oto_estimate_run run;
     struct cli_output outputs[OTO_PLUGIN_MAX_PORTS]; /* of each port */
-    bool shows_progress, progress_shown;
-    int64_t progress_due_ns;
+    struct cli_bar bar;
 };
 
 static void warn(void *context, const char *sentence)
@@ -179,11 +176,9 @@ static enum oto_status progress(void *context, uint64_t done, uint64_t total, st
         return oto_fail(error, OTO_CLOSED, "interrupted after %" PRIu64 " of %" PRIu64 " samples; nothing was written", done,
                         total);
     }
-    if (this->shows_progress && cli_now_ns() >= this->progress_due_ns) {
-        this->progress_due_ns = cli_now_ns() + PROGRESS_NS;
-        this->progress_shown = true;
-        (void)fprintf(stderr, "\r%3.0f %% of %" PRIu64 " samples", 100.0 * (double)done / (double)total, total);
-    }
+    char text[64];
+    (void)snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " samples", done, total);
+    cli_bar_show(&this->bar, done, total, text);
     return OTO_OK;
 }
 
@@ -223,10 +218,9 @@ static enum oto_status execute(struct estimation *this, struct oto_error *error)
         this->run.progress = progress;
         this->run.context = this;
         this->run.warn = warn;
-        this->shows_progress = isatty(STDERR_FILENO) == 1;
-        this->progress_due_ns = cli_now_ns() + PROGRESS_NS;
+        cli_bar_begin(&this->bar);
         status = oto_estimate_execute(this->estimate, &this->run, error);
-        (void)fputs(this->progress_shown ? "\r\033[K" : "", stderr);
+        cli_bar_end(&this->bar);
     }
     return close_outputs(this, status, error);
 }

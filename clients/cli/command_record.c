@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "bar.h"
 #include "cli.h"
 #include "record/recording.h"
 
@@ -64,21 +65,39 @@ static enum oto_status follow(struct oto_client *client, struct recording *recor
     return status;
 }
 
-static enum oto_status record(struct oto_client *client, struct recording *recording, struct oto_error *error)
+static void show_progress(struct cli_bar *bar, const struct recording *recording, int64_t done_ns, int64_t for_ns)
+{
+    char text[96];
+    if (cli_bar_is_due(bar)) {
+        const struct recording_counts counts = recording_counts(recording);
+        (void)snprintf(text, sizeof text, "%" PRIu64 " samples, %.1f MB, %" PRIu64 " lost", counts.samples, (double)counts.bytes * 1e-6,
+                       counts.lost);
+        cli_bar_show(bar, (uint64_t)(done_ns < for_ns ? done_ns : for_ns), (uint64_t)for_ns, text);
+    }
+}
+
+/* `for_ns`: simulated time to record; 0: until Ctrl-C. */
+static enum oto_status record(struct oto_client *client, struct recording *recording, int64_t for_ns, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
+    struct oto_clock start = {0};
+    struct cli_bar bar;
+    (void)oto_client_clock(client, &start);
+    cli_bar_begin(&bar);
     while (status == OTO_OK && !cli_interrupted()) {
         struct oto_clock clock = {0};
         uint64_t count = 0;
         const bool over = oto_client_run_is_over(client);
         (void)oto_client_clock(client, &clock);
         status = recording_drain(recording, &count, error);
+        show_progress(&bar, recording, clock.sim_time_ns - start.sim_time_ns, for_ns);
         if (status == OTO_OK && count == 0 && over) {
             status = follow(client, recording, error);
         } else if (status == OTO_OK && count == 0) {
             cli_wait_for_records(client, clock.tick, 5);
         }
     }
+    cli_bar_end(&bar);
     return status == OTO_CLOSED ? OTO_OK : status;
 }
 
@@ -111,7 +130,7 @@ int cli_record(int argc, char **argv)
         oto_client_close(client);
         return cli_say(&error);
     }
-    const enum oto_status recorded = record(client, recording, &error);
+    const enum oto_status recorded = record(client, recording, options.recording.for_ns, &error);
     const struct recording_counts counts = recording_counts(recording);
     status = recording_close(recording, recorded == OTO_OK ? &error : &(struct oto_error){0});
     oto_client_close(client);
