@@ -1,10 +1,14 @@
 // A node: its parameters with units and ranges, and with the control token: set, swap, fault.
 
+const KINDS = ['bias', 'scale', 'noise', 'ramp', 'spikes', 'stuck', 'dropout', 'delay', 'nan'];
+
 export class Nodes {
   constructor(page, element) {
     this.page = page;
     this.element = element;
-    element.innerHTML = '<h3>Node <select aria-label="node"></select></h3><div class="actions"></div><input type="search" placeholder="find a parameter" aria-label="find a parameter"><p class="dim"></p><table class="params"><tbody></tbody></table>';
+    element.innerHTML = '<h3>Node <select aria-label="node"></select></h3><div class="actions"></div>'
+      + '<input type="search" placeholder="find a parameter" aria-label="find a parameter"><p class="dim"></p>'
+      + '<table class="params"><tbody></tbody></table>';
     this.choice = element.querySelector('select');
     this.actions = element.querySelector('.actions');
     this.search = element.querySelector('input[type=search]');
@@ -79,13 +83,19 @@ export class Nodes {
   #buildActions() {
     this.actions.hidden = !this.page.world.control;
     if (this.actions.hidden) return;
-    const swap = this.#form('<input name="plugin" placeholder="plugin" aria-label="plugin"><input name="part" placeholder="or part: vendor/part" aria-label="part"><button>Swap</button><button value="undo" title="go back to the plugin before the last swap">Undo</button>',
+    const swap = this.#form('<input name="plugin" placeholder="plugin" aria-label="plugin">'
+      + '<input name="part" placeholder="or part: vendor/part" aria-label="part">'
+      + '<button>Swap</button><button value="undo" title="go back to the plugin before the last swap">Undo</button>',
       async (fields, action) => {
         const values = action === 'undo' ? ['', ''] : [fields.plugin.value.trim(), fields.part.value.trim()];
         const reply = await this.page.ask('swap', this.choice.value, ...values);
         if (reply.ok) this.load();
       });
-    const fault = this.#form('<select name="kind" aria-label="kind of fault"><option>bias</option><option>scale</option><option>noise</option><option>ramp</option><option>spikes</option><option>stuck</option><option>dropout</option><option>delay</option><option>nan</option></select><input name="value" value="0.5" aria-label="value" title="value"><input name="field" placeholder="all fields" aria-label="field"><input name="seconds" value="5" aria-label="seconds" title="simulated seconds"><button>Fault</button><button value="clear" title="end all faults of this node">Clear</button>',
+    const fault = this.#form(`<select name="kind" aria-label="kind of fault">${KINDS.map((kind) => `<option>${kind}</option>`).join('')}</select>`
+      + '<input name="value" value="0.5" aria-label="value" title="value">'
+      + '<input name="field" placeholder="all fields" aria-label="field">'
+      + '<input name="seconds" value="5" aria-label="seconds" title="simulated seconds">'
+      + '<button>Fault</button><button value="clear" title="end all faults of this node">Clear</button>',
       (fields, action) => {
         if (action === 'clear') return this.page.ask('clear', this.choice.value, '0');
         const kind = fields.kind.value;
