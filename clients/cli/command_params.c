@@ -80,8 +80,8 @@ int cli_set(int argc, char **argv)
         (void)printf("{\"tick\": %" PRIu64 "}\n", reply.tick);
     } else {
         const bool many = srv_is_pattern(simple.arguments[0]);
-        (void)printf("%s: %s = %s %s%sfrom tick %" PRIu64 "\n", simple.arguments[0], simple.arguments[1], simple.arguments[2],
-                     many ? reply.text : "", many ? ", the last " : "", reply.tick);
+        (void)printf("%s: %s = %s%s%s from tick %" PRIu64 "\n", simple.arguments[0], simple.arguments[1], simple.arguments[2],
+                     many ? " at " : "", many ? reply.text : "", reply.tick);
     }
     return CLI_OK;
 }
