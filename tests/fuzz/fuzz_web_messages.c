@@ -170,17 +170,12 @@ struct program {
 };
 static struct program *program;
 
+/* The memory of the page and of Foxglove stays reachable through `program`, as in otolith-web until it ends. */
 static void end_program(void)
 {
     oto_client_close(program->world.client);
     fake_stop(&program->server);
     fake_runtime_remove(program->runtime);
-    fox_catalog_free(&program->foxglove->catalog);
-    web_text_free(&program->foxglove->text);
-    oto_buffer_free(&program->foxglove->message);
-    free(program->foxglove);
-    free(program->page);
-    free(program);
 }
 
 static void begin_program(void)
