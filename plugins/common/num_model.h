@@ -136,7 +136,7 @@ struct num_body_constants {
     X(12, "p12", "", "1", "", 0, "a parameter") X(13, "p13", "", "1", "", 0, "a parameter") \
     X(14, "p14", "", "1", "", 0, "a parameter") X(15, "p15", "", "1", "", 0, "a parameter")
 
-/* Linear models: the variables, then their rates, then the rates of the rates. */
+/* Linear models: the variables, then their first derivatives, then their second derivatives. */
 #define NUM_XYZ_QUANTITIES(X) \
     NUM_POSE_QUANTITIES(X) \
     X(2, "z", "_m", "m", "enu", 0, "above the origin") \
@@ -213,7 +213,7 @@ struct num_body_constants {
     X(11, "wy", "_rad_s", "rad/s", "body", 0, "angular rate about body y") \
     X(12, "wz", "_rad_s", "rad/s", "body", 0, "angular rate about body z")
 
-/* Numbers of derived quantities: of the models with a velocity, of the bicycle, of the dynamic bicycle. */
+/* Numbers of derived quantities: of models with a course, of the kinematic bicycle, of the dynamic bicycle. */
 enum { NUM_COURSE_DERIVED = 4, NUM_BICYCLE_DERIVED = 2, NUM_TYRE_DERIVED = 3 };
 extern const struct oto_model_quantity num_course_derived[NUM_COURSE_DERIVED], num_bicycle_derived[NUM_BICYCLE_DERIVED],
     num_tyre_derived[NUM_TYRE_DERIVED];

@@ -163,13 +163,16 @@ extern const struct oto_named_value num_psd_names[2];
 extern const struct oto_named_value num_temperature_names[1];
 extern const struct oto_named_value num_field_names[1];
 
-/* Warns about a triad's parameters: slopes that are totals, terms that the law does not have. [loop] */
+/*
+ * Warns about a triad's parameters: temperature slopes that seem to be totals over a range, and terms that the law does not
+ * use. [loop]
+ */
 void num_params_warn(const struct oto_host *host, const struct num_law_params *law, enum num_triad_id id,
                      const struct num_triad_params *params);
 
 /*
- * Finds out whether the node has its own field. A vector that is partly `world` is INVALID. Warns about a field in NED
- * axes. [loop]
+ * Determines whether the node has its own magnetic field. INVALID if only some components are `world`. Warns about a field
+ * in NED axes. [loop]
  */
 enum oto_status num_field_prepare(const struct oto_host *host, const struct oto_setup *setup,
                                   const double field_enu_ut[3], bool *own, struct oto_error *error);

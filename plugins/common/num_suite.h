@@ -15,7 +15,10 @@
 
 enum num_process { NUM_WHITE = 0, NUM_INSTABILITY = 1, NUM_WALK = 2, NUM_PROCESSES = 3 };
 
-/* Lane 3 slot + axis. Three more lanes fill whole packs at any width. States contain the walk of whole pairs. */
+/*
+ * Lane number = 3 slot + axis. Three additional lanes fill whole packs at any width. States contain the random walk of
+ * whole pairs of lanes.
+ */
 #define NUM_LANES 12
 #define NUM_WALK_LANES 10
 #define NUM_SUITE_BLOCKS 7 /* of four deviates: 3 processes of 9 lanes */
@@ -50,10 +53,10 @@ struct num_suite_plan {
     uint32_t terms; /* union over the active triads */
     uint32_t block_count;
     uint8_t blocks[NUM_SUITE_BLOCKS + 1]; /* blocks with a deviate in use, ascending */
-    double temperature_degc;              /* NUM_TEMPERATURE_WORLD: that of the input */
+    double temperature_degc;              /* NUM_TEMPERATURE_WORLD: the temperature of the input */
     double w;
     double root_half_rate;
-    double filter_offset; /* of F1 of law mavs: 2/fs - 1 */
+    double filter_offset; /* offset in F1 of law mavs: 2/fs - 1 */
     struct oto_rng_key noise_key;
     double range_u[NUM_LANES], limit_u[NUM_LANES], resolution_u[NUM_LANES];
     double bias_u[NUM_LANES];

@@ -82,7 +82,7 @@ void num_timing_stamp(const struct num_timing *timing, const struct oto_step *st
     }
 }
 
-/* The input `back_ns` before the sample. */
+/* Reads the input at `back_ns` before the sample. */
 static enum oto_step_status input_before(const struct oto_step *step, double back_ns, struct oto_sensor_input *input)
 {
     const double off_ns = step->at.sub_ns - back_ns;
@@ -92,7 +92,7 @@ static enum oto_step_status input_before(const struct oto_step *step, double bac
     return step->sensor.input_at(step->sensor.input_context, past, input);
 }
 
-/* The input of the low-pass at an instant. */
+/* Reads the input of the low-pass at `back_ns` before the sample. */
 static enum oto_step_status band_input(const struct oto_step *step, double back_ns, const oto_vec3 *own_field_enu_ut,
                                        double input[NUM_BAND_CHANNELS], double *temperature_degc)
 {
