@@ -54,7 +54,7 @@ static uint64_t until_next_miss(const struct encoder_plan *plan, uint32_t wheel,
     return edges < 1e18 ? (uint64_t)edges : (uint64_t)1 << 60;
 }
 
-/* The edges that are seen of `edges` that pass. */
+/* The number of edges that the encoder detects of `edges` that pass it. */
 static uint64_t seen_of(const struct encoder_plan *plan, struct encoder_wheel *wheel, uint32_t index, uint64_t edges)
 {
     uint64_t left = edges, seen = 0;
@@ -104,7 +104,7 @@ static double on_timer(const struct encoder_plan *plan, double seconds)
     return step_s > 0.0 ? step_s * oto_round_half_away(seconds / step_s) : seconds;
 }
 
-/* Ticks over the time between the first and last edge, which starts at the last edge of the previous speed. */
+/* The speed from edges: ticks divided by the time from the last edge of the previous speed to the last edge of this one. */
 static double from_pulses(const struct encoder_plan *plan, struct encoder_wheel *wheel, double ticks, double last_s)
 {
     const double span_s = on_timer(plan, wheel->since_edge_s + plan->period_s - last_s);
@@ -113,12 +113,12 @@ static double from_pulses(const struct encoder_plan *plan, struct encoder_wheel 
     return span_s > 0.0 ? ticks * plan->metres_per_tick / span_s : wheel->reported_m_s;
 }
 
-/* Without an edge the wheel is at most as fast as one edge now would show. */
+/* The speed without a new edge: at most the speed that one edge at this instant would give. */
 static double from_silence(const struct encoder_plan *plan, struct encoder_wheel *wheel)
 {
     wheel->since_edge_s += plan->period_s;
     wheel->silent_s += plan->period_s;
-    if (wheel->silent_s >= plan->params.standstill_s) { /* the first edge after it has no edge to be timed against */
+    if (wheel->silent_s >= plan->params.standstill_s) { /* standstill: the next edge has no previous edge for a time difference */
         wheel->since_edge_s = plan->params.standstill_s;
         return 0.0;
     }
