@@ -62,8 +62,8 @@ void barometer_prepare(const struct barometer_params *params, double rate_hz, st
 void barometer_init(const struct barometer_plan *plan, struct barometer_state *state);
 
 /*
- * Makes one sample in a zeroed record. *saturated: 1 at an end of the range. False if a truth is not finite: there is then
- * no sample.
+ * Makes one sample in a zeroed record. *saturated: 1 if the value is at an end of the range. If a truth is not finite:
+ * false, and there is no sample.
  */
 bool barometer_measure(const struct barometer_plan *plan, struct barometer_state *state, const struct barometer_truth *truth,
                        struct oto_pressure_record *record, uint32_t *saturated);

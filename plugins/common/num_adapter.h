@@ -102,7 +102,7 @@ num_sensor_step(const struct num_sensor *sensor, const struct oto_instance *inst
     return sensor->measure(plan, instance->state, &truth, step->outputs) ? OTO_STEP_OK : OTO_STEP_DISCARD;
 }
 
-/* Steps up to NUM_CHUNK units. Those that need only the plain sample share one call of the kernel. */
+/* Steps up to NUM_CHUNK units. Units without extended terms share one call of the kernel. */
 static inline __attribute__((always_inline)) void
 num_sensor_step_chunk(const struct num_sensor *sensor, const struct oto_instance *const *instances,
                       const struct oto_step *const *steps, uint32_t count, enum oto_step_status *statuses)

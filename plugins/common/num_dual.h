@@ -28,7 +28,7 @@ static inline struct num_dual num_dual_of(double value)
     return r;
 }
 
-/* An independent variable: its derivative by itself is lane `lane`. */
+/* An independent variable: lane `lane` is its derivative by itself, which is 1. */
 static inline struct num_dual num_dual_variable(double value, int lane, int lanes)
 {
     struct num_dual r = num_dual_of(value);

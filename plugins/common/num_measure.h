@@ -1,7 +1,7 @@
 /*
- * One sample of all triads of a suite, on the tick. A kernel computes it. There are two, from one source
- * (num_kernel_body.h): for any machine, two lanes at a time, and for AVX2, four at a time, with the same bits. The
- * kernel is chosen when a suite is prepared.
+ * Computes one sample of all triads of a suite, on the tick. There are two kernels with the same bits from one source
+ * (num_kernel_body.h): one for any machine, two lanes at a time, and one for AVX2, four lanes at a time. The kernel is
+ * chosen when a suite is prepared.
  */
 #ifndef NUM_MEASURE_H
 #define NUM_MEASURE_H

@@ -21,7 +21,7 @@ struct num_model {
     uint32_t state_count, derived_count;
     const struct oto_model_quantity *states, *derived;
     uint32_t (*size_of)(const void *constants); /* NULL: state_count */
-    /* Checks a state beyond finite numbers, and may normalise it. NULL: no further check. */
+    /* Checks a state whose numbers are finite, and may normalise it. NULL: no further check. */
     enum oto_status (*check)(double *state, struct oto_error *error);
     enum oto_status (*predict)(const void *constants, const double *state, double dt_s, double *next);
     enum oto_status (*jacobian)(const void *constants, const double *state, double dt_s, double *jacobian);
@@ -62,7 +62,7 @@ struct num_estimator_constants {
 struct num_bicycle_constants {
     double front_m, rear_m; /* distances of the axles from the centre of gravity */
     double steering_rad;    /* of the front wheel, positive to the left */
-    double accel_m_s2;      /* of the speed along the path */
+    double accel_m_s2;      /* derivative of the speed along the path */
 };
 
 /* `conventional`: F = C (delta - slip), C > 0, delta positive to the left. `snippet`: F = C (slip + delta), C < 0. */

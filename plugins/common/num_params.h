@@ -117,7 +117,7 @@
     {.key = KEY, .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER), .flags = OTO_PARAM_RUNTIME, \
      .maximum = 1, .unit = "", .text = TEXT}
 
-/* A key of a foreign document that has no meaning in otolith. */
+/* A row for a key that is known in other documents but has no meaning in otolith. */
 #define NUM_IGNORED_ROW(ALIAS) {.key = "", .type = OTO_PARAM_IGNORED, .alias = ALIAS, \
                                 .unit = "", .text = "known in MAVS documents, not used here"}
 

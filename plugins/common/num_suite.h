@@ -21,7 +21,7 @@ enum num_process { NUM_WHITE = 0, NUM_INSTABILITY = 1, NUM_WALK = 2, NUM_PROCESS
  */
 #define NUM_LANES 12
 #define NUM_WALK_LANES 10
-#define NUM_SUITE_BLOCKS 7 /* of four deviates: 3 processes of 9 lanes */
+#define NUM_SUITE_BLOCKS 7 /* blocks of four deviates, for 3 processes of 9 lanes */
 
 /* The triads of a sensor. The plugin fixes the slots; the first `active` of them measure. */
 struct num_suite_setup {
@@ -42,12 +42,12 @@ struct num_suite_extras {
     double g_cross_u_m_s2[2][NUM_LANES];
     double thermal_bias2_u_degc2[NUM_LANES], thermal_bias3_u_degc3[NUM_LANES];
     double thermal_scale2_percent_degc2[NUM_LANES], thermal_scale3_percent_degc3[NUM_LANES];
-    double self_heating_degc, self_heating_samples; /* the time constant in samples */
+    double self_heating_degc, self_heating_samples; /* self_heating_samples: time constant in samples */
 };
 
 /* The plan of all triads by lanes. Lanes without a triad are zero. The fields are those of struct num_triad_plan. */
 struct num_suite_plan {
-    const struct num_kernel *kernel; /* of this machine (num_measure.h) */
+    const struct num_kernel *kernel; /* kernel for this machine (num_measure.h) */
     uint32_t slots, active;
     uint32_t law;
     uint32_t terms; /* union over the active triads */

@@ -5,7 +5,10 @@
 #include "num_draws.h"
 
 #define NS_PER_S 1e9
-/* Two deviates differ by less than 18.3, so the sensor clock never goes backwards. */
+/*
+ * Limit of the jitter in periods. Two normal deviates differ by less than 18.3, so with this limit the sensor clock never
+ * goes back.
+ */
 #define JITTER_PERIODS_MAX 0.05
 
 static enum oto_status check(const struct num_timing_params *params, double rate_hz, bool delta,

@@ -36,7 +36,7 @@ struct num_timing {
     struct num_band band;
 };
 
-/* `delta`: the integrals between samples are needed. Errors: RANGE. */
+/* Prepares the timing. `delta`: the integrals between samples are needed. Errors: RANGE. */
 enum oto_status num_timing_prepare(const struct num_timing_params *params, const struct oto_setup *setup, bool delta,
                                    struct num_timing *timing, struct oto_error *error);
 

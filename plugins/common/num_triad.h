@@ -129,7 +129,7 @@ struct num_triad_plan {
     uint32_t sine_count;
     double sine_turns[NUM_SINES]; /* turns of each sine in a sample period */
     double sine_phase_turns[3][NUM_SINES], sine_u[3][NUM_SINES];
-    double turn_on_bias_u[3], unit_bias_u[3]; /* as drawn */
+    double turn_on_bias_u[3], unit_bias_u[3]; /* drawn values */
     double quadratic_1_u[3], cubic_1_u2[3];   /* non-linearity */
     double g2_sensitivity_u_m2_s4[3];
     double g_cross_u_m_s2[3][2]; /* sensitivity to force along the two other axes, in their order */

@@ -15,7 +15,7 @@ struct ekf_sensor {
     uint32_t field_count;
     uint32_t components;                /* bits that select axes, for functions with axes */
     uint32_t m;                         /* rows of the innovation */
-    uint32_t states[NUM_KALMAN_ROWS];   /* linear */
+    uint32_t states[NUM_KALMAN_ROWS];   /* function linear: the states that are measured */
     uint32_t wraps[NUM_KALMAN_ROWS];    /* function linear: 1: the state is an angle */
     double scale;
     oto_vec3 sensor_position_enu_m; /* position of a sensor that measures ranges */

@@ -68,7 +68,7 @@ struct gnss_plan {
 struct gnss_state {
     double process[GNSS_FIX_MODES][GNSS_PROCESSES]; /* of unit variance; they advance in all modes, also in those not in use */
     int64_t signal_since_ns;  /* start of the current reception; INT64_MIN: before time zero */
-    int64_t carrier_since_ns; /* end of the last jam of the carrier; INT64_MIN: none */
+    int64_t carrier_since_ns; /* end of the last jamming of the carrier; INT64_MIN: there was none */
     uint64_t was_lost;       /* 1: the current reception is a reacquisition */
     double last_deg_m[3];    /* latitude, longitude, altitude of the last fix */
     double last_clean_deg_m[3];

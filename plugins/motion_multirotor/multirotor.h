@@ -31,7 +31,7 @@ struct multirotor {
     uint32_t rotor_count;
     struct multirotor_rotor rotors[MULTIROTOR_MOST_ROTORS];
     double thrust_n_s2;         /* thrust = thrust_n_s2 * speed^2 */
-    double max_speed_rad_s;     /* at the command 1 */
+    double max_speed_rad_s;     /* rotor speed at the command 1 */
     double torque_per_thrust_m; /* reaction torque about the rotor's axis divided by its thrust */
     double rotor_lag_s;
     double rotor_inertia_kg_m2; /* of one rotor about its axis */

@@ -45,18 +45,18 @@ struct mountcal_params {
     double crown_sigma_deg;
     double bank_deg, road_length_m; /* of the road: rms of its bank, correlation length */
     double vibration_deg;           /* rms pitch and roll of the chassis on its springs */
-    /* Parts. */
+    /* Properties of the IMU and of the speed sensor. */
     double gyro_bias_range_rad_s;
     double accel_bias_sigma_m_s2;
     double gyro_noise_rad_s_rthz, accel_noise_m_s2_rthz;
     double axes_sigma, scale_sigma; /* cross terms and scales of accelerometer and gyroscope */
     double speed_noise_m_s, speed_scale_sigma;
-    /* Acceptance. */
+    /* Limits for acceptance. */
     double accept_bound_deg[3]; /* of the repeatable roll, pitch, yaw */
     double accept_sigmas;
     double accept_absolute_roll_deg, accept_absolute_roll_sigmas;
     double histogram_range_deg[4];
-    double histogram_min_votes;   /* in the peak */
+    double histogram_min_votes;   /* least number of votes in the peak */
     double histogram_noise_votes; /* a bin with fewer votes is noise */
     double histogram_sigma_deg;   /* sigma of the envelope of a single mode */
     double histogram_decay;       /* factor per vote: a histogram remembers about 1/(1 - decay) votes */

@@ -61,7 +61,7 @@ struct mountcal_verdict {
     double seconds, distance_m;
     double since_moved_s; /* time since the mount moved; negative: it has not moved */
     double doubt_s;       /* time in which IMU, speed and result contradicted each other, minus the time in which they agreed */
-    double rest_s;        /* the longest rest */
+    double rest_s;        /* duration of the longest rest */
     double losses;        /* resets of the filter's velocity, decaying over minutes */
     uint64_t lost;        /* value of joint_filter.lost at the previous block */
     oto_vec3 gravity_residual_m_s2;

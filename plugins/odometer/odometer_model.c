@@ -48,7 +48,7 @@ static void true_speeds(const struct odometer_plan *plan, const struct odometer_
 static double count_ticks(const struct odometer_plan *plan, double *pulse, double speed_m_s)
 {
     const double turned = *pulse + speed_m_s * plan->period_s * plan->ticks_per_metre;
-    if (!(oto_fabs(turned) < 0x1p52)) { /* beyond 2^52 ticks there is no fraction to keep */
+    if (!(oto_fabs(turned) < 0x1p52)) { /* from 2^52 ticks on a double has no fraction */
         *pulse = 0.0;
         return speed_m_s;
     }

@@ -22,7 +22,7 @@ enum sdf_parent_frame { SDF_PARENT_SENSOR = 0, SDF_PARENT_WORLD = 1 };
 #define SDF_GRAVITY_WORLD (-1.0)    /* value of gravity_m_s2: use the gravity of the world at its origin */
 #define SDF_COVARIANCE_WHITE (-2.0) /* value of an element: stddev² on the diagonal, 0 elsewhere */
 
-/* One of linear_acceleration and angular_velocity, in its unit u. */
+/* The parameters of linear_acceleration or of angular_velocity, in its unit u. */
 struct sdf_triad_params {
     int64_t noise_type[3];
     double mean_u[3], stddev_u[3], bias_mean_u[3], bias_stddev_u[3], dynamic_bias_stddev_u_rts[3];

@@ -15,14 +15,14 @@
 static double slipping(const struct encoder_plan *plan, const struct encoder_truth *truth, int wheel, double speed_m_s)
 {
     const double way = speed_m_s < 0.0 ? -1.0 : 1.0;
-    const double force_m_s2 = way * truth->longitudinal_m_s2; /* positive: it drives */
+    const double force_m_s2 = way * truth->longitudinal_m_s2; /* positive: the wheel drives */
     const bool transmits = force_m_s2 < 0.0 || plan->is_driven[wheel];
     return transmits ? speed_m_s * (1.0 + plan->slip_s2_m * force_m_s2) : speed_m_s;
 }
 
 /*
- * A front wheel is steered along the velocity of its contact point, less the slip angle that its side force needs. A rear
- * wheel points along the body.
+ * A front wheel points along the velocity of its contact point, minus the slip angle that its lateral force requires. A
+ * rear wheel points along the body.
  */
 void encoder_tread_speeds(const struct encoder_plan *plan, const struct encoder_truth *truth,
                           double speed_m_s[ENCODER_WHEELS])
@@ -45,7 +45,7 @@ void encoder_tread_speeds(const struct encoder_plan *plan, const struct encoder_
 
 /* ---- edges ---- */
 
-/* Number of edges until the next missed one: geometric, keyed by wheel and number of the miss. */
+/* The number of edges until the next missed one: a geometric random number, drawn from the wheel and the number of the miss. */
 static uint64_t until_next_miss(const struct encoder_plan *plan, uint32_t wheel, uint64_t misses)
 {
     const oto_philox_block block =

@@ -36,7 +36,7 @@ struct encoder_params {
     double timer_resolution_ns;
     double standstill_s;
     double delay_ms;
-    double distance_sigma_m_rtm; /* of each wheel, for the covariance */
+    double distance_sigma_m_rtm; /* sigma of the distance of each wheel, for the covariance */
 };
 
 struct encoder_plan {
@@ -89,7 +89,7 @@ void encoder_prepare(const struct encoder_params *params, double rate_hz, struct
                      struct oto_rng_key unit_key, struct encoder_plan *plan);
 void encoder_init(const struct encoder_plan *plan, struct encoder_state *state);
 
-/* Makes one sample in a zeroed record, except its age. False if a truth is not finite: there is then no sample. */
+/* Makes one sample in a zeroed record, except its age. If a truth is not finite: false, and there is no sample. */
 bool encoder_measure(const struct encoder_plan *plan, struct encoder_state *state, const struct encoder_truth *truth,
                      struct oto_wheels_record *record);
 
