@@ -37,7 +37,7 @@ enum {
     JOINT_KEPT_CROWN,     /* share of the crown that a corner keeps, minus the nominal share */
     JOINT_SUPERELEVATION, /* rad per m/s²: roll per leftward acceleration in a bend, by superelevation and springs */
     JOINT_RISE, /* m: height gained above the road in the current one-second window */
-    JOINT_LEVEL_ROLL, /* on a level path: upward velocity per ∫ a_y² dt; JOINT_PITCH_COMPLIANCE: per ∫ a_x² dt */
+    JOINT_LEVEL_ROLL, /* rad per m/s²: upward velocity per ∫ a_y² dt on a level path; JOINT_PITCH_COMPLIANCE: per ∫ a_x² dt */
     JOINT_STATES
 };
 #define JOINT_EXTRAS (JOINT_STATES - JOINT_PITCH_COMPLIANCE)

@@ -197,8 +197,8 @@ static void follow_steady(struct joint_filter *filter, oto_vec3 turn_rad, oto_ve
 }
 
 /*
- * The noise density learned at rest, but at most the assumed one and at least GYRO_LEAST² of it, because noise is larger on
- * the road than at rest.
+ * The noise density learned at rest, limited to the range from GYRO_LEAST² of the assumed one to the assumed one. The lower
+ * limit is there because noise is larger on the road than at rest.
  */
 static double gyro_power(const struct joint_plan *plan, const struct joint_filter *filter)
 {
