@@ -233,7 +233,7 @@ static void plan_noise(const struct num_triad_params *params, const struct num_l
     }
 }
 
-/* Each axis and run has its own phase. */
+/* Prepares the sines. The phase is drawn for each axis and each run. */
 static void plan_sines(const struct num_triad_params *params, const struct num_triad_place *place,
                        struct num_triad_plan *plan)
 {

@@ -32,7 +32,7 @@ struct ins_params {
     int64_t align;          /* enum ins_align */
     int64_t heading;        /* enum ins_heading */
     double align_s;
-    double align_rate_rad_s, align_force_m_s2; /* limits at rest: of the rate, and of the deviation of |specific force| from gravity */
+    double align_rate_rad_s, align_force_m_s2; /* limits at rest: of the rate, and of | |specific force| − gravity | */
     /* at the start */
     double position_enu_m[3], position_sigma_m[3];
     double velocity_enu_m_s[3], velocity_sigma_m_s;

@@ -20,7 +20,7 @@ struct road_wander {
 struct road_window {
     int64_t knot;
     double coefficients[6];
-    double integral; /* integral from distance 0 to u = 0, in units of knot_m */
+    double integral; /* integral up to u = 0, over distance in knots; its origin is arbitrary */
 };
 
 /* Value, its derivatives by the distance, and its integral from distance 0. */

@@ -29,7 +29,7 @@ enum {
     JOINT_SPEED_SCALE, /* reported over true speed, minus one */
     JOINT_SPEED_LAG,   /* s */
     JOINT_LEVER,       /* m: position of the sensor relative to the no-slip point, body axes; three states */
-    JOINT_PITCH_CENTRE = JOINT_LEVER + 3, /* m: distance ahead of that point at which a pitching body neither rises nor falls */
+    JOINT_PITCH_CENTRE = JOINT_LEVER + 3, /* m: distance ahead of the no-slip point at which a pitching body does not rise */
     JOINT_SLIP,                           /* rad per m/s²: side slip angle per lateral acceleration */
     JOINT_HEAVE,                          /* rad: slow pitch of the body relative to its path */
     JOINT_BANK,                           /* rad: bank of the road minus its mean */
