@@ -5,7 +5,7 @@
 #include "num_draws.h"
 #include "otolith/detmath.h"
 
-#define GAS_CONSTANT_J_KG_K 287.05287 /* of dry air, ICAO Doc 7488 */
+#define GAS_CONSTANT_J_KG_K 287.05287 /* gas constant of dry air, ICAO Doc 7488 */
 #define KELVIN 273.15
 #define REFERENCE_DEGC 25.0
 #define WEATHER_STEP_S 60.0
@@ -58,7 +58,7 @@ void barometer_init(const struct barometer_plan *plan, struct barometer_state *s
     state->weather[1] = weather_after(plan, state->weather[0], 1);
 }
 
-/* A Gauss-Markov process at whole minutes, straight lines between them. */
+/* Pressure change by weather: a Gauss-Markov process at whole minutes, interpolated linearly. */
 static double weather_pa(const struct barometer_plan *plan, struct barometer_state *state, double t_s)
 {
     while ((double)(state->weather_minute + 1) * WEATHER_STEP_S <= t_s) {
@@ -72,7 +72,10 @@ static double weather_pa(const struct barometer_plan *plan, struct barometer_sta
 
 /* ---- the sample ---- */
 
-/* Of the flow around the sensor: rho/2 (static |u|² + ram u_x |u_x|), u the air's speed towards the sensor. */
+/*
+ * Pressure error by the flow around the sensor: rho/2 (static |u|² + ram u_x |u_x|), u the velocity of the sensor relative
+ * to the air.
+ */
 static double dynamic_pa(const struct barometer_plan *plan, const struct barometer_truth *truth)
 {
     const struct barometer_params *p = &plan->params;

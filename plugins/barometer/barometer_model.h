@@ -30,10 +30,10 @@ struct barometer_params {
 
 struct barometer_plan {
     struct barometer_params params;
-    double bias_pa; /* constant, of the unit and of this start */
+    double bias_pa; /* constant error: of the unit plus of this start */
     double slope_pa_degc;
-    double noise_pa; /* of one sample, before the filter */
-    double weight;   /* of a new sample in the filter */
+    double noise_pa; /* sigma of one sample, before the filter */
+    double weight;   /* weight of a new sample in the filter */
     double variance_pa2;
     double weather_decay, weather_drive;
     int64_t delay_ns;
@@ -43,14 +43,14 @@ struct barometer_plan {
 struct barometer_state {
     double filtered_pa;
     uint64_t started;
-    uint64_t weather_minute; /* of weather[0]; weather[1] is a minute later */
+    uint64_t weather_minute; /* minute of weather[0]; weather[1] is one minute later */
     double weather[2];       /* of unit variance */
 };
 
-/* What the sensor feels. */
+/* The exposure of the sensor at sample n. */
 struct barometer_truth {
     uint64_t n;
-    double t_s; /* of the measured instant */
+    double t_s; /* time of the measured instant */
     double pressure_pa, temperature_degc;
     double draught_pa;
     oto_vec3 velocity_enu_m_s; /* of the sensor */
@@ -62,8 +62,8 @@ void barometer_prepare(const struct barometer_params *params, double rate_hz, st
 void barometer_init(const struct barometer_plan *plan, struct barometer_state *state);
 
 /*
- * Makes one sample in a zeroed record. *saturated: 1 at an end of the range. False if a truth is not finite: there is then
- * no sample.
+ * Makes one sample in a zeroed record. *saturated: 1 if the value is at an end of the range. If a truth is not finite:
+ * false, and there is no sample.
  */
 bool barometer_measure(const struct barometer_plan *plan, struct barometer_state *state, const struct barometer_truth *truth,
                        struct oto_pressure_record *record, uint32_t *saturated);

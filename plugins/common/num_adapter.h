@@ -27,7 +27,7 @@ struct num_sensor_plan {
 struct num_exposure {
     uint64_t n;
     const struct oto_sensor_input *input;
-    const oto_vec3 *field_ut; /* in sensor axes: that of the input, or the node's own */
+    const oto_vec3 *field_ut; /* magnetic field in sensor axes: of the input, or the own field of the node */
 };
 
 /*
@@ -36,14 +36,14 @@ struct num_exposure {
  */
 struct num_sensor {
     uint32_t ports;
-    /* The state is that of the model, followed since version 2 by a struct num_band_state, which version 3 extended. */
+    /* Size of the model's state. Since version 2 a struct num_band_state follows it, which version 3 extended. */
     uint64_t model_state_bytes;
     bool (*measure)(const void *data, void *state, const struct num_exposure *truth, struct oto_output *outputs);
     /* The two halves of measure: make the job for the plan's kernel; make the records after the job is done. */
     bool (*begin)(const void *data, void *state, const struct num_exposure *truth, double *measured_u,
                   struct num_suite_job *job);
     void (*finish)(const void *data, const struct num_suite_job *job, struct oto_output *outputs);
-    /* As measure, with every term; `felt` is the exposure after boxcar and delay, or the truth itself. */
+    /* Like `measure`, with every term; `felt` is the exposure after boxcar and delay, or the truth itself. */
     enum oto_step_status (*measure_extended)(const void *data, void *state, const struct num_exposure *truth,
                                              const struct num_exposure *felt, const struct oto_step *step);
     bool (*state_is_finite)(const void *state);
@@ -61,8 +61,8 @@ enum oto_step_status num_sensor_step_extended(const struct num_sensor *sensor, c
                                               const struct oto_step *step, const struct num_exposure *truth);
 
 /*
- * Migrates a state of version 1, which had no band limit, or of version 2, whose noise passed none: what is new starts at
- * zero. VERSION for other versions.
+ * Migrates a state of version 1, which had no band limit, or of version 2, whose band limit did not apply to noise: added
+ * members start at zero. VERSION for other versions.
  */
 enum oto_status num_sensor_migrate(const struct num_sensor *sensor, const struct oto_instance *instance,
                                    const void *old_state, uint64_t old_bytes, uint32_t old_version);
@@ -82,7 +82,7 @@ static inline struct num_exposure num_sensor_expose(const struct num_sensor_plan
     return truth;
 }
 
-/* The band limit of the white noise of a node; `coloured` is storage for it. NULL: there is none. */
+/* Returns the band limit of the white noise of a node, stored in `coloured`; NULL if the node has no band limit. */
 static inline const struct num_coloured *num_sensor_coloured(const struct num_sensor_plan *plan,
                                                              struct num_band_state *band, struct num_coloured *coloured)
 {
@@ -102,7 +102,7 @@ num_sensor_step(const struct num_sensor *sensor, const struct oto_instance *inst
     return sensor->measure(plan, instance->state, &truth, step->outputs) ? OTO_STEP_OK : OTO_STEP_DISCARD;
 }
 
-/* Steps up to NUM_CHUNK units. Those that need only the plain sample share one call of the kernel. */
+/* Steps up to NUM_CHUNK units. Units without extended terms share one call of the kernel. */
 static inline __attribute__((always_inline)) void
 num_sensor_step_chunk(const struct num_sensor *sensor, const struct oto_instance *const *instances,
                       const struct oto_step *const *steps, uint32_t count, enum oto_step_status *statuses)

@@ -22,20 +22,21 @@ struct num_band_params {
 };
 
 /*
- * The same filter on white noise, which exists once a sample and is held over the period. The states are for deviates of
- * unit variance; the first is the output. At low frequencies the gain is 1, so the density of the noise stays.
+ * The same filter applied to white noise, whose input is one value per sample, held over the period. The states are for
+ * deviates of unit variance; the first state is the output. The gain at low frequencies is 1, so that the density of the
+ * noise there does not change.
  */
 struct num_colour {
     double transition[2][2], gain[2];
-    double variance;    /* of the output */
+    double variance;    /* variance of the output */
     double start[2][2]; /* Cholesky factor of the stationary covariance */
 };
 
-/* z is the output, and for order 2 its derivative over the natural frequency. */
+/* The state z: the output, and for order 2 also the derivative of the output divided by the natural frequency. */
 struct num_band {
     int64_t substeps; /* 0: no filter */
     int order;
-    double transition[2][2]; /* of z over a substep */
+    double transition[2][2]; /* transition of z over a substep */
     double from[2], to[2];   /* contributions of the input at the start and at the end of the substep */
     struct num_colour colour;
 };
@@ -44,14 +45,14 @@ struct num_band_state {
     uint64_t n; /* number of the last sample; 0: not started */
     double z[NUM_BAND_CHANNELS][2];
     double input[NUM_BAND_CHANNELS]; /* input at the last sample */
-    double colour[2][NUM_LANES];     /* of the white noise of each lane; since state version 3 */
+    double colour[2][NUM_LANES];     /* filter states of the white noise of each lane; since state version 3 */
 };
 
-/* `period_s` between samples. Errors: RANGE. */
+/* Prepares the filter for samples with the period `period_s`. Errors: RANGE. */
 enum oto_status num_band_prepare(const struct num_band_params *params, double period_s, struct num_band *band,
                                  struct oto_error *error);
 
-/* Sets the state that is settled at this input. */
+/* Sets the steady state for this constant input. */
 void num_band_start(struct num_band_state *state, const double input[NUM_BAND_CHANNELS]);
 /* Draws the stationary state of the white noise at sample n. */
 void num_band_start_colour(const struct num_band *band, struct oto_rng_key key, uint64_t n,

@@ -103,8 +103,8 @@ static void move_rigidly(const struct num_blend *blend, struct oto_truth_record 
 }
 
 /*
- * With s = tau/T the remaining rate is v(2s³ - 3s² + 1) + aT(s³ - 2s² + s), which goes from v with slope a to rest. The
- * position has its integral.
+ * The remaining velocity is blended out. With s = tau/T it is v(2s³ - 3s² + 1) + aT(s³ - 2s² + s), which falls from v, with
+ * the initial slope a, to zero. Its integral is added to the position.
  */
 static void add_velocity_left(const struct num_blend *blend, double s, struct oto_truth_record *truth)
 {
@@ -119,8 +119,9 @@ static void add_velocity_left(const struct num_blend *blend, double s, struct ot
 }
 
 /*
- * The remaining attitude is d = 1 + (d0 - 1) h + d0' k with h = 1 - smoothstep(s) and k = T(s - 6s³ + 8s⁴ - 3s⁵). It is
- * not normalised and never zero. The product p d with the source's attitude p is differentiated without normalising.
+ * The remaining attitude is d = 1 + (d0 - 1) h + d0' k with h = 1 - smoothstep(s) and k = T(s - 6s³ + 8s⁴ - 3s⁵). The
+ * quaternion d is not normalised and never zero. With p the attitude of the source, the product p d is differentiated
+ * without normalising.
  */
 static void add_attitude_left(const struct num_blend *blend, double s, struct oto_truth_record *truth)
 {

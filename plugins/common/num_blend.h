@@ -21,7 +21,7 @@ struct num_blend {
     oto_vec3 source_position_enu_m; /* at the source's time zero */
     oto_quat q_enu_from_source;     /* a yaw */
     oto_vec3 velocity_left_enu_m_s, accel_left_enu_m_s2;
-    oto_quat attitude_left, attitude_rate_left; /* at the epoch, to the right of the source's attitude */
+    oto_quat attitude_left, attitude_rate_left; /* at the epoch, multiplied to the right of the attitude of the source */
     struct oto_truth_record adopted;
 };
 
@@ -41,7 +41,10 @@ void num_blend_apply(const struct num_blend *blend, struct oto_instant at, struc
 /* A motion that is a function of its own time t_ns >= 0 only. */
 typedef void num_blend_source(const void *motion, struct oto_instant at, struct oto_truth_record *truth);
 
-/* The truth of such a motion in the world; and its continuation of another truth, from its own time zero. */
+/*
+ * The truth of such a motion in the world; and the start of a blend from another motion's truth `adopted` to this motion at
+ * its own time zero.
+ */
 void num_blend_truth(const struct num_blend *blend, num_blend_source *source, const void *motion,
                      struct oto_instant at, struct oto_truth_record *truth);
 enum oto_status num_blend_adopt(struct num_blend *blend, num_blend_source *source, const void *motion,

@@ -2,7 +2,7 @@
 
 #include "num_pack.h"
 
-/* In the axes of the first heading, then rotated by it. Each number is written once, two at a time. */
+/* Computes the derivatives in the axes of the initial heading and rotates them by it. Each number is stored once, two at a time. */
 static inline __attribute__((always_inline)) void differentiate(const struct num_catr *state,
                                                                 struct num_direction direction, double dt_s,
                                                                 const struct num_moments *m,

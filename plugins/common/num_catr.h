@@ -24,11 +24,14 @@ void num_catr_predict(const struct num_catr *state, double dt_s, struct num_catr
 /* jacobian[i][j] = d next[i] / d state[j], at `state`. */
 void num_catr_jacobian(const struct num_catr *state, double dt_s, double jacobian[NUM_CATR_STATES][NUM_CATR_STATES]);
 
-/* Both for the cost of one. The Jacobian is computed before `next` is written, so `next` may be `state`. */
+/*
+ * Computes the next state and the Jacobian together, for the cost of one of them. The Jacobian is computed before `next` is
+ * written, so `next` may be `state`.
+ */
 void num_catr_jacobian_and_predict(const struct num_catr *state, double dt_s,
                                    double jacobian[NUM_CATR_STATES][NUM_CATR_STATES], struct num_catr *next);
 
-/* The direction of a heading, for several predictions from one state. */
+/* Sine and cosine of a heading, computed once for several predictions from one state. */
 struct num_direction {
     double sine, cosine;
 };
@@ -40,7 +43,7 @@ static inline struct num_direction num_direction_of(double heading_rad)
     return direction;
 }
 
-/* The state after dt_s, from the moments of the path. */
+/* The state after dt_s, computed from the moments of the path (num_moments.h). */
 static inline __attribute__((always_inline)) void num_catr_advance(const struct num_catr *state,
                                                                   struct num_direction direction, double dt_s,
                                                                   const struct num_moments *m, struct num_catr *next)
@@ -56,7 +59,7 @@ static inline __attribute__((always_inline)) void num_catr_advance(const struct 
     next->turn_rate_rad_s = state->turn_rate_rad_s;
 }
 
-/* As num_catr_predict, to the bit, with the direction of the state's heading already computed. */
+/* Same result as num_catr_predict, to the bit; the direction of the heading is an argument. */
 static inline __attribute__((always_inline)) void num_catr_predict_towards(const struct num_catr *state,
                                                                           struct num_direction direction, double dt_s,
                                                                           struct num_catr *next)

@@ -13,7 +13,7 @@
 
 #define NUM_CHOLESKY_ROUNDING 1e-13
 
-/* In place. False if the matrix is not positive definite or not finite; `a` is then destroyed. */
+/* Replaces the matrix by its factor. False if the matrix is not positive definite or not finite; `a` is then destroyed. */
 static inline bool num_cholesky(uint32_t n, double *a)
 {
     for (uint32_t j = 0; j < n; j++) {
@@ -55,7 +55,7 @@ static inline void num_cholesky_backward(uint32_t n, const double *l, double *x)
     }
 }
 
-/* xᵀ A⁻¹ x; x becomes L⁻¹ x. */
+/* Returns xᵀ A⁻¹ x; replaces x by L⁻¹ x. */
 static inline double num_cholesky_distance(uint32_t n, const double *l, double *x)
 {
     double sum = 0.0;

@@ -28,7 +28,7 @@ static inline struct num_dual num_dual_of(double value)
     return r;
 }
 
-/* An independent variable: its derivative by itself is lane `lane`. */
+/* An independent variable: lane `lane` is its derivative by itself, which is 1. */
 static inline struct num_dual num_dual_variable(double value, int lane, int lanes)
 {
     struct num_dual r = num_dual_of(value);
@@ -91,7 +91,7 @@ static inline void num_dual_accumulate(struct num_dual *sum, const struct num_du
         sum->d[k] += a->d[k] * b->v + a->v * b->d[k];
 }
 
-/* f(a), given the value and the slope of f there. */
+/* f(a), from the value and the derivative of f at a. */
 static inline struct num_dual num_dual_apply(struct num_dual a, double value, double slope, int lanes)
 {
     a.v = value;

@@ -1,6 +1,6 @@
 /*
- * Shared by the estimators besides their equations: counters for each kind of measurement, and records about the state
- * of a filter. Pure; callable from any thread.
+ * Code that the estimators share: counters for each kind of measurement, and records about the state of a filter. Pure;
+ * callable from any thread.
  */
 #ifndef NUM_FILTER_H
 #define NUM_FILTER_H
@@ -10,7 +10,7 @@
 
 enum { NUM_FILTER_STATES = NUM_MATRIX_MOST, NUM_FILTER_ROWS = 16 };
 
-/* The outcome of a measurement. From REFUSED on, the step returns a warning. */
+/* The outcome of a measurement. For NUM_REFUSED and all later values the step returns a warning. */
 enum num_outcome { NUM_USED, NUM_GATED, NUM_REFUSED, NUM_LATE, NUM_SINGULAR };
 
 /* The counters of a row's measurements, and its last measurement. */
@@ -40,7 +40,7 @@ static inline double num_sigma(double variance)
 struct num_filter_state_record {
     double state[NUM_FILTER_STATES];
     double sigma[NUM_FILTER_STATES];
-    double error[NUM_FILTER_STATES]; /* against the last truth; 0 if unknown */
+    double error[NUM_FILTER_STATES]; /* error against the last truth; 0 if unknown */
     double rmse[NUM_FILTER_STATES];  /* root mean square of `error` so far */
     double nees_mean;
     uint64_t truths; /* number of truths in the means */

@@ -134,8 +134,8 @@ void num_instability_fit_floor(struct num_instability *fit, double tau_min_s, do
     const double wanted = 3.0 + 1.5 * decades;
     fit->count = wanted < NUM_INSTABILITY_POLES ? (uint32_t)wanted : NUM_INSTABILITY_POLES;
     /*
-     * Correlation times extend beyond those that peak at the ends of the range. The floor is then flat to 1 % over up
-     * to six decades.
+     * The correlation times extend beyond those whose Allan deviation has its peak at the ends of the range. The floor is
+     * then flat to 1 % over up to six decades.
      */
     const double margin = decades <= 5.0 ? 0.3 : 0.6;
     const double first_s = margin * tau_min_s / 1.893;

@@ -37,8 +37,8 @@ void num_instability_fit_floor(struct num_instability *fit, double tau_min_s, do
 void num_instability_fit_single(struct num_instability *fit, double correlation_s, double dt_s);
 
 /*
- * `count` independent processes with given correlation times and standard deviations, those of zero left out. At most
- * NUM_INSTABILITY_POLES.
+ * Makes a fit of `count` independent processes with the given correlation times and standard deviations, at most
+ * NUM_INSTABILITY_POLES. Processes with a standard deviation of zero are omitted.
  */
 void num_instability_fit_given(struct num_instability *fit, const double *correlation_s, const double *deviation,
                                uint32_t count, double dt_s);

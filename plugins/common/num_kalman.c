@@ -73,7 +73,7 @@ static void joseph(uint32_t n, const struct num_kalman_row *row, const double *p
     num_matrix_mirror(n, next);
 }
 
-/* Limit of a correction: the sum with a state, and its square, must stay finite. */
+/* Limit of the size of a correction: its sum with a state, and the square of that sum, must stay finite. */
 #define MOST_CORRECTION 1e150
 
 static bool is_correction(uint32_t n, const double *dx)

@@ -13,8 +13,9 @@ extern const struct num_kernel num_kernel_avx2;
 #define NEEDED_OF_LEAF_1 ((unsigned)(bit_OSXSAVE | bit_AVX | bit_FMA))
 
 /*
- * True if the processor has AVX2 and the operating system saves its registers. Leaf 1 is there on every x86-64, and leaf 7 on
- * every one with FMA, so neither needs a question about the highest leaf: in a virtual machine each costs some microseconds.
+ * True if the processor has AVX2 and the operating system saves its registers. CPUID leaf 1 exists on every x86-64, and
+ * leaf 7 on every processor with FMA. The highest leaf is therefore not queried: in a virtual machine each query takes some
+ * microseconds.
  */
 static bool has_avx2(void)
 {

@@ -8,7 +8,7 @@
 
 #include "num_kernel_law.h"
 
-/* Clamps, then rounds half away from zero, as the document does. Returns bit `lane` for each saturated axis. */
+/* Clamps a value, then rounds it half away from zero, as the MAVS document requires. Returns bit `lane` for each saturated axis. */
 NUM_INLINE uint32_t num_digitise(const struct num_sample *sample, num_pack value_u, uint32_t lane)
 {
     const struct num_suite_plan *plan = sample->plan;
@@ -36,7 +36,7 @@ NUM_INLINE uint32_t num_measure_lanes(const struct num_sample *sample, bool mavs
     return num_digitise(sample, mavs ? num_mavs(sample, lane) : num_mems(sample, lane), lane);
 }
 
-/* No loop: the law and each lane must be constants from the compiler's first pass on. */
+/* Measures all lanes. Written without a loop, because the law and each lane must be constants from the compiler's first pass on. */
 NUM_INLINE uint32_t num_measure_all(const struct num_sample *sample, bool mavs)
 {
     uint32_t saturated = num_measure_lanes(sample, mavs, 0) | num_measure_lanes(sample, mavs, 4) |
@@ -55,7 +55,7 @@ NUM_INLINE double num_self_heating(const struct num_suite_extras *extras, uint64
                          : extras->self_heating_degc;
 }
 
-/* One sample of a job; slots, active and extended are constants. */
+/* Measures one sample of a job; slots, active and extended are compile-time constants. */
 NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint32_t active, bool extended)
 {
     const struct num_suite_plan *plan = job->plan;
@@ -96,7 +96,7 @@ NUM_INLINE void num_measure_job(struct num_suite_job *job, uint32_t slots, uint3
     }
 }
 
-/* The shapes of sensors: three slots of which three or two measure, or one slot. */
+/* Measures a job with the slots of its sensor as constants: three slots of which two or three are active, or one slot. */
 NUM_INLINE void num_measure_shape(struct num_suite_job *job, bool extended)
 {
     if (job->plan->slots == 1) {

@@ -9,14 +9,14 @@
 #include "num_measure.h"
 #include "num_pack.h"
 
-#define NUM_DEVIATES 32u /* 4 NUM_SUITE_BLOCKS, and what the last lanes read beyond them */
+#define NUM_DEVIATES 32u /* 4 NUM_SUITE_BLOCKS, plus the deviates that the last lanes read beyond them */
 
 /*
  * Philox4x64-10 of the counters (n, block, NUM_DRAW_DEVIATES, SAMPLE). In the first rounds few values depend on the
  * block number. The others are computed once for all blocks of a sample, which saves a fifth of the multiplications.
  */
 struct num_family {
-    uint64_t key0, key1;         /* of the first round */
+    uint64_t key0, key1;         /* keys of the first round */
     uint64_t low1;               /* round 1: low half of M0 n, with the key of round 2 */
     uint64_t c0, c1;             /* after round 2 */
     uint64_t high3, low3;        /* round 3: M0 c0 */
@@ -74,7 +74,7 @@ NUM_INLINE num_pack num_pack_from_words(num_pack_mask words)
     return (high - 0x1.00000001p84) + low;
 }
 
-/* Coefficients k and k + 1 of four rows of the table, as two packs. */
+/* Loads coefficients k and k + 1 of four rows of the table as two packs. */
 NUM_INLINE void num_two_coefficients(const double *const row[4], int k, num_pack *first, num_pack *second)
 {
     const num_pair a = *(const num_pair *)&row[0][k], b = *(const num_pair *)&row[1][k];
@@ -118,7 +118,7 @@ NUM_INLINE void num_normal4(const uint64_t *words, double *out)
 
 #endif
 
-/* Lanes beyond the drawn ones have the factor zero, but the deviate they read must be a number. */
+/* Sets the deviates beyond the drawn ones to zero. Their lanes have the factor zero, but 0 times a NaN would be a NaN. */
 NUM_INLINE void num_deviates_close(double *deviates)
 {
 #if NUM_WIDTH == 4
@@ -143,7 +143,7 @@ NUM_INLINE void num_draw_deviates(const struct num_suite_plan *plan, uint64_t n,
     }
 }
 
-/* Law mavs: the w of each slot. */
+/* Law mavs: sets the random factor w of each slot. */
 NUM_INLINE void num_draw_w(const struct num_suite_plan *plan, uint64_t n, double w[4])
 {
     if (plan->w != NUM_W_DOCUMENT && plan->w != NUM_W_CODE) {

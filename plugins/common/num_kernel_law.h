@@ -24,12 +24,12 @@ struct num_sample {
     const struct num_colour *colour; /* extended: the band limit of white noise; NULL: none */
     double (*colour_state)[NUM_LANES];
     num_tap_row *taps; /* NULL: taps are not wanted */
-    bool extended;     /* a constant at each call, so that the compiler drops the extended terms where it is false */
+    bool extended;     /* a compile-time constant, so that the compiler drops the extended terms if it is false */
 };
 
 /*
- * Reads data in pieces of the size in which it was just stored (hence volatile). One load of several pieces would wait
- * until the stores have left the store buffer.
+ * Loads a pack of deviates in pieces of the size in which they were just stored (hence volatile). A single load of several
+ * pieces would wait until the stores have left the store buffer.
  */
 NUM_INLINE num_pack num_deviates(const struct num_sample *sample, uint32_t process, uint32_t lane)
 {
@@ -51,7 +51,7 @@ NUM_INLINE void num_take_three(double to[3], const double *from)
     to[2] = three[2];
 }
 
-/* Axis `axis` of the triad that a lane belongs to; 0 beyond the last. */
+/* Truth along axis `axis` of the triad to which a lane belongs; 0 for lanes beyond the last triad. */
 NUM_INLINE double num_triad_axis(uint32_t lane, const struct num_sample *sample, uint32_t axis)
 {
     return lane < 3 * sample->active ? sample->truth_u[lane / 3 * 3 + axis] : 0.0;
@@ -62,13 +62,13 @@ NUM_INLINE double num_own_axis(uint32_t lane, const struct num_sample *sample)
     return num_triad_axis(lane, sample, lane % 3);
 }
 
-/* The sum of the two other axes of the triad, in the order of the axes. */
+/* Sum of the truth along the two other axes of the triad, in the order of the axes. */
 NUM_INLINE double num_others(uint32_t lane, const struct num_sample *sample)
 {
     return num_triad_axis(lane, sample, lane % 3 == 0 ? 1 : 0) + num_triad_axis(lane, sample, lane % 3 == 2 ? 1 : 2);
 }
 
-/* Specific force along the axis of a lane, and along the first and second of the others. */
+/* Specific force along the axis of a lane, and along the first and the second of the other two axes. */
 NUM_INLINE double num_own_force(uint32_t lane, const struct num_sample *sample)
 {
     return sample->force_m_s2[lane % 3];
@@ -91,7 +91,7 @@ NUM_INLINE void num_tap_write(const struct num_sample *sample, enum num_tap tap,
     }
 }
 
-/* Taps the contributions of the matrix: of its diagonal, and of its other elements. */
+/* Writes the taps of the matrix: the contribution of its diagonal, and that of its other elements. */
 NUM_INLINE void num_tap_matrix(const struct num_sample *sample, uint32_t first)
 {
     if (!sample->extended || sample->taps == NULL) {
@@ -169,7 +169,7 @@ NUM_INLINE num_pack num_mavs(const struct num_sample *sample, uint32_t lane)
     return d;
 }
 
-/* The contribution of the specific force along the two other axes. */
+/* The g-sensitivity to the specific force along the two other axes. */
 NUM_INLINE num_pack num_g_cross(const struct num_sample *sample, uint32_t lane)
 {
     const num_pack first = NUM_PACK_OF(num_first_force, lane, sample);
@@ -233,7 +233,7 @@ NUM_INLINE double num_instability_lane(uint32_t lane, const struct num_sample *s
     return num_instability_step(triad->instability.decay, triad->instability.drive, sample->instability[lane], deviate);
 }
 
-/* The sines of an axis at this sample. Whole turns are taken off first, where that is exact. */
+/* Sum of the sines of an axis at this sample. Whole turns are subtracted first, while that is exact. */
 NUM_INLINE double num_sine_lane(uint32_t lane, const struct num_sample *sample)
 {
     double sum_u = 0.0;
@@ -262,7 +262,7 @@ NUM_INLINE num_pack num_colour_lanes(const struct num_sample *sample, uint32_t l
     return next;
 }
 
-/* A state has NUM_WALK_LANES of them. */
+/* Loads the random walk of a pack of lanes. The state has only NUM_WALK_LANES lanes. */
 NUM_INLINE num_pack num_walk_load(const struct num_sample *sample, uint32_t lane)
 {
     const double *walk_u = &sample->walk_u[lane];

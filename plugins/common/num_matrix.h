@@ -48,7 +48,7 @@ static inline void num_matrix_mirror(uint32_t n, double *p)
             p[i * n + j] = p[j * n + i];
 }
 
-/* Sets a variance that rounding made negative to zero, with its correlations. */
+/* Sets a variance that became negative by rounding, and its covariances, to zero. */
 static inline void num_matrix_mend(uint32_t n, double *p)
 {
     for (uint32_t i = 0; i < n; i++) {

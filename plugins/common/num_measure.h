@@ -1,7 +1,7 @@
 /*
- * One sample of all triads of a suite, on the tick. A kernel computes it. There are two, from one source
- * (num_kernel_body.h): for any machine, two lanes at a time, and for AVX2, four at a time, with the same bits. The
- * kernel is chosen when a suite is prepared.
+ * Computes one sample of all triads of a suite, on the tick. There are two kernels with the same bits from one source
+ * (num_kernel_body.h): one for any machine, two lanes at a time, and one for AVX2, four lanes at a time. The kernel is
+ * chosen when a suite is prepared.
  */
 #ifndef NUM_MEASURE_H
 #define NUM_MEASURE_H
@@ -19,7 +19,7 @@ struct num_suite_job {
     const double *specific_force_m_s2;    /* for g-sensitivity */
     double *walk_u;                       /* an even number of lanes */
     double (*instability)[NUM_INSTABILITY_POLES]; /* one row a lane */
-    double *measured_u;   /* NUM_LANES; those without an axis are unspecified */
+    double *measured_u;   /* NUM_LANES values; those of lanes without an axis are unspecified */
     const struct num_colour *colour;      /* extended path only: the band limit of white noise; NULL: none */
     double (*colour_state)[NUM_LANES];
     num_tap_row *taps;    /* extended path only: every tap from the scale factor on, zeroed; NULL: taps are not
@@ -33,7 +33,7 @@ struct num_coloured {
     double (*state)[NUM_LANES];
 };
 
-/* NULL: the white noise is white. */
+/* Sets the band limit of the white noise of a job; `coloured` NULL: no band limit. */
 static inline void num_job_colour(struct num_suite_job *job, const struct num_coloured *coloured)
 {
     job->colour = coloured != NULL ? coloured->colour : NULL;
@@ -42,9 +42,9 @@ static inline void num_job_colour(struct num_suite_job *job, const struct num_co
 
 struct num_kernel {
     const char *name;
-    /* One sample of each job, without the extended terms. The jobs share nothing. */
+    /* One sample of each job, without the extended terms. The jobs share no memory. */
     void (*measure)(struct num_suite_job *jobs, uint32_t count);
-    /* With all terms; the bits are the same if the extended terms are zero. */
+    /* One sample of a job with all terms; if the extended terms are zero, the same bits as `measure`. */
     void (*measure_extended)(struct num_suite_job *job);
 };
 

@@ -21,7 +21,7 @@ struct num_model {
     uint32_t state_count, derived_count;
     const struct oto_model_quantity *states, *derived;
     uint32_t (*size_of)(const void *constants); /* NULL: state_count */
-    /* Checks a state beyond finite numbers, and may normalise it. NULL: no further check. */
+    /* Checks a state whose numbers are finite, and may normalise it. NULL: no further check. */
     enum oto_status (*check)(double *state, struct oto_error *error);
     enum oto_status (*predict)(const void *constants, const double *state, double dt_s, double *next);
     enum oto_status (*jacobian)(const void *constants, const double *state, double dt_s, double *jacobian);
@@ -62,7 +62,7 @@ struct num_estimator_constants {
 struct num_bicycle_constants {
     double front_m, rear_m; /* distances of the axles from the centre of gravity */
     double steering_rad;    /* of the front wheel, positive to the left */
-    double accel_m_s2;      /* of the speed along the path */
+    double accel_m_s2;      /* derivative of the speed along the path */
 };
 
 /* `conventional`: F = C (delta - slip), C > 0, delta positive to the left. `snippet`: F = C (slip + delta), C < 0. */
@@ -136,7 +136,7 @@ struct num_body_constants {
     X(12, "p12", "", "1", "", 0, "a parameter") X(13, "p13", "", "1", "", 0, "a parameter") \
     X(14, "p14", "", "1", "", 0, "a parameter") X(15, "p15", "", "1", "", 0, "a parameter")
 
-/* Linear models: the variables, then their rates, then the rates of the rates. */
+/* Linear models: the variables, then their first derivatives, then their second derivatives. */
 #define NUM_XYZ_QUANTITIES(X) \
     NUM_POSE_QUANTITIES(X) \
     X(2, "z", "_m", "m", "enu", 0, "above the origin") \
@@ -213,7 +213,7 @@ struct num_body_constants {
     X(11, "wy", "_rad_s", "rad/s", "body", 0, "angular rate about body y") \
     X(12, "wz", "_rad_s", "rad/s", "body", 0, "angular rate about body z")
 
-/* Numbers of derived quantities: of the models with a velocity, of the bicycle, of the dynamic bicycle. */
+/* Numbers of derived quantities: of models with a course, of the kinematic bicycle, of the dynamic bicycle. */
 enum { NUM_COURSE_DERIVED = 4, NUM_BICYCLE_DERIVED = 2, NUM_TYRE_DERIVED = 3 };
 extern const struct oto_model_quantity num_course_derived[NUM_COURSE_DERIVED], num_bicycle_derived[NUM_BICYCLE_DERIVED],
     num_tyre_derived[NUM_TYRE_DERIVED];

@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void linear_jacobian(int d, double 
     }
 }
 
-/* The positions of a model's variables in a pose of six (x, y, z, roll, pitch, yaw), ascending. */
+/* The indices of a model's variables in the pose (x, y, z, roll, pitch, yaw), ascending. */
 struct layout {
     int count;
     int place[6];
@@ -44,7 +44,7 @@ static double *member(struct num_pose *pose, int order, int place)
     return place % 3 == 0 ? &vector->x : place % 3 == 1 ? &vector->y : &vector->z;
 }
 
-/* `orders`: 1 the variables alone, 2 with rates, 3 with accelerations. */
+/* `orders`: 1 for the variables only, 2 with first derivatives, 3 with second derivatives. */
 static void to_truth(const struct layout *layout, int orders, const double *state, struct oto_truth_record *truth)
 {
     struct num_pose pose;
@@ -216,7 +216,7 @@ static enum oto_status estimator_both(const void *constants, const double *state
     return estimator_predict(constants, state, dt_s, next);
 }
 
-/* Parameters describe no motion: a vehicle of this model rests at the origin. */
+/* The states of this model are parameters without motion: a vehicle of this model rests at the origin. */
 static void estimator_to_truth(const void *constants, const double *state, struct oto_truth_record *truth)
 {
     (void)constants;

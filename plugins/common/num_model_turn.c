@@ -52,7 +52,7 @@ static struct num_catr catr_of(const double *state)
     return (struct num_catr){state[0], state[1], state[2], state[3], state[4], state[5]};
 }
 
-/* Copied number by number: a copy of the whole struct would wait for the stores before it. */
+/* Copies number by number: a copy of the whole struct would wait for the preceding stores. */
 static void catr_put(const struct num_catr *catr, double *state)
 {
     state[0] = catr->x_m;
@@ -168,7 +168,7 @@ static void ctrv_put(const struct num_catr *catr, double *state)
     state[4] = catr->turn_rate_rad_s;
 }
 
-/* Copies the rows and columns of CATR's Jacobian that CTRV has. */
+/* Copies those rows and columns of the Jacobian of CATR whose states CTRV has. */
 static void ctrv_put_jacobian(double catr[NUM_CATR_STATES][NUM_CATR_STATES], double *jacobian)
 {
     static const int place[5] = {0, 1, 4, 2, 5};
@@ -272,7 +272,7 @@ static void bicycle_put(const struct bicycle *b, const double *state, double *ne
     next[3] = b->end_speed_m_s;
 }
 
-/* A higher initial speed makes the path longer by t at its end. */
+/* The term t: a higher initial speed increases the path length at the end by t per m/s. */
 static void bicycle_put_jacobian(const struct bicycle *b, double t, double *jacobian)
 {
     num_model_identity(4, jacobian);
@@ -328,7 +328,7 @@ static void bicycle_to_truth(const void *constants, const double *state, struct 
     course_to_truth(&course, truth);
 }
 
-/* The speed along the path whose component along the heading equals that of the truth. */
+/* The state from a truth. The speed along the path is chosen so that its component along the heading equals that of the truth. */
 static void bicycle_from_truth(const void *constants, const struct oto_truth_record *truth, double *state)
 {
     const struct course course = course_from_truth(truth);

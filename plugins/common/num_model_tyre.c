@@ -36,7 +36,7 @@ static struct car car_of(const struct num_tyre_constants *c)
 
 /* ---- the step ---- */
 
-/* The first time in (0, span) at which speed + accel t + jerk t²/2 passes `level`, or span. */
+/* The first time in (0, span) at which speed + accel t + jerk t²/2 passes `level`; `span` if there is none. */
 static double next_crossing(double speed, double accel, double jerk, double level, double span)
 {
     const double c = speed - level, half = 0.5 * jerk;
@@ -76,8 +76,8 @@ struct stretch {
 };
 
 /*
- * The next interval of at most `left_s` in which the guarded speed is one smooth function. Order 0: the motion is too
- * fast.
+ * Chooses the next interval, of at most `left_s`, in which the guarded speed is one smooth function. Order 0: the motion is
+ * too fast.
  */
 static struct stretch choose_stretch(const struct car *car, const double *now, double left_s)
 {
@@ -276,7 +276,7 @@ static inline __attribute__((always_inline)) enum oto_status integrate(const str
         }
         integrate_stretch(&car, &stretch, now, lanes);
         const double next_s = done_s + stretch.h_s;
-        /* The last interval ends at dt to the bit. An interval that is lost to rounding is the last one. */
+        /* The last interval ends at dt to the bit. An interval that is too short to change done_s is taken as the last one. */
         done_s = stretch.h_s == dt_s - done_s || next_s == done_s ? dt_s : next_s;
         set_controlled(c, start, done_s, now, lanes);
     }

@@ -117,7 +117,7 @@
     {.key = KEY, .type = OTO_PARAM_BOOL, .count = 1, .offset = OTO_PARAM_AT(BLOCK, MEMBER), .flags = OTO_PARAM_RUNTIME, \
      .maximum = 1, .unit = "", .text = TEXT}
 
-/* A key of a foreign document that has no meaning in otolith. */
+/* A row for a key that is known in other documents but has no meaning in otolith. */
 #define NUM_IGNORED_ROW(ALIAS) {.key = "", .type = OTO_PARAM_IGNORED, .alias = ALIAS, \
                                 .unit = "", .text = "known in MAVS documents, not used here"}
 
@@ -163,13 +163,16 @@ extern const struct oto_named_value num_psd_names[2];
 extern const struct oto_named_value num_temperature_names[1];
 extern const struct oto_named_value num_field_names[1];
 
-/* Warns about a triad's parameters: slopes that are totals, terms that the law does not have. [loop] */
+/*
+ * Warns about a triad's parameters: temperature slopes that seem to be totals over a range, and terms that the law does not
+ * use. [loop]
+ */
 void num_params_warn(const struct oto_host *host, const struct num_law_params *law, enum num_triad_id id,
                      const struct num_triad_params *params);
 
 /*
- * Finds out whether the node has its own field. A vector that is partly `world` is INVALID. Warns about a field in NED
- * axes. [loop]
+ * Determines whether the node has its own magnetic field. INVALID if only some components are `world`. Warns about a field
+ * in NED axes. [loop]
  */
 enum oto_status num_field_prepare(const struct oto_host *host, const struct oto_setup *setup,
                                   const double field_enu_ut[3], bool *own, struct oto_error *error);

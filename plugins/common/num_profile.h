@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /*
- * UP is the integral of the quintic smoothstep 10s³ - 15s⁴ + 6s⁵, from 0 to 1/2; DOWN that of one minus it. BUMP is 256
- * s⁴(1 - s)⁴: from 0 to 1 and back, with three derivatives that vanish at both ends. STEP is the smoothstep itself.
+ * UP is the integral of the quintic smoothstep 10s³ - 15s⁴ + 6s⁵, which rises from 0 to 1/2; DOWN is the integral of one
+ * minus the smoothstep. BUMP is 256 s⁴(1 - s)⁴: it rises from 0 to 1 and returns, with three derivatives that vanish at
+ * both ends. STEP is the smoothstep.
  */
 enum num_profile {
     NUM_PROFILE_NONE = 0,

@@ -11,7 +11,7 @@ static void bspline_values(int order, double u, double *n)
     for (int m = 1; m < order; m++) {
         double carried = 0.0, scale = 1.0 / (double)m;
         for (int i = 0; i < m; i++) {
-            /* Knots i - m + 1 … i + 1, counted from the left end of this interval. */
+            /* Uses knots i - m + 1 … i + 1, counted from the left end of this interval. */
             double share = n[i] * scale;
             n[i] = carried + ((double)(i + 1) - u) * share;
             carried = (u + (double)(m - 1 - i)) * share;

@@ -26,7 +26,7 @@ struct num_spline_basis {
     double value[NUM_SPLINE_ORDER], first[NUM_SPLINE_ORDER - 1], second[NUM_SPLINE_ORDER - 2];
 };
 
-/* At t_s. Outside the grid the polynomial of the first or last interval is extrapolated. */
+/* Computes the weights at t_s. Outside the grid the polynomial of the first or last interval is extrapolated. */
 void num_spline_basis_at(const struct num_spline_grid *grid, double t_s, struct num_spline_basis *basis);
 
 /* Value, first and second derivative of `channels` channels; control[point·channels + channel]. */

@@ -32,7 +32,8 @@ void num_strapdown_advance(struct num_strapdown *s, const struct num_strapdown_d
     oto_quat next = oto_quat_mul(s->q_enu_from_body, turn);
     if (turns) {
         /*
-         * The axes rotate relative to the body: on average by half the angle within the step, by all of it at its end.
+         * The ENU axes rotate with the Earth: on average by half of the angle during the step, and by the whole angle at
+         * its end.
          */
         force = oto_vec3_add_scaled(force, oto_vec3_cross(earth_rate_enu_rad_s, force), -0.5 * dt_s);
         next = oto_quat_mul(oto_quat_from_rotvec(oto_vec3_scale(earth_rate_enu_rad_s, -dt_s)), next);

@@ -22,8 +22,8 @@ static enum oto_status check_law(const struct num_law_params *law, struct oto_er
 }
 
 /*
- * Lists the Philox blocks with deviates in use. A process of one triad draws for all triads, because lanes are packed
- * in pairs.
+ * Lists the Philox blocks with deviates in use. If one triad has a process, its deviates are drawn for all triads, because
+ * lanes are packed in pairs.
  */
 static void plan_draws(const struct num_suite_setup *setup, struct num_suite_plan *plan)
 {

@@ -15,10 +15,13 @@
 
 enum num_process { NUM_WHITE = 0, NUM_INSTABILITY = 1, NUM_WALK = 2, NUM_PROCESSES = 3 };
 
-/* Lane 3 slot + axis. Three more lanes fill whole packs at any width. States contain the walk of whole pairs. */
+/*
+ * Lane number = 3 slot + axis. Three additional lanes fill whole packs at any width. States contain the random walk of
+ * whole pairs of lanes.
+ */
 #define NUM_LANES 12
 #define NUM_WALK_LANES 10
-#define NUM_SUITE_BLOCKS 7 /* of four deviates: 3 processes of 9 lanes */
+#define NUM_SUITE_BLOCKS 7 /* blocks of four deviates, for 3 processes of 9 lanes */
 
 /* The triads of a sensor. The plugin fixes the slots; the first `active` of them measure. */
 struct num_suite_setup {
@@ -39,21 +42,21 @@ struct num_suite_extras {
     double g_cross_u_m_s2[2][NUM_LANES];
     double thermal_bias2_u_degc2[NUM_LANES], thermal_bias3_u_degc3[NUM_LANES];
     double thermal_scale2_percent_degc2[NUM_LANES], thermal_scale3_percent_degc3[NUM_LANES];
-    double self_heating_degc, self_heating_samples; /* the time constant in samples */
+    double self_heating_degc, self_heating_samples; /* self_heating_samples: time constant in samples */
 };
 
 /* The plan of all triads by lanes. Lanes without a triad are zero. The fields are those of struct num_triad_plan. */
 struct num_suite_plan {
-    const struct num_kernel *kernel; /* of this machine (num_measure.h) */
+    const struct num_kernel *kernel; /* kernel for this machine (num_measure.h) */
     uint32_t slots, active;
     uint32_t law;
     uint32_t terms; /* union over the active triads */
     uint32_t block_count;
     uint8_t blocks[NUM_SUITE_BLOCKS + 1]; /* blocks with a deviate in use, ascending */
-    double temperature_degc;              /* NUM_TEMPERATURE_WORLD: that of the input */
+    double temperature_degc;              /* NUM_TEMPERATURE_WORLD: the temperature of the input */
     double w;
     double root_half_rate;
-    double filter_offset; /* of F1 of law mavs: 2/fs - 1 */
+    double filter_offset; /* offset in F1 of law mavs: 2/fs - 1 */
     struct oto_rng_key noise_key;
     double range_u[NUM_LANES], limit_u[NUM_LANES], resolution_u[NUM_LANES];
     double bias_u[NUM_LANES];

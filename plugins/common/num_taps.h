@@ -39,12 +39,12 @@ enum num_tap {
 /* One row for each tap, with the lanes of the suite. */
 typedef double num_tap_row[NUM_LANES];
 
-/* Doubles of one triad in a record: record[3 tap + axis]. */
+/* Number of doubles of one triad in a record; their index is 3 tap + axis. */
 #define NUM_TAPS_DOUBLES (3 * NUM_TAPS)
 
 /*
- * Writes the taps of a triad in the unit of its output, `unit` of the suite's unit, and makes their sum equal the
- * output.
+ * Writes the taps of a triad in the unit of its output (`unit`: factor from the suite's unit), and makes their sum equal
+ * the output.
  */
 void num_taps_close(const num_tap_row *taps, uint32_t slot, double unit, oto_vec3 output, double *record);
 
@@ -55,7 +55,7 @@ void num_taps_close(const num_tap_row *taps, uint32_t slot, double unit, oto_vec
     NUM_TAP_AXIS_(T, I, TAP, NAME, "x", 0, U, TEXT), NUM_TAP_AXIS_(T, I, TAP, NAME, "y", 1, U, TEXT), \
     NUM_TAP_AXIS_(T, I, TAP, NAME, "z", 2, U, TEXT)
 
-/* The fields of triad T, the I-th of its record, in three parts. The middle part differs between triads. */
+/* The fields of triad T, which has index I in its record, in three parts. The middle part differs between triads. */
 #define NUM_TAP_FIELDS_HEAD(T, I, U) \
     NUM_TAP_FIELD_(T, I, TRUTH, "truth", U, "true input at the sample's instant"), \
     NUM_TAP_FIELD_(T, I, SAMPLING, "sampling", U, "added by band limit, boxcar and transport delay")

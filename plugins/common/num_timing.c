@@ -5,7 +5,10 @@
 #include "num_draws.h"
 
 #define NS_PER_S 1e9
-/* Two deviates differ by less than 18.3, so the sensor clock never goes backwards. */
+/*
+ * Limit of the jitter in periods. Two normal deviates differ by less than 18.3, so with this limit the sensor clock never
+ * goes back.
+ */
 #define JITTER_PERIODS_MAX 0.05
 
 static enum oto_status check(const struct num_timing_params *params, double rate_hz, bool delta,
@@ -82,7 +85,7 @@ void num_timing_stamp(const struct num_timing *timing, const struct oto_step *st
     }
 }
 
-/* The input `back_ns` before the sample. */
+/* Reads the input at `back_ns` before the sample. */
 static enum oto_step_status input_before(const struct oto_step *step, double back_ns, struct oto_sensor_input *input)
 {
     const double off_ns = step->at.sub_ns - back_ns;
@@ -92,7 +95,7 @@ static enum oto_step_status input_before(const struct oto_step *step, double bac
     return step->sensor.input_at(step->sensor.input_context, past, input);
 }
 
-/* The input of the low-pass at an instant. */
+/* Reads the input of the low-pass at `back_ns` before the sample. */
 static enum oto_step_status band_input(const struct oto_step *step, double back_ns, const oto_vec3 *own_field_enu_ut,
                                        double input[NUM_BAND_CHANNELS], double *temperature_degc)
 {

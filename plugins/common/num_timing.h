@@ -22,7 +22,7 @@ struct num_timing_params {
     double clock_unit_error_ppm;      /* standard deviation from unit to unit */
     double clock_drift_ppm_s;
     double clock_jitter_s;            /* standard deviation of one reading */
-    double output_rate_tolerance_percent; /* half width; drawn once for each unit */
+    double output_rate_tolerance_percent; /* half width of the tolerance; the rate is drawn once for each unit */
     struct num_band_params band;
 };
 
@@ -36,7 +36,7 @@ struct num_timing {
     struct num_band band;
 };
 
-/* `delta`: the integrals between samples are needed. Errors: RANGE. */
+/* Prepares the timing. `delta`: the integrals between samples are needed. Errors: RANGE. */
 enum oto_status num_timing_prepare(const struct num_timing_params *params, const struct oto_setup *setup, bool delta,
                                    struct num_timing *timing, struct oto_error *error);
 
@@ -47,16 +47,15 @@ enum oto_status num_timing_prepare(const struct num_timing_params *params, const
 void num_timing_stamp(const struct num_timing *timing, const struct oto_step *step, uint32_t outputs);
 
 /*
- * The exposure at a sample, delayed, and filtered or averaged: specific force, rate, field and temperature. Everything
- * else is the input of the sample. `own_field_enu_ut`, unless NULL, replaces the field at each instant. The state of
- * the band limit continues from the previous sample; if that is not sample n - 1 it restarts settled. Returns the worst
- * status.
+ * The exposure at a sample after delay and band limit or boxcar: specific force, rate, field and temperature; all other
+ * members are the input of the sample. `own_field_enu_ut`, unless NULL, replaces the field at each instant. The state of
+ * the band limit continues from sample n - 1; without it the band limit restarts in steady state. Returns the worst status.
  */
 enum oto_step_status num_timing_feel(const struct num_timing *timing, const struct oto_step *step,
                                      const oto_vec3 *own_field_enu_ut, struct num_band_state *band,
                                      struct oto_sensor_input *felt);
 
-/* From the previous sample to this one, in the sensor axes at the previous sample. */
+/* Increments from the previous sample to this one, in the sensor axes at the previous sample. */
 struct num_delta {
     oto_vec3 angle_rad; /* rotation vector */
     oto_vec3 velocity_m_s;

@@ -43,7 +43,8 @@ static enum oto_status check_instability(const struct num_triad_params *params, 
 }
 
 /*
- * The last code within the range, so that law mems never exceeds the range. The tolerance 1e-9 is for decimal ratios.
+ * The largest multiple of the resolution within the range: law mems never exceeds the range. The factor 1 + 1e-9 is for
+ * decimal ratios that rounding made too small.
  */
 static double last_code_u(double range_u, double resolution_u)
 {
@@ -117,16 +118,13 @@ static void plan_mavs(const struct num_triad_params *params, const struct num_la
     }
 }
 
-/* A deviate that is drawn once: by this node at each start, or by the unit for ever. */
+/* A deviate that is constant during a run: with the key of a node it differs at each start, with the key of a unit never. */
 static double once(struct oto_rng_key key, uint64_t term, uint64_t domain, enum num_triad_id id, int axis)
 {
     return oto_normal_at(key, 0, term, domain, 3 * (uint64_t)id + (uint64_t)axis);
 }
 
-/*
- * The sensitivity of each axis to the two others, in the order of the parameter: the parameter plus the draw of the
- * unit.
- */
+/* The sensitivity of each axis to the two others, in the order of the parameter: the parameter plus the deviation of the unit. */
 static void plan_cross_axis(const struct num_triad_params *params, const struct num_triad_place *place,
                             double cross_percent[6])
 {
@@ -159,7 +157,7 @@ static void plan_matrix(const struct num_triad_params *params, const struct num_
     }
 }
 
-/* A density of zero leaves the rms alone, and an rms of zero the density, to the bit. */
+/* Variance of the white noise. If density or rms is zero, the result depends on the other one only, to the bit. */
 static double white_variance(double density, double rms, double bandwidth_hz)
 {
     return bandwidth_hz * density * density + rms * rms;
@@ -235,7 +233,7 @@ static void plan_noise(const struct num_triad_params *params, const struct num_l
     }
 }
 
-/* Each axis and run has its own phase. */
+/* Prepares the sines. The phase is drawn for each axis and each run. */
 static void plan_sines(const struct num_triad_params *params, const struct num_triad_place *place,
                        struct num_triad_plan *plan)
 {
@@ -257,7 +255,7 @@ static void plan_sines(const struct num_triad_params *params, const struct num_t
     plan->terms |= plan->sine_count > 0 ? NUM_HAS_SINE : 0;
 }
 
-/* FS 1e-6 (q (x/FS)^2 + c (x/FS)^3) as factors of x^2 and x^3. */
+/* Converts the non-linearity FS 1e-6 (q (x/FS)^2 + c (x/FS)^3) to factors of x^2 and x^3. */
 static enum oto_status plan_nonlinearity(const struct num_triad_params *params, enum num_triad_id id,
                                          struct num_triad_plan *plan, struct oto_error *error)
 {
@@ -297,7 +295,7 @@ static void plan_curves(const struct num_triad_params *params, const struct num_
                    (curved ? NUM_HAS_THERMAL_CURVE : 0) | (law->self_heating_degc != 0.0 ? NUM_HAS_SELF_HEATING : 0);
 }
 
-/* What a unit has for a given standard deviation; none is drawn, and nothing is added, for zero. */
+/* The error of a unit for a given standard deviation. For zero nothing is drawn and the error is zero. */
 static double spread(double deviation, const struct num_triad_place *place, uint64_t term, int axis)
 {
     return deviation != 0.0 ? deviation * once(place->unit_key, term, OTO_RNG_DOMAIN_UNIT, place->id, axis) : 0.0;

@@ -10,7 +10,7 @@
 /* Position and angles with their first and second rates. */
 struct num_pose {
     oto_vec3 position_enu_m, velocity_enu_m_s, accel_enu_m_s2;
-    oto_vec3 rpy_rad, rpy_rate_rad_s, rpy_accel_rad_s2; /* of the angles, not of the body */
+    oto_vec3 rpy_rad, rpy_rate_rad_s, rpy_accel_rad_s2; /* derivatives of the angles, not body rates */
 };
 
 /* Writes every member. */
@@ -25,8 +25,8 @@ void num_pose_from_truth(const struct oto_truth_record *truth, struct num_pose *
 void num_truth_set_attitude(oto_quat s, oto_quat rate, oto_quat accel, struct oto_truth_record *truth);
 
 /*
- * Sets the yaw to the course of the velocity, and its rates to those of the course under this constant acceleration,
- * level. Without velocity: the direction of the acceleration (0 without either), with zero rate.
+ * Sets the yaw to the course of the velocity and its rates to those of the course under this constant acceleration; the
+ * body is level. If the velocity is zero: the direction of the acceleration (0 if that is zero as well), with zero rate.
  */
 void num_pose_along_course(struct num_pose *pose);
 

@@ -20,7 +20,7 @@ void ekf_filter_init(const struct ekf_plan *plan, struct ekf_state *state)
 
 /* ---- prediction ---- */
 
-/* White noise in the rate of a state, constant within the step: q G Gᵀ with G = (dt²/2, dt). */
+/* Adds white noise in the rate of a state, constant within the step: q G Gᵀ with G = (dt²/2, dt). */
 static void add_white_acceleration(const struct ekf_plan_noise *noise, uint32_t n, double dt_s, double *p)
 {
     const double g = 0.5 * dt_s * dt_s;
@@ -40,7 +40,10 @@ static void add_random_walks(const struct ekf_plan *plan, double dt_s, double *p
     }
 }
 
-/* The integral of F(t) Q F(t)ᵀ by the trapezoid rule: half of the noise before the step, half after it. */
+/*
+ * Propagates over a substep. The integral of F(t) Q F(t)ᵀ is computed by the trapezoid rule: half of the noise before the
+ * step, half after it.
+ */
 static bool substep(const struct ekf_plan *plan, double dt_s, double *x, double *p)
 {
     double jacobian[NUM_MATRIX_MOST * NUM_MATRIX_MOST];
@@ -111,7 +114,7 @@ static void set_variance(uint32_t n, uint32_t state, double variance, double *p)
     p[state * n + state] = variance;
 }
 
-/* The only state that a row of H depends on; EKF_ABSENT if there is none or several. */
+/* The only state on which row i of H depends; EKF_ABSENT if it depends on none or several. */
 static uint32_t only_state(const struct num_kalman_row *row, uint32_t n, uint32_t i)
 {
     uint32_t only = EKF_ABSENT;
@@ -126,7 +129,7 @@ static uint32_t only_state(const struct num_kalman_row *row, uint32_t n, uint32_
     return only;
 }
 
-/* Range and bearing give a position; their covariance is transformed to first order. */
+/* Starts the position from range and bearing; their covariance is transformed to first order. */
 static void start_from_polar(const struct ekf_plan *plan, struct ekf_state *state, const struct ekf_row *row,
                              const double *z, const double *noise)
 {
@@ -164,7 +167,10 @@ static uint64_t observed_states(const struct ekf_plan *plan, const struct num_ka
     return told;
 }
 
-/* Sets the states that this measurement is the first to observe. False: it is an ordinary measurement. */
+/*
+ * Sets the states that no earlier measurement has observed but this one does. False if there are none: the measurement is
+ * an ordinary one.
+ */
 static bool start_states(const struct ekf_plan *plan, struct ekf_state *state, const struct ekf_row *row,
                          const struct num_kalman_row *measured, const double *z)
 {
@@ -201,8 +207,8 @@ static bool start_states(const struct ekf_plan *plan, struct ekf_state *state, c
 /* ---- measurement ---- */
 
 /*
- * h at the earlier state, which is the current one predicted backwards; its Jacobian is with respect to the current
- * state.
+ * Evaluates h for a late measurement at the earlier state, which is the current state predicted backwards. The Jacobian is
+ * with respect to the current state.
  */
 static bool measure_past(const struct ekf_plan *plan, const struct ekf_state *state, const struct ekf_row *row,
                          int64_t t_ns, const double *z, struct num_kalman_row *measured)
@@ -293,7 +299,7 @@ void ekf_filter_truth(const struct ekf_plan *plan, struct ekf_state *state, int6
     memcpy(state->truth, truth, plan->truth_count * sizeof *truth);
 }
 
-/* The normalised error over the states whose truth is known. */
+/* Adds the normalised squared error over the states whose truth is known. */
 static void add_nees(const struct ekf_plan *plan, const double *p, struct num_filter_truths *truths)
 {
     const uint32_t k = plan->truth_count;

@@ -13,14 +13,14 @@
 
 /* Process noise with names resolved. */
 struct ekf_plan_noise {
-    uint32_t state, rate; /* rate EKF_ABSENT: a random walk */
+    uint32_t state, rate; /* rate: state of the derivative; EKF_ABSENT: the noise is a random walk */
     double q;
 };
 
 struct ekf_row {
     struct ekf_sensor sensor;
     double noise[NUM_KALMAN_ROWS * NUM_KALMAN_ROWS];
-    double gate; /* squared distance; 0: none */
+    double gate; /* largest squared distance yᵀ S⁻¹ y; 0: no gate */
     int64_t initialise;
 };
 
@@ -33,7 +33,7 @@ struct ekf_plan {
     uint32_t row_count, noise_count;
     uint32_t truth_count;                     /* states whose truth is known */
     uint32_t truth_states[OTO_MODEL_MAX_STATES];
-    uint32_t angles[OTO_MODEL_MAX_STATES]; /* 1: errors of it are wrapped */
+    uint32_t angles[OTO_MODEL_MAX_STATES]; /* 1: the state is an angle, its errors are wrapped */
     double initial[OTO_MODEL_MAX_STATES], initial_sigma[OTO_MODEL_MAX_STATES];
     double max_step_s, late_limit_s;
     struct ekf_plan_noise noises[EKF_MOST_NOISES];
@@ -48,8 +48,8 @@ struct ekf_state {
     double x[OTO_MODEL_MAX_STATES];
     double p[NUM_MATRIX_MOST * NUM_MATRIX_MOST]; /* n × n */
     struct num_filter_row rows[EKF_MOST_ROWS];
-    double nis, nis_rows; /* of the last measurement that was used */
-    int64_t used_ns;      /* time of that measurement; before there is one, of the first sample */
+    double nis, nis_rows; /* NIS and number of rows of the last measurement that was used */
+    int64_t used_ns;      /* time of the last measurement that was used; before there is one, of the first sample */
     uint64_t refused_predictions;
     /* comparison with the truth */
     uint64_t pending;
@@ -64,13 +64,17 @@ void ekf_filter_init(const struct ekf_plan *plan, struct ekf_state *state);
  * that far.
  */
 bool ekf_filter_predict(const struct ekf_plan *plan, int64_t from_ns, int64_t to_ns, double *x, double *p);
-/* Applies one measurement of a row: `z` its fields, scaled; `noise` m × m replaces the row's noise unless NULL. */
+/*
+ * Updates the filter with a measurement of a row: `z` are its fields, scaled; `noise` (m × m), unless NULL, replaces the
+ * noise of the row.
+ */
 enum num_outcome ekf_filter_measure(const struct ekf_plan *plan, struct ekf_state *state, uint32_t row, int64_t t_ns,
                                     const double *z, const double *noise);
 /* Stores the truth of the plan's truth_states at an instant until the filter has passed it. */
 void ekf_filter_truth(const struct ekf_plan *plan, struct ekf_state *state, int64_t t_ns, const double *truth);
 /*
- * Call before the filter goes beyond `t_ns` and at the end of a step: compares with a stored truth that is not later.
+ * Compares the estimate with a stored truth whose time is not after `t_ns`. Call before the filter goes beyond `t_ns`, and
+ * at the end of a step.
  */
 void ekf_filter_compare(const struct ekf_plan *plan, struct ekf_state *state, int64_t t_ns);
 

@@ -18,7 +18,7 @@ static bool linear(const struct ekf_sensor *sensor, const struct ekf_view *view,
     return true;
 }
 
-/* The position of the body origin, or of a sensor that is mounted on the body. */
+/* Measurement of the position of the body origin, or of a sensor that is mounted on the body. */
 static bool position(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h)
 {
@@ -138,7 +138,7 @@ void ekf_place_of_range(const struct ekf_sensor *sensor, const double *z, double
 
 /* ---- vectors in the sensor's axes ---- */
 
-/* Innovation in body axes of a vector that was measured in sensor axes. */
+/* Innovation, in body axes, of a vector that was measured in sensor axes. */
 static void vector_rows(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *z,
                         const struct ekf_vector *expected, double *y, double *h)
 {
@@ -220,7 +220,7 @@ static bool angular_rate(const struct ekf_sensor *sensor, const struct ekf_view 
     return true;
 }
 
-/* The rate about body z of a state that turns about z only, and of any other state. */
+/* Measurement of the rate about body z. Works for models that turn about z only and for all others with a body rate. */
 static bool yaw_rate(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h)
 {
@@ -274,7 +274,7 @@ static bool heading(const struct ekf_sensor *sensor, const struct ekf_view *view
     return true;
 }
 
-/* The yaw that aligns a field measured in level axes with magnetic north. */
+/* Measurement of the heading: the yaw that aligns the horizontal field, measured in level axes, with magnetic north. */
 static bool magnetic_heading(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x,
                              const double *z, double *y, double *h)
 {
@@ -284,7 +284,10 @@ static bool magnetic_heading(const struct ekf_sensor *sensor, const struct ekf_v
     return square > 0.0 && heading(sensor, view, x, &yaw, y, h);
 }
 
-/* Roll, pitch and yaw; or for a quaternion the small rotation 2 vec(q⁻¹ q_measured) about body axes. */
+/*
+ * Measurement of the attitude: innovation in roll, pitch and yaw; for a model with a quaternion, the small rotation 2
+ * vec(q⁻¹ q_measured) about body axes.
+ */
 static bool attitude(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h)
 {
@@ -311,7 +314,7 @@ static bool attitude(const struct ekf_sensor *sensor, const struct ekf_view *vie
     y[0] = 2.0 * turn.x;
     y[1] = 2.0 * turn.y;
     y[2] = 2.0 * turn.z;
-    const double w = measured.w, i = measured.x, j = measured.y, k = measured.z; /* y is linear in q; h = −∂y/∂q */
+    const double w = measured.w, i = measured.x, j = measured.y, k = measured.z; /* the innovation y is linear in q: h = −∂y/∂q */
     const double rows[3][4] = {{-i, w, k, -j}, {-j, -k, w, i}, {-k, j, -i, w}};
     for (uint32_t r = 0; r < 3; r++) {
         for (uint32_t c = 0; c < 4; c++) {

@@ -15,14 +15,14 @@ struct ekf_sensor {
     uint32_t field_count;
     uint32_t components;                /* bits that select axes, for functions with axes */
     uint32_t m;                         /* rows of the innovation */
-    uint32_t states[NUM_KALMAN_ROWS];   /* linear */
-    uint32_t wraps[NUM_KALMAN_ROWS];    /* linear: the state is an angle */
+    uint32_t states[NUM_KALMAN_ROWS];   /* function linear: the states that are measured */
+    uint32_t wraps[NUM_KALMAN_ROWS];    /* function linear: 1: the state is an angle */
     double scale;
     oto_vec3 sensor_position_enu_m; /* position of a sensor that measures ranges */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
     double gravity_m_s2;
-    double field_azimuth_rad; /* of the magnetic field, from east */
+    double field_azimuth_rad; /* azimuth of the magnetic field, from east */
 };
 
 struct ekf_function {
@@ -30,9 +30,8 @@ struct ekf_function {
     uint32_t least_fields, most_fields;
     uint32_t rows;           /* rows of the innovation; 0: one for each field */
     uint32_t needs;          /* bits EKF_… that a model must have */
-    uint32_t axes;           /* `components` chooses among x, y, z */
-    const char *const *fields; /* of the standard records, as many as most_fields; NULL: the parameters must name
-                                * them */
+    uint32_t axes;           /* 1: `components` selects axes among x, y, z */
+    const char *const *fields; /* names in the standard records, as many as most_fields; NULL: the parameters must name them */
     /* Computes the rows of y and of h (zeroed, rows × n). False if the state does not define them. */
     bool (*residual)(const struct ekf_sensor *sensor, const struct ekf_view *view, const double *x, const double *z,
                      double *y, double *h);

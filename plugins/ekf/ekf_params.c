@@ -4,7 +4,7 @@
 #include "ekf_measure.h"
 
 /* clang-format off */
-/* In the order of num_models. */
+/* Names of the models and their index in num_models. */
 static const struct oto_named_value models[] = {
     {"stationary", 0}, {"constant_velocity", 1}, {"constant_acceleration", 2}, {"ctrv", 3}, {"catr", 4}, {"catr_box", 5},
     {"parameter_estimator", 6}, {"linear_xy", 7}, {"linear_xyz", 8}, {"linear_xyyaw", 9}, {"linear_xyzyaw", 10},

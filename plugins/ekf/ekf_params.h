@@ -9,7 +9,7 @@
 enum {
     EKF_MOST_ROWS = 16, /* = NUM_FILTER_ROWS */
     EKF_MOST_NOISES = 48,
-    EKF_MOST_FIELDS = 6, /* of one measurement */
+    EKF_MOST_FIELDS = 6, /* limit for one measurement */
     EKF_NAME = 32,
     EKF_FIELD = 48,
 };
@@ -57,7 +57,7 @@ struct ekf_params {
     struct num_estimator_constants estimator;
     struct num_bicycle_constants bicycle;
     struct num_tyre_constants tyre;
-    double inertia_kg_m2[3], step_s; /* of rigid_body_6dof, of unit mass */
+    double inertia_kg_m2[3], step_s; /* for rigid_body_6dof with unit mass */
     double max_step_s, late_limit_s;
     uint64_t initial_count;
     struct ekf_initial initial[OTO_MODEL_MAX_STATES];
@@ -69,7 +69,7 @@ struct ekf_params {
     struct ekf_truth truth[OTO_MODEL_MAX_STATES];
 };
 
-/* The table that binds them. */
+/* The parameter table that binds struct ekf_params. */
 enum { EKF_PARAM_COUNT = 25 };
 extern const struct oto_param ekf_param_table[EKF_PARAM_COUNT];
 

@@ -52,7 +52,7 @@ static enum oto_status want_number(const struct oto_input_binding *input, const 
 
 /* ---- model ---- */
 
-/* A body with 6 degrees of freedom moves without forces and without gravity. */
+/* The constants of a model. The rigid body with 6 degrees of freedom has no forces and no gravity. */
 static const void *constants_of(const struct ekf_params *params, struct ekf_prepared *prepared,
                                 const struct num_model *model)
 {
@@ -226,7 +226,7 @@ static void plan_mount(const struct ekf_measurement *from, const struct oto_inpu
         lever[0] == EKF_MOUNT_OF_CHANNEL ? input->mount_position_body_m : oto_vec3_from_array(lever);
 }
 
-/* Selects the rows in use from sigma and correlation. */
+/* Makes the noise covariance of the rows in use from sigma and correlation. */
 static enum oto_status plan_covariance(const struct ekf_measurement *from, uint32_t row, struct ekf_row *to,
                                        struct oto_error *error)
 {

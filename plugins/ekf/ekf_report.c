@@ -5,7 +5,7 @@ static double sigma_of(const struct ekf_plan *plan, const double *p, uint32_t st
     return state != EKF_ABSENT ? num_sigma(p[state * plan->n + state]) : -1.0;
 }
 
-/* Standard deviations of a vector with known Jacobian; -1 along axes that depend on no state. */
+/* Standard deviations of a vector with known Jacobian; -1 along an axis that depends on no state. */
 static oto_vec3 sigma_of_vector(const struct ekf_plan *plan, const double *p, const struct ekf_vector *vector)
 {
     double sigma[3];
@@ -20,7 +20,7 @@ static oto_vec3 sigma_of_vector(const struct ekf_plan *plan, const double *p, co
     return oto_vec3_from_array(sigma);
 }
 
-/* Small rotations about body axes: E (droll, dpitch, dyaw), or 2 vec(q⁻¹ dq). */
+/* Standard deviations of small rotations about body axes: E (droll, dpitch, dyaw), or 2 vec(q⁻¹ dq) for a quaternion. */
 static oto_vec3 attitude_sigma(const struct ekf_plan *plan, const double *x, const double *p)
 {
     const struct ekf_view *v = &plan->view;

@@ -5,7 +5,7 @@
 #include "ekf_filter.h"
 #include "otolith/records.h"
 
-/* x and p are the estimate at t_ns: of the state, or predicted from it. */
+/* x and p are the estimate at t_ns: the state of the filter, or predicted from it. */
 void ekf_report_estimate(const struct ekf_plan *plan, const struct ekf_state *state, const double *x, const double *p,
                          int64_t t_ns, struct oto_estimate_record *record);
 void ekf_report_state(const struct ekf_plan *plan, const struct ekf_state *state, const double *x, const double *p,

@@ -61,8 +61,7 @@ void ekf_view_make(const struct num_model *model, uint32_t n, double slip_rad, s
     view->side = u != EKF_ABSENT ? v : EKF_ABSENT;
     view->yaw = either(view, "yaw", "th");
     view->turn = either(view, "w", "omega");
-    view->ax = view->ay != EKF_ABSENT ? find(view, "ax") : EKF_ABSENT; /* without `ay` it is the rate of u in the
-                                                                        * dynamic bicycle */
+    view->ax = view->ay != EKF_ABSENT ? find(view, "ax") : EKF_ABSENT; /* in the dynamic bicycle `ax` is u' */
     oto_sincos(slip_rad, &view->slip_sin, &view->slip_cos);
     view->needs = needs_met(view);
 }
@@ -128,7 +127,7 @@ static void turned_by_quaternion(const struct ekf_view *view, const double *x, s
     out->d[3] = oto_mat3_scale((oto_mat3){{{-2 * k, -w, i}, {w, -2 * k, j}, {i, j, 0}}}, 2.0);
 }
 
-/* x forward along the velocity over ground. */
+/* The attitude of a model without yaw: level, with body x along the velocity over ground. */
 static bool turned_by_course(const struct ekf_view *view, const double *x, struct ekf_attitude *out)
 {
     const double speed = oto_hypot(x[view->vx], x[view->vy]);
@@ -175,7 +174,7 @@ void ekf_add_from_enu(const struct ekf_view *view, const struct ekf_attitude *at
     }
 }
 
-/* The ENU vector whose components are states, in body axes. */
+/* Rotates an ENU vector whose components are states to body axes. */
 static bool enu_states_in_body(const struct ekf_view *view, const double *x, const uint32_t places[3],
                                struct ekf_vector *out)
 {
@@ -270,7 +269,7 @@ static void rates_of_angles(const struct ekf_view *view, const double *x, struct
     rate->j[2 * view->n + view->roll] += -cr * dp - sr * cp * dy;
 }
 
-/* The course turns with (vx ay − vy ax) / v². */
+/* Yaw rate of the course over ground: (vx ay − vy ax) / v². */
 static bool rate_of_course(const struct ekf_view *view, const double *x, struct ekf_vector *rate)
 {
     const double vx = x[view->vx], vy = x[view->vy], ax = x[view->ax], ay = x[view->ay], square = vx * vx + vy * vy;

@@ -29,7 +29,7 @@ enum { EKF_ABSENT = NUM_MATRIX_MOST };
 struct ekf_view {
     const struct num_model *model;
     uint32_t n;
-    uint32_t needs; /* bits EKF_… of the quantities that it has */
+    uint32_t needs; /* bits EKF_… of the quantities that the model has */
     uint32_t x, y, z;
     uint32_t roll, pitch, yaw;
     uint32_t qw;            /* index of the first of four quaternion states */
@@ -59,14 +59,14 @@ struct ekf_attitude {
     oto_mat3 d[4];
 };
 
-/* False if the state does not define it: a vehicle at rest has no course. */
+/* Functions return false if the state does not define the quantity: a vehicle at rest has no course. */
 bool ekf_attitude_of(const struct ekf_view *view, const double *x, struct ekf_attitude *attitude);
 bool ekf_body_velocity(const struct ekf_view *view, const double *x, struct ekf_vector *velocity);
 void ekf_enu_velocity(const struct ekf_view *view, const double *x, struct ekf_vector *velocity);
 bool ekf_body_rate(const struct ekf_view *view, const double *x, struct ekf_vector *rate);
 /* Acceleration of the body origin in body axes, without gravity. */
 bool ekf_body_acceleration(const struct ekf_view *view, const double *x, struct ekf_vector *acceleration);
-/* rᵀ u for a fixed ENU vector u: added to `out`. */
+/* Adds rᵀ u, for a constant ENU vector u, to `out`. */
 void ekf_add_from_enu(const struct ekf_view *view, const struct ekf_attitude *attitude, oto_vec3 u,
                       struct ekf_vector *out);
 

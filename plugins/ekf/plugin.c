@@ -33,13 +33,13 @@ static void take_truth(const struct ekf_prepared *prepared, struct ekf_state *st
         numbers[i] = num_number_of(&prepared->truth_fields[i], sample->payload);
     }
     if (prepared->truth_by_model) {
-        memcpy(&truth, numbers, EKF_TRUTH_NUMBERS * sizeof *numbers); /* the fields are the beginning of the record */
+        memcpy(&truth, numbers, EKF_TRUTH_NUMBERS * sizeof *numbers); /* these numbers are the first fields of the truth record */
         plan->model->from_truth(plan->constants, &truth, numbers);
     }
     ekf_filter_truth(plan, state, sample->t_ns, numbers);
 }
 
-/* Gets the sample's own covariance of the rows in use; false if it has none. */
+/* Reads the covariance that a sample contains, for the rows in use; false if it contains none. */
 static bool own_noise(const struct ekf_source *source, const struct ekf_sensor *sensor, const void *payload,
                       double *noise)
 {
@@ -158,7 +158,7 @@ static const struct oto_port outputs[] = {
     {"state", &num_filter_state_type, OTO_PORT_ALWAYS, 0},
     {"innovation", &num_filter_innovation_type, OTO_PORT_ALWAYS, 0},
 };
-/* In the same order as those of ins_ekf, so that one can be swapped for the other. Further inputs are open. */
+/* The inputs have the order of those of ins_ekf, so that one plugin can be swapped for the other. Further inputs are open. */
 static const struct oto_input_port inputs[] = {
     {"imu", "any record; `measurements` tell what is in it", NULL, OTO_INPUT_OPTIONAL, 0},
     {"odometer", "any record", NULL, OTO_INPUT_OPTIONAL, 0},

@@ -85,12 +85,12 @@ int64_t gnss_age_ns(const struct gnss_plan *plan, uint64_t n, int64_t t_ns)
 
 /* ---- modes ---- */
 
-/* Since when the receiver has had a signal, and an undisturbed carrier; NEVER_NS: since before time zero. */
+/* Times since which the receiver has a signal, and an undisturbed carrier; NEVER_NS: since before time zero. */
 struct reception {
     int64_t since_ns, carrier_since_ns, to_first_fix_ns;
 };
 
-/* The highest mode whose time has passed. */
+/* The highest mode whose acquisition time has passed. */
 static uint8_t mode_of(const struct gnss_plan *plan, int64_t t_ns, const struct reception *reception, uint8_t highest)
 {
     const int64_t fix_ns =
@@ -219,7 +219,7 @@ static void fill_place(const struct gnss_plan *plan, const double place[3], stru
     record->altitude_msl_m = place[2] - plan->params.geoid_separation_m;
 }
 
-/* Position and velocity with their errors, which are given in the axes at the antenna. */
+/* Fills position and velocity with their errors, which are in the ENU axes at the antenna. */
 static void fill_fix(const struct gnss_plan *plan, const struct gnss_truth *truth, oto_vec3 position_error_m,
                      oto_vec3 velocity_error_m_s, double last[3], struct oto_navsat_record *record)
 {

@@ -90,7 +90,7 @@ static void add_displacement(const struct gnss_plan *plan, const struct oto_dist
 {
     const oto_vec3 direction = gnss_fault_direction(plan, one->id);
     sum->displacement_enu_m = oto_vec3_add_scaled(sum->displacement_enu_m, direction, one->value);
-    if (one->kind == OTO_FAULT_SPOOF) { /* a spoofer is consistent; multipath is an error of the code alone */
+    if (one->kind == OTO_FAULT_SPOOF) { /* a spoofer changes position and velocity consistently, multipath only the position */
         sum->rate_enu_m_s = oto_vec3_add_scaled(sum->rate_enu_m_s, direction, one->rate_s);
     }
 }

@@ -1,24 +1,24 @@
-/* What aids the inertial navigation: each kind of measurement as rows of innovation, Jacobian and noise. */
+/* The aids of the inertial navigation: innovation, Jacobian and noise of each kind of measurement. */
 #include <string.h>
 
 #include "ins_filter.h"
 
-#define FRESH_NS 500000000 /* an odometer's speed tells of standstill so long */
+#define FRESH_NS 500000000 /* an odometer's speed shows standstill for this long */
 
 static double seconds(int64_t ns)
 {
     return (double)ns / 1e9;
 }
 
-/* The estimate at the time of a measurement that is older. */
+/* The estimate at the earlier time of a measurement that arrives late. */
 struct past {
     double age_s;
-    oto_mat3 r, past_from_body; /* enu from body then; body then from body now */
+    oto_mat3 r, past_from_body; /* ENU from body at that time; body at that time from body now */
     oto_vec3 position_enu_m, velocity_enu_m_s, rate_body_rad_s;
     oto_vec3 force_body_m_s2;
 };
 
-/* Undoes what the samples from `before` to `now` did in their last `dt_s`. */
+/* Reverses the last dt_s of the propagation from sample `before` to sample `now`. */
 static void go_back(const struct ins_plan *plan, const struct num_strapdown_sample *before,
                     const struct num_strapdown_sample *now, double dt_s, oto_quat *q, struct past *past)
 {
@@ -38,7 +38,7 @@ static struct num_strapdown_sample between(const struct num_strapdown_sample *a,
                                          oto_vec3_lerp(a->specific_force_m_s2, b->specific_force_m_s2, s)};
 }
 
-/* Along the history; from its oldest sample on the rate and the specific force are taken as constant. */
+/* Goes back along the history of samples; before its oldest sample, rate and specific force are taken as constant. */
 static void go_back_to(const struct ins_plan *plan, const struct ins_state *state, int64_t t_ns, oto_quat *q, struct past *past)
 {
     const struct ins_history *history = &state->history;
@@ -75,7 +75,7 @@ static struct past past_of(const struct ins_plan *plan, const struct ins_state *
     return past;
 }
 
-/* Whether an aid can be taken now: refused before the start, late behind the limit. */
+/* Decides whether a measurement can be used: refused if it is not finite, late if it is older than the limit. */
 static enum num_outcome admit(const struct ins_plan *plan, struct ins_state *state, enum ins_row row, int64_t t_ns,
                               bool finite)
 {
@@ -91,7 +91,7 @@ static enum num_outcome admit(const struct ins_plan *plan, struct ins_state *sta
     return outcome;
 }
 
-/* Velocity of a point of the body in body axes, and its derivatives: u + ω × l. */
+/* Velocity u + ω × l of a point of the body in body axes, at the time of `past`, and its derivatives. */
 static oto_vec3 velocity_of_point(const struct ins_plan *plan, const struct past *past, oto_vec3 lever_m, double *j)
 {
     const oto_vec3 imu = oto_mat3_mul_vec(oto_mat3_transpose(past->r), past->velocity_enu_m_s);
@@ -101,7 +101,7 @@ static oto_vec3 velocity_of_point(const struct ins_plan *plan, const struct past
     return oto_vec3_add(imu, oto_vec3_cross(past->rate_body_rad_s, lever_m));
 }
 
-/* Derivatives of `factor` times the specific force along a body axis, which the accelerometer's bias changes. */
+/* Adds the derivatives, by the accelerometer bias, of `factor` times the specific force along a body axis. */
 static void add_force_row(const struct ins_plan *plan, uint32_t axis, double factor, double *h)
 {
     for (uint32_t i = 0; i < 3; i++) {
@@ -163,8 +163,9 @@ static bool is_due(int64_t last_ns, int64_t now_ns, double rate_hz)
 }
 
 /*
- * The point moves along the road, and the body stands at an angle to it that follows its acceleration: v_y = a_y v_x and
- * v_z = a_z v_x, a = angle + compliance · acceleration (to the left for the tyres' side slip, ahead for pitch on the springs).
+ * The nonholonomic point moves along the road, and the angle between body and path depends on the acceleration: v_y = a_y
+ * v_x and v_z = a_z v_x with a = angle + compliance · acceleration. For a_y this is leftward acceleration (side slip of the
+ * tyres), for a_z forward acceleration (pitch on the springs).
  */
 static void say_nonholonomic(const struct ins_plan *plan, struct ins_state *state)
 {
@@ -210,7 +211,7 @@ static void diagonal(struct num_kalman_row *row, double variance)
     }
 }
 
-/* v = 0, and the gyroscope reads its bias and the Earth's rate. */
+/* Measurements at standstill: v = 0, and the gyroscope reads its bias plus the Earth's rate. */
 static void say_still(const struct ins_plan *plan, struct ins_state *state)
 {
     struct num_kalman_row row;
@@ -250,7 +251,7 @@ void ins_say_what_holds(const struct ins_plan *plan, struct ins_state *state)
 
 /* ---- magnetometer ---- */
 
-/* With u = R̂ m: a turn φ changes its azimuth by φz − uz (ux φx + uy φy) / (ux² + uy²). */
+/* With u = R̂ m, the field in ENU axes: a rotation φ changes the azimuth of u by φz − uz (ux φx + uy φy) / (ux² + uy²). */
 bool ins_heading_row(const struct ins_plan *plan, oto_quat q_enu_from_body, oto_vec3 field_body, double heading_error_rad,
                      struct num_kalman_row *measured)
 {
@@ -304,7 +305,7 @@ enum num_outcome ins_filter_magnetometer(const struct ins_plan *plan, struct ins
 
 /* ---- position ---- */
 
-/* While aligning: where a point of the body is. */
+/* Keeps a fix for the alignment: the position of a point of the body. */
 static void keep_fix(struct ins_alignment *alignment, oto_vec3 position_enu_m, oto_vec3 sigma_m, oto_vec3 body_m,
                      oto_vec3 correlated_m)
 {
@@ -315,7 +316,7 @@ static void keep_fix(struct ins_alignment *alignment, oto_vec3 position_enu_m, o
     alignment->fixes++;
 }
 
-/* The rows p + R l of a point of the body; an older fix tells of p − v Δ. */
+/* The rows of the position p + R l of a point of the body; for a fix of age Δ, p − v Δ replaces p. */
 static void position_rows(const struct ins_state *state, const struct past *past, oto_vec3 position_enu_m,
                           oto_vec3 body_m, struct num_kalman_row *row)
 {
@@ -354,7 +355,10 @@ enum num_outcome ins_filter_position(const struct ins_plan *plan, struct ins_sta
 
 /* ---- satellite fixes ---- */
 
-/* The correlated errors of another mode are others: unit variance, no correlation with the other states. */
+/*
+ * Resets the correlated errors when the mode of the fixes changes, because the errors of different modes are independent:
+ * unit variance, no correlation with the other states.
+ */
 static void forget_fix_error(struct ins_state *state)
 {
     for (uint32_t i = INS_FIX; i < INS_FIX_SPEED + 3; i++) {
@@ -370,7 +374,10 @@ static oto_vec3 root(oto_vec3 v, double share)
     return oto_vec3_make(oto_sqrt(share * v.x), oto_sqrt(share * v.y), oto_sqrt(share * v.z));
 }
 
-/* D u of the correlated errors from `place` on, D their standard deviations; the rest of the variance is white. */
+/*
+ * Adds D e to the expected values of a row: e are the correlated errors from state `place` on, D their standard deviations.
+ * The rest of the variance is white.
+ */
 static void add_correlated(const struct ins_state *state, uint32_t place, oto_vec3 variance, double share,
                            struct num_kalman_row *row)
 {
@@ -389,7 +396,7 @@ static bool is_variance(oto_vec3 v)
     return v.x > 0.0 && v.y > 0.0 && v.z > 0.0 && oto_vec3_is_finite(v);
 }
 
-/* R (u + ω × l) + D u of the antenna, at the time of the fix. */
+/* The velocity of the antenna at the time of the fix: R (u + ω × l) + D e, with the correlated errors e. */
 static void use_fix_velocity(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, const struct ins_fix *fix)
 {
     struct num_kalman_row row;
@@ -418,7 +425,7 @@ static void use_fix_velocity(const struct ins_plan *plan, struct ins_state *stat
     (void)ins_correct(state, INS_ROW_GNSS_VELOCITY, t_ns, &row);
 }
 
-/* p + R l + D u, and the velocity. */
+/* The position of the antenna, p + R l + D e with the correlated errors e; and its velocity. */
 enum num_outcome ins_filter_fix(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
                                 const struct ins_fix *fix)
 {
@@ -451,14 +458,17 @@ enum num_outcome ins_filter_fix(const struct ins_plan *plan, struct ins_state *s
 
 /* ---- barometer ---- */
 
-/* Height over the origin of this pressure in standard air, m. */
+/* Height above the origin, in m, at which standard air has this pressure. */
 static double height_of(const struct ins_plan *plan, double pressure_pa)
 {
     const double lapse_k_m = 0.0065, exponent = 287.05287 * lapse_k_m / OTO_STANDARD_GRAVITY_M_S2;
     return plan->air_temperature_k / lapse_k_m * (1.0 - oto_exp(exponent * oto_log(pressure_pa / plan->air_pressure_pa)));
 }
 
-/* Height of the port + offset − c |v|² / 2g: a port that feels the share c of the dynamic pressure reads too low a height. */
+/*
+ * Measured height = height of the port + offset − c |v|² / 2g: a port that receives the share c of the dynamic pressure
+ * reads too low.
+ */
 enum num_outcome ins_filter_barometer(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns, double pressure_pa)
 {
     struct num_kalman_row row;

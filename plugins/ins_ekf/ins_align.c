@@ -1,9 +1,9 @@
-/* From standstill to a first attitude: levelling, gyroscope bias, heading. */
+/* Alignment at standstill: initial attitude, gyroscope bias, heading. */
 #include <string.h>
 
 #include "ins_filter.h"
 
-#define TILT_PRIOR_RAD 0.3 /* before levelling: nothing is known of the tilt that it would not tell better */
+#define TILT_PRIOR_RAD 0.3 /* sigma of the tilt before levelling: so large that it has no influence */
 #define HEADING_PRIOR_RAD 1.0
 
 void ins_align_restart(struct ins_state *state)
@@ -28,7 +28,7 @@ static bool is_still(const struct ins_plan *plan, const struct ins_state *state)
            oto_fabs(force - oto_vec3_norm(plan->gravity_enu_m_s2)) <= p->align_force_m_s2;
 }
 
-/* The turn from ENU that the mean specific force and the heading tell. */
+/* The attitude, ENU from body, that follows from the mean specific force and the heading. */
 static oto_quat levelled(const struct ins_plan *plan, const struct ins_state *state, oto_vec3 force_sensor_m_s2)
 {
     const oto_vec3 f = oto_mat3_mul_vec(plan->body_from_sensor, oto_vec3_sub(force_sensor_m_s2, state->accel_bias));
@@ -53,8 +53,8 @@ static void three_rows(struct num_kalman_row *row, oto_vec3 innovation, double v
 }
 
 /*
- * The means as measurements, so that tilt and accelerometer bias are known to be one error:
- * f̄ = R_sb Rᵀ g + b_a, ω̄ = R_sb Rᵀ Ω + b_g.
+ * Uses the means as measurements, so that the covariance contains the correlation between tilt and accelerometer bias: f̄ =
+ * R_sb Rᵀ g + b_a, ω̄ = R_sb Rᵀ Ω + b_g.
  */
 static void use_means(const struct ins_plan *plan, struct ins_state *state, oto_vec3 rate, oto_vec3 force, double span_s)
 {
@@ -80,8 +80,8 @@ static void set_variance(struct ins_state *state, uint32_t place, double sigma)
 }
 
 /*
- * The position is the fix less the lever arm: δp = −D u − w + R [l]× δθ. Without the last term the next fix would seem to
- * show the tilt.
+ * The initial position is the fix minus the lever arm. Its error is δp = −D e − w + R [l]× δθ, with the correlated and
+ * white errors e, w of the fix. Without the last term the next fix would seem to measure the tilt.
  */
 static void start_at_fix(struct ins_state *state)
 {
@@ -97,7 +97,7 @@ static void start_at_fix(struct ins_state *state)
                 -correlated_m[i];
         }
     }
-    for (uint32_t i = 0; i < 9; i++) { /* P(p, θ) = R [l]× P(θ), whose P is diagonal here */
+    for (uint32_t i = 0; i < 9; i++) { /* P(p, θ) = R [l]× P(θ), where P(θ) is diagonal */
         lever[i] = r_lever.m[i / 3][i % 3];
         by_turn[i] = lever[i] * state->p[(INS_THETA + i % 3) * (INS_STATES + 1)];
         state->p[(INS_P + i / 3) * INS_STATES + INS_THETA + i % 3] = by_turn[i];
@@ -137,7 +137,7 @@ static void finish(const struct ins_plan *plan, struct ins_state *state)
     }
 }
 
-/* What is known at the start is the velocity in ENU, whatever the attitude: δu = R̂ᵀ δv + [û]× δθ. */
+/* The initial velocity is known in ENU axes, independently of the attitude. In body axes its error is δu = R̂ᵀ δv + [û]× δθ. */
 static void turn_velocity_prior(struct ins_state *state)
 {
     double g[INS_STATES * INS_STATES] = {0};

@@ -41,7 +41,7 @@ void ins_filter_init(const struct ins_plan *plan, struct ins_state *state)
 
 /* ---- propagation ---- */
 
-/* A turn of the body by white noise of this variance, which turns its velocity as well: δθ = n, δu = [u]× n. */
+/* Adds white noise n of this variance to the attitude, which changes the velocity in body axes as well: δθ = n, δu = [u]× n. */
 static void add_turn(oto_vec3 velocity_body_m_s, double variance, double *p)
 {
     const oto_mat3 by_turn = oto_mat3_skew(velocity_body_m_s);
@@ -75,7 +75,7 @@ static void add_noise(const struct ins_plan *plan, const struct ins_state *state
     add_turn(ins_velocity_body(state), plan->gyroscope.noise_psd * dt_s, p);
 }
 
-/* What is unknown of a gap: constant acceleration and rate of that deviation. */
+/* Adds the uncertainty of a gap: a constant unknown acceleration and rate, with the sigmas of the parameters. */
 static void add_gap(const struct ins_plan *plan, const struct ins_state *state, double dt_s, double *p)
 {
     const double v = plan->params.gap_accel_m_s2 * dt_s, theta = plan->params.gap_rate_rad_s * dt_s;
@@ -91,7 +91,7 @@ static double left_after(double rate_1_s, double dt_s)
     return rate_1_s > 0.0 ? oto_exp(-rate_1_s * dt_s) : 1.0;
 }
 
-/* d error(t + dt) / d error(t), of the increments between two samples. */
+/* Transition matrix d error(t + dt) / d error(t), for the increments between two samples. */
 static void transition(const struct ins_plan *plan, const struct ins_state *state,
                        const struct num_strapdown_delta *delta, double dt_s, double *f)
 {
@@ -125,7 +125,7 @@ static void transition(const struct ins_plan *plan, const struct ins_state *stat
     }
 }
 
-/* Biases that forget go back to what is known of them. */
+/* A bias with a correlation time decays towards its known value. */
 static oto_vec3 relaxed(oto_vec3 bias, const struct ins_triad *triad, double dt_s)
 {
     const double left = oto_exp(-triad->bias_rate_1_s * dt_s);
@@ -163,7 +163,7 @@ static struct num_strapdown_sample mix(const struct num_strapdown_sample *a, con
                                          oto_vec3_lerp(a->specific_force_m_s2, b->specific_force_m_s2, s)};
 }
 
-/* From the last sample to this one; a gap goes in steps along the straight line between them. */
+/* Propagates from the last sample to this one; a gap is divided into steps with linearly interpolated samples. */
 static void advance(const struct ins_plan *plan, struct ins_state *state, int64_t t_ns,
                     const struct num_strapdown_sample *sample)
 {
@@ -230,8 +230,9 @@ enum num_outcome ins_filter_imu(const struct ins_plan *plan, struct ins_state *s
 /* ---- correction ---- */
 
 /*
- * The error moves into the estimate, and P to the new one. A turn that no measurement shows, about the vertical, is
- * δθ = R̂ᵀ e_z and δp = e_z × p̂: with R̂ and p̂ it has to move exactly, or each correction would show a little of it.
+ * Adds the estimated error to the estimate, and transforms P to the new estimate. A rotation of the whole trajectory about
+ * the vertical, which measurements in body axes do not show, is δθ = R̂ᵀ e_z and δp = e_z × p̂. This direction changes with
+ * R̂ and p̂; unless P is transformed exactly, each correction makes the heading seem a little better known than it is.
  */
 static void inject(struct ins_state *state, const double *dx)
 {
@@ -284,7 +285,7 @@ void ins_body_error_jacobian(const struct ins_plan *plan, const struct ins_state
     ins_put(j, 6, INS_THETA, oto_mat3_identity());
 }
 
-/* Normalised error squared of three of the nine errors; -1: their covariance has no inverse. */
+/* Normalised squared error of three of the nine errors; -1: their covariance has no inverse. */
 static double nees_of_block(const double *covariance, const double *error, uint32_t first)
 {
     double p[9], e[3];
@@ -298,9 +299,9 @@ static double nees_of_block(const double *covariance, const double *error, uint3
 }
 
 /*
- * After dead reckoning the place lies on an arc about the point where the heading error began, not on its tangent. With r from
- * that point, Cov(δp, ψ) / Var(ψ) = e_z × r for the heading error ψ: the arc less its tangent leaves the error as P states it
- * (Long et al., "The banana distribution is Gaussian", RSS 2012).
+ * After dead reckoning with a heading error ψ the position lies on an arc about the point where that error began, but P
+ * describes the tangent of the arc. With r from that point, Cov(δp, ψ) / Var(ψ) = e_z × r. Subtracting the difference of
+ * arc and tangent gives the error that P describes (Long et al., "The banana distribution is Gaussian", RSS 2012).
  */
 static void take_off_arc(const double *covariance, oto_quat q_enu_from_body, double *error)
 {

@@ -6,7 +6,7 @@
 
 #include "otolith/plugin.h"
 
-/* The value of a `position_m` that leaves it to the channel, of a declination that leaves it to the world. */
+/* The values that mean: the position of the channel (for a `position_m`), the declination of the world. */
 #define INS_OF_CHANNEL 1e9
 #define INS_OF_WORLD 1e9
 
@@ -14,12 +14,12 @@ enum ins_align { INS_ALIGN_REST = 0, INS_ALIGN_GIVEN = 1 };
 enum ins_heading { INS_HEADING_GIVEN = 0, INS_HEADING_MAGNETOMETER = 1 };
 enum ins_psd { INS_PSD_SINGLE = 0, INS_PSD_DOUBLE = 1 };
 
-/* Of a triad of the IMU; u is its unit, m/s² or rad/s. */
+/* Parameters of a triad of the IMU; u is its unit, m/s² or rad/s. */
 struct ins_triad_params {
     double noise_density_u_rthz;
-    double bias_u[3];        /* known of it */
-    double bias_sigma_u;     /* of what is not */
-    double bias_tau_s;       /* 0: it walks; else it forgets, with bias_sigma_u in the end */
+    double bias_u[3];        /* known part of the bias */
+    double bias_sigma_u;     /* sigma of the unknown part */
+    double bias_tau_s;       /* correlation time of the unknown part, whose stationary sigma is bias_sigma_u; 0: random walk */
     double bias_walk_u_rts;
 };
 
@@ -32,7 +32,7 @@ struct ins_params {
     int64_t align;          /* enum ins_align */
     int64_t heading;        /* enum ins_heading */
     double align_s;
-    double align_rate_rad_s, align_force_m_s2; /* at rest it moves less */
+    double align_rate_rad_s, align_force_m_s2; /* limits at rest: of the rate, and of | |specific force| − gravity | */
     /* at the start */
     double position_enu_m[3], position_sigma_m[3];
     double velocity_enu_m_s[3], velocity_sigma_m_s;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#define OFFSET_SIGMA_M 300.0 /* of the barometer's height at the start: weather moves the air by up to 250 m */
+#define OFFSET_SIGMA_M 300.0 /* initial sigma of the barometer's offset: weather changes the height by up to 250 m */
 
 #include "otolith/environment.h"
 
@@ -61,7 +61,7 @@ static enum oto_status plan_source(const struct oto_setup *setup, const struct i
     return OTO_OK;
 }
 
-/* A place on the body, from the IMU: the parameter's, else where the channel's sensor stands. */
+/* Position of an aid relative to the IMU: that of the parameter, or the mount position of the channel's sensor. */
 static oto_vec3 place_of(const struct oto_setup *setup, const double *given, const char *input,
                          const struct ins_plan *plan)
 {
@@ -125,7 +125,7 @@ static void set_aids(struct ins_plan *plan, uint32_t place, uint32_t count, doub
     }
 }
 
-/* Errors of aids that are not bound, or not used, have no variance. */
+/* Sets the errors of the aids. Errors of aids that are not bound or not used have zero variance. */
 static void plan_aids(struct ins_plan *plan, bool has_barometer)
 {
     const struct ins_params *p = &plan->params;

@@ -1,14 +1,14 @@
-/* From parameters and bound inputs to what a step needs. [loop] */
+/* Makes the prepared data of the steps from parameters and bound inputs. [loop] */
 #ifndef INS_PLAN_H
 #define INS_PLAN_H
 
 #include "ins_filter.h"
 #include "num_input.h"
 
-/* In the order of the plugin's table. */
+/* The inputs, in the order of the table ins_inputs. */
 enum ins_input { INS_IMU, INS_ODOMETER, INS_MAGNETOMETER, INS_POSITION, INS_TRUTH, INS_GNSS, INS_BAROMETER, INS_INPUTS };
 
-enum { INS_MOST_NUMBERS = 14 }; /* of one input: a fix with mode and velocity */
+enum { INS_MOST_NUMBERS = 14 }; /* limit for one input: a satellite fix with mode and velocity */
 
 struct ins_source {
     bool bound;
@@ -20,7 +20,7 @@ struct ins_source {
 struct ins_prepared {
     struct ins_plan plan;
     struct ins_source sources[INS_INPUTS];
-    uint32_t kinds[OTO_ESTIMATOR_MAX_INPUTS]; /* of the bound inputs: enum ins_input */
+    uint32_t kinds[OTO_ESTIMATOR_MAX_INPUTS]; /* kind of each bound input: enum ins_input */
     oto_quat q_body_from_magnetometer;
 };
 

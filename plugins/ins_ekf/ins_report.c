@@ -54,7 +54,7 @@ static oto_vec3 sigmas(const struct ins_state *state, uint32_t place)
     return oto_vec3_from_array(sigma);
 }
 
-/* Rows of the velocity's error in ENU, R̂ (δu − [û]× δθ), for those in body axes. */
+/* Converts the rows of the velocity error from body axes to ENU: R̂ (δu − [û]× δθ). */
 static void turn_to_enu(oto_quat q_enu_from_body, oto_vec3 velocity_enu_m_s, double *j)
 {
     const oto_mat3 r = oto_mat3_from_quat(q_enu_from_body);

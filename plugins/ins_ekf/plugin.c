@@ -47,7 +47,7 @@ static enum num_outcome take_position(const struct ins_prepared *prepared, struc
     return ins_filter_position(&prepared->plan, state, t_ns, oto_vec3_from_array(z));
 }
 
-/* status, latitude, longitude, altitude, variances; mode (0: the record has none); velocity and its variances */
+/* z: status, latitude, longitude, altitude, variances; mode (0: the record has none); velocity and its variances */
 static enum num_outcome take_gnss(const struct ins_prepared *prepared, struct ins_state *state, int64_t t_ns,
                                   const double *z)
 {

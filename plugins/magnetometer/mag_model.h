@@ -33,8 +33,8 @@ struct mag_taps {
 };
 
 struct mag_state {
-    double walk_u[4];                             /* x, y, z, nothing */
-    double instability[3][NUM_INSTABILITY_POLES]; /* for a floor of one */
+    double walk_u[4];                             /* x, y, z, unused */
+    double instability[3][NUM_INSTABILITY_POLES]; /* of the bias instability, for a floor of one */
 };
 
 /* Errors: INVALID, RANGE. The adapter handles the node's own field and the warnings. */
@@ -43,21 +43,21 @@ enum oto_status mag_prepare(const struct mag_params *params, double rate_hz, str
 void mag_init(const struct mag_plan *plan, struct mag_state *state);
 void mag_adapt(const struct mag_plan *plan, const struct mag_params *old_params, const struct mag_params *new_params,
                struct mag_state *state);
-/* The band limit leaves this part of the white variance: scales the covariance of the record. */
+/* Scales the covariance of the record by `part`, the part of the white variance that the band limit leaves. */
 void mag_limit_band(struct mag_plan *plan, double part);
 bool mag_state_is_finite(const struct mag_state *state);
 
 /*
- * Makes one sample in a zeroed record. Bit i of `saturated`: axis i. False if a truth is not finite: there is then no
- * sample.
+ * Makes one sample in a zeroed record. Bit i of `saturated`: axis i is saturated. If a truth is not finite: false, and
+ * there is no sample.
  */
 bool mag_measure(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                  double temperature_degc, struct oto_mag_record *mag, uint32_t *saturated);
 
 /*
- * The two halves of mag_measure, for several units at once. mag_begin makes the job of a sample, whose field and
- * measured_u[NUM_LANES] must stay valid until the end, or returns false. mag_finish makes the record after the plan's
- * kernel has done the job.
+ * The two halves of mag_measure, for several units at once. mag_begin makes the job of a sample and returns true; its field
+ * and measured_u[NUM_LANES] must stay valid until mag_finish. mag_finish makes the record after the plan's kernel has done
+ * the job.
  */
 bool mag_begin(const struct mag_plan *plan, struct mag_state *state, uint64_t n, const oto_vec3 *field_ut,
                double temperature_degc, double *measured_u, struct num_suite_job *job);
@@ -65,9 +65,8 @@ void mag_finish(const struct mag_plan *plan, const struct num_suite_job *job, st
                 uint32_t *saturated);
 
 /*
- * As mag_measure with every term; the bits are the same if the terms are zero. `felt_ut` is the exposure after boxcar
- * and delay, or the true field itself; `coloured` is the band limit of the white noise, or NULL; taps are zeroed, or
- * NULL.
+ * Like mag_measure, with every term; if the extended terms are zero, the bits are the same. `felt_ut` is the exposure after
+ * boxcar and delay, or the true field; `coloured` is the band limit of the white noise, or NULL; taps are zeroed, or NULL.
  */
 bool mag_measure_extended(const struct mag_plan *plan, struct mag_state *state, uint64_t n, oto_vec3 field_ut,
                           oto_vec3 felt_ut, double temperature_degc, const struct num_coloured *coloured,

@@ -153,7 +153,7 @@ bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const str
     return true;
 }
 
-/* The taps before the suite: the truth, the effect of boxcar and delay, and iron. */
+/* Writes the taps of the input, before the suite: the truth, and the effect of band limit, boxcar and delay. */
 static void tap_input(const struct num_suite_job *truth, const struct num_suite_job *felt, uint32_t lanes,
                       num_tap_row *rows)
 {

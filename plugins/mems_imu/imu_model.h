@@ -41,7 +41,7 @@ struct imu_taps {
 /* Lanes as in num_suite.h: accelerometer, gyroscope, magnetometer. */
 struct imu_state {
     double walk_u[NUM_WALK_LANES];
-    double instability[3 * NUM_TRIAD_IDS][NUM_INSTABILITY_POLES]; /* for a floor of one */
+    double instability[3 * NUM_TRIAD_IDS][NUM_INSTABILITY_POLES]; /* of the bias instability, for a floor of one */
 };
 
 /* In sensor axes. */
@@ -59,23 +59,23 @@ enum oto_status imu_prepare(const struct imu_params *params, double rate_hz, str
 void imu_init(const struct imu_plan *plan, struct imu_state *state);
 void imu_adapt(const struct imu_plan *plan, const struct imu_params *old_params, const struct imu_params *new_params,
                struct imu_state *state);
-/* The band limit leaves this part of the white variance: scales the covariances of the records. */
+/* Scales the covariances of the records by `part`, the part of the white variance that the band limit leaves. */
 void imu_limit_band(struct imu_plan *plan, double part);
 bool imu_state_is_finite(const struct imu_state *state);
 
 /*
- * Makes one sample in zeroed records; `mag` is filled if there is a magnetometer. Saturated axes as
- * OTO_SAMPLE_SATURATED bits: x y z of the accelerometer, then of the gyroscope; of the magnetometer. False if a truth
- * is not finite: there is then no sample.
+ * Makes one sample in zeroed records; `mag` is filled if there is a magnetometer. `imu_saturated` and `mag_saturated` are
+ * OTO_SAMPLE_SATURATED bits: x y z of the accelerometer, then of the gyroscope; x y z of the magnetometer. If a truth is
+ * not finite: false, and there is no sample.
  */
 bool imu_measure(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                  struct oto_imu_record *imu, uint32_t *imu_saturated, struct oto_mag_record *mag,
                  uint32_t *mag_saturated);
 
 /*
- * The two halves of imu_measure, for several units at once. imu_begin makes the job of a sample, whose inputs and
- * measured_u[NUM_LANES] must stay valid until the end, or returns false. imu_finish makes the records after the plan's
- * kernel has done the job.
+ * The two halves of imu_measure, for several units at once. imu_begin makes the job of a sample and returns true; its
+ * inputs and measured_u[NUM_LANES] must stay valid until imu_finish. imu_finish makes the records after the plan's kernel
+ * has done the job.
  */
 bool imu_begin(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth, double *measured_u,
                struct num_suite_job *job);
@@ -83,8 +83,8 @@ void imu_finish(const struct imu_plan *plan, const struct num_suite_job *job, st
                 uint32_t *imu_saturated, struct oto_mag_record *mag, uint32_t *mag_saturated);
 
 /*
- * As imu_measure with every term; the bits are the same if the terms are zero. `felt` is the exposure after boxcar and
- * delay, or the truth itself; `coloured` is the band limit of the white noise, or NULL; taps are zeroed, or NULL.
+ * Like imu_measure, with every term; if the extended terms are zero, the bits are the same. `felt` is the exposure after
+ * boxcar and delay, or the truth; `coloured` is the band limit of the white noise, or NULL; taps are zeroed, or NULL.
  */
 bool imu_measure_extended(const struct imu_plan *plan, struct imu_state *state, const struct imu_truth *truth,
                           const struct imu_truth *felt, const struct num_coloured *coloured, struct oto_imu_record *imu,

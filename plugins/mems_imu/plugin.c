@@ -138,7 +138,7 @@ static void set_params(const struct oto_instance *instance, const void *old_para
               &((const struct imu_block *)instance->params)->model, (struct imu_state *)instance->state);
 }
 
-/* The integral of the truth plus the errors of the sample over the whole period. */
+/* Fills the delta record: the integral of the truth, plus the errors of the sample times the period. */
 static enum oto_step_status fill_delta(const struct imu_prepared *prepared, const struct oto_step *step,
                                        const struct imu_truth *felt, const struct oto_imu_record *imu,
                                        struct delta_record *record)
@@ -176,7 +176,10 @@ static bool measure(const void *data, void *state, const struct num_exposure *ex
                        &imu->flags, (struct oto_mag_record *)mag->payload, &mag->flags);
 }
 
-/* Of units that are measured together, what the kernel and finish() read far from the start of the plan. */
+/*
+ * Prefetches those parts of a plan that the kernel and finish() read far from its start, because several units are measured
+ * together.
+ */
 static void fetch(const struct imu_plan *plan)
 {
     for (uint32_t slot = 0; slot < plan->suite.active; slot++) {

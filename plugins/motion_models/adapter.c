@@ -1,4 +1,4 @@
-/* The plugin's operations and its two extensions, for any model. */
+/* The operations of the plugin and its two extensions, for any model. */
 #include "adapter.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ static enum oto_status advance(struct model_state *state, const void *params)
     return status;
 }
 
-/* A flow in closed form is evaluated from its epoch; an integrated one advances from tick to tick. */
+/* A model with a closed form is evaluated from its epoch at any time; an integrated model advances its epoch at every tick. */
 static enum oto_step_status step(const struct oto_instance *instance, const struct oto_step *now)
 {
     struct model_state *state = instance->state;
@@ -135,7 +135,7 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, struct
 }
 
 /*
- * The model continues with the part of the truth that it can represent. The rest (height, pitch, roll, sideways
+ * Continues another motion with the part of its truth that the model can represent. The rest (height, pitch, roll, sideways
  * velocity, depending on the model) stays as an offset or is blended out.
  */
 static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth,

@@ -18,7 +18,7 @@ struct model_plugin {
 
 /* The vehicle's state at the epoch; the motion continues from there with the current parameters. */
 struct model_state {
-    int64_t epoch_ns, end_ns; /* `end`: of the last tick */
+    int64_t epoch_ns, end_ns; /* end_ns: end of the last tick */
     double epoch_sub_ns, end_sub_ns;
     double values[OTO_MODEL_MAX_STATES];
     struct num_blend blend; /* the part of a previous motion that the model cannot represent */
@@ -47,7 +47,7 @@ void model_from_truth(const struct oto_instance *instance, const struct oto_trut
      .offset = OTO_PARAM_AT(struct params, initial) + 8 * (place), .default_value = (initial_), .unit = unit_, \
      .text = "at time zero: " text_},
 
-/* A number of the constants. LEAST and MOST both 0: any finite number. */
+/* A parameter for one number of the constants. LEAST and MOST both 0: any finite number. */
 #define MODEL_NUMBER(KEY, ALIAS, MEMBER, FLAGS, LEAST, MOST, DEFAULT, UNIT, TEXT) \
     {.key = KEY, .type = OTO_PARAM_F64, .count = 1, .offset = OTO_PARAM_AT(struct params, constants.MEMBER), \
      .flags = (FLAGS), .minimum = (LEAST), .maximum = (MOST), .default_value = (DEFAULT), .unit = UNIT, .text = TEXT, \
@@ -56,7 +56,10 @@ void model_from_truth(const struct oto_instance *instance, const struct oto_trut
     {.key = KEY, .type = OTO_PARAM_F64, .count = 3, .offset = OTO_PARAM_AT(struct params, constants.MEMBER), \
      .flags = (FLAGS), .minimum = (LEAST), .maximum = (MOST), .default_value = (DEFAULT), .unit = UNIT, .text = TEXT}
 
-/* After `struct params` and `static const struct oto_param params[]`. `...`: further members of the extension. */
+/*
+ * Defines the plugin; use it after `struct params` and `static const struct oto_param params[]`. `...`: further members of
+ * the extension.
+ */
 #define MODEL_PLUGIN(NAME, TEXT, QUANTITIES, MOTION_FLAGS, WARN, ...) \
     static const struct oto_model_quantity states[] = {QUANTITIES(NUM_QUANTITY)}; \
     const struct model_plugin model_plugin = {&num_model_##NAME, offsetof(struct params, initial), MOTION_FLAGS, WARN}; \

@@ -7,10 +7,10 @@
 #include "otolith/detmath.h"
 
 struct touch {
-    oto_vec3 arm_enu_m;    /* from the origin to the point */
+    oto_vec3 arm_enu_m;    /* from the origin of the vehicle to the contact point */
     double x_m, y_m;       /* of the point */
-    double normal_n;       /* 0: it does not touch */
-    double tangent_x_n, tangent_y_n; /* before the limit */
+    double normal_n;       /* 0: the point does not touch the ground */
+    double tangent_x_n, tangent_y_n; /* before the friction limit */
 };
 
 static struct touch touch_of(const struct multirotor *vehicle, const struct multirotor_state *state, uint32_t i)
@@ -35,7 +35,7 @@ static struct touch touch_of(const struct multirotor *vehicle, const struct mult
     return touch;
 }
 
-/* Part of the tangential force that friction can carry. */
+/* The part of the tangential force that friction can transmit, 0 to 1. */
 static double sticking_part(const struct multirotor_ground *ground, const struct touch *touch)
 {
     const double limit_n = ground->friction * touch->normal_n;
@@ -71,7 +71,7 @@ void multirotor_ground_settle(const struct multirotor *vehicle, struct multiroto
             *anchor = (struct multirotor_anchor){0.0, 0.0, 0.0};
         } else if (anchor->holds == 0.0) {
             *anchor = (struct multirotor_anchor){touch.x_m, touch.y_m, 1.0};
-        } else if (part < 1.0) { /* it slides: the anchor follows, so that the spring keeps what friction carries */
+        } else if (part < 1.0) { /* the point slides: the anchor follows it, so that the spring force stays at the friction limit */
             anchor->x_m = touch.x_m + part * (anchor->x_m - touch.x_m);
             anchor->y_m = touch.y_m + part * (anchor->y_m - touch.y_m);
         }

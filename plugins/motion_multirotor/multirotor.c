@@ -3,7 +3,7 @@
 
 #include "otolith/detmath.h"
 
-#define STEPS_A_TIME_CONSTANT 3.0 /* of the fastest part of the vehicle */
+#define STEPS_A_TIME_CONSTANT 3.0 /* integration steps per time constant of the fastest part */
 #define LONGEST_STEP_S 0.002
 
 /* ---- forces ---- */
@@ -30,7 +30,7 @@ static void add_rotors(const struct multirotor *vehicle, const struct multirotor
     }
 }
 
-/* Mean speed of the rotors over the highest. */
+/* Mean speed of the rotors divided by their highest speed. */
 static double rotor_share(const struct multirotor *vehicle, const struct multirotor_state *state)
 {
     double sum_rad_s = 0.0;
@@ -167,7 +167,7 @@ double multirotor_longest_step_s(const struct multirotor *vehicle, const char **
 {
     const struct multirotor_ground *ground = &vehicle->ground;
     struct fastest fastest = {1.0 / (STEPS_A_TIME_CONSTANT * LONGEST_STEP_S), ""};
-    double compliance = ground->contact_count / vehicle->mass_kg; /* of a force at every contact: acceleration there */
+    double compliance = ground->contact_count / vehicle->mass_kg; /* acceleration at a contact per unit force at each */
     for (uint32_t i = 0; i < ground->contact_count; i++) {
         compliance += oto_vec3_norm_sq(ground->contacts_body_m[i]) / smallest(vehicle->inertia_kg_m2);
     }

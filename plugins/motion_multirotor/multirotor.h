@@ -31,12 +31,12 @@ struct multirotor {
     uint32_t rotor_count;
     struct multirotor_rotor rotors[MULTIROTOR_MOST_ROTORS];
     double thrust_n_s2;         /* thrust = thrust_n_s2 * speed^2 */
-    double max_speed_rad_s;     /* at the command 1 */
-    double torque_per_thrust_m; /* reaction torque about the rotor's axis, of its thrust */
+    double max_speed_rad_s;     /* rotor speed at the command 1 */
+    double torque_per_thrust_m; /* reaction torque about the rotor's axis divided by its thrust */
     double rotor_lag_s;
     double rotor_inertia_kg_m2; /* of one rotor about its axis */
-    oto_vec3 drag_area_m2;      /* area times drag coefficient, seen along body x, y, z */
-    double rotor_drag_kg_s;     /* force for each m/s across the rotors' axes, all rotors at full speed */
+    oto_vec3 drag_area_m2;      /* area times drag coefficient for flow along body x, y, z */
+    double rotor_drag_kg_s;     /* drag force per m/s of air speed across the rotors' axes, all rotors at full speed */
     double angular_damping_nm_s;
     double air_density_kg_m3;
     oto_vec3 gravity_enu_m_s2, wind_enu_m_s;
@@ -44,7 +44,7 @@ struct multirotor {
     double longest_step_s; /* of the integrator */
 };
 
-/* Where a contact point sticks to the ground. */
+/* The point of the ground at which a contact point sticks. */
 struct multirotor_anchor {
     double x_m, y_m;
     double holds; /* 1: the point touches the ground and sticks at (x, y) or slides with it; 0: it does not touch */
@@ -68,12 +68,12 @@ struct multirotor_rates {
 
 /* Longest step with which the integrator is stable and accurate for this vehicle; also names the fastest part. */
 double multirotor_longest_step_s(const struct multirotor *vehicle, const char **fastest);
-/* Commands are 0 to 1, one for each rotor: the speed towards which it turns, of max_speed_rad_s. */
+/* Computes the derivative of the state. `commands`: one for each rotor, 0 to 1, the target speed as a part of max_speed_rad_s. */
 void multirotor_rates_at(const struct multirotor *vehicle, const struct multirotor_state *state, const double *commands,
                          struct multirotor_rates *rates);
 /* Advances by dt_s >= 0 in equal steps of the classical Runge-Kutta method. */
 void multirotor_advance(const struct multirotor *vehicle, const double *commands, double dt_s, struct multirotor_state *state);
-/* Command at which the rotors carry the weight; above 1: they cannot. */
+/* Command at which the rotors carry the weight; above 1: the rotors are too weak. */
 double multirotor_hover_command(const struct multirotor *vehicle);
 
 /* ---- ground.c ---- */
@@ -81,7 +81,10 @@ double multirotor_hover_command(const struct multirotor *vehicle);
 /* Force and moment of the contacts, in ENU and in body axes. */
 void multirotor_ground_force(const struct multirotor *vehicle, const struct multirotor_state *state, oto_vec3 *force_enu_n,
                              oto_vec3 *moment_body_nm);
-/* After a step: points stick where they touched first, slide beyond the friction, or leave the ground. */
+/*
+ * Updates the anchors after a step: a point sticks where it first touches, slides beyond the friction limit, or leaves the
+ * ground.
+ */
 void multirotor_ground_settle(const struct multirotor *vehicle, struct multirotor_state *state);
 /* Height of the origin at which the feet carry the weight of the level vehicle at rest. */
 double multirotor_rest_height_m(const struct multirotor *vehicle, uint32_t foot_count);

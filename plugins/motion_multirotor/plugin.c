@@ -85,7 +85,7 @@ _Static_assert(offsetof(struct params, rotors) == offsetof(struct params, rotor_
 struct motion_state {
     struct multirotor_state start, end;
     struct oto_instant start_at, end_at;
-    double commands[MULTIROTOR_MOST_ROTORS]; /* from now on */
+    double commands[MULTIROTOR_MOST_ROTORS]; /* for the following ticks */
     double commands_of_tick[MULTIROTOR_MOST_ROTORS];
 };
 
@@ -96,7 +96,7 @@ struct prepared {
 
 /* ---- preparation ---- */
 
-/* 1 front right, 2 rear left, both counter-clockwise; 3 front left, 4 rear right, both clockwise. */
+/* Places four rotors: 1 front right, 2 rear left, both counter-clockwise; 3 front left, 4 rear right, both clockwise. */
 static void make_quadrotor(double arm_m, struct multirotor *vehicle)
 {
     const double along_m = arm_m * oto_sqrt(0.5);
@@ -242,7 +242,7 @@ static enum oto_status validate(const struct oto_instance *instance)
     return is_usable(&state->end) ? OTO_OK : OTO_INVALID;
 }
 
-/* Controls hold from the next tick on, until others are given. */
+/* Stores the controls; they apply from the next tick on, until new controls arrive. */
 static void control(const struct oto_instance *instance, const double *values, uint32_t count)
 {
     const struct prepared *prepared = instance->data;
@@ -281,7 +281,10 @@ static enum oto_step_status evaluate(const struct oto_instance *instance, struct
     return is_usable(&body) ? OTO_STEP_OK : OTO_STEP_ERROR;
 }
 
-/* Pose and velocity are those of the truth; the rotors turn as for hovering, or as fast as they can. */
+/*
+ * Continues another motion: pose and velocity are those of its truth; the rotors turn as in hovering, or at full speed if
+ * hovering needs more.
+ */
 static enum oto_status adopt(const struct oto_instance *instance, const struct oto_truth_record *truth, struct oto_instant at)
 {
     const struct prepared *prepared = instance->data;

@@ -6,7 +6,7 @@
 
 #define NAME_BYTES 64
 #define MOST_COLUMNS 11
-#define FAR_M 1e5                          /* warning limit of the distance from the world's origin */
+#define FAR_M 1e5                          /* m: a larger distance from the world's origin gives a warning */
 #define COURSE_WARNING_RAD (20.0 * OTO_DEG)
 
 struct params {

@@ -1,6 +1,6 @@
 #include "rows.h"
 
-#define UNIT_TOLERANCE 1e-3 /* of a quaternion's length: four printed digits */
+#define UNIT_TOLERANCE 1e-3 /* tolerance of a quaternion's length: the file may print four digits only */
 
 static const oto_quat q_enu_from_ned = {0.0, 0.70710678118654752, 0.70710678118654752, 0.0};
 static const oto_quat q_frd_from_flu = {0.0, 1.0, 0.0, 0.0};

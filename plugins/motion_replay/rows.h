@@ -28,17 +28,17 @@ struct rows_convention {
 struct rows_layout {
     uint32_t columns;
     bool has_velocity, has_attitude;
-    uint32_t time, position, velocity, attitude; /* first of 1, 3, 3, 4 adjacent columns */
-    const char *const *names;                    /* of the columns, for errors */
-    const char *path;                            /* of the file, for errors */
+    uint32_t time, position, velocity, attitude; /* index of the first of 1, 3, 3, 4 adjacent columns */
+    const char *const *names;                    /* names of the columns, for error messages */
+    const char *path;                            /* path of the file, for error messages */
 };
 
 struct rows {
     uint64_t count;
-    double *t_s;               /* from the first row */
+    double *t_s;               /* time since the first row */
     oto_vec3 *position_enu_m;
     oto_vec3 *velocity_enu_m_s; /* or NULL */
-    oto_quat *q_enu_from_body;  /* or NULL; normalised, neighbours in the same half of the sphere */
+    oto_quat *q_enu_from_body;  /* or NULL; normalised; the signs are chosen so that neighbours are close to each other */
 };
 
 #define ROWS_FEWEST 4

@@ -21,8 +21,8 @@ struct trajectory_options {
 };
 
 /*
- * How a channel comes to rest beyond an end of the splines: its rate goes to zero within stop_s along a cubic Hermite
- * polynomial. At the first row time runs backwards: `direction` is -1.
+ * The motion beyond an end of the splines, where each channel comes to rest: its rate goes to zero within stop_s along a
+ * cubic Hermite polynomial. Before the first row time runs backwards: `direction` is -1.
  */
 struct trajectory_coast {
     double direction;
@@ -37,9 +37,9 @@ struct trajectory {
     double *attitude; /* control points × 4, a quaternion of any length */
     oto_vec3 base_enu_m;
     int64_t duration_ns;   /* from first to last row */
-    int64_t offset_ns;     /* from where a lap begins to time zero of the world */
-    int64_t lead_ns;       /* loop: from standstill to the first row */
-    int64_t period_ns;     /* loop: of a lap; hold: 0 */
+    int64_t offset_ns;     /* time from the start of a lap to time zero of the world */
+    int64_t lead_ns;       /* loop: duration of the start from standstill to the first row */
+    int64_t period_ns;     /* loop: duration of a lap; hold: 0 */
     struct trajectory_coast before, after;
     uint64_t still_rows;   /* rows within standstills */
 };
@@ -47,7 +47,7 @@ struct trajectory {
 /* Zeroed memory that lives as long as the trajectory; NULL when there is none. */
 typedef void *trajectory_alloc(void *context, size_t bytes);
 
-/* `path` is for errors. */
+/* Fits the splines to the rows. `path` is for error messages. */
 enum oto_status trajectory_fit(struct trajectory *trajectory, const struct rows *rows,
                                const struct trajectory_options *options, const char *path, trajectory_alloc *alloc,
                                void *alloc_context, struct oto_error *error);
@@ -61,10 +61,10 @@ struct trajectory_doubts {
     double upward;           /* mean of body z along up: 1 level, -1 upside down */
 };
 
-/* Numbers that show wrong axes or a wrong direction. */
+/* Computes numbers that show whether the file has wrong axes or a wrong direction of travel. */
 struct trajectory_doubts trajectory_doubt(const struct trajectory *trajectory);
 
-/* For the fit: coefficients at x_s after the first row, 7 channels each (position, then attitude). */
+/* For the fit: the splines at x_s after the first row, 7 channels each (position, then attitude). */
 void trajectory_spline(const struct trajectory *trajectory, double x_s, double value[7], double rate[7],
                        double accel[7]);
 

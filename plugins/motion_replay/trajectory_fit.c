@@ -4,12 +4,12 @@
 
 #define MOST_KNOTS_A_ROW 20       /* a gap longer than this many rows on average is refused */
 #define COURSE_SPEED_M_S 0.5      /* below this speed the velocity gives no direction of travel */
-#define STILL_RADIUS_M 0.5        /* limit of the distance between a standstill's rows and its first row */
+#define STILL_RADIUS_M 0.5        /* largest distance of the rows of a standstill from its first row */
 #define STILL_ANGLE_RAD 0.02
 #define STOP_DECEL_M_S2 2.0       /* mean deceleration beyond the ends */
 #define SHORTEST_STOP_S 1.0
 #define LOOP_PAUSE_S 1.0
-#define LEAST_LENGTH_SQ 0.25      /* of the smoothed quaternion */
+#define LEAST_LENGTH_SQ 0.25      /* least squared length of the smoothed quaternion */
 
 struct fitter {
     struct trajectory *trajectory;
@@ -91,7 +91,7 @@ static enum oto_status take_memory(struct fitter *f)
     return OTO_OK;
 }
 
-/* Raises a time constant far below the knot distance, which would leave unknowns that no row determines. */
+/* Raises a smoothing time that is far below the knot distance. Otherwise the rows would not determine all unknowns. */
 static double at_least_knots(const struct fitter *f, double smoothing_s)
 {
     double least_s = 0.2 * f->trajectory->grid.knot_s;
@@ -178,13 +178,13 @@ static uint64_t still_until(const struct fitter *f, uint64_t first)
     return r;
 }
 
-/* Makes all control points of the intervals within [from, to] one unknown. */
+/* Makes all control points of the intervals within [from, to] equal: they become one unknown. */
 static void merge_points(struct fitter *f, double from_s, double to_s)
 {
     double knot_s = f->trajectory->grid.knot_s;
     uint64_t first = (uint64_t)(from_s / knot_s + 1.0 - 1e-9), end = (uint64_t)(to_s / knot_s + 1e-9);
     for (uint64_t point = first + 1; end > first && point < end + NUM_SPLINE_ORDER - 1; point++)
-        f->unknown[point] = UINT64_MAX; /* equals the point before it */
+        f->unknown[point] = UINT64_MAX; /* this control point equals the preceding one */
 }
 
 static void number_unknowns(struct fitter *f)
@@ -194,7 +194,7 @@ static void number_unknowns(struct fitter *f)
         f->unknown[point] = f->unknown[point] == UINT64_MAX ? next : ++next;
 }
 
-/* True if any standstill was found. */
+/* Finds the standstills and merges their control points; true if there is one. */
 static bool find_standstills(struct fitter *f)
 {
     const double *t_s = f->rows->t_s;

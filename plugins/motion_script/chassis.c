@@ -26,7 +26,7 @@ static struct motion product(struct motion a, struct motion b)
                            a.accel * b.value + 2.0 * a.rate * b.rate + a.value * b.accel};
 }
 
-/* a/(a + b); a + b is positive. */
+/* The quantity a/(a + b), with derivatives; a + b must be positive. */
 static struct motion part(struct motion a, struct motion b)
 {
     const struct motion all = sum(a, b);
@@ -43,7 +43,8 @@ static struct motion scaled(struct motion a, double by)
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /*
- * `integrations`: how often the sines will be integrated; their amplitude is divided by the angular rate to that power.
+ * Makes the sines of a vibration. `integrations`: the number of times that they will be integrated; their amplitude is
+ * divided by the angular rate to that power.
  */
 static struct chassis_tones make_tones(double rms, const double band_hz[2], int integrations, struct oto_rng_key key,
                                        uint64_t term)
@@ -136,14 +137,14 @@ static void truth_in_plane(const struct script_instant *now, double height_m, st
     truth->longitudinal_speed_m_s = v;
 }
 
-/* A function of the distance, as a function of time for the vehicle. */
+/* Converts a function of the distance, with its derivatives, to a function of time for the vehicle. */
 static struct motion along_path(double value, double first, double second, const struct script_instant *now)
 {
     double v = now->speed_m_s;
     return (struct motion){value, first * v, second * v * v + first * now->accel_m_s2};
 }
 
-/* The grade's angle is atan(slope). */
+/* The angle of the grade, atan(slope), with its derivatives by time. */
 static struct motion grade_of(double slope, const struct road_jet *wander, const struct script_instant *now)
 {
     double by = 1.0 / (1.0 + slope * slope), first = wander->first * by;
@@ -163,7 +164,7 @@ static struct motion tones_at(const struct chassis_tones *tones, double t_s)
     return m;
 }
 
-/* v²/(v² + h²): the share of the vibration at this speed. */
+/* The factor v²/(v² + h²) on the vibration at this speed. */
 static struct motion liveliness(double half_sq, const struct script_instant *now)
 {
     double v = now->speed_m_s, a = now->accel_m_s2, all, first, second;
@@ -175,7 +176,7 @@ static struct motion liveliness(double half_sq, const struct script_instant *now
     return (struct motion){v * v / all, first * a, second * a * a + first * now->jerk_m_s3};
 }
 
-/* 0 on a straight road, 1/2 at a radius of CORNER_M, almost 1 in the corner of a street. */
+/* Degree of cornering: 0 on a straight road, 1/2 at a radius of CORNER_M, almost 1 at a junction. */
 static struct motion cornering(const struct script_instant *now)
 {
     const double v = now->speed_m_s, a = now->accel_m_s2, w = now->turn_rate_rad_s, dw = now->turn_accel_rad_s2;

@@ -21,7 +21,7 @@ struct chassis_params {
     double correlation_length_m;
     double crown_deg;
     int64_t traffic_side; /* 1: right; -1: left */
-    double corner_crown_loss; /* share of the crown that a corner does not have */
+    double corner_crown_loss; /* share of the crown that is missing in a corner */
     int64_t level_path;   /* 0: the path follows the road; 1: grade and bank tilt the body on a level path */
     double pitch_compliance_deg_s2_m, roll_compliance_deg_s2_m;
     double pitch_vibration_deg, roll_vibration_deg; /* rms */
@@ -36,11 +36,11 @@ struct chassis_tones {
 };
 
 struct chassis {
-    bool plain; /* level, rigid, without vibration: the truth is in the plane */
+    bool plain; /* true: level road, rigid body, no vibration; the motion is in the plane */
     bool shakes;
     bool level_path;
     double slope, bank_rad;
-    double corner_bank_rad; /* in a corner, in addition to bank_rad */
+    double corner_bank_rad; /* additional bank in a corner */
     struct road_wander slope_wander, bank_wander_rad;
     double pitch_compliance_rad_s2_m, roll_compliance_rad_s2_m;
     double half_speed_sq_m2_s2;
@@ -62,7 +62,10 @@ enum oto_status chassis_make(const struct chassis_params *params, struct oto_rng
 void chassis_begin(const struct chassis *chassis, struct chassis_cache *cache);
 void chassis_follow(const struct chassis *chassis, double distance_m, struct chassis_cache *cache);
 
-/* t_s is the time of the vibration. `height_m` is the road's height at distance 0. Writes every member. */
+/*
+ * Computes the truth at an instant. `t_s` is the time for the vibration, `height_m` the height of the road at distance 0.
+ * Writes every member.
+ */
 void chassis_truth(const struct chassis *chassis, const struct chassis_cache *cache, const struct script_instant *now,
                    double t_s, double height_m, struct oto_truth_record *truth);
 

@@ -14,7 +14,7 @@
 struct drive_plan {
     struct script_anchor start;
     double height_m;
-    int64_t style; /* enum generator_style; NONE: the segments */
+    int64_t style; /* enum generator_style; GENERATOR_NONE: drive the segments */
     double duration_s;
     struct oto_rng_key key;
     bool repeat;
@@ -25,7 +25,7 @@ struct drive_plan {
 
 struct drive {
     struct generator generator;
-    struct script script; /* if nothing is generated */
+    struct script script; /* used if `generator` is not */
     struct chassis chassis;
     double height_m;
 };
@@ -44,7 +44,7 @@ void drive_begin(const struct drive *drive, struct drive_state *state);
 void drive_advance(const struct drive *drive, struct drive_state *state, int64_t t_ns);
 void drive_truth(const struct drive *drive, const struct drive_state *state, struct oto_instant at,
                  struct oto_truth_record *truth);
-/* The drive begins at this instant with the vehicle's position and motion. */
+/* Starts the drive at this instant with the position and motion of the vehicle. */
 enum oto_status drive_adopt(const struct drive *drive, struct drive_state *state, const struct oto_truth_record *truth,
                             struct oto_instant at);
 

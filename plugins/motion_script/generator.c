@@ -36,7 +36,7 @@ static void plan_street(const struct generator *generator, const struct generato
         street->count = sink.count;
 }
 
-/* The nearest known place that is not after t_ns. */
+/* The latest known place whose time is not after t_ns. */
 static struct generator_place place_before(const struct generator *generator, const struct generator_state *state,
                                            int64_t t_ns)
 {
@@ -47,7 +47,10 @@ static struct generator_place place_before(const struct generator *generator, co
     return (struct generator_place){0, generator->start};
 }
 
-/* Plans street after street until one contains t_ns. `place` is its beginning, `before` that of the previous street. */
+/*
+ * Plans street after street until one contains t_ns. `place` becomes the beginning of that street, `before` the beginning
+ * of the previous street.
+ */
 static void find_street(const struct generator *generator, int64_t t_ns, struct generator_place *place,
                         struct generator_place *before, struct street *street)
 {

@@ -1,7 +1,8 @@
 /*
- * Endless drives that resemble traffic. A street is a few manoeuvres that are drawn from the street's number only, and
- * planned from the end of the previous street. The state is plain and small: two places to plan from, and the current
- * pieces. Any instant can be evaluated; one far from the state costs the streets between. Allocates nothing.
+ * Endless drives that resemble traffic. A street is a few manoeuvres that are drawn from the number of the street only, and
+ * planned from the end of the previous street. The state is plain and small: two places from which to plan, and the current
+ * pieces. Any instant can be evaluated; for an instant far from the state all streets between are planned. Allocates
+ * nothing.
  */
 #ifndef GENERATOR_H
 #define GENERATOR_H

@@ -43,7 +43,7 @@ static void cruise(struct drawing *d, double from_s, double to_s)
     add(d, SCRIPT_CRUISE)->duration_s = uniform(d, from_s, to_s);
 }
 
-/* Does nothing if the speed differs by at most a tenth of a metre a second. */
+/* Adds a change of speed, unless the speed differs by at most 0.1 m/s. */
 static void change_speed(struct drawing *d, double to_speed_m_s, double accel_from_m_s2, double accel_to_m_s2)
 {
     double accel_m_s2 = uniform(d, accel_from_m_s2, accel_to_m_s2), ramp_s = uniform(d, 0.7, 1.2);
@@ -81,7 +81,7 @@ static void change_lane(struct drawing *d, double offset_m, double from_s, doubl
     segment->duration_s = uniform(d, from_s, to_s);
 }
 
-/* A bend with a lateral acceleration that drivers usually choose. */
+/* Adds a bend whose radius gives a lateral acceleration that drivers usually choose. */
 static void curve(struct drawing *d, double least_m, double accel_from_m_s2, double accel_to_m_s2, double angle_deg,
                   double ramp_s)
 {
@@ -138,7 +138,7 @@ static void highway_event(struct drawing *d)
         change_speed(d, uniform(d, 22.0, 36.0), 0.4, 1.2);
 }
 
-/* Draws traffic jams at times, some of which stop the traffic. */
+/* A street of a highway; the traffic sometimes slows down or stops. */
 static void highway_street(struct drawing *d)
 {
     change_speed(d, uniform(d, 24.0, 36.0), 0.8, 1.8);
@@ -192,7 +192,7 @@ static void rural_event(struct drawing *d)
         change_speed(d, uniform(d, 12.0, 27.0), 0.6, 2.0);
 }
 
-/* A junction: at times with a stop, at times into another road. */
+/* A street of a rural road; it sometimes ends with a stop, or with a turn into another road. */
 static void rural_street(struct drawing *d)
 {
     change_speed(d, uniform(d, 14.0, 27.0), 0.6, 2.0);
@@ -241,7 +241,7 @@ uint32_t generator_street(const struct generator *generator, const struct genera
         stop(&d, 1.0, 2.0, RESTING_S, RESTING_S);
         return d.count;
     }
-    if (place->street == 0) /* passengers sit down and the engine starts */
+    if (place->street == 0) /* the drive starts with a rest: passengers get in, the engine starts */
         stop(&d, 1.0, 2.0, 3.0, 8.0);
     style[generator->style](&d);
     return d.count;

@@ -111,7 +111,7 @@ static const struct oto_param params[] = {
 _Static_assert(offsetof(struct params, segments) == offsetof(struct params, segment_count) + sizeof(uint64_t),
                "a list is its length, then its items");
 
-/* With a seed parameter the drive is the same in every world, whatever the vehicle's name. */
+/* With the parameter `seed` the drive is the same in every world, for any name of the vehicle. */
 static struct oto_rng_key key_of(const struct params *p, const struct oto_setup *setup)
 {
     return p->seed < 0 ? setup->noise_key : oto_rng_key_make((uint64_t)p->seed, "motion_script");

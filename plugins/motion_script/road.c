@@ -4,8 +4,8 @@
 
 #define STEPS 6
 /*
- * Of the autocorrelation of a quintic B-spline, which is the B-spline of degree 11: its value at 0, and the distance at
- * which it is 1/e of that.
+ * Constants of the autocorrelation of a quintic B-spline, which is the B-spline of degree 11: its value at 0, and the
+ * distance at which it has fallen to 1/e of that value.
  */
 #define POWER (15724248.0 / 39916800.0)
 #define CORRELATION_KNOTS 1.4383951257322893
@@ -13,9 +13,9 @@
 #define WALK_LEVELS 26 /* the walk of the integral covers 2^26 knots in both directions */
 
 /*
- * W(n), the sum of the first n steps, as a Brownian walk by repeated halving (Lévy's construction): the middle of an
- * interval of `length` steps is the mean of its ends plus a normal deviate of variance length/4. No sum over the
- * distance is needed.
+ * W(n), the sum of the first n steps, as a Brownian walk by repeated halving (Lévy's construction): the value in the middle
+ * of an interval of `length` steps is the mean of the values at its ends plus a normal deviate of variance length/4. This
+ * needs no sum over all steps.
  */
 static double walk(const struct road_wander *wander, int64_t n)
 {

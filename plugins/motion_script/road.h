@@ -9,7 +9,7 @@
 #include "otolith/rng.h"
 
 struct road_wander {
-    double rms;   /* of the process, in its own unit */
+    double rms;   /* standard deviation of the process, in its unit */
     double knot_m; /* distance between steps */
     struct oto_rng_key key;
     uint64_t term;
@@ -20,7 +20,7 @@ struct road_wander {
 struct road_window {
     int64_t knot;
     double coefficients[6];
-    double integral; /* at u = 0, in knots */
+    double integral; /* integral up to u = 0, over distance in knots; its origin is arbitrary */
 };
 
 /* Value, its derivatives by the distance, and its integral from distance 0. */
@@ -28,16 +28,19 @@ struct road_jet {
     double integral, value, first, second;
 };
 
-/* The process' autocorrelation falls to 1/e within length_m > 0. */
+/* Makes a process whose autocorrelation falls to 1/e within length_m > 0. */
 struct road_wander road_wander_make(double rms, double length_m, struct oto_rng_key key, uint64_t term);
 
 /* Makes the window that contains the distance. */
 void road_window_at(const struct road_wander *wander, double distance_m, struct road_window *window);
 
-/* Makes that window unless `window` already is it. */
+/* Makes the window that contains the distance, unless `window` already contains it. */
 void road_window_follow(const struct road_wander *wander, double distance_m, struct road_window *window);
 
-/* If `window` contains the distance it saves work; any other window is accepted. All zero if rms is 0. */
+/*
+ * The process at a distance. A `window` that contains the distance saves work; any other window is accepted. All zero if
+ * rms is 0.
+ */
 struct road_jet road_wander_at(const struct road_wander *wander, const struct road_window *window, double distance_m);
 
 #endif

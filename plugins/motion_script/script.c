@@ -11,7 +11,7 @@ static double seconds(int64_t ns)
     return (double)ns * 1e-9;
 }
 
-/* ∫ speed dt from the piece's start to s. */
+/* Distance from the start of the piece to s: ∫ speed dt. */
 static double path_m(const struct script_piece *piece, double s)
 {
     return seconds(piece->duration_ns) *
@@ -125,7 +125,7 @@ void script_instant_in(const struct script_piece *piece, double tau_s, struct sc
     now->turn_jerk_rad_s3 = turn * heading.third * rate2 * rate;
 }
 
-/* Continues straight at the last speed. */
+/* The instant after the end of the script: the vehicle continues straight at its last speed. */
 static void instant_after_end(const struct script_anchor *end, double tau_s, struct script_instant *now)
 {
     double sine, cosine, way_m = end->speed_m_s * tau_s;
@@ -151,8 +151,8 @@ const struct script_piece *script_piece_at(const struct script_piece *pieces, ui
 }
 
 /*
- * As script_piece_at: from the piece at the begin of the instant's part of the lap. A search of all pieces would wait for
- * memory at each of its steps where many vehicles have scripts.
+ * Same result as script_piece_at, but the search starts at the piece that is stored for the part of the lap. If many
+ * vehicles have scripts, a search of all pieces would wait for memory at each step.
  */
 static const struct script_piece *piece_in_lap(const struct script *script, int64_t in_lap_ns)
 {

@@ -66,8 +66,7 @@ struct script_piece {
     double speed_m_s, speed_gain_m_s;
     double heading_rad, heading_gain_rad;
     double distance_m;
-    struct script_xy knots[SCRIPT_KNOTS]; /* the position at s = i/SCRIPT_KNOTS; all but the first are used only in
-                                           * curves */
+    struct script_xy knots[SCRIPT_KNOTS]; /* position at s = i/SCRIPT_KNOTS; all but the first are used only in curves */
 };
 
 /* The path at one instant. */
@@ -78,10 +77,10 @@ struct script_instant {
     double heading_rad, turn_rate_rad_s, turn_accel_rad_s2, turn_jerk_rad_s3;
 };
 
-#define SCRIPT_PARTS 64 /* of a lap: where to look for the piece of an instant */
+#define SCRIPT_PARTS 64 /* parts of a lap, an index for finding the piece of an instant */
 
 struct script {
-    struct script_anchor start, end; /* `end` of one lap */
+    struct script_anchor start, end; /* end: state after one lap */
     double height_m;
     bool repeat;
     uint32_t piece_count;
@@ -117,13 +116,13 @@ enum oto_status script_plan(struct script *script, const struct script_anchor *s
                             const struct script_segment *segments, uint32_t count, bool repeat, script_alloc *alloc,
                             void *alloc_context, struct oto_error *error);
 
-/* t_ns >= 0. O(log pieces). */
+/* The path at an instant, t_ns >= 0. O(log pieces). */
 void script_instant_at(const struct script *script, struct oto_instant at, struct script_instant *now);
 
-/* tau_s after the piece's start. */
+/* The path at tau_s after the start of a piece. */
 void script_instant_in(const struct script_piece *piece, double tau_s, struct script_instant *now);
 
-/* The last of `count` pieces, in the order of time, that begins at or before t_ns; the first where none does. */
+/* The last of `count` pieces, ordered by time, that begins at or before t_ns; the first piece if there is none. */
 const struct script_piece *script_piece_at(const struct script_piece *pieces, uint32_t count, int64_t t_ns);
 
 /* Computes the knots of a piece from knots[0] and returns its end. */

@@ -8,7 +8,7 @@
 #define SLOW_DOWN(to_m_s, by_m_s2) {SCRIPT_BRAKE, 0.0, to_m_s, by_m_s2, 0.0, 0.0, 0.0, 0.0, 0.9, 0.0, 0}
 #define TURN(by_deg, round_m)      {SCRIPT_TURN, 0.0, 0.0, 2.0, by_deg, round_m, 0.0, 0.0, 1.0, 0.0, 0}
 #define LANE(by_m, in_s)           {SCRIPT_LANE_CHANGE, in_s, 0.0, 2.0, 0.0, 0.0, 0.0, by_m, 0.8, 0.0, 0}
-/* Half a circuit that turns by 180 deg. Two of them close exactly, whatever they contain. */
+/* Half of the circuit, which turns by 180 deg in total. Two such halves always form a closed circuit. */
 #define HALF_CIRCUIT \
     STOP(3.0), SPEED_UP(13.0, 2.0), CRUISE(5.0), LANE(3.5, 4.0), CRUISE(6.0), LANE(-3.5, 4.5), CRUISE(3.0), \
     SLOW_DOWN(5.0, 2.0), TURN(90.0, 14.0), SPEED_UP(10.0, 1.6), CRUISE(4.0), STOP(6.0), \

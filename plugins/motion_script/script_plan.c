@@ -4,7 +4,7 @@
 
 #define LONGEST_S 1e8            /* limit for a whole script: 3 years */
 #define LANE_CHANGE_MAX_RAD 0.8  /* limit of the heading change of a lane change */
-#define FIGURE_EIGHT_TURN_RAD (1.5 * OTO_PI) /* of each loop; the loops cross at a right angle */
+#define FIGURE_EIGHT_TURN_RAD (1.5 * OTO_PI) /* angle of each loop; the loops cross at a right angle */
 #define MOST_GATES 64
 #define MOST_EIGHTS 16
 
@@ -64,8 +64,8 @@ static int64_t ns_of(double seconds_)
 }
 
 /*
- * A quantity that changes by `total` at the rate `peak`, which rises and falls within ramp_s each. If the total is too
- * small for the peak, the steady part is omitted and the peak is lower.
+ * Adds the pieces of a quantity that changes by `total`. Its rate rises to `peak` and falls again within ramp_s each. If
+ * the total is too small for this peak, the steady part is omitted and the peak is lower.
  */
 static enum oto_status add_pulse(struct planner *p, double total, double peak, double ramp_s, bool of_heading)
 {
@@ -114,7 +114,7 @@ static enum oto_status plan_cruise(struct planner *p, const struct script_segmen
     return add_piece(p, ns_of(duration_s), &no_change);
 }
 
-/* `sign` of the change of |speed|: 1 to accelerate, -1 to brake. */
+/* Plans a change of |speed|; `sign`: 1 to accelerate, -1 to brake. */
 static enum oto_status plan_speed_change(struct planner *p, const struct script_segment *g, const char *kind, double sign)
 {
     double to_speed_m_s = g->to_speed_m_s;
@@ -152,7 +152,10 @@ static enum oto_status plan_stop(struct planner *p, const struct script_segment 
     return status == OTO_OK ? add_piece(p, ns_of(g->duration_s), &no_change) : status;
 }
 
-/* The given turn rate, or that of the radius at the current speed, to the left. 0: an error was reported. */
+/*
+ * The turn rate of a segment, positive to the left: as specified, or from the radius at the current speed. 0: an error was
+ * reported.
+ */
 static double turn_rate_of(struct planner *p, const struct script_segment *g, const char *kind)
 {
     if (g->turn_rate_deg_s != 0.0)

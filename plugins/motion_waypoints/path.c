@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define NODES 5
-#define PROBES 64 /* points of a span at which the curve is checked */
+#define PROBES 64 /* number of points in a span at which the curve is checked */
 
 void path_point_at(const struct path_span *span, double u, struct path_point *point)
 {
@@ -160,7 +160,10 @@ static struct row row_at(const struct fitting *f, uint32_t i)
     return row;
 }
 
-/* At an open end k is 0, and so is m or the third derivative; `other` is the adjacent waypoint. */
+/*
+ * The equations at an open end: the second derivative k is 0, and so is the first derivative m (clamped) or the third
+ * derivative; `other` is the adjacent waypoint.
+ */
 static struct row row_at_end(const struct fitting *f, uint32_t i, uint32_t other)
 {
     static const struct row clamped = {.middle = {{{0.0, 1.0}, {1.0, 0.0}}}};
@@ -262,7 +265,7 @@ static bool solve_loop(const struct fitting *f)
     return true;
 }
 
-/* At open ends the position may start with any direction, while the bank starts and ends without slope. */
+/* Makes the polynomials of a span. At open ends the first derivative of the position is free, that of the bank is zero. */
 static void make_span(const struct fitting *position, const struct fitting *bank, uint32_t i, struct path_span *span)
 {
     const uint32_t next = (i + 1) % position->count;

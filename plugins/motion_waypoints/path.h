@@ -27,7 +27,7 @@ struct path {
     struct path_span *spans;
 };
 
-/* Derivatives with respect to u. */
+/* The channels at a point of a span, and their derivatives by u. */
 struct path_point {
     double value[PATH_CHANNELS], first[PATH_CHANNELS], second[PATH_CHANNELS], third[PATH_CHANNELS];
 };
@@ -41,9 +41,9 @@ struct path_waypoint {
 typedef void *path_alloc(void *context, size_t bytes);
 
 /*
- * Needs at least two waypoints, three for a loop; consecutive waypoints must differ in position. At open ends
- * curvature, its change, and the change of the bank are zero. INVALID also if the curve becomes vertical or reverses
- * within a span.
+ * Fits a path. Needs at least two waypoints, three for a loop; consecutive waypoints must differ in position. At open ends
+ * the curvature, its derivative, and the derivative of the bank are zero. INVALID also if the curve becomes vertical or
+ * reverses within a span.
  */
 enum oto_status path_fit(struct path *path, const struct path_waypoint *waypoints, uint32_t count, bool loop,
                          path_alloc *alloc, void *alloc_context, struct oto_error *error);
@@ -55,7 +55,7 @@ static inline double path_span_length_m(const struct path_span *span)
     return span->length_m[PATH_KNOTS];
 }
 
-/* The u of the span at which the arc length is length_m, from 0 to the span's length. */
+/* The u at which the arc length from the start of the span is length_m, between 0 and the length of the span. */
 double path_u_at(const struct path_span *span, double length_m);
 
 #endif

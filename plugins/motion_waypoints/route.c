@@ -3,7 +3,7 @@
 #include "num_profile.h"
 #include "num_truth.h"
 
-/* The position in the span, the speed along the arc, and its changes. */
+/* The distance along the span, the speed, and the acceleration along the arc. */
 struct progress {
     double way_m, speed_m_s, accel_m_s2;
 };
@@ -19,7 +19,7 @@ static struct progress progress_in(const struct route_leg *leg, double tau_s)
         (leg->speed_gain_m_s * step.first + leg->speed_bump_m_s * bump.first) / duration_s};
 }
 
-/* An angle atan2(y, x) along u. */
+/* An angle atan2(y, x), and its derivatives by u. */
 struct angle {
     double value, first, second;
 };

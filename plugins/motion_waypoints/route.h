@@ -15,11 +15,11 @@ struct route_waypoint {
     double position_enu_m[3];
     double time_s;    /* ROUTE_NOT_GIVEN, or later than at the previous waypoint */
     double speed_m_s; /* ROUTE_NOT_GIVEN, or not negative */
-    double hold_s;    /* time at rest here; the speed is then 0 */
+    double hold_s;    /* time at rest at this waypoint; the speed is then 0 */
     double bank_deg;
 };
 
-/* From one waypoint to the next, or a rest: speed = from + gain · smoothstep(s) + bump · bump(s), s in [0, 1]. */
+/* A leg, from one waypoint to the next, or a rest: speed = from + gain · smoothstep(s) + bump · bump(s), s in [0, 1]. */
 struct route_leg {
     int64_t start_ns, duration_ns;
     uint32_t span;
@@ -40,7 +40,7 @@ struct route {
 enum oto_status route_make(struct route *route, const struct route_waypoint *waypoints, uint32_t count, double speed_m_s,
                            bool loop, path_alloc *alloc, void *alloc_context, struct oto_error *error);
 
-/* t_ns >= 0. After the end of an open route the vehicle continues straight. */
+/* The truth at an instant, t_ns >= 0. After the end of an open route the vehicle continues straight. */
 void route_truth(const struct route *route, struct oto_instant at, struct oto_truth_record *truth);
 
 #endif

@@ -19,7 +19,7 @@ static double span_m(const struct planner *p, uint32_t span)
     return path_span_length_m(&p->route->path.spans[span]);
 }
 
-/* The mean speed on a span that the times require. */
+/* The mean speed on a span that follows from the times of its waypoints. */
 static double mean_speed(const struct planner *p, uint32_t span)
 {
     const double begin_s = p->waypoints[span].time_s + p->waypoints[span].hold_s;

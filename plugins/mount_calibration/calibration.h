@@ -1,9 +1,9 @@
 /*
- * What a mount calibration publishes: how a sensor stands on its vehicle, how sure that is, and what is still needed.
- * Written by the estimator plugin `mount_calibration`, read by clients. Pure data: any thread.
+ * The records of a mount calibration: the attitude of a sensor on its vehicle, its bounds, and the manoeuvres that are
+ * still needed. Written by the estimator plugin `mount_calibration`, read by clients. Pure data: any thread.
  *
- * Angles are fixed-axis roll, pitch, yaw in degrees, in the sense of a world's `mount.rpy_deg`: they take sensor vectors to
- * the vehicle's frame, which is the chassis, unladen and level: x forward, y left, z up.
+ * Angles are fixed-axis roll, pitch, yaw in degrees, as in a world's `mount.rpy_deg`. The rotation takes sensor vectors to
+ * the vehicle's axes, which are those of the unladen, level chassis: x forward, y left, z up.
  */
 #ifndef OTOLITH_CALIBRATION_H
 #define OTOLITH_CALIBRATION_H
@@ -22,7 +22,7 @@ extern "C" {
     X(FAILED,       2, "failed") \
     X(INVALID,      3, "invalid")
 
-/* Why the state is what it is. */
+/* The reason for the state. */
 #define OTO_CALIBRATION_REASON_TABLE(X) \
     X(COLLECTING,     0, "collecting data") \
     X(CONSISTENT,     1, "bound reached, parts agree") \
@@ -36,7 +36,7 @@ extern "C" {
     X(PARTS_DISAGREE, 9, "parts of the drive give different mounts") \
     X(WRONG_PRIOR,   10, "the previous result does not fit")
 
-/* What the vehicle still has to do: bits of manoeuvres_needed, elements of manoeuvre_progress. */
+/* Manoeuvres that the vehicle still has to drive: bits of manoeuvres_needed, elements of manoeuvre_progress. */
 #define OTO_CALIBRATION_MANOEUVRE_TABLE(X) \
     X(STOP,          0, "stand still") \
     X(FORWARD_START, 1, "start forward from standstill") \
@@ -45,7 +45,7 @@ extern "C" {
     X(TURN_RIGHT,    4, "turn right") \
     X(DISTANCE,      5, "drive on")
 
-/* Bits of monitors_raw and monitors: what is wrong with the inputs. */
+/* Faults of the inputs: bits of monitors_raw and monitors. */
 #define OTO_CALIBRATION_MONITOR_TABLE(X) \
     X(IMU_MISSING,      0, "no IMU samples") \
     X(IMU_NOT_FINITE,   1, "an IMU sample with a NaN, an infinity or an axis that is missing") \
@@ -86,8 +86,9 @@ enum oto_calibration_monitor {
     OTO_CALIBRATION_MONITORS
 };
 /*
- * Axes of the vehicle, accepted one by one. Two rolls: to the mean road, which is what a second drive of the same car on the
- * same roads gives again; and to gravity, which differs by the road's mean roll, the crown.
+ * Axes of the result, each accepted separately. There are two rolls. The repeatable roll is relative to the mean road: a
+ * second drive of the same car on the same roads gives it again. The absolute roll is relative to gravity. They differ by
+ * the crown, the mean roll of the road.
  */
 enum oto_calibration_axis {
     OTO_CALIBRATION_PITCH = 0,
@@ -96,10 +97,10 @@ enum oto_calibration_axis {
     OTO_CALIBRATION_ROLL_ABSOLUTE,
     OTO_CALIBRATION_AXES
 };
-/* What became of a previous result. */
+/* How the calibration treats a previous result on an axis. */
 enum oto_calibration_previous {
     OTO_CALIBRATION_PREVIOUS_NONE = 0,
-    OTO_CALIBRATION_PREVIOUS_CARRIED, /* not confirmed: the new data alone could not have refuted it */
+    OTO_CALIBRATION_PREVIOUS_CARRIED, /* not used yet: the new data alone could not have refuted it */
     OTO_CALIBRATION_PREVIOUS_JOINED,
     OTO_CALIBRATION_PREVIOUS_REFUTED
 };
@@ -117,43 +118,43 @@ OTO_CALIBRATION_TEXT_(oto_calibration_reason_text, OTO_CALIBRATION_REASON_TABLE)
 OTO_CALIBRATION_TEXT_(oto_calibration_manoeuvre_text, OTO_CALIBRATION_MANOEUVRE_TABLE)
 OTO_CALIBRATION_TEXT_(oto_calibration_monitor_text, OTO_CALIBRATION_MONITOR_TABLE)
 
-/* Bits of `signals`: what is being estimated now. */
+/* Bits of `signals`: the quantities that are being estimated. */
 #define OTO_CALIBRATION_SIGNAL_SENSOR_TO_RIG (1u << 1)
 #define OTO_CALIBRATION_SIGNAL_ROLL (1u << 3)
 #define OTO_CALIBRATION_SIGNAL_PITCH (1u << 4)
 #define OTO_CALIBRATION_SIGNAL_YAW (1u << 5)
 
-/* Port "": the result so far. A bound is 180, any angle, while nothing is known. */
+/* Port "": the current result. While an angle is unknown its bound is 180 deg. */
 struct oto_mount_calibration_record {
     uint32_t state;  /* enum oto_calibration_state */
     uint32_t reason; /* enum oto_calibration_reason */
     uint32_t method; /* enum oto_calibration_method */
-    uint32_t running; /* 0: stopped, what comes in is not used */
+    uint32_t running; /* 0: stopped, samples are not used */
     double percent;   /* 0 to 100, 100 at acceptance; does not fall while the data are good */
     double rpy_deg[3];
     double bound_3sigma_deg[3]; /* of a rotation about the vehicle's x, y, z axis */
     double nominal_rpy_deg[3];
-    double correction_rpy_deg[3]; /* of nominal_from_estimated: the nominal mount's inverse times the estimated one */
+    double correction_rpy_deg[3]; /* nominal_from_estimated: inverse of the nominal mount times the estimated mount */
     oto_quat q_body_from_sensor;
     double rotation_body_from_sensor[9]; /* row-major */
-    oto_vec3 position_body_m;            /* as given */
+    oto_vec3 position_body_m;            /* nominal position of the sensor */
     oto_vec3 gyro_bias_rad_s;            /* sensor frame */
     oto_vec3 accel_bias_m_s2;
-    double compliance_deg_s2_m[2]; /* pitch for forward, roll for leftward acceleration */
+    double compliance_deg_s2_m[2]; /* pitch per forward acceleration, roll per leftward acceleration */
     double speed_scale;            /* reported over true speed */
     double speed_lag_s;
-    double seconds; /* of IMU data used since start or reset */
+    double seconds; /* duration of the IMU data used since start or reset */
     double distance_m;
     uint32_t signals;
     uint32_t manoeuvres_needed; /* bits by enum oto_calibration_manoeuvre */
     double manoeuvre_progress[OTO_CALIBRATION_MANOEUVRES]; /* 0 to 1, 1: fulfilled */
     uint32_t monitors_raw;                                 /* bits by enum oto_calibration_monitor: now */
     uint32_t monitors;                                     /* debounced */
-    uint32_t changes; /* of state since start: a reader that sees it grow has the change */
+    uint32_t changes; /* changes of `state` since start; a larger number than in the last record means a change */
     uint32_t resets;
-    /* By enum oto_calibration_axis. */
+    /* Arrays indexed by enum oto_calibration_axis. */
     double axis_value_deg[OTO_CALIBRATION_AXES];
-    double axis_bound_deg[OTO_CALIBRATION_AXES]; /* at the confidence that was asked for */
+    double axis_bound_deg[OTO_CALIBRATION_AXES]; /* at the confidence that the parameters require */
     uint32_t axis_accepted[OTO_CALIBRATION_AXES];
     uint32_t axis_previous[OTO_CALIBRATION_AXES]; /* enum oto_calibration_previous */
 };
@@ -165,17 +166,17 @@ _Static_assert(sizeof(struct oto_mount_calibration_record) == 512, "the record i
 /* Port `diagnostics`. */
 struct oto_mount_calibration_diagnostics_record {
     uint64_t imu_used, imu_dropped, speed_used, speed_dropped;
-    uint64_t cycles; /* steps of the filter, or votes */
-    uint64_t gated;  /* measurements left out as outliers */
-    double up_votes, forward_votes;         /* total in the long histograms, decayed */
+    uint64_t cycles; /* steps of the filter (joint method) or votes (histogram method) */
+    uint64_t gated;  /* measurements that the gates refused as outliers */
+    double up_votes, forward_votes;         /* sum of the decayed votes in the long histograms */
     double up_max_votes, forward_max_votes; /* of the highest bin */
     double up_outliers, forward_outliers;
     double short_up_votes, short_forward_votes; /* in the short histograms */
     double inclination_azimuth_deg[4];          /* peaks: up inclination, up azimuth, forward inclination, forward azimuth */
-    double residual_ratio[4]; /* innovations over what was assumed: speed, sideways, vertical, bank */
-    double widening[3];       /* of the bounds: how much more the result has moved than it should */
-    oto_vec3 gravity_residual_m_s2; /* of the self-check: mean specific force less motion less gravity, body */
-    double bank_deg, heave_deg; /* rms of the road's bank as seen; of the body's slow pitch against its path */
+    double residual_ratio[4]; /* learned sigma of the noise over the assumed one: speed, sideways, vertical, bank */
+    double widening[3];       /* factor on the bounds: excess of the changes of the result over their expected size */
+    oto_vec3 gravity_residual_m_s2; /* gravity check: mean of specific force − acceleration − reaction to gravity, body axes */
+    double bank_deg, heave_deg; /* rms of the road's bank; rms of the slow pitch of the body relative to its path */
     uint64_t turns_left, turns_right, starts, stops, reverses;
 };
 

@@ -4,18 +4,18 @@
 
 #include "verdict.h"
 
-#define LEVEL_DEG 0.1 /* of a garage's floor */
+#define LEVEL_DEG 0.1 /* sigma of the slope of a garage floor */
 #define GARAGE_BOUND_DEG 2.0
-#define SLOPE_DEG 2.0 /* of a floor that is not level */
-#define SINCE_DEG 0.03 /* that a mount may have moved since a result from before */
+#define SLOPE_DEG 2.0 /* sigma of the slope of a floor that need not be level */
+#define SINCE_DEG 0.03 /* sigma of the movement of a mount since a previous result */
 #define STILL_M_S 0.06
 #define STILL_BLOCKS 3
-#define STEP_LEAST_M_S 1e-5 /* less is the rounding of a decimal number */
+#define STEP_LEAST_M_S 1e-5 /* a smaller change is the rounding of a decimal number */
 #define STEP_MOST_M_S 0.3
-#define SIGNED_M_S 0.2 /* less may be noise about zero */
-#define STILL_FELT_M_S2 0.5 /* of the size of what is felt, about gravity's */
+#define SIGNED_M_S 0.2 /* a smaller negative speed may be noise about zero */
+#define STILL_FELT_M_S2 0.5 /* largest deviation of |specific force| from gravity at rest */
 #define CALM_S 0.5
-#define CALM_LEAST_M_S2 0.06 /* a block's mean may be off that of the last half second */
+#define CALM_LEAST_M_S2 0.06 /* allowed distance of a block's mean from the mean of the last half second */
 #define CALM_RATIO 12.0
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static oto_quat quat_of_deg(const double rpy_deg[3])
     return oto_quat_from_rpy(rpy_deg[0] * OTO_DEG, rpy_deg[1] * OTO_DEG, rpy_deg[2] * OTO_DEG);
 }
 
-/* The lane falls towards its own side of the road; which side that is may not be known. */
+/* A lane is inclined towards the side of the traffic; that side may be unknown. */
 static void plan_crown(const struct mountcal_params *params, struct joint_plan *joint)
 {
     const double crown_rad = params->crown_deg * OTO_DEG, sigma_rad = params->crown_sigma_deg * OTO_DEG;
@@ -129,7 +129,7 @@ static void plan_histogram(const struct mountcal_params *params, const struct jo
     histogram->roll_compliance_rad_s2_m = joint->compliance_rad_s2_m[1];
 }
 
-/* A level path shows the roll itself: there, the two rolls are one. */
+/* On a level path and in a garage the roll relative to gravity is observable: the two rolls have one bound. */
 static void plan_acceptance(const struct mountcal_params *params, struct mountcal_plan *plan)
 {
     const bool garage = params->garage != 0, one_roll = garage || params->path == JOINT_STAYS_LEVEL;
@@ -181,7 +181,7 @@ enum oto_status mountcal_prepare(const struct mountcal_params *params, struct mo
     plan_joint(params, &plan->joint);
     plan_histogram(params, &plan->joint, &plan->histogram);
     plan->monitors.gyro_bias_range_rad_s = params->gyro_bias_range_rad_s;
-    plan->least_s = params->garage ? 15.0 : 90.0; /* in a garage a minute must do */
+    plan->least_s = params->garage ? 15.0 : 90.0; /* a calibration in a garage lasts about a minute */
     plan_acceptance(params, plan);
     plan_previous(params, plan);
     return OTO_OK;
@@ -244,7 +244,7 @@ static void open_block(struct mountcal_state *state, int64_t t_ns)
     gather->speeds = 0;
 }
 
-/* Uses the mean of this sample and the previous one, over the time between them. */
+/* Integrates the mean of this sample and the previous one over the time between them. */
 static void gather_sample(struct mountcal_gather *gather, int64_t t_ns, oto_vec3 felt, oto_vec3 rate)
 {
     const double dt = (double)(t_ns - gather->last_ns) * 1e-9;
@@ -260,8 +260,8 @@ static void gather_sample(struct mountcal_gather *gather, int64_t t_ns, oto_vec3
 }
 
 /*
- * Whether nothing but noise is felt. A speed that comes in late says zero for a while after the start: it is the IMU that
- * shows when it moves.
+ * True if the specific force varies only by noise. A late speed report still reads zero after the vehicle has started; the
+ * IMU shows the start immediately.
  */
 static bool is_calm(struct mountcal_gather *gather, oto_vec3 felt_m_s2, double duration_s)
 {

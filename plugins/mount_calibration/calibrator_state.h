@@ -1,4 +1,4 @@
-/* What calibrator.h keeps: laid open so that a host can hold it, and for tests. */
+/* Plan and state of calibrator.h, public so that a host can store them and tests can read them. */
 #ifndef MOUNT_CALIBRATION_CALIBRATOR_STATE_H
 #define MOUNT_CALIBRATION_CALIBRATOR_STATE_H
 
@@ -13,31 +13,31 @@ struct mountcal_plan {
     struct histogram_plan histogram;
     struct monitors_plan monitors;
     double accept_rad[OTO_CALIBRATION_AXES], accept_sigmas[OTO_CALIBRATION_AXES];
-    double least_s; /* of driving before anything is accepted */
+    double least_s; /* least duration of the data before an axis is accepted */
     bool has_previous;
     oto_quat q_previous;
     double previous_variance[OTO_CALIBRATION_AXES];
 };
 
-/* A block in the making. */
+/* The block that samples are being added to. */
 struct mountcal_gather {
     int64_t start_ns, last_ns;
     oto_vec3 specific_force_m_s2, angular_rate_rad_s; /* of the last sample */
     oto_vec3 velocity_gain_m_s;
     oto_quat q_start_from_now;
     oto_vec3 gyro_bias_rad_s;
-    double speed_sum_m_s, speed_time_sum_s; /* of the reports since the start, times from there */
+    double speed_sum_m_s, speed_time_sum_s; /* over the speed reports in the block; times from its start */
     uint32_t speeds;
     uint32_t has_sample;
     uint32_t breaks;
-    double last_speed_m_s, speed_step_m_s; /* the smallest change that there has been */
-    uint32_t slow_blocks;     /* in a row, at about zero speed */
-    uint32_t speed_is_signed; /* a negative one has come in */
-    oto_vec3 calm_m_s2;       /* what is felt, of late */
-    double calm_sq_m2_s4;     /* mean square of how far a block is from it, at rest */
+    double last_speed_m_s, speed_step_m_s; /* speed_step_m_s: smallest change between two reports so far */
+    uint32_t slow_blocks;     /* consecutive blocks with a speed of about zero */
+    uint32_t speed_is_signed; /* 1: a negative speed was received */
+    oto_vec3 calm_m_s2;       /* mean specific force of the last half second */
+    double calm_sq_m2_s4;     /* mean square of the distance of a block from that mean */
 };
 
-/* The result some time ago: how far it has moved since says whether the bound holds. */
+/* An earlier result. The distance of the current result from it shows whether the bounds hold. */
 #define MOUNTCAL_MARKS 32
 struct mountcal_mark {
     oto_quat q_body_from_sensor;
@@ -47,7 +47,7 @@ struct mountcal_mark {
 };
 struct mountcal_marks {
     struct mountcal_mark marks[MOUNTCAL_MARKS];
-    double widening[OTO_CALIBRATION_AXES]; /* of the bound */
+    double widening[OTO_CALIBRATION_AXES]; /* factor on the bound */
     uint64_t count;
 };
 
@@ -59,23 +59,23 @@ struct mountcal_verdict {
     uint32_t accepted[OTO_CALIBRATION_AXES];
     double percent;
     double seconds, distance_m;
-    double since_moved_s; /* negative: it has not moved */
-    double doubt_s;       /* how long IMU, speed and result have contradicted each other, less how long they have not */
-    double rest_s;        /* the longest rest */
-    double losses;        /* of the velocity, of late */
-    uint64_t lost;        /* of the filter, when last looked */
+    double since_moved_s; /* time since the mount moved; negative: it has not moved */
+    double doubt_s;       /* time in which IMU, speed and result contradicted each other, minus the time in which they agreed */
+    double rest_s;        /* duration of the longest rest */
+    double losses;        /* resets of the filter's velocity, decaying over minutes */
+    uint64_t lost;        /* value of joint_filter.lost at the previous block */
     oto_vec3 gravity_residual_m_s2;
     struct mountcal_marks marks;
 };
 
-/* What was driven. */
+/* The manoeuvres that were driven. */
 struct mountcal_driven {
     uint64_t turns_left, turns_right, starts, stops, reverses, brakes;
-    double turn_rad; /* of the turn under way */
+    double turn_rad; /* angle of the current turn */
     double rest_s;
-    double rests_s; /* in all */
+    double rests_s; /* total time at rest */
     uint32_t was_still, starting, braking;
-    uint32_t begins_forward; /* the first start of all was one */
+    uint32_t begins_forward; /* 1: the first start of the drive was forward */
 };
 
 struct mountcal_state {

@@ -1,4 +1,4 @@
-/* What was driven, and what is still needed. */
+/* Counts the manoeuvres that were driven, and computes the progress of each. */
 #include "verdict.h"
 
 #define TURN_RAD_S 0.12

@@ -1,13 +1,13 @@
-/* The methods' estimates, alone and with a previous result, and the bounds of them. */
+/* The estimates of the two methods, with and without a previous result, and their bounds. */
 #include "verdict.h"
 
 #define SHOWS_PITCH_M_S 6.0
-#define FORWARD_S 4.0        /* faster than a car reverses, so that it is known which way is ahead */
-#define SIGN_UNSURE 1.6      /* of sigma: speeds may have been taken with the wrong sign */
-#define ABSOLUTE_TAILS 1.2   /* of its variance: corners and crowns differ from what is assumed of them */
-#define REPEATABLE_TAILS 1.5 /* a road's bank may stay the same for longer than is assumed */
-#define PITCH_TAILS 1.3 /* of its variance: what springs do is not quite what is assumed of them */
-#define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* what no model has */
+#define FORWARD_S 4.0        /* time above the speed of a reversing car after which the forward direction is known */
+#define SIGN_UNSURE 1.6      /* factor on sigma: the sign of the speed may be wrong */
+#define ABSOLUTE_TAILS 1.2   /* factor on the variance: corners and crowns differ from the assumptions */
+#define REPEATABLE_TAILS 1.5 /* factor on the variance: a road's bank may persist for longer than assumed */
+#define PITCH_TAILS 1.3 /* factor on the variance: springs differ from the assumptions */
+#define SYSTEMATIC_RAD (0.015 * OTO_DEG) /* errors that the models do not contain */
 
 static void estimate_filter(const struct mountcal_plan *plan, const struct joint_filter *filter,
                             struct mountcal_estimate *estimate)
@@ -64,7 +64,7 @@ void mountcal_apart(const struct mountcal_estimate *estimate, oto_quat q_from, d
     apart_rad[OTO_CALIBRATION_ROLL_REPEATABLE] = turn.x + estimate->crown_rad - crown_from_rad;
 }
 
-/* The two are taken together, each by its variance, about the axes that the previous result has joined. */
+/* Combines the estimate with the previous result, weighted by their variances, on the axes that the previous result has joined. */
 static void join_previous(const struct mountcal_plan *plan, const struct mountcal_verdict *verdict,
                           struct mountcal_estimate *estimate)
 {
@@ -81,7 +81,7 @@ static void join_previous(const struct mountcal_plan *plan, const struct mountca
     }
     estimate->q_body_from_sensor =
         oto_quat_mul(oto_quat_from_rotvec(oto_vec3_from_array(turn_rad)), estimate->q_body_from_sensor);
-    estimate->crown_rad -= turn_rad[0]; /* the repeatable roll stays what it is */
+    estimate->crown_rad -= turn_rad[0]; /* leaves the repeatable roll unchanged */
 }
 
 void mountcal_estimate_now(const struct mountcal_plan *plan, const struct mountcal_state *state,
@@ -98,14 +98,17 @@ oto_quat mountcal_repeatable(const struct mountcal_estimate *estimate)
     return oto_quat_mul(oto_quat_from_rpy(estimate->crown_rad, 0.0, 0.0), estimate->q_body_from_sensor);
 }
 
-/* At constant speed the direction of the velocity shows nowhere: what the filter makes of it is linearisation. */
+/* At constant speed the data do not show the pitch; a small variance in the filter is then an effect of linearisation. */
 static bool shows_pitch(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     return plan->params.method != OTO_CALIBRATION_JOINT || plan->params.opposite ||
            joint_shown(&state->joint)->gained_m_s > SHOWS_PITCH_M_S;
 }
 
-/* A speed that has never been negative may be one without a sign: then only fast driving says which way is ahead. */
+/*
+ * A speed that has never been negative may be unsigned. Then only driving faster than a car reverses, or in a garage a
+ * first start forward, shows the forward direction.
+ */
 bool mountcal_is_direction_sure(const struct mountcal_plan *plan, const struct mountcal_state *state)
 {
     const struct joint_filter *filter = &state->joint.filter;

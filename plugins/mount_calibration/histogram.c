@@ -6,11 +6,11 @@
 #define TURN_RAD_S 0.15
 #define MOVING_M_S 2.0
 #define REST_S 1.0
-#define START_S 3.0 /* of a start that is looked at */
+#define START_S 3.0 /* duration of a start in which blocks vote */
 #define START_M_S2 0.5
 #define START_RAD_S 0.05
 #define BOUND_FLOOR_RAD (0.25 * OTO_DEG)
-#define EPISODE_VOTES 20.0 /* votes of one turn or start are alike */
+#define EPISODE_VOTES 20.0 /* votes of one turn or start, which count as one independent value */
 #define GRAVITY_M_S2 9.80665
 
 void histogram_init(struct histogram *histogram)
@@ -36,7 +36,7 @@ static void decay(struct histogram_votes *votes, double by, double recent_by)
     votes->outliers *= by;
 }
 
-/* Shared between the two bins that the angle lies between, so that the place of a peak is finer than a bin. */
+/* Divides a vote between the two nearest bins, so that a peak is located more finely than a bin. */
 void histogram_vote(const struct histogram_plan *plan, struct histogram *histogram, int which, double angle_rad)
 {
     struct histogram_votes *votes = &histogram->of[which];
@@ -56,7 +56,7 @@ void histogram_vote(const struct histogram_plan *plan, struct histogram *histogr
     }
 }
 
-/* The rotation axis of a turn is the vehicle's up, whichever way it turns; springs lean it outwards. */
+/* The rotation axis of a left or right turn is the vehicle's up axis; the roll on the springs is subtracted. */
 static void vote_up(const struct histogram_plan *plan, struct histogram *histogram)
 {
     oto_vec3 up = oto_quat_rotate(plan->q_nominal, oto_vec3_sub(histogram->rate_rad_s, histogram->rest_rate_rad_s));
@@ -71,7 +71,7 @@ static void vote_up(const struct histogram_plan *plan, struct histogram *histogr
     histogram->votes++;
 }
 
-/* What is felt at a start, less what was felt at rest, is the vehicle's ahead; springs lean it back. */
+/* At a start, the specific force minus that at rest points forward; the pitch on the springs is subtracted. */
 static void vote_forward(const struct histogram_plan *plan, struct histogram *histogram)
 {
     oto_vec3 rate = oto_vec3_sub(histogram->rate_rad_s, histogram->rest_rate_rad_s);
@@ -112,7 +112,7 @@ static int highest_bin(const double votes[HISTOGRAM_BINS], double *most)
     return best;
 }
 
-/* The mean of the votes within `half` bins of the highest. */
+/* Mean position of the votes within `half` bins of the highest bin. */
 static double centre(const double votes[HISTOGRAM_BINS], int best, int half, double *inside)
 {
     double sum = 0.0, weight = 0.0;
@@ -126,7 +126,7 @@ static double centre(const double votes[HISTOGRAM_BINS], int best, int half, dou
     return weight > 0.0 ? sum / weight : best;
 }
 
-/* An ideal single mode: whatever is higher than it, beyond noise, is another one. */
+/* True if no bin above the noise exceeds the envelope of a single mode; such a bin would belong to another mode. */
 static bool is_under_envelope(const struct histogram_plan *plan, const struct histogram_votes *votes, int which,
                               double at, double peak)
 {

@@ -1,4 +1,4 @@
-/* The published method: votes for the up axis from turns and for the forward axis from starts, in four histograms. */
+/* The published method: turns give votes for the up axis, starts for the forward axis, in four histograms. */
 #ifndef MOUNT_CALIBRATION_HISTOGRAM_H
 #define MOUNT_CALIBRATION_HISTOGRAM_H
 
@@ -26,13 +26,13 @@ struct histogram_plan {
 };
 
 struct histogram_votes {
-    double votes[HISTOGRAM_BINS];  /* long, decayed */
-    double recent[HISTOGRAM_BINS]; /* short */
+    double votes[HISTOGRAM_BINS];  /* long histogram, decayed */
+    double recent[HISTOGRAM_BINS]; /* short histogram */
     double total, recent_total;
-    double outliers; /* beyond the range, decayed as the votes */
+    double outliers; /* votes beyond the range, decayed like the others */
     double peak_rad, recent_peak_rad;
     double max_votes;
-    double spread_rad; /* of all votes about the peak */
+    double spread_rad; /* rms distance of the votes from the peak */
     uint32_t accepted, has_peak;
 };
 
@@ -43,17 +43,17 @@ struct histogram {
     double rest_s, start_s;
     double speed_m_s;
     uint64_t votes;
-    uint32_t has_rest, refresh; /* which histogram is looked at next */
+    uint32_t has_rest, refresh; /* `refresh`: the histogram whose peak is searched next */
 };
 
-/* One vote; public for tests of the voting alone. */
+/* Adds one vote; public so that tests can check the voting alone. */
 void histogram_vote(const struct histogram_plan *plan, struct histogram *histogram, int which, double angle_rad);
-/* Looks for the peak, and whether it is accepted. */
+/* Finds the peak of a histogram and decides whether it is accepted. */
 void histogram_find_peak(const struct histogram_plan *plan, struct histogram *histogram, int which);
 void histogram_init(struct histogram *histogram);
 void histogram_push_block(const struct histogram_plan *plan, struct histogram *histogram,
                           const struct joint_block *block);
-/* Angles of the mount in the nominal vehicle's axes; false while none is accepted. */
+/* The mount from the peaks, with bounds and progress; false until the histograms of roll, pitch and yaw are accepted. */
 bool histogram_result(const struct histogram_plan *plan, const struct histogram *histogram,
                       oto_quat *q_body_from_sensor, double bound_rad[3], double *progress);
 

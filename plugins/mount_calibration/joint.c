@@ -1,18 +1,18 @@
-/* When the first blocks are run through again, and what is shown meanwhile. */
+/* Decides when the joint filter processes the first blocks again (a replay), and which result is shown meanwhile. */
 #include <string.h>
 
 #include "joint.h"
 
 #define REPLAYS 2
-#define SURPRISE 1.5 /* of what noise is assumed to be */
+#define SURPRISE 1.5 /* factor on the assumed variance of the noise */
 #define SURPRISE_RATIO 8.0
 #define AGAIN_LEVER_M 0.3
 #define AGAIN_LAG_S 0.05
-#define LAST_REPLAY_BLOCKS 700    /* leaves room for those that come in meanwhile */
-#define ROUGH_RAD (0.7 * OTO_DEG) /* of pitch and yaw */
+#define LAST_REPLAY_BLOCKS 700    /* leaves room for blocks that arrive during the replay */
+#define ROUGH_RAD (0.7 * OTO_DEG) /* sigma of pitch and yaw */
 #define ROUGH_ROLL_RAD (4.0 * OTO_DEG)
 
-/* What was found is where it begins, unsure by as much as makes its having been found of no weight. */
+/* Starts a state at its previous estimate, with a sigma so large that this estimate has no weight. */
 static void begin_at(const struct joint_filter *from, struct joint_filter *filter, int state, double sigma)
 {
     filter->extra[state - JOINT_PITCH_COMPLIANCE] = from->extra[state - JOINT_PITCH_COMPLIANCE];
@@ -20,8 +20,8 @@ static void begin_at(const struct joint_filter *from, struct joint_filter *filte
 }
 
 /*
- * What has been learned of noise stays. The lever does, too: while it is wrong, the swinging of the body on its springs is
- * taken for acceleration, and that for compliance.
+ * Restarts the filter for a replay. The learned noise is kept. The lever arm starts at its estimate: with a wrong lever arm
+ * the filter takes the oscillation of the body on its springs for acceleration, which makes the compliance wrong.
  */
 static void begin_replay(const struct joint_plan *plan, struct joint *joint)
 {
@@ -52,7 +52,7 @@ bool joint_is_replaying(const struct joint *joint)
     return joint->replayed < joint->kept_count;
 }
 
-/* One block of those that are kept. */
+/* Steps the filter over the next kept block. */
 static void replay_one(const struct joint_plan *plan, struct joint *joint)
 {
     joint_filter_step(plan, &joint->filter, &joint->kept[joint->replayed++]);
@@ -71,7 +71,10 @@ void joint_work(const struct joint_plan *plan, struct joint *joint)
     }
 }
 
-/* Drops the kept blocks if the room is used up before the mount is roughly known. */
+/*
+ * When the room for kept blocks is nearly full: replays them if the mount is roughly known, otherwise drops them and
+ * restarts the filter.
+ */
 static void make_room(const struct joint_plan *plan, struct joint *joint)
 {
     if (joint->kept_count < LAST_REPLAY_BLOCKS || joint->replays >= REPLAYS) {
@@ -94,7 +97,7 @@ void joint_push_block(const struct joint_plan *plan, struct joint *joint, const 
         joint->kept[joint->kept_count++] = *block;
     }
     if (!keep) {
-        while (joint_is_replaying(joint)) { /* not reached where joint_work is called for every sample */
+        while (joint_is_replaying(joint)) { /* not reached if joint_work is called for every sample */
             replay_one(plan, joint);
         }
         joint_filter_step(plan, &joint->filter, block);

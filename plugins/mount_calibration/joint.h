@@ -1,8 +1,10 @@
 /*
- * The joint method: one Kalman filter over the sensor's velocity and gravity in the sensor's own axes, both biases, the
- * mount, and what a vehicle does besides rolling along its x axis. It steps over blocks of a tenth of a second. Where
- * the mount has become roughly known, the first blocks are run through it again from there, so that no first guess
- * stays in the result. Pure numbers, plain state, no allocation.
+ * The joint method: one Kalman filter of the sensor's velocity and gravity in sensor axes, both biases, the mount, and the
+ * motions of a vehicle other than rolling along its x axis. It steps over blocks of a tenth of a second. As soon as the
+ * mount is roughly known, the filter restarts with that mount and processes the first blocks again, so that the initial
+ * guess does not influence the result. Pure numbers, plain state, no allocation.
+ *
+ * The no-slip point is the point of the unsteered axle on the ground, which neither drifts nor skids.
  */
 #ifndef MOUNT_CALIBRATION_JOINT_H
 #define MOUNT_CALIBRATION_JOINT_H
@@ -13,9 +15,9 @@
 #include "otolith/vecmath.h"
 
 #define JOINT_BLOCK_S 0.1
-#define JOINT_KEPT_BLOCKS 900 /* a minute and a half */
+#define JOINT_KEPT_BLOCKS 900 /* blocks of the first 90 s */
 
-/* Of the filter's state; the mount's error is a rotation of the vehicle's axes. */
+/* Indices of the filter's states; the error of the mount is a rotation about the vehicle's axes. */
 enum {
     JOINT_VELOCITY = 0, /* of the sensor, sensor axes */
     JOINT_GRAVITY = 3,  /* sensor axes */
@@ -24,82 +26,82 @@ enum {
     JOINT_MOUNT = 12,
     JOINT_PITCH_COMPLIANCE = 15, /* rad per m/s² */
     JOINT_ROLL_COMPLIANCE,
-    JOINT_SPEED_SCALE, /* less one */
+    JOINT_SPEED_SCALE, /* reported over true speed, minus one */
     JOINT_SPEED_LAG,   /* s */
-    JOINT_LEVER,       /* m: sensor from the point that neither drifts nor skids, body axes; three states */
-    JOINT_PITCH_CENTRE = JOINT_LEVER + 3, /* m: how far ahead of that point the body neither rises nor falls */
-    JOINT_SLIP,                           /* rad of drift per m/s² sideways */
-    JOINT_HEAVE,                          /* rad: slow pitch of the body against its path */
-    JOINT_BANK,                           /* rad: of the road, less its mean */
-    JOINT_CROWN,                          /* rad: that mean */
-    JOINT_KEPT_CROWN,     /* share of the crown that is there in a turn, less the usual one */
-    JOINT_SUPERELEVATION, /* rad per m/s²: roll in a bend of the road, springs included */
-    JOINT_RISE, /* m: of the body above its road, since a second began */
-    JOINT_LEVEL_ROLL, /* rad per m/s²: what roll compliance does on a level path; JOINT_PITCH_COMPLIANCE is the other */
+    JOINT_LEVER,       /* m: position of the sensor relative to the no-slip point, body axes; three states */
+    JOINT_PITCH_CENTRE = JOINT_LEVER + 3, /* m: distance ahead of the no-slip point at which a pitching body does not rise */
+    JOINT_SLIP,                           /* rad per m/s²: side slip angle per lateral acceleration */
+    JOINT_HEAVE,                          /* rad: slow pitch of the body relative to its path */
+    JOINT_BANK,                           /* rad: bank of the road minus its mean */
+    JOINT_CROWN,                          /* rad: mean bank of the road */
+    JOINT_KEPT_CROWN,     /* share of the crown that a corner keeps, minus the nominal share */
+    JOINT_SUPERELEVATION, /* rad per m/s²: roll per leftward acceleration in a bend, by superelevation and springs */
+    JOINT_RISE, /* m: height gained above the road in the current one-second window */
+    JOINT_LEVEL_ROLL, /* rad per m/s²: upward velocity per ∫ a_y² dt on a level path; JOINT_PITCH_COMPLIANCE: per ∫ a_x² dt */
     JOINT_STATES
 };
 #define JOINT_EXTRAS (JOINT_STATES - JOINT_PITCH_COMPLIANCE)
 
 /*
- * What the path does where the road tilts the body. It follows, as every road has it. Or it stays level while the body
- * tilts: no car drives like that, but simulations do that add grade and bank to the attitude alone. Then a mount's roll
- * shows in turns. Which of the two it is, is declared: the data do not say it.
+ * The path of the vehicle on a road with grade and bank. JOINT_FOLLOWS: the path follows the road, as for every real car.
+ * JOINT_STAYS_LEVEL: the path stays level while the body tilts, as in simulations that add grade and bank to the attitude
+ * only; turns then show the roll of the mount. A parameter selects one, because the data do not show which one holds.
  */
 enum { JOINT_FOLLOWS, JOINT_STAYS_LEVEL };
-#define JOINT_PAST_BLOCKS 8 /* for speeds that are late */
+#define JOINT_PAST_BLOCKS 8 /* history for speed reports that are late */
 
-/* What of the parameters the filter uses, in SI units. */
+/* The parameters that the filter uses, in SI units. */
 struct joint_plan {
     oto_quat q_nominal; /* body from sensor */
     double box_rad[3];
     double compliance_rad_s2_m[2], compliance_sigma_rad_s2_m[2];
     double bank_rad, road_length_m, crown_rad, crown_sigma_rad, vibration_rad;
     double gyro_bias_range_rad_s, accel_bias_sigma_m_s2, gyro_noise, accel_noise;
-    bool level;         /* the floor is: bank is measured at rest, too */
+    bool level;         /* the floor is level, so bank is measured at rest as well */
     uint32_t path;      /* JOINT_FOLLOWS or JOINT_STAYS_LEVEL */
-    oto_vec3 position_m, position_sigma_m; /* of the sensor, from the point that does not skid */
-    double axes_sigma, scale_sigma;        /* of accelerometer and gyroscope: cross terms, scale */
+    oto_vec3 position_m, position_sigma_m; /* of the sensor relative to the no-slip point */
+    double axes_sigma, scale_sigma;        /* of a cross term and of a scale factor of accelerometer and gyroscope */
     double speed_noise_m_s, speed_scale_sigma;
     double prior_sigma_rad[3]; /* of the mount */
     oto_quat q_prior;
 };
 
-/* A tenth of a second, integrated in the axes of its beginning. */
+/* IMU data of a tenth of a second, integrated in the sensor axes at the start of the block. */
 struct joint_block {
     oto_vec3 velocity_gain_m_s; /* ∫ f dt */
-    oto_vec3 turn_rad;          /* rotation vector, gyro_bias taken off */
-    oto_vec3 gyro_bias_rad_s;   /* what was taken off */
-    oto_vec3 end_rate_rad_s;    /* at its end, as measured */
-    oto_vec3 up;                /* the vehicle's, in sensor axes, where it was measured */
-    double up_sigma_rad;        /* 0: it was not */
+    oto_vec3 turn_rad;          /* rotation vector, with gyro_bias_rad_s subtracted from the rate */
+    oto_vec3 gyro_bias_rad_s;   /* the bias that was subtracted for turn_rad */
+    oto_vec3 end_rate_rad_s;    /* measured rate at the end of the block */
+    oto_vec3 up;                /* the vehicle's up axis in sensor axes, if it was measured */
+    double up_sigma_rad;        /* 0: `up` was not measured */
     double duration_s;
-    double speed_m_s;   /* mean of the reports in it */
-    double speed_age_s; /* of that mean, at its end */
-    double speed_step_m_s; /* to which it is rounded: at a steady speed it is off by the same for long */
-    uint32_t speeds;    /* reports; 0: none */
-    uint32_t still;     /* at rest since a while */
-    uint32_t breaks;    /* nothing is known of what was just before it */
+    double speed_m_s;   /* mean of the speed reports in the block */
+    double speed_age_s; /* age of that mean at the end of the block */
+    double speed_step_m_s; /* resolution of the speed; at constant speed its rounding error is constant */
+    uint32_t speeds;    /* number of speed reports; 0: none */
+    uint32_t still;     /* 1: the vehicle is at rest */
+    uint32_t breaks;    /* 1: there are no data immediately before the block */
     uint32_t speed_is_signed;
 };
 
-/* Of measurements of one kind. */
+/* Statistics of the measurements of one kind. */
 struct joint_channel {
-    double scale;             /* of the noise's variance, adapted */
-    double usual;             /* the same, over minutes */
-    double sum, sum_variance; /* of innovations, this second */
+    double scale;             /* adapted factor on the variance of the noise */
+    double usual;             /* the same factor, averaged over minutes */
+    double sum, sum_variance; /* of the innovations since the last evaluation */
     uint64_t summed;
 };
 
-/* A block some time ago. */
+/* An earlier block, kept for late speed reports. */
 struct joint_past {
-    double gain_m_s, duration_s; /* of the speed ahead */
-    oto_vec3 first_rate_rad_s;   /* at its beginning, as measured */
+    double gain_m_s, duration_s; /* gain of the forward speed in the block */
+    oto_vec3 first_rate_rad_s;   /* measured rate at the start of the block */
 };
 
-/* A turn under way: how much of it is about which axis of the body. */
+/* The current turn: its angles about the body's yaw and pitch axes. */
 struct joint_turn {
     double yaw_rad, pitch_rad;
-    double left_m_s; /* acceleration to the left, over yaw */
+    double left_m_s; /* leftward acceleration integrated over the yaw angle */
     double way_m;
 };
 
@@ -107,54 +109,54 @@ enum { JOINT_FORWARD, JOINT_SIDEWAYS, JOINT_UPWARD, JOINT_ROAD_BANK, JOINT_CHANN
 
 struct joint_filter {
     oto_vec3 velocity_m_s, gravity_m_s2, accel_bias_m_s2, gyro_bias_rad_s; /* sensor axes */
-    oto_vec3 last_rate_rad_s; /* as measured, at the end of the last block */
-    oto_vec3 steady_rate_rad_s, steady_accel_m_s2; /* without the swinging of the springs; sensor axes */
+    oto_vec3 last_rate_rad_s; /* measured rate at the end of the last block */
+    oto_vec3 steady_rate_rad_s, steady_accel_m_s2; /* smoothed over the oscillation on the springs; sensor axes */
     oto_quat q_body_from_sensor;
     double extra[JOINT_EXTRAS];
     double covariance[JOINT_STATES][JOINT_STATES];
     struct joint_channel channels[JOINT_CHANNELS];
-    struct joint_past past[JOINT_PAST_BLOCKS]; /* the last block first */
+    struct joint_past past[JOINT_PAST_BLOCKS]; /* newest block first */
     struct joint_turn turn;
-    double rise_s, rise_square_m2_s; /* of the second under way: how long, ∫ speed² dt */
-    double grade_sum, grade_square_sum, grade_weight; /* over distance, for the road's rms */
+    double rise_s, rise_square_m2_s; /* duration of the current one-second window, and ∫ speed² dt over it */
+    double grade_sum, grade_square_sum, grade_weight; /* sums over distance, from which the rms follows */
     double heave_power;                            /* rad² */
-    double gyro_power;                             /* (rad/s)²/Hz: of the gyroscope's noise, as it is at rest */
-    double jolt_power;                             /* (m/s²)²/Hz: shaking up and down that adds up in the velocity */
-    double bank_sum, bank_square_sum, bank_weight; /* over distance, for the road's rms */
+    double gyro_power;                             /* (rad/s)²/Hz: density of the gyroscope's noise, learned at rest */
+    double jolt_power;                             /* (m/s²)²/Hz: density of vertical jolts, which accumulate in the velocity */
+    double bank_sum, bank_square_sum, bank_weight; /* sums over distance, from which the rms follows */
     double bank_power;                             /* rad² */
     double distance_m, since_bank_m;
-    double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a² dt since the last rest */
+    double ahead_sq_m2_s3, aside_sq_m2_s3; /* ∫ a_x² dt and ∫ a_y² dt since the last rest */
     double accel_ahead_m_s2, accel_left_m_s2, speed_m_s, yaw_rate_rad_s; /* of the last block */
-    double gained_m_s;                     /* speed gained and lost, in all: it is what shows the pitch */
-    double forward_s;                      /* driven faster than a car reverses, forward */
+    double gained_m_s;                     /* total speed gained and lost; pitch is observable only through it */
+    double forward_s;                      /* time driven forward, faster than a car can reverse */
     uint64_t gated, blocks, turns;
-    oto_vec3 rest_rate_rad_s; /* of the last block, where that was at rest */
-    double rest_blocks;       /* that gyro_power rests on */
+    oto_vec3 rest_rate_rad_s; /* measured rate of the last block, if the vehicle was at rest */
+    double rest_blocks;       /* number of blocks at rest from which gyro_power was learned */
     uint32_t was_at_rest;
     uint32_t begun;
-    uint32_t refused; /* in a row */
-    uint32_t lost;    /* how often the velocity had to be set anew */
-    uint32_t rise_refused; /* the last one was */
+    uint32_t refused; /* consecutive blocks with a refused measurement */
+    uint32_t lost;    /* number of resets of the velocity */
+    uint32_t rise_refused; /* 1: the last measurement of rise was refused */
 };
 
 struct joint {
     struct joint_filter filter;
-    struct joint_filter shown; /* what is published while blocks are run through again */
+    struct joint_filter shown; /* copy from which results are published during a replay */
     struct joint_block kept[JOINT_KEPT_BLOCKS];
     uint32_t kept_count;
-    uint32_t replayed; /* blocks of the replay; = kept_count: it is live */
-    uint32_t replays;  /* done or under way */
+    uint32_t replayed; /* kept blocks processed so far; equal to kept_count: no replay is under way */
+    uint32_t replays;  /* number of replays that were started */
     uint32_t spare;
 };
 
 void joint_init(const struct joint_plan *plan, struct joint *joint);
-/* Takes a block, and works at most one. */
+/* Accepts a block and steps the filter over one block. */
 void joint_push_block(const struct joint_plan *plan, struct joint *joint, const struct joint_block *block);
-/* Work left over from a replay, a little of it. Called once a sample. */
+/* Steps a replay that is under way over up to two kept blocks. Called once a sample. */
 void joint_work(const struct joint_plan *plan, struct joint *joint);
 const struct joint_filter *joint_shown(const struct joint *joint);
 bool joint_is_replaying(const struct joint *joint);
-/* Speed or rise are suddenly much worse foretold than they have been. */
+/* True if the innovations of speed or rise are suddenly much larger than usual. */
 bool joint_is_surprised(const struct joint *joint);
 
 /* joint_filter.c */
@@ -171,14 +173,14 @@ struct joint_row {
 };
 void joint_row_put(struct joint_row *row, int state, double by);
 void joint_row_put3(struct joint_row *row, int state, oto_vec3 by);
-/* Variance of what the row measures. */
+/* Variance of the prediction: h P hᵀ. */
 double joint_row_variance(const struct joint_filter *filter, const struct joint_row *row);
-/* Measured less predicted is `innovation`. */
+/* Updates state and covariance with a measurement; innovation = measured − predicted. */
 void joint_update(struct joint_filter *filter, const struct joint_row *row, double innovation, double variance);
-/* Adds the value of the row and `more` to a state that is a sum. */
+/* Adds `more` to a state that is a sum; the row has the derivatives of `more`. */
 void joint_sum_up(struct joint_filter *filter, int state, const struct joint_row *row, double more);
-#define JOINT_MOVED 6   /* states that a block moves: velocity and gravity */
-#define JOINT_MOVERS 15 /* states that move them */
+#define JOINT_MOVED 6   /* states that a block changes: velocity and gravity */
+#define JOINT_MOVERS 15 /* states on which that change depends */
 void joint_transit(struct joint_filter *filter, const double transition[JOINT_MOVED][JOINT_MOVERS]);
 void joint_fade(struct joint_filter *filter, int state, double by, double power);
 

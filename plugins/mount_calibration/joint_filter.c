@@ -1,11 +1,11 @@
-/* One step of the joint filter over one block: what moves, and what is measured. Equations: README.md. */
+/* One step of the joint filter over one block: propagation of the state, then the measurements. Equations: README.md. */
 #include <string.h>
 
 #include "joint_parts.h"
 
 #define HEAVE_LENGTH_M 150.0
 #define HEAVE_FIRST_RAD (0.3 * OTO_DEG)
-#define LEVEL_CROWN_RAD OTO_DEG /* a level path shows the crown itself */
+#define LEVEL_CROWN_RAD OTO_DEG /* additional sigma of the crown on a level path, where the data show it */
 #define LEVEL_RAD_S2_M (0.3 * OTO_DEG)
 #define JOLT_FIRST 0.05
 #define LAG_S 0.1
@@ -13,18 +13,18 @@
 #define PITCH_CENTRE_M 0.7
 #define PITCH_CENTRE_SIGMA_M 0.7
 #define SLIP_RAD_S2_M 0.003
-#define KEPT_CROWN_SIGMA 0.4 /* known as 0.3; 0.4 holds where all of it is kept, too */
+#define KEPT_CROWN_SIGMA 0.4 /* the spread is 0.3; 0.4 also covers corners that keep the whole crown */
 #define SUPERELEVATION_RAD_S2_M (-0.5 * OTO_DEG)
 #define SUPERELEVATION_SIGMA_RAD_S2_M (0.8 * OTO_DEG)
 #define BEGIN_M_S2 0.3
 #define SPEEDS_UP_M_S2 0.4
-#define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* of its size, while its direction is known to a tenth of a radian */
-#define ACCEL_WANDER 2e-8 /* (m/s²)²/s, of the bias */
-#define GYRO_WANDER 1e-11 /* (rad/s)²/s */
-#define TURN_AT_ONCE_RAD 1.5 /* in which an axis that stands off is off the same way */
+#define BEGUN_GRAVITY_SIGMA_M_S2 0.15 /* sigma of the magnitude of gravity at the start, when its direction is known to 0.1 rad */
+#define ACCEL_WANDER 2e-8 /* (m/s²)²/s: random walk of the accelerometer bias */
+#define GYRO_WANDER 1e-11 /* (rad/s)²/s: random walk of the gyroscope bias */
+#define TURN_AT_ONCE_RAD 1.5 /* angle of a turn over which the effect of a scale error or cross term is correlated */
 #define GAIN_AT_ONCE_M_S 5.0
 #define GYRO_LEAST 0.4
-#define STEADY_S 1.0 /* longer than a body swings on its springs */
+#define STEADY_S 1.0 /* smoothing time; longer than the oscillation of a body on its springs */
 
 double joint_sigma(const struct joint_filter *filter, int state)
 {
@@ -34,7 +34,7 @@ double joint_sigma(const struct joint_filter *filter, int state)
 
 /* ---- beginning --------------------------------------------------------------------------------------------------- */
 
-/* What a car does besides rolling along its x axis: what is assumed of it, and how unsure that is. */
+/* Initial values and sigmas of the states that describe how a car moves other than rolling along its x axis. */
 static void begin_extras(const struct joint_plan *plan, struct joint_filter *filter)
 {
     const struct {
@@ -60,7 +60,7 @@ static void begin_extras(const struct joint_plan *plan, struct joint_filter *fil
         *joint_extra(filter, extras[i].state) = extras[i].value;
         filter->covariance[extras[i].state][extras[i].state] = joint_squared(extras[i].sigma);
     }
-    if (plan->path == JOINT_STAYS_LEVEL) { /* compliances act in another way there, and it is not known how */
+    if (plan->path == JOINT_STAYS_LEVEL) { /* on a level path compliance acts differently, by an unknown amount */
         filter->covariance[JOINT_PITCH_COMPLIANCE][JOINT_PITCH_COMPLIANCE] = joint_squared(LEVEL_RAD_S2_M);
         filter->covariance[JOINT_LEVEL_ROLL][JOINT_LEVEL_ROLL] = joint_squared(LEVEL_RAD_S2_M);
         filter->covariance[JOINT_CROWN][JOINT_CROWN] += joint_squared(LEVEL_CROWN_RAD);
@@ -88,7 +88,10 @@ void joint_filter_init(const struct joint_plan *plan, oto_quat q_body_from_senso
     filter->bank_power = joint_squared(plan->bank_rad);
 }
 
-/* Gravity is what is felt, turned round, but for acceleration and bias; its size is known. */
+/*
+ * Starts velocity and gravity from a block: gravity = accelerometer bias − specific force, with a sigma for the unknown
+ * acceleration; its magnitude is known.
+ */
 static void begin(struct joint_filter *filter, const struct joint_block *block)
 {
     oto_vec3 felt_m_s2 = oto_vec3_scale(block->velocity_gain_m_s, 1.0 / block->duration_s);
@@ -122,7 +125,10 @@ static void begin(struct joint_filter *filter, const struct joint_block *block)
     filter->begun = 1;
 }
 
-/* Where it speeds up, brakes or turns hard, what is felt says too little of where gravity is. */
+/*
+ * True if the filter can start with this block. While the vehicle accelerates, brakes or turns hard it cannot, because the
+ * specific force does not show the direction of gravity.
+ */
 static bool may_begin(const struct joint_block *block)
 {
     const double felt_m_s2 = oto_vec3_norm(block->velocity_gain_m_s) / block->duration_s;
@@ -161,9 +167,9 @@ static void add_across(struct joint_filter *filter, int state, oto_vec3 along, d
 }
 
 /*
- * What wrong scales and axes of the sensors add while the vehicle turns and speeds up: a scale along what is measured, a
- * cross term across it. Within one turn or one start they add up, from one to the next they are as good as independent.
- * What swings adds nothing: it turns back.
+ * Adds the errors that scale errors and cross terms of the sensors cause while the vehicle turns and accelerates: a scale
+ * error acts along the measured vector, a cross term across it. Within one turn or one start these errors accumulate; in
+ * different ones they are nearly independent. Oscillations add nothing, because they reverse.
  */
 static void add_sensor_errors(const struct joint_plan *plan, struct joint_filter *filter, double dt)
 {
@@ -171,7 +177,7 @@ static void add_sensor_errors(const struct joint_plan *plan, struct joint_filter
     const double turn = oto_vec3_norm(turn_rad), gain = oto_vec3_norm(gain_m_s);
     const double axes = joint_squared(plan->axes_sigma), scale = joint_squared(plan->scale_sigma) - axes;
     if (turn > 0.0) {
-        const double together = TURN_AT_ONCE_RAD / turn; /* along is of the size of the turn */
+        const double together = TURN_AT_ONCE_RAD / turn; /* add_outer squares turn_rad; this makes the variance ∝ turn */
         add_across(filter, JOINT_VELOCITY, filter->velocity_m_s, axes * turn * TURN_AT_ONCE_RAD);
         add_across(filter, JOINT_GRAVITY, filter->gravity_m_s2, axes * turn * TURN_AT_ONCE_RAD);
         add_outer(filter, JOINT_VELOCITY, oto_vec3_cross(turn_rad, filter->velocity_m_s), scale * together);
@@ -190,14 +196,17 @@ static void follow_steady(struct joint_filter *filter, oto_vec3 turn_rad, oto_ve
     filter->steady_accel_m_s2 = oto_vec3_add_scaled(oto_vec3_scale(filter->steady_accel_m_s2, STEADY_S * by), gain_m_s, by);
 }
 
-/* As seen at rest, but never more than is assumed, nor much less: on the road there is more than at rest. */
+/*
+ * The noise density learned at rest, limited to the range from GYRO_LEAST² of the assumed one to the assumed one. The lower
+ * limit is there because noise is larger on the road than at rest.
+ */
 static double gyro_power(const struct joint_plan *plan, const struct joint_filter *filter)
 {
     const double assumed = joint_squared(plan->gyro_noise), least = joint_squared(GYRO_LEAST) * assumed;
     return filter->gyro_power < least ? least : filter->gyro_power > assumed ? assumed : filter->gyro_power;
 }
 
-/* Accelerometer and gyroscope noise over the block, jolts, and how slowly biases may wander. */
+/* Adds the noise of a block: accelerometer, gyroscope, vertical jolts, and the random walk of the biases. */
 static void add_noise(const struct joint_plan *plan, struct joint_filter *filter, double dt)
 {
     const double turn = gyro_power(plan, filter) * dt, push = joint_squared(plan->accel_noise) * dt;
@@ -213,8 +222,8 @@ static void add_noise(const struct joint_plan *plan, struct joint_filter *filter
 }
 
 /*
- * On a level path the velocity does not turn with the body's pitch: ω × v without ω's y. Which axis that is hangs on
- * the mount: δv' = v(ω_z ε_x - ω_x ε_z) upwards.
+ * On a level path the velocity does not rotate with the body's pitch: ω × v is taken without ω_y. The direction of the
+ * body's y axis depends on the mount, whose error ε adds δv' = v(ω_z ε_x - ω_x ε_z) upwards.
  */
 static oto_mat3 stay_level(const struct joint_filter *filter, oto_vec3 turn_rad,
                            double transition[JOINT_MOVED][JOINT_MOVERS])
@@ -234,7 +243,7 @@ static oto_mat3 stay_level(const struct joint_filter *filter, oto_vec3 turn_rad,
     return oto_mat3_transpose(oto_mat3_from_quat(oto_quat_from_rotvec(turn_rad)));
 }
 
-/* The block's rotation and velocity gain with the biases as now known; `u` is the velocity before it is turned. */
+/* Propagates velocity and gravity over a block with the current biases; `u` is the velocity at the end in the axes at the start. */
 static void move(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block)
 {
     const double dt = block->duration_s;
@@ -270,7 +279,7 @@ static void move(const struct joint_plan *plan, struct joint_filter *filter, con
     filter->gravity_m_s2 = oto_mat3_mul_vec(to_end, filter->gravity_m_s2);
 }
 
-/* All at the end of the block. */
+/* The motion of the body; velocity and rate are those at the end of the block. */
 struct joint_body joint_look(const struct joint_filter *filter, const struct joint_block *block,
                              double speed_before_m_s)
 {
@@ -288,7 +297,7 @@ struct joint_body joint_look(const struct joint_filter *filter, const struct joi
     return body;
 }
 
-/* Of the point that does not skid, at the end of the block before. */
+/* Forward speed of the no-slip point at the end of the previous block. */
 static double speed_before(const struct joint_filter *filter)
 {
     const oto_quat q = filter->q_body_from_sensor;

@@ -120,7 +120,7 @@ void joint_sum_up(struct joint_filter *filter, int state, const struct joint_row
     *joint_extra(filter, state) += more;
 }
 
-/* A state that forgets: what stays of it is `by`, and `power` is its variance in the long run. */
+/* Fades a first-order Gauss–Markov state: multiplies it by `by`; `power` is its stationary variance. */
 void joint_fade(struct joint_filter *filter, int state, double by, double power)
 {
     for (int j = 0; j < JOINT_STATES; j++) {

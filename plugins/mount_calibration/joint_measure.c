@@ -1,35 +1,38 @@
-/* What is measured of a block, and what is learned of noise from it. Equations: README.md. */
+/* The measurements of a block, and how their noise is learned. Equations: README.md. */
 #include "joint_parts.h"
 
 #define JOLT_MOST 0.3
 #define HEAVE_MOST_RAD (2.0 * OTO_DEG)
 #define GATE_SQ 25.0
-#define REFUSED_AT_MOST 20 /* two seconds */
+#define REFUSED_AT_MOST 20 /* blocks: two seconds */
 #define SCALE_MEMORY 0.01
 #define RISE_MEMORY 0.03
-#define USUAL_MEMORY 0.1 /* of that */
+#define USUAL_MEMORY 0.1 /* times SCALE_MEMORY or RISE_MEMORY */
 #define SCALE_LEAST 0.1
 #define LEARN_FROM 4.0
 #define SCALE_MOST 100.0
-#define LEARN 0.3 /* of five seconds, to powers' logarithms */
+#define LEARN 0.3 /* gain of one evaluation (every five seconds) on the logarithm of a learned power */
 #define RATIO 0.75
 #define RATIO_MOST 9.0
 #define SPEED_FLOOR_M_S 0.015
-#define AHEAD_M_S2 2.0 /* a usual acceleration */
-/* What a turn does that no lever explains: steering, tyres. It is alike for the whole of a turn. */
+#define AHEAD_M_S2 2.0 /* a typical acceleration */
+/* Effects of a turn that the lever arm does not explain: steering, tyres. They are constant within a turn. */
 #define TURNING_AHEAD_M 0.1
 #define TURNING_ASIDE_M 0.25
 #define DRIFT_RAD_S2_M 0.002
-#define SUMMED 10 /* innovations of a second */
+#define SUMMED 10 /* innovations per evaluation: one second */
 #define RISES_SUMMED 5
 #define RISE_S 0.95
 #define RISE_M 0.015
-#define SWING_LEFT 0.4 /* of the swinging, in a second's mean */
-#define GYRO_BLOCKS 20.0     /* what is assumed of the gyroscope's noise counts as so many blocks */
-#define GYRO_BLOCKS_MOST 1e4 /* then its memory begins to fade */
-#define REVERSES_M_S 8.0 /* no car drives backwards as fast */
+#define SWING_LEFT 0.4 /* share of the oscillation that remains in the mean over a second */
+#define GYRO_BLOCKS 20.0     /* weight of the assumed gyroscope noise, as a number of blocks at rest */
+#define GYRO_BLOCKS_MOST 1e4 /* with more blocks, old blocks lose weight */
+#define REVERSES_M_S 8.0 /* no car reverses as fast */
 
-/* Towards where a second's innovations, squared, are on average RATIO of what was foretold: less than one, to be safe. */
+/*
+ * Adapts a power so that the squared sum of innovations is on average RATIO of its predicted variance. RATIO is less than
+ * one, so that the learned noise is rather too large.
+ */
 static double learned(double power, double ratio, double least, double most)
 {
     power *= oto_exp(LEARN * ((ratio < RATIO_MOST ? ratio : RATIO_MOST) - RATIO));
@@ -37,8 +40,8 @@ static double learned(double power, double ratio, double least, double most)
 }
 
 /*
- * Upward jolts that add up in the velocity, as noise does whose vibration the sampling has folded down, and slow pitch of
- * the body against a path that follows it: both are allowed as much as makes the innovations independent.
+ * Adapts two powers until the innovations are independent: upward jolts, which accumulate in the velocity like noise
+ * (aliased vibration), and slow pitch of the body relative to a path that follows the road.
  */
 static void learn_jolts(const struct joint_plan *plan, struct joint_filter *filter, double ratio)
 {
@@ -48,7 +51,7 @@ static void learn_jolts(const struct joint_plan *plan, struct joint_filter *filt
     }
 }
 
-/* Innovations of a second, together: what is slow shows in them, what shakes does not. */
+/* Sums the innovations of an evaluation: slow errors remain in the sum, vibration averages out. */
 static void sum_up(const struct joint_plan *plan, struct joint_filter *filter, int kind, double innovation, double variance)
 {
     struct joint_channel *channel = &filter->channels[kind];
@@ -69,8 +72,8 @@ static void sum_up(const struct joint_plan *plan, struct joint_filter *filter, i
 }
 
 /*
- * Takes the measurement unless it is too far off, and learns how large the noise really is, but for what is `fixed` of it.
- * Returns whether it was taken.
+ * Updates the filter with a measurement unless its gate refuses it, and adapts the scale of the noise. The scale multiplies
+ * `variance` but not `fixed`. Returns whether the measurement was used.
  */
 bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filter, int kind, const struct joint_row *row,
                     double innovation, double variance, double fixed)
@@ -87,7 +90,7 @@ bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filte
         channel->scale += channel->scale < SCALE_MOST ? memory * channel->scale : 0.0;
         return false;
     }
-    if (known < LEARN_FROM * noise) { /* else the innovation says little of the noise */
+    if (known < LEARN_FROM * noise) { /* otherwise the innovation contains little information about the noise */
         seen = (excess > 0.0 ? excess : 0.0) / variance;
         channel->scale += memory * (seen - channel->scale);
         channel->scale = channel->scale < SCALE_LEAST  ? SCALE_LEAST
@@ -99,10 +102,10 @@ bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filte
     return true;
 }
 
-/* What it did `age_s` ago: by how much it has sped up since, its acceleration and the rate as measured. */
+/* The motion `age_s` ago: the speed gained since then, the forward acceleration, and the measured rate. */
 struct then {
     double gain_m_s, ahead_m_s2;
-    double unknown_s; /* before anything is known of it */
+    double unknown_s; /* part of the age that is older than the history */
     oto_vec3 rate_rad_s;
 };
 
@@ -124,7 +127,7 @@ static struct then look_back(const struct joint_filter *filter, const struct joi
     return then;
 }
 
-/* The sensor moves against the point that does not skid where the body turns. */
+/* Adds the derivatives by the lever arm: when the body turns, the sensor moves relative to the no-slip point. */
 static void put_lever(struct joint_row *row, double by_x, double by_y, double by_z)
 {
     joint_row_put3(row, JOINT_LEVER, oto_vec3_make(by_x, by_y, by_z));
@@ -150,8 +153,8 @@ static bool measure_forward(const struct joint_plan *plan, struct joint_filter *
 }
 
 /*
- * The axle that does not steer does not slip, but for its drift. What a roll of the mount would do to the little upward
- * velocity that springs make is left out: too much hangs on how they work.
+ * The unsteered axle moves sideways only by its side slip. The derivative by the mount's roll, which is proportional to the
+ * small upward velocity of the body on its springs, is omitted because it depends too much on the springs.
  */
 static bool measure_sideways(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body)
 {
@@ -168,8 +171,9 @@ static bool measure_sideways(const struct joint_plan *plan, struct joint_filter 
 }
 
 /*
- * The body moves along the road, to which the springs pitch it about a point ahead of the axle. They swing at one to three
- * hertz: what is measured is by how much it would have risen above its road in a second, in which that comes to little.
+ * Accumulates the rise of the body above its road. The body moves along the road; the springs pitch it about a point ahead
+ * of the axle and oscillate at one to three hertz. Over a second this oscillation nearly averages out, so the rise is
+ * measured once a second.
  */
 static void rise(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body, double dt)
 {
@@ -201,7 +205,7 @@ static void begin_rise(struct joint_filter *filter)
     filter->rise_square_m2_s = 0.0;
 }
 
-/* True if the last second was used. Its result is valid until the next second is over. */
+/* Returns whether the filter used the last complete one-second window. */
 static bool measure_upward(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
                            double dt)
 {
@@ -230,7 +234,7 @@ static void forget_path(struct joint_filter *filter)
     filter->aside_sq_m2_s3 = 0.0;
 }
 
-/* What a level path has added up of the springs' doings was no motion: it is dropped. */
+/* On a level path the effects of the springs accumulate in the velocity without being motion: at rest the velocity is reset. */
 static void come_to_rest(const struct joint_plan *plan, struct joint_filter *filter)
 {
     if (plan->path == JOINT_STAYS_LEVEL && filter->ahead_sq_m2_s3 + filter->aside_sq_m2_s3 > 0.05) {
@@ -243,7 +247,7 @@ static void come_to_rest(const struct joint_plan *plan, struct joint_filter *fil
     forget_path(filter);
 }
 
-/* Two blocks at rest differ by noise alone, whatever the bias is. */
+/* Learns the gyroscope's noise from the difference of two blocks at rest, which does not contain the bias. */
 static void learn_gyro(struct joint_filter *filter, oto_vec3 rate_rad_s, double dt)
 {
     const double seen = oto_vec3_norm_sq(oto_vec3_sub(rate_rad_s, filter->rest_rate_rad_s)) * dt / 6.0;
@@ -285,7 +289,7 @@ void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filt
     }
 }
 
-/* The rotation that takes the measured up to the vehicle's is what the mount is off, in roll and pitch. */
+/* The rotation from the measured up axis to the vehicle's up axis is the error of the mount in roll and pitch. */
 void joint_measure_up(struct joint_filter *filter, const struct joint_block *block)
 {
     const oto_vec3 up = oto_quat_rotate(filter->q_body_from_sensor, block->up);
@@ -296,7 +300,7 @@ void joint_measure_up(struct joint_filter *filter, const struct joint_block *blo
     joint_update(filter, &pitch, pitch_rad, joint_squared(block->up_sigma_rad));
 }
 
-/* The velocity is set anew where it has been contradicted for long. */
+/* Resets the velocity to the reported speed after measurements have contradicted it for two seconds. */
 static void lose_velocity(struct joint_filter *filter, double speed_m_s)
 {
     oto_vec3 ahead = oto_quat_rotate_inv(filter->q_body_from_sensor, oto_vec3_make(1.0, 0.0, 0.0));
@@ -312,7 +316,7 @@ static void lose_velocity(struct joint_filter *filter, double speed_m_s)
     filter->rise_refused = 0;
 }
 
-/* A speed without a sign has that of the velocity, unless that is faster than a car reverses. */
+/* Gives an unsigned speed the sign of the estimated velocity, unless the speed is higher than that of a reversing car. */
 static double with_sign(const struct joint_block *block, double velocity_m_s)
 {
     const bool turns_round = !block->speed_is_signed && velocity_m_s < -0.3 && block->speed_m_s < REVERSES_M_S;

@@ -1,20 +1,20 @@
-/* What the filter's steps and its measurements share. */
+/* Declarations that the steps and the measurements of the joint filter share. */
 #ifndef MOUNT_CALIBRATION_JOINT_PARTS_H
 #define MOUNT_CALIBRATION_JOINT_PARTS_H
 
 #include "joint.h"
 
 #define GRAVITY_M_S2 9.80665
-#define GRAVITY_SIGMA_M_S2 0.03 /* from place to place, and of the accelerometer's scale */
+#define GRAVITY_SIGMA_M_S2 0.03 /* variation of gravity with place, and scale error of the accelerometer */
 #define HEAVE_LEAST_RAD (0.03 * OTO_DEG)
-#define JOLT_LEAST 0.003 /* m/s² for 1 Hz^½ */
+#define JOLT_LEAST 0.003 /* m/s² per Hz^½ */
 
-/* What the body does in the block, in its own axes. */
+/* Motion of the body in a block, in body axes. */
 struct joint_body {
     oto_mat3 from_sensor;
-    oto_vec3 velocity_m_s;    /* of the point that does not skid */
-    oto_vec3 rate_rad_s;      /* at the end */
-    oto_vec3 mean_rate_rad_s; /* of the whole block */
+    oto_vec3 velocity_m_s;    /* of the no-slip point */
+    oto_vec3 rate_rad_s;      /* at the end of the block */
+    oto_vec3 mean_rate_rad_s; /* mean over the block */
     double ahead_m_s2, left_m_s2;
 };
 
@@ -28,7 +28,7 @@ static inline double joint_squared(double x)
     return x * x;
 }
 
-/* joint_linear.c: states from `first` up to `end` become independent of all else, and certain until said otherwise. */
+/* joint_linear.c: sets the covariances of the states from `first` to `end` - 1 to zero, so that new variances can be set. */
 void joint_forget(struct joint_filter *filter, int first, int end);
 
 /* joint_filter.c */
@@ -48,12 +48,12 @@ void joint_measure_road(const struct joint_plan *plan, struct joint_filter *filt
 
 /* joint_measure.c */
 /*
- * Takes the measurement unless it is too far off, and learns how large the noise really is, but for what is `fixed` of it.
- * Returns whether it was taken.
+ * Updates the filter with a measurement unless its gate refuses it, and adapts the scale of the noise. The scale multiplies
+ * `variance` but not `fixed`. Returns whether the measurement was used.
  */
 bool joint_measure_row(const struct joint_plan *plan, struct joint_filter *filter, int kind, const struct joint_row *row,
                        double innovation, double variance, double fixed);
-/* The size of gravity is known. */
+/* Updates the filter with the known magnitude of gravity. */
 void joint_measure_gravity(struct joint_filter *filter, double sigma_m_s2);
 void joint_measure_rest(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                         const struct joint_body *body);

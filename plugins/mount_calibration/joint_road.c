@@ -1,19 +1,22 @@
-/* What the road says of the roll: it is level across on average, and corners are turned upright on it. Equations: README.md. */
+/*
+ * Measurements of the roll from the road: on average the road is level across, and the axis of a corner is normal to the
+ * surface. Equations: README.md.
+ */
 #include "joint_parts.h"
 
 #define BANK_EACH_M 3.0
 #define TURN_RAD_S 0.12
-#define TURN_M_S 3.0 /* slower is not on a road, but where cars are parked */
+#define TURN_M_S 3.0 /* a slower vehicle is parking, not on a road */
 #define TURN_LEAST_RAD (40.0 * OTO_DEG)
-#define CORNER_M 35.0 /* a larger radius is a bend */
+#define CORNER_M 35.0 /* a curve with a larger radius is a bend */
 #define KEPT_CROWN 0.4
-#define HALF_CORNER_M 40.0 /* radius at which half of the crown that a corner loses is lost */
+#define HALF_CORNER_M 40.0 /* radius at which half of the maximum loss of crown is reached */
 #define TURN_SIGMA_RAD (0.6 * OTO_DEG)
 #define GRADE_FIRST_RAD (2.0 * OTO_DEG)
 #define GRADE_SEEN_M 500.0
 #define ASIDE_RAD_S2_M (0.3 * OTO_DEG)
 
-/* The road's rms bank, as it is seen about its mean; the assumed one counts as five independent places. */
+/* Learns the rms of the road's bank about its mean; the assumed rms has the weight of five independent places. */
 static void learn_bank(const struct joint_plan *plan, struct joint_filter *filter, double roll_rad, double way_m)
 {
     double mean, apart, places, seen;
@@ -36,25 +39,25 @@ static void learn_grade(struct joint_filter *filter, double grade_rad, double wa
     filter->grade_weight += way_m;
 }
 
-/* A corner is turned by the springs' roll; a bend of the road has a bank of its own as well. */
+/* In a corner only the springs roll the body; in a bend the superelevation of the road does so as well. */
 static bool is_corner(const struct joint_body *body)
 {
     return oto_fabs(body->mean_rate_rad_s.z) * CORNER_M > oto_fabs(body->velocity_m_s.x);
 }
 
-static double crown_size(const struct joint_plan *plan) /* linear: neither is learned by way of the other */
+static double crown_size(const struct joint_plan *plan) /* a constant, so that the kept crown is linear in the states */
 {
     return oto_hypot(plan->crown_rad, plan->crown_sigma_rad);
 }
 
-/* Of a corner: 0 on a straight road, almost 1 where streets meet. */
+/* Degree to which a curve is a corner: 0 on a straight road, almost 1 at a junction. */
 static double cornering(const struct joint_body *body)
 {
     const double turning = joint_squared(HALF_CORNER_M * body->mean_rate_rad_s.z);
     return turning / (turning + joint_squared(body->velocity_m_s.x) + 1.0);
 }
 
-/* The road is level across, but for its wander and its mean, the crown, of which a corner keeps a share. */
+/* The road is level across except for its varying bank and its mean, the crown, of which a corner keeps a share. */
 void joint_measure_bank(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_body *body,
                         double way_m)
 {
@@ -84,8 +87,9 @@ void joint_measure_bank(const struct joint_plan *plan, struct joint_filter *filt
 }
 
 /*
- * A corner that is turned on a plane has an axis that stands upright on it. The body stands upright on it as well, but for its springs and
- * the share of the crown that is kept: the sensor's axes show the mount's roll. What is not plane is about as large as grade is.
+ * In a corner on a plane the vehicle turns about the normal of that plane. The z axis of the body is parallel to the
+ * normal, except for the roll on the springs and the share of the crown that is kept, so the axis of the turn in sensor
+ * axes shows the roll of the mount. The surface deviates from a plane by about as much as its grade.
  */
 static void measure_turn(const struct joint_plan *plan, struct joint_filter *filter)
 {
@@ -108,7 +112,7 @@ static void measure_turn(const struct joint_plan *plan, struct joint_filter *fil
     }
 }
 
-/* The corner under way, until it has been turned. */
+/* Accumulates the current turn; when it ends, measures the roll if it was a corner. */
 static void follow_turn(const struct joint_plan *plan, struct joint_filter *filter, const struct joint_block *block,
                         const struct joint_body *body)
 {

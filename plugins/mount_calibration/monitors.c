@@ -3,17 +3,17 @@
 #include <string.h>
 
 #define SECOND_NS INT64_C(1000000000)
-#define GAP_NS (SECOND_NS / 10) /* longer is a break */
-#define RATE_MOST_RAD_S 10.0    /* no car turns like that */
+#define GAP_NS (SECOND_NS / 10) /* a longer gap is a break */
+#define RATE_MOST_RAD_S 10.0    /* no car turns faster */
 #define FORCE_MOST_M_S2 80.0
 #define SPEED_MOST_M_S 100.0
-#define LEAP_STEPS 12.0 /* a step of so many usual ones is a spike, unless the next sample stays there */
+#define LEAP_STEPS 12.0 /* a change of so many mean changes is a spike, unless the next sample confirms it */
 #define LEAP_LEAST_M_S2 3.0
 #define LEAP_LEAST_RAD_S 0.3
 #define FELT_LEAST_M_S2 8.8
 #define FELT_MOST_M_S2 10.8
-#define SLOWEST_S 0.0215 /* 50 Hz, and what a clock may be off */
-#define LEVEL_UP 10      /* tenths of a second until it counts, and until it is forgotten */
+#define SLOWEST_S 0.0215 /* 50 Hz, with a tolerance for the clock */
+#define LEVEL_UP 10      /* tenths of a second until a raw bit sets its debounced bit; at level 0 that bit is cleared */
 #define LEVEL_MOST 30
 
 #define BIT(name) (1u << OTO_CALIBRATION_MONITOR_##name)
@@ -42,7 +42,7 @@ static enum monitors_answer drop_imu(struct monitors *monitors, uint32_t why)
     return MONITORS_DROP;
 }
 
-/* A sample far from the last one, alone: if the next one is far from it as well, the motion is real. */
+/* True for a single sample far from the previous one. If the next sample is far from it as well, the motion is real. */
 static bool is_spike(struct monitors *monitors, oto_vec3 felt, oto_vec3 rate)
 {
     const double force_step = oto_vec3_norm(oto_vec3_sub(felt, monitors->specific_force_m_s2));
@@ -153,7 +153,7 @@ static uint32_t raw_bits(const struct monitors_plan *plan, const struct monitors
     raw |= still && monitors->still_rate_rad_s > 1.1 * plan->gyro_bias_range_rad_s ? BIT(GYRO_RANGE) : 0;
     raw |= monitors->conflict > 0.35 ? BIT(SPEED_CONFLICT) : 0;
     if (now_ns - monitors->imu_changed_ns >
-            8 * SECOND_NS && /* a perfect IMU at a steady acceleration repeats itself, too */
+            8 * SECOND_NS && /* an ideal IMU also repeats its values at constant acceleration */
         oto_fabs(monitors->speed_m_s - monitors->speed_when_imu_changed_m_s) > 3.0) {
         raw |= BIT(IMU_STUCK);
     }

@@ -6,7 +6,7 @@
 
 #define REST_S 4.5
 #define TURNED_RAD (120.0 * OTO_DEG)
-#define FLOOR_RAD (0.05 * OTO_DEG) /* it is not quite a plane, and the springs do not come back quite */
+#define FLOOR_RAD (0.05 * OTO_DEG) /* deviations of the floor from a plane, and of the springs from their previous position */
 
 void opposite_init(struct opposite *opposite)
 {
@@ -14,7 +14,7 @@ void opposite_init(struct opposite *opposite)
     opposite->q_rest_from_now = oto_quat_identity();
 }
 
-/* The axis of the turn from the last rest to this one, if it was a large one. */
+/* Puts the axis of the turn from the last rest to this one into the block, if the turn was large enough. */
 static void put_axis(const struct joint_plan *plan, const struct opposite *opposite, struct joint_block *block)
 {
     const oto_vec3 turn_rad = oto_quat_to_rotvec(opposite->q_rest_from_now);
@@ -30,7 +30,7 @@ static void put_axis(const struct joint_plan *plan, const struct opposite *oppos
     block->up_sigma_rad = oto_sqrt(joint_squared(FLOOR_RAD) + joint_squared(plan->axes_sigma) + 0.25 * drift_sq);
 }
 
-/* The rest under way is what the next turn begins from. */
+/* The current rest becomes the start of the next turn. */
 static void begin_from(struct opposite *opposite)
 {
     opposite->up_m_s2 = oto_vec3_scale(opposite->felt_m_s, 1.0 / opposite->rest_s);

@@ -1,4 +1,4 @@
-/* The adapter of calibrator.h to the plugin ABI: an estimator that listens to one IMU and one speed. */
+/* The adapter of calibrator.h to the plugin ABI: an estimator that reads one IMU and one speed. */
 #include "calibrator.h"
 #include "otolith/estimator.h"
 

@@ -1,4 +1,4 @@
-/* The records, from what is known. */
+/* Fills the published records from plan and state. */
 #include <string.h>
 
 #include "verdict.h"
@@ -23,7 +23,7 @@ static void put_rotation(const struct mountcal_plan *plan, oto_quat q, struct ot
     record->position_body_m = oto_vec3_from_array(plan->params.position_body_m);
 }
 
-/* A value is an angle of roll, pitch, yaw; its bound is that of a rotation about the vehicle's axis. */
+/* The values are roll, pitch and yaw angles; a bound is that of a rotation about the vehicle's axis. */
 static void put_axes(const struct mountcal_plan *plan, const struct mountcal_state *state,
                      const struct mountcal_estimate *now, struct oto_mount_calibration_record *record)
 {

@@ -2,16 +2,16 @@
 
 #include <string.h>
 
-#define RECORD_EVERY_S 20.0 /* of marks, doubled when they are full */
-#define DOUBT_S 8.0         /* of contradiction, until the mount is said to have moved */
+#define RECORD_EVERY_S 20.0 /* least interval between marks */
+#define DOUBT_S 8.0         /* after contradictions for this time the mount is taken to have moved */
 #define DOUBT_MOST_S 12.0
 #define MOVED_SHOWN_S 20.0
 #define GARAGE_REST_S 5.0
 #define LOSS_MEMORY_S 300.0
 #define LOSSES_MOST 1.5
-#define LEVEL_JOLT_MOST 0.02 /* m/s² for 1 Hz^½: more, and it is no level path either */
-#define WIDENED 1.5          /* bounds: parts of the drive disagree */
-#define REFUTED 12.0         /* squared difference over variance */
+#define LEVEL_JOLT_MOST 0.02 /* m/s² per Hz^½: with larger jolts the path is not level */
+#define WIDENED 1.5          /* factor on the bounds above which parts of the drive disagree */
+#define REFUTED 12.0         /* squared difference over variance that refutes a previous result */
 
 /* ---- marks: how far the result has moved since ------------------------------------------------------------------- */
 
@@ -48,8 +48,8 @@ static void thin_marks(struct mountcal_marks *marks)
 }
 
 /*
- * An optimal estimate moves from one time to a later one by the difference of its variances. Where it moves more than
- * two and a half times that, bounds are widened by as much.
+ * The change of an optimal estimate has the difference of its variances as variance. If the result has moved by more than
+ * about 2.5 sigma of this change since a mark, its bounds are widened in proportion.
  */
 static void compare_marks(struct mountcal_marks *marks, const struct mountcal_estimate *now)
 {
@@ -105,7 +105,7 @@ static uint32_t input_reason(const struct mountcal_state *state)
                                               : OTO_CALIBRATION_REASON_COLLECTING;
 }
 
-/* Further from the nominal mount, as turned about the vehicle's axes, than the box allows, by more than it is unsure. */
+/* True if the rotation from the nominal mount exceeds the box about a vehicle axis by more than its 3-sigma uncertainty. */
 static bool is_outside(const struct mountcal_plan *plan, const struct mountcal_estimate *now)
 {
     static const int axis_of[3] = {OTO_CALIBRATION_ROLL_ABSOLUTE, OTO_CALIBRATION_PITCH, OTO_CALIBRATION_YAW};
@@ -133,7 +133,7 @@ static double progress_of(const struct mountcal_plan *plan, const struct mountca
 {
     static const int box_of[OTO_CALIBRATION_AXES] = {1, 2, 0, 0};
     double least = 1.0;
-    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) { /* the published rule, and then the bounds as well */
+    if (plan->params.method == OTO_CALIBRATION_HISTOGRAM) { /* the published rule must hold in addition to the bounds */
         oto_quat q;
         double unused_rad[3];
         const bool accepted = histogram_result(&plan->histogram, &state->histogram, &q, unused_rad, &least);
@@ -159,8 +159,8 @@ static bool has_driven_enough(const struct mountcal_plan *plan, const struct mou
 }
 
 /*
- * A previous result joins an axis once the new data alone say that it is within what is accepted: they could have
- * refuted it. Until then it is carried, and changes nothing.
+ * A previous result joins an axis as soon as the new data alone, which could have refuted it, show that it is within the
+ * acceptance bound. Until then it is carried and has no effect.
  */
 static void judge_previous(const struct mountcal_plan *plan, struct mountcal_state *state)
 {
@@ -270,7 +270,7 @@ static bool has_wandered(const struct mountcal_plan *plan, const struct mountcal
     return false;
 }
 
-/* A velocity that had to be set anew is a contradiction that a share of refused blocks does not show. */
+/* Counts resets of the velocity. Each is a contradiction that the share of refused blocks does not show. */
 static void count_losses(struct mountcal_state *state, double dt)
 {
     struct mountcal_verdict *verdict = &state->verdict;
@@ -308,7 +308,7 @@ static void doubt(const struct mountcal_plan *plan, struct mountcal_state *state
     }
 }
 
-/* What is felt less motion and gravity, over four seconds; in the result's axes. */
+/* Checks the mean over four seconds of specific force minus acceleration minus reaction to gravity, in body axes. */
 static void check_gravity(struct mountcal_state *state, const struct joint_block *block)
 {
     const struct joint_filter *filter = &state->joint.filter;

@@ -25,7 +25,7 @@ void odometer_prepare(const struct odometer_params *params, double rate_hz, stru
     };
 }
 
-/* The speed of a steered wheel along its own velocity, with the sign of the car's. */
+/* The speed of a steered front wheel along its own direction of travel, with the sign of the car's speed. */
 static double front_speed_m_s(double rear_speed_m_s, double sideways_m_s)
 {
     const double speed_m_s = oto_sqrt(rear_speed_m_s * rear_speed_m_s + sideways_m_s * sideways_m_s);
@@ -44,11 +44,11 @@ static void true_speeds(const struct odometer_plan *plan, const struct odometer_
     speed_m_s[ODOMETER_FRONT_RIGHT] = front_speed_m_s(speed_m_s[ODOMETER_REAR_RIGHT], sideways_m_s);
 }
 
-/* Whole ticks of the pulse wheel in this period, as a speed. */
+/* The speed that corresponds to the whole ticks of the pulse wheel in this period. */
 static double count_ticks(const struct odometer_plan *plan, double *pulse, double speed_m_s)
 {
     const double turned = *pulse + speed_m_s * plan->period_s * plan->ticks_per_metre;
-    if (!(oto_fabs(turned) < 0x1p52)) { /* beyond 2^52 ticks there is no fraction to keep */
+    if (!(oto_fabs(turned) < 0x1p52)) { /* from 2^52 ticks on a double has no fraction */
         *pulse = 0.0;
         return speed_m_s;
     }

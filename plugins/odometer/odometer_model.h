@@ -11,7 +11,7 @@
 #include "otolith/records.h"
 #include "otolith/rng.h"
 
-/* The vehicle's speed at the mount, then the wheels in the order of the record. */
+/* Sources of speed: the vehicle at the mount, then the wheels in the order of the record. */
 enum {
     ODOMETER_SPEED,
     ODOMETER_FRONT_LEFT,
@@ -64,7 +64,7 @@ struct odometer_truth {
 void odometer_prepare(const struct odometer_params *params, double rate_hz, struct oto_rng_key noise_key,
                       struct odometer_plan *plan);
 
-/* Makes one sample except its age. False if a truth is not finite: there is then no sample. */
+/* Makes one sample except its age. If a truth is not finite: false, and there is no sample. */
 bool odometer_measure(const struct odometer_plan *plan, struct odometer_state *state,
                       const struct odometer_truth *truth, struct oto_odometry_record *record);
 

@@ -37,7 +37,7 @@ static enum oto_status prepare(const struct oto_host *host, const struct oto_set
     return OTO_OK;
 }
 
-/* The truth `delay` ago, or that of time zero if there is none earlier; and its age. */
+/* Reads the input of `delay` ago, or that of time zero if the world is younger; and its age. */
 static enum oto_step_status delayed_input(const struct odometer_plan *plan, const struct oto_step *step,
                                           struct oto_sensor_input *input, int64_t *age_ns)
 {

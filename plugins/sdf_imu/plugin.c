@@ -103,7 +103,7 @@ static void warn_of(const struct oto_host *host, const char *triad, const struct
     }
 }
 
-/* fb/fs if that is a whole number. */
+/* The number of ticks per sample, fb/fs, if it is a whole number; otherwise 0. */
 static uint64_t ticks_per_sample(const struct oto_setup *setup)
 {
     const unsigned __int128 ticks = (unsigned __int128)setup->rate_den * setup->base_rate_num;
@@ -147,7 +147,7 @@ static void set_params(const struct oto_instance *instance, const void *old_para
 /* The end of the last tick that is complete at the sample's instant: m = floor(n fb / fs). */
 struct tick_end {
     uint64_t m;
-    bool is_now; /* the instant equals that end */
+    bool is_now; /* the instant of the sample equals the end of the tick */
     struct oto_instant at;
 };
 
@@ -220,7 +220,7 @@ static enum oto_status validate(const struct oto_instance *instance)
 
 static const struct oto_plugin_descriptor descriptor = {
     .size = sizeof descriptor,
-    .flags = OTO_PLUGIN_ANY_RATE, /* asked more often than the physics steps, it repeats its sample, as Unity does (A6) */
+    .flags = OTO_PLUGIN_ANY_RATE, /* if its rate exceeds the base rate, it repeats samples, as Unity does (A6) */
     .id = "sdf_imu",
     .kind = OTO_KIND_SENSOR,
     .version = "1.0.0",

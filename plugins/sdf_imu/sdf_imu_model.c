@@ -4,7 +4,7 @@
 
 #include "sdf_reference.h"
 
-/* Fourth argument of the draws; those of the turn-on domain have n = 0. */
+/* Terms: the fourth argument of the random draws; draws of the turn-on domain have n = 0. */
 enum { TERM_NOISE = 0, TERM_LOAD = 1, TERM_OFFSET = 2 };
 
 static void fill_noise(const struct sdf_triad_params *triad, struct sdf_noise noise[3])
@@ -171,7 +171,7 @@ enum sdf_imu_result sdf_imu_repeat(const struct sdf_imu_params *params, const st
     return result_of(params, state);
 }
 
-/* Seconds since the last sample; 0 for the first one and if time decreased, which restarts the sensor. */
+/* Seconds since the last sample. 0 for the first sample, and if time went back, which restarts the sensor. */
 static double elapsed_s(const struct sdf_imu_plan *plan, const struct sdf_imu_state *state, uint64_t tick)
 {
     if (state->is_started == 0 || tick <= state->tick || plan->place.base_rate_num == 0) {
@@ -183,7 +183,7 @@ static double elapsed_s(const struct sdf_imu_plan *plan, const struct sdf_imu_st
 static void add_noise(const struct sdf_imu_plan *plan, struct sdf_imu_state *state, uint64_t n, double dt_s,
                       double values[SDF_AXES])
 {
-    double normals[2 * SDF_AXES] = {0}; /* white, then those that drive the biases */
+    double normals[2 * SDF_AXES] = {0}; /* deviates of the white noise, then those that drive the biases */
     if (plan->normals > 0) {
         oto_normals(plan->place.noise_key, n, TERM_NOISE, OTO_RNG_DOMAIN_SAMPLE, normals, plan->normals);
     }

@@ -19,10 +19,10 @@ enum { SDF_AXES = 6 };
 enum sdf_localization { SDF_CUSTOM = 0, SDF_ENU = 1, SDF_NED = 2, SDF_NWU = 3, SDF_GRAV_UP = 4, SDF_GRAV_DOWN = 5 };
 enum sdf_parent_frame { SDF_PARENT_SENSOR = 0, SDF_PARENT_WORLD = 1 };
 
-#define SDF_GRAVITY_WORLD (-1.0)    /* gravity_m_s2: that of the world at its origin */
-#define SDF_COVARIANCE_WHITE (-2.0) /* an element: stddev² on the diagonal, 0 elsewhere */
+#define SDF_GRAVITY_WORLD (-1.0)    /* value of gravity_m_s2: use the gravity of the world at its origin */
+#define SDF_COVARIANCE_WHITE (-2.0) /* value of an element: stddev² on the diagonal, 0 elsewhere */
 
-/* One of linear_acceleration and angular_velocity, in its unit u. */
+/* The parameters of linear_acceleration or of angular_velocity, in its unit u. */
 struct sdf_triad_params {
     int64_t noise_type[3];
     double mean_u[3], stddev_u[3], bias_mean_u[3], bias_stddev_u[3], dynamic_bias_stddev_u_rts[3];
@@ -39,7 +39,7 @@ struct sdf_imu_params {
     struct sdf_triad_params linear_acceleration, angular_velocity;
 };
 
-/* The sensor's place in the world, from the host. */
+/* The clock, key and gravity of the node in its world, from the host. */
 struct sdf_imu_place {
     uint64_t base_rate_num, base_rate_den;
     uint64_t ticks_per_sample; /* 0: not constant */
@@ -51,10 +51,10 @@ struct sdf_imu_plan {
     struct sdf_imu_place place;
     struct sdf_noise noise[SDF_AXES];
     double load_bias_u[SDF_AXES];
-    size_t normals;  /* deviates of a sample: none, the white ones, or also those that drive the biases */
-    double period_s; /* of a regular sample (0: there is none), and its effect on the biases */
+    size_t normals;  /* number of deviates per sample: 0, those of the white noise, or also those of the biases */
+    double period_s; /* period of regular samples (0: irregular), and its effect on the biases */
     struct sdf_noise_drive drive[SDF_AXES];
-    oto_vec3 up_enu_m_s2;    /* contribution of gravity */
+    oto_vec3 up_enu_m_s2;    /* reaction to gravity, added to the acceleration */
     uint64_t skipped;        /* samples before the first one, by offset_start_time */
     double covariance[3][9]; /* orientation, angular velocity, linear acceleration */
 };
@@ -84,27 +84,29 @@ enum sdf_imu_result {
     SDF_NOTHING = 2              /* no record */
 };
 
-/* Errors: INVALID. `place` with a rate of 0: samples are taken at the ticks. */
+/* Errors: INVALID. If `place` has the rate 0, samples are taken at the ticks. */
 enum oto_status sdf_imu_prepare(const struct sdf_imu_params *params, const struct sdf_imu_place *place,
                                 struct sdf_imu_plan *plan, struct oto_error *error);
 void sdf_imu_init(const struct sdf_imu_plan *plan, struct sdf_imu_state *state);
 /*
- * Call after a change of parameters: biases whose law at load changed are drawn again, a new reference is taken again.
+ * Call after a change of parameters: draws those biases again whose law at load has changed, and takes a new reference if
+ * its parameters have changed.
  */
 void sdf_imu_adapt(const struct sdf_imu_plan *plan, const struct sdf_imu_params *old_params,
                    const struct sdf_imu_params *new_params, struct sdf_imu_state *state);
 bool sdf_imu_state_is_finite(const struct sdf_imu_state *state);
 
-/* True if sample n is before the start. */
+/* True if sample n is before the start time of the sensor. */
 bool sdf_imu_is_waiting(const struct sdf_imu_plan *plan, uint64_t n);
 /* True if a sample at this tick has no new physics. */
 bool sdf_imu_is_redundant(const struct sdf_imu_state *state, uint64_t tick);
-/* Repeats the last record with the current covariances. NOTHING if it is to be discarded and would be the same. */
+/*
+ * Repeats the last record with the current covariances. SDF_NOTHING if repeated records are to be discarded and the record
+ * would be the same.
+ */
 enum sdf_imu_result sdf_imu_repeat(const struct sdf_imu_params *params, const struct sdf_imu_plan *plan,
                                    struct sdf_imu_state *state, struct oto_imu_record *record);
-/*
- * Makes one sample of new physics in a zeroed record. NOTHING, with the state unchanged, if the physics is not finite.
- */
+/* Makes one sample of new physics in a zeroed record. SDF_NOTHING, with the state unchanged, if the physics is not finite. */
 enum sdf_imu_result sdf_imu_measure(const struct sdf_imu_params *params, const struct sdf_imu_plan *plan,
                                     struct sdf_imu_state *state, const struct sdf_imu_physics *physics,
                                     struct oto_imu_record *record);

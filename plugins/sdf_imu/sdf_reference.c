@@ -7,7 +7,10 @@
 /* sin² of the smallest angle between grav_dir_x and gravity that still defines a direction. */
 #define PARALLEL_SIN_SQ 1e-18
 
-/* x is the level component of grav_dir_x (0: the x axis of its frame), z is up or down. */
+/*
+ * Makes the reference from gravity: its x axis is the horizontal component of grav_dir_x (if that is 0: of the x axis of
+ * its frame), its z axis is up or down.
+ */
 static bool make_from_gravity(const struct sdf_imu_params *params, oto_vec3 up_enu, oto_quat q_enu_from_sensor,
                               oto_quat *q_enu_from_reference)
 {
@@ -42,7 +45,7 @@ static oto_quat make_custom(const struct sdf_imu_params *params, oto_quat q_enu_
 bool sdf_reference_make(const struct sdf_imu_params *params, oto_vec3 up_enu_m_s2, oto_quat q_enu_from_sensor,
                         oto_quat *q_enu_from_reference)
 {
-    /* ENU; north-east-down: x north, y east; north-west-up: x north, y west. */
+    /* Axes of the reference: ENU; north-east-down: x north, y east; north-west-up: x north, y west. */
     static const oto_quat fixed[] = {[SDF_ENU] = {1, 0, 0, 0},
                                      [SDF_NED] = {0, HALF_SQRT2, HALF_SQRT2, 0},
                                      [SDF_NWU] = {HALF_SQRT2, 0, 0, HALF_SQRT2}};

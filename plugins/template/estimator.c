@@ -29,12 +29,12 @@ static const struct oto_param params[] = {
 
 /* 3. State: plain data, complete. Swap and checkpoint copy it. */
 struct state {
-    int64_t t_ns; /* of speed and variance */
+    int64_t t_ns; /* time of speed and variance */
     double speed_m_s, variance_m2_s2, accel_m_s2;
     uint64_t used;
 };
 
-/* 4. The record that it publishes. */
+/* 4. The record that the estimator publishes. */
 struct record {
     double speed_m_s, speed_sigma_m_s;
     uint64_t used;

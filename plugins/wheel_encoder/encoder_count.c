@@ -15,14 +15,14 @@
 static double slipping(const struct encoder_plan *plan, const struct encoder_truth *truth, int wheel, double speed_m_s)
 {
     const double way = speed_m_s < 0.0 ? -1.0 : 1.0;
-    const double force_m_s2 = way * truth->longitudinal_m_s2; /* positive: it drives */
+    const double force_m_s2 = way * truth->longitudinal_m_s2; /* positive: the wheel drives */
     const bool transmits = force_m_s2 < 0.0 || plan->is_driven[wheel];
     return transmits ? speed_m_s * (1.0 + plan->slip_s2_m * force_m_s2) : speed_m_s;
 }
 
 /*
- * A front wheel is steered along the velocity of its contact point, less the slip angle that its side force needs. A rear
- * wheel points along the body.
+ * A front wheel points along the velocity of its contact point, minus the slip angle that its lateral force requires. A
+ * rear wheel points along the body.
  */
 void encoder_tread_speeds(const struct encoder_plan *plan, const struct encoder_truth *truth,
                           double speed_m_s[ENCODER_WHEELS])
@@ -45,7 +45,7 @@ void encoder_tread_speeds(const struct encoder_plan *plan, const struct encoder_
 
 /* ---- edges ---- */
 
-/* Number of edges until the next missed one: geometric, keyed by wheel and number of the miss. */
+/* The number of edges until the next missed one: a geometric random number, drawn from the wheel and the number of the miss. */
 static uint64_t until_next_miss(const struct encoder_plan *plan, uint32_t wheel, uint64_t misses)
 {
     const oto_philox_block block =
@@ -54,7 +54,7 @@ static uint64_t until_next_miss(const struct encoder_plan *plan, uint32_t wheel,
     return edges < 1e18 ? (uint64_t)edges : (uint64_t)1 << 60;
 }
 
-/* The edges that are seen of `edges` that pass. */
+/* The number of edges that the encoder detects of `edges` that pass it. */
 static uint64_t seen_of(const struct encoder_plan *plan, struct encoder_wheel *wheel, uint32_t index, uint64_t edges)
 {
     uint64_t left = edges, seen = 0;
@@ -104,7 +104,7 @@ static double on_timer(const struct encoder_plan *plan, double seconds)
     return step_s > 0.0 ? step_s * oto_round_half_away(seconds / step_s) : seconds;
 }
 
-/* Ticks over the time between the first and last edge, which starts at the last edge of the previous speed. */
+/* The speed from edges: ticks divided by the time from the last edge of the previous speed to the last edge of this one. */
 static double from_pulses(const struct encoder_plan *plan, struct encoder_wheel *wheel, double ticks, double last_s)
 {
     const double span_s = on_timer(plan, wheel->since_edge_s + plan->period_s - last_s);
@@ -113,12 +113,12 @@ static double from_pulses(const struct encoder_plan *plan, struct encoder_wheel 
     return span_s > 0.0 ? ticks * plan->metres_per_tick / span_s : wheel->reported_m_s;
 }
 
-/* Without an edge the wheel is at most as fast as one edge now would show. */
+/* The speed without a new edge: at most the speed that one edge at this instant would give. */
 static double from_silence(const struct encoder_plan *plan, struct encoder_wheel *wheel)
 {
     wheel->since_edge_s += plan->period_s;
     wheel->silent_s += plan->period_s;
-    if (wheel->silent_s >= plan->params.standstill_s) { /* the first edge after it has no edge to be timed against */
+    if (wheel->silent_s >= plan->params.standstill_s) { /* standstill: the next edge has no previous edge for a time difference */
         wheel->since_edge_s = plan->params.standstill_s;
         return 0.0;
     }

@@ -36,7 +36,7 @@ struct encoder_params {
     double timer_resolution_ns;
     double standstill_s;
     double delay_ms;
-    double distance_sigma_m_rtm; /* of each wheel, for the covariance */
+    double distance_sigma_m_rtm; /* sigma of the distance of each wheel, for the covariance */
 };
 
 struct encoder_plan {
@@ -44,23 +44,23 @@ struct encoder_plan {
     double period_s;
     double true_half_track_m;
     double true_ticks_per_m[ENCODER_WHEELS];
-    double metres_per_tick; /* as the controller assumes */
+    double metres_per_tick; /* distance per tick that the controller assumes */
     bool is_driven[ENCODER_WHEELS], is_fitted[ENCODER_WHEELS];
     double slip_s2_m, side_slip_rad_s2_m;
-    double log_kept; /* log(1 - probability of a miss); 0: none is missed */
+    double log_kept; /* log(1 - probability of a missed edge); 0: no edge is missed */
     uint32_t counter_mask;
     int64_t delay_ns;
     struct oto_rng_key noise_key;
 };
 
 struct encoder_wheel {
-    double rotation;         /* in ticks, since the last counted edge, in [0, 1) */
-    double speed_ticks_s;    /* at the last sample, signed */
+    double rotation;         /* rotation since the last counted edge, in ticks, in [0, 1) */
+    double speed_ticks_s;    /* speed at the last sample, signed */
     int64_t counted;         /* ticks that were counted: signed with quadrature */
-    uint64_t until_miss;     /* edges that are still seen before the next miss */
+    uint64_t until_miss;     /* edges that are still detected before the next miss */
     uint64_t misses;
-    double since_edge_s;     /* from the last seen edge of the last reported speed to the last sample */
-    double silent_s;         /* time without a seen edge */
+    double since_edge_s;     /* time from the last edge of the last reported speed to the last sample */
+    double silent_s;         /* time without a detected edge */
     double reported_m_s;     /* magnitude */
     int64_t heading;         /* last known direction: 1 or -1 */
 };
@@ -76,20 +76,20 @@ struct encoder_state {
 struct encoder_truth {
     oto_vec3 velocity_body_m_s;
     double yaw_rate_rad_s;
-    double longitudinal_m_s2, lateral_m_s2; /* specific force, horizontal part */
+    double longitudinal_m_s2, lateral_m_s2; /* horizontal part of the specific force */
 };
 
-/* What one sample of a wheel has seen. */
+/* The edges of a wheel that were detected in one sample period. */
 struct encoder_edges {
-    int64_t seen;  /* edges, signed by the true direction */
-    double last_s; /* from the last seen edge to the sample; valid if seen is not 0 */
+    int64_t seen;  /* detected edges, signed by the true direction */
+    double last_s; /* time from the last detected edge to the sample; valid if `seen` is not 0 */
 };
 
 void encoder_prepare(const struct encoder_params *params, double rate_hz, struct oto_rng_key noise_key,
                      struct oto_rng_key unit_key, struct encoder_plan *plan);
 void encoder_init(const struct encoder_plan *plan, struct encoder_state *state);
 
-/* Makes one sample in a zeroed record, except its age. False if a truth is not finite: there is then no sample. */
+/* Makes one sample in a zeroed record, except its age. If a truth is not finite: false, and there is no sample. */
 bool encoder_measure(const struct encoder_plan *plan, struct encoder_state *state, const struct encoder_truth *truth,
                      struct oto_wheels_record *record);
 

@@ -43,7 +43,7 @@ void encoder_init(const struct encoder_plan *plan, struct encoder_state *state)
 
 /* ---- direction ---- */
 
-/* Updates the last known direction; returns what the record reports: 0 unknown. */
+/* Updates the last known direction of a wheel. Returns the direction for the record; 0: unknown. */
 static int8_t direction_of(const struct encoder_plan *plan, struct encoder_wheel *wheel, double tread_m_s, int64_t seen)
 {
     if (plan->params.direction == ENCODER_UNSIGNED) {
@@ -77,8 +77,8 @@ static double measure_wheel(const struct encoder_plan *plan, struct encoder_whee
 /* ---- odometry ---- */
 
 /*
- * P := F P Fᵀ + G Q Gᵀ for (x, y, yaw), of the distances of the rear wheels, whose errors are independent and grow with
- * the distance: Q = s² diag(|left|, |right|) (Chong and Kleeman 1997).
+ * Propagates the covariance of (x, y, yaw): P := F P Fᵀ + G Q Gᵀ. The inputs are the distances of the rear wheels, whose
+ * errors are independent and grow with the distance: Q = s² diag(|left|, |right|) (Chong and Kleeman 1997).
  */
 static void grow_covariance(const struct encoder_plan *plan, double left_m, double right_m, double c, double s,
                             double distance_m, double *p)
@@ -157,7 +157,7 @@ bool encoder_measure(const struct encoder_plan *plan, struct encoder_state *stat
     }
     encoder_tread_speeds(plan, truth, tread_m_s);
     for (uint32_t i = 0; i < ENCODER_WHEELS; i++) {
-        if (state->started == 0) { /* the first period has the speed of its end throughout */
+        if (state->started == 0) { /* in the first period the speed is constant, that of its end */
             state->wheels[i].speed_ticks_s = tread_m_s[i] * plan->true_ticks_per_m[i];
         }
         if (plan->is_fitted[i]) {

@@ -66,7 +66,7 @@ static enum oto_status init(const struct oto_instance *instance, struct oto_erro
     return OTO_OK;
 }
 
-/* Horizontal specific force in the axes of the body; what gravity adds on a slope is also transmitted by the wheels. */
+/* Takes the horizontal specific force in body axes: the wheels also transmit the force that holds the vehicle on a slope. */
 static struct encoder_truth truth_of(const struct oto_sensor_input *input)
 {
     const oto_quat q_body_from_sensor =
