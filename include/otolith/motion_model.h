@@ -53,12 +53,12 @@ struct oto_model_extension {
     /* Row-major, jacobian[i * n + j] = d next[i] / d state[j], at `state`. */
     enum oto_status (*jacobian)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
                                 double *jacobian);
-    /* Both. The Jacobian is at the old state, also if `next` is `state`. The bits equal those of the two calls. */
+    /* predict and jacobian in one call, with the same bits. The Jacobian is at the old state, also if `next` is `state`. */
     enum oto_status (*jacobian_and_predict)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
                                             double *jacobian, double *next);
     /* Computes `derived_count` numbers from a state. NULL if there are none. */
     void (*derive)(const struct oto_instance *instance, const double *state, double *derived);
-    /* The motion of a vehicle in this state. Quantities that the model does not have are level, at rest, zero. */
+    /* The motion of a vehicle in this state. What the model does not describe has the values of a level vehicle at rest. */
     void (*to_truth)(const struct oto_instance *instance, const double *state, struct oto_truth_record *truth);
     /* The state that continues a truth: keeps pose and velocity as far as the model can represent them. */
     void (*from_truth)(const struct oto_instance *instance, const struct oto_truth_record *truth, double *state);

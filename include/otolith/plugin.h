@@ -167,8 +167,8 @@ struct oto_instance {
 /* A disturbance from outside: an active fault of such a kind (oto_fault_is_disturbance). */
 struct oto_disturbance {
     uint32_t kind; /* enum oto_fault_kind */
-    uint32_t id;   /* of the fault; for random numbers of its own */
-    double value;  /* now, in the kind's unit */
+    uint32_t id;   /* number of the fault, which keys the random numbers of this disturbance */
+    double value;  /* present value, in the unit of the kind */
     double rate_s; /* derivative of the value, per second */
 };
 #define OTO_DISTURBANCES 4
@@ -185,7 +185,7 @@ struct oto_sensor_input {
     oto_vec3 position_sensor_enu_m;
     oto_vec3 velocity_sensor_enu_m_s;
     struct oto_truth_record truth; /* truth of the vehicle's body origin */
-    uint32_t disturbance_count;    /* 0 in exposures at other instants than the step's */
+    uint32_t disturbance_count;    /* 0 in an exposure at another instant than that of the step */
     uint32_t reserved;
     struct oto_disturbance disturbances[OTO_DISTURBANCES];
 };
@@ -228,7 +228,7 @@ struct oto_step {
     uint64_t n;    /* sensors: sample number, from 1, at instant n/fs; motion nodes: tick + 1 */
     struct oto_instant at;
     struct oto_output *outputs; /* one for each port of the descriptor */
-    union {                     /* by the kind of the plugin; motion nodes have no part of their own */
+    union {                     /* which member is valid depends on the kind of the plugin; motion nodes have none */
         struct oto_sensor_step sensor;
         struct oto_estimator_step estimator;
     };
@@ -249,9 +249,11 @@ struct oto_port {
 #define OTO_KIND_MOTION "motion"
 #define OTO_KIND_ESTIMATOR "estimator"
 
-/* Sensors: a rate above the world's clock is accepted, with several samples in one tick. */
+/* Sensors: a rate above the base rate is accepted; one tick then has several samples. */
 #define OTO_PLUGIN_ANY_RATE (1u << 0)
-/* Sensors: the law has the disturbances of this kind; nodes of other plugins refuse faults of the kind. */
+/*
+ * Sensors: the plugin computes the effect of disturbances of this kind. Nodes of other plugins refuse faults of the kind.
+ */
 #define OTO_PLUGIN_FEELS(kind) (1u << (kind))
 #define OTO_PLUGIN_FEELS_ALL                                                                                           \
     (OTO_PLUGIN_FEELS(OTO_FAULT_OUTAGE) | OTO_PLUGIN_FEELS(OTO_FAULT_MULTIPATH) | OTO_PLUGIN_FEELS(OTO_FAULT_SPOOF) |  \

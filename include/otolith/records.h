@@ -94,7 +94,7 @@ enum oto_navsat_mode {
 /* Air pressure and temperature: sensor_msgs/FluidPressure and sensor_msgs/Temperature. */
 struct oto_pressure_record {
     double fluid_pressure_pa;
-    double variance_pa2; /* of the white part; 0: unknown */
+    double variance_pa2; /* variance of the white noise of the pressure; 0: unknown */
     double temperature_degc; /* of the part */
     double temperature_variance_degc2;
 };
@@ -129,7 +129,7 @@ struct oto_estimate_record {
     oto_vec3 gyro_bias_sensor_rad_s;
     oto_vec3 accel_bias_sensor_m_s2;
     double speed_scale; /* odometer's speed divided by the true speed */
-    /* One standard deviation of each; -1 if it is not estimated. */
+    /* Standard deviations of the estimates above; -1: not estimated. */
     oto_vec3 position_sigma_enu_m;
     oto_vec3 velocity_sigma_enu_m_s;
     oto_vec3 attitude_sigma_body_rad; /* of small rotations about body axes */

@@ -160,7 +160,7 @@ struct oto_segment_header {
     uint64_t rate_num, rate_den;
     uint64_t seed;
     char world[OTO_WORLD_NAME_BYTES];
-    uint64_t lineage; /* 184: epoch of the first run of this chain of restarts after crashes, or its own */
+    uint64_t lineage; /* 184: epoch of the first run of this chain of restarts after crashes; the run's own if it is the first */
     unsigned char reserved0[256 - 192];
     /* 256: written by the tick thread */
     uint64_t clock_head; /* completed clock writes; newest slot is (head - 1) % OTO_CLOCK_SLOTS */

@@ -58,7 +58,7 @@ static inline double oto_expm1(double x)
     struct oto_impl_dd sum;
     double scale;
     if (!(x < 40.0))
-        return x != x ? x : oto_exp(x); /* 1 is below half of the last bit */
+        return x != x ? x : oto_exp(x); /* 1 is less than half of the last bit of exp(x) */
     if (x < -40.0)
         return -1.0;
     if (x <= 0.171 && x >= -0.171)
@@ -152,7 +152,7 @@ static inline struct oto_impl_dd oto_impl_log_pair(double x, double scale_expone
                                  b.lo + (a.lo + (l.base_lo + (l.r_lo + (l.cubic - (0.5 * square.lo + l.r * l.r_lo))))));
 }
 
-/* |y| >= 2^53 is even. */
+/* Every |y| >= 2^53 is an even integer. */
 static inline int oto_impl_is_integer(double y)
 {
     return __builtin_fabs(y) >= 0x1p52 || (double)(int64_t)y == y;
