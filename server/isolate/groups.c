@@ -24,7 +24,7 @@ static const char *group_name(const struct srv_node *node)
     return name[0] != '\0' ? name : node->setup->node;
 }
 
-/* At the node's `isolation` in the file, where there is one. */
+/* Reports an error of a node, at the place of its `isolation` in the file if there is one. */
 static enum oto_status __attribute__((format(printf, 4, 5)))
 refuse(const struct srv_node *node, struct oto_error *error, enum oto_status status, const char *format, ...)
 {

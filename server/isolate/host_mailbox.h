@@ -25,9 +25,9 @@
 #define SRV_HOST_MAX_BYTES (UINT64_C(1) << 30)
 #define SRV_HOST_QUESTIONS_PER_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
 
-#define SRV_HOST_INSTANTS 64u /* of a motion, that one request asks for */
+#define SRV_HOST_INSTANTS 64u /* most instants of a motion in one request */
 
-#define SRV_HOST_CONTROL_FD 3 /* of the started process */
+#define SRV_HOST_CONTROL_FD 3 /* descriptor of the control socket in the host */
 
 /* The operation that the host executes on the instance of `current_slot`. */
 enum srv_host_operation {
@@ -141,8 +141,8 @@ struct srv_host_slot {
     struct oto_instant at;
     struct oto_sensor_input input;
     uint32_t sample_count;
-    uint32_t step_count;    /* motions: ticks to move on by, of which `schedule` is the end of the first; may be 0 */
-    uint32_t instant_count; /* motions: of the truths that are asked for after that; with SRV_SLOT_FRESH also at the start */
+    uint32_t step_count;    /* motions: number of ticks to move; `schedule` is the end of the first; may be 0 */
+    uint32_t instant_count; /* motions: truths to evaluate after the steps; with SRV_SLOT_FRESH also at the start */
     uint32_t reserved_motion;
     struct srv_schedule schedule;
     /* written by both: outputs before and after the step */
@@ -172,8 +172,8 @@ struct srv_host_start_message {
     uint32_t work; /* enum srv_host_work */
     uint32_t plugin_count;
     int32_t server_pid;
-    uint64_t bytes; /* of the first descriptor */
-    int32_t fifo_priority; /* of SCHED_FIFO, if permitted; 0: none */
+    uint64_t bytes; /* size of the memory of the first descriptor */
+    int32_t fifo_priority; /* priority for SCHED_FIFO, if permitted; 0: none */
     uint32_t reserved;
 };
 
@@ -183,7 +183,7 @@ struct srv_host_message {
     uint32_t kind;   /* enum srv_host_message_kind */
     uint32_t slot;   /* UINT32_MAX: none */
     uint32_t status; /* enum oto_status */
-    uint32_t bytes;  /* of the answer in the memory of the first descriptor */
+    uint32_t bytes;  /* size of the answer in the memory of the first descriptor */
     uint32_t landlock; /* READY to run: its ABI in force, 0 none */
     char text[400];
 };

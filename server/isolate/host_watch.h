@@ -15,7 +15,7 @@ void host_end_children(void);
 /* Facts of the process, read before and after the plugin's code ran. */
 struct host_facts {
     uint32_t threads, files, timers;
-    pid_t process; /* another in a copy of it, which goes on behind the fork */
+    pid_t process; /* differs in a copy of the process that continues after fork */
     bool has_children;
     int64_t children_kib; /* the most memory that an ended child had; 0: none has ended */
     uint64_t handlers; /* FNV-1a-64 over the disposition of every signal */

@@ -51,7 +51,7 @@ struct srv_member {
     uint64_t *after;           /* estimators: the cursors after the requested step */
     struct srv_truths *truths; /* of a motion node, else NULL */
     struct srv_sample now;
-    struct srv_sample before; /* mode async: of the previous tick */
+    struct srv_sample before; /* mode async: the sample of the previous tick */
     bool in_request;
     uint32_t has_last; /* bit i: port i has published */
     unsigned char *last; /* the last payloads, as node->payloads */

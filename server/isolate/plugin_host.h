@@ -109,14 +109,15 @@ struct srv_host_spawn_options {
 enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struct srv_host_process *process,
                                struct oto_error *error);
 /*
- * Its next message, until the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: the process has ended.
+ * Receives the process's next message, until the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: the process has
+ * ended.
  */
 enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message);
-/* How a process ended that srv_host_process_end did not end, after OTO_CLOSED: "exited with code 127". */
+/* Describes, after OTO_CLOSED, how a process ended by itself: "exited with code 127". */
 void srv_host_end_text(const struct srv_host_process *process, char *text, size_t bytes);
-/* Kills and reaps it, and closes all. */
+/* Kills and reaps the process and closes its descriptors. */
 void srv_host_process_end(struct srv_host_process *process);
-/* Sealed memory of a fixed size, mapped; NULL and an error. */
+/* Makes sealed memory of a fixed size and maps it. On failure NULL, and the error is set. */
 void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_error *error);
 
 /* Text of a crash: signal, what was touched, and the plugin's function. `fd` is the plugin's copy, -1: unknown. */

@@ -27,7 +27,7 @@ static void put(struct srv_probe_job *job, uint64_t offset, const void *from, ui
     }
 }
 
-/* From one sample's payload to the next. */
+/* Bytes from one sample's payload to the next. */
 static uint32_t payload_stride(const struct oto_estimator_setup *estimator)
 {
     uint32_t bytes = 0;

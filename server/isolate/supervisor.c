@@ -198,7 +198,7 @@ static void restart(struct srv_host_supervisor *supervisor, struct srv_group *gr
     (void)__atomic_add_fetch(&group->restarts, 1, __ATOMIC_RELAXED);
     srv_count(supervisor->sim, OTO_COUNTER_HOST_RESTARTS, 1);
     (void)snprintf(sentence, sizeof sentence, "the plugin host runs again (pid %ld)", (long)host->pid);
-    /* A paused world may not have taken the previous one. */
+    /* a paused world may not have taken the previous new host, which is then ended */
     srv_host_end(__atomic_exchange_n(&group->next, host, __ATOMIC_ACQ_REL));
     report_event(supervisor, group, NULL, 0, sentence);
 }

@@ -38,7 +38,7 @@ struct oto_part_number {
     double printed[3];
     const char *unit; /* as printed in the document */
     bool is_max;
-    bool is_derived;    /* from other numbers, as `source` explains */
+    bool is_derived;    /* derived from other numbers, as `source` explains */
     bool is_spread;     /* ± printed: a standard deviation is drawn from it for each axis and unit */
     double sigma;       /* of a spread: how many standard deviations the number is; typ 1, max 3, or as the file states */
     double known_s[2];  /* averaging times to which the document's Allan curve is known; 0: not stated */
@@ -50,7 +50,7 @@ struct oto_part_number {
 
 enum { OTO_PART_SERIES = 8 }; /* most terms of a series */
 
-/* Terms of a fitted part that come in numbers: Gauss-Markov processes, and sines. */
+/* Terms of a fitted part that may occur several times: Gauss-Markov processes, and sines. */
 struct oto_part_series {
     enum oto_part_triad triad;
     bool is_sine; /* false: Gauss-Markov */

@@ -14,7 +14,7 @@ struct part_file {
 /* Reads one number of a triad: `map` is its entry {value, unit, is, source}. */
 enum oto_status part_number_read(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
                                  struct oto_part_number *number, struct oto_error *error);
-/* True for the terms that come in numbers: gauss_markov and sine. */
+/* True for the terms that may occur several times: gauss_markov and sine. */
 bool part_is_series(const char *term);
 enum oto_status part_series_read(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
                                  struct oto_part_series *series, struct oto_error *error);

@@ -32,7 +32,7 @@ struct links {
     const struct elf_dynamic *dynamic;
     uint64_t symbol_count;
     bool relaxed;
-    bool versions[MAX_VERSIONS]; /* by their index: defined or needed by the file */
+    bool versions[MAX_VERSIONS]; /* by version index: the file defines or needs this version */
 };
 
 /* True if a loadable segment with these flags maps the bytes. */

@@ -121,7 +121,7 @@ enum oto_status srv_sim_create(const struct srv_world_config *config, const stru
 /* Frees everything except the store's memory. NULL is allowed. */
 void srv_sim_destroy(struct srv_sim *sim);
 /*
- * Publishes the truths at time zero and starts the hash chain. Call after the remote runners are set and before the first
+ * Computes the truths at time zero and starts the hash chain. Call after the remote runners are set and before the first
  * tick.
  */
 enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error);

@@ -72,8 +72,8 @@ struct srv_raw_node {
     const struct oto_value *inputs; /* NULL: not given */
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
-    const struct oto_value *participant; /* of a motion, instead of `plugin` */
-    const struct oto_value *controls;    /* of a motion: a participant */
+    const struct oto_value *participant; /* motion nodes: a participant, instead of `plugin` */
+    const struct oto_value *controls;    /* motion nodes: the participant that gives the controls */
     uint32_t unit, fifo_samples;
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;

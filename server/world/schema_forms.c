@@ -223,7 +223,7 @@ static void write_spread(struct srv_json *json, const struct srv_key *key)
     srv_json_close(json, '}');
 }
 
-/* Names of incomplete maps. */
+/* Writes the schema of a map from names to incomplete maps. */
 static void write_named(struct srv_json *json, const struct srv_key *key)
 {
     srv_json_text(json, "type", "object");

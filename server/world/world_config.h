@@ -113,7 +113,7 @@ struct srv_vibration {
     uint32_t source_count, line_count;
     struct srv_vibration_source *sources;
     struct srv_vibration_line *lines;
-    oto_vec3 *amplitudes_m_s2; /* of the lines of spectra */
+    oto_vec3 *amplitudes_m_s2; /* amplitudes of the lines of spectra */
     struct oto_rng_key key;
 };
 
@@ -195,7 +195,7 @@ struct srv_publish_config {
 /* PEM files of tls+tcp:// addresses; "" if not given. */
 struct srv_tls_config {
     char cert[SRV_PATH_BYTES], key[SRV_PATH_BYTES];
-    char client_ca[SRV_PATH_BYTES]; /* every client needs a certificate that it signs */
+    char client_ca[SRV_PATH_BYTES]; /* an authority that must have signed every client's certificate */
     char crl[SRV_PATH_BYTES];
 };
 
@@ -206,7 +206,7 @@ struct srv_web_config {
     bool enabled;
     char listen[72];    /* ADDRESS:PORT */
     int32_t read_token; /* enum srv_read_token */
-    char origins[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]; /* that may connect too; "" after the last */
+    char origins[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]; /* further origins whose pages may connect; "" after the last */
 };
 
 /* What a client may do; each role includes the roles before it. */
@@ -240,7 +240,7 @@ struct srv_world_config {
     struct srv_clock_config clock;
     struct srv_environment_config environment;
     char only[OTO_TOPIC_BYTES]; /* the vehicles whose names match this pattern (base/pattern.h) are loaded; "": all */
-    uint32_t threads;  /* of the server, that tick; 0: not given */
+    uint32_t threads;  /* threads of the server that make ticks; 0: not given */
     uint32_t vehicle_count, node_count;
     struct srv_vehicle_config *vehicles;
     struct srv_node_config *nodes; /* includes motion nodes; the motion node of a vehicle precedes its others */
