@@ -70,7 +70,7 @@ struct oto_sample_head {
     int64_t sensor_time_ns; /* reading of the sensor's own clock at that instant (A8) */
     uint64_t seq;           /* number of this record in its channel, from 1 to OTO_SEQ_MAX, without a gap */
     uint32_t flags;         /* OTO_SAMPLE_… */
-    uint32_t bytes;         /* of the payload */
+    uint32_t bytes;         /* size of the payload */
 };
 #ifndef __cplusplus
 _Static_assert(sizeof(struct oto_sample_head) == 32, "the sample head is 32 bytes");

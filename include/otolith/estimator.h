@@ -58,7 +58,7 @@ struct oto_estimator_extension {
  * inputs
  */
 struct oto_input_binding {
-    const char *name; /* of the input */
+    const char *name; /* name of the input */
     const struct oto_record_type *type;
     const char *topic;    /* topic, or the file of a log */
     const char *frame_id; /* of the channel */

@@ -41,7 +41,7 @@ struct oto_participant_options {
 struct oto_grant {
     uint64_t tick;  /* ticks completed: the answer continues from the truth at this boundary */
     uint64_t until;
-    int64_t t_ns, until_ns; /* their instants */
+    int64_t t_ns, until_ns; /* instants of these two boundaries */
     double dt_s;
 };
 

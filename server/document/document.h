@@ -35,7 +35,7 @@ struct oto_value {
 struct oto_document_limits {
     size_t bytes, nodes, depth, text_bytes;
 };
-/* 16 MiB, 200 000 nodes, depth 32, 64 KiB of one scalar. */
+/* The default limits: 16 MiB, 200 000 nodes, depth 32, 64 KiB of one scalar. */
 OTO_API extern const struct oto_document_limits oto_document_default_limits;
 
 struct oto_document;

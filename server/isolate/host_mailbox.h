@@ -48,9 +48,9 @@ enum srv_host_operation {
 struct srv_host_crash {
     uint32_t signal; /* 0: none */
     uint32_t code;   /* si_code */
-    uint64_t address;     /* that was accessed */
+    uint64_t address;     /* accessed address */
     uint64_t pc;          /* program counter */
-    uint64_t system_call; /* of SIGSYS */
+    uint64_t system_call; /* SIGSYS: number of the refused call */
     uint64_t library_offset; /* of pc in the plugin's file image, valid if in_plugin */
     uint32_t in_plugin;      /* 1 + index of the plugin that contains pc, 0: none */
     uint32_t reserved;

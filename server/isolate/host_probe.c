@@ -22,8 +22,8 @@
 struct probe {
     struct srv_probe_job *job;
     const struct srv_probe_input *inputs;
-    struct oto_input_sample *samples; /* estimators: of all steps */
-    const struct oto_input_sample *next_sample; /* of the next step */
+    struct oto_input_sample *samples; /* estimators: the samples of all steps */
+    const struct oto_input_sample *next_sample; /* the first sample of the next step */
     struct oto_plugin *plugin;
     const struct oto_plugin_descriptor *descriptor;
     const struct oto_plugin_ops *ops;

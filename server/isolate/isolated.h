@@ -69,7 +69,7 @@ struct srv_host_link {
     uint32_t request, answered; /* newest values of these words of the mailbox */
     uint32_t answers_left;
     bool open;        /* a request waits for its answer */
-    int64_t since_ns; /* when it was made */
+    int64_t since_ns; /* when the open request was sent */
 };
 
 struct srv_group {

@@ -10,11 +10,11 @@
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
 
-#define CATCH_UP_TICKS 256u /* of one request */
+#define CATCH_UP_TICKS 256u /* most missed ticks in one request */
 
 #define KEPT (2 * SRV_HOST_INSTANTS)
 
-#define LAGS 16u /* of one sensor */
+#define LAGS 16u /* most lags of one sensor */
 
 /* The lags at which a sensor reads earlier truths; exact, measured at samples that lie on a whole nanosecond. */
 struct lags {
@@ -25,7 +25,7 @@ struct lags {
 struct srv_truths {
     struct srv_host_instant at[KEPT]; /* of this tick: its end, the instants of the sensors, then single requests */
     uint32_t count;
-    uint32_t steps;     /* requested */
+    uint32_t steps;     /* steps in the open request */
     bool current;       /* the state is that of the end of the last tick */
     bool missed;        /* the last instant that was read needed a request of its own */
     struct lags lags[]; /* of each sensor of the vehicle */

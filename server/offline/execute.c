@@ -22,7 +22,7 @@ struct passage {
     struct oto_input_sample *samples;
     uint32_t count, capacity;
     int64_t origin_ns; /* with a rate: the instant of n = 0, a whole second */
-    uint64_t tick, n; /* of the step */
+    uint64_t tick, n; /* tick and number of the present step */
     struct oto_instant at;
 };
 

@@ -207,7 +207,7 @@ static void make_all(struct making *making, const struct oto_part *part, const s
         make_series(making, &mode->series[i]);
     }
     for (uint32_t i = 0; mode->params != NULL && i < mode->params->count && making->count < MOST_VALUES; i++) {
-        /* parameters of a triad that the plugin lacks are left out, as its numbers are */
+        /* a parameter that the plugin lacks is left out */
         if (oto_param_find(making->descriptor, mode->params->items[i]->key) != NULL) {
             making->items[making->count++] = mode->params->items[i];
         }

@@ -112,7 +112,7 @@ struct srv_change {
     struct srv_node_change open; /* first member: the part that command.h declares */
     uint64_t revision;           /* revision of the node when the change was made */
     char text[152];              /* text of the event */
-    /* a change of parameters */
+    /* used by a change of parameters */
     struct oto_params params;
     struct oto_prepared prepared;
     struct srv_host *host; /* isolated nodes: the plugin host that has the new parameters or the candidate; or NULL */

@@ -15,7 +15,7 @@
 #include "world/world_config.h"
 
 enum srv_command_kind {
-    /* of the simulator */
+    /* commands of the simulator */
     SRV_COMMAND_PARAMS = 1, /* uses `change`: new block and prepared data, already checked */
     SRV_COMMAND_SWAP,       /* uses `change`: new plugin, block and prepared data, already checked */
     SRV_COMMAND_EVENT,      /* uses `event`: written to the event ring; with id 0 there is no reply */
@@ -26,7 +26,7 @@ enum srv_command_kind {
     SRV_COMMAND_CANCEL,     /* uses `node`: ends a swap before its flip; the swap's own reply is CLOSED */
     SRV_COMMAND_UNDO,       /* uses `node`: ends a probation by a roll-back */
     SRV_COMMAND_SAVE,       /* uses `snapshot`: saves the world's state; LIMIT: the room is too small, `bytes` is the needed size */
-    /* of the server */
+    /* commands of the server */
     SRV_COMMAND_PAUSE,
     SRV_COMMAND_RESUME,
     SRV_COMMAND_STEP,  /* uses `ticks`; the reply follows after these ticks; then the world is paused */

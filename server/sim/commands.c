@@ -129,7 +129,7 @@ static bool apply_save(struct srv_sim *sim, const struct srv_command *command, s
     struct srv_snapshot *snapshot = command->snapshot;
     const char *reason = NULL;
     if (sim->remote != NULL) {
-        sim->remote->collect(sim); /* answers that async hosts still owe are of this boundary */
+        sim->remote->collect(sim); /* the answers of async hosts that are still missing belong to this boundary */
     }
     const enum oto_status refusal = srv_checkpoint_refusal(sim, &reason);
     if (refusal != OTO_OK) {

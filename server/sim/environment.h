@@ -13,7 +13,7 @@ struct srv_environment {
     bool air_varies; /* temperature or pressure change with time or altitude */
     bool air_follows_altitude;
     bool field_follows_place;
-    bool changes; /* true if any of the four members above is true */
+    bool changes; /* true if the Earth turns, or air or field change */
     oto_vec3 gravity_enu_m_s2; /* at the origin */
     oto_vec3 mag_field_enu_ut;
     double temperature_degc, pressure_pa;

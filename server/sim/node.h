@@ -15,8 +15,8 @@
 #include "sim/instance.h"
 #include "sim/store.h"
 
-struct srv_member; /* world/isolated.h */
-struct srv_fifo;   /* host/fifo.h */
+struct srv_member; /* isolate/isolated.h */
+struct srv_fifo;   /* sim/fifo.h */
 
 struct srv_change;
 struct srv_runner; /* sim/runner.h */
@@ -48,7 +48,7 @@ struct srv_node {
     uint32_t generation; /* number of swaps and roll-backs so far */
     struct srv_change *trial; /* the swap in progress, during which two plugins are stepped; or NULL */
     struct srv_ring silent[OTO_PLUGIN_MAX_PORTS]; /* rings of channels that no port fills, for estimators that read them */
-    struct srv_inputs inputs; /* of an estimator */
+    struct srv_inputs inputs; /* used by estimators */
     /* fixed */
     uint32_t first_channel, channel_count; /* in the segment directory; without the channel of labels */
     const struct srv_node_config *config;

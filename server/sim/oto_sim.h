@@ -5,7 +5,7 @@
 #include "otolith/sim.h"
 #include "sim/sim.h"
 
-/* The truth that the caller gave for a vehicle whose motion is a participant's. */
+/* The truth that the caller gave for a vehicle that the caller moves. */
 struct given_truth {
     bool has_input; /* the next tick must apply `input` or `held` */
     bool held;      /* the caller gave NULL: the vehicle holds its last truth */

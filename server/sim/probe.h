@@ -31,7 +31,7 @@ struct srv_probe_input {
     uint32_t reserved;
 };
 
-#define SRV_PROBE_INPUTS 100 /* number of inputs; the oldest truth is repeated if the run is younger */
+#define SRV_PROBE_INPUTS 100 /* number of inputs; the newest truth is repeated if the run is younger */
 
 struct srv_probe_request {
     int plugin_fd;           /* the sealed copy to load; it belongs to the caller */

@@ -5,7 +5,7 @@
 
 #include "sim/sim.h"
 
-enum { MOST_SAMPLES = 4096 }; /* of one input */
+enum { MOST_SAMPLES = 4096 }; /* most samples of one input */
 
 /* ---- sensors and motions ---- */
 

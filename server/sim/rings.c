@@ -1,5 +1,5 @@
 /*
- * The sizes of the rings. In a small world a ring holds a second and SRV_RING_SLOTS records. In a large world all rings
+ * The sizes of the rings. In a small world a ring holds a second and at least `least` records. In a large world all rings
  * together must fit a budget, so each holds less: one second, half a second, a quarter, and so on, down to the fewest slots
  * that a ring can have.
  */
@@ -8,7 +8,7 @@
 
 #define WORLD_BUDGET_BYTES (UINT64_C(64) << 20)
 #define VEHICLE_BUDGET_BYTES (UINT64_C(24) << 10)
-#define SHORTEST_PART 64u /* of a second */
+#define SHORTEST_PART 64u /* the shortest ring holds 1/64 second */
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {

@@ -36,7 +36,7 @@ struct srv_vehicle {
     const struct srv_vibration *vibration; /* NULL: the vehicle does not vibrate */
     struct srv_history history; /* used without any_time, or after a swap of the motion */
     struct oto_truth_record truth;      /* at the end of the last tick */
-    /* not of each tick */
+    /* not used in every tick */
     struct oto_truth_record truth_zero; /* at time zero */
     uint32_t channel;
 };
@@ -89,7 +89,7 @@ struct srv_sim {
     bool paced; /* ticks keep to real time: a swap fills a history in parts, one at each tick */
     bool over;  /* the run has ended or faulted, which also ends the probation of swaps */
     /* state */
-    uint64_t tick;        /* completed */
+    uint64_t tick;        /* completed ticks */
     uint32_t moved;       /* during a tick: number of vehicles that have moved */
     struct srv_schedule schedule; /* schedule of the ends of ticks; stands at the last completed tick */
     uint64_t chain;

@@ -37,7 +37,7 @@ struct srv_segment_plan {
     uint32_t channel_count;
 };
 
-/* Pure arithmetic. */
+/* The places of all parts of a segment. Pure arithmetic. */
 struct srv_layout {
     struct oto_segment_field *fields;      /* heap */
     struct oto_segment_channel *directory; /* heap */

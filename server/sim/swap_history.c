@@ -4,7 +4,7 @@
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 
-#define FILL_INSTANTS 64u /* at each boundary */
+#define FILL_INSTANTS 64u /* instants that are filled at each boundary */
 
 static void fill_one(const struct srv_vehicle *vehicle, struct srv_history *history, uint64_t m)
 {

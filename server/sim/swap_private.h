@@ -21,7 +21,7 @@ struct srv_pair_side {
     const struct srv_sample *answer; /* answer of its plugin host for this sample; NULL: it runs in this process */
 };
 struct srv_pair_side srv_pair_live(const struct srv_sim *sim, struct srv_node *node);
-struct srv_pair_side srv_pair_beside(const struct srv_sim *sim, struct srv_node *node); /* that has a trial */
+struct srv_pair_side srv_pair_beside(const struct srv_sim *sim, struct srv_node *node); /* a swap is in progress */
 /* Of an isolated node: the plugin that runs in the host of its group, not the candidate, which has a host of its own. */
 struct srv_pair_side srv_pair_resident(const struct srv_sim *sim, struct srv_node *node);
 

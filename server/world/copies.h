@@ -19,7 +19,7 @@ struct srv_spread_rule {
 struct srv_copies_slot;
 
 struct srv_copies {
-    const struct oto_value *map; /* the entry */
+    const struct oto_value *map; /* the entry of `vehicles` */
     uint32_t count;              /* 0: an ordinary vehicle, named as it is written */
     uint32_t slot_count;
     struct srv_copies_slot *slots;

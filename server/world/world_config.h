@@ -130,7 +130,7 @@ enum srv_labels { SRV_LABELS_OFF = 0, SRV_LABELS_ON = 1, SRV_LABELS_AUTO = 2 };
 
 /* The process in which a node runs. */
 struct srv_isolation_config {
-    bool process;    /* in a plugin host */
+    bool process;    /* true: the node runs in a plugin host */
     bool async;      /* samples of tick k are published in tick k+1 */
     int64_t budget_ns; /* 0: the default */
     char group[SRV_NAME_BYTES]; /* nodes of one group share a host; "": a host for this node only */

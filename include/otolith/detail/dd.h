@@ -23,7 +23,7 @@ struct oto_impl_dd {
     double hi, lo;
 };
 
-/* |a| >= |b| or a = 0 */
+/* The exact sum a + b as a pair; requires |a| >= |b| or a = 0. */
 static inline struct oto_impl_dd oto_impl_fast_two_sum(double a, double b)
 {
     struct oto_impl_dd r;
