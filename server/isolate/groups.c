@@ -178,7 +178,7 @@ static enum oto_status make_specs(struct srv_group *group, struct oto_error *err
     return status;
 }
 
-/* Takes over a plugin that was swapped in; it has no crashes yet, so it is not quarantined. */
+/* Records the plugin that a swap brought in, for the next host. It has no crashes yet, so it is not quarantined. */
 static void take_plugin(struct srv_member *member, struct srv_host_instance_spec *spec,
                         const struct srv_host_layout *layout)
 {

@@ -85,7 +85,7 @@ static enum oto_status load(struct probe *probe, int fd)
     return status;
 }
 
-/* The inputs of an estimator and their samples, with pointers of this process. */
+/* Unpacks the inputs of an estimator and their samples, with pointers of this process. */
 static enum oto_status bind_inputs(struct probe *probe)
 {
     struct srv_probe_job *job = probe->job;

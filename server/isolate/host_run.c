@@ -77,7 +77,7 @@ static enum oto_status check_sizes(const struct host_instance *made, const struc
     return OTO_OK;
 }
 
-/* The inputs of an estimator, with pointers of this process. */
+/* Unpacks the inputs of an estimator, with pointers of this process. */
 static enum oto_status bind_inputs(struct srv_host_mailbox *mailbox, struct srv_host_slot *slot,
                                    struct oto_error *error)
 {

@@ -153,7 +153,7 @@ static uint32_t kill_children(void)
 void host_end_children(void)
 {
     uint32_t killed;
-    do { /* the children of those that end come to this process */
+    do { /* repeated, because grandchildren become children of this process */
         killed = kill_children();
         for (uint32_t i = 0; i < killed; i++) {
             siginfo_t facts;

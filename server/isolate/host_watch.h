@@ -21,7 +21,7 @@ struct host_facts {
     uint64_t handlers; /* FNV-1a-64 over the disposition of every signal */
 };
 void host_facts_take(struct host_facts *facts);
-/* NULL: nothing changed. Else a sentence without subject: "started a thread". */
+/* Returns NULL if nothing changed, else a sentence without subject: "started a thread". */
 const char *host_facts_complaint(const struct host_facts *before, const struct host_facts *after);
 
 /* Counts allocations and registered exit handlers while `on`. Not in sanitizer builds, which own malloc. */

@@ -19,7 +19,7 @@
 /* The lags at which a sensor reads earlier truths; exact, measured at samples that lie on a whole nanosecond. */
 struct lags {
     double ns[LAGS];
-    uint32_t count; /* measured so far; the oldest is overwritten */
+    uint32_t count; /* lags measured so far; a new one overwrites the oldest */
 };
 
 struct srv_truths {
@@ -28,7 +28,7 @@ struct srv_truths {
     uint32_t steps;     /* steps in the open request */
     bool current;       /* the state is that of the end of the last tick */
     bool missed;        /* the last instant that was read needed a request of its own */
-    struct lags lags[]; /* of each sensor of the vehicle */
+    struct lags lags[]; /* one for each sensor of the vehicle */
 };
 
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error)
@@ -180,7 +180,7 @@ bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *s
 
 /* ---- other instants ---- */
 
-/* The host that can answer now; an unpaced world waits for a restart. */
+/* Whether a host can answer now; an unpaced world waits for a restarted host. */
 static bool is_there(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns)
 {
     const bool there = srv_group_is_paced(sim)

@@ -23,7 +23,7 @@ struct srv_probe_job {
     uint32_t sample_count, payload_stride;
     struct oto_truth_record truth;
     struct oto_instant at;
-    /* written by the host */
+    /* written by the plugin host */
     uint32_t current_operation; /* enum srv_host_operation */
     uint32_t current_step;
     struct srv_host_crash crash;

@@ -18,7 +18,7 @@
 #define PROVEN_NS INT64_C(5000000000) /* a host that ran for this long resets the back-off */
 #define PAUSE_FIRST_NS INT64_C(20000000)
 #define PAUSE_MAX_NS INT64_C(2000000000)
-#define BLAMELESS_FIRST_NS INT64_C(5000000) /* ended by another process */
+#define BLAMELESS_FIRST_NS INT64_C(5000000) /* first pause before restarting a host that another process ended */
 #define BLAMELESS_MAX_NS INT64_C(100000000)
 #define EVENT_CAPACITY 256u
 
@@ -28,7 +28,7 @@ struct srv_host_supervisor {
     bool started;
     int wake_fd;
     uint32_t quit;
-    struct srv_queue events; /* to the tick thread */
+    struct srv_queue events; /* events for the tick thread to publish */
     oto_warn_function warn;
     void *warn_context;
 };
@@ -214,7 +214,7 @@ static void take_released(struct srv_group *group)
     }
 }
 
-/* Takes over the host that a change of parameters brought. */
+/* Accepts the host that a change started: it is checked from now on, and the next host gets the same plugins. */
 static void take_adopted(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
     struct oto_error error = {0};
@@ -253,7 +253,7 @@ static void check_group(struct srv_host_supervisor *supervisor, struct srv_group
     }
 }
 
-/* Time until the next planned restart; -1: none is planned. */
+/* The time until the next planned restart; -1: none is planned. */
 static int pause_ms(const struct srv_sim *sim)
 {
     int64_t next_ns = INT64_MAX;

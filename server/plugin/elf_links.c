@@ -50,7 +50,7 @@ static bool is_mapped(const struct elf_view *view, uint64_t address, uint64_t co
 
 /* ---- segments and functions ---- */
 
-/* The loader protects the pages of GNU_RELRO; the unwinder reads the other two. */
+/* Checks the segments that are used at run time: the loader protects GNU_RELRO, the others are read. */
 static bool segments_are_mapped(const struct elf_view *view)
 {
     for (uint32_t i = 0; i < view->segment_count; i++) {

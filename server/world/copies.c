@@ -51,7 +51,7 @@ static enum oto_status add_rule(struct maker *maker, const struct oto_value *val
     return status == OTO_OK ? add_slot(maker, slot) : status;
 }
 
-/* A rule, or a list of rules and numbers for a parameter of several numbers. */
+/* Reads a rule, or a list of rules and numbers for a parameter of several numbers. */
 static enum oto_status add_spread(struct maker *maker, const struct oto_value *value)
 {
     enum oto_status status = OTO_OK;

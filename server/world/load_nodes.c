@@ -144,7 +144,7 @@ static enum oto_status copy_faults(struct srv_binder *binder, const struct srv_n
     return OTO_OK;
 }
 
-/* A node that is equal in every vehicle of the entry: bound once, its parameters shared. */
+/* Copies a node that is equal in every vehicle of the entry: it was bound once, and its parameters are shared. */
 static enum oto_status copy_node(struct srv_binder *binder, const struct srv_node_config *from, uint32_t vehicle,
                                  struct srv_node_config *to)
 {

@@ -42,7 +42,7 @@ struct srv_raw_vibration {
 
 struct srv_raw_sine {
     double frequency_hz;
-    double order; /* in the list of an engine */
+    double order; /* used in the `orders` of an engine */
     double accel_body_m_s2[3], rate_body_rad_s[3], phase_deg[3];
 };
 
