@@ -42,7 +42,7 @@ enum oto_status oto_record_type_check(const struct oto_record_type *type, const 
 enum oto_status oto_param_table_check(const struct oto_param *params, uint32_t count, uint64_t block_bytes,
                                       struct oto_error *error);
 
-/* Bytes of a parameter in the parameter block. */
+/* The number of bytes of a parameter in the parameter block. */
 uint64_t oto_param_bytes(const struct oto_param *param);
 
 #endif

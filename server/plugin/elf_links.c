@@ -141,11 +141,11 @@ static bool read_defined(struct links *links)
     return true;
 }
 
-/* The loader uses the version of a symbol as an index into a table of its own. */
+/* Checks the version of each symbol, because the loader uses it as an index into a table. */
 static bool versions_are_known(struct links *links)
 {
     const struct elf_dynamic *dynamic = links->dynamic;
-    links->versions[0] = links->versions[1] = true; /* local, and global without a version */
+    links->versions[0] = links->versions[1] = true; /* 0 and 1 are reserved: local, and global without a version */
     if ((dynamic->verneed == 0) != (dynamic->verneed_count == 0) || (dynamic->verdef == 0) != (dynamic->verdef_count == 0) ||
         !read_needed(links) || !read_defined(links)) {
         return false;

@@ -88,7 +88,7 @@ void srv_binder_finish(struct srv_binder *binder);
 /* Reads the vibration of a vehicle. After a failure the allocated rows belong to the vehicle and are freed with it. */
 enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_value *list,
                                    struct srv_vehicle_config *vehicle);
-/* Draws the phases of the spectra's lines, which depend on the seed. */
+/* Sets the key for this seed and draws the phases of the spectra's lines with it. */
 void srv_vibration_seed(struct srv_vibration *vibration, const char *vehicle, uint64_t seed);
 void srv_vibration_finish(struct srv_vibration *vibration);
 /* Binds plugin, parameters and rate of a node; `map` is its place in the file. */

@@ -63,7 +63,7 @@ struct srv_participant_config {
     const struct oto_value *place; /* place in the document; NULL in worlds without a file */
 };
 
-/* False for a master without vehicles, which only grants ticks. */
+/* Whether ticks wait for the participant's answers. False for a master without vehicles, which only grants ticks. */
 static inline bool srv_participant_is_waited_for(const struct srv_participant_config *participant)
 {
     return participant->role != OTO_ROLE_MASTER || participant->vehicle_count > 0;
@@ -286,11 +286,11 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
  * document themselves.
  */
 enum oto_status srv_defaults_apply(struct oto_document *document, struct oto_error *error);
-/* Another seed, with everything in the configuration that depends on it. */
+/* Sets another seed and everything in the configuration that depends on it. */
 void srv_world_config_seed(struct srv_world_config *config, uint64_t seed);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */
 
-/* The JSON Schema of world files, from the parser's tables; malloc'ed. */
+/* Writes the JSON Schema of world files from the parser's tables. The text is malloc'ed. */
 char *srv_world_config_schema(void);
 
 #endif
