@@ -38,7 +38,7 @@ enum oto_field_type {
 #define OTO_FIELD_FRAME_BYTES 16
 #define OTO_RECORD_NAME_BYTES 32
 #define OTO_TOPIC_BYTES 96
-#define OTO_RECORD_MAX_BYTES 4096 /* bytes of the payload */
+#define OTO_RECORD_MAX_BYTES 4096 /* largest size of a payload in bytes */
 #define OTO_RECORD_MAX_FIELDS 256
 
 struct oto_field {

@@ -144,10 +144,10 @@ enum oto_reader_start { OTO_READ_FROM_OLDEST = 0, OTO_READ_FROM_NOW = 1 };
 struct oto_reader {
     const struct oto_channel *channel;
     struct oto_cursor cursor;
-    uint64_t lineage; /* lineage of the runs in which the cursor counts */
+    uint64_t lineage; /* lineage of the runs whose records the cursor counts */
 };
 OTO_API struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_reader_start start);
-/* The next record; OTO_OK, OTO_AGAIN, or OTO_CORRUPT. reader->cursor.lost counts what was overwritten unread. */
+/* Reads the next record; OTO_OK, OTO_AGAIN, or OTO_CORRUPT. reader->cursor.lost counts the records overwritten unread. */
 OTO_API enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload,
                                         size_t payload_bytes);
 /* Reads up to `count` records into heads[] and payloads (each channel->type.bytes). Returns how many. */
@@ -168,7 +168,7 @@ OTO_API size_t oto_field_column(const struct oto_field *field, uint32_t element,
 
 struct oto_reply {
     uint64_t tick;    /* tick from which the change applies */
-    char text[4096];  /* result in words, or the requested value */
+    char text[4096];  /* the result as a sentence, or the requested value */
 };
 
 OTO_API enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
@@ -202,14 +202,14 @@ struct oto_param_info {
     char range[OTO_PARAM_RANGE_BYTES]; /* "0 to 100", or the accepted words "mems | mavs"; "": any value, or unknown */
 };
 typedef void (*oto_param_function)(void *context, const struct oto_param_info *info);
-/* param NULL: all parameters of the node. */
+/* Gets a parameter; param NULL: all parameters of the node. */
 OTO_API enum oto_status oto_control_get(struct oto_client *client, const char *node, const char *param,
                                         oto_param_function each, void *context, struct oto_error *error);
 /* A swap with default options: with a probe and one simulated second of probation. */
 OTO_API enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
                                          struct oto_reply *reply, struct oto_error *error);
 
-/* *ticks (NULL is allowed): ticks from the request to the flip. */
+/* Swaps a node's plugin. *ticks (NULL is allowed) gets the number of ticks from the request to the flip. */
 OTO_API enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
                                               struct oto_reply *reply, uint64_t *ticks, struct oto_error *error);
 /*
@@ -268,7 +268,7 @@ OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, 
 OTO_API enum oto_status oto_subscriber_open_tls(const char *url, const char *topic, const struct oto_tls_files *tls,
                                                 struct oto_subscriber **subscriber, struct oto_error *error);
 OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);
-/* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (an undecodable frame, which is counted: call again). */
+/* Receives the next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (an undecodable frame, which is counted: call again). */
 OTO_API enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,
                                             struct oto_wire_sample *sample, struct oto_error *error);
 /*

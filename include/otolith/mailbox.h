@@ -52,16 +52,16 @@ enum oto_participant_role {
 };
 
 enum oto_timeout_policy {
-    OTO_TIMEOUT_WAIT = 1, /* up to the wait limit, then fault */
+    OTO_TIMEOUT_WAIT = 1, /* the tick waits up to the wait limit, then the run faults */
     OTO_TIMEOUT_HOLD = 2, /* its vehicles hold their last truth, flagged stale, until it answers again */
-    OTO_TIMEOUT_DROP = 3, /* as hold, and the participant must join again */
+    OTO_TIMEOUT_DROP = 3, /* as HOLD, and the participant must join again */
     OTO_TIMEOUT_FAULT = 4 /* the run stops */
 };
 
 /* Flags of a record. */
 #define OTO_TRUTH_HAS_ACCEL (1u << 0)         /* accel_enu_m_s2 is set; otherwise the server takes the difference of
                                                * the velocities over the time */
-#define OTO_TRUTH_HAS_ANGULAR_ACCEL (1u << 1) /* the same for angular_accel and the angular rates */
+#define OTO_TRUTH_HAS_ANGULAR_ACCEL (1u << 1) /* angular_accel is set; otherwise the server differentiates the angular rates */
 #define OTO_TRUTH_HAS_SPEED (1u << 2)         /* longitudinal_speed_m_s is set; otherwise the server takes the
                                                * velocity along body x */
 #define OTO_TRUTH_CONTINUES (1u << 3) /* first record of a participant: it continues the truth in the grant */
@@ -98,7 +98,7 @@ struct oto_mailbox_notice {
     uint64_t refused; /* number of refused answers */
     uint64_t late;    /* number of timeouts */
     uint64_t tick;    /* tick of the last refusal */
-    char text[168];   /* one sentence about it, NUL-padded */
+    char text[168];   /* why it was refused: one sentence, NUL-padded */
     uint64_t reserved[8];
 };
 
@@ -118,7 +118,7 @@ struct oto_mailbox_header {
     uint16_t major, minor;
     uint32_t header_bytes;
     uint32_t endian;
-    uint32_t participant; /* index in the world; inputs are applied in this order */
+    uint32_t participant; /* index of the participant; inputs are applied in the order of the indices */
     uint64_t mailbox_bytes;
     uint64_t epoch; /* of the segment */
     uint64_t rate_num, rate_den; /* ticks per second */

@@ -62,7 +62,7 @@ OTO_API void oto_participant_leave(struct oto_participant *participant);
 OTO_API struct oto_client *oto_participant_client(struct oto_participant *participant);
 OTO_API enum oto_participant_role oto_participant_role_of(const struct oto_participant *participant);
 OTO_API uint32_t oto_participant_vehicle_count(const struct oto_participant *participant);
-/* Name of a vehicle; NULL beyond the last. */
+/* The name of a vehicle of the participant; NULL beyond the last. */
 OTO_API const char *oto_participant_vehicle(const struct oto_participant *participant, uint32_t vehicle);
 
 /*
@@ -86,7 +86,7 @@ OTO_API enum oto_status oto_participant_set(struct oto_participant *participant,
  */
 OTO_API enum oto_status oto_participant_done(struct oto_participant *participant, uint64_t tick);
 
-/* Name of the vehicle whose world file says `controls: NAME` of this participant; NULL: none. */
+/* The name of the vehicle that has `controls: NAME` of this participant in the world file; NULL: none. */
 OTO_API const char *oto_participant_controlled(const struct oto_participant *participant);
 /*
  * Sets the controls of that vehicle (otolith/controls.h): the first `count` values, the others 0. They hold from the next
@@ -96,10 +96,10 @@ OTO_API const char *oto_participant_controlled(const struct oto_participant *par
  */
 OTO_API enum oto_status oto_participant_control(struct oto_participant *participant, const double *values, uint32_t count);
 
-/* Master of the clock, mode external: allows ticks until `tick` are completed. */
+/* For the master of the clock in mode external: allows ticks until `tick` of them are completed. */
 OTO_API enum oto_status oto_participant_run_until(struct oto_participant *participant, uint64_t tick,
                                                   struct oto_error *error);
-/* The number of completed ticks; waiting until `tick` are completed: OTO_OK, OTO_TIMEOUT, OTO_CLOSED. */
+/* The number of completed ticks; and the wait until it reaches `tick`: OTO_OK, OTO_TIMEOUT, OTO_CLOSED. */
 OTO_API uint64_t oto_participant_completed(const struct oto_participant *participant);
 OTO_API enum oto_status oto_participant_wait_completed(struct oto_participant *participant, uint64_t tick,
                                                        int32_t timeout_ms, struct oto_error *error);

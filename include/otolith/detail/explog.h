@@ -76,7 +76,7 @@ struct oto_impl_log {
     double cubic;         /* log(1 + r) - r + r²/2 */
 };
 
-/* x positive, normal */
+/* The parts of log(x + x_lo) for a positive, normal x. */
 static inline struct oto_impl_log oto_impl_log_parts(double x, double x_lo)
 {
     uint64_t bits = oto_impl_bits(x), offset = bits - 0x3fe6800000000000u;
@@ -163,7 +163,7 @@ static inline int oto_impl_is_odd(double y)
     return __builtin_fabs(y) < 0x1p53 && (double)(int64_t)y == y && ((int64_t)y & 1);
 }
 
-/* x^y for x > 0 finite, y finite */
+/* x^y for finite x > 0 and finite y. */
 static inline double oto_impl_pow_positive(double x, double y)
 {
     double scale_exponent = 0.0, y_hi;
@@ -178,13 +178,13 @@ static inline double oto_impl_pow_positive(double x, double y)
     if (!(y_hi < 710.0 && y_hi > -746.0))
         return y_hi > 0.0 ? 0x1p1023 * 2.0 : 0.0;
     if (y_hi < 0x1p-60 && y_hi > -0x1p-60)
-        return 1.0 + y_hi; /* needed if y is too small or large for the exact product */
+        return 1.0 + y_hi; /* the exact product below is not valid for very small or large y */
     p = oto_impl_two_prod(y, l.hi);
     e = oto_impl_exp_parts(p.hi, p.lo + y * l.lo);
     return oto_impl_scale(e.table + e.rest, e.exponent);
 }
 
-/* C99 annex F, negative x with integer y included. */
+/* Special values as in C99 annex F, including negative x with integer y. */
 static inline double oto_pow(double x, double y)
 {
     double ax = __builtin_fabs(x), magnitude;
