@@ -123,8 +123,8 @@ struct oto_mailbox_header {
     uint64_t epoch; /* of the segment */
     uint64_t rate_num, rate_den; /* ticks per second */
     uint32_t vehicle_count, record_bytes;
-    uint64_t vehicle_offset; /* struct oto_mailbox_vehicle[vehicle_count] */
-    uint64_t output_offset;  /* struct oto_mailbox_record[2][vehicle_count] */
+    uint64_t vehicle_offset; /* offset of struct oto_mailbox_vehicle[vehicle_count] */
+    uint64_t output_offset;  /* offset of struct oto_mailbox_record[2][vehicle_count] */
     uint32_t role, on_timeout, step_n, reserved0; /* the values that are in force for this participant */
     int64_t timeout_ns, wait_limit_ns;
     char name[OTO_PARTICIPANT_NAME_BYTES];

@@ -74,7 +74,7 @@ static enum oto_status open_here(struct oto_stage *stage, const char *path, stru
     return status;
 }
 
-/* Has a child load the copy `fd`, and describe it if the plugin is `isolated`. `message` is its answer. */
+/* Starts a child that loads the copy `fd`, and describes it if `isolated`. `message` gets the child's answer. */
 static enum oto_status try_copy(struct srv_host_mailbox *head, uint64_t bytes, int memory_fd, int fd, const char *path,
                                 bool isolated, struct srv_host_message *message, struct oto_error *error)
 {
