@@ -30,7 +30,7 @@ enum oto_field_type {
     OTO_FIELD_I64 = 8,
     OTO_FIELD_F32 = 9,
     OTO_FIELD_F64 = 10,
-    OTO_FIELD_TEXT = 11 /* `count` bytes, NUL-padded UTF-8: one string on the wire, one column */
+    OTO_FIELD_TEXT = 11 /* `count` bytes, NUL-padded UTF-8: one string on the wire, one column in a CSV */
 };
 
 #define OTO_FIELD_NAME_BYTES 48
@@ -38,7 +38,7 @@ enum oto_field_type {
 #define OTO_FIELD_FRAME_BYTES 16
 #define OTO_RECORD_NAME_BYTES 32
 #define OTO_TOPIC_BYTES 96
-#define OTO_RECORD_MAX_BYTES 4096 /* bytes of the payload */
+#define OTO_RECORD_MAX_BYTES 4096 /* largest size of a payload in bytes */
 #define OTO_RECORD_MAX_FIELDS 256
 
 struct oto_field {
@@ -53,24 +53,24 @@ struct oto_field {
 
 struct oto_record_type {
     const char *name;     /* "imu", "mag", … or a name that the plugin defines */
-    uint32_t bytes;       /* of the payload: a multiple of 8, at most OTO_RECORD_MAX_BYTES */
+    uint32_t bytes;       /* size of the payload: a multiple of 8, at most OTO_RECORD_MAX_BYTES */
     uint32_t field_count;
     const struct oto_field *fields;
 };
 
 /*
- * Largest sequence number, so that a slot's lock (2·seq + 2) fits 64 bits. A run ends long before it, at the end of
- * simulated time. A greater number in a segment or frame is OTO_CORRUPT.
+ * Largest sequence number, so that a slot's lock (2·seq + 2) fits 64 bits. Simulated time ends long before a channel has so
+ * many records. A greater number in a segment or frame is OTO_CORRUPT.
  */
 #define OTO_SEQ_MAX ((UINT64_C(1) << 63) - 2)
 
-/* Precedes every payload in a ring. Only the host writes it. */
+/* The sample head, which precedes every payload in a ring. The host of the plugins writes it, never a plugin. */
 struct oto_sample_head {
     int64_t t_ns;           /* simulated measurement time since time zero, floor(n·1e9/fs) */
     int64_t sensor_time_ns; /* reading of the sensor's own clock at that instant (A8) */
     uint64_t seq;           /* number of this record in its channel, from 1 to OTO_SEQ_MAX, without a gap */
     uint32_t flags;         /* OTO_SAMPLE_… */
-    uint32_t bytes;         /* of the payload */
+    uint32_t bytes;         /* size of the payload */
 };
 #ifndef __cplusplus
 _Static_assert(sizeof(struct oto_sample_head) == 32, "the sample head is 32 bytes");
@@ -84,7 +84,7 @@ _Static_assert(sizeof(struct oto_sample_head) == 32, "the sample head is 32 byte
 #define OTO_SAMPLE_FAULT (1u << 16)     /* a fault was injected into this sample */
 #define OTO_SAMPLE_STALE (1u << 17)     /* the producer did not answer; this record repeats the last one */
 #define OTO_SAMPLE_WARN (1u << 18)      /* the producer returned OTO_STEP_WARN */
-#define OTO_SAMPLE_PROBATION (1u << 19) /* its plugin was on probation; the swap may have been rolled back later */
+#define OTO_SAMPLE_PROBATION (1u << 19) /* the node's plugin was on probation; the swap may have been rolled back later */
 #define OTO_SAMPLE_NON_FINITE (1u << 20) /* the record contains a NaN or an infinity */
 
 /* Bytes of one element of `type`, 0 for an unknown type. */

@@ -21,7 +21,10 @@ extern "C" {
 
 /* ---- finding worlds ---- */
 
-/* $XDG_RUNTIME_DIR/otolith, else /run/user/<uid>/otolith, else /tmp/otolith-<uid>. */
+/*
+ * Writes the path of the runtime directory: $XDG_RUNTIME_DIR/otolith, else /run/user/<uid>/otolith, else
+ * /tmp/otolith-<uid>.
+ */
 OTO_API enum oto_status oto_runtime_directory(char *path, size_t bytes, struct oto_error *error);
 
 struct oto_world_entry {
@@ -39,9 +42,9 @@ struct oto_client;
 /* PEM files for tls+tcp URLs. NULL: none. */
 struct oto_tls_files {
     uint32_t size;
-    const char *ca;   /* certificates of the authorities that sign the peer's; NULL: those of the system */
-    const char *cert; /* own certificate, followed by those up to the authority; with `key` */
-    const char *key;  /* its key, a file that only its user can read */
+    const char *ca;   /* certificates of the authorities that sign the peer's certificate; NULL: those of the system */
+    const char *cert; /* own certificate, followed by the certificates up to the authority; needs `key` */
+    const char *key;  /* private key of `cert`: a file that only its user can read */
     const char *crl;  /* revocation lists of every authority of a chain; NULL: revocation is not checked */
 };
 
@@ -49,7 +52,7 @@ struct oto_client_options {
     uint32_t size;
     int32_t timeout_ms;      /* timeout of connecting and of each request; 0: 5000 */
     const char *world;       /* NULL: OTOLITH_WORLD, else the only running world; an error lists the candidates */
-    const char *socket_path; /* instead of `world`; NULL */
+    const char *socket_path; /* control socket, used instead of `world`; NULL: none */
     const char *name;        /* name of the client in events; NULL: the program's name */
     const char *role;        /* requests at most this role: observe, operate or admin; NULL: the role of the user */
     /*
@@ -98,7 +101,7 @@ OTO_API enum oto_status oto_client_reattach(struct oto_client *client, int32_t t
 
 /* ---- channels ---- */
 
-/* A channel's description, private to the client, checked. */
+/* Description of a channel: a checked copy that belongs to the client. */
 struct oto_channel {
     uint32_t index;
     uint32_t node_index;
@@ -127,7 +130,7 @@ OTO_API const struct oto_channel *oto_client_channel(const struct oto_client *cl
 OTO_API const struct oto_channel *oto_client_find(const struct oto_client *client, const char *topic,
                                                   struct oto_error *error);
 
-/* The plugin that currently fills a channel. Swaps change it; `oto_channel` has the one at the time of attaching. */
+/* The plugin that fills a channel now. A swap changes it; struct oto_channel names the plugin at the time of attaching. */
 OTO_API enum oto_status oto_client_channel_identity(const struct oto_client *client, const struct oto_channel *channel,
                                                     struct oto_channel_identity *identity);
 
@@ -141,10 +144,10 @@ enum oto_reader_start { OTO_READ_FROM_OLDEST = 0, OTO_READ_FROM_NOW = 1 };
 struct oto_reader {
     const struct oto_channel *channel;
     struct oto_cursor cursor;
-    uint64_t lineage; /* lineage of the runs in which the cursor counts */
+    uint64_t lineage; /* lineage of the runs whose records the cursor counts */
 };
 OTO_API struct oto_reader oto_reader_make(const struct oto_channel *channel, enum oto_reader_start start);
-/* The next record; OTO_OK, OTO_AGAIN, or OTO_CORRUPT. reader->cursor.lost counts what was overwritten unread. */
+/* Reads the next record; OTO_OK, OTO_AGAIN, or OTO_CORRUPT. reader->cursor.lost counts the records overwritten unread. */
 OTO_API enum oto_status oto_reader_next(struct oto_reader *reader, struct oto_sample_head *head, void *payload,
                                         size_t payload_bytes);
 /* Reads up to `count` records into heads[] and payloads (each channel->type.bytes). Returns how many. */
@@ -165,7 +168,7 @@ OTO_API size_t oto_field_column(const struct oto_field *field, uint32_t element,
 
 struct oto_reply {
     uint64_t tick;    /* tick from which the change applies */
-    char text[4096];  /* result in words, or the requested value */
+    char text[4096];  /* the result as a sentence, or the requested value */
 };
 
 OTO_API enum oto_status oto_control_pause(struct oto_client *client, struct oto_reply *reply, struct oto_error *error);
@@ -183,7 +186,7 @@ OTO_API enum oto_status oto_control_mode(struct oto_client *client, const char *
  */
 OTO_API enum oto_status oto_control_seek(struct oto_client *client, int64_t t_ns, struct oto_reply *reply,
                                          struct oto_error *error);
-/* `yaml` as in a world file; applied completely or not at all. */
+/* Sets a parameter. `yaml` is its value, as in a world file; it is applied completely or not at all. */
 OTO_API enum oto_status oto_control_set(struct oto_client *client, const char *node, const char *param,
                                         const char *yaml, struct oto_reply *reply, struct oto_error *error);
 
@@ -199,14 +202,14 @@ struct oto_param_info {
     char range[OTO_PARAM_RANGE_BYTES]; /* "0 to 100", or the accepted words "mems | mavs"; "": any value, or unknown */
 };
 typedef void (*oto_param_function)(void *context, const struct oto_param_info *info);
-/* param NULL: all parameters of the node. */
+/* Gets a parameter; param NULL: all parameters of the node. */
 OTO_API enum oto_status oto_control_get(struct oto_client *client, const char *node, const char *param,
                                         oto_param_function each, void *context, struct oto_error *error);
 /* A swap with default options: with a probe and one simulated second of probation. */
 OTO_API enum oto_status oto_control_swap(struct oto_client *client, const char *node, const char *plugin,
                                          struct oto_reply *reply, struct oto_error *error);
 
-/* *ticks (NULL is allowed): ticks from the request to the flip. */
+/* Swaps a node's plugin. *ticks (NULL is allowed) gets the number of ticks from the request to the flip. */
 OTO_API enum oto_status oto_control_swap_with(struct oto_client *client, const char *node, const struct oto_swap *swap,
                                               struct oto_reply *reply, uint64_t *ticks, struct oto_error *error);
 /*
@@ -261,11 +264,11 @@ struct oto_wire_sample {
  */
 OTO_API enum oto_status oto_subscriber_open(const char *url, const char *topic, struct oto_subscriber **subscriber,
                                             struct oto_error *error);
-/* The same with files for tls+tcp, which are read once, here; `tls` may be NULL. */
+/* As oto_subscriber_open, with files for tls+tcp, which this call reads once; `tls` may be NULL. */
 OTO_API enum oto_status oto_subscriber_open_tls(const char *url, const char *topic, const struct oto_tls_files *tls,
                                                 struct oto_subscriber **subscriber, struct oto_error *error);
 OTO_API void oto_subscriber_close(struct oto_subscriber *subscriber);
-/* The next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (an undecodable frame, which is counted: call again). */
+/* Receives the next sample. OTO_OK, OTO_TIMEOUT, OTO_CORRUPT (an undecodable frame, which is counted: call again). */
 OTO_API enum oto_status oto_subscriber_next(struct oto_subscriber *subscriber, int32_t timeout_ms,
                                             struct oto_wire_sample *sample, struct oto_error *error);
 /*

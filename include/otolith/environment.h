@@ -26,8 +26,8 @@ OTO_API double oto_decimal_year(int64_t days);
 /* ---- the World Magnetic Model ---- */
 
 #define OTO_WMM_DEGREE 12
-#define OTO_WMM_TERMS 91               /* (n, m) has the index n (n + 1) / 2 + m; (0, 0) is zero */
-#define OTO_WMM_VALID_YEARS 5.0        /* from the epoch, both ends included */
+#define OTO_WMM_TERMS 91               /* the term (n, m) has the index n (n + 1) / 2 + m; the term (0, 0) is zero */
+#define OTO_WMM_VALID_YEARS 5.0        /* years of validity from the epoch, both ends included */
 #define OTO_WMM_MIN_ALTITUDE_M -1000.0 /* limit of the technical report */
 #define OTO_WMM_MAX_ALTITUDE_M 850000.0
 

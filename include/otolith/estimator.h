@@ -58,12 +58,12 @@ struct oto_estimator_extension {
  * inputs
  */
 struct oto_input_binding {
-    const char *name; /* of the input */
+    const char *name; /* name of the input */
     const struct oto_record_type *type;
     const char *topic;    /* topic, or the file of a log */
     const char *frame_id; /* of the channel */
     double rate_hz;       /* nominal; 0: unknown */
-    /* Mount of the sensor that publishes the channel; the identity if there is none. */
+    /* The mount of the sensor that publishes the channel; without a sensor, the identity. */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
 };
@@ -78,7 +78,7 @@ struct oto_input_sample {
     const void *payload; /* record of the binding's type; valid during the step */
 };
 
-/* NULL if no input of that name is bound. [any] */
+/* Finds the binding of an input by name. NULL: no such input is bound. [any] */
 static inline const struct oto_input_binding *oto_input_find(const struct oto_setup *setup, const char *name,
                                                              uint32_t *index)
 {
@@ -91,7 +91,7 @@ static inline const struct oto_input_binding *oto_input_find(const struct oto_se
     return NULL;
 }
 
-/* NULL if the record has no field of that name. [any] */
+/* Finds a field of a record by name. NULL: the record has no such field. [any] */
 static inline const struct oto_field *oto_record_field(const struct oto_record_type *type, const char *name)
 {
     for (uint32_t i = 0; i < type->field_count; i++) {

@@ -55,12 +55,12 @@ struct oto_frame {
     uint64_t epoch, seq, schema;
     uint32_t count;
     enum oto_frame_format format;
-    const unsigned char *samples; /* private, as the members below */
+    const unsigned char *samples; /* private, as all members below */
     size_t samples_bytes;
     const unsigned char *next; /* start of sample `next_index`, so that reading in order needs one pass */
     uint32_t next_index;
 };
-/* OTO_OK, OTO_CORRUPT, OTO_LIMIT, or OTO_UNSUPPORTED for a schema frame. */
+/* Decodes the envelope of a frame. OTO_OK, OTO_CORRUPT, OTO_LIMIT, or OTO_UNSUPPORTED for a schema frame. */
 OTO_API enum oto_status oto_frame_decode(const void *data, size_t bytes, struct oto_frame *frame);
 /* Decodes sample i by its type into head and payload (type->bytes). frame_id may be NULL. */
 OTO_API enum oto_status oto_frame_sample(struct oto_frame *frame, const struct oto_record_type *type,

@@ -27,7 +27,7 @@ static inline bool oto_instant_is_before(struct oto_instant a, struct oto_instan
     return a.t_ns < b.t_ns || (a.t_ns == b.t_ns && a.sub_ns < b.sub_ns);
 }
 
-/* From `a` to `b`; negative where `b` is the earlier one. */
+/* Time from `a` to `b` in ns; negative if `b` is the earlier one. */
 static inline double oto_instant_span_ns(struct oto_instant a, struct oto_instant b)
 {
     return (double)(b.t_ns - a.t_ns) + (b.sub_ns - a.sub_ns);

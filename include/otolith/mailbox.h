@@ -32,39 +32,39 @@ extern "C" {
 
 /* Limits of a record; an answer beyond them is refused. */
 #define OTO_MAILBOX_MAX_POSITION_M 1e7
-#define OTO_MAILBOX_MAX_SPEED_M_S 1e4 /* also of the change of position since the previous record */
+#define OTO_MAILBOX_MAX_SPEED_M_S 1e4 /* of the velocity, and of the mean velocity since the previous record */
 #define OTO_MAILBOX_MAX_ACCEL_M_S2 1e6
 #define OTO_MAILBOX_MAX_RATE_RAD_S 1e4
 #define OTO_MAILBOX_MAX_ANGULAR_ACCEL_RAD_S2 1e7
-#define OTO_MAILBOX_QUATERNION_TOLERANCE 1e-3 /* of its norm; a deviation beyond rounding is normalised */
-#define OTO_MAILBOX_MAX_RUN_TICKS UINT64_C(1000000000) /* that a clock master may grant beyond the tick */
+#define OTO_MAILBOX_QUATERNION_TOLERANCE 1e-3 /* largest deviation of the norm from 1; the server normalises it */
+#define OTO_MAILBOX_MAX_RUN_TICKS UINT64_C(1000000000) /* most ticks that a clock master may allow beyond the present tick */
 
 enum oto_mailbox_state {
     OTO_MAILBOX_JOINED = 1,
-    OTO_MAILBOX_DROPPED = 2, /* by its timeout policy: leave, and join again */
+    OTO_MAILBOX_DROPPED = 2, /* the timeout policy dropped the participant: it must leave and join again */
     OTO_MAILBOX_CLOSED = 3   /* the run has ended or faulted */
 };
 
 enum oto_participant_role {
     OTO_ROLE_PHYSICS = 1,    /* owns the truth of vehicles */
-    OTO_ROLE_CONTROLLER = 2, /* owns none; the tick waits for it */
-    OTO_ROLE_MASTER = 3      /* owns none; in mode external its grants drive the clock */
+    OTO_ROLE_CONTROLLER = 2, /* owns no vehicle; the tick waits for its answer */
+    OTO_ROLE_MASTER = 3      /* owns no vehicle; in mode external its grants drive the clock */
 };
 
 enum oto_timeout_policy {
-    OTO_TIMEOUT_WAIT = 1, /* up to the wait limit, then fault */
+    OTO_TIMEOUT_WAIT = 1, /* the tick waits up to the wait limit, then the run faults */
     OTO_TIMEOUT_HOLD = 2, /* its vehicles hold their last truth, flagged stale, until it answers again */
-    OTO_TIMEOUT_DROP = 3, /* as hold, and it must join again */
+    OTO_TIMEOUT_DROP = 3, /* as HOLD, and the participant must join again */
     OTO_TIMEOUT_FAULT = 4 /* the run stops */
 };
 
 /* Flags of a record. */
 #define OTO_TRUTH_HAS_ACCEL (1u << 0)         /* accel_enu_m_s2 is set; otherwise the server takes the difference of
                                                * the velocities over the time */
-#define OTO_TRUTH_HAS_ANGULAR_ACCEL (1u << 1) /* the same for angular_accel and the angular rates */
+#define OTO_TRUTH_HAS_ANGULAR_ACCEL (1u << 1) /* angular_accel is set; otherwise the server differentiates the angular rates */
 #define OTO_TRUTH_HAS_SPEED (1u << 2)         /* longitudinal_speed_m_s is set; otherwise the server takes the
                                                * velocity along body x */
-#define OTO_TRUTH_CONTINUES (1u << 3) /* first record: it continues the truth in the grant */
+#define OTO_TRUTH_CONTINUES (1u << 3) /* first record of a participant: it continues the truth in the grant */
 #define OTO_TRUTH_JUMPS (1u << 4)     /* later record: it does not continue the previous one */
 #define OTO_TRUTH_HAS_FLAGS 7u
 #define OTO_TRUTH_KNOWN_FLAGS 31u
@@ -75,19 +75,19 @@ struct oto_mailbox_grant {
     uint32_t futex;       /* changes with every grant and change of state */
     uint32_t state;       /* enum oto_mailbox_state */
     uint64_t tick;        /* completed ticks: the answer continues the truth at this boundary … */
-    uint64_t until;       /* … up to this one, or to any tick between */
+    uint64_t until;       /* … up to this boundary, or to any boundary between */
     int64_t t_ns;         /* instants of the two boundaries */
     int64_t until_ns;
-    uint64_t completed;   /* for the master of the clock, after each tick */
+    uint64_t completed;   /* completed ticks: written after each tick, for the master of the clock */
     uint64_t reserved;
 };
 
 /* Written by the participant. */
 struct oto_mailbox_answer {
-    uint64_t grant;     /* the lock that is answered; stored last, release */
+    uint64_t grant;     /* value of `lock` in the answered grant; stored last, with release order */
     uint32_t futex;     /* changes with every answer and every run_until */
     uint32_t reserved0;
-    uint64_t tick;      /* of the records: grant.tick < tick <= grant.until */
+    uint64_t tick;      /* tick of the records: grant.tick < tick <= grant.until */
     uint64_t bytes;     /* bytes of the records: vehicle_count * sizeof(struct oto_mailbox_record) */
     uint64_t run_until; /* grant of the master of the clock: ticks may run until this many are completed */
     uint64_t reserved1[3];
@@ -98,13 +98,14 @@ struct oto_mailbox_notice {
     uint64_t refused; /* number of refused answers */
     uint64_t late;    /* number of timeouts */
     uint64_t tick;    /* tick of the last refusal */
-    char text[168];   /* one sentence about it, NUL-padded */
+    char text[168];   /* why it was refused: one sentence, NUL-padded */
     uint64_t reserved[8];
 };
 
 /*
- * Controls of the vehicle that the participant controls; written by the participant. The server takes them at the boundary before
- * the next tick. Those that are stored before an answer or a run_until are applied before the ticks that these allow.
+ * Controls of the vehicle that the participant controls; written by the participant. The server takes them at the boundary
+ * before the next tick. Controls that are stored before an answer or a run_until are applied before the ticks that this
+ * answer or run_until allows.
  */
 struct oto_mailbox_controls {
     uint64_t lock; /* odd: being written; changes with every set of values; 0: none yet */
@@ -113,18 +114,18 @@ struct oto_mailbox_controls {
 };
 
 struct oto_mailbox_header {
-    uint64_t magic; /* stored last, release */
+    uint64_t magic; /* stored last, with release order */
     uint16_t major, minor;
     uint32_t header_bytes;
     uint32_t endian;
-    uint32_t participant; /* index in the world; inputs are applied in this order */
+    uint32_t participant; /* index of the participant; inputs are applied in the order of the indices */
     uint64_t mailbox_bytes;
     uint64_t epoch; /* of the segment */
     uint64_t rate_num, rate_den; /* ticks per second */
     uint32_t vehicle_count, record_bytes;
-    uint64_t vehicle_offset; /* struct oto_mailbox_vehicle[vehicle_count] */
-    uint64_t output_offset;  /* struct oto_mailbox_record[2][vehicle_count] */
-    uint32_t role, on_timeout, step_n, reserved0; /* as effective for this participant */
+    uint64_t vehicle_offset; /* offset of struct oto_mailbox_vehicle[vehicle_count] */
+    uint64_t output_offset;  /* offset of struct oto_mailbox_record[2][vehicle_count] */
+    uint32_t role, on_timeout, step_n, reserved0; /* the values that are in force for this participant */
     int64_t timeout_ns, wait_limit_ns;
     char name[OTO_PARTICIPANT_NAME_BYTES];
     char controlled[OTO_PARTICIPANT_NAME_BYTES]; /* 144: vehicle that the participant controls; "": none */
@@ -178,7 +179,7 @@ static inline uint64_t oto_mailbox_bytes(uint32_t vehicle_count)
     return (bytes + 4095u) / 4096u * 4096u;
 }
 
-/* The buffer of records for the answer to `lock`. */
+/* The buffer for the records of the answer to the grant with this `lock`. */
 static inline struct oto_mailbox_record *oto_mailbox_records(void *mailbox, uint64_t output_offset,
                                                              uint32_t vehicle_count, uint64_t lock)
 {

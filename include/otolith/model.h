@@ -60,7 +60,7 @@ OTO_API enum oto_status oto_model_index(const struct oto_model *model, const cha
 OTO_API enum oto_status oto_model_get(const struct oto_model *model, uint32_t index, double *value,
                                       struct oto_error *error);
 OTO_API void oto_model_state(const struct oto_model *model, double *values);   /* n numbers */
-OTO_API void oto_model_derived(const struct oto_model *model, double *values); /* the extension's derived_count numbers */
+OTO_API void oto_model_derived(const struct oto_model *model, double *values); /* the model's derived_count numbers */
 OTO_API void oto_model_to_truth(const struct oto_model *model, struct oto_truth_record *truth);
 
 /* ---- moving ---- */

@@ -30,7 +30,7 @@ struct oto_model_quantity {
     const char *text;
 };
 
-/* The flow is exact for any step: predict(a) then predict(b) equals predict(a + b). Otherwise it is integrated. */
+/* The flow is exact for any step: predict(a) then predict(b) equals predict(a + b). Without the flag it is integrated. */
 #define OTO_MODEL_EXACT (1u << 0)
 
 struct oto_model_extension {
@@ -40,7 +40,7 @@ struct oto_model_extension {
     uint32_t derived_count;
     const struct oto_model_quantity *states;
     const struct oto_model_quantity *derived; /* quantities that `derive` computes */
-    /* The number of `states` of this instance, from 1 to state_count, by its parameters. NULL: all. */
+    /* The number of states of this instance, from 1 to state_count; it may depend on parameters. NULL: always state_count. */
     uint32_t (*size_of)(const struct oto_instance *instance);
     /*
      * Sets the state to `values` if they are valid: finite, quaternions of length 1 within 1e-6 (they are then
@@ -50,15 +50,15 @@ struct oto_model_extension {
                              struct oto_error *error);
     /* The state after dt_ns. `next` may be `state`. OTO_RANGE: the step is too long to integrate. */
     enum oto_status (*predict)(const struct oto_instance *instance, const double *state, int64_t dt_ns, double *next);
-    /* Row-major, jacobian[i * n + j] = d next[i] / d state[j], at `state`. */
+    /* The Jacobian at `state`, row-major: jacobian[i * n + j] = d next[i] / d state[j]. */
     enum oto_status (*jacobian)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
                                 double *jacobian);
-    /* Both. The Jacobian is at the old state, also if `next` is `state`. The bits equal those of the two calls. */
+    /* predict and jacobian in one call, with the same bits. The Jacobian is at the old state, also if `next` is `state`. */
     enum oto_status (*jacobian_and_predict)(const struct oto_instance *instance, const double *state, int64_t dt_ns,
                                             double *jacobian, double *next);
     /* Computes `derived_count` numbers from a state. NULL if there are none. */
     void (*derive)(const struct oto_instance *instance, const double *state, double *derived);
-    /* The motion of a vehicle in this state. Quantities that the model does not have are level, at rest, zero. */
+    /* The motion of a vehicle in this state. What the model does not describe has the values of a level vehicle at rest. */
     void (*to_truth)(const struct oto_instance *instance, const double *state, struct oto_truth_record *truth);
     /* The state that continues a truth: keeps pose and velocity as far as the model can represent them. */
     void (*from_truth)(const struct oto_instance *instance, const struct oto_truth_record *truth, double *state);

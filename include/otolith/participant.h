@@ -28,7 +28,7 @@ struct oto_participant_options {
     uint32_t size;
     int32_t timeout_ms;      /* timeout of connecting and joining; 0: 5000 */
     const char *world;       /* as in struct oto_client_options */
-    const char *socket_path; /* instead of `world`; NULL */
+    const char *socket_path; /* control socket, used instead of `world`; NULL: none */
     const char *name;        /* name of the participant in the world file */
     const char *role;        /* expected role; it is an error if the world file has another one; NULL: any */
     uint32_t step_n;         /* ticks of one answer, up to the world's max_step_n; 0: 1 */
@@ -41,7 +41,7 @@ struct oto_participant_options {
 struct oto_grant {
     uint64_t tick;  /* ticks completed: the answer continues from the truth at this boundary */
     uint64_t until;
-    int64_t t_ns, until_ns; /* their instants */
+    int64_t t_ns, until_ns; /* instants of these two boundaries */
     double dt_s;
 };
 
@@ -62,7 +62,7 @@ OTO_API void oto_participant_leave(struct oto_participant *participant);
 OTO_API struct oto_client *oto_participant_client(struct oto_participant *participant);
 OTO_API enum oto_participant_role oto_participant_role_of(const struct oto_participant *participant);
 OTO_API uint32_t oto_participant_vehicle_count(const struct oto_participant *participant);
-/* Name of a vehicle; NULL beyond the last. */
+/* The name of a vehicle of the participant; NULL beyond the last. */
 OTO_API const char *oto_participant_vehicle(const struct oto_participant *participant, uint32_t vehicle);
 
 /*
@@ -76,8 +76,8 @@ OTO_API enum oto_status oto_participant_wait(struct oto_participant *participant
 OTO_API const struct oto_truth_record *oto_participant_truth(const struct oto_participant *participant,
                                                              uint32_t vehicle);
 /*
- * Sets the vehicle's truth at the tick that will be answered; OTO_TRUTH_… state which parts are set. Every answer needs
- * every vehicle. OTO_RANGE: no such vehicle; OTO_AGAIN: there is no grant to answer.
+ * Sets the vehicle's truth at the tick that will be answered; `flags` are OTO_TRUTH_… and say which parts are set. Set
+ * every vehicle before each answer. OTO_RANGE: no such vehicle; OTO_AGAIN: there is no grant to answer.
  */
 OTO_API enum oto_status oto_participant_set(struct oto_participant *participant, uint32_t vehicle,
                                             const struct oto_truth_record *truth, uint32_t flags);
@@ -86,19 +86,20 @@ OTO_API enum oto_status oto_participant_set(struct oto_participant *participant,
  */
 OTO_API enum oto_status oto_participant_done(struct oto_participant *participant, uint64_t tick);
 
-/* Name of the vehicle whose world file says `controls: NAME` of this participant; NULL: none. */
+/* The name of the vehicle that has `controls: NAME` of this participant in the world file; NULL: none. */
 OTO_API const char *oto_participant_controlled(const struct oto_participant *participant);
 /*
- * Sets the controls of that vehicle (otolith/controls.h): the first `count` values, the others 0. They hold from the next tick boundary
- * until others are set; set before oto_participant_done or oto_participant_run_until they hold for the ticks that these allow.
- * OTO_UNSUPPORTED: the participant controls no vehicle; OTO_RANGE: more than OTO_CONTROLS values; OTO_INVALID: one is not finite.
+ * Sets the controls of that vehicle (otolith/controls.h): the first `count` values, the others 0. They hold from the next
+ * tick boundary until the next call. Controls that are set before oto_participant_done or oto_participant_run_until hold
+ * for the ticks that this function allows. OTO_UNSUPPORTED: the participant controls no vehicle; OTO_RANGE: more than
+ * OTO_CONTROLS values; OTO_INVALID: one is not finite.
  */
 OTO_API enum oto_status oto_participant_control(struct oto_participant *participant, const double *values, uint32_t count);
 
-/* Master of the clock, mode external: allows ticks until `tick` are completed. */
+/* For the master of the clock in mode external: allows ticks until `tick` of them are completed. */
 OTO_API enum oto_status oto_participant_run_until(struct oto_participant *participant, uint64_t tick,
                                                   struct oto_error *error);
-/* The number of completed ticks; waiting until `tick` are completed: OTO_OK, OTO_TIMEOUT, OTO_CLOSED. */
+/* The number of completed ticks; and the wait until it reaches `tick`: OTO_OK, OTO_TIMEOUT, OTO_CLOSED. */
 OTO_API uint64_t oto_participant_completed(const struct oto_participant *participant);
 OTO_API enum oto_status oto_participant_wait_completed(struct oto_participant *participant, uint64_t tick,
                                                        int32_t timeout_ms, struct oto_error *error);

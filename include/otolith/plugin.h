@@ -82,7 +82,7 @@ struct oto_param {
     uint32_t count;  /* elements; bytes for TEXT and PATH; capacity for LIST */
     uint32_t offset; /* offset in the parameter block, aligned to 8 */
     uint32_t flags;  /* OTO_PARAM_… */
-    double minimum, maximum; /* inclusive, finite values only; both 0: any finite value */
+    double minimum, maximum; /* limits, inclusive; both 0: any finite value */
     double default_value;    /* default of every element */
     const char *default_text;
     const char *unit;
@@ -142,8 +142,8 @@ struct oto_setup {
     uint64_t base_rate_num, base_rate_den; /* ticks per second */
     uint64_t rate_num, rate_den;           /* samples per second of this node */
     double rate_hz;                        /* rate_num / rate_den */
-    struct oto_rng_key noise_key;          /* (world seed, FNV-1a-64 of "vehicle/node"): A18 */
-    struct oto_rng_key unit_key;           /* (0, FNV-1a-64 of "part/unit"): the same unit in every world */
+    struct oto_rng_key noise_key;          /* key of the node's noise: (world seed, FNV-1a-64 of "vehicle/node"); A18 */
+    struct oto_rng_key unit_key;           /* key of the unit's errors, equal in every world: (0, FNV-1a-64 of "part/unit") */
     oto_vec3 mount_position_body_m;
     oto_quat q_body_from_sensor;
     double origin_latitude_rad, origin_longitude_rad, origin_altitude_m;
@@ -159,16 +159,16 @@ struct oto_instance {
     uint32_t size;
     uint32_t reserved;
     const struct oto_setup *setup;
-    const void *params; /* descriptor.params_bytes, validated against the table */
-    const void *data;   /* made by `prepare`, immutable; or NULL */
-    void *state;        /* descriptor.state_bytes, zeroed before init */
+    const void *params; /* parameter block of descriptor.params_bytes, checked against the table */
+    const void *data;   /* prepared data, made by `prepare`; read-only; or NULL */
+    void *state;        /* state of descriptor.state_bytes, zeroed before init */
 };
 
-/* A disturbance from outside: an active fault of such a kind (oto_fault_is_disturbance). */
+/* A disturbance from outside: an active fault of one of the kinds of oto_fault_is_disturbance. */
 struct oto_disturbance {
     uint32_t kind; /* enum oto_fault_kind */
-    uint32_t id;   /* of the fault; for random numbers of its own */
-    double value;  /* now, in the kind's unit */
+    uint32_t id;   /* number of the fault, which keys the random numbers of this disturbance */
+    double value;  /* present value, in the unit of the kind */
     double rate_s; /* derivative of the value, per second */
 };
 #define OTO_DISTURBANCES 4
@@ -185,7 +185,7 @@ struct oto_sensor_input {
     oto_vec3 position_sensor_enu_m;
     oto_vec3 velocity_sensor_enu_m_s;
     struct oto_truth_record truth; /* truth of the vehicle's body origin */
-    uint32_t disturbance_count;    /* 0 in exposures at other instants than the step's */
+    uint32_t disturbance_count;    /* 0 in an exposure at another instant than that of the step */
     uint32_t reserved;
     struct oto_disturbance disturbances[OTO_DISTURBANCES];
 };
@@ -228,7 +228,7 @@ struct oto_step {
     uint64_t n;    /* sensors: sample number, from 1, at instant n/fs; motion nodes: tick + 1 */
     struct oto_instant at;
     struct oto_output *outputs; /* one for each port of the descriptor */
-    union {                     /* by the kind of the plugin; motion nodes have no part of their own */
+    union {                     /* which member is valid depends on the kind of the plugin; motion nodes have none */
         struct oto_sensor_step sensor;
         struct oto_estimator_step estimator;
     };
@@ -249,9 +249,11 @@ struct oto_port {
 #define OTO_KIND_MOTION "motion"
 #define OTO_KIND_ESTIMATOR "estimator"
 
-/* Sensors: a rate above the world's clock is accepted, with several samples in one tick. */
+/* Sensors: a rate above the base rate is accepted; one tick then has several samples. */
 #define OTO_PLUGIN_ANY_RATE (1u << 0)
-/* Sensors: the law has the disturbances of this kind; nodes of other plugins refuse faults of the kind. */
+/*
+ * Sensors: the plugin computes the effect of disturbances of this kind. Nodes of other plugins refuse faults of the kind.
+ */
 #define OTO_PLUGIN_FEELS(kind) (1u << (kind))
 #define OTO_PLUGIN_FEELS_ALL                                                                                           \
     (OTO_PLUGIN_FEELS(OTO_FAULT_OUTAGE) | OTO_PLUGIN_FEELS(OTO_FAULT_MULTIPATH) | OTO_PLUGIN_FEELS(OTO_FAULT_SPOOF) |  \
@@ -288,7 +290,7 @@ struct oto_plugin_ops {
                                const void **data, struct oto_error *error);
     /* [loop] Makes the initial state. May be NULL: the initial state is zero bytes. */
     enum oto_status (*init)(const struct oto_instance *instance, struct oto_error *error);
-    /* [tick] After a change of parameters, when the instance has the new ones: adapts the state. May be NULL. */
+    /* [tick] Adapts the state after a change of parameters; the instance has the new ones already. May be NULL. */
     void (*set_params)(const struct oto_instance *instance, const void *old_params);
     /* [tick] Makes one sample of a sensor or one tick of a motion node. */
     enum oto_step_status (*step)(const struct oto_instance *instance, const struct oto_step *step);
@@ -327,7 +329,7 @@ struct oto_motion_extension {
                              struct oto_instant at);
 };
 
-/* Compared byte by byte before any other part of the entry is read. */
+/* The ABI block, which is compared byte by byte before any other part of the entry is read. */
 struct oto_abi_block {
     uint32_t magic; /* OTO_PLUGIN_MAGIC */
     uint16_t major, minor;
@@ -380,7 +382,7 @@ struct oto_plugin_digest {
     OTO_PLUGIN_EXPORT const struct oto_plugin_entry otolith_plugin = {                                                 \
         sizeof(struct oto_plugin_entry), 0, OTO_ABI_BLOCK_INITIALIZER, &(descriptor_), &(ops_), (extension_)}
 
-/* Helpers for the parameter table. */
+/* Macros that help to write a parameter table. */
 #define OTO_PARAM_AT(block, member) (uint32_t)offsetof(block, member)
 
 #ifdef __cplusplus

@@ -62,16 +62,16 @@ struct oto_odometry_record {
  * none) it repeats the last position (zeros before the first), velocity and covariances are zero, accuracies are -1.
  */
 struct oto_navsat_record {
-    int64_t utc_ns; /* of the measurement, since 1970-01-01 without leap seconds */
+    int64_t utc_ns; /* UTC of the measurement, since 1970-01-01 without leap seconds */
     int64_t age_ns; /* age of the measurement at t_ns: it belongs to the instant t_ns - age_ns */
     double latitude_deg, longitude_deg, altitude_m; /* altitude over the WGS-84 ellipsoid */
-    double altitude_msl_m;        /* over mean sea level: altitude_m - geoid_separation_m */
-    double geoid_separation_m;    /* of the geoid over the ellipsoid */
+    double altitude_msl_m;        /* height over mean sea level: altitude_m - geoid_separation_m */
+    double geoid_separation_m;    /* height of the geoid over the ellipsoid */
     double position_covariance[9]; /* ENU, row-major */
     oto_vec3 velocity_enu_m_s;    /* of the antenna */
     double velocity_covariance[9]; /* ENU, row-major */
     double ground_speed_m_s;
-    double course_deg; /* of the velocity over ground, clockwise from north, [0, 360); -1: undefined */
+    double course_deg; /* direction of the velocity over ground, clockwise from north, [0, 360); -1: undefined */
     double horizontal_accuracy_m, vertical_accuracy_m, speed_accuracy_m_s, course_accuracy_deg; /* 1 sigma; -1: unknown */
     double hdop, vdop;
     uint16_t service;               /* sensor_msgs/NavSatStatus: 1 GPS, 2 GLONASS, 4 BeiDou, 8 Galileo, summed */
@@ -94,7 +94,7 @@ enum oto_navsat_mode {
 /* Air pressure and temperature: sensor_msgs/FluidPressure and sensor_msgs/Temperature. */
 struct oto_pressure_record {
     double fluid_pressure_pa;
-    double variance_pa2; /* of the white part; 0: unknown */
+    double variance_pa2; /* variance of the white noise of the pressure; 0: unknown */
     double temperature_degc; /* of the part */
     double temperature_variance_degc2;
 };
@@ -129,7 +129,7 @@ struct oto_estimate_record {
     oto_vec3 gyro_bias_sensor_rad_s;
     oto_vec3 accel_bias_sensor_m_s2;
     double speed_scale; /* odometer's speed divided by the true speed */
-    /* One standard deviation of each; -1 if it is not estimated. */
+    /* Standard deviations of the estimates above; -1: not estimated. */
     oto_vec3 position_sigma_enu_m;
     oto_vec3 velocity_sigma_enu_m_s;
     oto_vec3 attitude_sigma_body_rad; /* of small rotations about body axes */

@@ -138,7 +138,7 @@ static inline void oto_normals(struct oto_rng_key key, uint64_t n, uint64_t term
         memcpy(out + i, rest, (count - i) * sizeof rest[0]);
 }
 
-/* Only deviate i of the same family. */
+/* Deviate i of the numbers that oto_normals gives for the same arguments. */
 static inline double oto_normal_at(struct oto_rng_key key, uint64_t n, uint64_t term, uint64_t domain, uint64_t i)
 {
     return oto_normal_from_bits(oto_rng_block(key, n, i / 4, term, domain).v[i % 4]);

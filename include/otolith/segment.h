@@ -151,16 +151,16 @@ struct oto_segment_header {
     uint64_t segment_bytes; /* == fstat size */
     uint64_t epoch;         /* random, one for each server run (A8) */
     uint64_t layout_hash;   /* oto_segment_layout_hash */
-    uint64_t field_offset;  /* struct oto_segment_field[field_count] */
+    uint64_t field_offset;  /* offset of struct oto_segment_field[field_count] */
     uint32_t field_count, field_stride;
-    uint64_t directory_offset; /* struct oto_segment_channel[channel_count] */
+    uint64_t directory_offset; /* offset of struct oto_segment_channel[channel_count] */
     uint32_t channel_count, channel_stride;
     uint32_t writer_pid, boot;
     uint64_t writer_start_time; /* field 22 of /proc/pid/stat, which distinguishes processes with the same pid */
     uint64_t rate_num, rate_den;
     uint64_t seed;
     char world[OTO_WORLD_NAME_BYTES];
-    uint64_t lineage; /* 184: epoch of the first run of this chain of restarts after crashes, or its own */
+    uint64_t lineage; /* 184: epoch of the first run of this chain of restarts after crashes; the run's own if it is the first */
     unsigned char reserved0[256 - 192];
     /* 256: written by the tick thread */
     uint64_t clock_head; /* completed clock writes; newest slot is (head - 1) % OTO_CLOCK_SLOTS */
@@ -203,7 +203,7 @@ struct oto_segment_channel {
     char frame_id[OTO_WORLD_NAME_BYTES];  /* frame_id of the ROS header */
     uint64_t type_hash;
     uint64_t rate_num, rate_den;          /* 0/1 for events */
-    uint64_t ring_offset;                 /* struct oto_ring, then slots */
+    uint64_t ring_offset;                 /* offset of struct oto_ring, which the slots follow */
     uint32_t capacity;                    /* slots, a power of two */
     uint32_t slot_stride;                 /* bytes, a multiple of 64 */
     uint32_t payload_bytes;

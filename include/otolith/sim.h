@@ -38,17 +38,17 @@ struct oto_sim_options {
     uint32_t size;           /* sizeof(struct oto_sim_options) */
     uint32_t override_count;
     const char *path;        /* a world file */
-    const char *text;        /* or its text, YAML or JSON; relative paths in it start at the working directory */
+    const char *text;        /* or the text of a world file, YAML or JSON; relative paths in it start at the working directory */
     const char *const *overrides; /* "path=value" as `--set` takes it: "vehicles.car.nodes.imu.params.law=mavs" */
-    bool has_seed;           /* `seed` in place of the file's */
-    bool no_state_hash;      /* saves the time of hashing large states; oto_sim_state_hash then says nothing */
+    bool has_seed;           /* `seed` replaces the seed of the file */
+    bool no_state_hash;      /* saves the time of hashing large states; oto_sim_state_hash is then not meaningful */
     uint64_t seed;
-    oto_warn_function warn;  /* of implausible values, as `otolith check` gives them; NULL: none */
+    oto_warn_function warn;  /* receives warnings about implausible values, as `otolith check` prints them; NULL: none */
     void *warn_context;
 };
 
 /*
- * Reads, binds and checks the world, loads its plugins and makes every instance; the world stands at tick 0. Keys that
+ * Reads, binds and checks the world, loads its plugins and makes every instance; the world is then at tick 0. Keys that
  * only a server needs (clock.mode, publish, control, isolation, checkpoint) are checked and have no effect: every node runs
  * in this process, as fast as oto_sim_step is called. On failure *sim is NULL.
  */
@@ -61,18 +61,18 @@ OTO_API void oto_sim_close(struct oto_sim *sim); /* NULL is allowed */
  */
 OTO_API enum oto_status oto_sim_step(struct oto_sim *sim, uint64_t ticks, struct oto_error *error);
 /*
- * Back to tick 0 with another seed, as if the world had been opened with it: the file is not read again, parameters, plugins
- * and faults are those of the file. Records that were not read are dropped; channels keep their indices. On failure the world
- * is at tick 0 with its previous seed.
+ * Returns to tick 0 with another seed, as if the world had been opened with it: the file is not read again, parameters,
+ * plugins and faults are those of the file. Records that were not read are dropped; channels keep their indices. On failure
+ * the world is at tick 0 with its previous seed.
  */
 OTO_API enum oto_status oto_sim_reset(struct oto_sim *sim, uint64_t seed, struct oto_error *error);
 
 OTO_API uint64_t oto_sim_tick(const struct oto_sim *sim);       /* ticks made */
 OTO_API int64_t oto_sim_time_ns(const struct oto_sim *sim);     /* simulated, since time zero */
 OTO_API uint64_t oto_sim_seed(const struct oto_sim *sim);
-/* The hash chain over all states, truths and samples up to this tick: equal chains mean equal runs. */
+/* The hash chain over all states, truths and samples up to this tick: two runs with equal chains are equal. */
 OTO_API uint64_t oto_sim_state_hash(const struct oto_sim *sim);
-/* "demo" of `world: demo`. */
+/* The name of the world: "demo" for `world: demo`. */
 OTO_API const char *oto_sim_world(const struct oto_sim *sim);
 
 /* ---- channels ---- */
@@ -90,10 +90,13 @@ struct oto_sim_channel {
 };
 
 OTO_API uint32_t oto_sim_channel_count(const struct oto_sim *sim);
-/* By index; OTO_NOT_FOUND beyond the last. */
+/* Gets the description of a channel by its index. OTO_NOT_FOUND: there is no such index. */
 OTO_API enum oto_status oto_sim_channel_at(const struct oto_sim *sim, uint32_t index, struct oto_sim_channel *channel,
                                            struct oto_error *error);
-/* By topic or node, with or without the leading "world/"; a node is its first channel. The error suggests the nearest. */
+/*
+ * Finds a channel by topic or node, with or without the leading "world/"; a node means its first channel. The error
+ * suggests the nearest name.
+ */
 OTO_API enum oto_status oto_sim_channel(const struct oto_sim *sim, const char *topic, struct oto_sim_channel *channel,
                                         struct oto_error *error);
 
@@ -106,7 +109,7 @@ OTO_API size_t oto_sim_read(struct oto_sim *sim, uint32_t channel, struct oto_sa
                             size_t count, uint64_t *lost);
 /* As oto_sim_read; each head stands directly before its record, sizeof(struct oto_sample_head) + channel->type->bytes together. */
 OTO_API size_t oto_sim_read_samples(struct oto_sim *sim, uint32_t channel, void *samples, size_t count, uint64_t *lost);
-/* Records that wait to be read, and that are lost by now. */
+/* The number of records that wait to be read; *lost gets the number of records that were overwritten unread. */
 OTO_API uint64_t oto_sim_unread(const struct oto_sim *sim, uint32_t channel, uint64_t *lost);
 /* The newest record, read or not. OTO_AGAIN: there is none yet. */
 OTO_API enum oto_status oto_sim_latest(const struct oto_sim *sim, uint32_t channel, struct oto_sample_head *head,
@@ -114,16 +117,16 @@ OTO_API enum oto_status oto_sim_latest(const struct oto_sim *sim, uint32_t chann
 
 /* ---- changes; each holds from the next tick on ---- */
 
-/* One parameter of a node, `yaml` as in a world file: ("car/imu", "gyroscope.constant_bias_rad_s", "[0, 0, 0.01]"). */
+/* Sets a parameter of a node; `yaml` as in a world file: ("car/imu", "gyroscope.constant_bias_rad_s", "[0, 0, 0.01]"). */
 OTO_API enum oto_status oto_sim_set(struct oto_sim *sim, const char *node, const char *param, const char *yaml,
                                     struct oto_error *error);
-/* One parameter as YAML text into `text`. */
+/* Writes a parameter of a node as YAML into `text`. */
 OTO_API enum oto_status oto_sim_get(const struct oto_sim *sim, const char *node, const char *param, char *text,
                                     size_t bytes, struct oto_error *error);
 /*
  * Replaces a node's plugin; initialise `swap` with OTO_SWAP_DEFAULTS. There is no probe in another process. With
- * `shadow_ns` the flip follows at the end of the shadow. With `probation_ns` the swap is rolled back if a step fails,
- * which is an event of the world. `undo` rolls back a swap on probation, `cancel` ends one in its shadow.
+ * `shadow_ns` the flip follows at the end of the shadow. With `probation_ns` the swap is rolled back if a step fails, and
+ * an event reports it. `undo` rolls back a swap on probation, `cancel` ends one in its shadow.
  */
 OTO_API enum oto_status oto_sim_swap(struct oto_sim *sim, const char *node, const struct oto_swap *swap,
                                      struct oto_error *error);
@@ -133,12 +136,12 @@ OTO_API enum oto_status oto_sim_swap(struct oto_sim *sim, const char *node, cons
  */
 OTO_API enum oto_status oto_sim_fault(struct oto_sim *sim, const char *node, const char *spec, uint64_t *id,
                                       struct oto_error *error);
-/* Ends a fault; all of the node's with number 0. */
+/* Ends the fault with this number; number 0 ends all faults of the node. */
 OTO_API enum oto_status oto_sim_clear_faults(struct oto_sim *sim, const char *node, uint64_t id, struct oto_error *error);
 /*
- * Truth of a vehicle whose motion is a participant's (`motion: {participant: NAME}`): that at the end of tick
- * oto_sim_tick + ticks, at least 1 tick ahead. `flags` are OTO_TRUTH_… of otolith/mailbox.h, as for a participant's record.
- * NULL truth: the vehicle holds its last truth for one tick, flagged stale.
+ * Gives the truth of a vehicle that the caller moves (`motion: {participant: NAME}` in the world file). It is the truth at
+ * the boundary that is `ticks` ticks (at least 1) after oto_sim_tick. `flags` are OTO_TRUTH_… of otolith/mailbox.h, as for
+ * a participant's record. NULL truth: the vehicle holds its last truth for one tick, flagged stale.
  */
 OTO_API enum oto_status oto_sim_drive(struct oto_sim *sim, const char *vehicle, const struct oto_truth_record *truth,
                                       uint32_t flags, uint64_t ticks, struct oto_error *error);

@@ -8,7 +8,7 @@
 /* Initialise with OTO_SWAP_DEFAULTS. Times are simulated, except the budget. */
 struct oto_swap {
     uint32_t size;
-    uint32_t unit;           /* serial number of the part's unit, where has_unit */
+    uint32_t unit;           /* serial number of the part's unit; valid if has_unit */
     const char *plugin;      /* name or absolute path; NULL with undo and cancel */
     const char *params;      /* absolute path of a parameter file, applied over the carried-over parameters; or NULL */
     const char *part, *mode; /* parameters of a part; or NULL */

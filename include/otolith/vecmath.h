@@ -78,13 +78,13 @@ static inline oto_vec3 oto_vec3_add_scaled(oto_vec3 a, oto_vec3 b, double s)
     return oto_vec3_make(a.x + b.x * s, a.y + b.y * s, a.z + b.z * s);
 }
 
-/* Element by element. */
+/* The product of each pair of elements. */
 static inline oto_vec3 oto_vec3_mul(oto_vec3 a, oto_vec3 b)
 {
     return oto_vec3_make(a.x * b.x, a.y * b.y, a.z * b.z);
 }
 
-/* a at s = 0, b at s = 1. */
+/* Linear interpolation: a at s = 0, b at s = 1. */
 static inline oto_vec3 oto_vec3_lerp(oto_vec3 a, oto_vec3 b, double s)
 {
     return oto_vec3_add(oto_vec3_scale(a, 1.0 - s), oto_vec3_scale(b, s));

@@ -36,7 +36,7 @@ static enum oto_status copy(struct completion *completion, const struct oto_valu
     return status;
 }
 
-/* What an item is recognised by: its key in a map, its `name` in a list; NULL: nothing. */
+/* What identifies an item: its key in a map, its `name` in a list; NULL: nothing. */
 static const char *id_of(const struct oto_value *item)
 {
     const struct oto_value *name = item->key == NULL ? oto_value_get(item, "name") : NULL;
@@ -62,7 +62,10 @@ static bool has_ids(const struct oto_value *value)
 
 static enum oto_status complete(struct completion *completion, struct oto_value *value, const struct oto_value *from);
 
-/* The value's own item wins; without one, a copy is taken. An own null keeps the item away. */
+/*
+ * Takes the value's own item, completed by the other; without an own item, a copy of the other. An own null removes the
+ * item.
+ */
 static enum oto_status take(struct completion *completion, struct oto_value *value, const struct oto_value *item,
                             struct oto_value **items, uint32_t *count)
 {
@@ -92,7 +95,7 @@ static enum oto_status complete(struct completion *completion, struct oto_value 
         struct oto_value *own = value->items[i];
         const bool taken = find(from, id_of(own)) != NULL && find(value, id_of(own)) == own;
         if (!taken)
-            items[count++] = own; /* a second one of the same name too: the reader refuses it */
+            items[count++] = own; /* also a second item of the same name, which the reader refuses later */
     }
     value->items = items;
     value->count = count;

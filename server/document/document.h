@@ -35,7 +35,7 @@ struct oto_value {
 struct oto_document_limits {
     size_t bytes, nodes, depth, text_bytes;
 };
-/* 16 MiB, 200 000 nodes, depth 32, 64 KiB of one scalar. */
+/* The default limits: 16 MiB, 200 000 nodes, depth 32, 64 KiB of one scalar. */
 OTO_API extern const struct oto_document_limits oto_document_default_limits;
 
 struct oto_document;
@@ -98,7 +98,7 @@ OTO_API enum oto_status oto_value_bool(const struct oto_value *value, bool *flag
 OTO_API enum oto_status oto_value_rational(const struct oto_value *value, uint64_t *num, uint64_t *den, struct oto_error *error);
 /* The text of a scalar, quoted or not, but not null. Borrowed from the document. */
 OTO_API enum oto_status oto_value_text(const struct oto_value *value, const char **text, struct oto_error *error);
-/* The candidate nearest to `word`, for "did you mean"; NULL when none is near. */
+/* The candidate nearest to `word`, for "did you mean"; NULL if none is near. */
 OTO_API const char *oto_nearest_word(const char *word, const char *const *candidates, size_t count);
 
 #ifdef __cplusplus

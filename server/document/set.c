@@ -2,7 +2,7 @@
 
 struct setting {
     struct oto_document *document;
-    const char *path; /* as the user wrote it */
+    const char *path; /* the path as the user wrote it */
     struct oto_error *error;
     struct oto_value *value; /* the value to set */
     bool from_file;          /* the value is part of the file; errors have its place */

@@ -296,7 +296,7 @@ enum oto_status oto_table_read(const char *path, const char *const *columns, uin
     enum oto_status status = refuse_compressed(path, error);
     if (status != OTO_OK)
         return status;
-    FILE *file = srv_regular_fopen(path, &why); /* a plugin's table: a server does not wait for a pipe */
+    FILE *file = srv_regular_fopen(path, &why); /* regular files only, because a server must not wait for a pipe */
     if (file == NULL)
         return oto_fail(error, errno == ENOENT ? OTO_NOT_FOUND : OTO_IO, "%s: cannot be read: %s", path, why);
     status = read_open_file(&reader, file);

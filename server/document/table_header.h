@@ -8,7 +8,7 @@ enum { TABLE_MAX_COLUMNS = 4096, TABLE_MAX_NAME = 255 };
 #define TABLE_UNWANTED UINT32_MAX
 
 struct table_header {
-    char **names;      /* in the order of the file */
+    char **names;      /* names of the columns, in the order of the file */
     uint32_t *targets; /* for each column of the file: index of the requested column, or TABLE_UNWANTED */
     uint32_t count;
 };

@@ -73,7 +73,7 @@ bool oto_value_is_null(const struct oto_value *value)
     return false;
 }
 
-/* "expected <what>, got <the value>" */
+/* Reports "expected <what>, got <the value>". */
 static enum oto_status expected(const struct oto_value *value, struct oto_error *error, enum oto_status status,
                                 const char *what)
 {

@@ -7,7 +7,7 @@
 #define SEA_LEVEL_PA 101325.0
 #define ICE_POINT_K 273.15
 
-/* Layers by geopotential altitude; the temperature is linear in each. */
+/* The layers by geopotential altitude. In each, the temperature is a linear function of the altitude. */
 static const struct {
     double top_m, lapse_k_m;
 } layers[] = {{11000.0, -6.5e-3}, {20000.0, 0.0},     {32000.0, 1.0e-3}, {47000.0, 2.8e-3},

@@ -46,7 +46,7 @@ static const char *call_name(uint64_t number)
     return NULL;
 }
 
-/* "at function+0x12", as far as the file's symbols tell. */
+/* Writes the place of a crash: "at function+0x12", if the file's symbols name the function. */
 static void describe_place(const struct srv_host_crash *crash, int fd, char *text, size_t bytes)
 {
     struct stat facts;

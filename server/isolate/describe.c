@@ -14,7 +14,7 @@
 #define TIMEOUT_NS INT64_C(5000000000)
 #define TRIED_COUNT 64u
 
-/* A child that ended: how, as the crash it recorded or as its exit code says. */
+/* Describes how a child ended: by the crash that it recorded, or by its exit code. */
 static enum oto_status fail_with_end(const struct srv_host_mailbox *head, const struct srv_host_process *process, int fd,
                                    const char *path, struct oto_error *error)
 {
@@ -74,7 +74,7 @@ static enum oto_status open_here(struct oto_stage *stage, const char *path, stru
     return status;
 }
 
-/* Has a child load the copy `fd`, and describe it if the plugin is `isolated`. `message` is its answer. */
+/* Starts a child that loads the copy `fd`, and describes it if `isolated`. `message` gets the child's answer. */
 static enum oto_status try_copy(struct srv_host_mailbox *head, uint64_t bytes, int memory_fd, int fd, const char *path,
                                 bool isolated, struct srv_host_message *message, struct oto_error *error)
 {
@@ -101,7 +101,7 @@ static enum oto_status try_copy(struct srv_host_mailbox *head, uint64_t bytes, i
     return status;
 }
 
-/* Tries the staged copy in a child. `isolated`: then makes the plugin of the description. */
+/* Loads the staged copy in a child. `isolated`: then makes the plugin from the description that the child returned. */
 static enum oto_status try_stage(const struct oto_stage *stage, const char *path, bool isolated,
                                  struct oto_plugin **plugin, struct oto_error *error)
 {

@@ -24,7 +24,7 @@ static const char *group_name(const struct srv_node *node)
     return name[0] != '\0' ? name : node->setup->node;
 }
 
-/* At the node's `isolation` in the file, where there is one. */
+/* Reports an error of a node, at the place of its `isolation` in the file if there is one. */
 static enum oto_status __attribute__((format(printf, 4, 5)))
 refuse(const struct srv_node *node, struct oto_error *error, enum oto_status status, const char *format, ...)
 {
@@ -178,7 +178,7 @@ static enum oto_status make_specs(struct srv_group *group, struct oto_error *err
     return status;
 }
 
-/* Takes over a plugin that was swapped in; it has no crashes yet, so it is not quarantined. */
+/* Records the plugin that a swap brought in, for the next host. It has no crashes yet, so it is not quarantined. */
 static void take_plugin(struct srv_member *member, struct srv_host_instance_spec *spec,
                         const struct srv_host_layout *layout)
 {

@@ -1,4 +1,4 @@
-/* What the files of otolith-plugin-host share. One thread. */
+/* Shared by the files of otolith-plugin-host, which has one thread. */
 #ifndef SRV_PLUGIN_HOST_HOST_H
 #define SRV_PLUGIN_HOST_HOST_H
 
@@ -8,12 +8,12 @@
 #include "host_mailbox.h"
 #include "plugin/host.h"
 
-/* What the server sent at the start. */
+/* The start message of the server and what came with it. */
 struct host_job {
     struct srv_host_start_message start;
-    void *memory; /* the first descriptor, mapped */
+    void *memory; /* the mapped memory of the first descriptor */
     int plugin_fds[SRV_HOST_MAX_PLUGINS];
-    uint32_t landlock; /* its ABI, 0: the kernel offers none */
+    uint32_t landlock; /* ABI version of Landlock; 0: the kernel has none */
 };
 
 /* Sends a message to the server. False: the server has ended. */
@@ -27,7 +27,7 @@ void host_mark_operation(struct srv_host_mailbox *mailbox, uint32_t slot, enum s
  * of the last step. */
 uint32_t host_move(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance);
-/* Evaluates the truths only. */
+/* Evaluates the truths that a request asks for, without a step. */
 void host_evaluate(struct srv_host_mailbox *mailbox, uint32_t index, const struct oto_plugin *plugin,
                    const struct oto_instance *instance);
 

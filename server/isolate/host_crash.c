@@ -36,7 +36,7 @@ static void record(int signal, const siginfo_t *facts, uintptr_t pc)
     struct srv_host_crash *crash = watched.crash;
     const bool call = signal == SIGSYS;
     if (crash->signal != 0) {
-        return; /* the first is the cause */
+        return; /* only the first signal shows the cause */
     }
     crash->code = (uint32_t)facts->si_code;
     crash->address = facts->si_code > 0 && !call ? (uint64_t)(uintptr_t)facts->si_addr : 0;
@@ -52,7 +52,10 @@ static void record(int signal, const siginfo_t *facts, uintptr_t pc)
     __atomic_store_n(&crash->signal, (uint32_t)signal, __ATOMIC_RELEASE);
 }
 
-/* A fault strikes again when the handler has returned, and then it kills as it would have; other signals end here. */
+/*
+ * Records a deadly signal. A fault of the processor occurs again when the handler returns, and then the default action
+ * kills the process. Other signals end the process here.
+ */
 static void on_deadly(int signal, siginfo_t *facts, void *context)
 {
     record(signal, facts, program_counter(context));

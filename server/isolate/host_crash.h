@@ -5,7 +5,7 @@
 #include "host_mailbox.h"
 #include "plugin/host.h"
 
-/* Where the code of each plugin is mapped. */
+/* The address ranges of the plugins' code. */
 struct host_ranges {
     uint32_t count;
     struct host_range {

@@ -25,9 +25,9 @@
 #define SRV_HOST_MAX_BYTES (UINT64_C(1) << 30)
 #define SRV_HOST_QUESTIONS_PER_STEP 4096u /* questions that one step may ask; the rest get OTO_STEP_ERROR */
 
-#define SRV_HOST_INSTANTS 64u /* of a motion, that one request asks for */
+#define SRV_HOST_INSTANTS 64u /* most instants of a motion in one request */
 
-#define SRV_HOST_CONTROL_FD 3 /* of the started process */
+#define SRV_HOST_CONTROL_FD 3 /* descriptor of the control socket in the host */
 
 /* The operation that the host executes on the instance of `current_slot`. */
 enum srv_host_operation {
@@ -44,19 +44,19 @@ enum srv_host_operation {
     SRV_OPERATION_COUNT
 };
 
-/* Written by the handler of a deadly signal. */
+/* A crash record, written by the handler of a deadly signal. */
 struct srv_host_crash {
     uint32_t signal; /* 0: none */
     uint32_t code;   /* si_code */
-    uint64_t address;     /* that was accessed */
+    uint64_t address;     /* accessed address */
     uint64_t pc;          /* program counter */
-    uint64_t system_call; /* of SIGSYS */
-    uint64_t library_offset; /* of pc in the plugin's file image, valid if in_plugin */
+    uint64_t system_call; /* SIGSYS: number of the refused call */
+    uint64_t library_offset; /* offset of pc in the plugin's file image, valid if in_plugin */
     uint32_t in_plugin;      /* 1 + index of the plugin that contains pc, 0: none */
     uint32_t reserved;
 };
 
-/* A question: the input of an instance at an earlier instant. */
+/* A question of the host to the server: the input of an instance at an earlier instant. */
 struct srv_host_question {
     uint32_t slot;
     uint32_t reserved;
@@ -72,7 +72,7 @@ struct srv_host_mailbox {
     uint32_t answered;
     uint32_t answer_status; /* enum oto_step_status */
     struct oto_sensor_input answer;
-    /* written by the host */
+    /* written by the plugin host */
     _Alignas(SRV_HOST_ALIGN) uint32_t notifications;
     uint32_t done; /* the request that was last completed */
     uint32_t asked;
@@ -122,18 +122,18 @@ struct srv_host_slot {
     char path[256];
     uint64_t params_offset, params_bytes, old_params_offset;
     uint64_t state_offset, state_bytes;
-    uint64_t old_state_offset, old_state_bytes; /* of the previous plugin, for `migrate` */
+    uint64_t old_state_offset, old_state_bytes; /* state of the previous plugin, for `migrate` */
     uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
     uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
     uint32_t old_state_version;
     uint32_t port_count;
     uint32_t plugin; /* index of the descriptor that came with the start message */
     uint32_t flags;  /* SRV_SLOT_… */
-    uint32_t payload_stride; /* estimators: from one sample's payload to the next */
+    uint32_t payload_stride; /* estimators: bytes from one sample's payload to the next */
     uint64_t bindings_offset, bindings_bytes;  /* estimators: of setup.estimator.inputs, by oto_bindings_pack */
     uint64_t samples_offset,
         payloads_offset; /* estimators: the samples of a step, and their payloads in the same order */
-    uint64_t instants_offset;                  /* motions: struct srv_host_instant[SRV_HOST_INSTANTS] */
+    uint64_t instants_offset;                  /* motions: offset of struct srv_host_instant[SRV_HOST_INSTANTS] */
     /* written by the server for each request */
     uint32_t due;
     uint32_t take; /* enum srv_host_take */
@@ -141,13 +141,13 @@ struct srv_host_slot {
     struct oto_instant at;
     struct oto_sensor_input input;
     uint32_t sample_count;
-    uint32_t step_count;    /* motions: ticks to move on by, of which `schedule` is the end of the first; may be 0 */
-    uint32_t instant_count; /* motions: of the truths that are asked for after that; with SRV_SLOT_FRESH also at the start */
+    uint32_t step_count;    /* motions: number of ticks to move; `schedule` is the end of the first; may be 0 */
+    uint32_t instant_count; /* motions: truths to evaluate after the steps; with SRV_SLOT_FRESH also at the start */
     uint32_t reserved_motion;
     struct srv_schedule schedule;
     /* written by both: outputs before and after the step */
     struct srv_host_output outputs[OTO_PLUGIN_MAX_PORTS];
-    /* written by the host */
+    /* written by the plugin host */
     uint32_t status;
     uint32_t taken;  /* enum srv_host_take_result */
     int64_t step_ns; /* real time of the step */
@@ -172,8 +172,8 @@ struct srv_host_start_message {
     uint32_t work; /* enum srv_host_work */
     uint32_t plugin_count;
     int32_t server_pid;
-    uint64_t bytes; /* of the first descriptor */
-    int32_t fifo_priority; /* of SCHED_FIFO, if permitted; 0: none */
+    uint64_t bytes; /* size of the memory of the first descriptor */
+    int32_t fifo_priority; /* priority for SCHED_FIFO, if permitted; 0: none */
     uint32_t reserved;
 };
 
@@ -183,8 +183,8 @@ struct srv_host_message {
     uint32_t kind;   /* enum srv_host_message_kind */
     uint32_t slot;   /* UINT32_MAX: none */
     uint32_t status; /* enum oto_status */
-    uint32_t bytes;  /* of the answer in the memory of the first descriptor */
-    uint32_t landlock; /* READY to run: its ABI in force, 0 none */
+    uint32_t bytes;  /* size of the answer in the memory of the first descriptor */
+    uint32_t landlock; /* in message READY: ABI version of Landlock in force, 0: none */
     char text[400];
 };
 

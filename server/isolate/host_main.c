@@ -31,7 +31,7 @@ bool host_report(enum srv_host_message_kind kind, uint32_t slot, enum oto_status
     return host_send(&message);
 }
 
-/* The start message and its descriptors: the memory, then the plugins. False: this is not how otolithd starts it. */
+/* The start message and its descriptors: the memory, then the plugins. False: otolithd did not start this process. */
 static bool receive(struct host_job *job, int *memory_fd)
 {
     union {
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
                               "plugins before a swap; it takes no arguments but --version\n");
         return EXIT_USAGE;
     }
-    /* Ctrl-C and a closed terminal are the server's to answer. */
+    /* The server handles Ctrl-C and a closed terminal, so the host ignores their signals. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);
     if (host_sandbox_begin((pid_t)job.start.server_pid, &job.landlock, &error) != OTO_OK) {

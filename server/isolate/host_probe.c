@@ -22,8 +22,8 @@
 struct probe {
     struct srv_probe_job *job;
     const struct srv_probe_input *inputs;
-    struct oto_input_sample *samples; /* estimators: of all steps */
-    const struct oto_input_sample *next_sample; /* of the next step */
+    struct oto_input_sample *samples; /* estimators: the samples of all steps */
+    const struct oto_input_sample *next_sample; /* the first sample of the next step */
     struct oto_plugin *plugin;
     const struct oto_plugin_descriptor *descriptor;
     const struct oto_plugin_ops *ops;
@@ -85,7 +85,7 @@ static enum oto_status load(struct probe *probe, int fd)
     return status;
 }
 
-/* The inputs of an estimator and their samples, with pointers of this process. */
+/* Unpacks the inputs of an estimator and their samples, with pointers of this process. */
 static enum oto_status bind_inputs(struct probe *probe)
 {
     struct srv_probe_job *job = probe->job;
@@ -197,7 +197,10 @@ static enum oto_status validate(struct probe *probe, uint32_t step)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* Inputs of the past are those recorded, the nearest not later: the same in both runs, which is what counts. */
+/*
+ * input_at returns the latest recorded input that is not after the instant. It is an approximation, but equal in both runs,
+ * as their comparison requires.
+ */
 struct past {
     const struct probe *probe;
     uint32_t newest;
@@ -284,7 +287,10 @@ static enum oto_status check_conduct(struct probe *probe, uint32_t step, enum ot
     if (host_watch_exit_handlers() != 0) {
         return complain(probe, "its step %u asked to be called when the process ends (atexit)", step);
     }
-    /* An estimator is given the last second again: it may rightly refuse a vehicle that jumps back. */
+    /*
+     * An estimator may report an error: its last second of samples is repeated, and it may refuse such a jump back of the
+     * vehicle.
+     */
     if ((status == OTO_STEP_ERROR && !is_estimator(probe)) || status == OTO_STEP_FATAL || (uint32_t)status > OTO_STEP_FATAL) {
         return complain(probe, "its step %u reported %s", step,
                         status == OTO_STEP_ERROR ? "an error" : status == OTO_STEP_FATAL ? "a fatal error"
@@ -408,7 +414,10 @@ static enum oto_status make_ready(struct probe *probe, int fd)
     return status;
 }
 
-/* After its first state was made once in the open, steps run behind the filter: there they can start and open nothing. */
+/*
+ * The first state is made once without the system-call filter. The steps then run with the filter and can neither start nor
+ * open anything.
+ */
 static enum oto_status try_out(struct probe *probe, int fd)
 {
     enum oto_status status = make_ready(probe, fd);

@@ -11,7 +11,7 @@
 #include "plugin/isolated.h"
 #include "sandbox.h"
 
-#define SPINS 4000 /* while the server is about to answer a question */
+#define SPINS 4000 /* polls before sleeping: the server answers a question soon */
 
 struct host_instance {
     struct oto_plugin *plugin;
@@ -26,7 +26,7 @@ struct host {
     struct host_instance *instances;
 };
 
-/* Whose questions they are. */
+/* The instance whose step asks questions. */
 struct asking {
     struct srv_host_mailbox *mailbox;
     uint32_t index;
@@ -77,7 +77,7 @@ static enum oto_status check_sizes(const struct host_instance *made, const struc
     return OTO_OK;
 }
 
-/* The inputs of an estimator, with pointers of this process. */
+/* Unpacks the inputs of an estimator, with pointers of this process. */
 static enum oto_status bind_inputs(struct srv_host_mailbox *mailbox, struct srv_host_slot *slot,
                                    struct oto_error *error)
 {

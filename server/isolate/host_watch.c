@@ -15,7 +15,7 @@
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* The C library calls these without an argument of ours: the counts are the program's. */
+/* Global counters: the C library calls the functions below without an argument for data of ours. */
 static struct {
     bool on;
     uint64_t allocations, exit_handlers;
@@ -72,7 +72,7 @@ void free(void *memory)
 
 extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
-/* This process ends without exit handlers: they are only counted. */
+/* The functions are only counted, not stored: this process ends without exit handlers. */
 int __cxa_atexit(void (*handler)(void *), void *argument, void *library)
 {
     (void)handler;
@@ -98,7 +98,7 @@ static uint32_t count_entries(const char *path)
     return count;
 }
 
-/* Those of timer_create, and of setitimer and alarm. */
+/* Counts the timers of timer_create, setitimer and alarm. */
 static uint32_t count_timers(void)
 {
     uint32_t count = 0;
@@ -123,7 +123,7 @@ static bool has_children(void)
     return waitid(P_ALL, 0, &facts, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
-/* Above 0 once a child has been waited for. */
+/* The largest memory of a child that has ended and was waited for; 0: there was none. */
 static int64_t memory_of_children(void)
 {
     struct rusage used = {0};
@@ -153,7 +153,7 @@ static uint32_t kill_children(void)
 void host_end_children(void)
 {
     uint32_t killed;
-    do { /* the children of those that end come to this process */
+    do { /* repeated, because grandchildren become children of this process */
         killed = kill_children();
         for (uint32_t i = 0; i < killed; i++) {
             siginfo_t facts;

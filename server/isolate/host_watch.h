@@ -15,13 +15,13 @@ void host_end_children(void);
 /* Facts of the process, read before and after the plugin's code ran. */
 struct host_facts {
     uint32_t threads, files, timers;
-    pid_t process; /* another in a copy of it, which goes on behind the fork */
+    pid_t process; /* differs in a copy of the process that continues after fork */
     bool has_children;
     int64_t children_kib; /* the most memory that an ended child had; 0: none has ended */
     uint64_t handlers; /* FNV-1a-64 over the disposition of every signal */
 };
 void host_facts_take(struct host_facts *facts);
-/* NULL: nothing changed. Else a sentence without subject: "started a thread". */
+/* Returns NULL if nothing changed, else a sentence without subject: "started a thread". */
 const char *host_facts_complaint(const struct host_facts *before, const struct host_facts *after);
 
 /* Counts allocations and registered exit handlers while `on`. Not in sanitizer builds, which own malloc. */

@@ -20,7 +20,7 @@
 
 #define SRV_GROUP_MAX 64u
 #define SRV_GROUP_NAME_BYTES 96
-#define SRV_GROUP_BUDGET_NS INT64_C(20000000) /* default of a paced tick */
+#define SRV_GROUP_BUDGET_NS INT64_C(20000000) /* default budget of a tick in a paced world */
 #define SRV_GROUP_STUCK_NS INT64_C(500000000) /* a host without an answer for this long is ended */
 #define SRV_CRASHES_ALLOWED 3u                /* within SRV_CRASH_WINDOW_NS; the last one quarantines the node */
 #define SRV_CRASH_WINDOW_NS INT64_C(60000000000)
@@ -36,7 +36,7 @@ struct srv_isolation {
     uint32_t group_count;
     struct srv_host_supervisor *supervisor; /* NULL: no groups */
     /* set by the caller of srv_isolation_create */
-    bool paced;    /* a tick waits for a host for its budget only */
+    bool paced;    /* a tick waits for a host for at most its budget */
     uint32_t quit; /* atomic: ends every wait */
     struct srv_isolation_hooks hooks;
 };
@@ -49,9 +49,9 @@ struct srv_member {
     uint32_t ready_at; /* estimators: how many estimators of the world must have published first */
     /* tick thread */
     uint64_t *after;           /* estimators: the cursors after the requested step */
-    struct srv_truths *truths; /* of a motion node, else NULL */
+    struct srv_truths *truths; /* truths of a motion node; NULL for other nodes */
     struct srv_sample now;
-    struct srv_sample before; /* mode async: of the previous tick */
+    struct srv_sample before; /* mode async: the sample of the previous tick */
     bool in_request;
     uint32_t has_last; /* bit i: port i has published */
     unsigned char *last; /* the last payloads, as node->payloads */
@@ -59,17 +59,17 @@ struct srv_member {
     int64_t crash_ns[SRV_CRASHES_ALLOWED];
     uint32_t crashes;
     bool off;
-    /* host supervisor to tick thread */
+    /* from host supervisor to tick thread */
     uint32_t quarantine_wanted;
 };
 
 /* Requests to one host and its answers. [tick] */
 struct srv_host_link {
     struct srv_host *host;      /* NULL: there is none */
-    uint32_t request, answered; /* newest values of these words of the mailbox */
+    uint32_t request, answered; /* newest values of the words with these names in the mailbox */
     uint32_t answers_left;
     bool open;        /* a request waits for its answer */
-    int64_t since_ns; /* when it was made */
+    int64_t since_ns; /* when the open request was sent */
 };
 
 struct srv_group {
@@ -78,32 +78,32 @@ struct srv_group {
     enum srv_turn turn;
     bool async;
     int64_t budget_ns;
-    int32_t fifo_priority; /* of the hosts: one below the tick thread */
+    int32_t fifo_priority; /* priority of the hosts: one below the tick thread's */
     uint32_t member_count;
     struct srv_member *members;
     /* tick thread */
     struct srv_host_link live;
-    uint64_t revision; /* of the parameters: counts changes */
+    uint64_t revision; /* number of changes of parameters */
     bool waiting;      /* this tick has not waited for the open request yet */
     bool late_reported;
     struct srv_host_link trial;                /* to the host of a swap's candidate; one node of a group at a time */
     struct srv_member *swapped;                /* the node that is swapped; NULL: none */
     struct srv_sample trial_now, trial_before; /* as `now` and `before` of a node, for the candidate */
-    /* between the threads */
-    struct srv_host *next;      /* host supervisor to tick thread */
+    /* passed between the threads */
+    struct srv_host *next;      /* from host supervisor to tick thread */
     struct srv_host *adopted;   /* tick thread to host supervisor: the host that a swap or a new parameter has started */
-    struct srv_host *candidate; /* tick thread to host supervisor: the host of `trial` */
-    struct srv_queue released;  /* hosts, tick thread to host supervisor */
+    struct srv_host *candidate; /* from tick thread to host supervisor: the host of `trial` */
+    struct srv_queue released;  /* from tick thread to host supervisor: hosts to end */
     uint32_t kill_wanted;       /* tick thread to host supervisor */
     /* host supervisor and loader, under the lock: how to make the next host */
     pthread_mutex_t lock;
-    struct srv_host_instance_spec *specs; /* own their parameters and hold their plugins */
+    struct srv_host_instance_spec *specs; /* they own their parameters and have references to their plugins */
     uint64_t specs_revision;
     /* host supervisor */
     struct srv_host *watched; /* the newest host */
     int64_t restart_ns;       /* when to restart; 0: not planned */
     int64_t started_ns, pause_ns;
-    /* for readers of any thread: relaxed */
+    /* read by any thread, with relaxed order */
     uint64_t restarts, stale;
     int32_t pid;
     uint32_t landlock; /* ABI of Landlock of the first host; later hosts have the same */
@@ -124,7 +124,7 @@ void srv_groups_collect(struct srv_sim *sim);
 void srv_groups_request(struct srv_sim *sim, enum srv_turn turn, uint64_t tick);
 /* Requests the step of an estimator that reads earlier ones, now that `published` estimators have published. */
 void srv_member_request(struct srv_sim *sim, struct srv_member *member, uint64_t tick, uint32_t published);
-/* Makes the host of `link` the live one and copies the states to it. */
+/* Makes the host of `link` the live host of the group and copies the states to it. */
 void srv_group_adopt(struct srv_group *group, struct srv_host_link link);
 /* Passes a host to the host supervisor, which ends it. NULL is allowed. */
 void srv_group_release(struct srv_group *group, struct srv_host *host);
@@ -153,7 +153,7 @@ void srv_group_report_timeout(struct srv_sim *sim, struct srv_group *group);
 
 /* ---- isolated_motion.c: [tick] ---- */
 
-/* Allocates its truths. [loop] */
+/* [loop] Allocates the truths of a motion node. */
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error);
 /* Writes into the slot the steps up to the end of this tick and the instants at which its sensors will need the truth.
  */
@@ -162,11 +162,11 @@ void srv_member_ask_motion(struct srv_sim *sim, struct srv_member *member, const
 void srv_member_take_motion(struct srv_member *member, const struct srv_host *host, bool in_time);
 /* Takes the truth at time zero, which the host computed with the first state. [loop] */
 void srv_member_take_zero(struct srv_member *member, const struct srv_host *host);
-/* Moves the vehicle. False: its host did not answer. *status is the status of the step. */
+/* Moves the vehicle of a motion node. False: the host did not answer. *status is the status of the step. */
 bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *status);
 /* A sensor read the truth `lag_ns` before its sample, and will do so again: later requests include that instant. */
 void srv_member_note_past(struct srv_member *member, const struct srv_node *sensor, double lag_ns);
-/* As the motion's `evaluate`. False: the host did not answer. */
+/* Evaluates the truth at an instant. False: the host did not answer. */
 bool srv_member_evaluate(struct srv_sim *sim, struct srv_member *member, struct oto_instant at,
                          struct oto_truth_record *truth, enum oto_step_status *status);
 
@@ -174,7 +174,7 @@ bool srv_member_evaluate(struct srv_sim *sim, struct srv_member *member, struct 
 
 /* Publishes the node's sample, at its position in the order of nodes. */
 void srv_member_take(struct srv_sim *sim, struct srv_member *member, uint64_t tick);
-/* Keeps the published payloads; and repeats them for a sample that is missing. */
+/* keep_last keeps the published payloads; repeat publishes them again for a missing sample. */
 void srv_member_keep_last(struct srv_member *member);
 void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const struct srv_sample *sample);
 
@@ -189,18 +189,18 @@ enum oto_status srv_member_make_parameter(struct srv_member *member, const struc
 /* [loop] Starts the candidate's host, which also has the other nodes of the group, and allocates its last payloads. */
 enum oto_status srv_member_make_candidate(struct srv_member *member, const struct srv_change_base *base,
                                           struct srv_change *change, struct oto_error *error);
-/* [tick] As srv_change_apply. */
+/* [tick] Applies a change of parameters, as srv_change_apply does. */
 enum oto_status srv_member_apply(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                  const char **reason);
 
 /* ---- isolated_swap.c: [tick] ---- */
 
-/* NULL: the swap may begin, and srv_member_take_over follows. Else the reason against it. */
+/* Returns NULL if the swap may begin (srv_member_take_over follows), else the reason why not. */
 const char *srv_member_swap_conflict(const struct srv_member *member, struct srv_change *change);
 /* As srv_change_take_state, in the candidate's host; from then on it receives a request for each sample. */
 enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *member, struct srv_change *change,
                                      const char **reason);
-/* After the flip of node and change. */
+/* Exchanges what this file keeps of the two plugins, after the flip. */
 void srv_member_flip(struct srv_member *member, struct srv_change *change);
 /* Before the candidate is accepted: waits for the answers of both plugins and takes the candidate's cursors. */
 void srv_member_settle(struct srv_sim *sim, struct srv_member *member, const struct srv_change *change);
@@ -208,14 +208,14 @@ void srv_member_settle(struct srv_sim *sim, struct srv_member *member, const str
  * candidate. */
 void srv_member_keep_candidate(struct srv_sim *sim, struct srv_member *member);
 void srv_member_drop_candidate(struct srv_member *member);
-/* Request to the candidate and wait for its answer; `published` as for srv_member_request. */
+/* Sends a request to the candidate and waits for its answer; `published` as for srv_member_request. */
 void srv_group_ask_candidate(struct srv_sim *sim, struct srv_group *group, uint64_t tick, uint32_t published);
 void srv_group_settle_candidate(struct srv_sim *sim, struct srv_group *group);
 /* Whether all plugins of a due node have received their request in this tick. */
 bool srv_member_was_asked(const struct srv_member *member);
-/* Why the candidate did not answer; static text. */
+/* The reason why the candidate did not answer, a static text. */
 const char *srv_member_silence(const struct srv_member *member);
-/* The sample to publish now: of the candidate, or of the plugin in the group's host. */
+/* The sample to publish now: that of the candidate, or that of the plugin in the group's host. */
 const struct srv_sample *srv_member_answer(const struct srv_member *member, bool candidate);
 
 /* ---- groups.c: [loop] ---- */
@@ -223,15 +223,15 @@ const struct srv_sample *srv_member_answer(const struct srv_member *member, bool
 /* Makes the groups that the nodes name, starts their hosts and copies the first states from them. */
 enum oto_status srv_groups_make(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                 struct oto_error *error);
-void srv_groups_drop(struct srv_sim *sim); /* after srv_host_supervisor_stop */
-/* Memory for the last payloads of ports; NULL when out of memory. */
+void srv_groups_drop(struct srv_sim *sim); /* call after srv_host_supervisor_stop */
+/* Allocates the last payloads of the ports; NULL when out of memory. */
 void *srv_member_make_last(const struct srv_port *ports, uint32_t port_count);
 /* [host supervisor] Copies plugins and parameters of `host` for the next host of the group. The lock is held. */
 enum oto_status srv_group_take_specs(struct srv_group *group, const struct srv_host *host, struct oto_error *error);
 
 /* ---- supervisor.c ---- */
 
-/* [loop] Does nothing without groups. */
+/* [loop] Starts the host supervisor, if the world has groups. */
 enum oto_status srv_host_supervisor_start(struct srv_sim *sim, oto_warn_function warn, void *warn_context,
                                           struct oto_error *error);
 void srv_host_supervisor_stop(struct srv_sim *sim);

@@ -25,7 +25,7 @@ static void await_supervisor(const struct srv_group *group)
 /* The instances of the next host. A copy, so that the host supervisor does not wait while a candidate prepares. */
 struct draft {
     struct srv_host_instance_spec *specs; /* of the group, to be changed; `held` owns what they refer to */
-    struct srv_host_instance_spec *held;  /* own their parameters and hold their plugins */
+    struct srv_host_instance_spec *held;  /* they own their parameters and have references to their plugins */
     uint32_t count;
     uint64_t revision;
 };

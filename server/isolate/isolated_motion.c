@@ -10,25 +10,25 @@
 #include "base/monotonic.h"
 #include "isolate/isolated.h"
 
-#define CATCH_UP_TICKS 256u /* of one request */
+#define CATCH_UP_TICKS 256u /* most missed ticks in one request */
 
 #define KEPT (2 * SRV_HOST_INSTANTS)
 
-#define LAGS 16u /* of one sensor */
+#define LAGS 16u /* most lags of one sensor */
 
 /* The lags at which a sensor reads earlier truths; exact, measured at samples that lie on a whole nanosecond. */
 struct lags {
     double ns[LAGS];
-    uint32_t count; /* measured so far; the oldest is overwritten */
+    uint32_t count; /* lags measured so far; a new one overwrites the oldest */
 };
 
 struct srv_truths {
     struct srv_host_instant at[KEPT]; /* of this tick: its end, the instants of the sensors, then single requests */
     uint32_t count;
-    uint32_t steps;     /* requested */
+    uint32_t steps;     /* steps in the open request */
     bool current;       /* the state is that of the end of the last tick */
     bool missed;        /* the last instant that was read needed a request of its own */
-    struct lags lags[]; /* of each sensor of the vehicle */
+    struct lags lags[]; /* one for each sensor of the vehicle */
 };
 
 enum oto_status srv_member_make_truths(struct srv_member *member, struct oto_error *error)
@@ -180,7 +180,7 @@ bool srv_member_move(struct srv_sim *sim, struct srv_member *member, uint32_t *s
 
 /* ---- other instants ---- */
 
-/* The host that can answer now; an unpaced world waits for a restart. */
+/* Whether a host can answer now; an unpaced world waits for a restarted host. */
 static bool is_there(struct srv_sim *sim, struct srv_group *group, int64_t deadline_ns)
 {
     const bool there = srv_group_is_paced(sim)

@@ -60,7 +60,7 @@ static void hand_over(const struct srv_node *node, const struct srv_change *chan
     }
 }
 
-/* NULL, or why the candidate did not take over the state. */
+/* Returns NULL, or why the candidate did not take over the state. */
 static const char *refusal(const struct srv_host *host, uint32_t taken, bool answered)
 {
     static const char *const reasons[SRV_TAKEN_COUNT] = {
@@ -80,7 +80,7 @@ enum oto_status srv_member_take_over(struct srv_sim *sim, struct srv_member *mem
     struct srv_group *group = member->group;
     struct srv_host *host = change->host;
     struct srv_host_slot *slot = srv_host_slot(host, member->slot);
-    srv_group_settle(sim, group); /* now the state is that of this boundary */
+    srv_group_settle(sim, group); /* after this, the node's state in the server is that of this boundary */
     change->host = NULL;
     group->trial = (struct srv_host_link){.host = host};
     group->trial_now = group->trial_before = (struct srv_sample){0};

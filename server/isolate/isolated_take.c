@@ -42,7 +42,10 @@ void srv_member_repeat(struct srv_sim *sim, struct srv_member *member, const str
     srv_tick_publish(sim, node, 0);
 }
 
-/* As for a node in this process, with the answer of the host. */
+/*
+ * Publishes the sample that was requested, as for a node in this process, or repeats the last records if the host did not
+ * answer.
+ */
 static void settle(struct srv_sim *sim, struct srv_member *member, struct srv_sample *sample)
 {
     struct srv_node *node = member->node;

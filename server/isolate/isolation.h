@@ -9,14 +9,14 @@
 
 struct srv_isolation_hooks {
     void *context;
-    /* [any] Events wait for srv_isolation_publish_events. */
+    /* [any] Called when an event waits for srv_isolation_publish_events. */
     void (*wake)(void *context);
 };
 
 /* [loop] A world without isolated nodes gets nothing. On failure srv_isolation_destroy drops what was made. */
 enum oto_status srv_isolation_create(struct srv_sim *sim, const struct srv_isolation_hooks *hooks, oto_warn_function warn,
                                      void *warn_context, struct oto_error *error);
-/* [loop] Before srv_sim_destroy; NULL is allowed. */
+/* [loop] Call before srv_sim_destroy; NULL is allowed. */
 void srv_isolation_destroy(struct srv_sim *sim);
 
 /* [tick] Whether ticks wait for a host only for its budget. */
@@ -26,7 +26,7 @@ void srv_isolation_quit(struct srv_sim *sim);
 /* [tick] Writes the events of hosts that died or started. */
 void srv_isolation_publish_events(struct srv_sim *sim);
 
-/* A plugin host, seen from outside. */
+/* Facts about a plugin host for other parts of the server. */
 struct srv_group_facts {
     const char *name;
     uint32_t nodes;

@@ -15,15 +15,15 @@
 
 #define SRV_HOST_START_TIMEOUT_NS INT64_C(10000000000) /* for all plugins together to load, prepare and init */
 
-/* One instance that a host shall run. */
+/* The description of an instance that a host will run. */
 struct srv_host_instance_spec {
     const char *topic; /* for messages */
     struct oto_setup setup;
     struct oto_plugin *plugin; /* only its sealed copy is used */
     struct oto_params params;  /* borrowed */
     const struct oto_params *old_params; /* of a change: the old parameters for set_params; or NULL */
-    const struct srv_inputs *inputs;     /* of an estimator, else NULL */
-    uint64_t old_state_bytes;            /* of a swap: size of the state for `migrate` */
+    const struct srv_inputs *inputs;     /* inputs of an estimator, else NULL */
+    uint64_t old_state_bytes;            /* in a swap: size of the old state for `migrate` */
     uint32_t old_state_version;
     uint32_t flags; /* SRV_SLOT_… */
 };
@@ -33,7 +33,7 @@ struct srv_host_layout {
     const char *topic;
     struct oto_setup setup;
     struct oto_plugin *plugin; /* held */
-    struct oto_params params;  /* a copy, for the next start */
+    struct oto_params params;  /* a copy, from which the next host is started */
     uint64_t params_offset, old_params_offset, state_offset, state_bytes, old_state_offset, old_state_bytes;
     uint64_t payload_offset[OTO_PLUGIN_MAX_PORTS];
     uint32_t payload_bytes[OTO_PLUGIN_MAX_PORTS];
@@ -52,7 +52,7 @@ struct srv_host {
     pid_t pid;
     int pid_fd, control_fd;
     uint32_t landlock; /* ABI of Landlock in force, 0: none */
-    uint64_t revision; /* of the parameters of its instances */
+    uint64_t revision; /* revision of the parameters of its instances */
     uint32_t dead;     /* release: the process has ended */
     bool was_stuck;    /* it was killed because it did not answer */
     int end_code, end_status; /* CLD_… and the exit code or signal */
@@ -109,14 +109,15 @@ struct srv_host_spawn_options {
 enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struct srv_host_process *process,
                                struct oto_error *error);
 /*
- * Its next message, until the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: the process has ended.
+ * Receives the process's next message, until the deadline (CLOCK_MONOTONIC). OTO_TIMEOUT; OTO_CLOSED: the process has
+ * ended.
  */
 enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message);
-/* How a process ended that srv_host_process_end did not end, after OTO_CLOSED: "exited with code 127". */
+/* Describes, after OTO_CLOSED, how a process ended by itself: "exited with code 127". */
 void srv_host_end_text(const struct srv_host_process *process, char *text, size_t bytes);
-/* Kills and reaps it, and closes all. */
+/* Kills and reaps the process and closes its descriptors. */
 void srv_host_process_end(struct srv_host_process *process);
-/* Sealed memory of a fixed size, mapped; NULL and an error. */
+/* Makes sealed memory of a fixed size and maps it. On failure NULL, and the error is set. */
 void *srv_host_memory(const char *name, uint64_t bytes, int *fd, struct oto_error *error);
 
 /* Text of a crash: signal, what was touched, and the plugin's function. `fd` is the plugin's copy, -1: unknown. */

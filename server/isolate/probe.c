@@ -27,7 +27,7 @@ static void put(struct srv_probe_job *job, uint64_t offset, const void *from, ui
     }
 }
 
-/* From one sample's payload to the next. */
+/* Bytes from one sample's payload to the next. */
 static uint32_t payload_stride(const struct oto_estimator_setup *estimator)
 {
     uint32_t bytes = 0;
@@ -80,7 +80,7 @@ static struct srv_probe_job *make_job(const struct srv_probe_request *request, i
                                   .payload_stride = stride,
                                   .truth = request->truth,
                                   .at = request->at};
-    job->setup.estimator.inputs = NULL; /* the host unpacks them */
+    job->setup.estimator.inputs = NULL; /* the host makes its own from the packed bindings */
     if (bindings_bytes > 0) {
         (void)oto_bindings_pack(estimator->inputs, estimator->input_count, (unsigned char *)job + bindings);
     }

@@ -16,7 +16,7 @@
 #include "isolate/plugin_host.h"
 
 #define PROGRAM "otolith-plugin-host"
-#define END_TIMEOUT_MS 1000 /* between the end of its connection and its own end */
+#define END_TIMEOUT_MS 1000 /* longest time from the end of the process's connection to its exit */
 
 static bool find_program(char *path, size_t bytes)
 {
@@ -54,7 +54,7 @@ static int spawn(const char *program, int control_fd, pid_t *pid)
     (void)posix_spawnattr_init(&attributes);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setpgroup(&attributes, 0); /* so that what a plugin starts is ended with it */
+    (void)posix_spawnattr_setpgroup(&attributes, 0); /* a group of its own: processes that a plugin started are killed too */
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     failed = failed != 0 ? failed : posix_spawn(pid, program, &actions, &attributes, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -82,7 +82,7 @@ static bool send_start(int control_fd, const struct srv_host_start_message *star
     return sendmsg(control_fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof copy;
 }
 
-/* The socket's end for the child stays above what the file actions write to. */
+/* Moves the child's end of the socket above the descriptors that the file actions overwrite. */
 static bool open_sockets(int ends[2])
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -130,7 +130,10 @@ enum oto_status srv_host_spawn(const struct srv_host_spawn_options *order, struc
     return OTO_OK;
 }
 
-/* The end of the process counts as well: a child of it may hold its end of the connection open. */
+/*
+ * Receives a message. It also watches for the exit of the process, because a child of the process may keep the connection
+ * open.
+ */
 enum oto_status srv_host_receive(struct srv_host_process *process, int64_t deadline_ns, struct srv_host_message *message)
 {
     for (;;) {

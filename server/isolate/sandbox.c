@@ -53,7 +53,7 @@ static void add_load(struct program *program, size_t offset)
     add(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offset));
 }
 
-/* Returns `verdict` where what was loaded is `value`. */
+/* Filter code: returns `verdict` if the loaded word equals `value`. */
 static void add_verdict_if(struct program *program, unsigned value, unsigned verdict)
 {
     add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1));
@@ -135,7 +135,7 @@ static bool limit(int what, rlim_t most)
 static bool set_limits(void)
 {
     bool set = limit(RLIMIT_CORE, 0) && limit(RLIMIT_NOFILE, FILES_MAX);
-#ifndef OTO_SANITIZED_BUILD /* whose shadow memory is terabytes */
+#ifndef OTO_SANITIZED_BUILD /* sanitizers reserve terabytes of address space */
     set = set && limit(RLIMIT_AS, MEMORY_MAX_BYTES);
 #endif
     return set;

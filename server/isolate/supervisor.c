@@ -18,7 +18,7 @@
 #define PROVEN_NS INT64_C(5000000000) /* a host that ran for this long resets the back-off */
 #define PAUSE_FIRST_NS INT64_C(20000000)
 #define PAUSE_MAX_NS INT64_C(2000000000)
-#define BLAMELESS_FIRST_NS INT64_C(5000000) /* ended by another process */
+#define BLAMELESS_FIRST_NS INT64_C(5000000) /* first pause before restarting a host that another process ended */
 #define BLAMELESS_MAX_NS INT64_C(100000000)
 #define EVENT_CAPACITY 256u
 
@@ -28,7 +28,7 @@ struct srv_host_supervisor {
     bool started;
     int wake_fd;
     uint32_t quit;
-    struct srv_queue events; /* to the tick thread */
+    struct srv_queue events; /* events for the tick thread to publish */
     oto_warn_function warn;
     void *warn_context;
 };
@@ -198,7 +198,7 @@ static void restart(struct srv_host_supervisor *supervisor, struct srv_group *gr
     (void)__atomic_add_fetch(&group->restarts, 1, __ATOMIC_RELAXED);
     srv_count(supervisor->sim, OTO_COUNTER_HOST_RESTARTS, 1);
     (void)snprintf(sentence, sizeof sentence, "the plugin host runs again (pid %ld)", (long)host->pid);
-    /* A paused world may not have taken the previous one. */
+    /* a paused world may not have taken the previous new host, which is then ended */
     srv_host_end(__atomic_exchange_n(&group->next, host, __ATOMIC_ACQ_REL));
     report_event(supervisor, group, NULL, 0, sentence);
 }
@@ -214,7 +214,7 @@ static void take_released(struct srv_group *group)
     }
 }
 
-/* Takes over the host that a change of parameters brought. */
+/* Accepts the host that a change started: it is checked from now on, and the next host gets the same plugins. */
 static void take_adopted(struct srv_host_supervisor *supervisor, struct srv_group *group)
 {
     struct oto_error error = {0};
@@ -253,7 +253,7 @@ static void check_group(struct srv_host_supervisor *supervisor, struct srv_group
     }
 }
 
-/* Time until the next planned restart; -1: none is planned. */
+/* The time until the next planned restart; -1: none is planned. */
 static int pause_ms(const struct srv_sim *sim)
 {
     int64_t next_ns = INT64_MAX;

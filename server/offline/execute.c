@@ -22,7 +22,7 @@ struct passage {
     struct oto_input_sample *samples;
     uint32_t count, capacity;
     int64_t origin_ns; /* with a rate: the instant of n = 0, a whole second */
-    uint64_t tick, n; /* of the step */
+    uint64_t tick, n; /* tick and number of the present step */
     struct oto_instant at;
 };
 
@@ -65,7 +65,7 @@ static enum oto_status check_inputs(const struct oto_estimate *estimate, struct 
                           oto_plugin_descriptor(estimate->plugin)->id);
 }
 
-/* The fraction that a world file with this decimal rate would give. */
+/* The exact fraction of a decimal rate, as a world file with this rate has it. */
 static void rational(double rate_hz, uint64_t *num, uint64_t *den)
 {
     char text[40];

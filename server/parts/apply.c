@@ -84,7 +84,7 @@ static void make_number(struct making *making, const struct oto_part_number *num
     if (term->key == NULL) {
         return;
     }
-    /* The format stays a literal, in two steps: a key contains at most one unit. */
+    /* The unit replaces the %s of the key. The key itself is not used as a format. */
     const char *mark = strstr(term->key, "%s");
     const int head = mark != NULL ? (int)(mark - term->key) : (int)strlen(term->key);
     (void)snprintf(format, sizeof format, "%.*s%s%s", head, term->key,
@@ -130,7 +130,10 @@ static void make_setting(struct making *making, const struct oto_part_setting *s
     }
 }
 
-/* A document states the floor of a curve over some decades at most; no part becomes better than it beyond them. */
+/*
+ * Sets the range of averaging times in which a curve's floor holds. A document shows a few decades at most; beyond them the
+ * part must not become better than its floor.
+ */
 static void make_floor_range(struct making *making, const struct oto_part_number *number)
 {
     char key[KEY_BYTES], text[TEXT_BYTES];
@@ -204,7 +207,7 @@ static void make_all(struct making *making, const struct oto_part *part, const s
         make_series(making, &mode->series[i]);
     }
     for (uint32_t i = 0; mode->params != NULL && i < mode->params->count && making->count < MOST_VALUES; i++) {
-        /* parameters of a triad that the plugin lacks are left out, as its numbers are */
+        /* a parameter that the plugin lacks is left out */
         if (oto_param_find(making->descriptor, mode->params->items[i]->key) != NULL) {
             making->items[making->count++] = mode->params->items[i];
         }

@@ -205,7 +205,7 @@ static bool is_part_name(const char *name)
            strlen(name) <= MOST_NAME;
 }
 
-/* Parts that had another name. */
+/* Replaces a former name of a part by its present name. */
 static const char *new_name(const char *name)
 {
     static const struct {

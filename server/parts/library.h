@@ -38,19 +38,19 @@ struct oto_part_number {
     double printed[3];
     const char *unit; /* as printed in the document */
     bool is_max;
-    bool is_derived;    /* from other numbers, as `source` explains */
+    bool is_derived;    /* derived from other numbers, as `source` explains */
     bool is_spread;     /* ± printed: a standard deviation is drawn from it for each axis and unit */
     double sigma;       /* of a spread: how many standard deviations the number is; typ 1, max 3, or as the file states */
     double known_s[2];  /* averaging times to which the document's Allan curve is known; 0: not stated */
     const char *source; /* "ds p.8 Table 1": document id, then the place in the document */
     bool is_applied;    /* false: the number is information only and sets no parameter */
-    double value_u[3];  /* in the triad's unit; always three */
+    double value_u[3];  /* three values, in the triad's unit */
     const struct oto_value *place;
 };
 
 enum { OTO_PART_SERIES = 8 }; /* most terms of a series */
 
-/* Terms of a fitted part that come in numbers: Gauss-Markov processes, and sines. */
+/* Terms of a fitted part that may occur several times: Gauss-Markov processes, and sines. */
 struct oto_part_series {
     enum oto_part_triad triad;
     bool is_sine; /* false: Gauss-Markov */
@@ -65,7 +65,7 @@ enum { OTO_PART_SETTING_VALUES = 4 };
 
 /* A number that names a parameter of the plugin, in the parameter's unit. */
 struct oto_part_setting {
-    const char *key; /* "noise_density_pa_rthz" */
+    const char *key; /* key of the parameter: "noise_density_pa_rthz" */
     uint32_t count;
     double values[OTO_PART_SETTING_VALUES];
     const char *unit;
@@ -86,7 +86,7 @@ struct oto_part_mode {
     uint32_t series_count;
     struct oto_part_series series[2 * OTO_PART_TRIADS];
     uint32_t setting_count;
-    struct oto_part_setting *settings; /* of parts of kind OTO_PART_KIND_SETTINGS */
+    struct oto_part_setting *settings; /* the numbers of a part of kind OTO_PART_KIND_SETTINGS */
 };
 
 enum oto_part_kind { OTO_PART_KIND_MAGNETOMETER, OTO_PART_KIND_IMU, OTO_PART_KIND_SETTINGS };
@@ -100,7 +100,7 @@ struct oto_part {
     const char *path;        /* path of its file */
     uint32_t document_count, missing_count, mode_count, default_mode;
     struct oto_part_document *documents;
-    const char **missing;    /* "gyroscope.in_run_bias_stability": terms without a citable source */
+    const char **missing;    /* terms without a citable source, such as "gyroscope.in_run_bias_stability" */
     struct oto_part_mode *modes;
 };
 
@@ -124,7 +124,7 @@ OTO_API void oto_part_close(struct oto_part *part); /* NULL is allowed */
 /* A mode by its name; NULL: the default mode. */
 OTO_API enum oto_status oto_part_mode_find(const struct oto_part *part, const char *name,
                                            const struct oto_part_mode **mode, struct oto_error *error);
-/* The number for a term of a mode; NULL if the part has none. */
+/* The number that a mode gives for a term; NULL if it gives none. */
 OTO_API const struct oto_part_number *oto_part_number(const struct oto_part_mode *mode, enum oto_part_triad triad,
                                                       const char *term);
 

@@ -179,7 +179,7 @@ static enum oto_status read_unit(const struct oto_value *map, const struct part_
     return OTO_OK;
 }
 
-/* What a spread counts as: `sigma`, or one standard deviation of a typical value and three of a maximum. */
+/* How many standard deviations a spread is: `sigma` of the file, else 1 for a typical value and 3 for a maximum. */
 static enum oto_status read_sigma(const struct oto_value *map, const struct part_term *term,
                                   struct oto_part_number *number, struct oto_error *error)
 {

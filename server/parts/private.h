@@ -14,7 +14,7 @@ struct part_file {
 /* Reads one number of a triad: `map` is its entry {value, unit, is, source}. */
 enum oto_status part_number_read(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
                                  struct oto_part_number *number, struct oto_error *error);
-/* True for the terms that come in numbers: gauss_markov and sine. */
+/* True for the terms that may occur several times: gauss_markov and sine. */
 bool part_is_series(const char *term);
 enum oto_status part_series_read(const struct oto_part *part, enum oto_part_triad triad, const struct oto_value *map,
                                  struct oto_part_series *series, struct oto_error *error);
@@ -27,7 +27,7 @@ enum oto_status part_mode_check(const struct oto_part *part, struct oto_part_mod
 /* Reads the `parameters` of a mode, those of `common` first. */
 enum oto_status part_settings_read(const struct oto_part *part, const struct oto_value *common, const struct oto_value *map,
                                    struct oto_part_mode *mode, struct oto_error *error);
-/* INVALID where the plugin has not all parameters that the mode sets, in the same units. */
+/* Checks that the plugin has all parameters that the mode sets, in the same units; otherwise INVALID. */
 enum oto_status part_settings_fit(const struct oto_part *part, const struct oto_part_mode *mode,
                                   const struct oto_plugin_descriptor *descriptor, struct oto_error *error);
 

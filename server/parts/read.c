@@ -82,7 +82,7 @@ static bool is_missing_name(const char *name)
     return strcmp(name, "output_rate") == 0;
 }
 
-/* Parts of settings name parameters. */
+/* Whether `missing` may list a name. In parts of kind OTO_PART_KIND_SETTINGS it lists names of parameters. */
 static bool may_be_missing(const struct oto_part *part, const char *name)
 {
     return part->kind == OTO_PART_KIND_SETTINGS ? name[0] != '\0' : is_missing_name(name);

@@ -33,7 +33,7 @@ extern const struct part_term part_terms[];
 extern const size_t part_term_count;
 
 const struct part_term *part_term_find(const char *name);
-/* The term nearest to a name, for "did you mean"; NULL when none is near. */
+/* The term whose name is nearest to a word, for "did you mean"; NULL if none is near. */
 const char *part_term_nearest(const char *name);
 /* The unit as it is written in keys: "m_s2", "rad_s", "ut". */
 const char *part_triad_key(enum oto_part_triad triad);

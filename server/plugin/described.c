@@ -4,7 +4,7 @@
 
 #define DEPTH_MAX 8u
 #define ONE UINT32_MAX
-#define ENDED (UINT32_MAX - 1) /* rows of one pointer each; a NULL pointer ends them */
+#define ENDED (UINT32_MAX - 1) /* count_offset of rows that are pointers: a NULL pointer ends them */
 #define FIRST 8u               /* offset of the outermost rows; offset 0 stands for NULL, so nothing is stored there */
 
 /* Lists what the pointers of a struct refer to. */
@@ -70,7 +70,7 @@ static const struct link binding_links[] = {TEXT(oto_input_binding, name),
                                             TEXT(oto_input_binding, topic), TEXT(oto_input_binding, frame_id)};
 static const struct shape binding_shape = SHAPE(oto_input_binding, binding_links);
 
-/* Counts the rows at `to`, of which `room` bytes may be read. */
+/* Counts the rows at `to`; at most `room` bytes may be read there. */
 static uint32_t rows_of(const struct link *link, const unsigned char *row, const unsigned char *to, uint64_t room)
 {
     uint32_t count = 1;
@@ -79,7 +79,7 @@ static uint32_t rows_of(const struct link *link, const unsigned char *row, const
         for (count = 0; word != 0 && (count + 1) * sizeof word <= room; count++) {
             memcpy(&word, to + count * sizeof word, sizeof word);
         }
-        count = word == 0 || room == 0 ? count : UINT32_MAX; /* more rows than any room */
+        count = word == 0 || room == 0 ? count : UINT32_MAX; /* UINT32_MAX: the rows do not end within `room` */
     } else if (link->count_offset != ONE) {
         memcpy(&count, row + link->count_offset, sizeof count);
     }

@@ -26,13 +26,13 @@ struct oto_description {
  */
 enum oto_status oto_description_pack(const struct oto_description *description, void *room, size_t room_bytes,
                                      size_t *used, struct oto_error *error);
-/* Unpacks in place. The description points into `packed`, which must live as long. Its values are still unchecked. */
+/* Unpacks in place. The description points into `packed`, which must live as long. Its values are not checked here. */
 enum oto_status oto_description_unpack(void *packed, size_t bytes, const struct oto_description **description,
                                        struct oto_error *error);
 
 /* Packs the inputs of an estimator in the same way. Returns the number of bytes; `room` is NULL or has that many. */
 size_t oto_bindings_pack(const struct oto_input_binding *bindings, uint32_t count, void *room);
-/* NULL if a reference leads out of the bytes. */
+/* Unpacks the inputs. NULL if a reference leads out of the bytes. */
 const struct oto_input_binding *oto_bindings_unpack(void *packed, size_t bytes, uint32_t count);
 
 #endif

@@ -24,17 +24,17 @@ enum oto_status oto_abi_check(const struct oto_abi_block *abi, struct oto_error 
 
 enum oto_status oto_descriptor_check(const struct oto_plugin_descriptor *descriptor, const struct oto_plugin_ops *ops,
                                      struct oto_error *error);
-/* `motion` may be NULL; a motion node must have it. */
+/* Checks the extension for motions; NULL is accepted for other kinds of plugins. */
 enum oto_status oto_motion_check(const struct oto_plugin_descriptor *descriptor,
                                  const struct oto_motion_extension *motion, struct oto_error *error);
-/* NULL is valid: the motion takes no controls. */
+/* Checks the extension for controls; NULL is accepted: the motion takes no controls. */
 enum oto_status oto_control_check(const struct oto_control_extension *control, struct oto_error *error);
 
-/* `estimator` may be NULL; an estimator must have it. */
+/* Checks the extension for estimators; NULL is accepted for other kinds of plugins. */
 enum oto_status oto_estimator_check(const struct oto_plugin_descriptor *descriptor,
                                     const struct oto_estimator_extension *estimator, struct oto_error *error);
 
-/* `model` may be NULL. */
+/* Checks the extension for motion models; NULL is accepted. */
 enum oto_status oto_model_check(const struct oto_model_extension *model, struct oto_error *error);
 
 /* Parts of the checks above, for tests and other checks. `where` begins the message, for example "output 'taps'". */
@@ -42,7 +42,7 @@ enum oto_status oto_record_type_check(const struct oto_record_type *type, const 
 enum oto_status oto_param_table_check(const struct oto_param *params, uint32_t count, uint64_t block_bytes,
                                       struct oto_error *error);
 
-/* Bytes of a parameter in the parameter block. */
+/* The number of bytes of a parameter in the parameter block. */
 uint64_t oto_param_bytes(const struct oto_param *param);
 
 #endif

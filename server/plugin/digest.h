@@ -11,9 +11,12 @@
  * The place of the digest in the file; 0: the file has none. Found by its mark alone, so that a damaged header cannot hide it.
  */
 size_t oto_digest_place(const void *bytes, size_t size);
-/* The value written there; 0: none was written. */
+/* The digest that is written in the file; 0: none. */
 uint64_t oto_digest_written(const void *bytes, size_t place);
-/* The value that belongs there. Independent of section headers, symbols for debuggers and all else that `strip` changes. Never 0. */
+/*
+ * The digest that belongs in the file. It does not depend on section headers, symbols for debuggers and all else that
+ * `strip` changes. Never 0.
+ */
 uint64_t oto_digest_compute(const struct elf_view *view, size_t place);
 
 #endif

@@ -102,7 +102,7 @@ static bool read_segments(struct check *check)
     return true;
 }
 
-/* Loadable segments must ascend, lie inside the file, and need no more memory than a plugin may use. */
+/* Checks that loadable segments ascend, lie inside the file, and need no more memory than a plugin may use. */
 static bool check_load_segment(struct check *check, uint32_t index, uint64_t *end)
 {
     const Elf64_Phdr *segment = &check->view.segments[index];
@@ -178,7 +178,7 @@ static bool check_dynamic(struct check *check)
     if ((dynamic->flags & DF_STATIC_TLS) != 0 && !check->relaxed) {
         return refuse(check, OTO_ELF_THREAD_LOCAL, "it uses thread-local storage of the initial-exec model");
     }
-    /* The compiler's start files contain one constructor and one destructor. */
+    /* Accepts one constructor and one destructor: those of the compiler's start files. */
     if (!check->relaxed && (dynamic->init_array_bytes > 8 || dynamic->fini_array_bytes > 8)) {
         return refuse(check, OTO_ELF_CONSTRUCTORS, "it has %llu constructors and %llu destructors, 1 of each is usual",
                       (unsigned long long)dynamic->init_array_bytes / 8,

@@ -49,7 +49,7 @@ struct oto_elf_result {
     size_t entry_offset;    /* offset of `otolith_plugin` in the file */
     size_t entry_bytes;
     size_t digest_offset;   /* where the digest is or belongs; 0: the file has no place for one */
-    uint64_t digest;        /* what belongs there */
+    uint64_t digest;        /* the digest that belongs in the file */
 };
 
 /* `relaxed` is for sanitizer and coverage builds, whose objects have constructors, libraries and TLS of their own. */

@@ -32,7 +32,7 @@ struct links {
     const struct elf_dynamic *dynamic;
     uint64_t symbol_count;
     bool relaxed;
-    bool versions[MAX_VERSIONS]; /* by their index: defined or needed by the file */
+    bool versions[MAX_VERSIONS]; /* by version index: the file defines or needs this version */
 };
 
 /* True if a loadable segment with these flags maps the bytes. */
@@ -50,7 +50,7 @@ static bool is_mapped(const struct elf_view *view, uint64_t address, uint64_t co
 
 /* ---- segments and functions ---- */
 
-/* The loader protects the pages of GNU_RELRO; the unwinder reads the other two. */
+/* Checks the segments that are used at run time: the loader protects GNU_RELRO, the others are read. */
 static bool segments_are_mapped(const struct elf_view *view)
 {
     for (uint32_t i = 0; i < view->segment_count; i++) {
@@ -141,11 +141,11 @@ static bool read_defined(struct links *links)
     return true;
 }
 
-/* The loader uses the version of a symbol as an index into a table of its own. */
+/* Checks the version of each symbol, because the loader uses it as an index into a table. */
 static bool versions_are_known(struct links *links)
 {
     const struct elf_dynamic *dynamic = links->dynamic;
-    links->versions[0] = links->versions[1] = true; /* local, and global without a version */
+    links->versions[0] = links->versions[1] = true; /* 0 and 1 are reserved: local, and global without a version */
     if ((dynamic->verneed == 0) != (dynamic->verneed_count == 0) || (dynamic->verdef == 0) != (dynamic->verdef_count == 0) ||
         !read_needed(links) || !read_defined(links)) {
         return false;

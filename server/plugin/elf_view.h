@@ -35,7 +35,7 @@ struct elf_dynamic {
 bool elf_take(const struct elf_view *view, uint64_t offset, void *out, size_t count);
 /* The file offset of `count` bytes at a virtual address. All of them must lie in the file part of one segment. */
 bool elf_offset(const struct elf_view *view, uint64_t address, uint64_t count, uint64_t *offset);
-/* False if the section is malformed. */
+/* Reads the entries of the dynamic section. False if the section is malformed. */
 bool elf_read_dynamic(const struct elf_view *view, struct elf_dynamic *dynamic);
 /* A string of the string table; NULL unless it ends inside the table. */
 const char *elf_string(const struct elf_view *view, const struct elf_dynamic *dynamic, uint64_t at);

@@ -94,9 +94,9 @@ typedef enum oto_status srv_open_plugin_function(const char *path, bool isolated
                                                  struct oto_error *error);
 /* ---- parameters ---- */
 
-/* A bound parameter block, and what binding found. */
+/* A parameter block, and the rate that binding found. */
 struct oto_params {
-    void *block; /* descriptor.params_bytes; made by oto_params_default only */
+    void *block; /* memory of descriptor.params_bytes, made by oto_params_default only */
     uint64_t bytes;
     double rate_hz; /* value of the parameter flagged OTO_PARAM_RATE; 0: not set */
 };
@@ -131,7 +131,7 @@ OTO_API const struct oto_param *oto_param_find(const struct oto_plugin_descripto
 
 /* ---- instances ---- */
 
-/* Memory that `prepare` allocated; it is freed at once. */
+/* The data that `prepare` made, and all memory that it allocated, which is freed together. */
 struct oto_prepared {
     const void *data;
     void *arena; /* private */
@@ -143,7 +143,7 @@ OTO_API enum oto_status oto_prepare(const struct oto_plugin *plugin, const struc
                             struct oto_prepared *prepared, struct oto_error *error);
 OTO_API void oto_prepared_free(struct oto_prepared *prepared);
 
-/* oto_model_open of otolith/model.h with parameters that were read already: a map, or NULL. */
+/* As oto_model_open (otolith/model.h), with parameters from a document: a map, or NULL. */
 enum oto_status srv_model_open(const char *name, const struct oto_value *params, oto_warn_function warn, void *warn_context,
                                struct oto_model **model, struct oto_error *error);
 

@@ -26,7 +26,7 @@ enum oto_status oto_input_check_fields(const struct oto_input_port *port, const 
     return OTO_OK;
 }
 
-/* The index of a name in the plugin's table of inputs; for open inputs the table's length. */
+/* The index of a name in the plugin's table of inputs; for an open input the length of the table. */
 static uint32_t rank_of(const struct oto_estimator_extension *estimator, const char *name)
 {
     uint32_t i = 0;

@@ -12,8 +12,8 @@ static struct param_table table_of(const struct oto_plugin_descriptor *descripto
 }
 
 /*
- * What stands in a required parameter until it is set: values that binding never writes, so that nothing beside the
- * block has to remember it.
+ * The value of a required parameter until it is set. Binding never writes this value, so the block itself shows which
+ * parameters are missing.
  */
 static void fill_unset(const struct oto_param *param, uint8_t *at)
 {
@@ -99,7 +99,7 @@ static void update_rate(const struct oto_plugin_descriptor *descriptor, struct o
     params->rate_hz = isfinite(params->rate_hz) ? params->rate_hz : 0;
 }
 
-/* In front of a block. Copies share the block until one of them changes. */
+/* The header in front of a parameter block. Copies share the block until one of them changes. */
 struct shared {
     uint64_t holders;
     _Alignas(16) unsigned char block[];
@@ -142,7 +142,7 @@ enum oto_status oto_params_copy(const struct oto_params *from, struct oto_params
     return OTO_OK;
 }
 
-/* A block of its own with the same values. */
+/* Gives `to` a block of its own with the values of `from`. */
 static enum oto_status copy_block(const struct oto_plugin_descriptor *descriptor, const struct oto_params *from,
                                   struct oto_params *to, struct oto_error *error)
 {
@@ -217,7 +217,7 @@ enum oto_status oto_params_apply_all(const struct oto_plugin_descriptor *descrip
     return finish_change(descriptor, status, &changed, params);
 }
 
-/* One value at a key: a parameter, an element of one, or a map of a section. */
+/* Binds a value to a key: to a parameter, to one element of it, or, if the value is a map, to a section of keys. */
 static enum oto_status set_value(const struct param_binding *binding, struct param_table table, const char *key,
                                  const struct oto_value *value, uint8_t *block)
 {

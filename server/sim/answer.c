@@ -5,9 +5,9 @@
 
 #include "otolith/detmath.h"
 
-#define EXACT 1e-9 /* of the squared norm: a quaternion this near a unit is kept to the bit */
+#define EXACT 1e-9 /* tolerance of the squared norm: within it, a quaternion keeps its bits */
 
-/* False for NaN too. */
+/* True if the vector's norm is at most `most`; false for NaN. */
 static bool is_within(oto_vec3 v, double most)
 {
     return oto_vec3_norm_sq(v) <= most * most;

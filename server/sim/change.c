@@ -93,7 +93,7 @@ static enum oto_status compare_ports(const struct srv_change_base *base, const s
     return OTO_OK;
 }
 
-/* Says which channels will be silent and which ports are dropped. */
+/* Writes which channels will be silent and which ports of the candidate have no channel. */
 static void note_ports(const struct srv_change_base *base, const struct oto_plugin_descriptor *next, char *note,
                        size_t bytes)
 {
@@ -146,7 +146,10 @@ static enum oto_status refuse_state(const struct srv_change_base *base, const st
                     next->state_version < now->state_version ? " (it is the older one)" : "");
 }
 
-/* Whether a motion adopts is known for certain only once its extension was asked for: srv_change_ready looks. */
+/*
+ * Chooses how the candidate gets its first state. Only srv_change_ready can check that a motion has `adopt`, because the
+ * extension is not loaded yet.
+ */
 static enum oto_status choose_start(const struct srv_change_base *base, const struct srv_swap_options *options,
                                     struct srv_change *change, struct oto_error *error)
 {
@@ -173,7 +176,10 @@ static uint64_t ticks_of(const struct srv_change_base *base, int64_t ns)
     return ns <= 0 ? 0 : ticks < 1.0 ? 1 : (uint64_t)(ticks + 0.5);
 }
 
-/* Half a period is more than any one plugin should take; where nothing is paced, time says nothing. */
+/*
+ * The default budget of a step in mode realtime is half a tick's period, more than any one plugin should take. Other modes
+ * have no default budget.
+ */
 static int64_t budget_of(const struct srv_change_base *base, const struct srv_swap_options *options)
 {
     if (options->budget_ns >= 0) {
@@ -310,7 +316,7 @@ static enum oto_status check_motion(const struct srv_change_base *base, const st
     return OTO_OK;
 }
 
-/* An estimator goes on with the channels that it listens to. */
+/* Checks that a candidate estimator can run with the inputs of the node, which a swap does not change. */
 static enum oto_status check_inputs(const struct srv_change_base *base, const struct srv_change *change,
                                     struct oto_error *error)
 {

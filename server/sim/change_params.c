@@ -26,7 +26,7 @@ static bool same_shape(const struct oto_param *a, const struct oto_param *b)
            a->item_count == b->item_count;
 }
 
-/* Parameters of the same key and shape keep their values; new ones have their defaults. */
+/* Copies the values of parameters that have the same key and shape in both plugins; the others keep their defaults. */
 static void carry_params(const struct srv_change_base *base, const struct oto_plugin_descriptor *next,
                          struct oto_params *params)
 {
@@ -72,7 +72,7 @@ static enum oto_status apply_file(const struct srv_swap_options *options, const 
     return status;
 }
 
-/* Whether the world was made with this plugin, of this very shape, in the node's place. */
+/* Whether the world file names this plugin for the node, with the same table of parameters. */
 static bool is_configured(const struct srv_change_base *base, const struct oto_plugin_descriptor *next)
 {
     const struct oto_plugin_descriptor *made_with = oto_plugin_descriptor(base->config->plugin);
@@ -86,7 +86,7 @@ static bool is_configured(const struct srv_change_base *base, const struct oto_p
     return same;
 }
 
-/* "part" of "part/unit", as the world was made with it. */
+/* The part's name of the node's "part/unit", as in the world file. */
 static void configured_unit(const struct srv_change_base *base, const struct oto_plugin_descriptor *next, char *name,
                             size_t bytes)
 {

@@ -56,7 +56,7 @@ void srv_change_base_finish(struct srv_change_base *base)
     memset(base, 0, sizeof *base);
 }
 
-/* What a change will publish has its memory before it is handed to the tick thread. */
+/* Reserves the memory of every channel that the changed node will publish, before the tick thread receives the change. */
 static enum oto_status wake_ports(const struct srv_sim *sim, const struct srv_change_base *base,
                                   const struct oto_plugin *plugin, const struct oto_params *params,
                                   struct oto_error *error)
@@ -106,7 +106,7 @@ enum oto_status srv_sim_swap_load(const struct srv_sim *sim, const struct srv_ch
     }
     const enum oto_status status = srv_change_load_plugin(base, options, &change, error);
     if (status == OTO_OK && base->isolated && sim->remote->waiting(node->member) != NULL && change->shadow_ticks == 0) {
-        change->shadow_ticks = 1; /* the sample that is published after the flip was taken before it, by the candidate too */
+        change->shadow_ticks = 1; /* the first sample after the flip is requested before it, from the candidate too */
     }
     *out = change != NULL ? &change->open : NULL;
     return status;
@@ -129,7 +129,10 @@ static enum oto_status try_candidate(const struct srv_sim *sim, const struct srv
     return status;
 }
 
-/* A vehicle whose motion can be asked about any time keeps no history; after a swap its past is the other one's. */
+/*
+ * Allocates a history. A vehicle whose motion can be evaluated at any time keeps none, but after a swap its earlier truth
+ * can come only from a history.
+ */
 static enum oto_status make_history(const struct srv_sim *sim, struct srv_change *change, struct oto_error *error)
 {
     const struct srv_clock_config *clock = &sim->config->clock;

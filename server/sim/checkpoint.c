@@ -7,15 +7,15 @@
 #include "sim/sim.h"
 
 /*
- * A walk over the engine. Saving counts on when the room is full, so that one call says how much is needed. Loading
- * copies into the same places; what it may not believe is checked where it is used.
+ * One walk over the engine saves or loads. Saving continues to count bytes when the buffer is full, so that one call tells
+ * the needed size. Loading copies into the same places; each value that could be wrong is checked where it is used.
  */
 struct walk {
     bool loading;
     unsigned char *to;         /* saving */
     const unsigned char *from; /* loading */
     uint64_t capacity, used;
-    struct oto_error *error; /* loading: of the first thing that does not fit */
+    struct oto_error *error; /* loading: the first value that does not fit */
 };
 
 static bool has_failed(const struct walk *walk)
@@ -66,7 +66,7 @@ static void carry_u32(struct walk *walk, uint32_t *number)
     *number = (uint32_t)wide;
 }
 
-/* A number that must be what the engine has. */
+/* Loads a number that must equal the engine's own number, `ours`. */
 static bool expect(struct walk *walk, const char *what, const char *of, uint64_t ours)
 {
     uint64_t theirs = ours;
@@ -80,7 +80,7 @@ static bool expect(struct walk *walk, const char *what, const char *of, uint64_t
 
 /* ---- vehicles ---- */
 
-/* A vehicle whose motion needs no history has one once its motion was swapped. */
+/* Makes the history that a vehicle has in the checkpoint: its motion needed none until it was swapped. */
 static void load_history(struct walk *walk, const struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_t records)
 {
     const char *name = sim->config->vehicles[vehicle - sim->vehicles].name;
@@ -119,7 +119,7 @@ static void carry_vehicle(struct walk *walk, struct srv_sim *sim, struct srv_veh
 
 /* ---- faults ---- */
 
-/* A fault of the file is made anew from its specification, which is checked as far as memory depends on it. */
+/* Makes a fault from its specification in the checkpoint, after checking every value on which memory accesses depend. */
 static struct srv_fault *load_fault(struct walk *walk, const struct srv_node *node, const struct srv_fault_spec *spec)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(node->config->plugin);
@@ -168,7 +168,7 @@ static void carry_faults(struct walk *walk, struct srv_node *node)
     }
     carry_u64(walk, &count);
     if (walk->loading) {
-        srv_fault_free(node->faults); /* those of the timeline stand in the checkpoint as they are by now */
+        srv_fault_free(node->faults); /* the checkpoint contains the faults of the world file too, in their present state */
         node->faults = NULL;
     }
     struct srv_fault **link = &node->faults;
@@ -180,7 +180,7 @@ static void carry_faults(struct walk *walk, struct srv_node *node)
 
 /* ---- nodes ---- */
 
-/* The sample that comes next belongs to the tick that comes next or to a later one. */
+/* Loads the number of a node's next sample. This sample must be due in the next tick or later. */
 static void load_schedule(struct walk *walk, const struct srv_sim *sim, struct srv_node *node, uint64_t n)
 {
     struct srv_due before;
@@ -197,7 +197,10 @@ static void load_schedule(struct walk *walk, const struct srv_sim *sim, struct s
     }
 }
 
-/* A host that was away owes its motion the steps from this one on. */
+/*
+ * Loads the number of an isolated motion's next step. It may be earlier than the next tick, if its plugin host was
+ * restarting.
+ */
 static void load_steps(struct walk *walk, const struct srv_sim *sim, struct srv_node *motion, uint64_t n)
 {
     if (has_failed(walk)) {
@@ -275,7 +278,7 @@ static void carry_node(struct walk *walk, struct srv_sim *sim, struct srv_node *
 
 /* ---- channels ---- */
 
-/* What no estimator has taken yet, told to each ring that one listens to. */
+/* Sets `unread` of each ring to the oldest record that an estimator has not taken yet. */
 static void find_unread(const struct srv_sim *sim)
 {
     for (uint32_t i = 0; i < sim->estimator_count; i++) {
@@ -293,7 +296,7 @@ static void find_unread(const struct srv_sim *sim)
     }
 }
 
-/* The oldest record that somebody will read after the boundary: an estimator what it has not taken, else the newest. */
+/* The oldest record that is read after the boundary: the first that an estimator has not taken, else the newest. */
 static uint64_t first_needed(const struct srv_ring *ring)
 {
     const uint64_t first = ring->unread != 0 && ring->unread < ring->head ? ring->unread : ring->head;
@@ -328,7 +331,7 @@ static void load_records(struct walk *walk, struct srv_sim *sim, struct srv_ring
         return;
     }
     ring->head = first - 1;
-    ring->ring->first = first; /* nobody reads yet: the segment has not been given away */
+    ring->ring->first = first; /* no client has the segment yet */
     __atomic_store_n(&ring->ring->head, ring->head, __ATOMIC_RELEASE);
     for (uint64_t seq = first; seq <= head && !has_failed(walk); seq++) {
         struct oto_sample_head sample;
@@ -361,7 +364,7 @@ static struct srv_port *port_of(struct srv_node *node, uint32_t channel)
     return NULL;
 }
 
-/* A channel that no port fills keeps its records and numbers for a plugin that will. */
+/* A channel that no port fills keeps its records and its seq, because a later plugin may fill it. */
 static void carry_channel(struct walk *walk, struct srv_sim *sim, struct srv_node *node, uint32_t i)
 {
     const uint32_t channel = node->first_channel + i;
@@ -376,7 +379,7 @@ static void carry_channel(struct walk *walk, struct srv_sim *sim, struct srv_nod
     carry_ring(walk, sim, &node->silent[i], channel);
 }
 
-/* What waits: it has its numbers already, those after the newest record of its channel. */
+/* Records that wait in a FIFO. They already have their seq, after that of the newest published record. */
 static void carry_fifo(struct walk *walk, struct srv_node *node)
 {
     struct srv_fifo *fifo = node->fifo;
@@ -420,7 +423,7 @@ static void carry_channels(struct walk *walk, struct srv_sim *sim, struct srv_no
 
 /* ---- samples that wait for the next tick (plugin hosts of mode async) ---- */
 
-/* It has been answered and is in the node's outputs; its number is the next one less 1. */
+/* A sample whose answer has arrived: its records are in the node's outputs, and its number is the next number less 1. */
 static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struct srv_sample *sample)
 {
     carry_bool(walk, &sample->asked);
@@ -444,13 +447,13 @@ static void carry_waiting_sample(struct walk *walk, struct srv_node *node, struc
     }
 }
 
-/* NULL: its samples are published in their own tick. */
+/* The sample that waits for the next tick; NULL: the node publishes its samples in their own tick. */
 static struct srv_sample *waiting_sample(const struct srv_sim *sim, const struct srv_node *node)
 {
     return node->runner == &srv_runner_remote ? sim->remote->waiting(node->member) : NULL;
 }
 
-/* Worlds without such hosts end before it. */
+/* A checkpoint of a world without hosts of mode async ends before this part. */
 static void carry_waiting(struct walk *walk, struct srv_sim *sim)
 {
     static const char *const what = "the number of nodes in plugin hosts of mode async";

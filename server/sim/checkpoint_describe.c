@@ -1,4 +1,4 @@
-/* What a world was made of: the plugins that its nodes run, and the parameters that were changed while it ran. */
+/* The description in a checkpoint: the plugins that the nodes run, and the parameters that were changed at run time. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const char *id_of(const struct oto_plugin *plugin)
     return oto_plugin_descriptor(plugin)->id;
 }
 
-/* Double-quoted YAML, which is JSON. */
+/* Writes text as a double-quoted YAML scalar, in JSON's form. */
 static void put_text(FILE *to, const char *text)
 {
     (void)fputc('"', to);
@@ -57,7 +57,7 @@ static bool was_changed(const struct srv_running_node *node, const struct srv_no
            memcmp(node->params->block, config->params.block, node->params->bytes) != 0;
 }
 
-/* Nodes that run what the file says need no more than their plugin's name. */
+/* Writes the entry of a node. If the node runs as the world file says, the name of its plugin is enough. */
 static enum oto_status put_node(FILE *to, const struct srv_running_node *node, const struct srv_node_config *config,
                                 struct oto_error *error)
 {
@@ -119,7 +119,7 @@ static enum oto_status take_unit(const struct oto_value *entry, struct oto_rng_k
     return status == OTO_OK ? oto_value_u64(unit->items[1], &key->stream, error) : status;
 }
 
-/* The plugin that ran, where it was not the file's; NULL: it was. */
+/* Opens the plugin that ran, if it was another than the world file's; otherwise *stood_in stays NULL. */
 static enum oto_status take_plugin(const struct oto_value *entry, const struct srv_node_config *node,
                                    srv_open_plugin_function *open, struct oto_plugin **stood_in, struct oto_error *error)
 {
@@ -164,7 +164,7 @@ static enum oto_status take_params(const struct oto_value *map, const struct oto
     return status;
 }
 
-/* A node that was changed while it ran has its parameters in the description, and its plugin where that is another. */
+/* Reads the entry of a node: a changed node has its parameters there, and its plugin if that is not the world file's. */
 static enum oto_status take_node(const struct oto_value *entry, struct srv_node_config *node,
                                  srv_open_plugin_function *open, oto_warn_function warn, void *warn_context, struct oto_error *error)
 {
@@ -182,7 +182,7 @@ static enum oto_status take_node(const struct oto_value *entry, struct srv_node_
     return status == OTO_OK ? take_unit(entry, &replacement->unit_key, error) : status;
 }
 
-/* "car/imu" of the file and of the configuration. */
+/* Whether the entry's name, such as "car/imu", is the name of this node. */
 static bool is_node(const struct srv_world_config *config, const struct srv_node_config *node, const struct oto_value *name)
 {
     char ours[2 * SRV_NAME_BYTES];

@@ -21,7 +21,7 @@ static uint64_t padded(uint64_t bytes)
     return (bytes + 7) / 8 * 8;
 }
 
-/* Of bytes that are followed by zeros up to a multiple of 8. */
+/* The hash of bytes that are padded with zeros to a multiple of 8. */
 static uint64_t hash_of(const void *data, uint64_t bytes)
 {
     struct srv_state_hash hash;
@@ -86,7 +86,7 @@ static enum oto_status check_header(const char *name, const struct header *heade
     return OTO_OK;
 }
 
-/* A copy with zeros behind it, whose hash is checked. */
+/* Copies a section, pads it with zeros, and checks its hash. */
 static enum oto_status take_section(const char *name, const void *from, const char *what, uint64_t bytes, uint64_t hash,
                                     void **section, struct oto_error *error)
 {

@@ -23,18 +23,18 @@
 
 struct srv_checkpoint {
     uint64_t tick, chain;
-    char *text; /* the description; zeros follow it up to a multiple of 8 */
+    char *text; /* the description as YAML, padded with zeros to a multiple of 8 */
     uint64_t text_bytes;
-    void *state; /* likewise */
+    void *state; /* padded in the same way */
     uint64_t state_bytes;
-    struct oto_document *document; /* of the description; made by unpack */
+    struct oto_document *document; /* the parsed description; made by srv_checkpoint_unpack */
 };
 void srv_checkpoint_finish(struct srv_checkpoint *checkpoint); /* NULL members are allowed */
 
-/* The size of the file, and its content. `bytes` has room for srv_checkpoint_bytes. */
+/* The size of the file, and the writing of its bytes. `bytes` has room for srv_checkpoint_bytes. */
 uint64_t srv_checkpoint_bytes(const struct srv_checkpoint *checkpoint);
 void srv_checkpoint_pack(const struct srv_checkpoint *checkpoint, void *bytes);
-/* Copies and checks; `name` stands in messages. On failure nothing is left. */
+/* Copies and checks the bytes of a file; `name` is the file's name in messages. On failure nothing remains allocated. */
 enum oto_status srv_checkpoint_unpack(const char *name, const void *bytes, uint64_t count, struct srv_checkpoint *checkpoint,
                                       struct oto_error *error);
 
@@ -47,10 +47,10 @@ struct srv_running_node {
 };
 typedef struct srv_running_node srv_running_node_function(const void *context, uint32_t node);
 
-/* Writes the description of the nodes as they run now; `text` is malloc'ed. */
+/* Writes the description of the nodes as they run now into checkpoint->text (malloc'ed). */
 enum oto_status srv_checkpoint_describe(const struct srv_world_config *config, srv_running_node_function *node_of,
                                         const void *context, struct srv_checkpoint *checkpoint, struct oto_error *error);
-/* The seed of the world that was saved; checkpoints before version 0.2 do not name it, and *seed stays. */
+/* Reads the seed of the saved world. Checkpoints before version 0.2 have no seed: then *seed does not change. */
 enum oto_status srv_checkpoint_seed(const struct srv_checkpoint *checkpoint, uint64_t *seed, struct oto_error *error);
 /*
  * Gives a configuration the plugins and parameters that the world ran with, so that a world made of it can load the state.

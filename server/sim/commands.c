@@ -5,7 +5,7 @@
 #include "sim/checkpoint.h"
 #include "sim/sim.h"
 
-/* A command at a boundary: fills status and reason of the reply. False: the reply comes later. */
+/* Applies a command at a boundary and fills status and reason of the reply. False: the reply comes later. */
 typedef bool apply_function(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply);
 
 static bool refuse(struct srv_reply *reply, enum oto_status status, const char *reason)
@@ -15,7 +15,7 @@ static bool refuse(struct srv_reply *reply, enum oto_status status, const char *
     return true;
 }
 
-/* The change, when it is one of this kind; else *reply refuses. */
+/* The change of the command if it is of this kind and of this world; otherwise NULL, and *reply refuses. */
 static struct srv_change *change_of(struct srv_sim *sim, const struct srv_command *command, bool swap,
                                     struct srv_reply *reply)
 {
@@ -129,7 +129,7 @@ static bool apply_save(struct srv_sim *sim, const struct srv_command *command, s
     struct srv_snapshot *snapshot = command->snapshot;
     const char *reason = NULL;
     if (sim->remote != NULL) {
-        sim->remote->collect(sim); /* answers that async hosts still owe are of this boundary */
+        sim->remote->collect(sim); /* the answers of async hosts that are still missing belong to this boundary */
     }
     const enum oto_status refusal = srv_checkpoint_refusal(sim, &reason);
     if (refusal != OTO_OK) {

@@ -1,4 +1,4 @@
-/* How far two plugins' records are apart, element by element, over the samples that both made. Pure. */
+/* Differences between the records of two plugins, number by number, over the samples that both published. Pure. */
 #ifndef SRV_HOST_COMPARE_H
 #define SRV_HOST_COMPARE_H
 
@@ -8,11 +8,11 @@
 #include "otolith/status.h"
 
 struct srv_difference {
-    double largest; /* of |a - b| */
+    double largest; /* largest |a - b| */
     double sum_sq;
 };
 
-/* Numbers of a record one after the other; text has none. */
+/* The differences of each number of a record, in order; text fields are left out. */
 struct srv_comparison {
     const struct oto_record_type *type;
     struct srv_difference *elements; /* heap */
@@ -27,10 +27,12 @@ void srv_comparison_finish(struct srv_comparison *comparison); /* zeroed is allo
 /* [tick] */
 void srv_comparison_add(struct srv_comparison *comparison, const void *a, const void *b);
 
-/* The element of the largest difference: its field, and which element of that. NULL: no element, or no sample. */
+/*
+ * The field of the number with the largest difference; *element is its index in the field. NULL: no number, or no sample.
+ */
 const struct oto_field *srv_comparison_worst(const struct srv_comparison *comparison, uint32_t *element,
                                              struct srv_difference *difference);
-/* "angular_velocity.x max 0.01 rms 0.002 rad/s; …" of the elements that differ, as many as there is room for. [loop] */
+/* [loop] Writes "angular_velocity.x max 0.01 rms 0.002 rad/s; …" for the numbers that differ, as many as fit. */
 void srv_comparison_text(const struct srv_comparison *comparison, char *text, size_t bytes);
 
 #endif

@@ -103,7 +103,10 @@ void srv_truth_shake(const struct srv_exposure *exposure, struct oto_truth_recor
     }
 }
 
-/* From motion relative to the Earth's axes to inertial: 2 Ω × v, and the rates that a gyroscope adds, in body axes. */
+/*
+ * Adds the Earth's rotation: the Coriolis acceleration 2 Ω × v, and the rotation that a gyroscope measures in addition, in
+ * body axes.
+ */
 static void add_earth_rate(const struct srv_environment *environment, const struct oto_sensor_input *input,
                            oto_vec3 *f_enu, oto_vec3 *w, oto_vec3 *alpha)
 {
@@ -114,7 +117,7 @@ static void add_earth_rate(const struct srv_environment *environment, const stru
     *w = oto_vec3_add(*w, earth_body);
 }
 
-/* `changes` is known where this is inlined: the world in which nothing changes has no branches and no detours. */
+/* `changes` is a constant at each inlined call: the code for a world in which nothing changes has no branches. */
 static inline __attribute__((always_inline)) void fill(const struct srv_environment *environment,
                                                        const struct oto_setup *setup, const struct srv_exposure *exposure,
                                                        bool changes, struct oto_sensor_input *input)

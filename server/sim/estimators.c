@@ -1,4 +1,4 @@
-/* Estimators: stepped when all sensors of the tick have been taken, in the order of the file. */
+/* Estimators: stepped in the order of the world file, after all sensors of the tick. */
 #include <stdlib.h>
 
 #include "sim/sim.h"
@@ -29,7 +29,7 @@ uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node
     return ready_at;
 }
 
-/* Of a channel that a node was made with: the port that fills it now, or its own while none does. */
+/* The ring of an input's channel: that of the port that fills the channel now, or a ring of its own if no port does. */
 static struct srv_ring *ring_of(struct srv_sim *sim, const struct srv_input_config *input)
 {
     struct srv_node *node = &sim->nodes[input->node];

@@ -8,7 +8,7 @@ void srv_count(struct srv_sim *sim, enum oto_counter counter, uint64_t delta)
     srv_count_shared(sim->store.header, counter, (int64_t)delta);
 }
 
-/* Events are not part of the state: they may hold what the wall clock said. */
+/* Events are not hashed, because they may contain wall-clock times. */
 void srv_event_push(struct srv_sim *sim, struct oto_event_record *event)
 {
     struct oto_sample_head head = {.t_ns = sim->schedule.t_ns, .sensor_time_ns = sim->schedule.t_ns};

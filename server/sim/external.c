@@ -64,7 +64,7 @@ static double seconds_between(const struct instant *from, struct oto_instant at)
     return oto_instant_span_ns(from->at, at) * 1e-9;
 }
 
-/* Backwards from a truth, with its accelerations held: dt_s <= 0. */
+/* The truth at dt_s <= 0 before the end of the span, computed backwards from it with constant accelerations. */
 static void from_end_alone(const struct oto_truth_record *end, double dt_s, struct oto_truth_record *truth)
 {
     const oto_vec3 moved =
@@ -80,7 +80,7 @@ static void from_end_alone(const struct oto_truth_record *end, double dt_s, stru
         oto_vec3_add(end->angular_rate_body_rad_s, oto_vec3_scale(end->angular_accel_body_rad_s2, dt_s));
 }
 
-/* Without accelerations of its own the velocity goes straight from end to end, and the position by the cubic. */
+/* If the record has no acceleration, the velocity is linear between the ends and the position is a cubic. */
 static void without_accel(const struct state *state, double span_s, double s, struct oto_truth_record *truth)
 {
     const struct oto_truth_record *a = &state->from, *b = &state->to;
@@ -129,7 +129,7 @@ static bool is_plausible(const struct oto_truth_record *truth)
            oto_vec3_is_finite(truth->angular_accel_body_rad_s2) && oto_quat_is_unit(truth->q_enu_from_body, 1e-6);
 }
 
-/* Of a state that comes from a checkpoint. */
+/* Checks a state that was loaded from a checkpoint. */
 static enum oto_status validate(const struct oto_instance *instance)
 {
     const struct state *state = instance->state;
@@ -172,7 +172,7 @@ static struct instant instant_of(const struct oto_setup *setup, uint64_t tick)
     return (struct instant){tick, {t_ns, rest == 0 ? 0.0 : (double)rest / (double)setup->base_rate_num}};
 }
 
-/* What the record leaves open: mean accelerations of the span, and the speed from the velocity. */
+/* Computes what the record leaves out: mean accelerations over the span, and the speed from the velocity. */
 static void complete(struct state *state)
 {
     struct oto_truth_record *to = &state->to;

@@ -27,7 +27,7 @@ static uint32_t list_elements(const struct srv_fault_spec *spec, const struct ot
     return count;
 }
 
-/* Records that the law looks back on. */
+/* Number of past records that the fault's law needs. */
 static uint64_t slots_of(const struct srv_fault_spec *spec, double rate_hz)
 {
     if (spec->kind == OTO_FAULT_DELAY) {
@@ -168,7 +168,7 @@ static double dropout(struct srv_fault *fault, const struct srv_fault_moment *mo
     return 0.0;
 }
 
-/* Each period of time is lost, or not, as a whole. */
+/* For each period of time, drops all samples or none. */
 static double intermittent(struct srv_fault *fault, const struct srv_fault_moment *moment, struct oto_output *output)
 {
     const uint64_t period = (uint64_t)((moment->t_ns - fault->from_ns) / fault->spec.period_ns);
@@ -255,7 +255,7 @@ static double axes(struct srv_fault *fault, const struct srv_fault_moment *momen
     return 0.0;
 }
 
-/* Until enough has come, the oldest that there is. */
+/* Publishes the record of `delay` seconds ago; as long as there is none, the oldest record. */
 static double delay(struct srv_fault *fault, const struct srv_fault_moment *moment, struct oto_output *output)
 {
     const uint64_t back = fault->samples < fault->slot_count ? fault->samples : fault->slot_count - 1;
@@ -299,7 +299,7 @@ static double not_a_number(struct srv_fault *fault, const struct srv_fault_momen
     return 0.0;
 }
 
-/* The sensor's law has made the effect. */
+/* The plugin has already computed the effect; only the label's amount is left. */
 static double disturbance(struct srv_fault *fault, const struct srv_fault_moment *moment, struct oto_output *output)
 {
     (void)output;

@@ -1,4 +1,7 @@
-/* Faults of nodes: begun and ended by the samples' time, applied between a node and its channels, and labelled. */
+/*
+ * Faults of nodes: they begin and end by the time of the samples, change records between a node and its channels, and are
+ * labelled.
+ */
 #include <string.h>
 
 #include "sim/fault.h"
@@ -19,7 +22,7 @@ static void say(struct srv_sim *sim, const struct srv_node *node, const struct s
     srv_event_write(sim, OTO_EVENT_FAULT, 0, (int64_t)fault->spec.id, node->topic, sentence);
 }
 
-/* What is over waits in a list until a reply takes it to the thread that may free it. */
+/* Moves an ended fault to a list. A reply takes the list to the main thread, which may free it. */
 static void retire(struct srv_sim *sim, const struct srv_node *node, struct srv_fault **link)
 {
     struct srv_fault *fault = *link;
@@ -29,7 +32,7 @@ static void retire(struct srv_sim *sim, const struct srv_node *node, struct srv_
     say(sim, node, fault, fault->begun ? "is over" : "was taken back");
 }
 
-/* The lists of a label hold the first few; more than that at once are applied all the same. */
+/* Adds an active fault to the sample's label. The label names the first few; further faults are applied too. */
 static void note(struct srv_sim *sim, const struct srv_node *node, const struct srv_fault *fault)
 {
     struct oto_fault_label_record *label = &sim->label;
@@ -65,13 +68,13 @@ void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *in
 {
     for (const struct srv_fault *fault = node->faults; fault != NULL; fault = fault->next) {
         if (oto_fault_is_disturbance(fault->spec.kind) && srv_fault_is_active(fault, node->schedule.t_ns) &&
-            input->disturbance_count < OTO_DISTURBANCES) { /* checked where faults are added */
+            input->disturbance_count < OTO_DISTURBANCES) { /* the limit is checked when a fault is added */
             input->disturbances[input->disturbance_count++] = srv_fault_disturbance(fault, node->schedule.t_ns);
         }
     }
 }
 
-/* The floating-point numbers of a record, as far as there is room. */
+/* Copies the floating-point numbers of a record, as many as fit. */
 static void copy_clean(const struct srv_port *port, const void *payload, double *clean)
 {
     uint32_t count = 0;
@@ -98,7 +101,7 @@ void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port
                                             .n = node->schedule.n,
                                             .t_ns = node->schedule.t_ns,
                                             .rate_hz = node->setup->rate_hz};
-    const uint32_t channel = node->live.ports[port].channel - node->first_channel; /* what a fault calls its port */
+    const uint32_t channel = node->live.ports[port].channel - node->first_channel; /* the port's number in fault specifications */
     uint32_t index = 0;
     if (port == 0) {
         copy_clean(&node->live.ports[0], output->payload, label->clean);
@@ -167,7 +170,10 @@ static uint32_t count_disturbances(const struct srv_node *node, int64_t t_ns)
     return count;
 }
 
-/* Whether a plugin would get more disturbances than it can at an instant; the most are active when one of them begins. */
+/*
+ * Whether the new fault would exceed the number of disturbances that a plugin gets at an instant. The number is largest
+ * when one of them begins.
+ */
 static bool is_crowded(const struct srv_node *node, const struct srv_fault *added)
 {
     bool crowded = count_disturbances(node, added->from_ns) >= OTO_DISTURBANCES;
@@ -185,7 +191,7 @@ enum oto_status srv_fault_begin(struct srv_sim *sim, struct srv_fault *fault, co
         *reason = "the node has 1024 faults already; clear some";
         return OTO_LIMIT;
     }
-    srv_fault_start(fault, sim->schedule.t_ns + 1); /* the sample of this instant is out */
+    srv_fault_start(fault, sim->schedule.t_ns + 1); /* the sample of the present instant is already published */
     if (is_crowded(node, fault)) {
         *reason = "the node has 4 disturbances at that time already, which is the limit; clear some";
         return OTO_LIMIT;

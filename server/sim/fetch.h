@@ -1,21 +1,21 @@
 /*
- * Memory ahead of its use. A tick of many vehicles goes through more memory than the caches hold, in an order that is known:
- * what the next block of vehicles needs is requested while this one computes. No effect on any result. [tick]
+ * Requests memory before its use. A tick of many vehicles goes through more memory than the caches hold, in a known order:
+ * while the tick computes one block of vehicles, it requests the memory of the next block. No effect on any result. [tick]
  */
 #ifndef SRV_SIM_FETCH_H
 #define SRV_SIM_FETCH_H
 
 #include "sim/sim.h"
 
-#define SRV_FETCH_FROM_VEHICLES 64u /* fewer fit the caches */
-/* Prepared data are as long as a plugin likes: the first part is requested. A plugin fetches the rest itself. */
+#define SRV_FETCH_FROM_VEHICLES 64u /* smaller worlds fit the caches */
+/* Prepared data can have any length: only the first bytes are requested. A plugin may request the rest itself. */
 #define SRV_FETCH_SENSOR_DATA_BYTES 1792u
 #define SRV_FETCH_MOTION_DATA_BYTES 640u
 #define SRV_FETCH_LINE 64u
 
 static inline void srv_fetch(const void *memory, size_t bytes)
 {
-    const size_t before = (uintptr_t)memory % SRV_FETCH_LINE; /* most memory does not begin on a line */
+    const size_t before = (uintptr_t)memory % SRV_FETCH_LINE; /* most memory begins in the middle of a cache line */
     const unsigned char *first = (const unsigned char *)memory - before;
     for (size_t at = 0; bytes > 0 && at < before + bytes; at += SRV_FETCH_LINE) {
         __builtin_prefetch(first + at, 0, 2);
@@ -31,7 +31,7 @@ static inline void srv_fetch_ring(const struct srv_ring *ring)
     }
 }
 
-/* The structs, by which the rest is found. */
+/* Requests the structs in which the other addresses are found. */
 static inline void srv_fetch_vehicle(const struct srv_vehicle *vehicle)
 {
     srv_fetch(vehicle, offsetof(struct srv_vehicle, truth_zero));

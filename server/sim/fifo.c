@@ -92,7 +92,7 @@ void srv_fifo_push(struct srv_node *node, struct srv_ring *ring, uint32_t channe
     lane->held++;
 }
 
-/* Ports change with a swap, channels stay. NULL: no port fills it any more. */
+/* The ring of a channel: a swap may change the port that fills it. NULL: no port fills it now. */
 static struct srv_ring *ring_of(struct srv_node *node, uint32_t channel)
 {
     if (node->labelled && channel == node->label_channel) {

@@ -1,6 +1,6 @@
 /*
- * The floating-point mode of a thread: round to nearest, no flush to zero, no traps. A plugin that changes it would
- * change the results of everything after it (A15), so it is pinned and looked at after each step. [any]
+ * The floating-point mode of a thread: round to nearest, no flush to zero, no traps. A plugin that changes it would change
+ * the results of everything after it (A15), so the mode is set before a step and checked after it. [any]
  */
 #ifndef SRV_HOST_FPU_H
 #define SRV_HOST_FPU_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #if defined(__x86_64__)
-#define SRV_FPU_PINNED 0x1f80u /* all exceptions masked, nearest, no FTZ, no DAZ */
-#define SRV_FPU_MODE_MASK 0xffc0u /* bits 0…5 are sticky flags of what happened */
+#define SRV_FPU_PINNED 0x1f80u /* all exceptions masked, round to nearest, no FTZ, no DAZ */
+#define SRV_FPU_MODE_MASK 0xffc0u /* without bits 0…5, the flags of past exceptions */
 static inline uint32_t srv_fpu_read(void)
 {
     return __builtin_ia32_stmxcsr();

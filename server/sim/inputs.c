@@ -19,7 +19,7 @@ static double rate_hz(const struct srv_world_config *world, uint32_t node)
                                   : (double)config->rate_num / (double)config->rate_den;
 }
 
-/* "vehicle/node.port", "vehicle/node" for the first. */
+/* "vehicle/node.port"; "vehicle/node" for the first port. */
 static char *topic_of(const struct srv_world_config *world, const struct srv_input_config *input, const char *port)
 {
     const struct srv_node_config *node = &world->nodes[input->node];
@@ -55,9 +55,9 @@ static enum oto_status make_binding(const struct srv_world_config *world, const 
 }
 
 /*
- * The most samples between the ends of two ticks that hold neighbouring steps of the slowest estimator, with what a FIFO of
- * a part hands out at once. The same wherever an estimator runs: one in a plugin host may be away for many steps, and is then
- * given what it missed, as far as the rings hold it.
+ * The largest number of samples of one step. It covers the ticks between two steps of the slowest accepted estimator (1
+ * Hz), and the samples that a FIFO publishes at once. An estimator in a plugin host that misses many steps then gets the
+ * missed samples up to this number.
  */
 static uint32_t most_samples(const struct srv_world_config *world, const struct srv_node_config *node,
                              const struct srv_inputs *inputs)
@@ -125,7 +125,9 @@ static const struct oto_ring_slot *slot_of(const struct srv_ring *ring, uint64_t
     return (const struct oto_ring_slot *)(const void *)(ring->slots + ((seq - 1) & ring->mask) * ring->stride);
 }
 
-/* What was overwritten is lost; with a step a second at the least nothing is. */
+/*
+ * Moves the cursors past overwritten records and counts these as lost. With at least one step a second none is overwritten.
+ */
 static void skip_overwritten(struct srv_inputs *inputs, uint64_t *cursors)
 {
     for (uint32_t i = 0; i < inputs->count; i++) {
@@ -138,7 +140,7 @@ static void skip_overwritten(struct srv_inputs *inputs, uint64_t *cursors)
     }
 }
 
-/* The input with the earliest next record, the first of equals; false where nothing is new. */
+/* Finds the input with the earliest next record; of equal times, the first input. False if there is no new record. */
 static bool earliest(const struct srv_inputs *inputs, const uint64_t *cursors, uint32_t *input)
 {
     int64_t t_ns = 0;
@@ -166,7 +168,7 @@ static bool is_before(const struct oto_input_sample *a, const struct oto_input_s
     return a->input != b->input ? a->input < b->input : a->seq < b->seq;
 }
 
-/* Records of one channel may be stamped out of order: then the merge is not yet sorted. */
+/* Moves the newest sample to its place: times within one channel may be out of order, so the merge alone does not sort. */
 static void settle(struct oto_input_sample *samples, uint32_t at)
 {
     const struct oto_input_sample sample = samples[at];
@@ -176,7 +178,7 @@ static void settle(struct oto_input_sample *samples, uint32_t at)
     samples[at] = sample;
 }
 
-/* Moves the cursors. */
+/* Fills `samples` and moves the cursors. */
 static uint32_t gather(struct srv_inputs *inputs, uint64_t *cursors)
 {
     uint32_t input = 0, count = 0;

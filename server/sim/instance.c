@@ -34,7 +34,7 @@ void srv_instance_bind(struct srv_instance *instance, struct oto_plugin *plugin)
     instance->hashed_bytes = srv_state_rounded(instance->state_bytes);
 }
 
-/* Buffers for the payloads, each on cache lines of its own, and the runs of floating-point numbers in them. */
+/* Allocates the payloads, each on its own cache lines, and lists the floating-point numbers in them. */
 static enum oto_status make_outputs(struct srv_instance *instance, const struct srv_instance_place *place,
                                     struct oto_error *error)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The quintic on [0, 1] with the given ends (derivatives are by s); its value and first two derivatives. */
+/* The value of the quintic on [0, 1] with the given ends, and its first two derivatives. Derivatives are by s. */
 struct quintic {
     double p, v, a;
 };
@@ -21,7 +21,7 @@ static struct quintic quintic_at(struct quintic from, struct quintic to, double 
     return at;
 }
 
-/* Where the three vectors of the path stand in a truth record, in doubles. */
+/* Offsets of position, velocity and acceleration in a truth record, in doubles. */
 enum { POSITION = 0, VELOCITY = 3, ACCEL = 6 };
 _Static_assert(offsetof(struct oto_truth_record, velocity_enu_m_s) == 8 * VELOCITY, "truth record layout");
 _Static_assert(offsetof(struct oto_truth_record, accel_enu_m_s2) == 8 * ACCEL, "truth record layout");

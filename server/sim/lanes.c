@@ -6,10 +6,10 @@
 #include "sim/fpu.h"
 #include "sim/sim.h"
 
-enum { EVENTS = 1024 }; /* as many as the world's own ring: older ones would be overwritten there too */
+enum { EVENTS = 1024 }; /* slots of a lane's event ring; the world's own ring has no more */
 
 struct lane {
-    struct srv_sim sim; /* the world as this lane sees it */
+    struct srv_sim sim; /* the lane's copy of the world's struct */
     struct oto_segment_header *header;
     struct oto_ring *events;
     uint32_t first_vehicle, end_vehicle;
@@ -18,8 +18,8 @@ struct lane {
 
 struct srv_lanes {
     uint32_t count;
-    bool estimators; /* every estimator reads its own vehicle only */
-    /* of the work that is under way */
+    bool estimators; /* every estimator reads only channels of its own vehicle */
+    /* the work that runs now */
     srv_lane_work *work;
     bool on_estimators;
     uint64_t tick;
@@ -28,7 +28,7 @@ struct srv_lanes {
 
 /* ---- making ---- */
 
-/* Whole blocks for each lane. */
+/* Gives each lane a range of whole blocks of vehicles. */
 static void share_vehicles(const struct srv_sim *sim, struct srv_lanes *lanes)
 {
     const uint32_t blocks = (sim->vehicle_count + SRV_BLOCK - 1) / SRV_BLOCK;
@@ -39,7 +39,7 @@ static void share_vehicles(const struct srv_sim *sim, struct srv_lanes *lanes)
     }
 }
 
-/* Estimators stand in the order of their vehicles. */
+/* Gives each lane the estimators of its vehicles. Estimators are sorted by vehicle. */
 static void share_estimators(const struct srv_sim *sim, struct srv_lanes *lanes)
 {
     uint32_t next = 0;
@@ -113,7 +113,7 @@ uint32_t srv_lanes_stepping_node(const struct srv_lanes *lanes, uint32_t lane)
 
 /* ---- running ---- */
 
-/* Lane 0 is the world itself, on the thread that ticks. */
+/* Updates a lane's copy of the world. Lane 0 is the world itself, in the tick thread. */
 static struct srv_sim *open_lane(struct srv_sim *sim, struct lane *lane)
 {
     const uint64_t seen = lane->sim.events.head;
@@ -198,7 +198,7 @@ static void run(struct srv_sim *sim, srv_lane_work *work, bool on_estimators, ui
     }
 }
 
-/* A swap and a plugin host belong to the whole world: their ticks have one lane. */
+/* A swap and a plugin host concern the whole world, so their ticks have one lane. */
 bool srv_lanes_apply(const struct srv_sim *sim)
 {
     return sim->lanes != NULL && sim->remote == NULL && sim->trials == NULL;

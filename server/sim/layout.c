@@ -21,7 +21,7 @@ static uint32_t round_up_power(uint32_t wanted)
     return power;
 }
 
-/* Texts are cut to their room and stay NUL-terminated; what must not be cut is checked before. */
+/* Copies a text, cut to `bytes` and NUL-terminated. Texts that must not be cut are checked before. */
 static void copy_text(char *to, size_t bytes, const char *from)
 {
     const size_t length = from != NULL ? strnlen(from, bytes - 1) : 0;
@@ -64,7 +64,7 @@ static enum oto_status check_type(const struct srv_channel_spec *spec, struct ot
     return OTO_OK;
 }
 
-/* Channels of one type share its fields. Returns the first field. */
+/* Finds or adds the fields of a type, which all channels of the type share. Returns the index of the first field. */
 static uint32_t place_fields(struct srv_layout *layout, uint32_t made, uint64_t type_hash,
                              const struct oto_record_type *type)
 {
@@ -104,7 +104,9 @@ static void place_channel(const struct srv_channel_spec *spec, struct srv_layout
     channel->flags = spec->flags;
 }
 
-/* Fields that a layout needs at most: each type counted once for each channel. Bounded by the caller. */
+/*
+ * Upper limit of the number of fields: each type is counted at most once for each channel. The caller bounds the channels.
+ */
 static uint64_t count_fields(const struct srv_segment_plan *plan)
 {
     uint64_t fields = 0;
@@ -137,7 +139,7 @@ static uint64_t place_rings_from(const struct srv_segment_plan *plan, bool aslee
     return round_up(offset, OTO_SEGMENT_PAGE);
 }
 
-/* The rings in use lie next to each other. Behind them are those without memory, each with pages of its own. */
+/* Places the rings: first those with memory, one after the other, then those without, each on pages of its own. */
 static void place_rings(const struct srv_segment_plan *plan, struct srv_layout *layout)
 {
     const uint64_t offset = layout->directory_offset + plan->channel_count * sizeof *layout->directory;

@@ -34,7 +34,7 @@ static enum oto_status check_kind(const struct srv_world_config *world, const st
     return OTO_OK;
 }
 
-/* Its channels are those of this plugin's ports. */
+/* The plugin that the world file names for the node: its ports define the channels. */
 static const struct oto_plugin_descriptor *made_with(const struct srv_node *node)
 {
     return oto_plugin_descriptor(node->config->plugin);
@@ -56,7 +56,7 @@ static enum oto_status make_schedule(const struct srv_world_config *world, struc
     return status;
 }
 
-/* A plugin's own sentence does not know whose it is. */
+/* Puts the node's name before an error of its plugin, which does not know the name. */
 static enum oto_status fail_with_name(const struct srv_node *node, enum oto_status status, struct oto_error *error)
 {
     char reason[400] = "";
@@ -67,7 +67,7 @@ static enum oto_status fail_with_name(const struct srv_node *node, enum oto_stat
                     reason[0] != '\0' ? reason : "refused to start");
 }
 
-/* Its warnings neither know that, nor where the node stands in the file. */
+/* Puts the node's name and its place in the file before a warning of its plugin, which knows neither. */
 struct naming {
     const struct srv_node *node;
     oto_warn_function warn;
@@ -139,7 +139,7 @@ static bool wants_labels(const struct srv_world_config *world, const struct srv_
            (config->labels == SRV_LABELS_AUTO && (config->fault_count > 0 || world->node_count <= SRV_LABELS_AUTO_NODES));
 }
 
-/* Of what a checkpoint found in the node's place: its unit, as the swap that put it there made it. */
+/* Gives the plugin that a checkpoint has for this node the unit that it had in the saved run. */
 static enum oto_status stand_in(struct srv_node *node, struct oto_error *error)
 {
     const struct oto_port *first = node->live.descriptor->outputs;
@@ -228,14 +228,17 @@ static enum oto_status name_channel(const struct srv_node *node, const char *por
 
 #define SMALL_WORLD_SLOTS 1024u
 
-/* Slots for one second of records, and for what a FIFO hands out twice. */
+/* Slots for one second of records, plus twice the samples that a FIFO publishes at once. */
 static uint32_t slots_of_second(const struct srv_node *node, uint64_t rate_num, uint64_t rate_den)
 {
     const uint64_t second = rate_num / rate_den + 1 + 2 * (uint64_t)node->config->fifo_samples;
     return second > UINT32_MAX ? UINT32_MAX : (uint32_t)second;
 }
 
-/* The channel behind those of the ports. A second of labels is enough: they are short of sight, not a log. */
+/*
+ * Describes the channel of fault labels, after the channels of the ports. Its ring holds one second: readers follow it
+ * live.
+ */
 static enum oto_status describe_label(const struct srv_node *node, struct srv_channel_spec *spec,
                                       struct oto_error *error)
 {
@@ -244,7 +247,7 @@ static enum oto_status describe_label(const struct srv_node *node, struct srv_ch
     return name_channel(node, "label", spec, error);
 }
 
-/* `channel`: from the node's first; nobody is attached yet. */
+/* Whether an enabled port fills the channel. `channel` counts from the node's first channel; rings are not joined yet. */
 static bool is_filled(const struct srv_node *node, uint32_t channel)
 {
     bool filled = false;

@@ -11,7 +11,10 @@
 
 static void settle(struct srv_sim *sim, struct srv_node_change *change);
 
-/* Of swaps: one that went live after its shadow, was refused then, or whose probation is over. */
+/*
+ * Receives the later replies of swaps: of a swap that became live or was refused after its shadow, and of the end of a
+ * probation.
+ */
 static void on_reply(void *context, const struct srv_reply *reply)
 {
     struct srv_sim *sim = *(struct srv_sim **)context;
@@ -22,7 +25,7 @@ static void on_reply(void *context, const struct srv_reply *reply)
     }
 }
 
-/* Asks for the end of a probation, so that the change is freed then. */
+/* Requests the reply at the end of a probation, with which the change is freed. */
 static void settle(struct srv_sim *sim, struct srv_node_change *change)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_SETTLE, .change = change};
@@ -37,7 +40,7 @@ static void settle(struct srv_sim *sim, struct srv_node_change *change)
 enum oto_status oto_sim_make_(const struct oto_sim *owner, oto_warn_function warn, void *warn_context, struct srv_sim **sim,
                               struct oto_error *error)
 {
-    struct srv_sim **self = calloc(1, sizeof *self); /* hooks find the simulator in it; freed by oto_sim_drop_ */
+    struct srv_sim **self = calloc(1, sizeof *self); /* the hooks find the simulator through it; oto_sim_drop_ frees it */
     if (self == NULL) {
         *sim = NULL;
         return oto_fail(error, OTO_NO_MEMORY, "no memory for a world");
@@ -126,7 +129,7 @@ static enum oto_status load(const struct oto_sim_options *options, const struct 
     return status;
 }
 
-/* "path=value" of each override, taken apart in one block of memory. */
+/* Splits each override "path=value", in one block of memory. */
 static enum oto_status split_overrides(const struct oto_sim_options *options, struct srv_override **overrides,
                                        struct oto_error *error)
 {
@@ -219,7 +222,7 @@ void oto_sim_close(struct oto_sim *sim)
 
 /* ---- time ---- */
 
-/* The truth that the caller gave for the tick to come. */
+/* Applies the truths that the caller gave for the next tick. OTO_AGAIN: a vehicle has none. */
 static enum oto_status apply_given(struct oto_sim *sim, struct oto_error *error)
 {
     for (uint32_t v = 0; v < sim->sim->vehicle_count; v++) {
@@ -310,7 +313,7 @@ enum oto_status oto_sim_channel_at(const struct oto_sim *sim, uint32_t index, st
     return OTO_OK;
 }
 
-/* With or without the world's name before it. */
+/* True if `name` is the full name, or the full name without "world/". */
 static bool is_called(const struct oto_sim *sim, const char *full, const char *name)
 {
     const size_t world = strlen(sim->config.name);
@@ -353,14 +356,17 @@ enum oto_status oto_sim_channel(const struct oto_sim *sim, const char *topic, st
     return no_channel(sim, topic, error);
 }
 
-/* The first record that still stands in the ring. */
+/* The seq of the oldest record that the ring still holds. */
 static uint64_t oldest_of(const struct oto_sim *sim, uint32_t channel, uint64_t head)
 {
     const struct oto_ring_view view = oto_ring_view_make(sim->sim->store.header, &sim->sim->store.directory[channel]);
     return head > view.mask ? head - view.mask : 1;
 }
 
-/* Where records go: the head and the payload of record i, each `…_stride` bytes after that of record i - 1. NULL: nowhere. */
+/*
+ * The memory for records that are read: head and payload of record i are `…_stride` bytes after those of record i - 1.
+ * NULL: not wanted.
+ */
 struct target {
     unsigned char *heads, *payloads;
     size_t head_stride, payload_stride;

@@ -9,7 +9,10 @@
 #include "sim/oto_sim.h"
 #include "world/fault_spec.h"
 
-/* Plugins run in `prepare`, `init` and `adopt` with the pinned mode, as in a tick. */
+/*
+ * Turns a reply into the caller's status and error. The functions below set the pinned floating-point mode, as in a tick,
+ * for `prepare`, `init` and `adopt` of plugins.
+ */
 static enum oto_status refused(const struct srv_reply *reply, const char *what, const char *node, struct oto_error *error)
 {
     return reply->status == OTO_OK ? OTO_OK
@@ -83,7 +86,7 @@ static enum oto_status make_swap(struct oto_sim *sim, uint32_t index, const stru
     return status;
 }
 
-/* True: the change belongs to the simulator until its shadow or probation is over. */
+/* True: the simulator owns the change until its shadow or probation is over. */
 static bool apply_swap(struct oto_sim *sim, struct srv_node_change *change, struct srv_reply *reply)
 {
     const struct srv_command command = {.kind = SRV_COMMAND_SWAP, .change = change};

@@ -1,4 +1,4 @@
-/* otolith/sim.h: another seed, and checkpoints. */
+/* otolith/sim.h: another seed; checkpoints. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +61,10 @@ enum oto_status oto_sim_save(struct oto_sim *sim, void **bytes, size_t *count, s
     return status;
 }
 
-/* The plugins and parameters that stand in for those of the file, taken off the configuration; or put back. */
+/*
+ * Exchanges `replacements` with those of the configuration: the plugins and parameters that replace the file's after a
+ * restore.
+ */
 static void exchange_replacements(struct srv_world_config *config, struct srv_replacement *replacements)
 {
     for (uint32_t i = 0; i < config->node_count; i++) {
@@ -80,7 +83,7 @@ static void drop_replacements(struct srv_replacement *replacements, uint32_t cou
     free(replacements);
 }
 
-/* A world made of the configuration and the checkpoint; the present one is untouched. */
+/* Makes a second simulator from the configuration and the checkpoint; the present simulator does not change. */
 static enum oto_status make_saved(struct oto_sim *sim, const struct srv_checkpoint *checkpoint, struct srv_sim **made,
                                   struct oto_error *error)
 {
@@ -135,7 +138,7 @@ enum oto_status oto_sim_restore(struct oto_sim *sim, const void *bytes, size_t c
 
 /* ---- another seed ---- */
 
-/* Whether every node still runs the instance that the world's file made. */
+/* Whether no node was swapped or changed since the world was opened. */
 static bool is_as_made(const struct oto_sim *sim)
 {
     bool same = sim->sim->trials == NULL;

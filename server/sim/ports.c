@@ -1,4 +1,4 @@
-/* The ports of what a node runs, and the channels that they fill. */
+/* The ports of the plugin that a node runs, and the channels that they fill. */
 #include <string.h>
 
 #include "sim/node.h"
@@ -85,7 +85,7 @@ void srv_node_update_ports(struct srv_node *node, struct oto_segment_channel *di
 {
     bool filled[OTO_PLUGIN_MAX_PORTS] = {false};
     if (node->live.evaluate != NULL) {
-        return; /* a motion's channel is the truth */
+        return; /* the only channel of a motion is the truth */
     }
     srv_instance_enable_ports(&node->live);
     for (uint32_t i = 0; i < node->live.port_count; i++) {

@@ -5,11 +5,11 @@
 
 #include "sim/sim.h"
 
-enum { MOST_SAMPLES = 4096 }; /* of one input */
+enum { MOST_SAMPLES = 4096 }; /* most samples of one input */
 
 /* ---- sensors and motions ---- */
 
-/* The last truths that were published, carried to the node: what a sensor would have been exposed to. */
+/* Makes exposures from the last published truths, as a sensor at the node's mount would get them. */
 static void make_exposures(const struct srv_sim *sim, const struct srv_node *node, struct srv_probe_input *inputs)
 {
     const struct srv_vehicle *vehicle = &sim->vehicles[node->config->vehicle];
@@ -44,7 +44,7 @@ static struct oto_ring_view ring_of_input(const struct srv_sim *sim, const struc
     return oto_ring_view_make(sim->store.header, &sim->store.directory[channel]);
 }
 
-/* The time of the newest sample of all inputs; INT64_MIN: there is none. */
+/* The time of the newest sample of all inputs; INT64_MIN if there is none. */
 static int64_t newest_ns(const struct srv_sim *sim, const struct srv_node *node, unsigned char *payload)
 {
     int64_t newest = INT64_MIN;
@@ -59,7 +59,7 @@ static int64_t newest_ns(const struct srv_sim *sim, const struct srv_node *node,
     return newest;
 }
 
-/* Copies the samples of an input that are later than `after_ns`, the newest first, with `shift_ns` added to their times. */
+/* Copies the samples of an input that are later than `after_ns`, newest first, and adds `shift_ns` to their times. */
 static void copy_input(const struct srv_sim *sim, const struct srv_node *node, uint32_t input, int64_t after_ns, int64_t shift_ns,
                        uint32_t stride, struct srv_probe_feed *feed)
 {
@@ -92,7 +92,7 @@ static int by_time(const void *a, const void *b)
     return (first->seq > second->seq) - (first->seq < second->seq);
 }
 
-/* One step a period of the node from `from` on, each with the samples up to its instant. */
+/* Makes one step for each period of the node after `from`; each step gets the samples up to its instant. */
 static void make_steps(const struct srv_sim *sim, const struct srv_node *node, struct oto_instant from, int64_t period_ns,
                        struct srv_probe_feed *feed)
 {

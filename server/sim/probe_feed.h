@@ -1,6 +1,6 @@
 /*
- * What the steps of a probe are given: for a sensor or a motion the last truths of its vehicle, for an estimator the last samples
- * of its inputs. Read from the rings, while the world ticks.
+ * Makes the inputs of a probe: for a sensor or a motion the last truths of its vehicle, for an estimator the last samples
+ * of its inputs. They are read from the rings while the world ticks.
  */
 #ifndef SRV_SIM_PROBE_FEED_H
 #define SRV_SIM_PROBE_FEED_H
@@ -17,8 +17,9 @@ struct srv_probe_feed {
 };
 
 /*
- * [loop], also from a worker thread. `from`: the instant of the state with which the probe begins. An estimator gets the last
- * samples again with stamps and numbers after `from`, because a filter may refuse what is older than its state.
+ * [loop], also from a worker thread. `from` is the instant of the state with which the probe begins. An estimator gets its
+ * last samples again with times and numbers after `from`, because a filter may refuse samples that are older than its
+ * state.
  */
 enum oto_status srv_probe_feed_make(const struct srv_sim *sim, uint32_t node, struct oto_instant from,
                                     struct srv_probe_feed *feed, struct oto_error *error);

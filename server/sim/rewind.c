@@ -1,4 +1,4 @@
-/* Back to tick 0 with the seed of the configuration, in the memory that the world has. [loop] */
+/* Returns the world to tick 0 with the seed of the configuration, in the same memory. [loop] */
 #include <string.h>
 
 #include "sim/fifo.h"
@@ -23,7 +23,7 @@ static void rewind_store(const struct srv_sim *sim)
     }
 }
 
-/* Keys of the new seed; prepared data and state made again. */
+/* Sets the keys of the new seed and makes prepared data and state again. */
 static enum oto_status rewind_instance(const struct srv_sim *sim, struct srv_node *node, struct oto_error *error)
 {
     node->setup->noise_key = oto_rng_key_make(sim->config->seed, node->setup->node);

@@ -1,20 +1,21 @@
 /*
- * The sizes of the rings. In a small world a ring holds a second and SRV_RING_SLOTS records. In a large one the rings of all
- * vehicles fit a budget and hold less: a second, half, a quarter, … of it, down to the fewest slots that a ring can have.
+ * The sizes of the rings. In a small world a ring holds a second and at least `least` records. In a large world all rings
+ * together must fit a budget, so each holds less: one second, half a second, a quarter, and so on, down to the fewest slots
+ * that a ring can have.
  */
 #include "sim/store.h"
 #include "world/world_config.h"
 
 #define WORLD_BUDGET_BYTES (UINT64_C(64) << 20)
 #define VEHICLE_BUDGET_BYTES (UINT64_C(24) << 10)
-#define SHORTEST_PART 64u /* of a second */
+#define SHORTEST_PART 64u /* the shortest ring holds 1/64 second */
 
 static uint32_t larger(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;
 }
 
-/* part 0: a second and at least spec->least; else 1/part of a second. */
+/* The slots of a ring. part 0: one second, and at least spec->least; otherwise 1/part of a second. */
 static uint32_t slots_of(const struct srv_channel_spec *spec, uint32_t part)
 {
     const uint32_t slots = part == 0 ? larger(spec->capacity, spec->least) : spec->capacity / part + 1;

@@ -1,14 +1,14 @@
 /*
- * Runners: where the steps of a node are made. The tick knows when a node has its turn; the runner alone knows how it gets
- * its records:
+ * Runners: the ways to execute the steps of a node. The tick knows when a node is due; the runner knows how to get its
+ * records:
  *
- *   direct  here, one instance
- *   batch   here, together with instances of the same plugin that are due in the same tick
- *   pair    here, two plugins in step during a swap: the live one, and its candidate or the previous one
- *   remote  in a plugin host (sim/remote.h); all hosts are asked before the first answer is awaited
+ *   direct  one instance in this process
+ *   batch   in this process, together with due instances of the same plugin
+ *   pair    in this process, two plugins during a swap: the live one, and the candidate or the previous one
+ *   remote  in a plugin host (sim/remote.h); all hosts get their requests before the tick waits for the first answer
  *
- * The truth that a participant or a replay gives needs no runner of its own: it is the state of an instance
- * (sim/external.h), which a direct runner steps. All functions are [tick].
+ * A truth from a participant or a replay needs no runner of its own: it is the state of an instance (sim/external.h), which
+ * the direct runner steps. All functions are [tick].
  */
 #ifndef SRV_SIM_RUNNER_H
 #define SRV_SIM_RUNNER_H
@@ -23,22 +23,25 @@ struct srv_node;
 struct srv_change;
 
 struct srv_runner {
-    /* Sensors and estimators: at the node's place, makes or awaits the records that are due in the tick, and publishes them. */
+    /*
+     * Sensors and estimators, at the node's position in the order: makes or awaits the records that are due in this tick,
+     * and publishes them.
+     */
     void (*take)(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick);
-    /* Motions: one tick, and the truth at its end into the vehicle; *flags gets the flags of that truth. */
+    /* Motions: makes one tick and writes the truth at its end to the vehicle; *flags gets the flags of that truth. */
     void (*move)(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step, uint32_t *flags);
     /* Motions: the truth at an instant. */
     enum oto_step_status (*evaluate)(struct srv_sim *sim, struct srv_node *motion, struct oto_instant at,
                                      struct oto_truth_record *truth);
-    /* Motions: a sensor's sample has read the truth `lag_ns` before its own instant. NULL: of no interest. */
+    /* Motions: notes that a sensor read the truth `lag_ns` before its sample. NULL: the runner does not need it. */
     void (*looked_back)(struct srv_sim *sim, struct srv_node *motion, const struct srv_node *sensor, double lag_ns);
-    /* New parameters at a boundary. On OTO_OK the change holds what was replaced; otherwise *reason tells why not. */
+    /* Applies new parameters at a boundary. On OTO_OK the change then holds the replaced ones; otherwise *reason is set. */
     enum oto_status (*apply)(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, const char **reason);
 };
 
 extern const struct srv_runner srv_runner_direct, srv_runner_batch, srv_runner_pair, srv_runner_remote;
 
-/* Chooses the node's runner: once it is made, and whenever a swap of it begins or ends. */
+/* Chooses the node's runner: after the node was made, and whenever a swap of the node begins or ends. */
 void srv_node_choose_runner(const struct srv_sim *sim, struct srv_node *node);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * Samples of several nodes of one plugin in one call of its `step_batch`: made ahead of their turn, published when it
- * comes. What a node says, its state and the order of everything that is said are those of single steps. Two things
- * differ where a plugin is broken: of a library that says FATAL the others of the batch have been stepped already, unseen
- * since they are quarantined; and a changed floating-point mode takes the whole batch out.
+ * Steps several nodes of one plugin in one call of its `step_batch`: ahead of their position in the order of nodes; the
+ * records are published at that position. Records, state and order are those of single steps. Two cases differ, both of a
+ * broken plugin: if one step reports FATAL, the others of the batch have been stepped already (not visible, since they are
+ * quarantined); and a changed floating-point mode quarantines the whole batch.
  */
 #include "sim/fpu.h"
 #include "sim/sim.h"
 
-enum { CHUNK = 16, REACH = 64 }; /* nodes of one call, and among how many they are looked for */
+enum { CHUNK = 16, REACH = 64 }; /* most nodes of one call; number of nodes that are searched for them */
 
 struct item {
     struct srv_node *node;
@@ -15,14 +15,14 @@ struct item {
     struct srv_turn_step turn;
 };
 
-/* One library has one step_batch, whoever opened it. */
+/* Whether a node can join the batch: it runs the same library, which may have been opened several times. */
 static bool is_ready(const struct srv_node *node, const struct oto_plugin_ops *ops, uint64_t tick)
 {
     return node->runner == &srv_runner_batch && node->live.ops->step_batch == ops->step_batch && !node->live.quarantined &&
            !node->ahead.made && srv_due_tick(&node->due) == tick;
 }
 
-/* The nodes to come, from this one on, that are due in this tick. */
+/* Collects the nodes that are due in this tick, beginning with `first`. */
 static uint32_t gather(const struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *first, uint64_t tick,
                        struct item *items)
 {
@@ -60,7 +60,7 @@ static void run(struct srv_sim *sim, const struct item *items, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         instances[i] = &items[i].node->live.abi;
         steps[i] = &items[i].turn.step;
-        statuses[i] = OTO_STEP_ERROR; /* of what the plugin does not answer */
+        statuses[i] = OTO_STEP_ERROR; /* for instances without a status from the plugin */
     }
     srv_assert_tick_thread(sim);
     __atomic_store_n(breadcrumb, items[0].node->index + 1, __ATOMIC_RELAXED);

@@ -56,7 +56,10 @@ void srv_direct_step(struct srv_sim *sim, struct srv_vehicle *vehicle, struct sr
 
 /* ---- the runner ---- */
 
-/* A quarantined node's schedule and inputs go on without it, so that a swap revives it at the right instant. */
+/*
+ * Steps a node in each of its samples of this tick. The schedule and inputs of a quarantined node advance too, so that a
+ * swap restarts it at the right instant.
+ */
 static void take(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
 {
     while (srv_due_tick(&node->due) == tick) {

@@ -1,12 +1,12 @@
-/* Steps of a node that has two plugins, the candidate and the previous one: samples and motions. [tick] */
+/* Runs the steps of a node with two plugins, the candidate and the previous one: samples and motions. [tick] */
 #include <string.h>
 
 #include "sim/fpu.h"
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 
-#define SLOW_STEPS 3u       /* in a row: one may be the machine's fault */
-#define EXCESS_BUDGETS 100 /* budgets by which steps may exceed their own: a hundredth step of 805 ms is too slow as well */
+#define SLOW_STEPS 3u       /* slow steps in a row for a roll-back: a single one may have another cause */
+#define EXCESS_BUDGETS 100 /* budgets of total excess for a roll-back: rare steps that are very slow count too */
 
 /* ---- a candidate's step ---- */
 
@@ -15,7 +15,7 @@ static bool is_on_probation(const struct srv_node *node)
     return node->trial != NULL && node->trial->trial.phase == SRV_TRIAL_PROBATION;
 }
 
-/* What its plugin host says of the sample that is taken; NULL: it runs here. */
+/* The answer of a plugin host to the present sample; NULL: the node runs in this process. */
 static const struct srv_sample *answer_of(const struct srv_sim *sim, const struct srv_node *node, bool candidate)
 {
     return node->member != NULL ? sim->remote->answer(node->member, candidate) : NULL;
@@ -63,7 +63,10 @@ static bool is_good(enum oto_step_status status)
     return status == OTO_STEP_OK || status == OTO_STEP_WARN;
 }
 
-/* In this process, or what its host has answered by now; DISCARD for what was not answered. False: it changed the mode. */
+/*
+ * Steps a side in this process, or takes the answer of its host; DISCARD: the host has not answered. False: the step
+ * changed the floating-point mode.
+ */
 static bool run(struct srv_sim *sim, const struct srv_node *node, const struct srv_pair_side *runner,
                 const struct oto_step *step, enum oto_step_status *status)
 {
@@ -91,7 +94,7 @@ static bool all_finite(const struct srv_pair_side *runner)
     return finite;
 }
 
-/* Real time is measured and kept for the record; it decides only where a budget was asked for or the world is paced. */
+/* Adds the real time of a step of the candidate. The time causes a roll-back only if the swap has a budget. */
 static void keep_time(struct srv_change *change, int64_t took_ns)
 {
     struct srv_trial *trial = &change->trial;
@@ -107,7 +110,7 @@ static void keep_time(struct srv_change *change, int64_t took_ns)
                          trial->excess_ns / EXCESS_BUDGETS > change->budget_ns;
 }
 
-/* NULL, or what it did wrong. */
+/* Steps the candidate. Returns NULL, or what the candidate did wrong. */
 static const char *run_candidate(struct srv_sim *sim, const struct srv_node *node, struct srv_change *change,
                                  const struct srv_pair_side *runner, const struct oto_step *step,
                                  enum oto_step_status *status)
@@ -138,7 +141,7 @@ static const struct srv_sample *silence(const struct srv_pair_side *runner)
     return runner->answer != NULL && !runner->answer->answered ? runner->answer : NULL;
 }
 
-/* The cursors of an estimator are part of its state. */
+/* Hashes the cursors of an estimator, which are part of its state. */
 static void absorb_cursors(struct srv_sim *sim, const struct srv_node *node)
 {
     if (node->is_estimator) {
@@ -146,7 +149,10 @@ static void absorb_cursors(struct srv_sim *sim, const struct srv_node *node)
     }
 }
 
-/* As without a trial. `silent`: of a host that gave no answer; NULL: it did. */
+/*
+ * Hashes and publishes the live plugin's sample, as without a swap. `silent`: the sample of a host that did not answer, to
+ * repeat the last records; NULL: there is an answer.
+ */
 static void finish_sample(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status, uint32_t flags,
                           const struct srv_sample *silent)
 {
@@ -162,7 +168,7 @@ static void finish_sample(struct srv_sim *sim, struct srv_node *node, enum oto_s
     }
 }
 
-/* The live plugin's step, as without a trial. */
+/* Steps the live plugin, as without a swap. */
 static enum oto_step_status run_live(struct srv_sim *sim, struct srv_node *node, const struct srv_pair_side *live,
                                      const struct oto_step *step)
 {
@@ -173,7 +179,10 @@ static enum oto_step_status run_live(struct srv_sim *sim, struct srv_node *node,
     return live->answer->answered ? srv_node_account(sim, node, live->answer->status) : OTO_STEP_DISCARD;
 }
 
-/* NULL, or what the candidate did wrong. What faults do to the live record is not compared. */
+/*
+ * Steps the candidate and compares its records with the live ones, before faults change those. Returns NULL, or what the
+ * candidate did wrong.
+ */
 static const char *shadow_candidate(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step,
                                     enum oto_step_status status)
 {
@@ -211,7 +220,7 @@ static void shadow_sample(struct srv_sim *sim, struct srv_node *node, const stru
     }
 }
 
-/* As it would have been, had the swap not been. */
+/* Hashes the sample of the previous plugin, so that the chain is that of a run without the swap. */
 static void absorb_before(struct srv_sim *sim, const struct srv_node *node, enum oto_step_status status,
                           uint32_t flags)
 {
@@ -245,7 +254,7 @@ static void probation_sample(struct srv_sim *sim, struct srv_node *node, const s
     const struct srv_pair_side live = srv_pair_live(sim, node), beside = srv_pair_beside(sim, node);
     enum oto_step_status status = OTO_STEP_DISCARD, theirs = OTO_STEP_ERROR;
     if (!before->quarantined && (!run(sim, node, &beside, step, &status) || status > OTO_STEP_DISCARD)) {
-        before->quarantined = true; /* it broke unheard: there is no way back to a whole one */
+        before->quarantined = true; /* it failed while it was not published, so a roll-back leads to a quarantined plugin */
     }
     const bool can_be_finite = before->quarantined || !is_good(status) || all_finite(&beside);
     const char *wrong = node->live.quarantined ? "was quarantined with its library"
@@ -301,7 +310,7 @@ static bool truth_of(struct srv_sim *sim, const struct srv_node *node, const str
     return pinned && is_good(status) && oto_record_is_finite(sim->truth_runs, sim->truth_run_count, truth);
 }
 
-/* NULL, or what the candidate did wrong. */
+/* Moves the candidate and evaluates its truth. Returns NULL, or what the candidate did wrong. */
 static const char *move_candidate(struct srv_sim *sim, struct srv_node *node, const struct srv_pair_side *runner,
                                   enum oto_step_status (*evaluate)(const struct oto_instance *, struct oto_instant,
                                                                    struct oto_truth_record *),
@@ -382,7 +391,7 @@ bool srv_trial_save_motion(struct srv_sim *sim, struct srv_node *motion)
 
 /* ---- the runner ---- */
 
-/* A roll-back within the tick leaves the rest of the samples to the runner that comes after it. */
+/* Takes the samples of this tick. After a roll-back within the tick, the node's new runner takes the other samples. */
 static void take(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick)
 {
     struct srv_turn_step turn;

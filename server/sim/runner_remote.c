@@ -2,7 +2,7 @@
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 
-/* An estimator is asked once the estimators that it reads from have been published. */
+/* Requests the step of an estimator, now that the estimators that it reads have published. */
 static void ask_estimator(struct srv_sim *sim, struct srv_node *node, uint64_t tick)
 {
     if (srv_due_tick(&node->due) != tick) {
@@ -34,7 +34,7 @@ static void move(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct 
     }
 }
 
-/* Without an answer there is no truth, and nothing is wrong with the motion. */
+/* If the host does not answer there is no truth (DISCARD); the motion is not quarantined for that. */
 static enum oto_step_status evaluate(struct srv_sim *sim, struct srv_node *motion, struct oto_instant at,
                                      struct oto_truth_record *truth)
 {

@@ -265,7 +265,7 @@ struct srv_fault *srv_sim_fault_make(const struct srv_sim *sim, uint32_t node, c
                           sim->nodes[node].setup->rate_hz);
 }
 
-/* The hash of one node's part of the chain: state, last published records, and the truth of a motion. */
+/* The hash of a node's state, its last published records and, for a motion, its truth. */
 uint64_t srv_sim_node_hash(const struct srv_sim *sim, const struct srv_node *node)
 {
     const struct srv_vehicle *vehicle = &sim->vehicles[node->config->vehicle];

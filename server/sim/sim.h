@@ -1,8 +1,8 @@
 /*
- * The simulator (libotolith-sim's inside): a world's vehicles, nodes and records, moved on tick by tick. There is no thread,
- * lock, socket, clock or process in it. A shell makes it, hands it inputs and commands at tick boundaries, and calls
- * srv_sim_tick: `otolithd` (daemon/thread) or a program of the user's (otolith/sim.h). Creation and destruction are [loop],
- * the rest is [tick] unless it says otherwise: one thread at a time.
+ * The inside of libotolith-sim: a world's vehicles, nodes and records, advanced tick by tick. It has no thread, lock,
+ * socket, clock or process. A shell creates it, passes inputs and commands at tick boundaries, and calls srv_sim_tick.
+ * Shells are `otolithd` (daemon/thread) and programs that use otolith/sim.h. Creation and destruction are [loop]; the other
+ * functions are [tick] unless marked: one thread at a time.
  */
 #ifndef SRV_SIM_SIM_H
 #define SRV_SIM_SIM_H
@@ -27,30 +27,33 @@ struct srv_vehicle {
     struct srv_node *motion;
     struct srv_node *first_sensor;
     uint32_t sensor_count;
-    bool any_time; /* the motion node can be asked about any instant from any_from_ns on */
+    bool any_time; /* the motion node can be evaluated at any instant from any_from_ns on */
     int64_t any_from_ns;
-    bool stale;    /* the motion node is broken: the truth is the last good one */
+    bool stale;    /* the motion node has no truth for this tick: `truth` is the last good one */
     bool truth_was_finite;
     uint32_t truth_flags; /* of the last truth */
     struct srv_ring ring;
-    const struct srv_vibration *vibration; /* NULL: nothing shakes it */
-    struct srv_history history; /* without any_time, or once the motion was swapped */
-    struct oto_truth_record truth;      /* at the last tick's end */
-    /* not of each tick */
+    const struct srv_vibration *vibration; /* NULL: the vehicle does not vibrate */
+    struct srv_history history; /* used without any_time, or after a swap of the motion */
+    struct oto_truth_record truth;      /* at the end of the last tick */
+    /* not used in every tick */
     struct oto_truth_record truth_zero; /* at time zero */
     uint32_t channel;
 };
 
-/* What the simulator asks of its shell; every member may be NULL. */
+/* Functions that the shell supplies; each may be NULL. */
 struct srv_sim_hooks {
     void *context;
-    /* A reply that was owed: of a swap that went live or was refused later, or whose probation is over. */
+    /* Receives a later reply: a swap is live or was refused, or its probation is over. */
     void (*reply)(void *context, const struct srv_reply *reply);
-    /* A swap is about to be rolled back because real time was too short for its steps, which a replay must be told. */
+    /*
+     * A swap will be rolled back because its steps exceeded the real-time budget. A log records this, because a replay
+     * cannot measure it.
+     */
     void (*over_budget)(void *context, uint32_t node);
-    /* CLOCK_MONOTONIC, for the step times of a swap on probation; NULL: they are not measured, and no budget is kept. */
+    /* Reads CLOCK_MONOTONIC, to measure the steps of a candidate; NULL: they are not measured and no budget applies. */
     int64_t (*now_ns)(void);
-    /* Whether the calling thread may enter [tick] operations; asserted in debug builds. */
+    /* Whether the calling thread may call [tick] functions; asserted in debug builds. */
     bool (*may_tick)(const void *context);
     /* Calls work(work_context, lane) for every lane from 0 on, lane 0 on the calling thread, and returns when all are done. */
     void (*run_lanes)(void *context, void (*work)(void *work_context, uint32_t lane), void *work_context, uint32_t lanes);
@@ -58,9 +61,9 @@ struct srv_sim_hooks {
 
 struct srv_sim_options {
     struct srv_sim_hooks hooks;
-    bool single_steps; /* instances of one plugin are never stepped together */
-    bool no_state_hash; /* the chain does not depend on states and samples */
-    uint32_t lanes;     /* that hooks.run_lanes can run at once; below 2: one */
+    bool single_steps; /* no batches: each instance is stepped by a call of its own */
+    bool no_state_hash; /* states and samples are not hashed; the chain is then not meaningful */
+    uint32_t lanes;     /* lanes that hooks.run_lanes can run in parallel; below 2: one lane */
     srv_store_make_function *make_store;
     void *store_context;
 };
@@ -78,30 +81,30 @@ struct srv_sim {
     uint32_t truth_run_count;
     uint32_t node_count, vehicle_count, channel_count, event_channel;
     uint32_t *first_channels;     /* of each node */
-    struct srv_node **estimators; /* in the order of the file */
+    struct srv_node **estimators; /* in the order of the world file */
     uint32_t estimator_count;
-    const struct srv_remote_ops *remote; /* of isolated nodes; NULL: there are none */
-    struct srv_isolation *isolation;     /* the remote runners' own */
-    /* the shell's, before ticks and commands */
-    bool paced; /* ticks keep to real time: a swap fills its history a little at each tick */
-    bool over;  /* the run has ended or faulted: a swap's probation ends with it */
+    const struct srv_remote_ops *remote; /* operations for isolated nodes; NULL: there are none */
+    struct srv_isolation *isolation;     /* belongs to the remote runners */
+    /* set by the shell before ticks and commands */
+    bool paced; /* ticks keep to real time: a swap fills a history in parts, one at each tick */
+    bool over;  /* the run has ended or faulted, which also ends the probation of swaps */
     /* state */
-    uint64_t tick;        /* completed */
-    uint32_t moved;       /* in a tick: the vehicles before this one have moved */
-    struct srv_schedule schedule; /* of tick ends; at the last one completed */
+    uint64_t tick;        /* completed ticks */
+    uint32_t moved;       /* during a tick: number of vehicles that have moved */
+    struct srv_schedule schedule; /* schedule of the ends of ticks; stands at the last completed tick */
     uint64_t chain;
     bool no_state_hash;
-    struct srv_state_hash *hashes; /* of each vehicle, in a tick */
+    struct srv_state_hash *hashes; /* one for each vehicle, valid during a tick */
     struct srv_lanes *lanes;       /* NULL: one */
-    bool fatal;                    /* a library has reported FATAL in this tick: its other nodes stop at the tick's end */
+    bool fatal; /* a library has reported FATAL in this tick: all its nodes are quarantined at the end of the tick */
     struct srv_ring events;
-    struct oto_fault_label_record label; /* of the sample that is taken */
-    uint64_t newest_fault;               /* highest number begun */
-    struct srv_fault *retired_faults;    /* over; the next reply about faults takes them */
-    struct srv_change *trials; /* swaps that are under way: filling, in shadow, on probation, or settled */
+    struct oto_fault_label_record label; /* label of the present sample */
+    uint64_t newest_fault;               /* highest number of a fault so far */
+    struct srv_fault *retired_faults;    /* faults that have ended; the next reply about faults takes them */
+    struct srv_change *trials; /* swaps in progress: filling, in shadow, on probation, or settled */
 };
 
-/* A part of a vehicle's state or samples goes into the hash chain. */
+/* Adds a part of a vehicle's state or samples to the hash chain. */
 static inline void srv_sim_absorb(struct srv_sim *sim, uint32_t vehicle, const void *data, size_t bytes)
 {
     if (!sim->no_state_hash) {
@@ -109,34 +112,48 @@ static inline void srv_sim_absorb(struct srv_sim *sim, uint32_t vehicle, const v
     }
 }
 
-/* Builds nodes, states and store; runs prepare and init of every instance; ticks nothing. The configuration is borrowed. */
+/*
+ * Makes nodes, states and store, and calls prepare and init of every instance. Makes no tick. The configuration is
+ * borrowed.
+ */
 enum oto_status srv_sim_create(const struct srv_world_config *config, const struct srv_sim_options *options,
                                oto_warn_function warn, void *warn_context, struct srv_sim **sim, struct oto_error *error);
-/* Everything but the store's memory. NULL is allowed. */
+/* Frees everything except the store's memory. NULL is allowed. */
 void srv_sim_destroy(struct srv_sim *sim);
-/* Truths at time zero and the start of the hash chain; after the remote runners are there, before the first tick. */
+/*
+ * Computes the truths at time zero and starts the hash chain. Call after the remote runners are set and before the first
+ * tick.
+ */
 enum oto_status srv_sim_begin(struct srv_sim *sim, struct oto_error *error);
 /*
- * [loop] Back to tick 0 with the configuration's seed, which may have changed: as a world that was just made, where no node
- * has had a swap or a change of parameters and none is isolated. On failure the world is only good to be destroyed.
+ * [loop] Returns to tick 0 with the configuration's seed, which may have changed. The world then equals one that was just
+ * made. Allowed if no node was swapped or changed and none is isolated. After a failure the world can only be destroyed.
  */
 enum oto_status srv_sim_rewind(struct srv_sim *sim, struct oto_error *error);
 
 /* Makes tick `sim->tick` and completes it. */
 void srv_sim_tick(struct srv_sim *sim);
-/* Applies a command of the simulator's. True: *reply is to be sent now; false: by hooks.reply, later. */
+/*
+ * Applies a command of the simulator (srv_command_is_of_sim). True: *reply is complete; false: hooks.reply gets it later.
+ */
 bool srv_sim_apply(struct srv_sim *sim, const struct srv_command *command, struct srv_reply *reply);
-/* The next truth of a vehicle that a participant moves; NULL: none for the next tick. Before the tick. */
+/*
+ * Sets the next truth of a vehicle that a participant moves; NULL: the vehicle has none for the next tick. Call before the
+ * tick.
+ */
 void srv_sim_give_truth(struct srv_sim *sim, uint32_t vehicle, const struct srv_external_input *input);
-/* OTO_CONTROLS finite values for the motion of a vehicle, also for the other plugin of a swap. Before the tick. */
+/* Gives OTO_CONTROLS finite values to the motion of a vehicle, and to both plugins during a swap. Call before the tick. */
 void srv_sim_give_controls(struct srv_sim *sim, uint32_t vehicle, const double *values);
 bool srv_controls_are_finite(const double *values);
 
-/* [loop] "world/vehicle/node", "vehicle/node" or a topic alias. UINT32_MAX and an error that suggests the nearest. */
+/*
+ * [loop] The index of a node by "world/vehicle/node", "vehicle/node" or a topic alias. UINT32_MAX: unknown; the error
+ * suggests the nearest name.
+ */
 uint32_t srv_sim_node_find(const struct srv_sim *sim, const char *name, struct oto_error *error);
-/* [loop] A fault of the node from its specification; NULL when out of memory. */
+/* [loop] Makes a fault of the node from its specification; NULL when out of memory. */
 struct srv_fault *srv_sim_fault_make(const struct srv_sim *sim, uint32_t node, const struct srv_fault_spec *spec);
-/* State, last output and truth of one node: what the chain is made of, for the log of a run. */
+/* A hash of a node's state, last output and truth, as in the chain; for logs. */
 uint64_t srv_sim_node_hash(const struct srv_sim *sim, const struct srv_node *node);
 
 /* ---- for the simulator's own files, and the remote runners ---- */
@@ -161,40 +178,48 @@ static inline void srv_sim_reply(struct srv_sim *sim, const struct srv_reply *re
 
 /* ---- tick.c, truth.c ---- */
 
-/* Truths at time zero, and the start of the hash chain. */
+/* Computes the truths at time zero and starts the hash chain with them. */
 void srv_sim_begin_chain(struct srv_sim *sim);
 
-/* Publishes what a node's outputs hold, watched and hashed; `flags` come to each sample's own. */
+/* Publishes and hashes the node's outputs and checks them for NaN; `flags` are added to the flags of each sample. */
 void srv_tick_publish(struct srv_sim *sim, struct srv_node *node, uint32_t flags);
-/* The same, but not hashed. */
+/* As srv_tick_publish, without hashing. */
 void srv_tick_publish_aside(struct srv_sim *sim, struct srv_node *node, uint32_t flags);
-/* Moves a vehicle on by a tick, and publishes its truth. */
+/* Moves a vehicle by one tick to its next truth. */
 void srv_truth_advance(struct srv_sim *sim, struct srv_vehicle *vehicle, uint64_t tick);
 void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle);
-/* Its truth at time zero. */
+/* Computes the vehicle's truth at time zero. */
 void srv_truth_begin(struct srv_sim *sim, struct srv_vehicle *vehicle);
-/* The truth at an instant of the current tick, or up to a second earlier. False: there is none, the motion is broken. */
+/*
+ * The truth at an instant of the current tick, or up to one second earlier. False: the motion has failed, there is no
+ * truth.
+ */
 bool srv_truth_at(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at,
                   struct oto_truth_record *truth);
-/* Whether an instant of the current tick or before it is the motion's to tell; what is not is told by the history. */
+/*
+ * Whether the motion is evaluated at this instant, which is not after the current tick. Otherwise the history has the
+ * truth.
+ */
 static inline bool srv_motion_may_tell(const struct srv_sim *sim, const struct srv_vehicle *vehicle, int64_t t_ns)
 {
     const int64_t start_ns =
-        sim->schedule.t_ns - sim->schedule.step_ns; /* at or after the tick's start: never before it */
+        sim->schedule.t_ns - sim->schedule.step_ns; /* rounded up: not before the tick's start */
     return t_ns >= 0 && ((vehicle->any_time && t_ns >= vehicle->any_from_ns) || t_ns >= start_ns);
 }
-/* A step said ERROR or FATAL, or broke the floating-point mode: takes the node, or all of its library, out. */
+/* Quarantines a node after ERROR or a changed floating-point mode, and all nodes of its library after FATAL. */
 void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status,
                          const char *why);
-/* Runs one step: notes for a crash report which node runs, calls the plugin, and checks the floating-point mode. */
+/* Runs one step: records the node's number for crash reports, calls the plugin, and checks the floating-point mode. */
 enum oto_step_status srv_node_run(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step);
-/* Counts the result of a step and reacts to it. `said` is an enum oto_step_status, SRV_STEP_FLOAT_MODE, or an invalid number. */
+/*
+ * Counts the result of a step and acts on it. `said` is an enum oto_step_status, SRV_STEP_FLOAT_MODE, or an invalid number.
+ */
 enum oto_step_status srv_node_account(struct srv_sim *sim, struct srv_node *node, uint32_t said);
 
-/* What a node is exposed to at its next sample; returns the flags that its truth brings. */
+/* Fills the exposure of a node at its next sample. Returns the flags of the truth. */
 uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct srv_node *node,
                           struct oto_sensor_input *input);
-/* What srv_input_at needs of a sample that is being taken. */
+/* The context of srv_input_at during a step of a sensor. */
 struct srv_looking_back {
     struct srv_sim *sim;
     struct srv_vehicle *vehicle;
@@ -205,64 +230,80 @@ enum oto_step_status srv_input_at(void *looking_back, struct oto_instant at, str
 
 /* ---- runner_direct.c: for the other runners ---- */
 
-/* A step with the parts that its pointers lead to. */
+/* A step, with the data to which its pointers point. */
 struct srv_turn_step {
     struct oto_step step;
     struct oto_sensor_input input;
     struct srv_looking_back back;
-    uint32_t flags; /* of the truth that a sensor is exposed to */
+    uint32_t flags; /* flags of the truth in a sensor's exposure */
 };
-/* The step of the node's next sample: its input, or its samples, whose cursors move. */
+/* Prepares the step of the node's next sample: a sensor's exposure, or an estimator's samples, whose cursors move. */
 void srv_turn_prepare(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick,
                       struct srv_turn_step *turn);
-/* One sample from the input to the rings. */
+/* Makes one sample: prepares its input, steps the node, hashes and publishes. */
 void srv_direct_step(struct srv_sim *sim, struct srv_vehicle *vehicle, struct srv_node *node, uint64_t tick);
 void srv_direct_move(struct srv_sim *sim, struct srv_vehicle *vehicle, const struct oto_step *step, uint32_t *flags);
-/* The node's state goes into the hash; and, after a step with this status, its records to the rings. */
+/* srv_node_absorb hashes the node's state. srv_node_publish hashes it and, if the status allows, publishes the records. */
 void srv_node_absorb(struct srv_sim *sim, const struct srv_node *node);
 void srv_node_publish(struct srv_sim *sim, struct srv_node *node, enum oto_step_status status, uint32_t flags);
 
 /* ---- estimators.c ---- */
 
-/* Finds the estimators among the nodes [loop]; points their inputs at the rings, again when a swap has moved ports. */
+/*
+ * srv_estimators_make collects the estimators among the nodes [loop]. srv_estimators_attach points their inputs at the
+ * rings; it is called again when a swap has moved ports.
+ */
 enum oto_status srv_estimators_make(struct srv_sim *sim, struct oto_error *error);
 void srv_estimators_attach(struct srv_sim *sim);
-/* Steps those that are due in this tick, after its sensors: from number `first` to before `end`. */
+/* Steps the estimators from number `first` to before `end` that are due in this tick; after its sensors. */
 void srv_estimators_step(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick);
-/* Of the estimators in their order so many must have had their turn before all that this one listens to is there. */
+/* The number of estimators that must have been stepped before all inputs of this one are complete. */
 uint32_t srv_estimator_ready_at(const struct srv_sim *sim, const struct srv_node *node);
-/* What its next step is given; the cursors stay, `after` gets where they would stand (host/inputs.h). */
+/*
+ * The number of samples for the estimator's next step. Its cursors do not move: `after` gets the moved ones (sim/inputs.h).
+ */
 uint32_t srv_estimator_look(struct srv_sim *sim, struct srv_node *node, uint64_t *cursors, uint64_t *after);
-/* The samples of its next step; the cursors move. */
+/* Takes the samples of the estimator's next step and moves its cursors. */
 void srv_estimator_prepare(struct srv_sim *sim, struct srv_node *node, struct oto_step *step);
-/* The cursors of an estimator are part of its state. */
+/* Hashes the cursors of an estimator, which are part of its state. */
 void srv_estimator_absorb(struct srv_sim *sim, const struct srv_node *node);
 
-/* Breadcrumb and step of an instance, no more. False: it changed the floating-point mode, which is put back. */
+/*
+ * Steps an instance with the node's number recorded for crash reports. False: it changed the floating-point mode, which is
+ * restored.
+ */
 bool srv_node_call(struct srv_sim *sim, const struct srv_node *node,
                    enum oto_step_status (*step_function)(const struct oto_instance *, const struct oto_step *),
                    const struct oto_instance *instance, const struct oto_step *step, enum oto_step_status *status);
-/* After the step of a motion: evaluates the truth at the end of the tick for the vehicle. Without one the truth stays, flagged stale. */
+/*
+ * After the step of a motion: evaluates the truth at the end of the tick. If that fails, the vehicle's truth stays, flagged
+ * stale.
+ */
 void srv_motion_finish(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at, enum oto_step_status status,
                        uint32_t *flags);
 
 /* ---- swap.c, runner_pair.c ---- */
 
-/* Takes a swap: at once, or through history and shadow. True: *reply is to be sent. */
+/*
+ * Begins a swap: flips at once, or first fills a history or runs a shadow. True: *reply is complete; false: it comes later.
+ */
 bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                      struct srv_reply *reply);
-/* A boundary has come. */
+/* Advances all swaps at a boundary. */
 void srv_trials_advance(struct srv_sim *sim);
-/* A sample of a sensor or estimator of a node that has a swap under way. */
+/* Takes a sample of a sensor or estimator that has a swap in progress. */
 void srv_trial_sample(struct srv_sim *sim, struct srv_node *node, const struct oto_step *step, uint32_t flags);
 bool srv_node_is_swapped(const struct srv_node *node);
-/* The candidate of a motion could not be evaluated. True: the motion before it is back and may be asked. */
+/*
+ * After the candidate of a motion could not be evaluated: rolls back. True: the previous motion is live and can be
+ * evaluated.
+ */
 bool srv_trial_save_motion(struct srv_sim *sim, struct srv_node *motion);
-/* Commands. True: *reply is to be sent. */
+/* Commands about swaps. True: *reply is complete; false: it comes later. */
 bool srv_trial_settle(struct srv_sim *sim, struct srv_change *change, struct srv_reply *reply);
 void srv_trial_cancel(struct srv_sim *sim, struct srv_node *node, struct srv_reply *reply);
 void srv_trial_undo(struct srv_sim *sim, struct srv_node *node, struct srv_reply *reply);
-/* [loop] Drops what the tick thread still had. */
+/* [loop] Frees the changes that the tick thread still has. */
 void srv_trials_finish(struct srv_sim *sim);
 
 /* ---- events.c ---- */
@@ -275,19 +316,22 @@ void srv_event_push(struct srv_sim *sim, struct oto_event_record *event);
 
 #define SRV_FAULTS_OF_A_NODE 1024
 
-/* Around the publication of a sample of a node that has faults: what is active, each record, the label. */
+/*
+ * Faults of one sample: begin_sample finds the active ones, inject changes the records of a port, end_sample publishes the
+ * label.
+ */
 void srv_faults_begin_sample(struct srv_sim *sim, struct srv_node *node);
 /* Adds the node's active disturbances to the exposure of its sample. */
 void srv_faults_disturb(const struct srv_node *node, struct oto_sensor_input *input);
 void srv_faults_inject(struct srv_sim *sim, struct srv_node *node, uint32_t port, uint32_t *flags);
 void srv_faults_end_sample(struct srv_sim *sim, struct srv_node *node);
-/* The timeline of the world's file, before the first tick. */
+/* Adds the faults of the world file, before the first tick. */
 enum oto_status srv_faults_load(struct srv_sim *sim, struct srv_node *node, struct oto_error *error);
-/* At a boundary: takes a fault on; or ends one, or all with id 0. */
+/* At a boundary: srv_fault_begin adds a fault; srv_fault_clear ends the fault `id`, or all of the node with id 0. */
 enum oto_status srv_fault_begin(struct srv_sim *sim, struct srv_fault *fault, const char **reason);
 enum oto_status srv_fault_clear(struct srv_sim *sim, uint32_t node, uint64_t id, const char **reason);
 
-/* The plugin that the node runs now goes into the reply. */
+/* Writes into the reply which plugin the node runs now. */
 void srv_reply_show_node(const struct srv_node *node, struct srv_reply *reply);
 /* Adds to a counter that other threads may write too. */
 /* Quarantines every node of a library that has reported FATAL. */

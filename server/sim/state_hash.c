@@ -11,7 +11,7 @@
 #define PRIME_2 UINT64_C(0xc2b2ae3d27d4eb4f)
 #define PRIME_3 UINT64_C(0x165667b19e3779f9)
 #define PRIME_32 UINT64_C(0x9e3779b1)
-#define STRIDE UINT64_C(0x9fb21c651e98df25) /* from the key of a stripe to that of the next */
+#define STRIDE UINT64_C(0x9fb21c651e98df25) /* difference between the keys of two successive stripes */
 
 static const _Alignas(64) uint64_t keys[LANES] = {
     UINT64_C(0xbe4ba423396cfeb8), UINT64_C(0x1cad21f72c81017c), UINT64_C(0xdb979083e96dd4de), UINT64_C(0x1f67b3b7a4a44072),
@@ -29,7 +29,7 @@ static inline uint64_t avalanche(uint64_t value)
     return value ^ (value >> 32);
 }
 
-/* A last part of a stripe is completed by zeros to a multiple of QUAD words. */
+/* The last part of a stripe is padded with zeros to a multiple of QUAD words. */
 enum { QUAD = 4 };
 
 #if defined(__SSE2__)
@@ -48,7 +48,7 @@ static inline __m128i absorb_pair(__m128i lanes, __m128i words, __m128i key)
     return _mm_add_epi64(_mm_add_epi64(lanes, product), _mm_shuffle_epi32(words, _MM_SHUFFLE(1, 0, 3, 2)));
 }
 
-/* Ends a piece: each lane is multiplied, so that the order of pieces matters. A bijection of each lane. */
+/* Ends a block of bytes: each lane is multiplied, so that the order of blocks matters. A bijection of each lane. */
 static inline __m128i close_pair(__m128i lanes, __m128i key)
 {
     const __m128i prime = _mm_set1_epi64x((int64_t)PRIME_32);
@@ -110,7 +110,7 @@ FOR_AVX2 static inline __m256i close_quad(__m256i lanes, __m256i key)
     return _mm256_add_epi64(_mm256_mul_epu32(mixed, prime), _mm256_slli_epi64(high, 32));
 }
 
-/* absorb_by_pairs in half the instructions. */
+/* As absorb_by_pairs, with half the instructions. */
 FOR_AVX2 static void absorb_by_quads(uint64_t *lane, const unsigned char *at, size_t bytes)
 {
     const __m256i stride = _mm256_set1_epi64x((int64_t)STRIDE), length = _mm256_set1_epi64x((int64_t)bytes);

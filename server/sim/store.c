@@ -41,7 +41,7 @@ enum oto_status srv_store_reserve(const struct srv_store *store, uint32_t channe
     return store->reserve != NULL ? store->reserve(store->context, channel, error) : OTO_OK;
 }
 
-/* Untouched pages take no memory: a ring costs what is written to it. */
+/* Pages that were never written take no memory, so a ring costs only what is written to it. */
 enum oto_status srv_store_make_heap(void *context, const struct srv_segment_plan *plan, struct srv_store *store,
                                     struct oto_error *error)
 {

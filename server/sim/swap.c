@@ -1,12 +1,12 @@
 /*
- * A swap inside the tick: the candidate and the previous plugin of a node are stepped on the same inputs. In the shadow
- * the previous plugin is live and the candidate is not published. On probation the candidate is live. The previous
- * plugin's state is therefore always current, and a roll-back is an exchange within the sample that failed. [tick]
+ * A swap inside the tick: the candidate and the previous plugin of a node are stepped on the same inputs. In the shadow the
+ * previous plugin is live and the candidate is not published. On probation the candidate is live. The state of the previous
+ * plugin is therefore always current, and a roll-back exchanges the two within the sample that failed. [tick]
  *
- * The state's hash follows the plugin before until probation is over: a swap that is rolled back leaves the chain of a
- * run that never saw it, and a swap to identical code the same chain as no swap.
+ * Until the probation is over, the hash chain contains the state of the previous plugin. A swap that is rolled back
+ * therefore leaves the chain of a run without the swap, and so does a swap to identical code.
  *
- * Here a swap's way from its begin to its end; both plugins' steps are in runner_pair.c.
+ * This file leads a swap from begin to end; runner_pair.c steps the two plugins.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static struct srv_node *node_of(struct srv_sim *sim, const struct srv_change *ch
     return &sim->nodes[change->open.node];
 }
 
-/* The swap that the node has under way, or NULL; its runner follows. */
+/* Sets the swap in progress of a node, or NULL, and chooses the node's runner for it. */
 static void set_trial(const struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
     node->trial = change;
@@ -44,14 +44,17 @@ static void link_trial(struct srv_sim *sim, struct srv_change *change)
     sim->trials = change;
 }
 
-/* The past of a motion that took over a state as it is, and can be asked about any time as the other could, is its own. */
+/*
+ * True if the new motion can be evaluated at instants before the flip: it took over the state as it is, and both motions
+ * can be evaluated at any time.
+ */
 static bool shares_past(const struct srv_node *node, const struct srv_change *change)
 {
     return change->start == SRV_START_COPY &&
            (node->live.motion_flags & change->instance.motion_flags & OTO_MOTION_ANY_TIME) != 0;
 }
 
-/* After an exchange: of what was before it the vehicle's history tells. */
+/* After an exchange of motions: earlier truths come from the vehicle's history, unless the motions share their past. */
 static void take_vehicle(struct srv_sim *sim, const struct srv_node *node, const struct srv_change *change)
 {
     struct srv_vehicle *vehicle = srv_trial_vehicle(sim, node);
@@ -64,7 +67,7 @@ static void take_vehicle(struct srv_sim *sim, const struct srv_node *node, const
     }
 }
 
-/* Clients see who fills the channels, and which of them are silent. */
+/* Shows clients in the directory which plugin fills the channels, and which channels are silent. */
 static void show_instance(struct srv_sim *sim, struct srv_node *node, const struct srv_instance *before)
 {
     const struct oto_plugin_descriptor *now = node->live.descriptor, *was = before->descriptor;
@@ -122,7 +125,7 @@ static void drop_candidate(const struct srv_sim *sim, const struct srv_node *nod
 
 /* ---- the end of a probation ---- */
 
-/* Off the node; the answer goes to who asked for it, or waits to be asked for. */
+/* Ends the swap of a node. The result goes to the command SETTLE that waits for it, or is kept for one. */
 static void settle(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
     struct srv_trial *trial = &change->trial;
@@ -194,7 +197,7 @@ bool srv_trial_settle(struct srv_sim *sim, struct srv_change *change, struct srv
 
 /* ---- the flip ---- */
 
-/* True: *reply is complete. */
+/* The flip of a swap. Always true: *reply is complete. */
 static bool flip(struct srv_sim *sim, struct srv_node *node, struct srv_change *change, struct srv_reply *reply)
 {
     struct srv_trial *trial = &change->trial;
@@ -254,7 +257,7 @@ static enum oto_status take_state(struct srv_sim *sim, struct srv_node *node, st
                                  reason);
 }
 
-/* A motion has gone its own way since it took over: it takes over again. */
+/* Flips now. A motion takes over the state again first, because it has followed a path of its own in the shadow. */
 static bool flip_now(struct srv_sim *sim, struct srv_node *node, struct srv_change *change,
                      struct srv_reply *reply)
 {
@@ -288,7 +291,7 @@ static bool begin_shadow(struct srv_sim *sim, struct srv_node *node, struct srv_
     return false;
 }
 
-/* False: it goes on at the next boundaries. */
+/* Makes sure that the vehicle has a history. False: it is filled at the next boundaries. */
 static bool have_history(struct srv_sim *sim, struct srv_node *node, struct srv_change *change)
 {
     if (node->live.evaluate == NULL || srv_trial_vehicle(sim, node)->history.records != NULL ||
@@ -304,7 +307,7 @@ static bool have_history(struct srv_sim *sim, struct srv_node *node, struct srv_
     return filled;
 }
 
-/* NULL, or what is in the way of a swap. */
+/* NULL, or why the swap cannot begin. */
 static const char *conflict_of(const struct srv_sim *sim, const struct srv_node *node, struct srv_change *change)
 {
     if (node->trial != NULL && node->trial->trial.phase != SRV_TRIAL_PROBATION) {
@@ -328,7 +331,7 @@ bool srv_trial_begin(struct srv_sim *sim, struct srv_node *node, struct srv_chan
         return true;
     }
     if (node->trial != NULL) {
-        keep(sim, node, node->trial); /* who swaps on has seen enough of it */
+        keep(sim, node, node->trial); /* a second swap of the node accepts the first */
     }
     if (take_state(sim, node, change, &reason) != OTO_OK) {
         return refuse(sim, node, change, OTO_PLUGIN, reason, reply);
@@ -378,7 +381,7 @@ static void advance(struct srv_sim *sim, struct srv_change *change)
         keep(sim, node, change);
     }
     if (answered) {
-        const struct srv_reply now = *reply; /* after it the change may be gone */
+        const struct srv_reply now = *reply; /* a copy, because the receiver may free the change */
         srv_sim_reply(sim, &now);
     }
 }

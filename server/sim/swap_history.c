@@ -1,10 +1,10 @@
-/* The history of a vehicle whose motion needed none, filled for the motion that takes over. [tick] */
+/* Fills the history of a vehicle whose present motion needs none, for the motion that takes over. [tick] */
 #include <string.h>
 
 #include "sim/sim.h"
 #include "sim/swap_private.h"
 
-#define FILL_INSTANTS 64u /* at each boundary */
+#define FILL_INSTANTS 64u /* instants that are filled at each boundary */
 
 static void fill_one(const struct srv_vehicle *vehicle, struct srv_history *history, uint64_t m)
 {
@@ -41,7 +41,7 @@ bool srv_trial_fill(struct srv_sim *sim, struct srv_node *node, struct srv_chang
     const uint64_t least = first < second ? first : second;
     for (uint32_t i = 0; i < FILL_INSTANTS && trial->filled <= least; i++, trial->filled++) {
         const uint64_t m = first - trial->filled;
-        if (m + history.mask >= sim->schedule.n) { /* else its place is a newer one's by now */
+        if (m + history.mask >= sim->schedule.n) { /* otherwise a newer truth has its slot by now */
             fill_one(vehicle, &history, m);
         }
     }

@@ -1,4 +1,4 @@
-/* What the parts of a trial share (swap.c, runner_pair.c, swap_history.c). [tick] */
+/* Shared by the files of a swap in progress (swap.c, runner_pair.c, swap_history.c). [tick] */
 #ifndef SRV_WORLD_TRIAL_PRIVATE_H
 #define SRV_WORLD_TRIAL_PRIVATE_H
 
@@ -9,7 +9,7 @@ static inline struct srv_vehicle *srv_trial_vehicle(struct srv_sim *sim, const s
     return &sim->vehicles[node->config->vehicle];
 }
 
-/* A plugin of a node with what its steps are made with and leave: the one that is live, or the other one of a trial. */
+/* One of the two plugins of a node during a swap, with what its steps use and change. */
 struct srv_pair_side {
     const struct oto_instance *instance;
     enum oto_step_status (*step)(const struct oto_instance *, const struct oto_step *);
@@ -17,20 +17,20 @@ struct srv_pair_side {
     struct srv_port *ports;
     uint32_t port_count;
     bool *quarantined;
-    uint64_t *heard, *hears; /* an isolated estimator: its cursors, now and once what was asked for is in its state */
-    const struct srv_sample *answer; /* of its plugin host, to what was asked for this sample; NULL: it runs here */
+    uint64_t *heard, *hears; /* an isolated estimator: its cursors now, and after the requested step is part of its state */
+    const struct srv_sample *answer; /* answer of its plugin host for this sample; NULL: it runs in this process */
 };
 struct srv_pair_side srv_pair_live(const struct srv_sim *sim, struct srv_node *node);
-struct srv_pair_side srv_pair_beside(const struct srv_sim *sim, struct srv_node *node); /* that has a trial */
-/* Of an isolated node: what runs with the others of its group, as opposed to a candidate that has a host of its own. */
+struct srv_pair_side srv_pair_beside(const struct srv_sim *sim, struct srv_node *node); /* a swap is in progress */
+/* Of an isolated node: the plugin that runs in the host of its group, not the candidate, which has a host of its own. */
 struct srv_pair_side srv_pair_resident(const struct srv_sim *sim, struct srv_node *node);
 
-/* Ends a probation: the plugin before is live again. `why`: static text. */
+/* Ends a probation by a roll-back: the previous plugin is live again. `why`: static text. */
 void srv_trial_roll_back(struct srv_sim *sim, struct srv_node *node, const char *why);
 
 /*
- * Fills the history of the node's vehicle from the boundary of the begin backwards, some at each boundary, and what came
- * since. True: a second is there.
+ * Fills the history of the node's vehicle: some instants at each boundary, from the first boundary of the swap backwards,
+ * and the truths since. True: one second is complete.
  */
 bool srv_trial_fill(struct srv_sim *sim, struct srv_node *node, struct srv_change *change);
 

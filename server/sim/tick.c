@@ -107,7 +107,9 @@ uint32_t srv_sample_input(struct srv_sim *sim, struct srv_vehicle *vehicle, cons
 
 /* ---- vehicles ---- */
 
-/* Vehicles that move together, before their sensors: a batch takes the nodes of several. Their memory fits a cache. */
+/*
+ * Vehicles of a block move before its sensors are stepped: a batch takes nodes of several vehicles. A block fits a cache.
+ */
 enum { BLOCK = SRV_BLOCK, MOTIONS_AHEAD = 3 };
 
 static void move(struct srv_sim *sim, uint32_t first, uint32_t end, uint64_t tick)
@@ -142,7 +144,7 @@ static void take_sensors(struct srv_sim *sim, uint32_t first, uint32_t end, uint
     }
 }
 
-/* Requests to plugin hosts hold nodes of several vehicles: all must have moved before them. */
+/* Advances a world with plugin hosts: a request has nodes of several vehicles, so all vehicles move before it. */
 static void advance_with_hosts(struct srv_sim *sim, uint64_t tick)
 {
     sim->remote->request(sim, SRV_TURN_MOTIONS, tick);

@@ -86,7 +86,10 @@ void srv_node_quarantine(struct srv_sim *sim, struct srv_node *node, enum oto_st
     srv_event_write(sim, OTO_EVENT_PLUGIN_FAULT, 2, (int64_t)node->index, node->topic, why);
 }
 
-/* Its own vehicle's nodes stop at once, the others at the end of the tick: vehicles may be advanced in any order. */
+/*
+ * Quarantines the other nodes of a failed library at the end of the tick; those of the same vehicle were quarantined at
+ * once. So the order in which vehicles are advanced does not matter.
+ */
 void srv_fatal_spread(struct srv_sim *sim)
 {
     for (uint32_t i = 0; sim->fatal && i < sim->node_count; i++) {
@@ -99,7 +102,7 @@ void srv_fatal_spread(struct srv_sim *sim)
     sim->fatal = false;
 }
 
-/* Asks the motion node, wherever it runs. A truth that it cannot give stops it, as an error of its step does. */
+/* Evaluates the motion node with its runner. A motion that fails is quarantined, as after a failed step. */
 static bool evaluate(struct srv_sim *sim, struct srv_vehicle *vehicle, struct oto_instant at,
                      struct oto_truth_record *truth)
 {
@@ -200,7 +203,7 @@ void srv_truth_publish(struct srv_sim *sim, struct srv_vehicle *vehicle)
         truth = &shaken;
     }
     srv_ring_push(&vehicle->ring, &head, truth);
-    head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code is not seen in the chain */
+    head.flags &= ~OTO_SAMPLE_PROBATION; /* a swap to identical code must not change the chain */
     srv_sim_absorb(sim, motion->vehicle, motion->live.abi.state, motion->live.hashed_bytes);
     srv_sim_absorb(sim, motion->vehicle, &head, sizeof head);
     srv_sim_absorb(sim, motion->vehicle, truth, sizeof *truth);

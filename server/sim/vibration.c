@@ -2,11 +2,11 @@
 
 #define SQRT_HALF 0x1.6a09e667f3bcdp-1
 
-/* Below this speed, in turns a second, an engine of constant amplitudes turns the body less and less. */
+/* Below this speed, in turns a second, the rotation of the body by an engine of constant amplitudes decreases to zero. */
 #define SLOW_PER_S 0.1
 
 /*
- * What the phases of a source's lines are multiples of, and how strong they are. `reach` is the angle, in turns of the
+ * `base`: the phase of a line is a multiple of it. `gain`: factor of the amplitudes. `reach`: the angle, in turns of the
  * base, for a rate of 1: gain / base_per_s.
  */
 struct drive {
@@ -32,7 +32,7 @@ static struct drive drive_of(const struct srv_vibration_source *source, double t
         drive.reach_per_s = slope / (reference * reference);
         return drive;
     }
-    /* speed / (speed² + slow²): 1 / speed, but finite for an engine that stands. */
+    /* speed / (speed² + slow²): 1 / speed, but finite for an engine at rest. */
     const double slow = SLOW_PER_S * SLOW_PER_S, sum = speed * speed + slow;
     drive.reach = speed / sum;
     drive.reach_per_s = slope * (slow - speed * speed) / (sum * sum);
@@ -40,7 +40,7 @@ static struct drive drive_of(const struct srv_vibration_source *source, double t
     return drive;
 }
 
-/* Sine and cosine of so many turns; whole ones are taken off first, where that is exact. */
+/* Sine and cosine of an angle in turns; whole turns are subtracted first, where that is exact. */
 static void sincos_of_turns(double turns, double *sine, double *cosine)
 {
     const double part = turns < 0x1p52 ? turns - (double)(int64_t)turns : 0.0;

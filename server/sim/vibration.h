@@ -1,12 +1,12 @@
-/* What shakes a vehicle, as a function of time alone: no state, the same at every instant however often asked. [tick] */
+/* The vibration of a vehicle, a function of time alone. It has no state: an instant always gives the same result. [tick] */
 #ifndef SRV_WORLD_VIBRATION_H
 #define SRV_WORLD_VIBRATION_H
 
 #include "world/world_config.h"
 
 /*
- * Of the body, in its axes. The angle is a rotation vector from the axes of the motion to those of the shaken body: the
- * lines' rates, integrated, with mean zero. Its derivatives are exact, so attitude and rates agree.
+ * The vibration at an instant, in body axes. The angle is a rotation vector from the motion's body axes to those of the
+ * vibrating body: the integral of the lines' rates, with mean zero. Its derivatives are exact, so attitude and rates agree.
  */
 struct srv_shake {
     oto_vec3 accel_m_s2;
@@ -16,7 +16,7 @@ struct srv_shake {
 
 struct srv_shake srv_vibration_at(const struct srv_vibration *vibration, double t_s);
 
-/* Turns the body of a truth: its attitude, angular rate and angular acceleration. */
+/* Adds the rotation of the body to a truth: to its attitude, angular rate and angular acceleration. */
 void srv_shake_turn(const struct srv_shake *shake, struct oto_truth_record *truth);
 
 #endif

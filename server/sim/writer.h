@@ -1,6 +1,6 @@
 /*
- * Writers of the segment: rings, clock slots, counters and histograms. All [tick], and the tick thread is the only
- * writer of what it writes, so nothing here is a read-modify-write; only srv_count_shared may be called from any
+ * Writers of the segment: rings, clock slots, counters and histograms. All [tick], and the tick thread is the only writer
+ * of what it writes, so no function here needs an atomic read-modify-write; only srv_count_shared may be called from any
  * thread. The order of stores is the one that segment.h states for its readers.
  */
 #ifndef SRV_SHM_WRITER_H
@@ -8,7 +8,7 @@
 
 #include "otolith/segment.h"
 
-/* A ring as its writer holds it. */
+/* A ring as the tick thread, its only writer, uses it. */
 struct srv_ring {
     struct oto_ring *ring;
     unsigned char *slots;
@@ -16,7 +16,7 @@ struct srv_ring {
     uint64_t head; /* seq of the newest record */
     uint32_t stride;
     uint32_t payload_bytes;
-    uint64_t unread; /* oldest record that an estimator has not taken, while a checkpoint is saved; 0: none listens */
+    uint64_t unread; /* oldest record that an estimator has not taken, while a checkpoint is saved; 0: none reads it */
 };
 
 static inline struct srv_ring srv_ring_make(void *segment, const struct oto_segment_channel *channel)
@@ -50,7 +50,7 @@ static inline void srv_ring_push(struct srv_ring *ring, struct oto_sample_head *
     ring->head = seq;
 }
 
-/* Says what fills a channel from now on. */
+/* Writes the plugin that fills a channel from now on. */
 static inline void srv_channel_identify(struct oto_segment_channel *channel, const char *plugin, const char *version,
                                         uint32_t generation)
 {
@@ -67,7 +67,7 @@ static inline void srv_channel_identify(struct oto_segment_channel *channel, con
     __atomic_store_n(&channel->identity_lock, lock + 2, __ATOMIC_RELEASE);
 }
 
-/* Leaves one reading of the clock. */
+/* Publishes a reading of the clock. */
 static inline void srv_clock_publish(struct oto_segment_header *header, const struct oto_clock *clock)
 {
     const uint64_t written = __atomic_load_n(&header->clock_head, __ATOMIC_RELAXED) + 1;

@@ -182,7 +182,7 @@ enum oto_status srv_check_node(struct srv_binder *binder, const struct srv_raw_n
                : status;
 }
 
-/* Parameters, rate and faults, each with its errors. */
+/* Binds parameters, rate and faults of a node, and reports the errors of each. */
 static enum oto_status bind_values(struct srv_binder *binder, const struct srv_raw_node *raw, const struct oto_value *map,
                                    bool is_motion, struct srv_node_config *node)
 {

@@ -9,7 +9,7 @@
 struct srv_plugin_cache_entry;
 struct srv_part_cache_entry;
 
-/* Plugins by their path, so that each file is read once, also for ten thousand vehicles. */
+/* A cache of plugins by path, so that each file is read once, also for ten thousand vehicles. */
 struct srv_plugin_cache {
     struct srv_plugin_cache_entry *entries;
     uint32_t count;
@@ -19,7 +19,7 @@ enum oto_status srv_plugin_cache_open(struct srv_plugin_cache *cache, const stru
                                       srv_open_plugin_function *open, bool isolated, struct oto_plugin **plugin, struct oto_error *error);
 void srv_plugin_cache_finish(struct srv_plugin_cache *cache);
 
-/* Parts by their name, so that each file is read once. */
+/* A cache of parts by name, so that each file is read once. */
 struct srv_part_cache {
     struct srv_part_cache_entry *entries;
     uint32_t count;
@@ -36,18 +36,18 @@ struct srv_binder {
     struct srv_world_config *config;
     struct srv_plugin_cache plugins;
     struct srv_part_cache parts;
-    struct srv_copies *copies; /* of each entry of `vehicles` */
+    struct srv_copies *copies; /* one for each entry of `vehicles` */
     uint32_t copies_count;
-    struct srv_vehicle_origin *origins; /* of each vehicle that is loaded */
+    struct srv_vehicle_origin *origins; /* one for each vehicle that is loaded */
     uint64_t vibration_lines; /* sum over all vehicles so far */
     oto_warn_function warn;
     void *warn_context;
     struct oto_error *error;
     struct oto_problems problems; /* with `error`; the functions below report what they find, one after the other */
-    bool is_world_sound;          /* nodes may be compared with the clock and the participants */
+    bool is_world_sound;          /* clock and participants had no errors: nodes may be compared with them */
 };
 
-/* Whether loading goes on; reports the error of `status`. */
+/* Reports the error of `status`. Returns whether loading continues. */
 static inline bool srv_binder_goes_on(struct srv_binder *binder, enum oto_status status)
 {
     return oto_problems_note(&binder->problems, status);
@@ -63,13 +63,13 @@ static inline bool srv_binder_is_sound(const struct srv_binder *binder)
     return binder->problems.count == 0;
 }
 
-/* "file:line:column: warning: <sentence>" */
+/* Warns: "file:line:column: warning: <sentence>". */
 void srv_binder_warn(const struct srv_binder *binder, const struct oto_value *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Warns about defaults that no vehicle names. */
 void srv_check_defaults(const struct srv_binder *binder, const struct srv_raw_world *raw);
-/* Reads the roles of other users; NULL: there are none. */
+/* Reads the roles of other users; `list` NULL: there are none. */
 enum oto_status srv_load_roles(struct srv_binder *binder, const struct oto_value *list);
 /* Reads the files of `tls`, and checks the addresses of `publish` and `control`. Call after srv_load_roles. */
 enum oto_status srv_load_network(struct srv_binder *binder, const struct srv_raw_world *raw);
@@ -78,7 +78,7 @@ enum oto_status srv_load_participants(struct srv_binder *binder, const struct sr
 /* Gets the number of the participant that a motion or the clock names; adds it if it was not declared. */
 enum oto_status srv_participant_named(struct srv_binder *binder, const struct oto_value *name,
                                       enum oto_participant_role role, uint32_t *number);
-/* Checks that need the vehicles. */
+/* Checks of the participants for which the vehicles must be loaded. */
 enum oto_status srv_check_participants(struct srv_binder *binder, const struct srv_raw_world *raw);
 /* Loads, binds and checks vehicles and their nodes. */
 enum oto_status srv_load_vehicles(struct srv_binder *binder, const struct oto_value *vehicles);
@@ -88,7 +88,7 @@ void srv_binder_finish(struct srv_binder *binder);
 /* Reads the vibration of a vehicle. After a failure the allocated rows belong to the vehicle and are freed with it. */
 enum oto_status srv_load_vibration(struct srv_binder *binder, const struct oto_value *list,
                                    struct srv_vehicle_config *vehicle);
-/* Draws what depends on the seed. */
+/* Sets the key for this seed and draws the phases of the spectra's lines with it. */
 void srv_vibration_seed(struct srv_vibration *vibration, const char *vehicle, uint64_t seed);
 void srv_vibration_finish(struct srv_vibration *vibration);
 /* Binds plugin, parameters and rate of a node; `map` is its place in the file. */

@@ -10,9 +10,9 @@ enum { INDEX_BYTES = sizeof INDEX - 1, NUMBER_BYTES = 32 };
 /* A value that depends on the index: a number by a rule, or a text with "{i}". */
 struct srv_copies_slot {
     const struct oto_value *value;
-    const char *pattern; /* NULL: the rule */
+    const char *pattern; /* NULL: `rule` applies */
     struct srv_spread_rule rule;
-    char *text; /* of the value, written for each vehicle */
+    char *text; /* text of the value, written again for each vehicle */
     size_t bytes;
 };
 
@@ -51,7 +51,7 @@ static enum oto_status add_rule(struct maker *maker, const struct oto_value *val
     return status == OTO_OK ? add_slot(maker, slot) : status;
 }
 
-/* A rule, or a list of rules and numbers for a parameter of several numbers. */
+/* Reads a rule, or a list of rules and numbers for a parameter of several numbers. */
 static enum oto_status add_spread(struct maker *maker, const struct oto_value *value)
 {
     enum oto_status status = OTO_OK;
@@ -92,7 +92,7 @@ static size_t room_for(const char *pattern)
     return bytes;
 }
 
-/* The depth of a document is limited. */
+/* Recursive, which is safe because the depth of a document is limited. */
 static enum oto_status find_texts(struct maker *maker, const struct oto_value *value)
 {
     enum oto_status status = OTO_OK;

@@ -8,7 +8,7 @@
 
 #include "world/raw.h"
 
-#define SRV_INDEX_DIGITS 4 /* of car_0000; the limit of vehicles has as many */
+#define SRV_INDEX_DIGITS 4 /* digits of the index in car_0000: enough for the limit of vehicles */
 
 /* A rule of `spread`: first + step · (index / every mod wrap). */
 struct srv_spread_rule {
@@ -19,8 +19,8 @@ struct srv_spread_rule {
 struct srv_copies_slot;
 
 struct srv_copies {
-    const struct oto_value *map; /* the entry */
-    uint32_t count;              /* 0: an ordinary vehicle, named as it is written */
+    const struct oto_value *map; /* the entry of `vehicles` */
+    uint32_t count;              /* number of vehicles; 0: one vehicle, named as in the file */
     uint32_t slot_count;
     struct srv_copies_slot *slots;
 };
@@ -29,7 +29,7 @@ struct srv_copies {
 enum oto_status srv_copies_make(struct oto_document *document, const struct oto_value *map, const struct srv_raw_vehicle *raw,
                                 struct srv_copies *copies, struct oto_error *error);
 void srv_copies_finish(struct srv_copies *copies); /* zeroed is allowed */
-/* Vehicles of the entry: at least one. */
+/* The number of vehicles of the entry: at least one. */
 uint32_t srv_copies_count(const struct srv_copies *copies);
 void srv_copies_name(const struct srv_copies *copies, const char *name, uint32_t index, char text[SRV_NAME_BYTES]);
 /* Writes the values of vehicle `index` into the tree. */

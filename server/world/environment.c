@@ -27,7 +27,7 @@ static enum oto_status refuse(const struct srv_raw_world *raw, const char *origi
     return oto_value_fail(cause, error, status, "%s: %s", asked, why->text);
 }
 
-/* Distance from the origin for the differences of the field. */
+/* Distance from the origin of the places for the field's central differences. */
 #define FIELD_STEP_M 20000.0
 
 /* The model's field at a place near the origin, in the origin's ENU axes. */

@@ -53,7 +53,7 @@ static const struct srv_key fault_keys[] = {
 const struct srv_section srv_section_fault = {"a fault", "a fault of the node's samples", fault_keys,
                                               sizeof fault_keys / sizeof *fault_keys};
 
-/* Kinds that need `value`, and its minimum. */
+/* The kinds that need `value`, and the minimum of the value. */
 static const struct {
     bool needed;
     double minimum, maximum;

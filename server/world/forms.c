@@ -190,7 +190,7 @@ static enum oto_status read_date(const struct srv_key *key, const struct oto_val
     return status == OTO_OK ? OTO_OK : oto_value_fail(value, error, status, "%s: %s", key->name, why.text);
 }
 
-/* HOST:PORT, where an IPv6 HOST is in brackets; port 0: the kernel chooses. */
+/* Whether an address is HOST:PORT. An IPv6 HOST is in brackets; port 0: the kernel chooses a port. */
 static bool has_port(const char *address)
 {
     const char *bracket = strchr(address, ']'), *colon = strrchr(bracket != NULL ? bracket : address, ':');
@@ -306,7 +306,7 @@ static enum oto_status read_origins(const struct srv_key *key, const struct oto_
     return OTO_OK;
 }
 
-/* "127.0.0.1:8090" or "[::1]:8090". */
+/* Whether a text is an address such as "127.0.0.1:8090" or "[::1]:8090". */
 static bool is_address(const char *text)
 {
     unsigned char room[16];

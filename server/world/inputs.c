@@ -5,7 +5,7 @@
 
 enum { MOST_CANDIDATES = 512 };
 
-/* The channel that a text of the world file names. */
+/* The node and channel that a text of the world file names. */
 struct found {
     uint32_t node, port;
 };

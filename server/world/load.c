@@ -57,7 +57,7 @@ static enum oto_status take_checkpoint_directory(struct srv_raw_world *raw, stru
     return OTO_OK;
 }
 
-/* Without a token a page is for this machine alone. */
+/* Checks that a page without a read token listens on loopback only. */
 static enum oto_status check_web(const struct srv_raw_world *raw, const struct oto_value *root, struct oto_error *error)
 {
     const struct srv_web_config *web = &raw->config.web;
@@ -90,7 +90,7 @@ static enum oto_status open_here(const char *path, bool isolated, struct oto_plu
     return oto_plugin_open(path, NULL, plugin, error);
 }
 
-/* The steps after the world's own keys. Each needs that the file was sound before it, but for the vehicles. */
+/* Loads what follows the world's own keys. Each step needs a file without errors so far, except the loading of vehicles. */
 static enum oto_status load_rest(struct srv_binder *binder, const struct srv_raw_world *raw)
 {
     static enum oto_status (*const steps[])(struct srv_binder *) = {srv_bind_inputs, srv_check_topics};

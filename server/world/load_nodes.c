@@ -62,7 +62,7 @@ static enum oto_status take_participant(struct srv_binder *binder, const struct 
     return status;
 }
 
-/* Of a node whose own keys have an error: reports those of its plugin and parameters too. */
+/* Reports the errors of plugin and parameters too, for a node whose own keys have an error. */
 static enum oto_status look_into(struct srv_binder *binder, const struct srv_raw_node *raw, bool is_motion,
                                  struct srv_node_config *node, enum oto_status status)
 {
@@ -144,7 +144,7 @@ static enum oto_status copy_faults(struct srv_binder *binder, const struct srv_n
     return OTO_OK;
 }
 
-/* A node that is equal in every vehicle of the entry: bound once, its parameters shared. */
+/* Copies a node that is equal in every vehicle of the entry: it was bound once, and its parameters are shared. */
 static enum oto_status copy_node(struct srv_binder *binder, const struct srv_node_config *from, uint32_t vehicle,
                                  struct srv_node_config *to)
 {
@@ -205,7 +205,7 @@ static enum oto_status load_vehicle(struct srv_binder *binder, const struct entr
 
 /* ---- the list ---- */
 
-/* What the file says, before any vehicle is made. */
+/* The vehicles of the file as written, before any vehicle is made. */
 struct list {
     const struct oto_value *list;
     struct srv_raw_vehicle *raws;

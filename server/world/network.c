@@ -49,7 +49,7 @@ static enum oto_status take_files(struct srv_tls_config *tls, const struct srv_r
     return status;
 }
 
-/* PlotJuggler reads datagrams, and nothing else does. */
+/* Checks that udp:// addresses are used with the format of PlotJuggler, and only with it. */
 static enum oto_status check_publish(struct srv_binder *binder, const struct srv_raw_world *raw, const struct oto_value *place)
 {
     const struct srv_publish_config *publish = &binder->config->publish;

@@ -42,7 +42,7 @@ struct srv_raw_vibration {
 
 struct srv_raw_sine {
     double frequency_hz;
-    double order; /* in the list of an engine */
+    double order; /* used in the `orders` of an engine */
     double accel_body_m_s2[3], rate_body_rad_s[3], phase_deg[3];
 };
 
@@ -72,8 +72,8 @@ struct srv_raw_node {
     const struct oto_value *inputs; /* NULL: not given */
     const struct oto_value *part, *mode; /* NULL: not given */
     const struct oto_value *faults; /* NULL: not given */
-    const struct oto_value *participant; /* of a motion, instead of `plugin` */
-    const struct oto_value *controls;    /* of a motion: a participant */
+    const struct oto_value *participant; /* motion nodes: a participant, instead of `plugin` */
+    const struct oto_value *controls;    /* motion nodes: the participant that gives the controls */
     uint32_t unit, fifo_samples;
     int32_t isolation, isolation_async;
     int64_t isolation_budget_ns;

@@ -204,7 +204,7 @@ static void write_list(struct srv_json *json, const struct srv_key *key)
         srv_json_raw(json, "minItems", "1");
 }
 
-/* A path and its rule, or a list of rules and numbers. */
+/* Writes the schema of a path with its rule, or with a list of rules and numbers. */
 static void write_spread(struct srv_json *json, const struct srv_key *key)
 {
     srv_json_text(json, "type", "object");
@@ -223,7 +223,7 @@ static void write_spread(struct srv_json *json, const struct srv_key *key)
     srv_json_close(json, '}');
 }
 
-/* Names of incomplete maps. */
+/* Writes the schema of a map from names to incomplete maps. */
 static void write_named(struct srv_json *json, const struct srv_key *key)
 {
     srv_json_text(json, "type", "object");
@@ -232,7 +232,7 @@ static void write_named(struct srv_json *json, const struct srv_key *key)
     srv_json_close(json, '}');
 }
 
-/* The caller writes words, because they may be combined with other forms. */
+/* Write the schema of a value's own form. Their caller adds words, which may be combined with other forms. */
 static void (*const writers[SRV_FORM_COUNT])(struct srv_json *json, const struct srv_key *key) = {
     [SRV_FORM_F64] = write_number,  [SRV_FORM_NS] = write_number, [SRV_FORM_U32] = write_integer,
     [SRV_FORM_I32] = write_integer, [SRV_FORM_U64] = write_u64,   [SRV_FORM_RATE] = write_rate,

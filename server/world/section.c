@@ -31,7 +31,7 @@ static enum oto_status unknown_key(const struct srv_section *section, const stru
                               section->name, list);
 }
 
-/* Its section is a map whose keys are members of the same struct. */
+/* True if the key's section is a map whose keys are members of the same struct. */
 static bool is_in_place(const struct srv_key *key)
 {
     return key->section != NULL && key->form != SRV_FORM_MAP && key->form != SRV_FORM_LIST && key->form != SRV_FORM_SPREAD &&

@@ -59,7 +59,7 @@ static int by_text(const void *a, const void *b)
     return order != 0 ? order : (first->node > second->node) - (first->node < second->node);
 }
 
-/* Of two conflicting topics the alias is the one to change. */
+/* The one of two conflicting topics that the error tells the user to change: the alias, if only one is an alias. */
 static const struct topic *to_change(const struct topic *before, const struct topic *after)
 {
     const char *key = before->place->key, *after_key = after->place->key;

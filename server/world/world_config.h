@@ -63,7 +63,7 @@ struct srv_participant_config {
     const struct oto_value *place; /* place in the document; NULL in worlds without a file */
 };
 
-/* False for a master without vehicles, which only grants ticks. */
+/* Whether ticks wait for the participant's answers. False for a master without vehicles, which only grants ticks. */
 static inline bool srv_participant_is_waited_for(const struct srv_participant_config *participant)
 {
     return participant->role != OTO_ROLE_MASTER || participant->vehicle_count > 0;
@@ -113,7 +113,7 @@ struct srv_vibration {
     uint32_t source_count, line_count;
     struct srv_vibration_source *sources;
     struct srv_vibration_line *lines;
-    oto_vec3 *amplitudes_m_s2; /* of the lines of spectra */
+    oto_vec3 *amplitudes_m_s2; /* amplitudes of the lines of spectra */
     struct oto_rng_key key;
 };
 
@@ -130,7 +130,7 @@ enum srv_labels { SRV_LABELS_OFF = 0, SRV_LABELS_ON = 1, SRV_LABELS_AUTO = 2 };
 
 /* The process in which a node runs. */
 struct srv_isolation_config {
-    bool process;    /* in a plugin host */
+    bool process;    /* true: the node runs in a plugin host */
     bool async;      /* samples of tick k are published in tick k+1 */
     int64_t budget_ns; /* 0: the default */
     char group[SRV_NAME_BYTES]; /* nodes of one group share a host; "": a host for this node only */
@@ -195,7 +195,7 @@ struct srv_publish_config {
 /* PEM files of tls+tcp:// addresses; "" if not given. */
 struct srv_tls_config {
     char cert[SRV_PATH_BYTES], key[SRV_PATH_BYTES];
-    char client_ca[SRV_PATH_BYTES]; /* every client needs a certificate that it signs */
+    char client_ca[SRV_PATH_BYTES]; /* an authority that must have signed every client's certificate */
     char crl[SRV_PATH_BYTES];
 };
 
@@ -206,7 +206,7 @@ struct srv_web_config {
     bool enabled;
     char listen[72];    /* ADDRESS:PORT */
     int32_t read_token; /* enum srv_read_token */
-    char origins[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]; /* that may connect too; "" after the last */
+    char origins[SRV_ORIGINS_MAX][SRV_ORIGIN_BYTES]; /* further origins whose pages may connect; "" after the last */
 };
 
 /* What a client may do; each role includes the roles before it. */
@@ -240,7 +240,7 @@ struct srv_world_config {
     struct srv_clock_config clock;
     struct srv_environment_config environment;
     char only[OTO_TOPIC_BYTES]; /* the vehicles whose names match this pattern (base/pattern.h) are loaded; "": all */
-    uint32_t threads;  /* of the server, that tick; 0: not given */
+    uint32_t threads;  /* threads of the server that make ticks; 0: not given */
     uint32_t vehicle_count, node_count;
     struct srv_vehicle_config *vehicles;
     struct srv_node_config *nodes; /* includes motion nodes; the motion node of a vehicle precedes its others */
@@ -286,11 +286,11 @@ enum oto_status srv_world_config_load(const struct srv_world_source *source, oto
  * document themselves.
  */
 enum oto_status srv_defaults_apply(struct oto_document *document, struct oto_error *error);
-/* Another seed, with everything in the configuration that depends on it. */
+/* Sets another seed and everything in the configuration that depends on it. */
 void srv_world_config_seed(struct srv_world_config *config, uint64_t seed);
 void srv_world_config_finish(struct srv_world_config *config); /* NULL and zeroed are allowed */
 
-/* The JSON Schema of world files, from the parser's tables; malloc'ed. */
+/* Writes the JSON Schema of world files from the parser's tables. The text is malloc'ed. */
 char *srv_world_config_schema(void);
 
 #endif

@@ -59,7 +59,7 @@ static inline double oto_impl_atan2_magnitude(double y, double x, int x_negative
     return r.hi + (r.lo + (OTO_IMPL_PIO2_LO - a.lo));
 }
 
-/* C99 annex F for zeros, infinities and NaN. */
+/* Zeros, infinities and NaN give the results of C99 annex F. */
 static inline double oto_atan2(double y, double x)
 {
     double ay = __builtin_fabs(y), ax = __builtin_fabs(x), angle;

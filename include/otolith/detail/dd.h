@@ -23,7 +23,7 @@ struct oto_impl_dd {
     double hi, lo;
 };
 
-/* |a| >= |b| or a = 0 */
+/* The exact sum a + b as a pair; requires |a| >= |b| or a = 0. */
 static inline struct oto_impl_dd oto_impl_fast_two_sum(double a, double b)
 {
     struct oto_impl_dd r;
@@ -96,7 +96,7 @@ static inline double oto_impl_rint(double x)
     return (x + 0x1.8p52) - 0x1.8p52;
 }
 
-/* Low half of a*b in *lo, high half returned. */
+/* The 128-bit product a*b: *lo gets the low half, the high half is returned. */
 static inline uint64_t oto_impl_mul64(uint64_t a, uint64_t b, uint64_t *lo)
 {
 #ifdef __SIZEOF_INT128__

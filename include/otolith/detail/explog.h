@@ -58,7 +58,7 @@ static inline double oto_expm1(double x)
     struct oto_impl_dd sum;
     double scale;
     if (!(x < 40.0))
-        return x != x ? x : oto_exp(x); /* 1 is below half of the last bit */
+        return x != x ? x : oto_exp(x); /* 1 is less than half of the last bit of exp(x) */
     if (x < -40.0)
         return -1.0;
     if (x <= 0.171 && x >= -0.171)
@@ -76,7 +76,7 @@ struct oto_impl_log {
     double cubic;         /* log(1 + r) - r + r²/2 */
 };
 
-/* x positive, normal */
+/* The parts of log(x + x_lo) for a positive, normal x. */
 static inline struct oto_impl_log oto_impl_log_parts(double x, double x_lo)
 {
     uint64_t bits = oto_impl_bits(x), offset = bits - 0x3fe6800000000000u;
@@ -152,7 +152,7 @@ static inline struct oto_impl_dd oto_impl_log_pair(double x, double scale_expone
                                  b.lo + (a.lo + (l.base_lo + (l.r_lo + (l.cubic - (0.5 * square.lo + l.r * l.r_lo))))));
 }
 
-/* |y| >= 2^53 is even. */
+/* Every |y| >= 2^53 is an even integer. */
 static inline int oto_impl_is_integer(double y)
 {
     return __builtin_fabs(y) >= 0x1p52 || (double)(int64_t)y == y;
@@ -163,7 +163,7 @@ static inline int oto_impl_is_odd(double y)
     return __builtin_fabs(y) < 0x1p53 && (double)(int64_t)y == y && ((int64_t)y & 1);
 }
 
-/* x^y for x > 0 finite, y finite */
+/* x^y for finite x > 0 and finite y. */
 static inline double oto_impl_pow_positive(double x, double y)
 {
     double scale_exponent = 0.0, y_hi;
@@ -178,13 +178,13 @@ static inline double oto_impl_pow_positive(double x, double y)
     if (!(y_hi < 710.0 && y_hi > -746.0))
         return y_hi > 0.0 ? 0x1p1023 * 2.0 : 0.0;
     if (y_hi < 0x1p-60 && y_hi > -0x1p-60)
-        return 1.0 + y_hi; /* needed if y is too small or large for the exact product */
+        return 1.0 + y_hi; /* the exact product below is not valid for very small or large y */
     p = oto_impl_two_prod(y, l.hi);
     e = oto_impl_exp_parts(p.hi, p.lo + y * l.lo);
     return oto_impl_scale(e.table + e.rest, e.exponent);
 }
 
-/* C99 annex F, negative x with integer y included. */
+/* Special values as in C99 annex F, including negative x with integer y. */
 static inline double oto_pow(double x, double y)
 {
     double ax = __builtin_fabs(x), magnitude;

@@ -75,7 +75,7 @@ static inline struct oto_impl_angle oto_impl_reduce_large(double x)
     return r;
 }
 
-/* x finite */
+/* Reduces a finite x to a quadrant and a rest. */
 static inline struct oto_impl_angle oto_impl_reduce(double x)
 {
     struct oto_impl_angle r;
@@ -183,7 +183,7 @@ static inline void oto_impl_kernels(double x, double lo, double *sine, double *c
     *cosine = w + (((1.0 - w) - half) + (p[1] - x * lo));
 }
 
-/* Same bits as oto_sin and oto_cos. */
+/* Sine and cosine in one call, with the bits of oto_sin and oto_cos. */
 static inline void oto_sincos(double x, double *sine, double *cosine)
 {
     struct oto_impl_angle a;

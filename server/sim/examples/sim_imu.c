@@ -1,4 +1,7 @@
-/* A world in this process: the mean of a second of its IMU and the state hash, for three seeds. usage: sim_imu [WORLD.yaml] */
+/*
+ * Runs a world in this process and prints, for each of three seeds, the mean of the IMU over one second and the state hash.
+ * usage: sim_imu [WORLD.yaml]
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
