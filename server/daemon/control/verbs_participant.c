@@ -37,7 +37,7 @@ static enum oto_status check_role(const struct srv_participant_config *config, c
                     given->kind == OTO_ARGUMENT_TEXT ? given->text : "(not a text)");
 }
 
-/* Reads the options of a join from the message. Options that the message lacks keep the value of the world file. */
+/* Reads the options of a join from the message. An option that the message lacks is 0, or -1 for the timeout. */
 static enum oto_status read_join(const struct srv_request *request, struct srv_join *join, struct oto_error *error)
 {
     const char *name;
