@@ -1,11 +1,11 @@
-/* Landlock, where the kernel has it: what a process that only reads gives up. */
+/* Landlock: a process that only reads gives up other rights, if the kernel supports this. */
 #ifndef SRV_BASE_LANDLOCK_H
 #define SRV_BASE_LANDLOCK_H
 
 #include <stdint.h>
 
 /*
- * From here on, for ever: no file is written, made, renamed or removed and no program executed; from ABI 4 on no TCP; from
+ * Denies the process permanently to write, make, rename or remove files and to execute programs; from ABI 4 on also TCP; from
  * ABI 6 on no signal to another process. Files may be read. Returns the kernel's ABI, 0 where it offers none. After
  * no_new_privs.
  */
