@@ -21,7 +21,7 @@
 #include "publish/socket.h"
 
 #define LISTEN_MAX 8
-#define DESCRIPTORS_MAX 4096 /* asked for, so that a leak is seen before the end */
+#define DESCRIPTORS_MAX 4096 /* requested limit: high enough to detect a leak before no descriptor is left */
 #define QUEUE_MIN 64
 #define QUEUE_MAX 8192 /* limit of nng */
 #define SCHEMA_PERIOD_NS 1000000000
@@ -49,7 +49,7 @@ struct publisher {
     struct options options;
     struct oto_client *client;
     struct srv_pub *pub;
-    struct srv_datagram datagram; /* of the format plotjuggler */
+    struct srv_datagram datagram; /* targets of the format plotjuggler */
     struct srv_feed *feed;
     int signal_fd;
     int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
@@ -433,7 +433,7 @@ int main(int argc, char **argv)
     } else {
         (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);
     }
-    if (publisher.leaks) { /* nng would wait for what it lost */
+    if (publisher.leaks) { /* the end of nng would wait for the connections that it leaked */
         report_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
         _exit(EXIT_LEAK);
     }
