@@ -19,7 +19,7 @@ struct denied {
 };
 
 static const struct {
-    uint32_t abi; /* from this one on */
+    uint32_t abi; /* the first ABI that can deny these operations */
     struct denied denied;
 } steps[] = {
     {1,

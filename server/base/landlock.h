@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * From this call on the process can write, make, rename or remove no file and execute no program; from ABI 4 on it cannot use
- * TCP, from ABI 6 on it cannot send signals to other processes. It can read files. Returns the kernel's ABI; 0: there is none.
- * no_new_privs must be set before.
+ * From this call on the process can write, make, rename or remove no file and execute no program; from ABI 4 on it cannot
+ * bind or connect TCP sockets, from ABI 6 on it cannot send signals to other processes. It can read files. Returns the
+ * kernel's ABI; 0: there is none. no_new_privs must be set before.
  */
 uint32_t srv_landlock_close(void);
 

@@ -6,7 +6,7 @@
 
 /* ---- server.c ---- */
 
-/* SIG_BLOCK: signals that end the run wait; SIG_UNBLOCK: they are delivered again. */
+/* SIG_BLOCK: blocks the signals that end a run; SIG_UNBLOCK: delivers them again. */
 void srv_server_hold_signals(int how);
 
 /* ---- server_end.c ---- */

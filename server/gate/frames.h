@@ -15,7 +15,7 @@
 
 struct srv_frame {
     uint32_t references;
-    size_t bytes; /* with the header */
+    size_t bytes; /* size of `data`: header and frame */
     unsigned char data[];
 };
 

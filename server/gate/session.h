@@ -14,7 +14,7 @@
 #include "transport/tls.h"
 
 #define SRV_SESSION_OPENING_MS 5000
-#define SRV_SESSION_OUT_BYTES 16384 /* a TLS record */
+#define SRV_SESSION_OUT_BYTES 16384 /* largest size of a TLS record */
 
 enum srv_session_state { SRV_SESSION_HANDSHAKE, SRV_SESSION_GREETING, SRV_SESSION_STREAMING, SRV_SESSION_RELAYING, SRV_SESSION_OVER };
 
@@ -33,7 +33,7 @@ struct srv_session {
     unsigned char greeting[8];
     size_t greeting_bytes;
     uint64_t cursor;
-    struct srv_frame *frame; /* being sent */
+    struct srv_frame *frame; /* the frame that is being sent */
     size_t frame_sent;
     size_t out_begin, out_end;
     unsigned char out[SRV_SESSION_OUT_BYTES];

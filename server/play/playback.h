@@ -16,12 +16,12 @@
 struct srv_playback {
     struct recorded *recorded;
     char world[OTO_WORLD_NAME_BYTES];
-    struct srv_channel_spec *specs; /* of each channel */
+    struct srv_channel_spec *specs; /* one for each channel */
     struct srv_ring *rings;
     uint64_t rate_num, rate_den; /* base rate of the recorded world */
     struct srv_segment segment;
     int64_t t_ns;                /* simulated time of the playback: everything before it is published */
-    int64_t start_ns, end_ns;    /* of the file */
+    int64_t start_ns, end_ns;    /* first and last simulated time of the recording */
     struct recorded_sample next; /* the next sample of the file, not published yet */
     bool has_next;
     uint64_t published, out_of_order; /* numbers of samples; out_of_order: older than a published one of the channel, and dropped */

@@ -53,8 +53,8 @@ struct publisher {
     struct srv_feed *feed;
     int signal_fd;
     int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
-    uint32_t descriptors; /* open at the start */
-    uint32_t descriptor_limit; /* at the start */
+    uint32_t descriptors; /* number of open descriptors at the start */
+    uint32_t descriptor_limit; /* limit of open descriptors at the start */
     bool leaks;
 };
 
@@ -189,7 +189,7 @@ static uint32_t descriptor_limit(void)
     return limit.rlim_cur < DESCRIPTORS_MAX ? (uint32_t)limit.rlim_cur : DESCRIPTORS_MAX;
 }
 
-/* The number of open descriptors. Without a free descriptor they cannot be counted: then the limit. */
+/* Returns the number of open descriptors; if no descriptor is free for the count, returns the limit. */
 static uint32_t count_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -205,8 +205,9 @@ static uint32_t count_descriptors(void)
 }
 
 /*
- * A quarter of the descriptors belongs to nobody: a new process serves before they run out. The limit is that of the
- * start: a limit that somebody lowers later would let connections that nng is about to close look like a leak.
+ * True if more than a quarter of the descriptor limit is open without a known use: then a new process replaces this one before
+ * the descriptors run out. The limit is that of the start: with a limit that is lowered later, connections that nng is about
+ * to close would look like a leak.
  */
 static bool leaks_descriptors(struct publisher *publisher)
 {

@@ -26,7 +26,7 @@
 struct srv_supervisor {
     uv_loop_t *loop;
     struct srv_supervisor_hooks hooks;
-    char name[32]; /* of the program */
+    char name[32]; /* name of the program */
     char program[512];
     char directory[128];
     char *arguments[SRV_SUPERVISOR_ARGUMENTS]; /* owned; the last is NULL */

@@ -253,7 +253,7 @@ static void ignore(void *context, enum oto_status status, uint64_t tick, const c
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer)
 {
     struct job *job = checkpointer->jobs;
-    if (job != NULL && job->work.data != NULL && uv_cancel((uv_req_t *)&job->work) != 0) { /* it runs */
+    if (job != NULL && job->work.data != NULL && uv_cancel((uv_req_t *)&job->work) != 0) { /* the job runs: it cannot be cancelled */
         job->done(job->context, OTO_TIMEOUT, job->tick, "the file has not been written for 10 s, as by a stuck disk: the "
                   "checkpoint may be complete later");
         job->done = ignore;

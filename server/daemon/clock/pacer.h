@@ -25,14 +25,14 @@ struct srv_pacer {
     struct srv_schedule schedule; /* deadlines of the ticks, in real time since the anchor */
     int64_t anchor_ns;
     uint32_t burst;
-    uint32_t overruns; /* consecutive */
+    uint32_t overruns; /* consecutive overruns so far */
 };
 
-/* What to do now. */
+/* The pacer's decision for the next tick. */
 struct srv_pace {
     bool run;            /* true: start the tick; false: wait until until_ns and plan again */
     bool catching_up;    /* this tick follows the previous tick without a pause to reduce the lateness */
-    int64_t until_ns;    /* the deadline */
+    int64_t until_ns;    /* the deadline of the next tick */
     int64_t lateness_ns; /* if `run`: now minus the deadline before a slip, >= 0 */
     int64_t slipped_ns;  /* time by which the deadlines slip, else 0 */
 };

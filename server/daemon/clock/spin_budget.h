@@ -11,7 +11,7 @@
 
 #define SRV_SPIN_LEAD_NS 60000
 #define SRV_SPIN_WINDOW_NS INT64_C(1000000000)
-#define SRV_SPIN_SHARE 10 /* one part in ten */
+#define SRV_SPIN_SHARE 10 /* at most one tenth of the time */
 
 struct srv_spin_budget {
     int64_t window_start_ns;

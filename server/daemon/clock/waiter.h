@@ -1,7 +1,7 @@
 /*
  * The sleep of the tick thread (A2). A private libuv loop polls a timerfd, set to an absolute time of CLOCK_MONOTONIC, and an
- * eventfd by which other threads wake the tick thread. The main thread opens and closes it; the tick thread uses it without
- * allocation or lock.
+ * eventfd by which other threads wake the tick thread. The main thread opens and closes the waiter; the tick thread uses it
+ * without allocation or lock.
  */
 #ifndef SRV_CLOCK_WAITER_H
 #define SRV_CLOCK_WAITER_H

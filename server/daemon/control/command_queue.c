@@ -209,7 +209,7 @@ void srv_command_queue_destroy(struct srv_command_queue *queue)
     free(queue);
 }
 
-/* Commands that end something are never refused: there is at most one for each that started something. */
+/* Commands that end something are never refused for too many commands: there is at most one for each thing that was started. */
 static bool must_arrive(enum srv_command_kind kind)
 {
     return kind == SRV_COMMAND_STOP || kind == SRV_COMMAND_LEAVE || kind == SRV_COMMAND_SETTLE;

@@ -23,7 +23,7 @@ struct srv_job {
     enum srv_job_stage stage;
     uint32_t node;
     bool swap;
-    bool stayed;    /* a retired library is still mapped */
+    bool stayed;    /* the file of the retired plugin is still mapped */
     bool cancelled; /* a client cancelled the swap before the tick thread had it */
     bool undo;
     bool wait;      /* the reply waits for the end of the probation */
@@ -45,7 +45,7 @@ struct srv_loader {
     struct srv_previous *previous; /* previous plugin of each node; member `plugin` NULL: there is none */
     uint32_t node_count;
     srv_probe_function *probe;
-    bool busy;        /* the worker */
+    bool busy;        /* the worker has a job of the loader */
     bool stopped;
 };
 

@@ -24,7 +24,7 @@ struct srv_runtime_dir {
 enum oto_status srv_runtime_dir_claim(const char *world, struct srv_runtime_dir *dir, struct oto_error *error);
 /* Lets other users connect to control.sock, where the server checks their credentials. They cannot list the directory. */
 enum oto_status srv_runtime_dir_share(const struct srv_runtime_dir *dir, struct oto_error *error);
-/* Removes the files in the directory, then the directory. NULL, zeroed by claim, or released before are allowed. */
+/* Removes the files in the directory, then the directory. `dir` may be NULL, not claimed, or released already. */
 void srv_runtime_dir_release(struct srv_runtime_dir *dir);
 
 /* Writes the path of the file `name` in the directory; false when it does not fit. */

@@ -11,8 +11,8 @@ struct watched {
     uv_timer_t look;
     struct srv_watch *watch;
     uint32_t node;
-    char *path;       /* resolved; NULL: not in use */
-    const char *name; /* its last part */
+    char *path;       /* path of the plugin's file without links; NULL: not in use */
+    const char *name; /* last part of `path` */
     struct stat seen; /* the file at the last check; st_ino 0: there was none */
     struct stat swapped; /* the file of the running plugin, if known */
 };

@@ -118,7 +118,7 @@ static bool act(struct srv_replay *replay)
     if (tick_now(replay) < replay->line.tick) {
         return false;
     }
-    srv_command_queue_poll(replay->command_queue); /* updates the plugins of the nodes */
+    srv_command_queue_poll(replay->command_queue); /* takes replies, which update the plugins of the nodes */
     if (srv_replay_act(replay, &error) != OTO_OK) {
         give_up(replay, error.text);
         return true;

@@ -1,4 +1,4 @@
-/* Repeats the actions of a log. The world waits at their tick meanwhile. */
+/* Repeats the actions of a log. The tick thread waits at the tick of an action until the action is applied. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -27,7 +27,7 @@ struct srv_replay {
     struct srv_replay_source source;
     struct srv_replay_node *nodes;
     uint32_t node_count;
-    /* while it runs */
+    /* while the replay runs */
     struct srv_engine *engine;
     struct srv_command_queue *command_queue;
     struct oto_run_log_line line;

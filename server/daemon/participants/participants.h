@@ -25,7 +25,7 @@ enum srv_participant_input_kind {
 struct srv_participant_input {
     uint64_t tick;        /* the input is applied at the start of this tick */
     uint32_t participant; /* number in the world */
-    uint32_t vehicle;     /* index */
+    uint32_t vehicle;     /* index of the vehicle */
     uint32_t kind;        /* enum srv_participant_input_kind */
     uint32_t reserved;
     union {
@@ -40,7 +40,7 @@ struct srv_participant {
     uint32_t *vehicles; /* indices of the vehicles whose truth it gives */
     struct srv_participant_input *inputs; /* for the next tick, one for each vehicle */
     bool is_waited_for, is_master;
-    struct srv_mailbox *mailbox; /* NULL: absent */
+    struct srv_mailbox *mailbox; /* NULL: the participant is absent */
     bool dropped;                /* policy `drop` was applied: the mailbox is no longer read */
     bool has_been; /* joined before */
     bool lagging;  /* was late: ticks do not wait for it until it answers a grant again */

@@ -21,7 +21,7 @@ enum srv_crash_stage {
     SRV_CRASH_STAGE_LOADING,
     SRV_CRASH_STAGE_SERVING,
     SRV_CRASH_STAGE_FAILED,  /* the server ended in order and never served */
-    SRV_CRASH_STAGE_ENDED    /* ended in order */
+    SRV_CRASH_STAGE_ENDED    /* the server ended in order */
 };
 
 struct srv_crash_page {
@@ -31,7 +31,7 @@ struct srv_crash_page {
     int32_t code;    /* si_code: above 0 the kernel raised the signal for a fault, otherwise a process sent it */
     uint64_t address;
     char node[96];    /* the node whose step crashed, "vehicle/node"; "": the server itself */
-    char plugin[128]; /* file */
+    char plugin[128]; /* file of the node's plugin */
     uint64_t lineage; /* lineage of the last run that began (otolith/segment.h); 0: no run began */
     uint64_t saves;   /* checkpoints written so far; the newest is at (saves - 1) mod SRV_CRASH_SAVES */
     char save[SRV_CRASH_SAVES][SRV_CRASH_PATH_BYTES];

@@ -22,7 +22,7 @@ struct srv_sim;
 struct srv_engine_options {
     bool start_paused;     /* the first tick waits for resume or step */
     uint64_t epoch;        /* random, made by the caller */
-    uint64_t lineage;      /* epoch of the run that this one continues after a crash; 0: its own */
+    uint64_t lineage;      /* epoch of the run that this run continues after a crash; 0: this run continues none */
     bool single_steps;     /* nodes of one plugin are never stepped together */
     int64_t watchdog_ns;   /* a tick that takes longer is reported; 0: max(250 ms, 50 periods) */
     uint64_t journal_every; /* ticks between two hashes of all nodes; 0: nothing is logged (daemon/thread/journal.h) */
@@ -45,11 +45,11 @@ void srv_engine_destroy(struct srv_engine *engine);
 
 /* Before the start: restores a saved state (sim/checkpoint.h). After an error the engine can only be destroyed. */
 enum oto_status srv_engine_load(struct srv_engine *engine, const void *state, uint64_t bytes, struct oto_error *error);
-/* Starts the tick thread. The text, and a REALTIME event, report the real-time rights that it got. */
+/* Starts the tick thread. `privileges`, and a REALTIME event, report the real-time rights that the thread got. */
 enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, size_t privileges_bytes,
                                  struct oto_error *error);
 
-/* The engine's simulator. While the tick thread runs, only that thread may use the simulator. */
+/* The engine's simulator. While the tick thread runs, the simulator belongs to that thread. */
 struct srv_sim *srv_engine_sim(struct srv_engine *engine);
 
 /* The sealed memfd, for SCM_RIGHTS. Owned by the engine. */

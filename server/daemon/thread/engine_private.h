@@ -53,7 +53,7 @@ struct srv_engine {
     struct srv_feed *feed;       /* NULL: this is no replay */
     struct srv_workers *workers; /* NULL: the tick thread has no worker threads */
 
-    /* tick thread */
+    /* members of the tick thread */
     enum oto_clock_mode mode;
     bool paused, ended, faulted;
     uint32_t shown_state;
@@ -78,7 +78,7 @@ struct srv_engine {
     int64_t lossless_deadline_ns; /* end of the current wait for lossless readers, 0: no wait */
     struct srv_rights rights;
 
-    /* both */
+    /* members that both threads use */
     struct srv_queue commands, replies;
     int notify_fd;
     uint32_t quit;
@@ -89,7 +89,7 @@ struct srv_engine {
     uint32_t lossless_waiting;
     struct srv_lossless_reader lossless[SRV_LOSSLESS_READERS];
 
-    /* main thread */
+    /* members of the main thread */
     uint64_t last_fault_id;
     pthread_t thread;
     bool started;
@@ -105,7 +105,7 @@ struct srv_engine {
     struct srv_watchdog {
         uint64_t tick;
         int64_t since_ns;
-        bool counted, reported;  /* this tick */
+        bool counted, reported;  /* whether the stall of this tick was counted and reported */
         int64_t report_ns;       /* real time of the last report; 0: none */
         int64_t longest_ns;      /* duration of the stall at the last report */
         uint32_t unreported;     /* stalls since the last report */
