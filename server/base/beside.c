@@ -1,4 +1,4 @@
-/* Paths that start at this code. */
+/* Paths relative to the file that contains this code. */
 #include "base/beside.h"
 
 #include <dlfcn.h>

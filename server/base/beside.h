@@ -1,4 +1,4 @@
-/* Paths that start at this code: from the shared library that contains it, or from the program. [loop] */
+/* Paths relative to the file that contains this code: the shared library, or the program. [loop] */
 #ifndef SRV_BASE_BESIDE_H
 #define SRV_BASE_BESIDE_H
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Sets errno and *why. */
+/* Checks that `fd` is a regular file. If not, returns -1 and sets errno and *why. */
 static int check_kind(int fd, const char **why)
 {
     struct stat facts;

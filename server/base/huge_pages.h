@@ -1,4 +1,4 @@
-/* Large pages for memory that each tick goes through: an address of a fleet's state otherwise costs a walk of the page table. */
+/* Large pages for memory that each tick reads and writes: with small pages the state of a fleet causes many TLB misses. */
 #ifndef SRV_BASE_HUGE_PAGES_H
 #define SRV_BASE_HUGE_PAGES_H
 
@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 
 #define SRV_HUGE_PAGE UINT64_C(0x200000)
-#define SRV_HUGE_PAGES_FROM_BYTES (8 * SRV_HUGE_PAGE) /* less is not worth the rest of the last page */
+#define SRV_HUGE_PAGES_FROM_BYTES (8 * SRV_HUGE_PAGE) /* for smaller memory the unused rest of the last page would cost too much */
 
-/* Asks for large pages in the whole ones of a range that is not used yet. A kernel without them changes nothing. */
+/* Requests large pages for a range of memory that is not used yet. Without support in the kernel nothing changes. */
 static inline void srv_huge_pages(void *memory, uint64_t bytes)
 {
     const uintptr_t start = ((uintptr_t)memory + SRV_HUGE_PAGE - 1) / SRV_HUGE_PAGE * SRV_HUGE_PAGE;

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Beyond the headers of Linux 5.13. */
+/* Constants that the headers of Linux 5.13 do not define. */
 #define FS_REFER (UINT64_C(1) << 13)
 #define FS_TRUNCATE (UINT64_C(1) << 14)
 #define FS_IOCTL_DEV (UINT64_C(1) << 15)
@@ -13,13 +13,13 @@
 #define SCOPE_ABSTRACT_UNIX_SOCKET (UINT64_C(1) << 0)
 #define SCOPE_SIGNAL (UINT64_C(1) << 1)
 
-/* What is denied, as the kernel takes it (struct landlock_ruleset_attr); a kernel takes what it does not know as 0. */
+/* The denied operations, in the layout of struct landlock_ruleset_attr. Members that a kernel does not know must be 0. */
 struct denied {
     uint64_t fs, net, scoped;
 };
 
 static const struct {
-    uint32_t abi; /* from this one on */
+    uint32_t abi; /* the first ABI that can deny these operations */
     struct denied denied;
 } steps[] = {
     {1,

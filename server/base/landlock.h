@@ -1,13 +1,13 @@
-/* Landlock, where the kernel has it: what a process that only reads gives up. */
+/* Landlock: a process that only reads gives up other rights, if the kernel supports this. */
 #ifndef SRV_BASE_LANDLOCK_H
 #define SRV_BASE_LANDLOCK_H
 
 #include <stdint.h>
 
 /*
- * From here on, for ever: no file is written, made, renamed or removed and no program executed; from ABI 4 on no TCP; from
- * ABI 6 on no signal to another process. Files may be read. Returns the kernel's ABI, 0 where it offers none. After
- * no_new_privs.
+ * From this call on the process can write, make, rename or remove no file and execute no program; from ABI 4 on it cannot
+ * bind or connect TCP sockets, from ABI 6 on it cannot send signals to other processes. It can read files. Returns the
+ * kernel's ABI; 0: there is none. no_new_privs must be set before.
  */
 uint32_t srv_landlock_close(void);
 

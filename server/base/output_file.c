@@ -124,7 +124,7 @@ static bool is_allowed(const char *path)
     return fd >= 0 || errno == ENOENT;
 }
 
-/* `previous`: the file to replace, or NULL. */
+/* Opens a temporary file beside the target. `previous`: the file that will be replaced, or NULL. */
 static FILE *open_temporary(struct oto_output_file *output, const struct stat *previous)
 {
     (void)snprintf(output->temporary, sizeof output->temporary, "%s.XXXXXX.tmp", output->target);
@@ -158,7 +158,7 @@ enum oto_status oto_output_file_open(struct oto_output_file *output, const char 
     return output->file != NULL ? OTO_OK : oto_fail(error, OTO_IO, "cannot write '%.256s': %s", path, strerror(errno));
 }
 
-/* Returns 0 or an errno, as the functions below. */
+/* Synchronises the directory of the target with the disk. Returns 0 or an errno, as the functions below. */
 static int sync_directory(const char *target)
 {
     char directory[PATH_MAX];
@@ -173,14 +173,14 @@ static int sync_directory(const char *target)
     return reason;
 }
 
-/* It is no error if a device or FIFO cannot be synchronised. */
+/* Flushes the output, and synchronises it if required. A device or FIFO that cannot be synchronised is no error. */
 static int write_out(const struct oto_output_file *output)
 {
     if (fflush(output->file) != 0) {
         return errno;
     }
     if (ferror(output->file) != 0) {
-        return EIO; /* errno of an earlier write error is not known */
+        return EIO; /* an earlier write failed; its errno is not known any more */
     }
     const bool durable = (output->flags & OTO_OUTPUT_DURABLE) != 0;
     return durable && fsync(fileno(output->file)) != 0 && errno != EINVAL && errno != EROFS ? errno : 0;

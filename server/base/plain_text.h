@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Cut to whole characters if `bytes` are too few; always NUL-terminated. Returns `plain`. */
+/* Writes the safe text, cut to whole characters if `bytes` are too few, always NUL-terminated. Returns `plain`. */
 const char *oto_plain_text(const char *text, char *plain, size_t bytes);
 void oto_plain_text_put(FILE *to, const char *text);
 

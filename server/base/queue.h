@@ -1,5 +1,5 @@
 /*
- * Single-producer, single-consumer queue of items of fixed size between the main thread and the tick thread, without
+ * A single-producer, single-consumer queue of items of fixed size between the main thread and the tick thread, without
  * locks or allocation. The producer owns `tail`, the consumer owns `head`.
  */
 #ifndef SRV_WORLD_QUEUE_H

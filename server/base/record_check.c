@@ -78,8 +78,8 @@ static enum oto_status check_field(const struct oto_record_type *type, const str
 }
 
 /*
- * Length of the common leading segments of two names, with their dots. A name that ends there counts as a whole, plus
- * one.
+ * Number of bytes in the leading segments that two names share, each segment with its dot. The end of a name counts like a
+ * dot, as one byte.
  */
 static size_t shared_segments(const char *a, const char *b)
 {

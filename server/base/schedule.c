@@ -62,7 +62,7 @@ void srv_due_jump(struct srv_due *due, uint64_t n)
 enum oto_status srv_due_init(struct srv_due *due, uint64_t rate_num, uint64_t rate_den, uint64_t base_num,
                              uint64_t base_den, struct oto_error *error)
 {
-    srv_wide ticks = (srv_wide)base_num * rate_den; /* a sample is due every ticks/unit ticks */
+    srv_wide ticks = (srv_wide)base_num * rate_den; /* a sample is due once in every ticks/unit ticks */
     srv_wide unit = (srv_wide)base_den * rate_num;
     const srv_wide common = srv_wide_gcd(ticks, unit);
     ticks /= common;

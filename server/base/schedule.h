@@ -30,7 +30,7 @@ uint64_t srv_events_until(int64_t t_ns, uint64_t num, uint64_t den);
 struct srv_schedule {
     uint64_t n;
     int64_t t_ns;
-    uint64_t rest; /* t = t_ns + rest/num ns */
+    uint64_t rest; /* the instant is t_ns + rest/num ns */
     uint64_t num;
     int64_t step_ns;
     uint64_t step_rest;

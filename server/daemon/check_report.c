@@ -20,7 +20,7 @@ static void print_text(const char *text, size_t length)
     (void)fputc('"', stdout);
 }
 
-/* "file:line:column: error: sentence"; errors without a place have only the sentence. */
+/* Prints an error as a JSON object. `text` is "file:line:column: error: sentence", or only the sentence. */
 static void print_error(const char *text)
 {
     static const char mark[] = ": error: ";

@@ -14,7 +14,7 @@ struct srv_check_report {
 
 /* Prints an error: a struct srv_check_report is the context of srv_world_source.report. */
 void srv_check_report_error(void *report, const struct oto_error *error);
-/* Prints the end after errors. Returns an exit code. */
+/* Ends the report of a world with errors. Returns an exit code. */
 int srv_check_report_failed(const struct srv_check_report *report);
 /* Prints the facts of a world without errors. Returns an exit code. */
 int srv_check_report_good(const struct srv_check_report *report, const struct srv_world_config *config, uint32_t channels);

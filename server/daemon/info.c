@@ -14,7 +14,7 @@
 #include "otolith/vecmath.h"
 #include "otolith/version.h"
 
-/* Text that grows in a buffer of fixed size, and knows when it did not fit. */
+/* A text in a buffer of fixed size, which can report that the text did not fit. */
 struct sheet {
     char *text;
     size_t bytes, used;
@@ -68,7 +68,7 @@ static void put_endpoints(struct sheet *sheet, const struct srv_server *server)
     put(sheet, "]");
 }
 
-/* The link of the page with its read token, and the file with both tokens; "" before the page listens and without one. */
+/* Adds the link of the page with its read token, and the file with both tokens; "" if no page listens. */
 static void put_page(struct sheet *sheet, const struct srv_server *server)
 {
     const char *link = server->web != NULL ? srv_supervisor_endpoint(server->web, 0) : "";
@@ -122,7 +122,7 @@ static void put_clock(struct sheet *sheet, const struct srv_server *server)
         (unsigned long long)server->config.seed, (long long)clock->until_ns, (unsigned long long)now.tick);
 }
 
-#define HOST_ROOM 400 /* of a plugin host with its first nodes, or of an input; what does not fit is left out */
+#define HOST_ROOM 400 /* bytes for a plugin host with its first nodes, or for an input; further entries are left out */
 
 static void put_host(struct sheet *sheet, const struct srv_server *server, uint32_t index,
                      const struct srv_group_facts *host)
@@ -167,7 +167,7 @@ static void put_input(struct sheet *sheet, const char *world, const char *node, 
     put(sheet, "\"mount_rpy_deg\": [%.9g, %.9g, %.9g]}", rpy.x / OTO_DEG, rpy.y / OTO_DEG, rpy.z / OTO_DEG);
 }
 
-/* The inputs of estimators and the mounts of these sensors. */
+/* Adds the inputs of estimators, each with the mount of the input's sensor. */
 static void put_inputs(struct sheet *sheet, const struct srv_server *server)
 {
     const char *world = srv_engine_segment(server->engine)->world;
@@ -183,7 +183,7 @@ static void put_inputs(struct sheet *sheet, const struct srv_server *server)
     put(sheet, "]");
 }
 
-/* What somebody needs to start the same world again. */
+/* Adds the facts that are needed to start the same world again. */
 static void put_origin(struct sheet *sheet, const struct srv_server *server)
 {
     const struct srv_options *options = server->options;

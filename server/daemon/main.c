@@ -33,7 +33,7 @@ static int print_schema(void)
     return written >= 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* An error that is not of the world file is reported here, the others where they were found. */
+/* Errors of the world file were reported where they were found; an error of another kind is reported here. */
 static int report_check(struct srv_server *server, enum oto_status loaded, const struct oto_error *error)
 {
     struct srv_check_report *report = &server->check_report;
@@ -46,14 +46,14 @@ static int report_check(struct srv_server *server, enum oto_status loaded, const
     return srv_check_report_failed(report);
 }
 
-/* One loader thread, two heaps: the resident set stays small. Before any thread and any allocation of size. */
+/* Keeps the resident set small by one worker thread and two heaps. Call it before any thread and any large allocation. */
 static void be_small(void)
 {
     (void)mallopt(M_ARENA_MAX, 2);
     (void)setenv("UV_THREADPOOL_SIZE", "1", 1);
 }
 
-/* False: a signal asks the process to end. Signals are blocked between two runs. */
+/* Waits before the next attempt. False: a signal asks the process to end. Signals are blocked between two runs. */
 static bool pause_before_restart(void)
 {
     static const struct timespec pause = {.tv_nsec = RESTART_PAUSE_MS * 1000000L};
@@ -66,8 +66,8 @@ static bool pause_before_restart(void)
 }
 
 /*
- * The run before a restored one has ended when the restored one starts. Where that fails, for lack of a descriptor for
- * example, it is made again for some seconds. Destroys `failed`; NULL: it stays failed.
+ * Makes another attempt at a restored run that could not start, for example for lack of a descriptor, because the previous run
+ * has ended already. Attempts are made for some seconds. Destroys `failed`. NULL: all attempts failed.
  */
 static struct srv_server *make_again(struct srv_server *failed, uint32_t *attempts, struct oto_error *error)
 {
@@ -91,7 +91,7 @@ static struct srv_server *make_again(struct srv_server *failed, uint32_t *attemp
     return NULL;
 }
 
-/* Runs `server` and those that restores start after it; the exit code. Destroys them. */
+/* Runs `server` and then each run that a `restore` makes, and destroys them. Returns the exit code. */
 static int run_from(struct srv_server *server, struct oto_error *error)
 {
     uint32_t attempts = 0;
@@ -136,7 +136,7 @@ static int run_all(const struct srv_options *options)
     return code;
 }
 
-/* Whether the option is on the line. The supervising parent reads no other options: its child parses the line. */
+/* Whether the option is in the command line. The supervising parent reads only two options: its child parses the line. */
 static bool is_given(int argc, char **argv, const char *option)
 {
     for (int i = 1; i < argc; i++) {
@@ -147,7 +147,7 @@ static bool is_given(int argc, char **argv, const char *option)
     return false;
 }
 
-/* False: the parent has ended already. */
+/* Makes the process end with its parent. False: the parent has ended already. */
 static bool follow_parent(void)
 {
     const pid_t parent = getppid();

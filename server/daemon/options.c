@@ -42,7 +42,7 @@ static const struct argp_option rows[] = {
     {"schema", KEY_SCHEMA, NULL, 0, "Print the JSON Schema of world files", 1},
     {0}};
 
-/* Options that are a value of the world file. */
+/* Options that set one key of the world file. */
 static const struct {
     int key;
     const char *path;

@@ -12,27 +12,27 @@
 
 struct srv_options {
     const char *world_path;
-    struct srv_override overrides[SRV_MAX_OVERRIDES]; /* --set, and options that are short for one */
+    struct srv_override overrides[SRV_MAX_OVERRIDES]; /* from --set, and from options that set one key */
     uint32_t override_count;
-    int64_t for_ns; /* simulated; 0: the value of the world file */
+    int64_t for_ns; /* simulated duration; 0: the value of the world file */
     const char *keep_plugins;
     const char *restore_path, *checkpoint_path; /* NULL: not given */
     const char *log_path, *replay_path; /* NULL: not given */
     uint64_t log_hashes; /* ticks between the hashes of the log; 0: not given */
     bool replay_anyway;
     bool mode_given;
-    const char *fixed; /* an option given that a replay cannot be given besides; NULL: none */
+    const char *fixed; /* a given option that cannot be combined with a replay; NULL: none */
     const char *checkpoint_directory;
-    const char *again; /* how the server before this one died; NULL: there was none */
+    const char *again; /* how the previous server died; NULL: this is the first server */
     const char *quarantine[SRV_MAX_QUARANTINE];
     uint32_t quarantine_count;
     int crash_page_fd; /* 0: not supervised */
     bool start_paused, check, json, schema, no_publish, follow_parent, supervise;
 };
 
-/* Ends the process with code 2 and a sentence when the line is wrong. The texts of argv are borrowed. */
+/* Ends the process with code 2 and a sentence when the command line is wrong. The texts of argv are borrowed. */
 void srv_options_parse(int argc, char **argv, struct srv_options *options);
-/* "10s", "500ms", "1.5min" in ns, exactly; false when it is none, or is 0 or above 292 years. */
+/* Converts "10s", "500ms", "1.5min" to ns, exactly; false when the text is no duration, or is 0 or above 292 years. */
 bool srv_duration_parse(const char *text, int64_t *ns);
 
 #endif

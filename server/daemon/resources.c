@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DESCRIPTORS 16 /* the two loops, their pipes, the tick's timer and the segment */
+#define DESCRIPTORS 16 /* for the two loops, their pipes, the tick thread's timer and the segment */
 
 static enum oto_status check_descriptors(struct oto_error *error)
 {
@@ -58,5 +58,5 @@ static void on_worked(uv_work_t *job, int cancelled)
 
 void srv_resources_start_worker(uv_loop_t *loop, uv_work_t *job)
 {
-    (void)uv_queue_work(loop, job, work, on_worked); /* fails without a function alone */
+    (void)uv_queue_work(loop, job, work, on_worked); /* fails only if it gets no function */
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define WATCHDOG_MS 20
-#define STUCK_MS 5000 /* a step that takes so long under supervision will not end */
+#define STUCK_MS 5000 /* under supervision a step that takes longer is considered endless */
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ static enum oto_status read_checkpoint(struct srv_server *server, struct oto_err
     return status;
 }
 
-/* The header names the boundary for tools; it must be that of the state. */
+/* Loads the state of the checkpoint. Tick and hash chain in the file's header, for tools, must equal those of the state. */
 static enum oto_status load_state(struct srv_server *server, struct oto_error *error)
 {
     const struct srv_checkpoint *beginning = &server->beginning;
@@ -230,7 +230,7 @@ static void look_for_stall(struct srv_server *server)
 {
     char sentence[256];
     if (srv_engine_watchdog(server->engine, sentence, sizeof sentence)) {
-        srv_server_say(NULL, sentence); /* the engine counts and records it */
+        srv_server_say(NULL, sentence); /* the engine has counted the stall and posted its event */
     }
     if (server->crash_page != NULL && srv_engine_stuck_looks(server->engine) > STUCK_MS / WATCHDOG_MS) {
         srv_server_say(NULL, "the step does not end: the server gives up, and its parent brings the world back without "
@@ -239,7 +239,7 @@ static void look_for_stall(struct srv_server *server)
     }
 }
 
-/* A job that does not return, e.g. a plugin's `prepare`, must not leave others waiting. */
+/* If a job of the worker does not return, e.g. a plugin's `prepare`, refuses the requests that wait for the worker. */
 static void look_at_worker(struct srv_server *server)
 {
     char sentence[256];
@@ -281,7 +281,7 @@ static void on_saved(void *context, const char *path)
     srv_crash_page_saved(server->crash_page, path);
 }
 
-/* After a crash before the first save the world continues from the start of this run: the parent keeps a copy of it. */
+/* Copies the checkpoint with which this run began: after a crash before the first save the world continues from the copy. */
 static void keep_for_supervisor(const struct srv_server *server)
 {
     char path[4096];
@@ -306,8 +306,8 @@ static enum oto_status watch_crashes(struct srv_server *server, struct oto_error
 }
 
 /*
- * A run that continues from a checkpoint, after a restore or a crash, does not overwrite the log of the previous run:
- * FILE, FILE.1, …
+ * Chooses the path of the log. A run that continues from a checkpoint, after a restore or a crash, does not overwrite the log
+ * of the previous run: it writes the first of FILE, FILE.1, FILE.2, … that does not exist.
  */
 static void choose_log(const struct srv_server *server, char *path, size_t bytes)
 {
@@ -319,8 +319,8 @@ static void choose_log(const struct srv_server *server, char *path, size_t bytes
 }
 
 /*
- * The checkpoint that a run of a restarted server continues, or that a client asked for, may be removed soon: the log keeps
- * a copy, FILE.1.ckpt. Where the copy cannot be written the log names the original.
+ * Copies the checkpoint with which this run began to a file beside the log, for example FILE.1.ckpt, because the original may
+ * be removed soon. If the copy cannot be written, the log names the original.
  */
 static bool keep_beginning(const struct srv_server *server, const char *log_path, char *kept, size_t bytes)
 {
@@ -400,7 +400,7 @@ static enum oto_status open_control(struct srv_server *server, struct oto_error 
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* Once the control socket is open, a signal waits until the end can be orderly. */
+/* Blocks or unblocks the signals that end a run. They wait while the server cannot end in order, at the start and the end. */
 void srv_server_hold_signals(int how)
 {
     sigset_t signals;
@@ -425,7 +425,7 @@ static void open_handles(struct srv_server *server)
     server->handles_open = true;
 }
 
-/* The tick thread inherits a mask that leaves every signal to the main thread. */
+/* Starts the tick thread with all signals blocked, so that the main thread gets them. */
 static enum oto_status start_ticking(struct srv_server *server, struct oto_error *error)
 {
     sigset_t all, before;
@@ -437,7 +437,7 @@ static enum oto_status start_ticking(struct srv_server *server, struct oto_error
     return status;
 }
 
-/* Closes what was opened before the failure. */
+/* After a failed start: closes what was opened. */
 static void unwind(struct srv_server *server)
 {
     if (server->control != NULL) {
@@ -479,7 +479,7 @@ enum oto_status srv_server_run(struct srv_server *server, struct oto_error *erro
     srv_worker_init(&server->worker, &server->loop);
     enum oto_status status = srv_runtime_dir_claim(server->config.name, &server->runtime, error);
     srv_server_hold_signals(SIG_BLOCK);
-    srv_resources_start_worker(&server->loop, &server->first_job); /* signals stay the main thread's */
+    srv_resources_start_worker(&server->loop, &server->first_job); /* signals are blocked in the worker */
     if (status == OTO_OK) {
         status = open_control(server, error);
     }

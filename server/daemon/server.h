@@ -21,9 +21,9 @@
 /* Phases of a run's end. Each has a deadline. */
 enum srv_phase {
     SRV_PHASE_RUNNING = 0,
-    SRV_PHASE_STOPPING, /* the tick thread is to stop */
-    SRV_PHASE_DRAINING, /* lossless readers read the rest */
-    SRV_PHASE_CLOSING   /* publisher, page, sockets, handles */
+    SRV_PHASE_STOPPING, /* waits for the tick thread to stop */
+    SRV_PHASE_DRAINING, /* waits until lossless readers have read the last records */
+    SRV_PHASE_CLOSING   /* closes publisher, page, sockets and handles */
 };
 
 struct srv_server {
@@ -36,12 +36,12 @@ struct srv_server {
     struct srv_checkpointer *checkpointer;
     struct srv_crash_page *crash_page; /* NULL: not supervised */
     struct srv_run_observer *run_observer; /* NULL: nothing is logged or replayed */
-    struct srv_replay *replay;             /* until the run observer has it */
-    struct srv_options as_logged;    /* of a replay */
-    uint32_t run;                    /* of this process, from 0: each has a log of its own */
+    struct srv_replay *replay;             /* the replay until the run observer owns it, then NULL */
+    struct srv_options as_logged;    /* options of a replay, with world and overrides of its log */
+    uint32_t run;                    /* number of this run in the process, from 0; each run has its own log */
     char *began_with;                /* path of the checkpoint that this run continues; NULL: it begins at tick 0 */
-    struct srv_checkpoint beginning; /* its content, until the run serves */
-    struct srv_late_reply asked_by;  /* the client that waits for this run to serve */
+    struct srv_checkpoint beginning; /* content of the file `began_with`, until the run serves */
+    struct srv_late_reply asked_by;  /* the reply to the client whose `restore` made this run; sent when it serves */
     struct srv_server *next;         /* the next run of this process, ready to start; NULL: there is none */
     struct srv_restore *restoring;   /* the next run is being made; NULL: none */
     struct srv_supervisor *publisher; /* NULL: nothing is published without TLS */
@@ -51,26 +51,26 @@ struct srv_server {
     uv_work_t first_job; /* an empty job, which starts the worker thread */
     struct srv_worker worker;
     struct srv_check_report check_report;
-    bool worker_stuck; /* which was reported */
+    bool worker_stuck; /* the worker is stuck, which was reported */
     uv_signal_t signals[3];
     uv_timer_t watchdog, ending;
     bool loop_open, handles_open;
     enum srv_phase phase;
     uint64_t phase_deadline_ms;
-    bool patient; /* the run reached its end time: readers may finish */
+    bool patient; /* the run reached its end time: lossless readers get time to finish */
     int exit_code;
     char privileges[256];
 };
 
-/* Run number `run` of this process; NULL: no memory. */
+/* Makes the server for run number `run` of this process; NULL: no memory. */
 struct srv_server *srv_server_create(const struct srv_options *options, uint32_t run);
-/* A second attempt at a run after a restore, where the first one could not start: the same checkpoint, the same client. */
+/* Makes another attempt at a restored run that could not start, with the same checkpoint and the same waiting client. */
 struct srv_server *srv_server_create_again(struct srv_server *failed);
-/* Loads the world and makes the engine, from the checkpoint that the options name; nothing ticks yet. */
+/* Loads the world and makes the engine, with the state of the checkpoint if the options name one; makes no tick. */
 enum oto_status srv_server_load(struct srv_server *server, struct oto_error *error);
-/* The same, from another checkpoint; NULL: from what the run already has. [any thread, one at a time] */
+/* As srv_server_load, from another checkpoint; NULL: from the one the server already holds. [any thread, one at a time] */
 enum oto_status srv_server_load_from(struct srv_server *server, const char *restore_path, struct oto_error *error);
-/* Takes the world's name, starts ticking, serving and publishing, and returns when all has ended. */
+/* Claims the world's name, starts ticking, serving and publishing, and returns when the run has ended. */
 enum oto_status srv_server_run(struct srv_server *server, struct oto_error *error);
 void srv_server_destroy(struct srv_server *server); /* half-made is allowed */
 

@@ -15,7 +15,7 @@ static bool is_tls(const char *url)
     return strncmp(url, "tls+tcp://", 10) == 0;
 }
 
-/* Adds the addresses of `publish` that are TLS, or those that are not. */
+/* Adds the addresses of `publish` with TLS, or those without. */
 static void add_endpoints(struct srv_supervisor_options *options, const struct srv_publish_config *publish, bool tls)
 {
     for (uint32_t i = 0; i < publish->listen_count; i++) {
@@ -25,7 +25,7 @@ static void add_endpoints(struct srv_supervisor_options *options, const struct s
     }
 }
 
-/* After the encoding, the second of two arguments. */
+/* Adds the option --only as arguments 2 and 3; arguments 0 and 1 are the options for coalescing and format. */
 static void add_only(struct srv_supervisor_options *options, const struct srv_publish_config *publish)
 {
     if (publish->only[0] != '\0') {
@@ -132,7 +132,7 @@ enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_erro
 
 /* ---- the page ---- */
 
-/* A world runs as well without its page: a failure is a sentence. */
+/* A world also runs without its page: a failure only prints a sentence. */
 void srv_server_start_web(struct srv_server *server)
 {
     const struct srv_web_config *web = &server->config.web;

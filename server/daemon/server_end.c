@@ -9,7 +9,7 @@
 #define ENDING_MS 5
 #define STOP_LIMIT_MS 1000
 #define DRAIN_LIMIT_MS 5000
-#define WORKER_LIMIT_MS 3000 /* beyond the phase's own limit */
+#define WORKER_LIMIT_MS 3000 /* added to the deadline of the phase */
 #define DISK_LIMIT_MS 60000
 
 uint32_t srv_server_state(const struct srv_server *server)
@@ -31,7 +31,7 @@ static void enter_phase(struct srv_server *server, enum srv_phase phase, uint64_
 
 static void on_ending(uv_timer_t *timer);
 
-/* A world that is not served as its file says has failed, also if it runs to its end. */
+/* Sets exit code 1 if a child does not serve all addresses of the world file, even if the run reached its end time. */
 static void judge_child(struct srv_server *server, const struct srv_supervisor *child, const char *what)
 {
     if (child != NULL && !srv_supervisor_serves(child)) {
@@ -47,7 +47,7 @@ void srv_server_close_handles(struct srv_server *server)
     judge_child(server, server->publisher, "`publish`");
     judge_child(server, server->gate, "`tls`");
     enter_phase(server, SRV_PHASE_CLOSING, 0);
-    srv_server_hold_signals(SIG_BLOCK); /* without a handle the next signal would kill the process, and its directory would stay */
+    srv_server_hold_signals(SIG_BLOCK); /* its handles close: a signal would kill the process and leave its directory */
     if (server->publisher != NULL) {
         srv_supervisor_stop(server->publisher);
     }
@@ -67,7 +67,7 @@ void srv_server_close_handles(struct srv_server *server)
         uv_close((uv_handle_t *)&server->signals[i], NULL);
     }
     uv_close((uv_handle_t *)&server->watchdog, NULL);
-    (void)uv_timer_start(&server->ending, on_ending, 0, ENDING_MS); /* until the worker is idle */
+    (void)uv_timer_start(&server->ending, on_ending, 0, ENDING_MS); /* this timer runs until the worker is idle */
     server->handles_open = false;
 }
 
@@ -78,7 +78,7 @@ static void kill_child(const struct srv_supervisor *child)
     }
 }
 
-/* A thread that is stuck in a plugin cannot be joined: the runtime directory is removed, and the process ends. */
+/* Ends the process when a thread is stuck in a plugin and cannot be joined; removes the runtime directory first. */
 static void give_up(struct srv_server *server, const char *sentence)
 {
     srv_server_say(NULL, sentence);
@@ -86,13 +86,13 @@ static void give_up(struct srv_server *server, const char *sentence)
     kill_child(server->gate);
     kill_child(server->web);
     srv_runtime_dir_release(&server->runtime);
-    if (server->next == NULL) { /* else the supervising parent restarts the world */
+    if (server->next == NULL) { /* otherwise the end is not marked, and the supervising parent restarts the world */
         srv_crash_page_ends(server->crash_page);
     }
     _exit(EXIT_FAILURE);
 }
 
-/* A plugin has seconds to return, a checkpoint that is being written has a minute. */
+/* Whether the worker is late at the end: a plugin has 3 s to return, a checkpoint that is being written has a minute. */
 static bool worker_is_late(const struct srv_server *server)
 {
     const bool writes = strncmp(srv_worker_doing(&server->worker), "checkpoint ", 11) == 0;
@@ -150,7 +150,7 @@ static void on_ending(uv_timer_t *timer)
 void srv_server_end(struct srv_server *server, bool patient)
 {
     if (server->phase == SRV_PHASE_DRAINING && !patient) {
-        server->phase_deadline_ms = uv_now(&server->loop); /* a second request: readers do not get more time */
+        server->phase_deadline_ms = uv_now(&server->loop); /* a second request to end: readers get no more time */
     }
     if (server->phase != SRV_PHASE_RUNNING) {
         return;

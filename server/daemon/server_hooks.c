@@ -8,7 +8,7 @@
 #include "base/plain_text.h"
 #include "isolate/probe.h"
 
-/* Sentences hold text of world files and clients: its control characters must not reach a terminal. */
+/* Sentences contain text of world files and clients, whose control characters must not reach a terminal. */
 static void say(const char *kind, const char *sentence)
 {
     char plain[1024];
@@ -80,7 +80,7 @@ static void on_web_event(void *context, uint32_t severity, int64_t value, const 
 
 static void on_web_restart(void *context)
 {
-    (void)context; /* its events report it */
+    (void)context; /* the events of the supervisor report the restart */
 }
 
 static void on_web_link(void *context)

@@ -6,13 +6,13 @@
 
 /* ---- server.c ---- */
 
-/* SIG_BLOCK: signals that end the run wait; SIG_UNBLOCK: they are delivered again. */
+/* SIG_BLOCK: blocks the signals that end a run; SIG_UNBLOCK: delivers them again. */
 void srv_server_hold_signals(int how);
 
 /* ---- server_end.c ---- */
 
 uint32_t srv_server_state(const struct srv_server *server); /* enum oto_server_state */
-/* Starts the end unless it has started. `patient`: readers may finish; a second call without it cancels that. */
+/* Starts the end of the run. `patient`: lossless readers get time to finish; a second call with false ends that time. */
 void srv_server_end(struct srv_server *server, bool patient);
 void srv_server_on_signal(uv_signal_t *signal, int number);
 /* The last phase: closes every handle that keeps the loop running. */
@@ -22,7 +22,7 @@ void srv_server_close_handles(struct srv_server *server);
 
 /* Makes the next run while this one continues. Then this run ends, or the request is refused. */
 void srv_server_restore(void *server, const struct srv_restore_request *request);
-/* The worker does not return: replies to the request, if there is one. */
+/* The worker is stuck: replies to the request `restore`, if there is one. */
 void srv_server_give_up_restore(struct srv_server *server);
 
 /* ---- server_hooks.c ---- */
@@ -32,7 +32,7 @@ void srv_server_say(void *context, const char *sentence);
 void srv_server_warn(void *context, const char *sentence);
 void srv_server_write_facts(void *server); /* server.json */
 struct srv_control_hooks srv_server_control_hooks(struct srv_server *server);
-/* Start the children that serve the world. A world runs as well without its page: then only a sentence is printed. */
+/* Start the children that serve the world. If the page cannot start, the world runs without it and a sentence is printed. */
 enum oto_status srv_server_start_publishing(struct srv_server *server, struct oto_error *error);
 enum oto_status srv_server_start_gate(struct srv_server *server, struct oto_error *error);
 void srv_server_start_web(struct srv_server *server);

@@ -9,7 +9,7 @@ struct srv_restore {
     struct srv_server *server, *next;
     struct srv_restore_request request;
     char *path;
-    bool given_up; /* the client has its reply, and the result is not used */
+    bool given_up; /* the worker was stuck: the client has its reply, and the result is not used */
     enum oto_status status;
     struct oto_error error;
 };

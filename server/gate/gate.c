@@ -69,7 +69,7 @@ static void end_all(struct srv_gate *gate, int64_t now_ms)
     }
 }
 
-/* The connection that has been opening for the longest time, of this peer (NULL: of any). UINT32_MAX: there is none. */
+/* The connection of this peer (NULL: of any peer) whose handshake began first. UINT32_MAX: no handshake is under way. */
 static uint32_t find_oldest_opening(const struct srv_gate *gate, const struct srv_peer *peer)
 {
     uint32_t oldest = UINT32_MAX;
@@ -95,7 +95,7 @@ static bool end_oldest_opening(struct srv_gate *gate, const struct srv_peer *pee
     return true;
 }
 
-/* A peer first loses its own connections; those of others only if the gate as a whole is full. */
+/* Ends an unfinished handshake: one of this peer, or, if the whole gate is full, one of any peer. */
 static bool make_room(struct srv_gate *gate, const struct srv_peer *peer, int64_t now_ms)
 {
     return end_oldest_opening(gate, peer, now_ms) || (gate->count >= SRV_PLACES_TCP && end_oldest_opening(gate, NULL, now_ms));
@@ -165,7 +165,7 @@ static void open_listener(struct srv_gate *gate, uint32_t index, struct oto_erro
     }
 }
 
-/* Connections that were accepted with other files are ended; their clients reconnect. */
+/* Reads changed certificate files, and ends the connections that were accepted with the old files; their clients reconnect. */
 static void reload_keys(struct srv_gate *gate, int64_t now_ms)
 {
     struct oto_error error = {0};
@@ -249,7 +249,7 @@ static void wait_ready(const struct srv_gate *gate, int other_fd, int64_t timeou
 
 static void run_sessions(struct srv_gate *gate, int64_t now_ms)
 {
-    for (uint32_t i = gate->count; i-- > 0;) { /* one that ends is replaced by one that has run */
+    for (uint32_t i = gate->count; i-- > 0;) { /* backwards: the last session, which has run, replaces one that ends */
         run_session(gate, i, now_ms);
     }
 }

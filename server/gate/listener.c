@@ -60,7 +60,7 @@ enum oto_status srv_gate_listener_open(struct srv_gate_listener *listener, struc
     return status;
 }
 
-/* "127.0.0.1:7450" or "[::1]:7450". */
+/* Writes an address as text: "127.0.0.1:7450" or "[::1]:7450". */
 static void write_address(const struct sockaddr *address, socklen_t length, char *text, size_t bytes)
 {
     char host[64] = "?", port[8] = "?";

@@ -9,7 +9,7 @@
 #include "publish/places.h"
 
 struct srv_gate_listener {
-    const char *url; /* tls+tcp://HOST:PORT, before it "control+" for remote control; borrowed */
+    const char *url; /* tls+tcp://HOST:PORT, with the prefix "control+" for remote control; borrowed */
     bool control;
     int fd; /* -1: closed */
 };
@@ -18,7 +18,7 @@ struct srv_gate_listener {
 enum oto_status srv_gate_listener_open(struct srv_gate_listener *listener, struct oto_error *error);
 /* The URL with the actual port. */
 void srv_gate_listener_url(const struct srv_gate_listener *listener, char *url, size_t bytes);
-/* A new connection, -1 if none waits; `from` is its address as text. errno is that of accept4. */
+/* Returns a new connection, or -1 with the errno of accept4; `from` is the peer's address as text. */
 int srv_gate_listener_accept(const struct srv_gate_listener *listener, struct srv_peer *peer, char *from, size_t bytes);
 void srv_gate_listener_close(struct srv_gate_listener *listener);
 

@@ -19,7 +19,7 @@
 #define CONNECTED_PERIOD_NS 20000000 /* subscribers that connect within this time share a schema frame */
 #define REPORT_PERIOD_NS 1000000000
 #define ALIVE_PERIOD_NS 200000000
-#define EACH_TICK_NS 1000000 /* period of the passes without a coalescing time */
+#define EACH_TICK_NS 1000000 /* period of the passes if the coalescing time is 0 */
 
 enum { EXIT_BAD_USAGE = 2 };
 
@@ -46,7 +46,7 @@ static void write_line(char *line, size_t room, int length)
     const size_t bytes = length < (int)room ? (size_t)length : room - 1;
     line[bytes - 1] = '\n';
     const ssize_t written = write(STDOUT_FILENO, line, bytes);
-    (void)written; /* without a reader PDEATHSIG ends this process */
+    (void)written; /* without a reader the parent is dead, and PDEATHSIG ends this process */
 }
 
 static void report_endpoint(void *context, uint32_t index, const char *url)
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
     srv_gate_close(&program.gate);
     srv_feed_destroy(program.feed);
     oto_client_close(program.client);
-    /* A restart would not help against wrong files or addresses. */
+    /* Exit code 2 for wrong files or addresses, because a restart would not help. */
     const bool is_hopeless = status == OTO_INVALID || status == OTO_DENIED || status == OTO_NOT_FOUND;
     return status == OTO_OK ? EXIT_SUCCESS : is_hopeless && program.client != NULL ? EXIT_BAD_USAGE : EXIT_FAILURE;
 }

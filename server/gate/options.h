@@ -19,7 +19,7 @@ struct srv_grant {
 
 struct srv_gate_options {
     const char *socket_path;
-    const char *listen[SRV_GATE_LISTEN_MAX]; /* tls+tcp://HOST:PORT, before it "control+" for remote control */
+    const char *listen[SRV_GATE_LISTEN_MAX]; /* tls+tcp://HOST:PORT, with the prefix "control+" for remote control */
     uint32_t listen_count;
     struct oto_tls_files files;
     struct srv_grant grants[SRV_GATE_GRANTS_MAX];

@@ -11,19 +11,19 @@
 #include "wire/control_message.h"
 
 #define HEADER_BYTES 4
-#define CONNECT_MS 1000 /* to the control socket of the same machine */
+#define CONNECT_MS 1000 /* timeout for the connection to the control socket of the same machine */
 #define MESSAGES_PER_TURN 16
 
-/* One direction: a message with its header. */
+/* Buffer of one direction: a message with its header. */
 struct half {
     size_t begin, end;
     unsigned char data[HEADER_BYTES + OTO_MESSAGE_MAX_BYTES];
 };
 
 struct srv_relay {
-    int fd; /* of the control socket; -1: closed */
+    int fd; /* connection to the control socket; -1: closed */
     bool granted;
-    struct half in, out; /* from and to the client */
+    struct half in, out; /* in: from the client, out: to the client */
 };
 
 static void put_header(struct half *half, size_t bytes)
@@ -118,7 +118,7 @@ void srv_relay_close(struct srv_relay *relay)
 
 /* ---- moving: each function returns OTO_OK after progress, OTO_AGAIN, or another status at the end ---- */
 
-/* Without room for ancillary data the kernel closes the descriptor that comes with a reply. */
+/* Reads a reply without room for ancillary data: the kernel closes the descriptor that comes with a reply. */
 static enum oto_status take_reply(struct srv_relay *relay)
 {
     if (relay->fd < 0) {
@@ -152,7 +152,7 @@ static bool is_whole(const struct half *in)
     return in->end >= HEADER_BYTES && in->end == HEADER_BYTES + announced_bytes(in);
 }
 
-/* Reads the header, then exactly the message. */
+/* Reads the header of a request, then exactly the bytes of its message. */
 static enum oto_status take_request(struct srv_relay *relay, struct oto_tls *tls)
 {
     struct half *in = &relay->in;
@@ -196,7 +196,7 @@ bool srv_relay_run(struct srv_relay *relay, struct oto_tls *tls, short *events)
     *events = (short)(relay->out.begin < relay->out.end ? POLLOUT : 0);
     *events = (short)(*events | (is_whole(&relay->in) ? 0 : POLLIN));
     if (out == OTO_OK || in == OTO_OK) {
-        *events = (short)(*events | POLLOUT); /* more waits for the next turn */
+        *events = (short)(*events | POLLOUT); /* there may be more to move: the next call follows at once */
     }
     return true;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WRITES_PER_TURN 64 /* before the other sessions have their turn */
+#define WRITES_PER_TURN 64 /* most writes of a session before other sessions run */
 
 static const unsigned char our_greeting[8] = {0, 'S', 'P', 0, 0, 0x20, 0, 0};
 static const unsigned char subscriber_greeting[8] = {0, 'S', 'P', 0, 0, 0x21, 0, 0};
@@ -45,7 +45,7 @@ bool srv_session_is_opening(const struct srv_session *session)
     return session->state == SRV_SESSION_HANDSHAKE || session->state == SRV_SESSION_GREETING;
 }
 
-/* False if the operation cannot go on now, or never again. */
+/* Whether a TLS operation succeeded. If it must wait, sets the events; if it failed, ends the session. */
 static bool went_on(struct srv_session *session, enum oto_status status)
 {
     if (status == OTO_AGAIN) {
@@ -64,7 +64,7 @@ static void put_out(struct srv_session *session, const void *data, size_t bytes)
     session->out_end += bytes;
 }
 
-/* Several frames, or a part of one, make a record. */
+/* Fills the buffer for one TLS record with several frames, or with a part of one frame. */
 static void fill(struct srv_session *session, struct srv_frames *frames)
 {
     session->out_begin = session->out_end = 0;
@@ -100,7 +100,7 @@ static bool flush(struct srv_session *session)
     return true;
 }
 
-/* A subscriber sends nothing after its greeting. */
+/* Ends the session if the subscriber sends a message: after its greeting it must send nothing. */
 static void watch_input(struct srv_session *session)
 {
     unsigned char byte;
@@ -122,7 +122,7 @@ static void stream(struct srv_session *session, struct srv_frames *frames)
             return;
         }
     }
-    session->events |= POLLOUT; /* more frames wait for the next turn */
+    session->events |= POLLOUT; /* more frames wait until the other sessions have run */
 }
 
 static void greet(struct srv_session *session, struct srv_frames *frames)

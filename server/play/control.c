@@ -79,10 +79,10 @@ static enum oto_status run_attach(const struct request *request, struct oto_erro
     oto_message_add_u64(&writer, "epoch", header->epoch);
     oto_message_add_text(&writer, "role", "admin");
     send_reply(request, &writer, request->player->playback.segment.fd);
-    return OTO_AGAIN; /* it has replied */
+    return OTO_AGAIN; /* the reply has been sent */
 }
 
-/* Readers are woken at each step of the clock, whether they ask for it or not. */
+/* The request `wake` needs no action: a player wakes all readers at each step of its clock. */
 static enum oto_status run_wake(const struct request *request, struct oto_error *error)
 {
     (void)request;
@@ -162,7 +162,7 @@ static enum oto_status run_seek(const struct request *request, struct oto_error 
         return oto_fail(error, OTO_RANGE, "the recording is from %.9g s to %.9g s: %.9g s is not in it",
                         (double)playback->start_ns * 1e-9, (double)playback->end_ns * 1e-9, t_s);
     }
-    player->has_seek = true; /* after this reply, because a new run begins */
+    player->has_seek = true; /* the seek is done after this reply, because it begins a new run */
     player->seek_ns = (int64_t)(t_s * 1e9 + 0.5);
     return OTO_OK;
 }
@@ -210,7 +210,7 @@ static enum oto_status run_lossless(const struct request *request, struct oto_er
     return OTO_AGAIN;
 }
 
-/* Without a reply, also when it makes no sense. */
+/* This request gets no reply, also when it is invalid. */
 static enum oto_status run_acknowledge(const struct request *request, struct oto_error *error)
 {
     struct srv_play_lossless *lossless = &request->player->clients[request->client].lossless;
@@ -248,7 +248,7 @@ static void dispatch(const struct request *request)
 
 /* ---- lossless readers ---- */
 
-/* A reader that takes nothing for five seconds is no longer waited for. */
+/* The playback waits at most five seconds for a reader that acknowledges nothing. */
 bool srv_player_has_room(void *context, uint32_t channel)
 {
     struct srv_player *player = context;

@@ -175,7 +175,7 @@ static enum oto_status start_at(struct srv_player *player, int64_t t_ns, bool pa
     return status;
 }
 
-/* At the end of the file. */
+/* Called at the end of the recording: plays it again, stays paused, or ends the run, as the options demand. */
 static enum oto_status end_of_file(struct program *program, struct oto_error *error)
 {
     struct srv_player *player = &program->player;
@@ -222,7 +222,7 @@ static void start_publisher(struct program *program)
     program->publisher_started_ns = srv_player_now_ns();
 }
 
-/* A publisher ends with its run, so after a seek too. */
+/* Restarts the publisher when it has ended: a publisher ends with its run, also after a seek. */
 static void keep_publisher(struct program *program)
 {
     if (program->publisher > 0 && waitpid(program->publisher, NULL, WNOHANG) == program->publisher) {
@@ -296,7 +296,7 @@ static int turn_ms(const struct srv_player *player)
     return player->paused ? IDLE_TURN_MS : player->scale == 0.0 && player->stalled_ns == 0 ? 0 : PACED_TURN_MS;
 }
 
-/* Waits for requests, signals and the next turn. */
+/* Waits for requests and signals, at most until the next pass of the loop, and handles them. */
 static void wait_and_serve(struct program *program)
 {
     struct srv_player *player = &program->player;
@@ -309,7 +309,7 @@ static void wait_and_serve(struct program *program)
     if (poll(fds, 2 + count, turn_ms(player)) <= 0) {
         return;
     }
-    for (uint32_t i = count; i-- > 0;) { /* from the last one, which takes the place of one that closes */
+    for (uint32_t i = count; i-- > 0;) { /* backwards, because the last client takes the place of a client that is closed */
         if (fds[2 + i].revents != 0) {
             srv_player_serve(player, i);
         }

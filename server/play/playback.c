@@ -6,26 +6,26 @@
 
 #include "base/futex.h"
 
-#define FIRST_SAMPLES_NS INT64_C(2000000000) /* how far the first sample of each channel is looked for */
+#define FIRST_SAMPLES_NS INT64_C(2000000000) /* duration of the recording that is searched for the first sample of each channel */
 #define MIN_CAPACITY 256u
 #define MAX_CAPACITY 65536u
 
 /* ---- channels ---- */
 
-/* At least two seconds of records. */
+/* Capacity of a channel's ring: two seconds of records, within MIN_CAPACITY and MAX_CAPACITY. */
 static uint32_t capacity_of(const struct oto_channel *channel)
 {
     const uint64_t rate_hz = channel->rate_den > 0 ? channel->rate_num / channel->rate_den + 1 : 0;
     return rate_hz * 2 < MIN_CAPACITY ? MIN_CAPACITY : rate_hz * 2 > MAX_CAPACITY ? MAX_CAPACITY : (uint32_t)rate_hz * 2;
 }
 
-/* The served world's name in place of the recorded one. */
+/* Replaces the name of the recorded world in a topic by the name of the served world. */
 static void rename_topic(const struct srv_playback *playback, const char *topic, char *to, size_t bytes)
 {
     const size_t length = strlen(playback->recorded->world);
     const bool begins = strncmp(topic, playback->recorded->world, length) == 0 && topic[length] == '/';
     const int written = snprintf(to, bytes, "%s%s", begins ? playback->world : "", topic + (begins ? length : 0));
-    if (written < 0 || (size_t)written >= bytes) { /* a longer name of the world: the recorded one is kept */
+    if (written < 0 || (size_t)written >= bytes) { /* the new topic would be too long: keeps the recorded topic */
         (void)snprintf(to, bytes, "%.95s", topic);
     }
 }
@@ -162,7 +162,7 @@ enum oto_status srv_playback_start(struct srv_playback *playback, int64_t t_ns, 
 
 /* ---- publishing ---- */
 
-/* Records that the file lacks: their slots count as overwritten, so that a reader passes over them and counts them. */
+/* Marks the slots of records that the file lacks as overwritten, so that a reader skips them and counts them as lost. */
 static void skip_to(struct srv_ring *ring, uint64_t seq)
 {
     const uint64_t capacity = ring->mask + 1, first = seq > ring->head + capacity ? seq - capacity : ring->head + 1;

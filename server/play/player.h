@@ -10,7 +10,7 @@
 
 enum { SRV_PLAYER_MOST_CLIENTS = 64 };
 
-/* Channels that a client reads without loss, and the record of each that it wants next. */
+/* Channels that a client reads without loss, and for each the seq of the first unread record. */
 struct srv_play_lossless {
     uint32_t count;
     uint32_t *channels;
@@ -31,8 +31,8 @@ struct srv_player {
     /* pace */
     double scale; /* simulated seconds per real second; 0: as fast as lossless readers read */
     bool paused, over, ended;
-    int64_t base_ns, base_real_ns; /* the playback was at base_ns at this real time */
-    int64_t stalled_ns;            /* real time since when a lossless reader is waited for; 0: none */
+    int64_t base_ns, base_real_ns; /* the playback was at simulated time base_ns at real time base_real_ns */
+    int64_t stalled_ns;            /* real time since which the playback waits for a lossless reader; 0: it does not wait */
     bool has_seek;
     int64_t seek_ns;
     /* control */
@@ -43,9 +43,9 @@ struct srv_player {
 };
 
 int64_t srv_player_now_ns(void); /* CLOCK_MONOTONIC */
-/* Sets pause and scale from this moment on. */
+/* Sets pause and scale from now on. */
 void srv_player_pace(struct srv_player *player, bool paused, double scale);
-/* Publishes what is due. The argument `until_ns` limits it: a step of a paused player. */
+/* Publishes the samples up to simulated time until_ns. */
 enum oto_status srv_player_publish(struct srv_player *player, int64_t until_ns, struct oto_error *error);
 
 /* ---- control.c ---- */

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* HOST and PORT of "udp://HOST:PORT"; an IPv6 HOST is in brackets. */
+/* Splits "udp://HOST:PORT" into HOST and PORT; an IPv6 HOST is in brackets. */
 static bool split(const char *url, char host[128], char port[16])
 {
     const char *address = url + strlen(SRV_DATAGRAM_SCHEME), *colon = strrchr(address, ':');
@@ -48,7 +48,7 @@ enum oto_status srv_datagram_open(struct srv_datagram *datagram, const char *url
     return OTO_OK;
 }
 
-/* The first send after a refusal by the receiver's machine reports that refusal, and sends nothing. */
+/* After a refusal by the receiver's machine the next send() only reports the refusal: the frame is sent again. */
 void srv_datagram_send(const struct srv_datagram *datagram, const void *data, size_t bytes)
 {
     for (uint32_t i = 0; i < datagram->count; i++) {

@@ -1,4 +1,4 @@
-/* Frames as UDP datagrams to named addresses; one that cannot be sent is lost, as UDP has it. A shell around the sockets. */
+/* Sends frames as UDP datagrams to given addresses; a frame that cannot be sent is lost. */
 #ifndef SRV_DATAGRAM_H
 #define SRV_DATAGRAM_H
 

@@ -8,8 +8,8 @@
 
 #define BATCH_BYTES (128u << 10) /* limit of the payload bytes in one frame */
 #define BATCH_SAMPLES 1024u
-#define DATAGRAM_BYTES 60000u /* of a frame for PlotJuggler; a datagram has at most 65507 */
-#define MAP_GROWTH 4u /* a record with names is at most so many times its payload, and these bytes for each field */
+#define DATAGRAM_BYTES 60000u /* limit of a frame for PlotJuggler; a datagram has at most 65507 bytes */
+#define MAP_GROWTH 4u /* a record with names takes at most 4 times its payload plus FIELD_NAME_BYTES for each field */
 #define FIELD_NAME_BYTES 64u
 
 struct srv_feed {
@@ -38,7 +38,7 @@ static bool is_published(const struct oto_client *client, const struct oto_chann
     return only[0] == '\0' || srv_pattern_matches_in(only, oto_client_header(client)->world, channel->topic);
 }
 
-/* Halves the number of channels in a frame until every frame fits. */
+/* Makes the schema frames: halves the number of channels in a frame until every frame fits. */
 static enum oto_status make_schema(struct srv_feed *feed, const struct oto_client *client, const char *only,
                                    struct oto_error *error)
 {

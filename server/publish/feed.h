@@ -18,8 +18,8 @@ typedef void (*srv_feed_sink)(void *context, const void *data, size_t bytes);
 enum srv_feed_format { SRV_FEED_MAP = OTO_FRAME_MAP, SRV_FEED_PACKED = OTO_FRAME_PACKED, SRV_FEED_PLOTJUGGLER };
 
 /*
- * Starts after the newest record: a restarted publisher continues with the ring's seq. The client is borrowed. `only`: patterns of
- * topics (base/pattern.h); "": all.
+ * Makes a feed that starts after the newest record of each channel: a restarted publisher continues with the ring's seq. The
+ * client is borrowed. `only`: patterns of topics (base/pattern.h); "": all.
  */
 enum oto_status srv_feed_create(const struct oto_client *client, enum srv_feed_format format, const char *only,
                                 srv_feed_sink sink, void *context, struct srv_feed **feed, struct oto_error *error);
@@ -28,7 +28,7 @@ void srv_feed_destroy(struct srv_feed *feed); /* NULL is allowed */
 
 /* Sends all new records. True if a ring was more than half full: the next pass should follow without a pause. */
 bool srv_feed_pass(struct srv_feed *feed);
-/* Records that were overwritten before they were read, of all channels. */
+/* Number of records of all channels that were overwritten before they were read. */
 uint64_t srv_feed_lost(const struct srv_feed *feed);
 /* Sends the schema of all channels. */
 void srv_feed_schema(struct srv_feed *feed);

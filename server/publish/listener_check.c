@@ -20,7 +20,7 @@ union address {
     struct sockaddr_in6 in6;
 };
 
-/* tcp://A.B.C.D:PORT or tcp://[V6]:PORT */
+/* Parses the address in tcp://A.B.C.D:PORT or tcp://[V6]:PORT. */
 static bool parse_tcp(const char *text, union address *address, socklen_t *bytes)
 {
     char host[INET6_ADDRSTRLEN];

@@ -21,7 +21,7 @@
 #include "publish/socket.h"
 
 #define LISTEN_MAX 8
-#define DESCRIPTORS_MAX 4096 /* asked for, so that a leak is seen before the end */
+#define DESCRIPTORS_MAX 4096 /* requested limit: high enough to detect a leak before no descriptor is left */
 #define QUEUE_MIN 64
 #define QUEUE_MAX 8192 /* limit of nng */
 #define SCHEMA_PERIOD_NS 1000000000
@@ -49,12 +49,12 @@ struct publisher {
     struct options options;
     struct oto_client *client;
     struct srv_pub *pub;
-    struct srv_datagram datagram; /* of the format plotjuggler */
+    struct srv_datagram datagram; /* targets of the format plotjuggler */
     struct srv_feed *feed;
     int signal_fd;
     int64_t next_schema_ns, last_schema_ns, next_alive_ns, next_report_ns;
-    uint32_t descriptors; /* open at the start */
-    uint32_t descriptor_limit; /* at the start */
+    uint32_t descriptors; /* number of open descriptors at the start */
+    uint32_t descriptor_limit; /* limit of open descriptors at the start */
     bool leaks;
 };
 
@@ -189,7 +189,7 @@ static uint32_t descriptor_limit(void)
     return limit.rlim_cur < DESCRIPTORS_MAX ? (uint32_t)limit.rlim_cur : DESCRIPTORS_MAX;
 }
 
-/* The number of open descriptors. Without a free descriptor they cannot be counted: then the limit. */
+/* Returns the number of open descriptors; if no descriptor is free for the count, returns the limit. */
 static uint32_t count_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -205,8 +205,9 @@ static uint32_t count_descriptors(void)
 }
 
 /*
- * A quarter of the descriptors belongs to nobody: a new process serves before they run out. The limit is that of the
- * start: a limit that somebody lowers later would let connections that nng is about to close look like a leak.
+ * True if more than a quarter of the descriptor limit is open without a known use: then a new process replaces this one before
+ * the descriptors run out. The limit is that of the start: with a limit that is lowered later, connections that nng is about
+ * to close would look like a leak.
  */
 static bool leaks_descriptors(struct publisher *publisher)
 {
@@ -433,7 +434,7 @@ int main(int argc, char **argv)
     } else {
         (void)fprintf(stderr, "otolith-publisher: %s\n", error.text);
     }
-    if (publisher.leaks) { /* nng would wait for what it lost */
+    if (publisher.leaks) { /* the end of nng would wait for the connections that it leaked */
         report_event(&publisher, "the publisher restarts: connections that were closed at once left its descriptors open");
         _exit(EXIT_LEAK);
     }

@@ -26,7 +26,7 @@
 struct srv_supervisor {
     uv_loop_t *loop;
     struct srv_supervisor_hooks hooks;
-    char name[32]; /* of the program */
+    char name[32]; /* name of the program */
     char program[512];
     char directory[128];
     char *arguments[SRV_SUPERVISOR_ARGUMENTS]; /* owned; the last is NULL */
@@ -106,7 +106,7 @@ static void close_text(struct srv_supervisor *supervisor)
     if (supervisor->text_open) {
         supervisor->text_open = false;
         uv_close((uv_handle_t *)&supervisor->text_poll, on_text_closed);
-    } else { /* its reports cannot be read */
+    } else { /* no poll handle is open, because its start failed */
         (void)close(supervisor->text_fd);
         supervisor->text_fd = -1;
         spawn_or_retry(supervisor);
@@ -122,7 +122,7 @@ static void on_text(uv_poll_t *poll, int status, int events)
     if (got > 0) {
         take_text(supervisor, text, (size_t)got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-        (void)uv_poll_stop(poll); /* the exit follows and closes the handle */
+        (void)uv_poll_stop(poll); /* the program will exit; then the handle is closed */
     }
 }
 
@@ -242,7 +242,10 @@ static int spawn(struct srv_supervisor *supervisor, int text_fd)
     return failed;
 }
 
-/* Returns 0 or an errno. A program whose reports cannot be read is killed, and restarts as after any exit. */
+/*
+ * Waits for the program's exit and its reports. Returns 0 or an errno. A program whose reports cannot be read is killed, and
+ * restarts as after any exit.
+ */
 static int watch(struct srv_supervisor *supervisor)
 {
     supervisor->pid_fd = pidfd_open(supervisor->pid, 0);
@@ -315,7 +318,7 @@ static void await_word(struct srv_supervisor *supervisor)
     (void)uv_timer_start(&supervisor->timer, on_mute, supervisor->silence_ms, 0);
 }
 
-/* Called at the end of the back-off and after the old handles are closed; the later of the two starts the program. */
+/* Called at the end of the back-off and after the old handles are closed; the later of the two calls starts the program. */
 static void spawn_or_retry(struct srv_supervisor *supervisor)
 {
     if (supervisor->stopping || supervisor->pid != 0 || supervisor->text_fd >= 0 || supervisor->pid_fd >= 0 ||

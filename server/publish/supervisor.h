@@ -21,10 +21,10 @@ struct srv_supervisor;
 #define SRV_SUPERVISOR_ENDPOINTS 8
 #define SRV_SUPERVISOR_ARGUMENTS 48
 
-/* Used during the start alone. */
+/* Options of the start; the supervisor copies them. */
 struct srv_supervisor_options {
-    const char *program; /* beside otolithd: "otolith-publisher" */
-    const char *arguments[SRV_SUPERVISOR_ARGUMENTS]; /* beside --socket and --parent; the last is NULL */
+    const char *program; /* file name in the directory of otolithd, for example "otolith-publisher" */
+    const char *arguments[SRV_SUPERVISOR_ARGUMENTS]; /* in addition to --socket and --parent; the last is NULL */
     uint32_t endpoint_count;
     const char *endpoints[SRV_SUPERVISOR_ENDPOINTS]; /* URLs; "ipc" is pub.ipc in the runtime directory; "": not known yet */
     const char *endpoint_option; /* precedes each endpoint on the command line: "--listen"; NULL: endpoints are only reported */
@@ -50,7 +50,7 @@ void srv_supervisor_destroy(struct srv_supervisor *supervisor); /* call it after
 bool srv_supervisor_is_running(const struct srv_supervisor *supervisor);
 pid_t srv_supervisor_pid(const struct srv_supervisor *supervisor); /* 0: not running now */
 uint64_t srv_supervisor_restarts(const struct srv_supervisor *supervisor);
-/* False if an endpoint is closed, or the program cannot start: the world is not served as its file says. */
+/* False if an endpoint is closed, or the program cannot start: then not all addresses of the world file are served. */
 bool srv_supervisor_serves(const struct srv_supervisor *supervisor);
 uint32_t srv_supervisor_endpoint_count(const struct srv_supervisor *supervisor);
 const char *srv_supervisor_endpoint(const struct srv_supervisor *supervisor, uint32_t index);

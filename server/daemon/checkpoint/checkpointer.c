@@ -12,20 +12,20 @@
 #define FIRST_CAPACITY (UINT64_C(1) << 16)
 #define ENDING ".ckpt"
 #define PAGE_BYTES 4096
-#define ANSWER_LIMIT_MS 2000 /* for the answers of plugin hosts of mode async */
-#define PAUSE_MS 1000 /* of real time: in mode asap simulated seconds pass in no time */
+#define ANSWER_LIMIT_MS 2000 /* timeout for the answers of plugin hosts of mode async */
+#define PAUSE_MS 1000 /* least real time between periodic checkpoints: mode asap simulates many seconds in one real second */
 
-/* One checkpoint that is asked for. */
+/* A requested checkpoint. */
 struct job {
     struct job *next;
     struct srv_checkpointer *owner;
     char *path;
     srv_checkpoint_function done;
     void *context;
-    uint64_t deadline_ms; /* of the loop's clock; then it no longer waits for plugin hosts of mode async */
-    bool waits;           /* for them: the snapshot is to be taken again */
+    uint64_t deadline_ms; /* time of the loop's clock at which the job stops waiting for plugin hosts of mode async */
+    bool waits;           /* the job waits for plugin hosts of mode async: the snapshot will be taken again */
     uint64_t tick;
-    struct srv_checkpoint checkpoint; /* its state is the owner's room */
+    struct srv_checkpoint checkpoint; /* its member `state` points into owner->room */
     enum oto_status status;
     struct oto_error error;
     uv_work_t work;
@@ -36,15 +36,15 @@ struct srv_checkpointer {
     struct srv_engine *engine;
     const struct srv_world_config *config;
     struct srv_command_queue *command_queue;
-    struct job *jobs; /* the first is under way */
-    struct srv_snapshot room; /* of the job under way; kept for the next one */
-    uint64_t wanted;          /* bytes of room that a state takes */
+    struct job *jobs; /* in the order of the requests; the first one is being carried out */
+    struct srv_snapshot room; /* memory for the snapshot of the first job; kept for the next job */
+    uint64_t wanted;          /* bytes that `room` needs for a state */
     struct srv_checkpoint_costs costs;
-    int64_t due_ns;   /* simulated; of the next periodic one */
-    uint64_t not_before_ms; /* of the loop's clock */
+    int64_t due_ns;   /* simulated time of the next periodic checkpoint */
+    uint64_t not_before_ms; /* earliest time of the next periodic checkpoint, in the loop's clock */
     srv_saved_function saved;
     void *saved_context;
-    bool periodic;    /* one is under way */
+    bool periodic;    /* a periodic checkpoint is being made */
     bool stopped;
     oto_warn_function warn;
     void *warn_context;
@@ -130,7 +130,7 @@ static void describe_and_write(struct job *job)
     checkpoint->chain = room->chain;
     checkpoint->state = room->data;
     checkpoint->state_bytes = room->bytes;
-    memset((unsigned char *)room->data + room->bytes, 0, 8); /* the file is padded from there */
+    memset((unsigned char *)room->data + room->bytes, 0, 8); /* the file's padding to 8 bytes is read from here */
     job->status = srv_checkpoint_describe_engine(job->owner->engine, job->owner->config, checkpoint, &job->error);
     if (job->status != OTO_OK) {
         finish(job, job->status, job->error.text);
@@ -171,8 +171,8 @@ static void on_snapshot(void *context, const struct srv_reply *reply)
 }
 
 /*
- * Room whose pages are there, so that the tick thread's copy meets no fault. A memset of fresh memory would not do: the
- * compiler asks for zeroed memory instead (calloc), whose pages come when they are written.
+ * Allocates memory and writes to each of its pages, so that the tick thread's copy causes no page fault. A memset after malloc
+ * would not do: the compiler replaces both by calloc, whose pages are only allocated when they are written.
  */
 static bool make_room(struct srv_snapshot *room, uint64_t bytes)
 {
@@ -235,7 +235,7 @@ void srv_checkpointer_retry(struct srv_checkpointer *checkpointer)
     }
 }
 
-/* The command queue replies to what waits for the tick. */
+/* A job whose snapshot command waits for the tick thread gets its reply from the command queue. */
 void srv_checkpointer_stop(struct srv_checkpointer *checkpointer)
 {
     checkpointer->stopped = true;
@@ -253,7 +253,7 @@ static void ignore(void *context, enum oto_status status, uint64_t tick, const c
 void srv_checkpointer_refuse_waiting(struct srv_checkpointer *checkpointer)
 {
     struct job *job = checkpointer->jobs;
-    if (job != NULL && job->work.data != NULL && uv_cancel((uv_req_t *)&job->work) != 0) { /* it runs */
+    if (job != NULL && job->work.data != NULL && uv_cancel((uv_req_t *)&job->work) != 0) { /* the job runs: it cannot be cancelled */
         job->done(job->context, OTO_TIMEOUT, job->tick, "the file has not been written for 10 s, as by a stuck disk: the "
                   "checkpoint may be complete later");
         job->done = ignore;
@@ -267,7 +267,7 @@ struct found {
     uint64_t tick;
 };
 
-/* "demo-000000012000.ckpt" */
+/* Parses the name of a checkpoint file, for example "demo-000000012000.ckpt". */
 static bool parse_name(const char *name, const char *world, uint64_t *tick)
 {
     const size_t bytes = strlen(world);
@@ -280,7 +280,7 @@ static bool parse_name(const char *name, const char *world, uint64_t *tick)
     return errno == 0 && strcmp(end, ENDING) == 0;
 }
 
-/* The newest below a tick; NULL: there is none, or no memory for its name. */
+/* Path of the newest checkpoint of a tick before `below`; NULL: there is none, or no memory for its path. */
 static char *find(const char *directory, const char *world, uint64_t below, uint64_t *tick)
 {
     char best[PATH_MAX] = "";
@@ -314,7 +314,7 @@ char *srv_checkpoint_newest(const char *directory, const char *world)
     return NULL;
 }
 
-/* Removes the oldest ones, so that the configured number stays. */
+/* Removes the oldest checkpoints and keeps the configured number (`keep`). */
 static void remove_old(const struct srv_checkpointer *checkpointer)
 {
     const struct srv_checkpoint_config *wanted = &checkpointer->config->checkpoint;

@@ -16,7 +16,7 @@ struct srv_clock_driver;
 
 struct srv_driver_ops {
     const char *name;
-    /* Returns at the deadline, or earlier when woken. */
+    /* Returns at the deadline, or earlier when another thread wakes the waiter. */
     void (*wait)(struct srv_clock_driver *driver, int64_t deadline_ns, int64_t period_ns);
 };
 

@@ -3,7 +3,7 @@
 #include "base/wide.h"
 #include "otolith/detmath.h"
 
-/* Ticks per real second as a fraction: the scale is taken to a billionth, or coarser where that does not fit. */
+/* Ticks per real second as a fraction: the scale is rounded to 1e-9, or coarser if the fraction does not fit in 62 bits. */
 static void real_rate(const struct srv_pacer *pacer, uint64_t *num, uint64_t *den)
 {
     const srv_wide limit = (srv_wide)1 << 62;
@@ -68,7 +68,7 @@ void srv_pacer_set_scale(struct srv_pacer *pacer, double scale, int64_t now_ns)
     srv_pacer_anchor(pacer, deadline_ns < soon_ns ? deadline_ns : soon_ns);
 }
 
-/* Drops the rest of the catch-up: the next tick is due at due_ns. */
+/* Ends the catch-up and moves the deadline of the next tick to due_ns. Returns the real time that is given up. */
 static int64_t slip(struct srv_pacer *pacer, int64_t due_ns)
 {
     const int64_t given_up_ns = due_ns - srv_pacer_deadline_ns(pacer);
@@ -83,7 +83,7 @@ static void catch_up(struct srv_pacer *pacer, int64_t now_ns, struct srv_pace *p
     if (pace->lateness_ns > pacer->max_lag_ns) {
         pace->slipped_ns = slip(pacer, now_ns);
     } else if (pacer->burst >= pacer->max_burst) {
-        /* A whole period of rest, else the tick after the burst would make it longer. */
+        /* The next deadline is a whole period away; otherwise the next tick would follow at once and make the burst longer. */
         pace->slipped_ns = slip(pacer, now_ns + srv_pacer_period_ns(pacer));
         pace->run = false;
     } else {

@@ -30,7 +30,7 @@ void srv_rights_take(struct srv_rights *rights, int32_t priority, bool hold_late
     if (priority <= 0) {
         return;
     }
-    /* On fault: what the tick touches is touched before it starts; the rest need not become resident. */
+    /* MCL_ONFAULT locks pages when they are touched: the memory of ticks is touched early, other memory need not be resident. */
     rights->memory_cause = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0 ? 0 : errno;
     if (hold_latency) {
         rights->latency_fd = hold_cpu_latency();
@@ -92,7 +92,7 @@ void srv_rights_set_thread(struct srv_rights *rights, bool real_time)
     if (rights->priority <= 0 || rights->real_time == real_time) {
         return;
     }
-    /* The system call on the calling thread; pthread_setschedparam would take the thread's lock. */
+    /* A system call for the calling thread, because pthread_setschedparam would take the thread's lock. */
     const struct sched_param parameter = {.sched_priority = real_time ? rights->priority : 0};
     const int result = sched_setscheduler(0, real_time ? SCHED_FIFO : SCHED_OTHER, &parameter);
     rights->thread_cause = result == 0 ? 0 : errno;

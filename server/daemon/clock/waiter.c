@@ -15,7 +15,7 @@ static void on_timer(uv_poll_t *poll, int status, int events)
     struct srv_waiter *waiter = poll->data;
     (void)status;
     (void)events;
-    waiter->timer_due = true; /* not read: setting the timer clears it */
+    waiter->timer_due = true; /* the timerfd is not read: setting it again makes it unreadable */
 }
 
 static void on_wake(uv_poll_t *poll, int status, int events)

@@ -1,7 +1,7 @@
 /*
- * How the tick thread sleeps: a private libuv loop with a timerfd, absolute on CLOCK_MONOTONIC, under uv_poll, beside
- * an eventfd by which other threads wake it (A2). Opened and closed by the main thread; used by the tick thread alone,
- * where it neither allocates nor locks.
+ * The sleep of the tick thread (A2). A private libuv loop polls a timerfd, set to an absolute time of CLOCK_MONOTONIC, and an
+ * eventfd by which other threads wake the tick thread. The main thread opens and closes the waiter; the tick thread uses it
+ * without allocation or lock.
  */
 #ifndef SRV_CLOCK_WAITER_H
 #define SRV_CLOCK_WAITER_H
@@ -25,7 +25,7 @@ struct srv_waiter {
 enum oto_status srv_waiter_open(struct srv_waiter *waiter, struct oto_error *error);
 void srv_waiter_close(struct srv_waiter *waiter); /* zeroed is allowed */
 
-/* [tick] Sleeps until deadline_ns or a wake, whichever comes first; a wake that came before counts. */
+/* [tick] Sleeps until deadline_ns or a wake. Returns at once if a wake arrived since the last sleep. */
 void srv_waiter_wait(struct srv_waiter *waiter, int64_t deadline_ns);
 /* [any] Wakes the tick thread. */
 void srv_waiter_wake(struct srv_waiter *waiter);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define MAX_WAITING 4096u
-#define SPARES 72u /* used when memory is out: enough for every client to leave and for the run to end */
+#define SPARES 72u /* entries for use without free memory: enough for every client to leave and for the run to end */
 
 /* A command that was sent: it waits for its reply, or for room in the engine's queue. */
 struct entry {
@@ -167,7 +167,7 @@ enum oto_status srv_command_queue_create(uv_loop_t *loop, struct srv_engine *eng
     return OTO_OK;
 }
 
-/* The engine owns posted commands; the others go back to their senders. */
+/* The engine keeps the objects of posted commands; the replies to the other commands return theirs to the senders. */
 static void answer_closed(struct srv_command_queue *queue, struct entry_list *list, bool posted)
 {
     for (struct entry *entry = take_first(list); entry != NULL; entry = take_first(list)) {
@@ -209,7 +209,7 @@ void srv_command_queue_destroy(struct srv_command_queue *queue)
     free(queue);
 }
 
-/* Commands that end something are never refused: there is at most one for each that started something. */
+/* Commands that end something are never refused for too many commands: there is at most one for each thing that was started. */
 static bool must_arrive(enum srv_command_kind kind)
 {
     return kind == SRV_COMMAND_STOP || kind == SRV_COMMAND_LEAVE || kind == SRV_COMMAND_SETTLE;
@@ -238,7 +238,7 @@ bool srv_command_queue_send(struct srv_command_queue *queue, const struct srv_co
     if (queue->observer.sent != NULL) {
         queue->observer.sent(queue->observer.context, &entry->command);
     }
-    entry->command.key = entry->command.text = NULL; /* the sender's */
+    entry->command.key = entry->command.text = NULL; /* these texts belong to the sender */
     queue->count++;
     append(&queue->waiting, entry);
     post_waiting(queue);

@@ -13,10 +13,10 @@
 
 struct srv_command_queue;
 
-/* Called once for each command that was taken; `reply` lives until it returns. */
+/* Called once for each accepted command, with its reply; `reply` is valid until the function returns. */
 typedef void (*srv_reply_function)(void *context, const struct srv_reply *reply);
 
-/* An observer: called with each command that is sent, after its number is set, and after replies were taken. */
+/* An observer: `sent` is called with each command that is sent, after its id is set; `polled` after replies were taken. */
 struct srv_command_queue_observer {
     void *context;
     void (*sent)(void *context, const struct srv_command *command);
@@ -25,20 +25,20 @@ struct srv_command_queue_observer {
 
 enum oto_status srv_command_queue_create(uv_loop_t *loop, struct srv_engine *engine, struct srv_command_queue **queue,
                                          struct oto_error *error);
-/* Stops listening for replies; every command still waiting is answered CLOSED, with its change if it was never posted. */
+/* Ends the queue. Each command without a reply gets the reply CLOSED, with its change if the engine never received it. */
 void srv_command_queue_stop(struct srv_command_queue *queue);
-/* At most one; before the first command. */
+/* Sets the observer. Call it at most once, before the first command. */
 void srv_command_queue_observe(struct srv_command_queue *queue, const struct srv_command_queue_observer *observer);
-/* After its loop has run its close callbacks; NULL is allowed. */
+/* Call it after the loop has run the close callbacks of the queue; NULL is allowed. */
 void srv_command_queue_destroy(struct srv_command_queue *queue);
 
 /*
- * False, and nothing taken, when too much waits already; what ends something (stop, leave, settle) is always taken. `done`
- * NULL: the reply is dropped.
+ * Sends a command. False: the command is not accepted, because the queue is stopped, memory is short, or 4096 commands wait;
+ * that limit does not apply to commands that end something (stop, leave, settle). `done` NULL: the reply is dropped.
  */
 bool srv_command_queue_send(struct srv_command_queue *queue, const struct srv_command *command, srv_reply_function done,
                             void *context);
-/* The reply for a sender whose command was not accepted. */
+/* Makes the reply to a command that srv_command_queue_send did not accept. */
 struct srv_reply srv_command_queue_refusal(const struct srv_command_queue *queue, struct srv_node_change *change);
 /* Writes an event to the event ring. It is dropped only when 4096 commands wait already. */
 void srv_command_queue_event(struct srv_command_queue *queue, enum oto_event_kind kind, uint32_t severity,

@@ -90,7 +90,7 @@ void srv_connection_release(struct srv_connection *connection)
     free_if_done(connection);
 }
 
-/* 1: sent, 0: the peer does not read just now, -1: the connection is dead. */
+/* Returns 1: sent, 0: the peer does not read at the moment, -1: the connection is dead. */
 static int send_now(int fd, const void *data, size_t bytes, int passed_fd)
 {
     union {
@@ -199,7 +199,7 @@ void srv_connection_charge(struct srv_connection *connection, int64_t cost_us)
     }
 }
 
-/* Without room for ancillary data the kernel closes every descriptor that a peer passes. */
+/* The buffer has no room for ancillary data: the kernel closes every descriptor that a peer passes. */
 static void receive(struct srv_connection *connection)
 {
     for (int turn = 0; turn < SRV_MESSAGES_PER_TURN && !connection->closed && !connection->throttled; turn++) {
@@ -209,7 +209,7 @@ static void receive(struct srv_connection *connection)
         if (got > 0) {
             srv_control_receive(connection, buffer, (size_t)got);
         } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
-            srv_connection_close(connection); /* also for an empty datagram, which looks the same */
+            srv_connection_close(connection); /* an empty datagram looks like the end of the connection */
         } else if (errno != EINTR) {
             return;
         }

@@ -24,7 +24,7 @@ struct srv_control {
     struct srv_watch *watch;
     uv_poll_t listener;
     uv_timer_t refill; /* runs while a connection is throttled */
-    uv_timer_t care;   /* silent connections, and a listener that ran out of descriptors */
+    uv_timer_t care;   /* closes silent connections, and restarts a listener that ran out of descriptors */
     int listen_fd, spare_fd;
     struct srv_connection *connections;
     uint32_t count, wake_count;
@@ -103,7 +103,7 @@ static void refuse(int fd, enum oto_status status, const char *why)
     oto_message_begin(&writer, data, sizeof data, 0, "reply");
     oto_message_add_u64(&writer, "status", (uint64_t)status);
     oto_message_add_text(&writer, "text", why);
-    /* What the peer sent already is taken out first: a socket closed with unread data resets, and the reason is lost. */
+    /* Reads what the peer has sent: closing a socket with unread data resets the connection, and the reply would be lost. */
     (void)shutdown(fd, SHUT_RD);
     unsigned char rest[64];
     for (int i = 0; i < 64 && recv(fd, rest, sizeof rest, MSG_DONTWAIT) > 0; i++) {
@@ -112,7 +112,7 @@ static void refuse(int fd, enum oto_status status, const char *why)
     (void)close(fd);
 }
 
-/* Why this user gets no place; NULL: it gets one. Places are reserved for the server's own user and root. */
+/* The reason why a user may not connect; NULL: the user may. Some places are reserved for the server's own user and root. */
 static const char *why_no_place(const struct srv_control *control, uid_t uid)
 {
     uint32_t same = 0, strangers = 0;
@@ -163,11 +163,11 @@ static void welcome(struct srv_control *control, int fd)
     srv_engine_count(control->engine, OTO_COUNTER_CLIENTS, 1);
 }
 
-/* Out of descriptors: the spare one accepts the peer, so that it gets a refusal and does not hang. */
+/* No descriptor is free: closes the spare descriptor to accept the peer, so that the peer gets a refusal and does not hang. */
 static void refuse_without_descriptors(struct srv_control *control)
 {
     if (control->spare_fd < 0) {
-        (void)uv_poll_stop(&control->listener); /* until on_care */
+        (void)uv_poll_stop(&control->listener); /* on_care restarts the listener */
         return;
     }
     (void)close(control->spare_fd);
@@ -215,7 +215,7 @@ static void on_care(uv_timer_t *timer)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* Refuses, and writes an event as for any request. */
+/* Refuses a request, and writes an event as for any request. */
 static void refuse_verb(const struct srv_verb *verb, struct srv_request *request, enum oto_status status, const char *text)
 {
     struct srv_pending_request *pending = srv_pending_request_open(request, "%s", verb->op);
@@ -261,7 +261,7 @@ void srv_control_receive(struct srv_connection *connection, const void *data, si
         status = oto_message_decode(data, bytes, &control->message, &error);
     }
     if (status != OTO_OK) {
-        control->message.id = 0; /* of a damaged message */
+        control->message.id = 0; /* the id of a damaged message cannot be trusted */
         srv_connection_charge(connection, SRV_MESSAGE_COST_US);
         srv_reply_error(&request, &error);
         return;

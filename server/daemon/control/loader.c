@@ -92,7 +92,7 @@ void srv_job_refuse(struct srv_job *job)
     srv_job_retire(job, job->change);
 }
 
-/* The reply contains what was replaced; a refusal contains the change itself. */
+/* The change in the reply holds the replaced parameters; after a refusal it is the change that was sent. */
 static void on_set(void *context, const struct srv_reply *reply)
 {
     struct srv_job *job = context;

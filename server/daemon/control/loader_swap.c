@@ -99,13 +99,13 @@ static void answer_live(struct srv_job *job, const char *end)
     }
 }
 
-/* The engine has written the event already. */
+/* The engine has already written the event about the end of the swap. */
 static void on_settled(void *context, const struct srv_reply *reply)
 {
     struct srv_job *job = context;
     struct srv_loader *loader = job->loader;
     char text[512];
-    if (reply->plugin == NULL) { /* not from the engine, which still has the change */
+    if (reply->plugin == NULL) { /* the reply is not from the engine, which still has the change */
         srv_job_answer(job, reply->status, reply->tick, "the server ends; the swap is live");
         srv_job_drop(job);
         return;
@@ -265,7 +265,7 @@ void srv_loader_swap(struct srv_loader *loader, struct srv_pending_request *pend
     }
 }
 
-/* A command about a swap that the tick thread has: its reply answers the ticket. */
+/* Reply to UNDO or CANCEL for a swap that the tick thread has; it finishes the pending request. */
 static void on_commanded(void *context, const struct srv_reply *reply)
 {
     struct srv_pending_request *pending = context;

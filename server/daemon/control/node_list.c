@@ -9,14 +9,14 @@ enum { AT_ONCE = 64 };
 
 struct srv_node_list {
     struct srv_pending_request *whole;
-    struct srv_node_work work; /* its texts are the list's own */
+    struct srv_node_work work; /* its texts are the members `key` and `text` of the list */
     char *key, *text;
     uint32_t *nodes;
     uint32_t count, begun, ended, changed;
-    uint64_t tick; /* of the last change */
+    uint64_t tick; /* tick of the last change */
     enum oto_status status;
     char reason[400];
-    bool beginning; /* a refusal that comes at once must not end the list under the loop */
+    bool beginning; /* begin_next is running: a node that is refused at once must not free the list */
 };
 
 static void free_list(struct srv_node_list *list)

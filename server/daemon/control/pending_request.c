@@ -32,7 +32,7 @@ struct srv_pending_request *srv_pending_request_open(struct srv_request *request
     return pending;
 }
 
-/* The event of a change: the client, its request, and the result. */
+/* Writes the event of a request: the client, the request and the result. */
 static void record(const struct srv_pending_request *pending, enum oto_status status, uint64_t tick, const char *text)
 {
     char who[64], sentence[152];

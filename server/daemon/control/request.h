@@ -28,10 +28,10 @@ struct srv_request {
 struct srv_pending_request {
     struct srv_connection *connection;
     struct srv_command_queue *command_queue;
-    struct srv_node_list *list; /* of a pattern's nodes, which replies for all (node_list.h): no connection; mostly NULL */
-    uint32_t node;              /* of the list */
-    uint64_t id; /* the client's */
-    uint64_t value; /* the verb's own */
+    struct srv_node_list *list; /* set for a node of a pattern, which has no `connection`: the list replies (node_list.h) */
+    uint32_t node;              /* node of the list */
+    uint64_t id; /* number of the request, chosen by the client */
+    uint64_t value; /* for use by the verb */
     char what[152];
 };
 
@@ -40,14 +40,14 @@ struct srv_verb {
     void (*run)(struct srv_request *request);
     int64_t cost_us;
     enum srv_role role; /* the lowest role that may send it */
-    bool changes_state; /* refused where the run follows a log */
+    bool changes_state; /* refused in a replay */
     bool needs_worker;  /* refused while the worker is stuck */
-    bool is_local;      /* refused to remote clients: it shares memory, or ticks wait for its client */
+    bool is_local;      /* refused to remote clients: the verb shares memory, or makes ticks wait for the client */
 };
 extern const struct srv_verb srv_verbs[];
 extern const size_t srv_verb_count;
 
-/* The verbs; each answers its request at once or by a pending request. */
+/* The verbs. Each replies to its request at once, or later through a pending request. */
 void srv_verb_attach(struct srv_request *request);
 void srv_verb_wake(struct srv_request *request);
 void srv_verb_info(struct srv_request *request);
@@ -71,18 +71,18 @@ void srv_verb_join(struct srv_request *request);
 /* The node that the argument `node` names. UINT32_MAX: there is none, and the request was refused. */
 uint32_t srv_request_node(struct srv_request *request);
 
-/* A reply under construction in the control's buffer. */
+/* `begin` starts a reply in the control's buffer, `send` sends it. */
 void srv_reply_begin(struct srv_request *request, struct oto_message_writer *writer, enum oto_status status,
                      const char *text);
 void srv_reply_send(struct srv_request *request, struct oto_message_writer *writer, int passed_fd);
-/* A reply of status and text alone. */
+/* Sends a reply that has only a status and a text. */
 void srv_reply_text(struct srv_request *request, enum oto_status status, const char *text);
 void srv_reply_error(struct srv_request *request, const struct oto_error *error);
 
-/* NULL: the request was refused, for too many requests of this client or for lack of memory. */
+/* NULL: the request was refused, because this client has too many requests under way or memory is short. */
 struct srv_pending_request *srv_pending_request_open(struct srv_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A number that an answer carries besides. */
+/* An additional number of a reply. */
 struct srv_pending_request_number {
     const char *key;
     uint64_t value;
@@ -90,10 +90,10 @@ struct srv_pending_request_number {
 void srv_pending_request_finish_with(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
                                      const char *text, const struct srv_pending_request_number *numbers,
                                      uint32_t count);
-/* Answers, records the mutation in the event ring, and frees the pending request. */
+/* Sends the reply, writes the request to the event ring, and frees the pending request. */
 void srv_pending_request_finish(struct srv_pending_request *pending, enum oto_status status, uint64_t tick,
                                 const char *text);
-/* The next run answers in place of the pending request, which is recorded and freed. */
+/* Makes the reply that the next run will send, writes the request to the event ring, and frees the pending request. */
 struct srv_late_reply srv_pending_request_postpone(struct srv_pending_request *pending);
 /* Replies with a descriptor of shared memory that has `bytes` bytes. */
 void srv_pending_request_finish_with_fd(struct srv_pending_request *pending, uint64_t tick, uint64_t bytes,
@@ -103,7 +103,7 @@ void srv_pending_request_finish_with_fd(struct srv_pending_request *pending, uin
 void srv_control_set_wake(struct srv_connection *connection, bool on);
 struct srv_loader *srv_control_loader(struct srv_control *control);
 const struct srv_control_hooks *srv_control_get_hooks(const struct srv_control *control);
-/* Ends the connection's participation. */
+/* If the connection is a participant, it leaves the world. */
 void srv_connection_leave(struct srv_connection *connection, struct srv_command_queue *command_queue);
 /* "name (pid 12)" */
 void srv_connection_who(const struct srv_connection *connection, char *who, size_t bytes);

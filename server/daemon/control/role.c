@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_GROUPS 256 /* of a peer; more are ignored */
+#define MOST_GROUPS 256 /* groups of a peer that are read; more are ignored */
 
 static const char *const names[] = {
     [SRV_ROLE_NONE] = "none", [SRV_ROLE_OBSERVE] = "observe", [SRV_ROLE_OPERATE] = "operate", [SRV_ROLE_ADMIN] = "admin"};
@@ -28,7 +28,7 @@ struct groups {
     size_t count;
 };
 
-/* The primary group, then the others that the kernel reports. */
+/* The peer's primary group, then its other groups as the kernel reports them. */
 static void take_groups(int fd, const struct ucred *peer, struct groups *groups)
 {
     socklen_t bytes = MOST_GROUPS * sizeof *groups->list;

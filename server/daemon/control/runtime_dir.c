@@ -16,7 +16,7 @@
 
 static const char *const contents[] = {"control.sock", "pub.ipc", "server.json", "server.json.new"};
 
-/* Opens a directory that only this user may access. AGAIN: it was removed meanwhile. */
+/* Opens a directory that only this user may access. AGAIN: another process has removed the directory. */
 static enum oto_status open_private(int parent, const char *name, const char *shown, int *fd, struct oto_error *error)
 {
     if (mkdirat(parent, name, 0700) != 0 && errno != EEXIST) {

@@ -1,6 +1,6 @@
 /*
- * The runtime directory of one world: made 0700, checked to be ours, held by a lock for as long as the server lives,
- * and removed at its end. A shell round the file system. [loop]
+ * The runtime directory of one world. The server creates it with mode 0700, checks that it belongs to the server's own user,
+ * holds a lock on it while it runs, and removes it at its end. [loop]
  */
 #ifndef SRV_RUNTIME_DIR_H
 #define SRV_RUNTIME_DIR_H
@@ -19,15 +19,15 @@ struct srv_runtime_dir {
 
 /*
  * Claims the directory of `world`: refuses a directory of another user, one that others may read or write, a symlink, and a
- * world that runs already. What a dead server of that name left is removed.
+ * world that runs already. Files that a dead server of this world left are removed.
  */
 enum oto_status srv_runtime_dir_claim(const char *world, struct srv_runtime_dir *dir, struct oto_error *error);
-/* Lets other users reach control.sock, whom the server then judges by their credentials; they see nothing else. */
+/* Lets other users connect to control.sock, where the server checks their credentials. They cannot list the directory. */
 enum oto_status srv_runtime_dir_share(const struct srv_runtime_dir *dir, struct oto_error *error);
-/* Removes the files in the directory, then the directory. NULL, zeroed by claim, or released before are allowed. */
+/* Removes the files in the directory, then the directory. `dir` may be NULL, not claimed, or released already. */
 void srv_runtime_dir_release(struct srv_runtime_dir *dir);
 
-/* A path inside; false when it does not fit. */
+/* Writes the path of the file `name` in the directory; false when it does not fit. */
 int srv_runtime_dir_path(const struct srv_runtime_dir *dir, const char *name, char *path, size_t bytes);
 /* Replaces a file as a whole (0600): readers see the old text or the new one. */
 enum oto_status srv_runtime_dir_write(const struct srv_runtime_dir *dir, const char *name, const char *text,

@@ -40,7 +40,7 @@ static void take_name(struct srv_connection *connection, const char *name)
     }
 }
 
-/* A client may do with less than it was given; never with more. */
+/* A client may ask for a lower role than its own, never for a higher one. */
 static enum oto_status lower_role(struct srv_connection *connection, const struct oto_message *message,
                                   struct oto_error *error)
 {
@@ -61,14 +61,14 @@ static enum oto_status lower_role(struct srv_connection *connection, const struc
     return OTO_OK;
 }
 
-/* The gate attaches for a remote client, which cannot take it back. */
+/* The gate sends `attach` with `remote` for a client on another machine; the client cannot change this later. */
 static void take_remote(struct srv_connection *connection, const struct oto_message *message)
 {
     const struct oto_argument *remote = oto_message_find(message, "remote");
     connection->remote = remote != NULL && remote->kind == OTO_ARGUMENT_BOOL && remote->u64 != 0;
 }
 
-/* Once a connection: each reply holds a descriptor in flight until it is read. */
+/* Accepted once for each connection, because each reply holds a descriptor in flight until the client reads it. */
 void srv_verb_attach(struct srv_request *request)
 {
     struct oto_error error = {0};
@@ -151,7 +151,7 @@ static void end_lossless(struct srv_request *request)
     *lossless = (struct srv_lossless){.slot = -1};
 }
 
-/* The reader's cursor: after the newest record. */
+/* Stores the channels of a reader; its cursor in each channel is after the newest record. */
 static bool take_channels(struct srv_lossless *lossless, const struct oto_argument *list,
                           const struct oto_segment_header *header)
 {
@@ -221,7 +221,7 @@ void srv_verb_lossless(struct srv_request *request)
     srv_reply_send(request, &writer, -1);
 }
 
-/* Without an answer, also when it makes no sense. */
+/* This request gets no reply, also when it is invalid. */
 void srv_verb_acknowledge(struct srv_request *request)
 {
     struct srv_lossless *lossless = &request->connection->lossless;

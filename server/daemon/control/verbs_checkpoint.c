@@ -1,4 +1,4 @@
-/* Verbs about the whole state: save it to a file, continue from a file. */
+/* Verbs about the world's state: save it to a file, restore it from a file. */
 #include "daemon/control/request.h"
 
 static void on_done(void *context, enum oto_status status, uint64_t tick, const char *text)

@@ -17,7 +17,7 @@ static void on_step_reply(void *context, const struct srv_reply *reply)
     on_reply(context, reply);
 }
 
-/* Every command gets its reply, also after the run's end. False: the command was not accepted. */
+/* Sends a command, which gets a reply also after the run's end. False: the command was not accepted. */
 static bool post(struct srv_request *request, struct srv_pending_request *pending, const struct srv_command *command)
 {
     if (pending == NULL) {

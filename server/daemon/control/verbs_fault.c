@@ -4,7 +4,7 @@
 #include "world/fault_spec.h"
 #include "sim/fault.h"
 
-/* What waits for the tick's answer. */
+/* Passes the tick thread's reply to the pending request. */
 static void on_reply(void *context, const struct srv_reply *reply)
 {
     srv_fault_free(reply->faults);

@@ -7,7 +7,7 @@
 
 #include "otolith/client.h"
 
-/* One part of a node's table; its texts fill about half of a message. */
+/* Most parameters in one reply to `get`; their texts fill about half of a message. */
 #define PART 48
 
 struct part {
@@ -19,7 +19,7 @@ struct part {
     uint32_t count;
 };
 
-/* "0 to 100", the accepted words "mems | mavs", both, or "" for any value. Whole numbers with words accept only these. */
+/* Writes "0 to 100", the accepted words "mems | mavs", both, or "" for any value. A whole number with words has no range. */
 static void describe_range(const struct oto_param *param, char text[OTO_PARAM_RANGE_BYTES])
 {
     size_t used = 0;
@@ -68,7 +68,7 @@ static enum oto_status add(struct part *part, const struct oto_plugin_descriptor
     return OTO_OK;
 }
 
-/* The mount of a sensor, which is no parameter of its plugin. False: `key` is something else. */
+/* Adds the mount of a sensor, which is not a parameter of its plugin. False: `key` does not name a part of the mount. */
 static bool add_mount(struct part *part, const struct oto_plugin_descriptor *descriptor, const struct oto_setup *setup, const char *key)
 {
     const bool is_position = strcmp(key, "mount.position_m") == 0;

@@ -37,7 +37,7 @@ static enum oto_status check_role(const struct srv_participant_config *config, c
                     given->kind == OTO_ARGUMENT_TEXT ? given->text : "(not a text)");
 }
 
-/* The values of the message, or of the world file where the message has none. */
+/* Reads the options of a join from the message. An option that the message lacks is 0, or -1 for the timeout. */
 static enum oto_status read_join(const struct srv_request *request, struct srv_join *join, struct oto_error *error)
 {
     const char *name;
@@ -84,7 +84,7 @@ void srv_connection_leave(struct srv_connection *connection, struct srv_command_
     if (connection->mailbox != NULL) {
         connection->mailbox = NULL;
         (void)srv_command_queue_send(command_queue, &command, on_left,
-                                     NULL); /* if this fails, the engine keeps it until its end */
+                                     NULL); /* if this fails, the engine keeps the mailbox until it ends */
     }
 }
 
@@ -101,7 +101,7 @@ static void on_joined(void *context, const struct srv_reply *reply)
         return;
     }
     connection->mailbox = reply->mailbox;
-    if (connection->closed) { /* it went while it joined */
+    if (connection->closed) { /* the client disconnected during the join */
         srv_connection_leave(connection, command_queue);
         srv_pending_request_finish(pending, OTO_CLOSED, reply->tick, "the client went");
         return;

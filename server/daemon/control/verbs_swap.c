@@ -12,7 +12,7 @@ static bool flag(const struct oto_message *message, const char *key)
     return argument != NULL && argument->kind == OTO_ARGUMENT_BOOL && argument->u64 != 0;
 }
 
-/* An argument that may be absent, of the kind it must have. */
+/* Finds an argument that may be absent. NULL: it is absent, or has a wrong kind, which is an error. */
 static const struct oto_argument *optional(const struct oto_message *message, const char *key,
                                            enum oto_argument_kind kind, struct oto_error *error)
 {
@@ -65,7 +65,7 @@ static bool is_file(const char *plugin)
     return strchr(plugin, '/') != NULL || (length > 3 && strcmp(plugin + length - 3, ".so") == 0);
 }
 
-/* Whether the file is one that its name alone finds: in a directory that the server was configured with. */
+/* Whether the file is in one of the plugin directories of the server: then its name alone finds the same file. */
 static bool is_configured(const char *plugin)
 {
     char name[64], found[4096], *real, *real_found;
@@ -87,7 +87,7 @@ static bool is_configured(const char *plugin)
     return same;
 }
 
-/* A relative path would start at the server's folder, not at the client's. */
+/* Refuses a relative path, which would start at the server's working directory and not at the client's. */
 static void check_plugin(const struct srv_connection *connection, const char *plugin, struct oto_error *error)
 {
     if (is_file(plugin) && plugin[0] != '/') {

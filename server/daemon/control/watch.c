@@ -4,16 +4,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LOOK_MS 50 /* between two checks that must find the same file */
+#define LOOK_MS 50 /* time between two checks; a file is swapped in when two checks find it unchanged */
 
 struct watched {
     uv_fs_event_t folder;
     uv_timer_t look;
     struct srv_watch *watch;
     uint32_t node;
-    char *path;       /* resolved; NULL: not in use */
-    const char *name; /* its last part */
-    struct stat seen; /* at the last check; st_ino 0: none */
+    char *path;       /* path of the plugin's file without links; NULL: not in use */
+    const char *name; /* last part of `path` */
+    struct stat seen; /* the file at the last check; st_ino 0: there was none */
     struct stat swapped; /* the file of the running plugin, if known */
 };
 
@@ -59,13 +59,13 @@ static void swap(struct watched *watched)
     }
 }
 
-/* Swaps only when two looks in a row saw the same file, so that a file that is being written is left alone. */
+/* Swaps only when two checks in a row found the same file, so that a file that is still being written is not loaded. */
 static void on_look(uv_timer_t *timer)
 {
     struct watched *watched = timer->data;
     struct stat now;
     if (stat(watched->path, &now) != 0 || !S_ISREG(now.st_mode)) {
-        watched->seen.st_ino = 0; /* removed; a new file is another event */
+        watched->seen.st_ino = 0; /* the file was removed; when a new file appears, it is checked again */
         return;
     }
     if (!is_same(&now, &watched->seen) || srv_loader_is_swapping(watched->watch->loader, watched->node)) {

@@ -1,4 +1,4 @@
-/* Commands as entries of a log. */
+/* Writes commands as entries of a log. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 #define VALUE_BYTES 65536
 
-/* False: out of memory. */
+/* Writes the members of a command's log entry. False: out of memory. */
 typedef bool describe_function(const struct srv_engine *engine, const struct srv_command *command, FILE *to);
 
 void srv_log_put_path(FILE *to, const char *key, const char *path)
@@ -67,7 +67,7 @@ static bool describe_set(const struct srv_engine *engine, const struct srv_comma
     return true;
 }
 
-/* All parameters, one a line, so that a replay needs neither the part nor the parameter file. */
+/* Writes all parameters, one in each line, so that a replay needs neither the part library nor a parameter file. */
 static bool put_params(const struct srv_swap_facts *facts, FILE *to)
 {
     const struct oto_plugin_descriptor *descriptor = oto_plugin_descriptor(facts->plugin);

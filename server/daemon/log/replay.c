@@ -23,7 +23,7 @@ static uint64_t tick_now(const struct srv_replay *replay)
     return clock.tick;
 }
 
-/* The run cannot follow the log any further: it ends here. */
+/* Ends the replay at the current tick, because the run cannot follow the log any further. */
 static void give_up(struct srv_replay *replay, const char *why)
 {
     char sentence[600];
@@ -73,7 +73,7 @@ static const char *check_input(const struct srv_replay *replay, const struct srv
                : "an input is for a vehicle that no such participant of this world moves or controls, or is not finite";
 }
 
-/* False: the line waits. */
+/* Injects the input of the current line. False: the engine's queue is full, and the line waits. */
 static bool feed(struct srv_replay *replay)
 {
     struct srv_participant_input input;
@@ -111,14 +111,14 @@ static bool expect(struct srv_replay *replay, uint32_t count)
     return true;
 }
 
-/* False: the engine must reach a later tick first. */
+/* Carries out the action of the current line. False: the engine has not reached the action's tick. */
 static bool act(struct srv_replay *replay)
 {
     struct oto_error error = {0};
     if (tick_now(replay) < replay->line.tick) {
         return false;
     }
-    srv_command_queue_poll(replay->command_queue); /* updates the plugins of the nodes */
+    srv_command_queue_poll(replay->command_queue); /* takes replies, which update the plugins of the nodes */
     if (srv_replay_act(replay, &error) != OTO_OK) {
         give_up(replay, error.text);
         return true;
@@ -204,7 +204,7 @@ void srv_replay_taken(struct srv_replay *replay, uint64_t id, enum oto_status st
     }
 }
 
-/* At most three names, so that the sentence stays short. */
+/* Adds the names of nodes whose hashes differ, at most three, so that the sentence stays short. */
 static void name_nodes(const struct srv_replay *replay, const struct srv_expected *expected,
                        const struct srv_hashes *hashes, char *text, size_t bytes)
 {

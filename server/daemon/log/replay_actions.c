@@ -1,4 +1,4 @@
-/* Repeats the actions of a log. The world waits at their tick meanwhile. */
+/* Repeats the actions of a log. The tick thread waits at the tick of an action until the action is applied. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static enum oto_status missing(const struct srv_replay *replay, const char *what
                          replay->line.entry);
 }
 
-/* The replay waits until the tick thread has applied it. */
+/* Sends a command; the replay waits until the tick thread has applied it. */
 static enum oto_status post(struct srv_replay *replay, const struct srv_command *command, srv_reply_function done,
                             struct oto_error *error)
 {
@@ -96,7 +96,7 @@ static enum oto_status act_undo(struct srv_replay *replay, uint32_t node, struct
 
 /* ---- swaps ---- */
 
-/* The engine keeps a swap on probation until a command settles it. */
+/* Sends SETTLE after a swap: the engine keeps the change of the swap until this command. */
 static void on_swapped(void *context, const struct srv_reply *reply)
 {
     struct srv_replay *replay = context;
@@ -105,7 +105,7 @@ static void on_swapped(void *context, const struct srv_reply *reply)
         (void)srv_change_free(reply->change);
     } else {
         (void)srv_command_queue_send(replay->command_queue, &settle, on_done,
-                                     replay); /* if this fails, the engine keeps it until its end */
+                                     replay); /* if this fails, the engine keeps the change until it ends */
     }
 }
 
@@ -153,7 +153,7 @@ static enum oto_status bind_params(struct srv_replay *replay, uint32_t node, str
     return status;
 }
 
-/* The swap with its resolved options: nothing is looked up again. */
+/* Reads a swap from the log with its plugin file, parameters and unit as they were resolved; nothing is searched for. */
 static enum oto_status make_previous(struct srv_replay *replay, uint32_t node, struct srv_previous *as,
                                      struct oto_error *error)
 {

@@ -7,7 +7,7 @@
 /* The plugin of a node at the start of the log. */
 struct srv_replay_node {
     char *node, *plugin;
-    uint64_t hash; /* 0: part of the server */
+    uint64_t hash; /* hash of the plugin's file; 0: the plugin is part of the server */
 };
 
 /* Hashes of the log whose tick the engine has not reached. */
@@ -27,13 +27,13 @@ struct srv_replay {
     struct srv_replay_source source;
     struct srv_replay_node *nodes;
     uint32_t node_count;
-    /* while it runs */
+    /* while the replay runs */
     struct srv_engine *engine;
     struct srv_command_queue *command_queue;
     struct oto_run_log_line line;
-    bool has_line;  /* that was not processed yet */
+    bool has_line;  /* `line` has been read and not processed */
     bool read_all, stopped, failed;
-    bool awaits;    /* the command that was sent is not applied yet */
+    bool awaits;    /* command `sent_id` was sent and is not applied yet */
     uint64_t sent_id;
     uint64_t last_tick, actions, compared, compared_tick;
     bool differs;
@@ -42,8 +42,8 @@ struct srv_replay {
 };
 
 /*
- * Sends the command of the current line. OTO_OK also for a line without one. After an error the replay cannot follow the
- * log any further.
+ * Sends the command of the current line. Returns OTO_OK also for a line without a command. After an error the replay cannot
+ * follow the log any further.
  */
 enum oto_status srv_replay_act(struct srv_replay *replay, struct oto_error *error);
 /* Whether the line is of a kind that changes the state. */

@@ -22,7 +22,7 @@ static enum oto_status copy_text(const struct srv_replay *replay, const struct o
     return *to != NULL ? OTO_OK : no_memory(error);
 }
 
-/* Refuses what differs from the log; with --replay-anyway it warns. */
+/* Refuses a file or plugin that differs from the log; with --replay-anyway only warns. */
 static enum oto_status differ(const struct srv_replay *replay, const char *sentence, struct oto_error *error)
 {
     if (!replay->anyway) {
@@ -188,7 +188,7 @@ const struct srv_replay_source *srv_replay_source(const struct srv_replay *repla
     return &replay->source;
 }
 
-/* A node's full name is VEHICLE/NODE. */
+/* Whether `name` is the full name of the node, VEHICLE/NODE. */
 static bool is_node(const struct srv_world_config *config, uint32_t node, const char *name)
 {
     char ours[2 * SRV_NAME_BYTES];

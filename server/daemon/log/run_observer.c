@@ -4,7 +4,7 @@
 
 #include "daemon/thread/journal.h"
 
-#define LOOK_MS 100 /* period of writing: a crash loses at most this */
+#define LOOK_MS 100 /* period of writing: a crash loses at most the last 100 ms of the log */
 
 struct srv_run_observer {
     struct srv_engine *engine;
@@ -82,7 +82,7 @@ static void on_sent(void *context, const struct srv_command *command)
     }
 }
 
-/* A replay polls the command queue itself, so it must not be entered twice. */
+/* srv_replay_go_on polls the command queue, which may call this function again: `busy` prevents a second entry. */
 static void go_on(struct srv_run_observer *run_observer)
 {
     if (run_observer->replay != NULL && !run_observer->busy && !run_observer->stopped) {
@@ -92,7 +92,7 @@ static void go_on(struct srv_run_observer *run_observer)
     }
 }
 
-/* The replay reads ahead first, because hashes are compared as they arrive. */
+/* The replay reads the log first, so that it knows the expected hashes before the hashes of the run arrive. */
 static void on_polled(void *context)
 {
     struct srv_run_observer *run_observer = context;

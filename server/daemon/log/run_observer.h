@@ -1,5 +1,5 @@
 /*
- * The observer of a run: passes each command that is sent and each record of the tick thread (daemon/thread/journal.h)
+ * The observer of a run. It passes each command that is sent and each record of the tick thread (daemon/thread/journal.h)
  * to the log writer and to the replay. [loop]
  */
 #ifndef SRV_RUN_OBSERVER_H
@@ -13,20 +13,20 @@
 
 struct srv_run_observer;
 
-/* The hashes of a boundary, whole. */
+/* The hash chain and the hashes of all nodes at one boundary. */
 struct srv_hashes {
     uint64_t tick, chain;
     uint32_t count;
     const uint64_t *nodes;
 };
 
-/* `log` and `replay`: taken over, also on failure; NULL: there is none. The others are borrowed. */
+/* The observer owns `log` and `replay`, also on failure; NULL: there is none. The other arguments are borrowed. */
 enum oto_status srv_run_observer_create(uv_loop_t *loop, struct srv_engine *engine,
                                         struct srv_command_queue *command_queue, struct srv_log_writer *log,
                                         struct srv_replay *replay, struct srv_run_observer **run_observer,
                                         struct oto_error *error);
 /* Ends the log and the replay. False: the log is incomplete, or the replay differs from its log. */
 bool srv_run_observer_stop(struct srv_run_observer *run_observer);
-void srv_run_observer_destroy(struct srv_run_observer *run_observer); /* after the loop has run out; NULL is allowed */
+void srv_run_observer_destroy(struct srv_run_observer *run_observer); /* call it after the loop has ended; NULL is allowed */
 
 #endif

@@ -14,7 +14,7 @@
 
 #define TRUTH_WORDS (sizeof(struct oto_truth_record) / 8)
 
-/* A command that was sent and not yet reported by the tick thread. */
+/* A command that was sent, and that the tick thread has not reported as applied. */
 struct pending {
     struct pending *next;
     uint64_t id;
@@ -28,7 +28,7 @@ struct srv_log_writer {
     struct srv_engine *engine;
     const struct srv_world_config *config;
     struct pending *first, **last;
-    bool incomplete; /* reported on stderr */
+    bool incomplete; /* the log is incomplete, which was reported on stderr */
 };
 
 /* ---- the header ---- */
@@ -70,7 +70,7 @@ static void put_nodes(const struct srv_log_writer *log)
         oto_run_log_put_text(log->file, "node", srv_engine_node_setup(log->engine, i)->node);
         oto_run_log_put_text(log->file, "plugin", descriptor->id);
         oto_run_log_put_text(log->file, "plugin_version", descriptor->version);
-        if (hash != 0) { /* else it is part of the server */
+        if (hash != 0) { /* 0: the plugin is part of the server and has no file */
             srv_log_put_path(log->file, "file", oto_plugin_path(plugin));
             oto_run_log_put_words(log->file, "file_hash", &hash, 1);
         }
@@ -113,7 +113,7 @@ static enum oto_status put_header(const struct srv_log_writer *log, const struct
     return status;
 }
 
-/* The file grows under its own name, so that the log of a crashed server is there. */
+/* The log is written under its final name from the start, so that it exists after a crash of the server. */
 static enum oto_status open_file(struct srv_log_writer *log, struct oto_error *error)
 {
     const enum oto_status status = oto_output_file_open(
@@ -163,7 +163,7 @@ void srv_log_writer_sent(struct srv_log_writer *log, const struct srv_command *c
     log->last = &pending->next;
 }
 
-/* Commands are taken almost in the order in which they went out. NULL: there was no memory to describe it. */
+/* Finds a command that was sent; the search is short, because commands are applied almost in order. NULL: memory was short. */
 static struct pending *find(struct srv_log_writer *log, uint64_t id)
 {
     for (struct pending **link = &log->first; *link != NULL; link = &(*link)->next) {
@@ -191,7 +191,7 @@ static void begin(const struct srv_log_writer *log, const char *entry, uint64_t 
     oto_run_log_put_number(log->file, "tick", tick);
 }
 
-/* A swap that the tick thread refused may have ended the probation of the previous one: it is logged as well. */
+/* Whether a command is logged. A refused swap is logged too, because it may have ended the probation of the previous swap. */
 static bool counts(const struct srv_journal_record *record)
 {
     const bool swap = record->command == SRV_COMMAND_SWAP && record->status != OTO_CONFLICT &&

@@ -1,6 +1,6 @@
 /*
- * Writes the log of a run (README.md has its entries). A command is described when it is sent, while its texts exist, and
- * written when the tick thread reports the boundary at which it was applied. [loop]
+ * Writes the log of a run (README.md lists the entries). The text of a command's entry is made when the command is sent,
+ * while its texts exist, and is written when the tick thread reports the boundary at which it was applied. [loop]
  */
 #ifndef SRV_LOG_WRITER_H
 #define SRV_LOG_WRITER_H
@@ -16,13 +16,13 @@ struct srv_log_writer;
 struct srv_hashes;
 struct srv_journal_record;
 
-/* Texts are borrowed during the call. */
+/* Content of a log's header. The texts are borrowed during the call. */
 struct srv_log_facts {
     const char *path;
     const char *world_path;
     const struct srv_override *overrides;
     uint32_t override_count;
-    const char *restore_path; /* NULL: the run begins at tick 0 */
+    const char *restore_path; /* checkpoint from which the run is restored; NULL: the run begins at tick 0 */
     const char *const *quarantine; /* nodes that are not stepped */
     uint32_t quarantine_count;
     uint64_t every;
@@ -34,7 +34,7 @@ enum oto_status srv_log_writer_create(const struct srv_log_facts *facts, const s
 void srv_log_writer_sent(struct srv_log_writer *log, const struct srv_command *command);
 void srv_log_writer_record(struct srv_log_writer *log, const struct srv_journal_record *record);
 void srv_log_writer_hashes(struct srv_log_writer *log, const struct srv_hashes *hashes);
-/* Records found no room: from here on the log does not tell everything. */
+/* `count` records were lost, because a queue was full: the log is incomplete from here on. */
 void srv_log_writer_lost(struct srv_log_writer *log, uint64_t count);
 void srv_log_writer_flush(struct srv_log_writer *log);
 /* Writes the last entry. False: records or bytes of the log are missing, which was reported on stderr. */
@@ -46,9 +46,9 @@ enum oto_status srv_log_file_hash(const char *path, uint64_t *hash, struct oto_e
 
 /* ---- actions.c ---- */
 
-/* What a command is called in a log, and its members as they stand behind the tick; malloc'ed, NULL without memory. */
+/* The name of a command's entry in a log. srv_log_describe: the entry's members after `tick`, malloc'ed; NULL: no memory. */
 const char *srv_log_entry_name(enum srv_command_kind kind);
-/* A path that is good from any folder. */
+/* Writes a path as an absolute path, if it can be resolved. */
 void srv_log_put_path(FILE *to, const char *key, const char *path);
 char *srv_log_describe(const struct srv_engine *engine, const struct srv_command *command);
 

@@ -8,7 +8,7 @@
 
 #include "base/sealed_memory.h"
 
-/* A process may ask to be waited for less than the world file allows, never for more. */
+/* A joining process may ask for less than the world file allows (timeout, policy, ticks of one answer), never for more. */
 static enum oto_status check_join(const struct srv_participant_config *config, const struct srv_join *join,
                                   struct oto_error *error)
 {
@@ -31,7 +31,7 @@ static enum oto_status check_join(const struct srv_participant_config *config, c
 
 static enum oto_status map_memory(struct srv_mailbox *mailbox, struct oto_error *error)
 {
-    /* A size that is not sealed could be truncated by a client, which would end the server with a SIGBUS. */
+    /* The size is sealed, because a client could otherwise truncate the memory and so end the server by SIGBUS. */
     mailbox->header = srv_memory_share("otolith-mailbox", mailbox->bytes, &mailbox->fd);
     return mailbox->header != NULL ? OTO_OK
                                    : oto_fail(error, OTO_IO, "cannot make a mailbox of %.1f KiB (%s)",

@@ -1,6 +1,7 @@
 /*
- * The memory of a mailbox: made for each join, sealed in size, mapped by both sides. What the server needs to know of
- * it stands in the struct, never in the shared memory. [loop], except what participants.c reads.
+ * The memory of a mailbox. It is made for each join, its size is sealed, and both sides map it. The server keeps its own
+ * copies of sizes and options in the struct, because the participant can write the shared memory. [loop], except the members
+ * that participants.c reads.
  */
 #ifndef SRV_WORLD_MAILBOX_H
 #define SRV_WORLD_MAILBOX_H
@@ -21,7 +22,7 @@ struct srv_mailbox {
     uint32_t step_n;
 };
 
-/* The options of a joining process; 0 (timeout_ns: below 0): the value of the world file. */
+/* The options of a joining process. on_timeout 0, timeout_ns below 0: the value of the world file; step_n 0: 1 tick. */
 struct srv_join {
     uint32_t participant;
     uint32_t step_n;

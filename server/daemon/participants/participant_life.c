@@ -6,7 +6,7 @@
 
 /* ---- joining and leaving ---- */
 
-/* A restored state may lie within the ticks of an answer: that answer is still valid. */
+/* A restored state may lie within the ticks that an earlier answer covers: that answer is still valid. */
 static void take_span(const struct srv_engine *engine, struct srv_participant *participant)
 {
     for (uint32_t i = 0; i < participant->config->vehicle_count; i++) {
@@ -53,7 +53,7 @@ void srv_participant_leave(struct srv_engine *engine, struct srv_mailbox *mailbo
     const bool asked = srv_participant_is_needed(engine, participant) && !participant->dropped && participant->from == engine->sim->tick;
     if (asked && srv_participant_has_answered(participant)) {
         (void)srv_participant_take_answer(
-            engine, participant); /* an answer before the leave counts, in either order of arrival */
+            engine, participant); /* an answer that was written before the leave counts, even if the leave is processed first */
     }
     participant->mailbox = NULL;
     participant->told = false;

@@ -1,4 +1,4 @@
-/* What the main thread knows of participants: fixed by the configuration. */
+/* Facts about participants for the main thread: the configuration alone determines them. */
 #include <string.h>
 
 #include "document/document.h"

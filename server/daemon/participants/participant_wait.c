@@ -7,8 +7,8 @@
 #include "daemon/participants/participants.h"
 
 #define SPIN_NS 30000
-#define SPIN_LOOKS 32 /* between two readings of the clock */
-/* A sleep ends by itself after so long: a participant that died between its answer and its wake costs no more. */
+#define SPIN_LOOKS 32 /* checks of the mailbox between two readings of the clock */
+/* Longest sleep: if a participant dies after its answer and before its wake, the tick thread finds the answer after this. */
 #define SLEEP_MAX_NS INT64_C(100000000)
 
 static void futex_wake(uint32_t *word)
@@ -16,7 +16,7 @@ static void futex_wake(uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Changes the futex word and wakes its waiters; a thread that is about to wait returns at once. */
+/* Changes the grant's futex word and wakes its waiters; a thread that is about to wait returns at once. */
 static void ring_bell(struct srv_mailbox *mailbox)
 {
     (void)__atomic_add_fetch(&mailbox->header->grant.futex, 1, __ATOMIC_SEQ_CST);
@@ -112,12 +112,12 @@ static bool is_called(const struct srv_engine *engine)
     return !srv_queue_is_empty(&engine->commands) || __atomic_load_n(&engine->quit, __ATOMIC_RELAXED) != 0;
 }
 
-/* What a sleep waits for. */
+/* A sleep of the tick thread and the answer or grant that it waits for. */
 struct sleep {
     struct srv_engine *engine;
     const struct srv_participant *participant;
-    bool for_run;   /* the master's grant in place of an answer */
-    uint64_t known; /* of it */
+    bool for_run;   /* true: waits for the master's grant; false: for the participant's answer */
+    uint64_t known; /* the master's last known grant (run_until) */
 };
 
 static bool is_over(const struct sleep *sleep)
@@ -126,7 +126,10 @@ static bool is_over(const struct sleep *sleep)
                           : srv_participant_has_answered(sleep->participant);
 }
 
-/* True: it is over, or a command came. Most answers come within this: a sleep costs two system calls and a switch. */
+/*
+ * Spins for SPIN_NS. True: the wait is over, or a command arrived. Most answers arrive within this time, and a sleep would
+ * cost two system calls and a context switch.
+ */
 static bool spin(const struct sleep *sleep)
 {
     const int64_t end_ns = srv_now_ns() + SPIN_NS;
@@ -165,7 +168,7 @@ static void sleep_until(const struct sleep *sleep, int64_t until_ns)
     __atomic_store_n(&header->server_waits, 0, __ATOMIC_RELAXED);
 }
 
-/* No participant: waits until a join, which is a command. */
+/* Without a participant the tick thread sleeps until a command; a join is a command. */
 static void sleep_without_mailbox(struct srv_engine *engine, int64_t until_ns)
 {
     if (engine->wake_pending) {

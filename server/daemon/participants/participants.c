@@ -22,7 +22,7 @@ void srv_participant_say(struct srv_engine *engine, const struct srv_participant
     srv_event_write(engine->sim, OTO_EVENT_PARTICIPANT, severity, (int64_t)participant->index, source, text);
 }
 
-/* At most once a second for each; the counters are exact. */
+/* Writes at most one event a second for each participant; the counters count every occurrence. */
 static void say_seldom(struct srv_engine *engine, struct srv_participant *participant, const char *text)
 {
     engine->now_ns = srv_now_ns();
@@ -51,7 +51,10 @@ void srv_participant_apply(struct srv_engine *engine, const struct srv_participa
     }
 }
 
-/* Takes the newest controls of its vehicle, if they are complete and finite; those that are being written wait for the next tick. */
+/*
+ * Applies the newest controls of the participant's vehicle, if they are complete and finite. Controls that are being written
+ * wait for the next tick.
+ */
 static void apply_controls(struct srv_engine *engine, struct srv_participant *participant)
 {
     const struct oto_mailbox_controls *controls = &participant->mailbox->header->controls;
@@ -104,7 +107,7 @@ static void hold(struct srv_engine *engine, struct srv_participant *participant)
     participant->ready = true;
 }
 
-/* The server's own copy of the answer in the mailbox; later writes have no effect. */
+/* Copies one vehicle's record from the mailbox and checks the copy, so that later writes to the mailbox have no effect. */
 static const char *take_record(struct srv_engine *engine, struct srv_participant *participant,
                                const struct oto_mailbox_record *shared, uint64_t tick, uint32_t i)
 {
@@ -131,7 +134,7 @@ static const char *take_record(struct srv_engine *engine, struct srv_participant
     return wrong;
 }
 
-/* NULL: the answer is taken. */
+/* Returns NULL if the answer is accepted, else the reason of the refusal. */
 const char *srv_participant_take_answer(struct srv_engine *engine, struct srv_participant *participant)
 {
     const struct srv_mailbox *mailbox = participant->mailbox;
@@ -169,7 +172,7 @@ static void drop(struct srv_engine *engine, struct srv_participant *participant,
     hold(engine, participant);
 }
 
-/* An answer is late or refused: applies the policy to the next tick. Policy wait changes nothing. */
+/* An answer is late or refused: applies the timeout policy to the next tick. Policy `wait` continues to wait. */
 static void go_on_without(struct srv_engine *engine, struct srv_participant *participant, const char *why)
 {
     switch (participant->mailbox->on_timeout) {
@@ -192,7 +195,7 @@ static void go_on_without(struct srv_engine *engine, struct srv_participant *par
     }
 }
 
-/* The next tick waits for it from the first check without a valid answer. */
+/* The wait for a participant begins at the first check that finds no valid answer for the next tick. */
 static void begin_waiting(struct srv_engine *engine, struct srv_participant *participant)
 {
     engine->now_ns = srv_now_ns();
@@ -216,7 +219,7 @@ static void refuse(struct srv_engine *engine, struct srv_participant *participan
     __atomic_store_n(&notice->refused, participant->refused, __ATOMIC_RELEASE);
     go_on_without(engine, participant, sentence);
     if (!participant->ready && !engine->faulted) {
-        srv_participant_grant(engine, participant); /* a new chance, within the same timeout */
+        srv_participant_grant(engine, participant); /* the participant may answer again, within the same timeout */
     }
 }
 
@@ -275,12 +278,12 @@ static void look_at_absent(struct srv_engine *engine, struct srv_participant *pa
     }
 }
 
-/* Makes it ready for the tick to come, if anything can. */
+/* Tries to get the participant's inputs for the next tick: from its answer, or by its timeout policy. */
 static void look(struct srv_engine *engine, struct srv_participant *participant)
 {
     const bool absent = participant->mailbox == NULL || participant->dropped;
     if (!absent && participant->from != engine->sim->tick) {
-        srv_participant_grant(engine, participant); /* the state was set back or on: asked again for this tick */
+        srv_participant_grant(engine, participant); /* a restore has changed the tick: a new grant for this tick */
     }
     if (absent) {
         look_at_absent(engine, participant);
@@ -321,7 +324,7 @@ bool srv_participants_clear(struct srv_engine *engine)
     }
     if (waiting != NULL && !engine->faulted) {
         engine->anchored =
-            engine->anchored && waiting->mailbox != NULL; /* no deadlines are kept for an absent participant */
+            engine->anchored && waiting->mailbox != NULL; /* the wait for an absent participant makes no tick late */
         srv_participant_sleep(engine, waiting, wait_timeout_ns(waiting));
     }
     return waiting == NULL && !engine->faulted;

@@ -8,7 +8,7 @@
 #include <sys/mman.h> /* memfd_create */
 #include <unistd.h>
 
-#ifndef MFD_NOEXEC_SEAL /* since Linux 6.3; older kernels refuse it and are asked again without */
+#ifndef MFD_NOEXEC_SEAL /* since Linux 6.3; older kernels refuse this flag, and the call is repeated without it */
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 #ifndef F_SEAL_FUTURE_WRITE
@@ -37,7 +37,7 @@ static uint64_t available_bytes(void)
     return (uint64_t)kib * 1024;
 }
 
-/* Field 22 of /proc/self/stat: tells a process from a later one of the same pid. The name in it may hold spaces. */
+/* Field 22 of /proc/self/stat: distinguishes a process from a later one of the same pid. The process name may hold spaces. */
 static uint64_t process_start_time(void)
 {
     char text[1024];
@@ -93,7 +93,7 @@ static enum oto_status map_memory(struct srv_segment *segment, uint64_t bytes, s
     }
     segment->header = base;
     segment->bytes = bytes;
-    /* From here on no one, this process included, can map it writable again, resize it or change the seals (A9). */
+    /* From here on no process, this one included, can map the memory writable again, resize it or change the seals (A9). */
     if (fcntl(segment->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         return oto_fail(error, OTO_IO, "cannot seal shared memory (%s); a kernel of 5.1 or later is needed",
                         strerror(errno));
@@ -113,7 +113,7 @@ static uint64_t ring_end(const struct oto_segment_channel *channel)
     return page_up(channel->ring_offset + sizeof(struct oto_ring) + (uint64_t)channel->capacity * channel->slot_stride);
 }
 
-/* The pages exist by then; a kernel before 5.14 is not asked to map them all at once. */
+/* Maps pages that are already reserved. A kernel before 5.14 cannot map them in one call: there each page is read once. */
 static void touch(const unsigned char *base, uint64_t bytes)
 {
     if (madvise((void *)(uintptr_t)base, bytes, MADV_POPULATE_WRITE) != 0) {
@@ -123,7 +123,7 @@ static void touch(const unsigned char *base, uint64_t bytes)
     }
 }
 
-/* Whole pages from `from` to before `end`; 0 or an errno. */
+/* Reserves and touches whole pages from `from` to before `end`; 0 or an errno. */
 static int reserve(const struct srv_segment *segment, uint64_t from, uint64_t end)
 {
     int cause;

@@ -13,7 +13,7 @@
 #include "base/sealed_memory.h"
 #include "daemon/thread/exit_trap.h"
 
-/* Handlers of signals get no argument of their own: this is the one mutable global of the program. */
+/* A signal handler gets no argument of the program: therefore this is the only mutable global. */
 static struct {
     struct srv_crash_page *page;
     const struct srv_engine *engine;
@@ -69,7 +69,7 @@ static void copy(char *to, size_t bytes, const char *from)
     to[i] = '\0';
 }
 
-/* Reads of plain memory and stores into the page alone. `node` is 1 + its index, 0: none. */
+/* Writes a node's name and plugin to the page, without any call that signal handlers forbid. `node`: 1 + its index, 0: none. */
 static void name_node(struct srv_crash_page *page, const struct srv_engine *engine, uint32_t node)
 {
     if (node > 0) {
@@ -106,8 +106,8 @@ static void record(int signal, const siginfo_t *facts)
 }
 
 /*
- * Restores the default action: a fault repeats after the handler returns, a sent signal is raised again. A step that would
- * end the process, by exit() or by the bare system call, is named and then ends it.
+ * Records the cause of death; SA_RESETHAND has restored the default action. A fault repeats after the handler returns, a signal
+ * that was sent is raised again. If a step ends the process by exit() or by the system call, its node is recorded first.
  */
 static void on_deadly(int signal, siginfo_t *facts, void *context)
 {

@@ -35,7 +35,7 @@ void srv_saves_remove(const char *path)
     }
 }
 
-/* One of this user that neither a parent nor a server holds. */
+/* Whether a folder belongs to this user and neither a parent nor a server holds its lock. */
 static bool is_stale(const char *path)
 {
     struct stat facts;
@@ -62,7 +62,7 @@ static void remove_stale(const char *base)
     }
 }
 
-/* False: it was removed meanwhile, by a parent that started before it was held. */
+/* Takes the lock of a folder. False: another parent removed the folder before it was locked. */
 static bool hold(const char *path)
 {
     struct stat facts;

@@ -23,13 +23,13 @@ struct supervisor {
     char **argv;
     struct srv_crash_page *page;
     int page_fd;
-    char saves[PATH_MAX]; /* folder of the checkpoints of worlds that ask for none */
+    char saves[PATH_MAX]; /* folder for checkpoints of a world without `checkpoint:` */
     char quarantined[SRV_SUPERVISOR_QUARANTINE][sizeof((struct srv_crash_page *)0)->node];
     int quarantine_count;
     char death[256]; /* how the last server died */
     int64_t crash_s[SRV_SUPERVISOR_CRASHES];
     int crashes;
-    char *save; /* the slot of the page that the child continues from; NULL: it starts from the beginning */
+    char *save; /* checkpoint in the crash page that the child continues from; NULL: it starts from the beginning */
     bool asked_to_end;
     pid_t child;
 };
@@ -54,7 +54,7 @@ static char *newest_save(const struct supervisor *supervisor)
     return NULL;
 }
 
-/* The given arguments without the supervision, and the checkpoint to continue from. */
+/* Fills the child's arguments: the command line without --supervise, and the checkpoint to continue from. */
 static void fill_arguments(struct supervisor *supervisor, char page[32], char **arguments)
 {
     static char crash_page[] = "--crash-page", folder[] = "--checkpoint-directory", restore[] = "--restore",
@@ -147,7 +147,7 @@ static int64_t now_s(void)
     return (int64_t)now.tv_sec;
 }
 
-/* A child that never served from its checkpoint: the next one continues from an older one, at last from the beginning. */
+/* If the child never served from its checkpoint, drops it: the next child uses an older one, and finally the beginning. */
 static bool drop_save(struct supervisor *supervisor)
 {
     if (supervisor->save == NULL || supervisor->page->stage == SRV_CRASH_STAGE_SERVING) {
@@ -161,7 +161,7 @@ static bool drop_save(struct supervisor *supervisor)
     return true;
 }
 
-/* Whether to restart it. */
+/* Handles a crash of the server. Returns whether to restart the server. */
 static bool survive(struct supervisor *supervisor, const siginfo_t *end)
 {
     tell(supervisor, end);
@@ -169,7 +169,7 @@ static bool survive(struct supervisor *supervisor, const siginfo_t *end)
     const int64_t now = now_s();
     supervisor->crash_s[supervisor->crashes % SRV_SUPERVISOR_CRASHES] = now;
     supervisor->crashes++;
-    /* The slot of the next crash holds the oldest of the last three. */
+    /* The slot for the next crash holds the time of the oldest of the last three crashes. */
     if (supervisor->crashes >= SRV_SUPERVISOR_CRASHES &&
         now - supervisor->crash_s[supervisor->crashes % SRV_SUPERVISOR_CRASHES] < SRV_GUARD_WINDOW_S) {
         say("that was the third time within a minute: it stays down");
@@ -188,8 +188,8 @@ static int exit_code(const siginfo_t *end)
 }
 
 /*
- * Before it maps the page a child fails for its command line alone. Later it marks an orderly end: without the mark a
- * plugin, or the loader of libraries, ended the process.
+ * Whether the child ended in order. Before a child maps the crash page, it exits only because of a wrong command line. Later
+ * an orderly end leaves a mark in the page: without the mark a plugin, or the loader of libraries, ended the process.
  */
 static bool ended_in_order(const struct supervisor *supervisor, const siginfo_t *end)
 {
@@ -198,7 +198,7 @@ static bool ended_in_order(const struct supervisor *supervisor, const siginfo_t 
             supervisor->page->stage == SRV_CRASH_STAGE_FAILED);
 }
 
-/* The exit code of the whole, or -1: the server runs again. */
+/* Returns the exit code when the supervision ends; -1: the server still runs or was restarted. */
 static int on_child(struct supervisor *supervisor)
 {
     siginfo_t end;

@@ -5,14 +5,14 @@
 #ifndef SRV_SUPERVISOR_H
 #define SRV_SUPERVISOR_H
 
-#define SRV_SUPERVISOR_CRASHES 3     /* so many … */
-#define SRV_GUARD_WINDOW_S 60        /* … in this time end it for good */
+#define SRV_SUPERVISOR_CRASHES 3     /* this number of crashes within SRV_GUARD_WINDOW_S ends the supervision */
+#define SRV_GUARD_WINDOW_S 60
 #define SRV_SUPERVISOR_QUARANTINE 32 /* nodes */
 
-/* Written in full, so that it is found before anything of the line is read. */
+/* The user must write the option in full, because it is searched for before the command line is parsed. */
 #define SRV_SUPERVISOR_OPTION "--supervise"
 
-/* Returns the exit code of the whole. `argv` is the whole command line. */
+/* Returns the exit code of the process when the supervision ends. `argv` is the whole command line. */
 int srv_supervise_server(int argc, char **argv);
 
 #endif

@@ -2,7 +2,7 @@
 #include "daemon/thread/journal.h"
 #include "base/text.h"
 
-/* A command at a boundary: fills status and reason of the reply. False: the reply comes later. */
+/* Applies a command at a boundary and fills status and reason of the reply. False: the reply is sent later. */
 typedef bool apply_function(struct srv_engine *engine, const struct srv_command *command, struct srv_reply *reply);
 
 static bool refuse(struct srv_reply *reply, enum oto_status status, const char *reason)
@@ -14,8 +14,8 @@ static bool refuse(struct srv_reply *reply, enum oto_status status, const char *
 
 void srv_reply_send_now(struct srv_engine *engine, const struct srv_reply *reply)
 {
-    srv_state_show(engine); /* a client that got the reply sees the effect */
-    /* There is room: no more than a queue of commands is ever without a taken reply. */
+    srv_state_show(engine); /* the segment shows the effect before the client gets the reply */
+    /* The push cannot fail: the commands without a taken reply are never more than the queue has room for. */
     (void)srv_queue_push(&engine->replies, reply);
     srv_notify_main(engine);
 }
@@ -149,8 +149,8 @@ static bool apply_leave(struct srv_engine *engine, const struct srv_command *com
 }
 
 struct verb {
-    apply_function *apply; /* NULL: the simulator's */
-    bool when_over;        /* also after the run has ended or faulted */
+    apply_function *apply; /* NULL: the simulator applies the command */
+    bool when_over;        /* accepted also after the run has ended or faulted */
 };
 
 static const struct verb verbs[SRV_COMMAND_END_] = {
@@ -190,8 +190,8 @@ static void apply_one(struct srv_engine *engine, const struct srv_command *comma
     if (now && !srv_command_is_unanswered(command)) {
         srv_reply_send_now(engine, &reply);
     }
-    /* A change is logged after its reply: a replay prepares the next change as soon as it has the record of this one, from the
-     * plugin and parameters that the reply brings. */
+    /* A command of the simulator is logged after its reply: a replay prepares the next change as soon as it has this record,
+     * from the plugin and parameters in the reply. */
     if (srv_command_is_of_sim(command->kind)) {
         srv_journal_command(engine, command, &reply);
     }

@@ -17,15 +17,15 @@
 
 #define STOP_TIMEOUT_NS INT64_C(2000000000)
 #ifdef OTO_SANITIZED_BUILD
-#define STACK_BYTES (8 * 1024 * 1024) /* sanitizers keep their data of a thread in it */
+#define STACK_BYTES (8 * 1024 * 1024) /* sanitizers keep data of a thread on its stack */
 #else
 #define STACK_BYTES (512 * 1024)
 #endif
-#define GUARD_BYTES (256 * 1024) /* a step with a large frame does not jump over so much */
+#define GUARD_BYTES (256 * 1024) /* so large that a step with a large stack frame does not jump over the guard */
 
 /* ---- checks ---- */
 
-/* Modes that follow somebody need somebody to follow. */
+/* Mode lockstep needs a participant that ticks wait for; mode external needs a master. */
 static enum oto_status check_participants(const struct srv_world_config *config, struct oto_error *error)
 {
     bool waited_for = false;
@@ -101,7 +101,7 @@ static void run_lanes(void *context, void (*work)(void *work_context, uint32_t l
 {
     struct srv_engine *engine = context;
     for (uint32_t lane = 0; engine->workers == NULL && lane < lanes; lane++) {
-        work(work_context, lane); /* ticks of an engine that is not started */
+        work(work_context, lane); /* without workers the calling thread does all lanes */
     }
     if (engine->workers != NULL) {
         srv_workers_run(engine->workers, work, work_context, lanes);
@@ -126,7 +126,7 @@ static enum oto_status make_sim(struct srv_engine *engine, oto_warn_function war
     return srv_sim_create(engine->config, &options, warn, warn_context, &engine->sim, error);
 }
 
-/* Facts of the nodes for the main thread, which does not read the nodes. */
+/* Copies facts of the nodes for the main thread, which must not read the nodes. */
 static enum oto_status make_views(struct srv_engine *engine, struct oto_error *error)
 {
     engine->views = calloc(engine->sim->node_count, sizeof *engine->views);
@@ -274,11 +274,11 @@ int srv_thread_start(pthread_t *thread, void *(*body)(void *argument), void *arg
     return result;
 }
 
-/* The workers run as the tick thread does. */
+/* Gives a worker thread the same rights and settings as the tick thread. */
 static void begin_worker(void *context)
 {
     const struct srv_engine *engine = context;
-    struct srv_rights rights = engine->rights; /* whose state is the tick thread's */
+    struct srv_rights rights = engine->rights; /* a copy, because the tick thread changes the original */
     srv_rights_prepare_thread();
     srv_fpu_pin();
     if (engine->options.trap_exits) {
@@ -331,7 +331,7 @@ enum oto_status srv_engine_start(struct srv_engine *engine, char *privileges, si
     return OTO_OK;
 }
 
-/* False: the thread is stuck in a plugin and did not come back in time. */
+/* Stops the tick thread. False: the thread is stuck in a plugin and did not end within 2 s. */
 static bool stop_thread(struct srv_engine *engine)
 {
     const int64_t deadline_ns = srv_now_ns() + STOP_TIMEOUT_NS;
@@ -357,7 +357,7 @@ static void drop_queues(struct srv_engine *engine)
     struct srv_command command;
     struct srv_reply reply;
     while (engine->commands.items != NULL && srv_queue_pop(&engine->commands, &command)) {
-        /* what waits to be settled is among the trials */
+        /* the simulator owns a change that waits for SETTLE */
         (void)srv_change_free(command.kind == SRV_COMMAND_SETTLE ? NULL : command.change);
         srv_fault_free(command.fault);
         if (command.kind == SRV_COMMAND_JOIN) {
@@ -368,7 +368,7 @@ static void drop_queues(struct srv_engine *engine)
         (void)srv_change_free(reply.settling ? NULL : reply.change);
         srv_fault_free(reply.faults);
         if ((reply.kind == SRV_COMMAND_JOIN) == (reply.status != OTO_OK)) {
-            srv_mailbox_close(reply.mailbox); /* a join that was refused, a leave that was done */
+            srv_mailbox_close(reply.mailbox); /* after a refused join or a completed leave the mailbox is not in use */
         }
     }
     free(engine->commands.items);
@@ -389,7 +389,7 @@ void srv_engine_destroy(struct srv_engine *engine)
         return;
     }
     if (!stop_thread(engine)) {
-        say_closing(engine); /* a stuck step still uses everything: it is left to the end of the process */
+        say_closing(engine); /* a stuck step still uses the engine, which therefore is not freed */
         return;
     }
     srv_workers_stop(engine->workers);

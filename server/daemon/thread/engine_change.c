@@ -1,13 +1,13 @@
-/* Changes of nodes of a world that ticks: made from copies, so that any thread may prepare them. */
+/* Prepares changes of nodes while the world runs. Changes are made from copies, so that any thread may prepare them. */
 #include <string.h>
 
 #include "daemon/thread/engine_private.h"
 
-/* A private copy of the plugin and parameters that a node runs: the main thread may take replies while a worker prepares. */
+/* Copies the plugin and parameters that a node runs: the main thread may take replies while a worker prepares a change. */
 static enum oto_status begin_change(const struct srv_engine *engine, uint32_t node, struct srv_change_base *base,
                                     struct oto_error *error)
 {
-    struct srv_engine *locked = (struct srv_engine *)(uintptr_t)engine; /* only its lock is touched */
+    struct srv_engine *locked = (struct srv_engine *)(uintptr_t)engine; /* only the lock is changed */
     memset(base, 0, sizeof *base);
     if (node >= engine->sim->node_count) {
         return oto_fail(error, OTO_NOT_FOUND, "there is no node %u; the world has %u", node, engine->sim->node_count);

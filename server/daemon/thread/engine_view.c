@@ -35,7 +35,7 @@ bool srv_engine_post(struct srv_engine *engine, const struct srv_command *comman
 bool srv_engine_take_reply(struct srv_engine *engine, struct srv_reply *reply)
 {
     if (!srv_queue_pop(&engine->replies, reply)) {
-        /* Clears the notification before it checks again, so that a reply in between is not missed. */
+        /* Clears the notification and then checks the queue again, so that a reply between the two is not missed. */
         uint64_t count;
         (void)!read(engine->notify_fd, &count, sizeof count);
         if (!srv_queue_pop(&engine->replies, reply)) {

@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* The kernel uses the low byte of an exit code: the other bits mark the call of srv_exit_trap_let_go. */
+/* The kernel uses only the low byte of an exit code. srv_exit_trap_let_go writes PASS to the other bits: the trap allows it. */
 #define CODE_BITS 0xffu
 #define PASS 0x6f746f00u
 #define BY_FILTER 1 /* SYS_SECCOMP of the kernel, which this C library does not name */
@@ -42,7 +42,7 @@ void srv_exit_trap_set(void)
     };
     const struct sock_fprog filter = {sizeof code / sizeof *code, code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
-        /* Without the flag old kernels slow the thread down for good. */
+        /* Without the flag SPEC_ALLOW old kernels slow the thread down permanently. */
         (void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
     }
 }

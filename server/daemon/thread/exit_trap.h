@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* For the calling thread, for good. Without support in the kernel nothing changes. */
+/* Sets the trap for the calling thread, permanently. Without support in the kernel nothing changes. */
 void srv_exit_trap_set(void);
 /* Whether a SIGSYS comes from the trap. */
 bool srv_exit_trap_caught(const siginfo_t *facts);
-/* Ends the process with the exit code of the trapped call. `context` is that of the handler. */
+/* Ends the process with the exit code of the trapped call. `context` is the third argument of the signal handler. */
 void srv_exit_trap_let_go(const void *context) __attribute__((noreturn));
 
 #endif

@@ -124,7 +124,7 @@ void srv_journal_command(struct srv_engine *engine, const struct srv_command *co
                                               .id = command->id};
     tell(engine, &record);
     if (engine->feed != NULL) {
-        srv_notify_main(engine); /* it waits for this one */
+        srv_notify_main(engine); /* the replay waits for this record */
     }
 }
 
@@ -202,7 +202,7 @@ void srv_feed_wait(struct srv_engine *engine)
             srv_wake_readers(engine);
         }
         srv_waiter_wait(&engine->waiter, SRV_WAIT_FOR_EVER);
-        engine->anchored = false; /* nothing is late for having waited for its inputs */
+        engine->anchored = false; /* the wait for inputs of the log makes no tick late */
     }
     __atomic_store_n(&feed->waits, 0, __ATOMIC_RELAXED);
 }

@@ -1,8 +1,8 @@
 /*
- * The journal of a run. The tick thread writes one queue, in the order in which things took effect: each command with the
- * tick boundary at which it was applied, each input of a participant with its tick, and at a fixed period the hash of each
- * node. A replay feeds the same records in; the tick thread then advances only as far as the replay has read. An engine
- * has a journal only if it was created with one.
+ * The records from which the log of a run is written. The tick thread writes them to one queue, in the order in which they
+ * took effect: each command with the boundary at which it was applied, each input of a participant with its tick, and at a
+ * fixed period the hash of each node. A replay sends the same inputs to the tick thread, which then advances only as far as
+ * the replay has read. An engine has this queue only if its options ask for it.
  */
 #ifndef SRV_WORLD_JOURNAL_H
 #define SRV_WORLD_JOURNAL_H
@@ -15,14 +15,14 @@
 #include "base/queue.h"
 
 #define SRV_JOURNAL_RECORDS 4096u
-#define SRV_JOURNAL_HASHES 32u /* of nodes in a record */
+#define SRV_JOURNAL_HASHES 32u /* hashes of nodes in one record */
 
 enum srv_journal_kind {
-    SRV_JOURNAL_COMMAND = 1, /* id, command, status, node, paced */
-    SRV_JOURNAL_INPUT,       /* input */
-    SRV_JOURNAL_HASHES_BEGIN, /* chain; records NODES with the hashes of all nodes follow */
-    SRV_JOURNAL_NODES,       /* node: the first of `count`; hashes */
-    SRV_JOURNAL_SLOW         /* node: its probation ended because real time was too short for it */
+    SRV_JOURNAL_COMMAND = 1, /* members id, command, status, paced */
+    SRV_JOURNAL_INPUT,       /* member input */
+    SRV_JOURNAL_HASHES_BEGIN, /* member chain; records SRV_JOURNAL_NODES with the hashes of all nodes follow */
+    SRV_JOURNAL_NODES,       /* member hashes: of `count` nodes from index `node` on */
+    SRV_JOURNAL_SLOW         /* the probation of `node` ended because its steps took too much real time */
 };
 
 struct srv_journal_record {
@@ -31,8 +31,8 @@ struct srv_journal_record {
     uint32_t count;
     uint32_t command; /* enum srv_command_kind */
     uint32_t status;
-    uint32_t paced; /* SWAP: it went by the pace of real time (srv_pace_of_change) */
-    uint64_t tick; /* completed when it was applied */
+    uint32_t paced; /* 1: ticks were paced when the command was applied, which decides how a swap proceeds */
+    uint64_t tick; /* number of completed ticks when the record was written */
     uint64_t id;
     uint64_t chain;
     union {
@@ -42,18 +42,18 @@ struct srv_journal_record {
 };
 
 struct srv_journal {
-    struct srv_queue queue; /* tick thread to main loop */
-    uint64_t every;         /* ticks between hashes */
-    uint64_t lost;          /* records that found no room */
+    struct srv_queue queue; /* from the tick thread to the main loop */
+    uint64_t every;         /* ticks between two hashes of all nodes */
+    uint64_t lost;          /* records that were dropped because the queue was full */
 };
 
 struct srv_feed {
-    struct srv_queue queue; /* inputs, main loop to tick thread */
-    uint64_t horizon;       /* ticks that may be completed */
+    struct srv_queue queue; /* inputs, from the main loop to the tick thread */
+    uint64_t horizon;       /* number of ticks that may be completed */
     uint32_t waits;         /* 1: the tick thread waits at the horizon */
 };
 
-/* Whether a command belongs to the story of a run. */
+/* Whether a command of this kind is logged. */
 static inline bool srv_journal_tells(enum srv_command_kind kind)
 {
     return kind != SRV_COMMAND_EVENT && kind != SRV_COMMAND_SNAPSHOT && kind != SRV_COMMAND_SETTLE &&
@@ -66,29 +66,29 @@ enum oto_status srv_journal_make(struct srv_engine *engine, struct oto_error *er
 void srv_journal_drop(struct srv_engine *engine);
 bool srv_engine_take_record(struct srv_engine *engine, struct srv_journal_record *record);
 uint64_t srv_engine_records_lost(const struct srv_engine *engine);
-/* Whether the world has such a participant with such a vehicle, and the truth is one that it may give. */
+/* Whether an input is valid: its participant exists, moves or controls its vehicle, and all values are finite. */
 bool srv_engine_takes_input(const struct srv_engine *engine, const struct srv_participant_input *input);
-/* False: there is no room now. */
+/* Queues an input of the log for the tick thread. False: the queue is full. */
 bool srv_engine_feed(struct srv_engine *engine, const struct srv_participant_input *input);
-/* Ticks may be completed up to this one; it never goes back. */
+/* Allows the tick thread to complete ticks up to `tick`; the limit never decreases. */
 void srv_engine_allow(struct srv_engine *engine, uint64_t tick);
 
-/* ---- [tick]; each does nothing where there is no journal or feed ---- */
+/* ---- [tick]; without a journal or feed these functions do nothing ---- */
 
 void srv_journal_command(struct srv_engine *engine, const struct srv_command *command, const struct srv_reply *reply);
 void srv_journal_input(struct srv_engine *engine, const struct srv_participant_input *input);
 void srv_journal_slow(struct srv_engine *engine, uint32_t node);
-/* A tick is complete, or the world begins. */
+/* Call it when a tick is complete: writes the hashes if they are due. */
 void srv_journal_tick(struct srv_engine *engine);
-/* The hashes now, also where they are not due. */
+/* Writes the hashes, also if they are not due. */
 void srv_journal_hashes(struct srv_engine *engine);
-/* Whether the queue has room for the records of a tick; else waits briefly. In unpaced worlds no record is lost. */
+/* Whether the queue has room for the records of a tick; if not, waits 1 ms. Unpaced worlds call it and so lose no record. */
 bool srv_journal_clear(struct srv_engine *engine);
 
-/* Whether the tick to come is beyond what the replay knows. */
+/* Whether the next tick is beyond the ticks that the replay has read from the log. */
 bool srv_feed_is_dry(const struct srv_engine *engine);
 void srv_feed_wait(struct srv_engine *engine);
-/* In place of the participants: what they gave for the tick to come. */
+/* Applies the logged inputs for the next tick, in place of the participants. */
 void srv_feed_apply(struct srv_engine *engine);
 
 #endif

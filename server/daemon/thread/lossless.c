@@ -5,10 +5,10 @@
 #include "base/text.h"
 
 #define READER_TIMEOUT_NS INT64_C(5000000000)
-#define EVENT_MARGIN 64u /* events that one tick may write before a reader is asked */
+#define EVENT_MARGIN 64u /* most events that one tick is expected to write */
 #define NEVER UINT64_MAX
 
-/* Records that one tick may write to a channel. */
+/* Most records that one tick writes to a channel. */
 static uint64_t records_per_tick(const struct srv_engine *engine, const struct oto_segment_channel *channel)
 {
     if (channel->rate_num == 0) {
@@ -21,7 +21,7 @@ static uint64_t records_per_tick(const struct srv_engine *engine, const struct o
     return (double)whole < ratio ? whole + 1 : whole;
 }
 
-/* Records that a FIFO may hand out in the next tick beside that tick's own. */
+/* Records that a FIFO may publish in the next tick in addition to the record of that tick. */
 static uint64_t records_waiting(const struct srv_engine *engine, const struct oto_segment_channel *channel)
 {
     const bool waits = channel->node_index < engine->sim->node_count && engine->sim->nodes[channel->node_index].fifo != NULL;
@@ -161,7 +161,7 @@ int srv_engine_lossless_begin(struct srv_engine *engine, const uint32_t *channel
             const struct oto_segment_channel *channel = &engine->sim->store.directory[channels[i]];
             const struct oto_ring *ring =
                 (const void *)((const unsigned char *)engine->sim->store.header + channel->ring_offset);
-            /* From the newest record: the first acknowledge of the reader gives its real cursor. */
+            /* The cursor starts after the newest record; the reader's first acknowledge sets its real cursor. */
             __atomic_store_n(&reader->channels[used], channels[i], __ATOMIC_RELAXED);
             __atomic_store_n(&reader->next[used], __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) + 1,
                              __ATOMIC_RELAXED);

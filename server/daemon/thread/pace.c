@@ -31,7 +31,7 @@ void srv_pace_account(struct srv_engine *engine, const struct srv_pace *pace)
         srv_word_add(&header->counter[OTO_COUNTER_SLIPPED_NS], (uint64_t)pace->slipped_ns);
         engine->slip_unsaid_ns += pace->slipped_ns;
     }
-    /* At most one event a second, with all that was given up since the last. */
+    /* Writes at most one event a second, with the sum of the slips since the last event. */
     if (engine->slip_unsaid_ns != 0 && engine->now_ns >= engine->slip_event_due_ns) {
         say_slip(engine);
     }

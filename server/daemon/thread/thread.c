@@ -19,7 +19,7 @@ static bool has_participants(const struct srv_engine *engine)
     return engine->participants.count > 0 && engine->feed == NULL;
 }
 
-/* In mode external ticks are the master's to grant, but for those of a `step`. */
+/* In mode external the master grants ticks, except the ticks of a `step`. */
 static bool waits_for_master(struct srv_engine *engine)
 {
     return engine->mode == OTO_MODE_EXTERNAL && engine->steps_left == 0 && !srv_master_allows(engine);
@@ -101,7 +101,7 @@ static void make_tick(struct srv_engine *engine)
     __atomic_store_n(&engine->working, 0, __ATOMIC_RELAXED);
 }
 
-/* What follows a tick that was timed, in either pace. */
+/* Records the duration of a tick whose start and end were measured, paced or unpaced. */
 static void keep_times(struct srv_engine *engine, int64_t start_ns, int64_t end_ns)
 {
     engine->now_ns = end_ns;
@@ -110,7 +110,7 @@ static void keep_times(struct srv_engine *engine, int64_t start_ns, int64_t end_
     srv_factor_update(&engine->factor, end_ns, engine->sim->schedule.t_ns);
 }
 
-/* One tick at its deadline, or a wait for it. */
+/* Makes one tick at its deadline, or waits for the deadline. */
 static void run_paced(struct srv_engine *engine)
 {
     engine->now_ns = srv_now_ns();
@@ -142,7 +142,7 @@ static void run_paced(struct srv_engine *engine)
     srv_pace_verdict(engine, srv_pacer_done(&engine->pacer, engine->now_ns));
 }
 
-/* Ticks follow each other; the clock is read and readers are woken only now and then. */
+/* Makes one tick without a deadline. The clock is read and readers are woken only after several ticks. */
 static void run_unpaced(struct srv_engine *engine)
 {
     if ((has_participants(engine) && !srv_participants_clear(engine)) || !srv_lossless_clear(engine) ||
@@ -205,7 +205,7 @@ void *srv_tick_thread(void *argument)
 {
     struct srv_engine *engine = argument;
     const stack_t stack = {.ss_sp = engine->signal_stack, .ss_size = SRV_SIGNAL_STACK_BYTES};
-    stack_t previous_stack; /* a sanitizer's */
+    stack_t previous_stack; /* a sanitizer may have set one */
     (void)sigaltstack(&stack, &previous_stack);
     begin(engine);
     while (__atomic_load_n(&engine->quit, __ATOMIC_ACQUIRE) == 0) {

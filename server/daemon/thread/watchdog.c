@@ -16,7 +16,7 @@ static int64_t timeout_ns(const struct srv_engine *engine)
     return periods_ns > WATCHDOG_LEAST_NS ? periods_ns : WATCHDOG_LEAST_NS;
 }
 
-/* Of the tick thread, else of a worker for which it waits. */
+/* 1 + the node whose step the tick thread executes, else of a worker for which it waits; 0: none. */
 static uint32_t stepping_node(const struct srv_engine *engine)
 {
     uint32_t node = __atomic_load_n(&engine->sim->store.header->current_node, __ATOMIC_RELAXED);
@@ -41,7 +41,7 @@ static void describe(const struct srv_engine *engine, uint64_t tick, int64_t stu
                    (unsigned long long)tick);
 }
 
-/* The event is written when the tick thread comes back; until then there is the sentence. */
+/* Posts an event. The tick thread writes it when the stuck step returns; until then only the sentence reports the stall. */
 static void post_event(struct srv_engine *engine, int64_t stuck_ns, const char *sentence)
 {
     struct srv_command command;
@@ -55,7 +55,7 @@ static void post_event(struct srv_engine *engine, int64_t stuck_ns, const char *
     (void)srv_engine_post(engine, &command);
 }
 
-/* A world that is too large for the machine stalls in each tick: one report for many, except for a stall of twice the length. */
+/* A world that is too large for the machine stalls in each tick: reports once in 10 s, or a stall twice the last reported. */
 static bool is_worth_a_report(const struct srv_watchdog *watchdog, int64_t now_ns, int64_t stuck_ns)
 {
     return watchdog->report_ns == 0 || now_ns - watchdog->report_ns >= REPORT_PERIOD_NS || stuck_ns >= 2 * watchdog->longest_ns;

@@ -8,7 +8,7 @@
 #include "base/futex.h"
 #include "daemon/thread/engine_private.h"
 
-#define SPINS 4000u /* some ten microseconds */
+#define SPINS 4000u /* take some ten microseconds */
 #define SLEEP_NS INT64_C(1000000000)
 #define LARGE_WORLD_VEHICLES 200u
 
@@ -26,7 +26,7 @@ struct srv_workers {
     void (*begin)(void *context);
     void *begin_context;
     struct worker *workers;
-    /* of the tick thread, read by the others after `generation` */
+    /* written by the tick thread; workers read them after a change of `generation` */
     void (*work)(void *context, uint32_t lane);
     void *context;
     uint32_t lanes;
@@ -61,7 +61,7 @@ uint32_t srv_workers_wanted(const struct srv_world_config *config)
 
 /* ---- the barrier ---- */
 
-/* Until *word differs from `seen`: spins, then sleeps; *sleeping counts who sleeps, so that a waker knows. */
+/* Waits until *word differs from `seen`: spins, then sleeps. *sleeping counts the sleeping threads for the waker. */
 static uint32_t wait_for_change(const uint32_t *word, uint32_t seen, uint32_t *sleeping)
 {
     uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -91,7 +91,7 @@ static void *worker_thread(void *argument)
     struct worker *worker = argument;
     struct srv_workers *workers = worker->workers;
     const stack_t stack = {.ss_sp = worker->signal_stack, .ss_size = SRV_SIGNAL_STACK_BYTES};
-    stack_t previous; /* a sanitizer's */
+    stack_t previous; /* a sanitizer may have set one */
     uint32_t seen = 0;
     (void)sigaltstack(&stack, &previous);
     own_lane = worker->lane;
