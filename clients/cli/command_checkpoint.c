@@ -12,7 +12,7 @@
 #include "document/document.h"
 #include "server_process.h"
 
-/* The server has another working directory than the caller. The file need not exist yet. */
+/* The server has another working directory than the caller, so it gets an absolute path. The file need not exist yet. */
 static bool make_absolute(const char *path, char *absolute, size_t bytes)
 {
     char folder[PATH_MAX] = "";
@@ -144,7 +144,7 @@ static const struct argp branch_argp = {
     .children = branch_children,
 };
 
-/* The world file of the running server and its --set values. Those of the branch are applied after them. */
+/* Gets the world file and the --set values of the running server. The --set values of the branch are applied after them. */
 static enum oto_status take_origin(const struct oto_value *info, struct branch *branch, char *path, size_t bytes,
                                    struct oto_error *error)
 {

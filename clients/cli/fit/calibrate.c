@@ -311,7 +311,7 @@ static void put_three(FILE *to, const char *triad, const char *term, const doubl
     (void)fprintf(to, "      %s.%s: [%.6g, %.6g, %.6g]\n", triad, term, v[0], v[1], v[2]);
 }
 
-/* xy xz yx yz zx zy, each times `scale`. */
+/* Writes the elements xy xz yx yz zx zy of a matrix, each times `scale`. */
 static void put_cross(FILE *to, const char *triad, const char *term, const double m[3][3], double scale)
 {
     (void)fprintf(to, "      %s.%s: [%.6g, %.6g, %.6g, %.6g, %.6g, %.6g]\n", triad, term, scale * m[0][1], scale * m[0][2],

@@ -6,9 +6,9 @@
 #define PI 3.141592653589793
 #define FLOOR (2.0 * 0.6931471805599453 / PI) /* Allan variance of flicker noise of B = 1 */
 
-/* A log determines its own deviation no better than this: drift of temperature, resolution, and lines that are no sines. */
+/* Least relative error of a measured deviation, from drift of temperature, resolution, and lines that are no sines. */
 #define MODEL_ERROR 0.02
-/* The long averaging times have few degrees of freedom, and a part must have them nevertheless. */
+/* Largest relative error that a weight assumes: long averaging times have few degrees of freedom, but the fit must follow them. */
 #define LARGEST_ERROR 0.03
 
 const char *fit_kind_name(enum fit_kind kind)
@@ -191,7 +191,7 @@ static uint32_t terms_of(const struct design *design, const double squares[FIT_C
 {
     uint32_t terms = 0;
     for (size_t c = 0; c < FIT_COLUMNS; c++) {
-        /* a floor has its range too, a sine its frequency */
+        /* a floor also has the two ends of its range, a sine its frequency */
         terms += squares[c] > 0.0 ? (c >= FIRST_SINE ? 2u : c >= FIRST_MARKOV && design->kind == FIT_FLOOR ? 3u : 1u) : 0u;
     }
     return terms;
