@@ -189,7 +189,7 @@ static enum oto_status ask_origin(struct oto_client *client, struct branch *bran
     return status;
 }
 
-/* The path of the checkpoint that the branch starts from, in a directory of its own. */
+/* Makes a temporary directory for the checkpoint from which the branch starts, and the path of the checkpoint in it. */
 static enum oto_status make_place(struct branch *branch, char *checkpoint, size_t bytes, struct oto_error *error)
 {
     const char *folder = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";

@@ -12,7 +12,7 @@
 #include "parts/library.h"
 #include "sim/instance.h"
 
-/* The instance's name in the world it stands for: with the seed it is the key of its noise. */
+/* The name of the sensor's node. The seed and this name are the key of the sensor's noise. */
 #define NODE "sense/imu"
 
 enum { MOST_SETS = 256, PATH_BYTES = 4096 };

@@ -56,7 +56,7 @@ static enum key next_key(const char *text, size_t length, size_t *used)
     return KEY_NONE;
 }
 
-/* view_draw() limits the selection to the rows that there are. */
+/* Applies a key to the selection, which view_draw() limits to the existing rows. */
 static void apply(struct view *view, enum key key)
 {
     const uint32_t page = view->shown_last - view->first + 1;

@@ -117,7 +117,7 @@ struct text {
     size_t length;
 };
 
-/* Offset of a place as a document counts it: lines and characters from 1. */
+/* The byte offset of a place in a document, whose lines and characters are counted from 1. */
 static size_t offset_of(const struct text *text, uint32_t line, uint32_t column)
 {
     size_t at = 0;

@@ -26,8 +26,8 @@ struct gnss_time {
 struct gnss_time gnss_time_of(int64_t utc_ns);
 
 /*
- * True if the messages can express the fix. A fault may have made it NaN or moved it off the Earth: a receiver then has no
- * fix, and the caller sets the mode to OTO_NAVSAT_NONE.
+ * True if the messages can express the fix. A fault may have set its values to NaN or moved it off the Earth: a
+ * receiver then has no fix, and the caller sets the mode to OTO_NAVSAT_NONE.
  */
 bool gnss_is_expressible(const struct oto_navsat_record *fix);
 

@@ -6,7 +6,7 @@
 
 #define RT2 1.41421356237309504880
 
-/* A random walk has no correlation time, but SDF needs one: the value of its documentation. */
+/* A random walk has no correlation time, but SDF needs one. This is the value in SDF's documentation. */
 #define SDF_CORRELATION_S 3600.0
 
 /* Kalibr takes one number for all axes: that of the axis with the most noise. */

@@ -248,7 +248,7 @@ static bool is_name_letter(char letter)
            letter == '_' || letter == '-';
 }
 
-/* A name for a world file: other letters become '_'. */
+/* Reads a name and replaces characters that a world file does not accept by '_'. */
 static void read_name(struct reader *reader, const struct oto_xml_element *element, char *name, size_t bytes)
 {
     const char *given = oto_xml_attribute(element, "name");

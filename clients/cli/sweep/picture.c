@@ -44,7 +44,7 @@ static uint32_t index_of_x(const struct sweep_spec *spec)
     return item;
 }
 
-/* "label" where there is one list, else "label, path=value …" with the last word of each path. */
+/* Names a curve "label" if the spec has one list, else "label, path=value …" with the last word of each path. */
 static void name_curve(const struct sweep_spec *spec, const char *label, uint64_t combination, uint32_t x, char *name, size_t bytes)
 {
     int used = snprintf(name, bytes, "%s", label);

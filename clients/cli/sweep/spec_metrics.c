@@ -90,7 +90,7 @@ static enum oto_status read_computes(struct sweep_metric *metric, const struct o
 
 /* ---- references ---- */
 
-/* `against: truth`: the field of that name of the vehicle's motion. */
+/* Finds the reference of `against: truth`: the field of the same name in the truth of the vehicle. */
 static enum oto_status refer_to_truth(const struct sweep_metric *metric, struct sweep_reference *reference, struct oto_error *error)
 {
     const char *slash = strrchr(metric->channel, '/');
