@@ -14,7 +14,7 @@ struct endpoint {
     enum ros2_kind kind;
     char topic[ROS2_NAME_BYTES];
     char type[ROS2_NAME_BYTES];
-    dds_entity_t entity, condition; /* condition: of a reader, in the wait set */
+    dds_entity_t entity, condition; /* condition: for a reader, its condition in the wait set */
     bool is_declared;
 };
 
@@ -40,7 +40,7 @@ static bool dds_topic(enum ros2_kind kind, const char *topic, char name[ROS2_NAM
     return length > 0 && length < ROS2_NAME_BYTES;
 }
 
-/* "sensor_msgs/msg/Imu" to "sensor_msgs::msg::dds_::Imu_". */
+/* Converts "sensor_msgs/msg/Imu" to "sensor_msgs::msg::dds_::Imu_". */
 static bool dds_type(const char *type, char name[ROS2_NAME_BYTES])
 {
     const char *first = strchr(type, '/'), *second = first != NULL ? strchr(first + 1, '/') : NULL;
@@ -72,7 +72,7 @@ static dds_qos_t *make_qos(const struct endpoint *endpoint, int32_t depth, bool 
     return qos;
 }
 
-/* "typehash=RIHS01_…;", and for a service the name by which a client finds the two halves to be one. */
+/* Makes "typehash=RIHS01_…;". For a service adds the id by which a client recognises that requests and replies belong together. */
 static enum oto_status make_user_data(const struct ros2_node *node, const struct endpoint *endpoint, const struct ros2_type *type, char *text,
                                       size_t bytes, struct oto_error *error)
 {

@@ -7,13 +7,13 @@
 #include <dds/ddsi/ddsi_sertype.h>
 #include <dds/ddsi/q_radmin.h>
 
-/* A sample as the caller has it. */
+/* A sample in the form of the caller. */
 struct bytes {
     const void *data;
     size_t bytes;
 };
 
-/* A sample as Cyclone has it: padded to four bytes, because the protocol reads up to there. */
+/* A sample in the form of Cyclone: padded to a multiple of four bytes, because the protocol reads the padding too. */
 struct message {
     struct ddsi_serdata base;
     uint32_t bytes;
