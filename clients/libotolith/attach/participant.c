@@ -253,7 +253,7 @@ static void wait_grant(const struct oto_participant *participant, uint32_t seen,
     }
 }
 
-/* OTO_OK: the participant may continue. */
+/* Checks the state of the mailbox. OTO_OK: the participant may continue. */
 static enum oto_status check_state(struct oto_participant *participant, struct oto_error *error)
 {
     switch (__atomic_load_n(&participant->header->grant.state, __ATOMIC_ACQUIRE)) {
