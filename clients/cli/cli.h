@@ -15,7 +15,7 @@
 /* Exit codes: success, failure with a sentence on stderr, error in the command line. See also cli_signal_exit_code(). */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_FIT = 3 };
 
-enum { CLI_WORLDS_MAX = 64 }; /* running worlds that a command lists */
+enum { CLI_WORLDS_MAX = 64 }; /* greatest number of running worlds that a command lists */
 
 struct cli_command {
     const char *name;
@@ -106,7 +106,7 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 /* A positional argument as the user typed it: without the space that cli_parse puts before a negative number. */
 char *cli_argument(char *argument);
 
-/* Options that most commands share: cli_common_argp is a child of the command's argp, its input a struct cli_common. */
+/* Options that most commands share: cli_common_argp is a child of the command's argp; its input is a struct cli_common. */
 struct cli_common {
     const char *world;
     const char *role; /* observe, operate or admin; NULL: the default of the command */

@@ -144,7 +144,7 @@ static void json_member(const char *key, double number)
     json_double(stdout, number);
 }
 
-/* null for a vector that no model covers. */
+/* Writes a vector as JSON; null if no model covers it. */
 static void json_vec3(const char *key, oto_vec3 v)
 {
     const double numbers[3] = {v.x, v.y, v.z};

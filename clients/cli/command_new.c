@@ -66,7 +66,7 @@ static enum oto_status replaced(const char *text, const char *word, const char *
     return fclose(stream) == 0 ? OTO_OK : oto_fail(error, OTO_NO_MEMORY, "out of memory");
 }
 
-/* A file that exists is never replaced. */
+/* Creates a file; never replaces an existing one. */
 static enum oto_status write_file(const char *path, const char *text, struct oto_error *error)
 {
     FILE *file = fopen(path, "wxe");

@@ -358,7 +358,7 @@ static bool ended_in_order(const struct run *run)
     return state == OTO_SERVER_ENDED || state == OTO_SERVER_CLOSING;
 }
 
-/* In step mode with --for this command makes the steps, in chunks that the rings can hold. */
+/* Requests the steps of a world in mode `step` with --for, as many at a time as the rings can hold. */
 static enum oto_status step_on(struct run *run, struct oto_error *error)
 {
     struct oto_clock clock = {0};

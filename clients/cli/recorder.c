@@ -110,7 +110,7 @@ enum oto_status recorder_resume(const struct recorder *recorder, struct oto_erro
     return recorder->count == 0 ? OTO_OK : oto_lossless_begin(recorder->client, channels, recorder->count, error);
 }
 
-/* A file is truncated only after all topics are found. */
+/* Finds all topics before it opens the files, because opening truncates a file. */
 enum oto_status recorder_start(struct recorder *recorder, struct oto_client *client, struct oto_error *error)
 {
     recorder->client = client;

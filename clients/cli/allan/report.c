@@ -1,4 +1,4 @@
-/* The result of `otolith allan` on standard output. */
+/* Prints the result of `otolith allan`. */
 #include "report.h"
 
 #include <inttypes.h>

@@ -139,7 +139,7 @@ static enum oto_status lay_out(struct reading *reading, const struct oto_row *ro
     return status;
 }
 
-/* A gap in the log would look like noise. */
+/* Refuses a log with a gap, which would look like noise. */
 static enum oto_status check_time(struct reading *reading, const struct oto_row *row, struct oto_error *error)
 {
     const double time_s = row->values[reading->time_column] * reading->time_unit_s;
@@ -253,7 +253,7 @@ static int ascending(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The smallest difference of two samples, if all differences are multiples of it; else 0. */
+/* The resolution: the smallest difference of two samples if all differences are multiples of it, else 0. */
 static double digit_of(const double *samples, uint64_t rows)
 {
     const size_t count = rows < MOST_DIGIT_SAMPLES ? (size_t)rows : MOST_DIGIT_SAMPLES;

@@ -55,7 +55,7 @@ static double sine_variance(double m, double turns)
 
 /* ---- models ---- */
 
-/* The floor is a sum of processes whose variance is flat over the range. */
+/* The floor: a sum of Gauss-Markov processes whose Allan variance is flat over the range. */
 struct floor_shape {
     double periods[FIT_MARKOVS], variance[FIT_MARKOVS];
 };
@@ -202,7 +202,7 @@ static double criterion(const struct design *design, double chi2, const double s
     return chi2 + terms_of(design, squares) * log((double)design->count);
 }
 
-/* Leaves out terms one by one as long as the criterion falls. White noise stays. */
+/* Removes terms one by one as long as the information criterion falls. White noise is never removed. */
 static double prune(struct design *design, double squares[FIT_COLUMNS])
 {
     double chi2 = solve_design(design, squares), best = criterion(design, chi2, squares);
@@ -270,7 +270,7 @@ static struct design design_of(const struct allan_point *points, size_t count, c
     return design;
 }
 
-/* The floor with the range that fits best, of ranges of whole decades. */
+/* Fits the floor with each range of whole decades, and stores the best fit. */
 static void fit_floor(const struct allan_point *points, size_t count, const struct fit_setup *setup,
                       struct fit_model *best)
 {

@@ -21,7 +21,7 @@ struct gnss_time {
     int32_t year;
     uint32_t month, day, hour, minute, second;
     uint32_t nanosecond;
-    uint32_t week_ms; /* GPS time of week, with the 18 leap seconds since 2017 */
+    uint32_t week_ms; /* GPS time of week in ms; UTC plus the 18 leap seconds that are valid since 2017 */
 };
 struct gnss_time gnss_time_of(int64_t utc_ns);
 

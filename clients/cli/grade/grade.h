@@ -146,7 +146,7 @@ struct grade_score {
 };
 struct grade_summary {
     struct grade_score scores[GRADE_TIMES];
-    uint64_t chunks, false_drives; /* drives that were accepted and wrong at any time */
+    uint64_t chunks, false_drives; /* drives whose calibration was at any time accepted and wrong */
     uint64_t false_axis_drives[OTO_CALIBRATION_AXES];
     double worst_deg;
     double recall_50_min, recall_75_min; /* NaN: not reached */

@@ -241,7 +241,7 @@ enum oto_status grade_plot_curves(const struct grade_plan *plan, const struct gr
 
 /* ---- histograms ---- */
 
-#define ENVELOPE_DEG 0.7 /* histogram.sigma_deg of the plugin, and how much higher than an ideal mode a bin may be */
+#define ENVELOPE_DEG 0.7 /* histogram.sigma_deg of the plugin; below: how much higher than an ideal mode a bin may be */
 #define ENVELOPE_ABOVE 1.2
 
 static double smoothed(const uint16_t *counts, int at)

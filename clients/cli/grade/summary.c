@@ -269,7 +269,7 @@ static void json_time(FILE *to, int time, const struct grade_score *score)
     (void)fputc('}', to);
 }
 
-/* None wrong of n: with 95 % confidence the rate of wrong ones is below 3/n. */
+/* Rule of three: if none of n results is wrong, the rate of wrong results is below 3/n with 95 % confidence. */
 static double false_rate_below(const struct grade_summary *summary)
 {
     const double accepted = (double)summary->scores[GRADE_TIMES - 1].accepted;

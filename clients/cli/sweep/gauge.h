@@ -1,4 +1,4 @@
-/* One metric of an open world: which records it reads, what it subtracts from them, and its statistics. One thread each. */
+/* One metric of an open world: the records that it reads, the reference that it subtracts, and its statistics. One thread each. */
 #ifndef CLI_SWEEP_GAUGE_H
 #define CLI_SWEEP_GAUGE_H
 

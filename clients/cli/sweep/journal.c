@@ -229,7 +229,7 @@ static enum oto_status read_folder(struct sweep_rows *rows, const char *folder, 
     return status;
 }
 
-/* The journals of a shard are in a folder of its own; the whole sweep reads every folder. */
+/* Each shard has a folder for its journals. A shard reads its folder; the whole sweep reads all folders. */
 enum oto_status sweep_rows_read(struct sweep_rows *rows, const char *directory, bool retry_failed, struct oto_error *error)
 {
     char path[4096];

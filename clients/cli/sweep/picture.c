@@ -64,7 +64,7 @@ static int by_x(const void *a, const void *b)
     return (left->x > right->x) - (left->x < right->x);
 }
 
-/* The curve of plot.y[index] through the combinations that differ from `first` in x only. */
+/* Fills the curve of plot.y[index] with the combinations that differ from `first` only in x. */
 static void fill_curve(const struct sweep_spec *spec, const struct sweep_summary *summary, uint32_t index, uint64_t first, uint32_t x,
                        struct picture_curve *curve)
 {

@@ -270,7 +270,7 @@ static enum oto_status read_function(struct sweep_spec *spec, const struct oto_v
     return status;
 }
 
-/* Fields first, functions after them: the order of the columns. */
+/* Reads the fields first and the functions after them, because this is the order of the columns. */
 enum oto_status sweep_spec_metrics(struct sweep_spec *spec, const struct oto_value *list, struct oto_error *error)
 {
     enum oto_status status = OTO_OK;
