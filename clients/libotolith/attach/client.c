@@ -12,8 +12,8 @@
 #include "document/document.h"
 
 #define DEFAULT_TIMEOUT_MS 5000
-#define WAIT_SLICE_NS 10000000 /* how late the death of a server that no longer ticks is detected */
-#define POLL_SLICE_NS 500000   /* polling period where the server does not promise wakes */
+#define WAIT_SLICE_NS 10000000 /* longest time until the death of a server is detected */
+#define POLL_SLICE_NS 500000   /* polling period if the server does not wake this client */
 #define MAX_CANDIDATES 256
 
 /* ---- opening ---- */

@@ -4,7 +4,7 @@
 
 #define TIMEOUTS_OF_A_PATTERN 24 /* timeout of a request for a pattern, in ordinary timeouts: it may change 10000 nodes */
 
-/* Copies the members that every reply to a change has. */
+/* Copies tick and text, which every reply to a change has. */
 static void fill_reply(const struct oto_message *message, struct oto_reply *reply)
 {
     const char *text = "";
@@ -68,7 +68,7 @@ enum oto_status oto_control_info(struct oto_client *client, struct oto_reply *re
     return ask_plain(client, "info", reply, error);
 }
 
-/* The ordinary timeout plus twice the time that the ticks take at the requested pace. */
+/* The timeout of a step: the ordinary one plus twice the time that the ticks take at the requested pace. */
 static int64_t step_timeout_ms(const struct oto_client *client, uint64_t ticks)
 {
     struct oto_clock clock = {.scale = 1.0};

@@ -14,12 +14,12 @@
 
 #define SPIN_NS 20000
 #define SPIN_READS 32         /* iterations between two readings of the clock */
-#define SLICE_NS 50000000     /* how late the death of the server is detected */
+#define SLICE_NS 50000000     /* longest time until the death of the server is detected */
 #define NS_PER_MS INT64_C(1000000)
 
 struct oto_participant {
     struct oto_client *client;
-    struct oto_mailbox_header *header; /* the mapping, readable and writable */
+    struct oto_mailbox_header *header; /* the mapped mailbox, readable and writable */
     uint64_t bytes;
     uint32_t vehicle_count;
     const struct oto_mailbox_vehicle *vehicles;
