@@ -69,7 +69,7 @@ static void subscribe(struct fox_session *session, uint32_t id, uint32_t channel
         return;
     }
     for (uint32_t i = 0; i < channel->source_count; i++) {
-        readers[i] = oto_reader_make(channel->sources[i], OTO_READ_FROM_OLDEST); /* a plot starts full */
+        readers[i] = oto_reader_make(channel->sources[i], OTO_READ_FROM_OLDEST); /* a new plot shows the past */
     }
     *subscription = (struct fox_subscription){.used = true, .id = id, .channel = channel_id, .readers = readers};
 }
@@ -182,7 +182,7 @@ static void on_get_parameters(struct fox_session *session, const struct oto_valu
     fox_get_parameters(session, text_of(message, "id"));
 }
 
-/* A JSON value as YAML. */
+/* Writes a JSON value as YAML. */
 static void yaml_of(const struct oto_value *value, char *text, size_t bytes)
 {
     size_t used = (size_t)snprintf(text, bytes, "%s", value->kind == OTO_VALUE_SCALAR ? value->text : "[");

@@ -321,7 +321,7 @@ static void on_closed(void *state)
     }
     free(viewer);
     if (page->viewers == NULL) {
-        (void)uv_timer_stop(&page->timer); /* without a page this process sleeps */
+        (void)uv_timer_stop(&page->timer); /* while no page is connected this process sleeps */
     }
 }
 
