@@ -182,7 +182,7 @@ static void free_type(struct ddsi_sertype *type)
     free(type);
 }
 
-/* Cyclone calls these three for loans and dispositions only, which ROS 2 topics do not have. */
+/* Cyclone calls the next three functions only for loans and dispositions, which ROS 2 topics do not have. */
 static void zero_samples(const struct ddsi_sertype *type, void *samples, size_t count)
 {
     (void)type;
